@@ -1,0 +1,83 @@
+//! The number of a function, stable for ever.
+
+use crate::function::Function;
+use crate::table::{BY_FORTRAN, BY_NAME, COUNT, FUNCTIONS};
+
+/// The number of an MPI function: its row in `functions.tsv`.
+///
+/// Only values below [`COUNT`] exist, so an array of that length can be indexed without a check that may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FnId(u16);
+
+impl FnId {
+    /// The function in row `index`, or `None` past the end of the table.
+    #[must_use]
+    pub fn from_index(index: usize) -> Option<Self> {
+        let number = u16::try_from(index).ok()?;
+        (index < COUNT).then_some(Self(number))
+    }
+
+    /// The row of the function, below [`COUNT`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The row itself.
+    #[must_use]
+    pub fn function(self) -> &'static Function {
+        &FUNCTIONS[self.index()]
+    }
+
+    /// The C name without the `P` of the profiling interface.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.function().name
+    }
+
+    /// Every function, in the order of the table.
+    pub fn all() -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator + Clone {
+        // COUNT fits: the generator writes the indices below as u16.
+        (0..COUNT as u16).map(Self)
+    }
+
+    /// The function with this C name (without `P`), in any letter case but its own not found.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        let place = BY_NAME.binary_search_by(|&row| FUNCTIONS[usize::from(row)].name.cmp(name));
+        place.ok().map(|place| Self(BY_NAME[place]))
+    }
+
+    /// The function with this lower-case Fortran name, without underscores at its end.
+    pub(crate) fn by_fortran(name: &str) -> Option<Self> {
+        let place = BY_FORTRAN
+            .binary_search_by(|&row| FUNCTIONS[usize::from(row)].fortran.cmp(&Some(name)));
+        place.ok().map(|place| Self(BY_FORTRAN[place]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_leads_back_to_its_row() {
+        for id in FnId::all() {
+            assert_eq!(FnId::by_name(id.name()), Some(id), "{}", id.name());
+            assert_eq!(FnId::from_index(id.index()), Some(id));
+            if let Some(fortran) = id.function().fortran {
+                assert_eq!(FnId::by_fortran(fortran), Some(id), "{fortran}");
+            }
+        }
+        assert_eq!(FnId::all().len(), COUNT);
+    }
+
+    #[test]
+    fn names_outside_the_table_are_not_found() {
+        for name in ["", "MPI_", "MPI_send", "PMPI_Send", "MPI_Sendx", "zzz"] {
+            assert_eq!(FnId::by_name(name), None, "{name}");
+        }
+        assert_eq!(FnId::from_index(COUNT), None);
+        assert_eq!(FnId::from_index(usize::MAX), None);
+    }
+}

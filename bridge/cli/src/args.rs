@@ -1,0 +1,282 @@
+//! The command line: one definition from which parsing, `--help`, the man pages and the completions come.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{ArgAction, Args, Parser, Subcommand};
+use clap_complete::Shell;
+
+const TOOL_HELP: &str = "\
+TOOL is a PATH (with a `/`), a NAME, or NAME=PATH. A name is looked up in the configuration file, then in the directories \
+of QMPI_TOOL_PATH (NAME, NAME.so, libNAME.so, the highest libNAME.so.*), then in the dynamic linker's path. The first tool \
+is the outermost, next to the application. The same tool may be given more than once: each is an instance of its own.";
+
+const STATUS: &str = "\
+EXIT STATUS
+  0    success
+  2    wrong usage
+  3    the stack cannot be set up, or the question cannot be answered; one line says why, one what to do";
+
+const RUN_EXAMPLES: &str = "\
+EXAMPLES
+  Two instances of one tool around another:
+      qmpi run -t outer=./libmpiP.so -t ./libheatmap.so -t inner=./libmpiP.so mpiexec -n 4 ./app
+  The stack of a configuration file, looked at but not run:
+      qmpi run -c qmpi.toml --dry-run srun -n 64 ./app
+  Inside the launcher, for one program of several:
+      mpiexec -n 3 ./app : -n 1 qmpi run -t mpiP ./app
+
+EXIT STATUS
+  COMMAND's own, since `run` is replaced by COMMAND. Otherwise:
+  2    wrong usage
+  3    the stack cannot be set up; COMMAND was not started
+  126  COMMAND was found but cannot be executed
+  127  COMMAND was not found
+
+ENVIRONMENT
+  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, TOOLS
+                as for the runtime; -t, -c, -q and -v win over them
+  QMPI_RUNTIME  the libqmpi.so to use instead of the one beside this command or in ../lib
+  NO_COLOR      no colours if set and not empty
+
+NOTES
+  A launcher that starts processes on other hosts may not pass the environment on: see `qmpi env --help`.";
+
+const INSPECT_EXAMPLES: &str = "\
+EXAMPLES
+  Which kind of tool is it, and will it work?
+      qmpi inspect ./libmpiP.so
+  All functions that it intercepts:
+      qmpi inspect --json ./libmpiP.so | jq -r '.files[].tool.intercepts[]'
+  What the MPI library is:
+      qmpi inspect /usr/lib/x86_64-linux-gnu/libmpi.so.40";
+
+const LIST_EXAMPLES: &str = "\
+EXAMPLES
+  The stack of a configuration file and who calls whom:
+      qmpi list -c qmpi.toml
+  The same for tools not yet in a file:
+      qmpi list -t ./libmpiP.so -t ./libheatmap.so";
+
+const ENV_EXAMPLES: &str = "\
+EXAMPLES
+  In a batch script, or before a launcher that `run` cannot be put in front of:
+      eval \"$(qmpi env -t mpiP)\"
+      srun -n 64 ./app
+  Launchers that pass on only what they are told to:
+      Open MPI on several hosts:  mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST ...
+      MPICH (Hydra):              passes everything on by default";
+
+const DOCTOR_EXAMPLES: &str = "\
+EXAMPLES
+  What would stop a run here?
+      qmpi doctor
+  Only what failed:
+      qmpi doctor --json | jq -r '.checks[] | select(.status == \"fail\") | .message'
+
+EXIT STATUS
+  0    nothing fails (warnings are possible)
+  2    wrong usage
+  3    something fails";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+EXAMPLES
+      qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
+      qmpi completions zsh  > \"${fpath[1]}/_qmpi\"
+      qmpi completions fish > ~/.config/fish/completions/qmpi.fish";
+
+const MAN_EXAMPLES: &str = "\
+EXAMPLES
+  Read one page:
+      qmpi man run | man -l -
+  Write all pages, qmpi.1, qmpi-run.1, ...:
+      qmpi man --output share/man/man1";
+
+/// Run unmodified MPI programs under a stack of MPI tools
+///
+/// Several tools at once, several instances of one tool, PMPI tools and QMPI tools mixed, with any MPI library.
+#[derive(Debug, Parser)]
+#[command(name = "qmpi", version, propagate_version = true, after_help = STATUS, disable_help_subcommand = true)]
+#[command(max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run COMMAND under a stack of tools
+    ///
+    /// Finds and inspects every tool, sets the environment, and is replaced by COMMAND, which is a launcher (`mpiexec -n 4
+    /// ./app`, `srun ./app`) or the program itself. Without tools, the runtime alone is preloaded.
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(RunArgs),
+
+    /// Say what a tool or an MPI library is, what it intercepts, what it needs, and what will not work
+    #[command(after_help = INSPECT_EXAMPLES)]
+    Inspect(InspectArgs),
+
+    /// Show the stack: layers, who intercepts what, who calls whom
+    #[command(after_help = LIST_EXAMPLES)]
+    List(ListArgs),
+
+    /// Print the variables that `run` would set, for a shell to evaluate
+    #[command(after_help = ENV_EXAMPLES)]
+    Env(EnvArgs),
+
+    /// Check what a run needs of this machine
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArgs),
+
+    /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+
+    /// Print a manual page
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArgs),
+}
+
+/// Which stack: shared by the commands that set one up.
+#[derive(Debug, Args, Default)]
+pub struct StackArgs {
+    /// A tool; repeat it for each layer, outermost first
+    #[arg(short, long = "tool", value_name = "TOOL", long_help = TOOL_HELP, allow_hyphen_values = false)]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub tools: Vec<String>,
+
+    /// The configuration file (TOML): default stack and settings of each tool
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// How much the runtime says.
+#[derive(Debug, Args, Default, Clone, Copy)]
+pub struct VerbosityArgs {
+    /// Errors only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Say what is set up; twice: every decision
+    #[arg(short, long, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// `qmpi run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Which stack.
+    #[command(flatten)]
+    pub stack: StackArgs,
+
+    /// Print the stack, the variables and the command, and run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Count the calls of each layer and print a table at the end, to FILE if one is given
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub stats: Option<Option<PathBuf>>,
+
+    /// How much to say.
+    #[command(flatten)]
+    pub verbosity: VerbosityArgs,
+
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    pub command: Vec<OsString>,
+}
+
+/// `qmpi inspect`
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Files to inspect
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qmpi list`
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Which stack.
+    #[command(flatten)]
+    pub stack: StackArgs,
+
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qmpi env`
+#[derive(Debug, Args)]
+pub struct EnvArgs {
+    /// Which stack.
+    #[command(flatten)]
+    pub stack: StackArgs,
+
+    /// Count the calls of each layer and print a table at the end, to FILE if one is given
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub stats: Option<Option<PathBuf>>,
+
+    /// How much the runtime is to say.
+    #[command(flatten)]
+    pub verbosity: VerbosityArgs,
+}
+
+/// `qmpi doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `qmpi man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// The page of this command; the overview without one
+    #[arg(value_name = "COMMAND", conflicts_with = "output")]
+    pub page: Option<String>,
+
+    /// Write all pages into this directory instead
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub output: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_after_the_command_belong_to_it() {
+        let cli = Cli::try_parse_from(["qmpi", "run", "-t", "a", "mpiexec", "-n", "4", "-v", "./app", "--", "-x"]);
+        let Command::Run(run) = cli.unwrap().command else { panic!("run") };
+        assert_eq!(run.command, ["mpiexec", "-n", "4", "-v", "./app", "--", "-x"]);
+        assert_eq!((run.stack.tools, run.verbosity.verbose), (vec!["a".to_owned()], 0));
+    }
+
+    #[test]
+    fn stats_takes_a_file_only_with_an_equals_sign() {
+        let stats = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
+            Command::Run(run) => (run.stats, run.command.len()),
+            _ => panic!("run"),
+        };
+        assert_eq!(stats(&["qmpi", "run", "--stats", "./app"]), (Some(None), 1));
+        assert_eq!(stats(&["qmpi", "run", "--stats=f", "./app"]), (Some(Some("f".into())), 1));
+    }
+}

@@ -1,0 +1,18 @@
+//! `qmpi env`: the variables that `run` would set, as commands for a POSIX shell.
+
+use crate::args::EnvArgs;
+use crate::plan::{self, Warning};
+use crate::{Error, shell, terminal};
+
+/// Prints `export NAME='VALUE'` lines.
+///
+/// # Errors
+/// Whatever stops the stack: an incomplete environment is never printed.
+pub fn env(args: &EnvArgs) -> Result<(), Error> {
+    let plan = plan::make(&args.stack, args.verbosity, &args.stats, &|name| std::env::var_os(name))?;
+    if !args.verbosity.quiet {
+        plan.warnings.iter().for_each(Warning::print);
+    }
+    let lines = plan.variables.iter().map(|variable| format!("export {}={}\n", variable.name, shell::quote(&variable.value)));
+    terminal::answer(&lines.collect::<String>())
+}

@@ -1,0 +1,159 @@
+//! The variables that a stack consists of, as the MPI processes will read them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use qmpi_stack::{Config, Layer, LogLevel, variable};
+
+use crate::request::Resolved;
+use crate::{Error, preload, tunables};
+
+/// One variable for the child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+/// What the variables are made of, besides the stack.
+pub struct Ingredients<'a> {
+    /// `libqmpi.so`.
+    pub runtime: &'a Path,
+    /// `--stats[=FILE]`.
+    pub stats: &'a Option<Option<PathBuf>>,
+    /// Bytes of static TLS that the tools need together.
+    pub static_tls: u64,
+    /// Whether a file name is that of an MPI library.
+    pub is_mpi: &'a dyn Fn(&str) -> bool,
+    /// The environment to start from.
+    pub get: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+/// All variables to set, in a fixed order.
+///
+/// # Errors
+/// [`Error::Unlistable`] and [`Error::Preload`] for paths that a list cannot carry; [`Error::Stack`] for others.
+pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Variable>, Error> {
+    let config = resolved.config.as_ref();
+    let mut variables = vec![Variable {
+        name: variable::TOOL_LIST,
+        value: tool_list(&resolved.stack.layers, config.map(|(_, config)| config))?,
+    }];
+    let mut set = |name, value| variables.push(Variable { name, value });
+    if let Some((path, _)) = config {
+        set(variable::CONFIG, text(path, variable::CONFIG)?);
+    }
+    set(variable::ON_ERROR, resolved.stack.on_error.to_string());
+    // The default is not spelled out, so that a variable set in the job script still counts on other hosts.
+    if resolved.stack.log != LogLevel::default() {
+        set(variable::LOG, resolved.stack.log.to_string());
+    }
+    match with.stats {
+        None => {}
+        Some(None) => set(variable::STATS, "1".to_owned()),
+        Some(Some(file)) => set(variable::STATS, text(&qmpi_stack::lookup::absolute(file)?, variable::STATS)?),
+    }
+    let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
+    if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
+        set("GLIBC_TUNABLES", value);
+    }
+    let value = preload::with_runtime(existing("LD_PRELOAD").as_deref(), with.runtime, with.is_mpi)?;
+    set("LD_PRELOAD", value);
+    Ok(variables)
+}
+
+/// The layers as a tool list that needs no search: `NAME=PATH`, or `PATH` where the name is the file's.
+fn tool_list(layers: &[Layer], config: Option<&Config>) -> Result<String, Error> {
+    let elements = layers.iter().map(|layer| element(layer, config)).collect::<Result<Vec<_>, _>>()?;
+    Ok(elements.join(","))
+}
+
+fn element(layer: &Layer, config: Option<&Config>) -> Result<String, Error> {
+    let fault = |why| Error::Unlistable { layer: layer.label.clone(), path: layer.path.clone(), why };
+    let path = layer.path.to_str().ok_or_else(|| fault("it is not valid UTF-8"))?;
+    if path.contains([',', ':']) || path.trim() != path {
+        // The processes read the same configuration file, and find the path there.
+        let section = config.and_then(|config| config.tools.get(&layer.name));
+        if section.is_some_and(|section| section.path.as_ref() == Some(&layer.path)) {
+            return Ok(layer.name.clone());
+        }
+        return Err(fault("a `,`, a `:` or a blank at its end separates the tools of a list"));
+    }
+    let file = layer.path.file_name().and_then(|file| file.to_str());
+    Ok(if file == Some(&layer.name) { path.to_owned() } else { format!("{}={path}", layer.name) })
+}
+
+fn text(path: &Path, variable: &'static str) -> Result<String, Error> {
+    path.to_str().map(str::to_owned).ok_or(Error::Stack(qmpi_stack::Error::NotUnicode { variable }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use qmpi_stack::{OnError, Origin, Stack};
+
+    fn layer(name: &str, path: &str) -> Layer {
+        Layer {
+            label: name.into(),
+            name: name.into(),
+            path: path.into(),
+            env: Vec::new(),
+            functions: None,
+            ranks: None,
+            pcontrol: true,
+            share: Vec::new(),
+        }
+    }
+
+    fn resolved(layers: Vec<Layer>) -> Resolved {
+        let stack = Stack {
+            layers,
+            on_error: OnError::Skip,
+            log: LogLevel::Info,
+            origin: Origin::ToolList,
+            skipped: Vec::new(),
+        };
+        Resolved { stack, config: None }
+    }
+
+    #[test]
+    fn everything_that_can_be_set() {
+        let resolved = resolved(vec![layer("outer", "/o/libx.so"), layer("libx.so", "/o/libx.so")]);
+        let with = Ingredients {
+            runtime: Path::new("/q/libqmpi.so"),
+            stats: &Some(Some("/s".into())),
+            static_tls: 1000,
+            is_mpi: &|_| false,
+            get: &|name| (name == "LD_PRELOAD").then(|| "a.so".into()),
+        };
+        let set = variables(&resolved, &with).unwrap();
+        let set: Vec<(&str, &str)> = set.iter().map(|variable| (variable.name, variable.value.as_str())).collect();
+        assert_eq!(
+            set,
+            [
+                ("QMPI_TOOL_LIST", "outer=/o/libx.so,/o/libx.so"),
+                ("QMPI_ON_ERROR", "skip"),
+                ("QMPI_LOG", "info"),
+                ("QMPI_STATS", "/s"),
+                ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=1536"),
+                ("LD_PRELOAD", "a.so:/q/libqmpi.so"),
+            ]
+        );
+    }
+
+    #[test]
+    fn paths_that_a_list_cannot_carry() {
+        let colon = layer("x", "/a:b/libx.so");
+        assert!(matches!(element(&colon, None), Err(Error::Unlistable { .. })));
+        let config = Config::parse(Path::new("/c/q.toml"), "[tool.x]\npath = \"/a:b/libx.so\"").unwrap();
+        assert_eq!(element(&colon, Some(&config)).unwrap(), "x");
+        assert!(element(&layer("x", "/a,b"), None).is_err());
+    }
+
+    #[test]
+    fn a_file_name_with_an_equals_sign() {
+        assert_eq!(element(&layer("a=b.so", "/x/a=b.so"), None).unwrap(), "/x/a=b.so");
+    }
+}

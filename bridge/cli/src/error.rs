@@ -1,0 +1,227 @@
+//! Everything that stops a command: one line, one hint, one exit status.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a command cannot do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The command line makes no sense.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+        /// What would be right.
+        hint: String,
+    },
+
+    /// The tool list, the configuration file or the search for a tool.
+    #[error(transparent)]
+    Stack(#[from] qmpi_stack::Error),
+
+    /// A file that is not what it should be.
+    #[error("{}{source}", layer_prefix(.layer))]
+    Inspect {
+        /// The layer it belongs to, if any.
+        layer: Option<String>,
+        /// What the inspection says; it names the file.
+        source: qmpi_elf::Error,
+    },
+
+    /// A shared object that intercepts nothing.
+    #[error("tool `{layer}`: {} is not an MPI tool: it defines no MPI function and registers no QMPI tool", .path.display())]
+    NotATool {
+        /// The layer.
+        layer: String,
+        /// Its file.
+        path: PathBuf,
+    },
+
+    /// An MPI library was given where a tool belongs.
+    #[error("tool `{layer}`: {} is an MPI library, not a tool", .path.display())]
+    IsMpi {
+        /// The layer.
+        layer: String,
+        /// Its file.
+        path: PathBuf,
+    },
+
+    /// A library that the tool needs is nowhere.
+    #[error("tool `{layer}`: {} needs {library}, which is not found", .by.display())]
+    MissingLibrary {
+        /// The layer.
+        layer: String,
+        /// The object that asks for it.
+        by: PathBuf,
+        /// Its SONAME.
+        library: String,
+    },
+
+    /// A data symbol that neither the tool's libraries nor an MPI library define.
+    #[error("tool `{layer}`: {}: {message}", .path.display())]
+    WillNotLoad {
+        /// The layer.
+        layer: String,
+        /// Its file.
+        path: PathBuf,
+        /// What stops it.
+        message: String,
+    },
+
+    /// More private namespaces than there are.
+    #[error("{count} PMPI tools in the stack, but glibc has 16 namespaces, one of them the application's")]
+    TooManyLayers {
+        /// How many are asked for.
+        count: usize,
+    },
+
+    /// `functions` of the configuration file names something else.
+    #[error("{}: `tool.{layer}.functions`: `{function}` is no MPI function", .config.display())]
+    UnknownFunction {
+        /// The configuration file.
+        config: PathBuf,
+        /// The name of the section.
+        layer: String,
+        /// The name that is no function.
+        function: String,
+        /// The function that resembles it most.
+        nearest: Option<String>,
+    },
+
+    /// The tool is built for another MPI than the application.
+    #[error("tool `{layer}` is built for {tool_mpi}, but {} uses {program_mpi}", .program.display())]
+    OtherMpi {
+        /// The layer.
+        layer: String,
+        /// The tool's MPI.
+        tool_mpi: String,
+        /// The application.
+        program: PathBuf,
+        /// The application's MPI.
+        program_mpi: String,
+    },
+
+    /// MPI is inside the executable, where nothing can be put in front of it.
+    #[error("{} is linked statically with MPI: its MPI calls cannot be intercepted", .program.display())]
+    StaticMpi {
+        /// The application.
+        program: PathBuf,
+    },
+
+    /// A path that cannot be handed to the MPI processes.
+    #[error("tool `{layer}`: {} cannot be passed on: {why}", .path.display())]
+    Unlistable {
+        /// The layer.
+        layer: String,
+        /// Its file.
+        path: PathBuf,
+        /// Which character is in the way.
+        why: &'static str,
+    },
+
+    /// The runtime is nowhere.
+    #[error("{}", no_runtime(.searched, *.given))]
+    NoRuntime {
+        /// Where it could have been.
+        searched: Vec<PathBuf>,
+        /// The user said where.
+        given: bool,
+    },
+
+    /// The path of the runtime cannot stand in `LD_PRELOAD`.
+    #[error("{} cannot be preloaded: LD_PRELOAD is separated by blanks and colons", .path.display())]
+    Preload {
+        /// The runtime.
+        path: PathBuf,
+    },
+
+    /// COMMAND is nowhere.
+    #[error("{command}: command not found")]
+    CommandNotFound {
+        /// As given.
+        command: String,
+    },
+
+    /// COMMAND is there but does not start.
+    #[error("{command}: cannot be executed: {source}")]
+    CommandNotExecutable {
+        /// As given.
+        command: String,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// Some of several files are wrong; each was reported when it was found.
+    #[error("{failed} of {all} files could not be inspected")]
+    SomeFiles {
+        /// How many.
+        failed: usize,
+        /// Out of how many.
+        all: usize,
+    },
+
+    /// A manual page cannot be written.
+    #[error("cannot write {}: {source}", .path.display())]
+    WritePage {
+        /// The page.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// Stdout cannot be written.
+    #[error("cannot write the answer: {0}")]
+    Output(io::Error),
+}
+
+impl Error {
+    /// The exit status of the command.
+    #[must_use]
+    pub fn status(&self) -> u8 {
+        match self {
+            Self::Usage { .. } => 2,
+            Self::CommandNotExecutable { .. } => 126,
+            Self::CommandNotFound { .. } => 127,
+            _ => 3,
+        }
+    }
+
+    /// What the user can do about it, in one line.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Usage { hint, .. } => hint.clone(),
+            Self::Stack(error) => error.hint().unwrap_or_else(|| "see `qmpi run --help`".into()),
+            Self::Inspect { source, .. } => source.hint().unwrap_or_else(|| "give the path of a shared object".into()),
+            Self::NotATool { path, .. } => format!("`qmpi inspect {}` shows what it is", path.display()),
+            Self::IsMpi { .. } => "the application brings its own MPI library; name only tools".into(),
+            Self::MissingLibrary { .. } => "load the tool's module, or add the library's directory to LD_LIBRARY_PATH".into(),
+            Self::WillNotLoad { path, .. } => format!("`qmpi inspect {}` shows what it needs", path.display()),
+            Self::TooManyLayers { .. } => "use at most 15 PMPI tools; QMPI tools do not count".into(),
+            Self::UnknownFunction { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::UnknownFunction { .. } => "write C names, such as MPI_Send".into(),
+            Self::OtherMpi { program_mpi, .. } => format!("use the tool's build for {program_mpi}"),
+            Self::StaticMpi { .. } => "link the application with the shared MPI library".into(),
+            Self::Unlistable { .. } => "make a symbolic link with a plain name, or set `path` in the configuration file".into(),
+            Self::NoRuntime { given: true, .. } => "unset QMPI_RUNTIME, or set it to a libqmpi.so".into(),
+            Self::NoRuntime { .. } => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so".into(),
+            Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME".into(),
+            Self::CommandNotFound { command } if command.contains('/') => "check the path".into(),
+            Self::CommandNotFound { .. } => "check the spelling and PATH".into(),
+            Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?".into(),
+            Self::SomeFiles { .. } => "the lines above say what is wrong with each".into(),
+            Self::WritePage { .. } => "give a directory that can be written with --output".into(),
+            Self::Output(_) => "is the disk full?".into(),
+        }
+    }
+}
+
+fn layer_prefix(layer: &Option<String>) -> String {
+    layer.as_ref().map_or_else(String::new, |layer| format!("tool `{layer}`: "))
+}
+
+fn no_runtime(searched: &[PathBuf], given: bool) -> String {
+    let places: Vec<String> = searched.iter().map(|path| path.display().to_string()).collect();
+    let places = places.join(", ");
+    if given { format!("QMPI_RUNTIME: {places} is no file") } else { format!("libqmpi.so not found: no {places}") }
+}

@@ -1,0 +1,44 @@
+//! Finding programs as `execvp` does.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The file that `name` runs: itself if it contains a `/`, else the first executable of that name on PATH.
+#[must_use]
+pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
+    if name.as_encoded_bytes().contains(&b'/') {
+        return Some(PathBuf::from(name)).filter(|file| file.is_file());
+    }
+    if name.is_empty() {
+        return None;
+    }
+    std::env::split_paths(path?).map(|directory| directory.join(name)).find(|file| is_executable(file))
+}
+
+/// A regular file that somebody may execute.
+#[must_use]
+pub fn is_executable(file: &Path) -> bool {
+    file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Set-user-ID or set-group-ID: the dynamic linker ignores `LD_PRELOAD` with a `/` there (ld.so(8), secure-execution mode).
+#[must_use]
+pub fn is_privileged(file: &Path) -> bool {
+    file.metadata().is_ok_and(|data| data.permissions().mode() & 0o6000 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_path_and_by_path() {
+        let path = Some(OsStr::new("/nonexistent:/bin:/usr/bin"));
+        assert!(find(OsStr::new("sh"), path).is_some_and(|file| file.ends_with("sh")));
+        assert_eq!(find(OsStr::new("/bin/sh"), None), Some("/bin/sh".into()));
+        assert_eq!(find(OsStr::new("no-such-program"), path), None);
+        assert_eq!(find(OsStr::new(""), path), None);
+        assert_eq!(find(OsStr::new("/bin"), path), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! A stack that was checked: every tool inspected, every variable known. What `run` executes and `env` prints.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use qmpi_elf::{SearchPath, is_mpi_soname};
+use qmpi_stack::OnError;
+
+use crate::args::{StackArgs, VerbosityArgs};
+use crate::doctor::NAMESPACES;
+use crate::environment::{self, Ingredients, Variable};
+use crate::layer::InspectedLayer;
+use crate::program::Program;
+use crate::request::{self, Resolved};
+use crate::{Error, runtime, terminal};
+
+/// What is probably not meant, or will not work in full.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// One line.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Warning {
+    /// With a hint.
+    #[must_use]
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// On stderr.
+    pub fn print(&self) {
+        terminal::warn(&self.message, self.hint.as_deref());
+    }
+}
+
+/// A stack and its inspection.
+pub struct Checked {
+    /// The layers, outermost first.
+    pub layers: Vec<InspectedLayer>,
+    /// The stack they come from; with `skip`, without those that cannot be set up.
+    pub resolved: Resolved,
+    /// What to tell the user.
+    pub warnings: Vec<Warning>,
+    /// How libraries were looked up.
+    pub search: SearchPath,
+}
+
+/// A checked stack with its variables.
+pub struct Plan {
+    /// The layers, outermost first.
+    pub layers: Vec<InspectedLayer>,
+    /// What to set, in a fixed order.
+    pub variables: Vec<Variable>,
+    /// What to tell the user.
+    pub warnings: Vec<Warning>,
+    /// How libraries were looked up.
+    pub search: SearchPath,
+    on_error: OnError,
+}
+
+/// Resolves and inspects the stack that is asked for.
+///
+/// # Errors
+/// The first layer that cannot be set up, unless [`OnError::Skip`] turns it into a warning; too many layers.
+pub fn check(
+    stack: &StackArgs,
+    verbosity: VerbosityArgs,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Checked, Error> {
+    let mut resolved = request::with_options(stack, verbosity, get)?.resolve()?;
+    let search = SearchPath::from_process();
+    let mut warnings: Vec<Warning> = resolved
+        .stack
+        .skipped
+        .drain(..)
+        .map(|skipped| skip(&skipped.label, &Error::Stack(skipped.error)))
+        .collect();
+    let mut layers = Vec::new();
+    for layer in &resolved.stack.layers {
+        match InspectedLayer::new(layer.clone(), &search) {
+            Ok(layer) => layers.push(layer),
+            Err(error) if resolved.stack.on_error == OnError::Skip => warnings.push(skip(&layer.label, &error)),
+            Err(error) => return Err(error),
+        }
+    }
+    resolved.stack.layers = layers.iter().map(|layer| layer.layer.clone()).collect();
+    let bridged = layers.iter().filter(|layer| layer.is_bridged()).count();
+    if bridged > NAMESPACES {
+        return Err(Error::TooManyLayers { count: bridged });
+    }
+    for (i, layer) in layers.iter().enumerate() {
+        warnings.extend(layer.warnings(i + 1 == layers.len()));
+    }
+    Ok(Checked { layers, resolved, warnings, search })
+}
+
+/// [`check`], and then the variables.
+///
+/// # Errors
+/// As there; no runtime; paths that cannot be passed on.
+pub fn make(
+    stack: &StackArgs,
+    verbosity: VerbosityArgs,
+    stats: &Option<Option<PathBuf>>,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Plan, Error> {
+    let Checked { layers, resolved, warnings, search } = check(stack, verbosity, get)?;
+    let runtime = runtime::find(get)?;
+    let variables = environment::variables(
+        &resolved,
+        &Ingredients {
+            runtime: &runtime,
+            stats,
+            static_tls: layers.iter().map(InspectedLayer::static_tls).sum(),
+            is_mpi: &is_mpi_soname,
+            get,
+        },
+    )?;
+    Ok(Plan { layers, variables, warnings, search, on_error: resolved.stack.on_error })
+}
+
+impl Plan {
+    /// Compares the MPI of the tools with the program's.
+    ///
+    /// # Errors
+    /// [`Error::OtherMpi`] for the first tool that is built for another one.
+    pub fn check_program(&self, program: &Program) -> Result<(), Error> {
+        let Some(family) = program.family else { return Ok(()) };
+        for layer in &self.layers {
+            let Some(tool) = layer.family().filter(|&tool| tool != family) else { continue };
+            let error = Error::OtherMpi {
+                layer: layer.label.clone(),
+                tool_mpi: tool.name().to_owned(),
+                program: program.path.clone(),
+                program_mpi: family.name().to_owned(),
+            };
+            match self.on_error {
+                OnError::Abort => return Err(error),
+                OnError::Skip => skip(&layer.label, &error).print(),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn skip(label: &str, error: &Error) -> Warning {
+    Warning::new(format!("layer `{label}` is skipped: {error}"), error.hint())
+}

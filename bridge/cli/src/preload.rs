@@ -1,0 +1,64 @@
+//! `LD_PRELOAD`: where the runtime goes among what is preloaded already.
+//!
+//! After what the user preloads: a PMPI tool there comes first, and its `PMPI_*` starts the chain. But before an MPI
+//! library, whose `MPI_*` would otherwise hide the runtime's.
+
+use std::path::Path;
+
+use crate::Error;
+
+/// The file name of the runtime.
+pub const RUNTIME: &str = "libqmpi.so";
+
+/// The value of `LD_PRELOAD` with `runtime` in it, once. `is_mpi` tells the file name of an MPI library.
+///
+/// # Errors
+/// [`Error::Preload`] if the path of the runtime cannot stand in `LD_PRELOAD`, which has no escaping (ld.so(8)).
+pub fn with_runtime(
+    existing: Option<&str>,
+    runtime: &Path,
+    is_mpi: &dyn Fn(&str) -> bool,
+) -> Result<String, Error> {
+    let text = runtime.to_str().filter(|text| !text.contains([' ', ':']));
+    let runtime = text.ok_or_else(|| Error::Preload { path: runtime.to_owned() })?;
+    let mut entries: Vec<&str> = existing.unwrap_or_default().split([' ', ':']).filter(|e| !e.is_empty()).collect();
+    // One that is there already, perhaps of another installation, would be a second runtime.
+    entries.retain(|entry| file_name(entry) != RUNTIME && *entry != runtime);
+    let place = entries.iter().position(|entry| is_mpi(file_name(entry))).unwrap_or(entries.len());
+    entries.insert(place, runtime);
+    Ok(entries.join(":"))
+}
+
+fn file_name(entry: &str) -> &str {
+    entry.rsplit('/').next().unwrap_or(entry)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preload(existing: Option<&str>) -> String {
+        let is_mpi = |name: &str| name.starts_with("libmpi.so");
+        with_runtime(existing, Path::new("/q/libqmpi.so"), &is_mpi).unwrap()
+    }
+
+    #[test]
+    fn behind_the_users_and_before_mpi() {
+        assert_eq!(preload(None), "/q/libqmpi.so");
+        assert_eq!(preload(Some("")), "/q/libqmpi.so");
+        assert_eq!(preload(Some("/a/libtool.so libjemalloc.so")), "/a/libtool.so:libjemalloc.so:/q/libqmpi.so");
+        assert_eq!(preload(Some("libtool.so:/m/libmpi.so.40:c.so")), "libtool.so:/q/libqmpi.so:/m/libmpi.so.40:c.so");
+    }
+
+    #[test]
+    fn never_twice() {
+        assert_eq!(preload(Some("/q/libqmpi.so")), "/q/libqmpi.so");
+        assert_eq!(preload(Some("/old/libqmpi.so:t.so")), "t.so:/q/libqmpi.so");
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_written() {
+        assert!(with_runtime(None, Path::new("/a b/libqmpi.so"), &|_| false).is_err());
+        assert!(with_runtime(None, Path::new("/a:b/libqmpi.so"), &|_| false).is_err());
+    }
+}

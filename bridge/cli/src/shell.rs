@@ -1,0 +1,36 @@
+//! Quoting for a POSIX shell.
+
+use std::borrow::Cow;
+
+/// `text` so that a shell reads it as one word, always in quotes: `it's` → `'it'\''s'`.
+#[must_use]
+pub fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// As [`quote`], but words that need no quotes stay bare, as people write them.
+#[must_use]
+pub fn quote_if_needed(text: &str) -> Cow<'_, str> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "%+,-./:=@_".contains(c);
+    if !text.is_empty() && text.chars().all(plain) { text.into() } else { quote(text).into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn always() {
+        assert_eq!(quote("a"), "'a'");
+        assert_eq!(quote(""), "''");
+        assert_eq!(quote("it's $HOME\n"), "'it'\\''s $HOME\n'");
+    }
+
+    #[test]
+    fn only_where_needed() {
+        assert_eq!(quote_if_needed("./app-1.2"), "./app-1.2");
+        assert_eq!(quote_if_needed("a b"), "'a b'");
+        assert_eq!(quote_if_needed(""), "''");
+        assert_eq!(quote_if_needed("~"), "'~'");
+    }
+}

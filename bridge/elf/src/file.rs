@@ -1,0 +1,266 @@
+//! One ELF file as the dynamic linker sees it.
+//!
+//! Responsible for reading the tables and for offering them; what they mean for a tool is decided
+//! in `tool`, and which other files belong to it in `closure`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use goblin::elf::header::ET_DYN;
+use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_TLS};
+
+use crate::dynamic::DynamicTable;
+use crate::error::{Error, ObjectKind};
+use crate::image::Image;
+use crate::machine;
+use crate::strings;
+use crate::symbol::{ENTRY_SIZE, StringTable, Symbol, SymbolTable, Symbols};
+use crate::symbol_count::symbol_count;
+use crate::version::VersionTable;
+
+/// Thread-local storage that an object needs in every thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tls {
+    /// In bytes.
+    pub size: u64,
+    /// In bytes, a power of two in a sound file.
+    pub align: u64,
+}
+
+/// An inspected ELF file of this machine.
+#[derive(Debug)]
+pub struct ElfFile {
+    path: PathBuf,
+    identity: (u64, u64),
+    is_library: bool,
+    interp: Option<String>,
+    soname: Option<String>,
+    needed: Vec<String>,
+    rpath: Option<String>,
+    runpath: Option<String>,
+    tls: Option<Tls>,
+    exec_stack: bool,
+    dynamic: DynamicTable,
+    symbols: SymbolTable,
+}
+
+impl ElfFile {
+    /// Reads a shared object, or a position-independent executable (see [`Self::is_pie_executable`]).
+    ///
+    /// # Errors
+    /// Every way in which the file is not a sound shared object of this machine.
+    pub fn open(path: &Path) -> Result<ElfFile, Error> {
+        let image = Image::open(path)?;
+        if image.object_type != ET_DYN {
+            return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
+        }
+        ElfFile::read(image)
+    }
+
+    /// As [`Self::open`], but reads executables at fixed addresses (`ET_EXEC`) too: for looking at
+    /// an application.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn open_program(path: &Path) -> Result<ElfFile, Error> {
+        ElfFile::read(Image::open(path)?)
+    }
+
+    fn read(image: Image) -> Result<ElfFile, Error> {
+        let dynamic = DynamicTable::read(&image)?;
+        let strings = read_strings(&image, &dynamic)?;
+        let count = symbol_count(&image, &dynamic)?;
+        let versions = VersionTable::read(&image, &dynamic, &strings, count)?;
+        let entries = read_symbols(&image, &dynamic, count)?;
+
+        let text = |offset: u64| -> Result<String, Error> {
+            u32::try_from(offset)
+                .ok()
+                .and_then(|offset| strings.get(offset))
+                .map(str::to_owned)
+                .ok_or_else(|| image.malformed("dynamic section", "a name lies outside of the string table"))
+        };
+        let needed = dynamic.needed.iter().map(|&offset| text(offset)).collect::<Result<Vec<_>, _>>()?;
+        let soname = dynamic.soname.map(text).transpose()?;
+        let rpath = dynamic.rpath.map(text).transpose()?;
+        let runpath = dynamic.runpath.map(text).transpose()?;
+
+        let segment = |wanted: u32| image.segments.iter().find(|segment| segment.p_type == wanted);
+        let interp = match segment(PT_INTERP) {
+            Some(segment) => Some(read_interp(&image, segment.p_offset, segment.p_filesz)?),
+            None => None,
+        };
+        let tls = segment(PT_TLS).map(|segment| Tls { size: segment.p_memsz, align: segment.p_align });
+        let exec_stack = segment(PT_GNU_STACK)
+            .map_or(machine::STACK_EXECUTABLE_BY_DEFAULT, |segment| segment.p_flags & PF_X != 0);
+        Ok(ElfFile {
+            path: image.path().to_owned(),
+            identity: image.identity,
+            is_library: image.object_type == ET_DYN && !dynamic.pie,
+            interp,
+            soname,
+            needed,
+            rpath,
+            runpath,
+            tls,
+            exec_stack,
+            symbols: SymbolTable { entries, strings, versions },
+            dynamic,
+        })
+    }
+
+    /// The path it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Device and inode: equal for two names of one file, which ld.so loads once.
+    pub fn identity(&self) -> (u64, u64) {
+        self.identity
+    }
+
+    /// The name by which other libraries ask for it.
+    pub fn soname(&self) -> Option<&str> {
+        self.soname.as_deref()
+    }
+
+    /// SONAME, or the file name where there is none: what ld.so compares a DT_NEEDED name with.
+    pub fn name(&self) -> &str {
+        self.soname()
+            .or_else(|| self.path.file_name().and_then(|name| name.to_str()))
+            .unwrap_or_default()
+    }
+
+    /// DT_NEEDED, in order.
+    pub fn needed(&self) -> &[String] {
+        &self.needed
+    }
+
+    /// DT_RPATH, unexpanded.
+    pub fn rpath(&self) -> Option<&str> {
+        self.rpath.as_deref()
+    }
+
+    /// DT_RUNPATH, unexpanded.
+    pub fn runpath(&self) -> Option<&str> {
+        self.runpath.as_deref()
+    }
+
+    /// Dynamic symbols, defined and imported, without local and hidden ones.
+    pub fn symbols(&self) -> Symbols<'_> {
+        self.symbols.iter()
+    }
+
+    /// The symbols that it offers.
+    pub fn exports(&self) -> impl Iterator<Item = Symbol<'_>> {
+        self.symbols().filter(|symbol| symbol.defined)
+    }
+
+    /// The symbols that it wants from others.
+    pub fn imports(&self) -> impl Iterator<Item = Symbol<'_>> {
+        self.symbols().filter(|symbol| !symbol.defined)
+    }
+
+    /// Its PT_TLS segment.
+    pub fn tls(&self) -> Option<Tls> {
+        self.tls
+    }
+
+    /// Uses initial-exec TLS (DF_STATIC_TLS): its thread-local variables take room that is fixed
+    /// when the program starts.
+    pub fn static_tls(&self) -> bool {
+        self.dynamic.static_tls
+    }
+
+    /// Everything is bound when it is loaded.
+    pub fn bind_now(&self) -> bool {
+        self.dynamic.bind_now
+    }
+
+    /// Asks for executable stacks, which newer glibc versions refuse to a running process.
+    pub fn exec_stack(&self) -> bool {
+        self.exec_stack
+    }
+
+    /// Never unloaded (DF_1_NODELETE).
+    pub fn nodelete(&self) -> bool {
+        self.dynamic.nodelete
+    }
+
+    /// ld.so must not look for its libraries in the cache and the default directories (DF_1_NODEFLIB).
+    pub fn no_default_lib(&self) -> bool {
+        self.dynamic.no_default_lib
+    }
+
+    /// A position-independent executable (DF_1_PIE): a shared object in form only; dlopen refuses it.
+    pub fn is_pie_executable(&self) -> bool {
+        self.dynamic.pie
+    }
+
+    /// Can be loaded as a library.
+    pub fn is_shared_object(&self) -> bool {
+        self.is_library
+    }
+
+    /// The dynamic linker it names: executables, and the few libraries that can be run (libc.so.6).
+    pub fn interp(&self) -> Option<&str> {
+        self.interp.as_deref()
+    }
+
+    /// (file, version) pairs that must be there when it is loaded.
+    pub fn version_needs(&self) -> &[(String, String)] {
+        &self.symbols.versions.needs
+    }
+
+    /// Versions that it defines, without the base version (its own name).
+    pub fn version_definitions(&self) -> &[String] {
+        &self.symbols.versions.definitions
+    }
+
+    /// Strings in the loaded contents that satisfy `pred`: NUL-terminated, printable ASCII, of at
+    /// least 4 bytes. The dynamic string table is left out: symbol names are no evidence of a look-up.
+    ///
+    /// A linker merges strings with a common end, so that `MPI_Send` may be there as the end of
+    /// `PMPI_Send` only; the longest form is what `pred` is asked about.
+    ///
+    /// # Errors
+    /// If the file cannot be read any more.
+    pub fn strings_in_rodata(&self, pred: &dyn Fn(&str) -> bool) -> Result<BTreeSet<String>, Error> {
+        let image = Image::open(&self.path)?;
+        let excluded = match self.dynamic.strtab {
+            Some(address) => {
+                let (from, _) = image.locate("dynamic string table", address)?;
+                from..from.saturating_add(self.dynamic.strsz)
+            }
+            None => 0..0,
+        };
+        strings::scan(&image, excluded, pred)
+    }
+}
+
+fn read_strings(image: &Image, dynamic: &DynamicTable) -> Result<StringTable, Error> {
+    match dynamic.strtab {
+        Some(address) if dynamic.strsz > 0 => {
+            image.read_at_address("dynamic string table", address, dynamic.strsz).map(StringTable::new)
+        }
+        _ => Ok(StringTable::default()),
+    }
+}
+
+fn read_symbols(image: &Image, dynamic: &DynamicTable, count: u64) -> Result<Vec<u8>, Error> {
+    const TABLE: &str = "dynamic symbol table";
+    if let Some(size) = dynamic.syment.filter(|&size| size != ENTRY_SIZE) {
+        return Err(image.malformed(TABLE, format!("entries of {size} bytes")));
+    }
+    match dynamic.symtab {
+        Some(address) if count > 0 => image.read_at_address(TABLE, address, count.saturating_mul(ENTRY_SIZE)),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn read_interp(image: &Image, offset: u64, size: u64) -> Result<String, Error> {
+    // PATH_MAX: a longer name could not be opened.
+    let bytes = image.read("interpreter name (PT_INTERP)", offset, size.min(4096))?;
+    let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(text).into_owned())
+}

@@ -1,0 +1,77 @@
+//! The machine this was built for: what ELF calls it, and what ld.so puts in for `$LIB` and `$PLATFORM`.
+//!
+//! One place for every constant that depends on the architecture; no inspection logic.
+
+use goblin::elf::header;
+
+/// `e_machine` of libraries for this machine.
+#[cfg(target_arch = "x86_64")]
+pub const HOST: u16 = header::EM_X86_64;
+/// `e_machine` of libraries for this machine.
+#[cfg(target_arch = "aarch64")]
+pub const HOST: u16 = header::EM_AARCH64;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+compile_error!("qmpi-elf knows x86-64 and AArch64; add this machine's e_machine, cache flags and directories here");
+
+/// The name used in messages.
+pub const HOST_NAME: &str = std::env::consts::ARCH;
+
+/// `EI_DATA` of libraries for this machine; both machines above are little-endian.
+pub const HOST_BYTE_ORDER: u8 = header::ELFDATA2LSB;
+
+/// Required `flags` of an ld.so.cache entry: FLAG_ELF_LIBC6 (3) with the machine's bits
+/// (glibc sysdeps/generic/ldconfig.h: FLAG_X8664_LIB64 0x0300, FLAG_AARCH64_LIB64 0x0a00).
+#[cfg(target_arch = "x86_64")]
+pub const CACHE_FLAGS: u32 = 0x0303;
+/// Required `flags` of an ld.so.cache entry.
+#[cfg(target_arch = "aarch64")]
+pub const CACHE_FLAGS: u32 = 0x0a03;
+
+/// A missing PT_GNU_STACK means an executable stack here (glibc DEFAULT_STACK_PERMS: PF_X on
+/// x86-64; AArch64 has none).
+pub const STACK_EXECUTABLE_BY_DEFAULT: bool = cfg!(target_arch = "x86_64");
+
+/// Directories searched last. ld.so has two of them built in, depending on the distribution;
+/// these are Debian's, Red Hat's and the plain ones.
+#[cfg(target_arch = "x86_64")]
+pub const DEFAULT_DIRECTORIES: &[&str] =
+    &["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
+/// Directories searched last.
+#[cfg(target_arch = "aarch64")]
+pub const DEFAULT_DIRECTORIES: &[&str] =
+    &["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
+
+/// What `$LIB` stands for: fixed when glibc was built, so both usual values are tried.
+#[cfg(target_arch = "x86_64")]
+pub const LIB_TOKENS: &[&str] = &["lib/x86_64-linux-gnu", "lib64", "lib"];
+/// What `$LIB` stands for.
+#[cfg(target_arch = "aarch64")]
+pub const LIB_TOKENS: &[&str] = &["lib/aarch64-linux-gnu", "lib64", "lib"];
+
+/// What `$PLATFORM` stands for: the kernel's AT_PLATFORM. glibc replaces it on some processors
+/// ("haswell", "xeon_phi"), which nobody has used in an RPATH since glibc-hwcaps.
+pub const PLATFORM: &str = std::env::consts::ARCH;
+
+/// The processor's name for a foreign `e_machine`.
+pub fn name(machine: u16) -> String {
+    match machine {
+        header::EM_386 => "i386".into(),
+        header::EM_X86_64 => "x86_64".into(),
+        header::EM_AARCH64 => "aarch64".into(),
+        header::EM_ARM => "32-bit Arm".into(),
+        header::EM_PPC => "32-bit PowerPC".into(),
+        header::EM_PPC64 => "ppc64".into(),
+        header::EM_S390 => "s390".into(),
+        header::EM_RISCV => "RISC-V".into(),
+        header::EM_IA_64 => "Itanium".into(),
+        header::EM_MIPS => "MIPS".into(),
+        header::EM_SPARCV9 => "sparc64".into(),
+        258 => "LoongArch".into(), // EM_LOONGARCH, not in goblin 0.10
+        251 => "NEC Vector Engine".into(), // EM_VE: SX-Aurora, where an MPI host is x86-64
+        190 => "NVIDIA CUDA".into(), // EM_CUDA: device code
+        number => match header::machine_to_str(number) {
+            "EM_UNKNOWN" => format!("machine number {number}"),
+            text => text.trim_start_matches("EM_").to_owned(),
+        },
+    }
+}

@@ -1,0 +1,82 @@
+//! C strings in the loaded contents of a file, for names that a tool looks up at run time.
+//!
+//! Reads in pieces, so that an MPI library of 40 MB costs no memory.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use goblin::elf::program_header::{PF_W, PF_X, PT_LOAD};
+
+use crate::error::Error;
+use crate::image::Image;
+
+const PIECE: u64 = 1 << 18;
+/// Longer runs are text or data; no name is.
+const LONGEST: usize = 1024;
+const SHORTEST: usize = 4;
+
+/// Strings that satisfy `pred`, outside of the file range `excluded`.
+pub(crate) fn scan(
+    image: &Image,
+    excluded: Range<u64>,
+    pred: &dyn Fn(&str) -> bool,
+) -> Result<BTreeSet<String>, Error> {
+    let loads = || image.segments.iter().filter(|segment| segment.p_type == PT_LOAD);
+    // With separate-code layouts (binutils since 2.31, lld) constants are in a read-only segment and
+    // code has only noise; older files have both in one executable segment.
+    let has_plain = loads().filter(|segment| segment.p_flags & (PF_W | PF_X) == 0).count() > 0;
+    let mut found = BTreeSet::new();
+    let mut scanned = 0_u64;
+    for segment in loads().filter(|segment| !has_plain || segment.p_flags & PF_X == 0) {
+        let end = segment.p_offset.saturating_add(segment.p_filesz).min(image.size);
+        // Segments of a sound file overlap by a page at most; thousands of equal ones would take for ever.
+        scanned = scanned.saturating_add(end.saturating_sub(segment.p_offset));
+        if scanned > image.size.saturating_mul(2) {
+            return Err(image.malformed("program header table", "its segments overlap"));
+        }
+        let before = segment.p_offset..end.min(excluded.start);
+        let after = segment.p_offset.max(excluded.end)..end;
+        for range in if excluded.is_empty() { [segment.p_offset..end, 0..0] } else { [before, after] } {
+            scan_range(image, range, pred, &mut found)?;
+        }
+    }
+    Ok(found)
+}
+
+fn scan_range(
+    image: &Image,
+    range: Range<u64>,
+    pred: &dyn Fn(&str) -> bool,
+    found: &mut BTreeSet<String>,
+) -> Result<(), Error> {
+    let mut at = range.start;
+    while at < range.end {
+        let piece = image.read_up_to(at, PIECE.min(range.end - at))?;
+        if piece.is_empty() {
+            break;
+        }
+        // What is behind the last NUL is continued by the next piece.
+        let whole = match piece.iter().rposition(|&byte| byte == 0) {
+            Some(last) => &piece[..=last],
+            None => &[],
+        };
+        for run in whole.split(|&byte| byte == 0).filter(|run| run.len() >= SHORTEST) {
+            let tail = &run[run.len().saturating_sub(LONGEST)..];
+            // Binary data in front of a string is not part of it.
+            let from = tail.iter().rposition(|byte| !(b' '..=b'~').contains(byte)).map_or(0, |last| last + 1);
+            if let Ok(text) = std::str::from_utf8(&tail[from..])
+                && text.len() >= SHORTEST
+                && pred(text)
+            {
+                found.insert(text.to_owned());
+            }
+        }
+        if at.saturating_add(piece.len() as u64) >= range.end {
+            break;
+        }
+        // Without any NUL in the piece, go on so that a name across the border is still seen.
+        let step = if whole.is_empty() { piece.len().saturating_sub(LONGEST).max(1) } else { whole.len() };
+        at = at.saturating_add(step as u64);
+    }
+    Ok(())
+}

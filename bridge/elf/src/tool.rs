@@ -1,0 +1,403 @@
+//! What a tool is: its kind, what it intercepts, how it goes on, and what it needs.
+//!
+//! Everything follows from symbols, library names and strings; nothing is loaded or run. The rules
+//! for the kinds are those of the architecture document, "Three kinds of tool".
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
+
+use crate::abi_family::{MpiAbi, MpiFamily, is_mpi_soname};
+use crate::closure::Closure;
+use crate::error::{Error, ObjectKind};
+use crate::family::{is_dynamic_linker, is_glibc_family};
+use crate::file::{ElfFile, Tls};
+use crate::hazard::{self, Facts, Hazard};
+use crate::mpi_data::is_mpi_data;
+use crate::search::SearchPath;
+use crate::symbol::Symbol;
+
+/// The kind of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolKind {
+    /// Defines `MPI_*`, or Fortran names: bridged.
+    Pmpi,
+    /// Registers itself by name: loaded as it is.
+    Qmpi,
+    /// Exports `get_interceptions`, the dialect of the 2018 prototype.
+    Thesis,
+    /// Not a tool but an MPI library.
+    MpiLibrary,
+    /// None of these.
+    None {
+        /// Why, as a clause: "it defines no MPI function".
+        reason: String,
+    },
+}
+
+/// How a tool reaches the layer below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WayDown {
+    /// Imports `PMPI_*`.
+    PmpiImports,
+    /// Looks names up at run time.
+    Dlsym,
+    /// Both.
+    Both,
+    /// Neither was seen.
+    NoneSeen,
+}
+
+/// What one object of a tool's closure has to do with MPI.
+#[derive(Debug, Clone, Default)]
+pub struct ObjectDetail {
+    /// SONAME or file name.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+    /// C functions that it defines.
+    pub intercepts: Vec<FnId>,
+    /// Fortran procedures that it defines, by symbol name.
+    pub fortran_wrappers: Vec<String>,
+    /// C functions that it imports as `PMPI_*`.
+    pub pmpi_imports: Vec<FnId>,
+    /// C functions that it imports as `MPI_*`.
+    pub mpi_imports: Vec<FnId>,
+    /// Fortran procedures that it imports, by symbol name, profiling ones included.
+    pub fortran_imports: Vec<String>,
+    /// Names of MPI functions that it may pass to dlsym.
+    pub dlsym_names: Vec<String>,
+}
+
+/// An inspected tool. Lists are sorted and cover the whole closure unless they say otherwise.
+#[derive(Debug)]
+pub struct Tool {
+    /// What it is.
+    pub kind: ToolKind,
+    /// The tool and its private libraries.
+    pub closure: Closure,
+    /// The same facts object by object, in the order of the closure.
+    pub objects: Vec<ObjectDetail>,
+    /// C functions that are defined as `MPI_*`.
+    pub intercepts: Vec<FnId>,
+    /// Fortran procedures that are defined (any spelling, mpif.h and f08), by symbol name.
+    pub fortran_wrappers: Vec<String>,
+    /// Fortran procedures that are imported (any spelling, with or without `p`), by symbol name.
+    pub fortran_imports: Vec<String>,
+    /// C functions that are imported as `PMPI_*`.
+    pub pmpi_imports: Vec<FnId>,
+    /// C functions that are imported as `MPI_*` and that the closure does not define.
+    pub mpi_calls: Vec<FnId>,
+    /// Names with the shape of an MPI function that are in no table, defined or imported.
+    pub unknown_mpi: Vec<String>,
+    /// MPI variables that are imported: predefined handles, sentinels, Fortran common blocks.
+    pub data_imports: Vec<String>,
+    /// MPI variables that the closure defines itself (Fortran common blocks, mostly).
+    pub data_definitions: Vec<String>,
+    /// MPI names that an object that imports dlsym or dlvsym has among its strings.
+    pub dlsym_names: Vec<String>,
+    /// How it reaches the next layer.
+    pub way_down: WayDown,
+    /// The MPI it was built for; `None`: works with any.
+    pub abi: Option<MpiFamily>,
+    /// What shows it.
+    pub abi_evidence: Option<MpiAbi>,
+    /// Defines `MPI_Pcontrol`.
+    pub defines_pcontrol: bool,
+    /// Imports `PMPI_Pcontrol`, or may look it up: trusted to pass it on.
+    pub passes_pcontrol_on: bool,
+    /// Thread-local storage of the tool itself.
+    pub tls: Option<Tls>,
+    /// Whether any object of the closure uses initial-exec TLS.
+    pub static_tls: bool,
+    /// Bytes of it, over the closure, alignment included.
+    pub static_tls_bytes: u64,
+    /// Whether any object of the closure asks for executable stacks.
+    pub exec_stack: bool,
+    /// Strong imports that the closure, MPI, glibc and the shared libraries do not define; versions ignored.
+    pub undefined_elsewhere: Vec<String>,
+    /// What a namespace cannot do for it, or does only with help.
+    pub hazards: Vec<Hazard>,
+}
+
+/// Names of the registration function in MPICH and in the draft.
+const REGISTRATION: &[&str] = &["QMPI_Register_tool_name", "MPI_Register_tool_name"];
+/// The rest of the draft's interface: shaped like MPI functions, but the runtime's own.
+const QMPI_DRAFT: &[&str] = &[
+    "MPI_Register_tool_storage",
+    "MPI_Register_tool_function",
+    "MPI_Get_next_tool_function",
+    "MPI_Get_tool_storage",
+    "MPI_Get_calling_address",
+];
+/// An MPI library has hundreds of these. A tool has none, or aliases for a few.
+const PMPI_OF_A_LIBRARY: usize = 32;
+
+/// What the walk over all symbols gathers.
+#[derive(Debug, Default)]
+struct Gathered {
+    facts: Facts,
+    objects: Vec<ObjectDetail>,
+    unknown: BTreeSet<String>,
+    data_imports: BTreeSet<String>,
+    data_definitions: BTreeSet<String>,
+    imports_registration: bool,
+    defines_registration: bool,
+    defines_interceptions: bool,
+    /// `PMPI_*` that the root defines.
+    root_profiling: usize,
+}
+
+impl Tool {
+    /// Inspects a tool, its private libraries, and what they need from others. `shared` tells which
+    /// libraries the process has once for all, besides MPI's and glibc's.
+    ///
+    /// # Errors
+    /// If the tool itself is not a sound shared object of this machine. Problems with its private
+    /// libraries are in `closure.missing`, and in `hazards`.
+    pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, Error> {
+        let root = ElfFile::open(path)?;
+        if !root.is_shared_object() {
+            return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
+        }
+        let served = |name: &str| is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name);
+        let closure = Closure::of(root, search, &served);
+        let mut gathered = Gathered::default();
+        for (index, object) in closure.objects.iter().enumerate() {
+            gathered.walk(object, index == 0)?;
+        }
+        let undefined_elsewhere = undefined_elsewhere(&closure, search);
+        Ok(Tool::assemble(closure, gathered, undefined_elsewhere))
+    }
+
+    fn assemble(closure: Closure, gathered: Gathered, undefined_elsewhere: Vec<String>) -> Tool {
+        let Gathered { facts, objects, unknown, data_imports, data_definitions, .. } = &gathered;
+        let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());
+        let texts = |list: fn(&ObjectDetail) -> &Vec<String>| sorted(objects.iter().flat_map(list).cloned());
+        let intercepts = ids(|object| &object.intercepts);
+        let mut mpi_calls = ids(|object| &object.mpi_imports);
+        mpi_calls.retain(|id| intercepts.binary_search(id).is_err());
+        let pmpi_imports = ids(|object| &object.pmpi_imports);
+        let fortran_imports = texts(|object| &object.fortran_imports);
+        let dlsym_names = texts(|object| &object.dlsym_names);
+
+        let imports_profiling = !pmpi_imports.is_empty()
+            || fortran_imports.iter().any(|name| classify(name).is_some_and(|symbol| symbol.profiling));
+        let way_down = match (imports_profiling, !dlsym_names.is_empty()) {
+            (true, true) => WayDown::Both,
+            (true, false) => WayDown::PmpiImports,
+            (false, true) => WayDown::Dlsym,
+            (false, false) => WayDown::NoneSeen,
+        };
+        let is_pcontrol = |id: &FnId| id.name() == "MPI_Pcontrol";
+        let passes_pcontrol_on = pmpi_imports.iter().any(is_pcontrol)
+            || dlsym_names.iter().filter_map(|name| classify(name)).any(|symbol| is_pcontrol(&symbol.id));
+        let abi_evidence = MpiAbi::of_tool(&closure, data_imports.iter().map(String::as_str));
+        let initial_exec = closure.objects.iter().filter(|object| object.static_tls());
+        let static_tls_bytes = initial_exec
+            .filter_map(ElfFile::tls)
+            .fold(0, |sum: u64, tls| sum.saturating_add(tls.size).saturating_add(tls.align.saturating_sub(1)));
+
+        let mut tool = Tool {
+            kind: ToolKind::None { reason: String::new() },
+            defines_pcontrol: intercepts.iter().any(is_pcontrol),
+            passes_pcontrol_on,
+            intercepts,
+            fortran_wrappers: texts(|object| &object.fortran_wrappers),
+            fortran_imports,
+            pmpi_imports,
+            mpi_calls,
+            unknown_mpi: unknown.iter().cloned().collect(),
+            data_imports: data_imports.iter().cloned().collect(),
+            data_definitions: data_definitions.iter().cloned().collect(),
+            dlsym_names,
+            way_down,
+            abi: abi_evidence.as_ref().map(|abi| abi.family),
+            abi_evidence,
+            tls: closure.root().tls(),
+            static_tls: closure.objects.iter().any(ElfFile::static_tls),
+            static_tls_bytes,
+            exec_stack: closure.objects.iter().any(ElfFile::exec_stack),
+            undefined_elsewhere,
+            hazards: Vec::new(),
+            objects: objects.clone(),
+            closure,
+        };
+        tool.kind = kind_of(&tool, &gathered);
+        if tool.kind != ToolKind::MpiLibrary {
+            tool.hazards = hazard::all(&tool, facts);
+        }
+        tool
+    }
+}
+
+fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
+    let root = tool.closure.root();
+    if is_mpi_soname(root.name()) || gathered.root_profiling >= PMPI_OF_A_LIBRARY {
+        ToolKind::MpiLibrary
+    } else if gathered.defines_registration {
+        ToolKind::None { reason: "it defines the QMPI registration itself: a QMPI runtime, not a tool".into() }
+    } else if gathered.imports_registration {
+        ToolKind::Qmpi
+    } else if gathered.defines_interceptions {
+        ToolKind::Thesis
+    } else if !tool.intercepts.is_empty() || !tool.fortran_wrappers.is_empty() {
+        ToolKind::Pmpi
+    } else if root.exports().next().is_none() {
+        ToolKind::None { reason: "it defines no symbol that others could see".into() }
+    } else {
+        ToolKind::None { reason: "it defines no MPI function and registers no QMPI tool".into() }
+    }
+}
+
+impl Gathered {
+    fn walk(&mut self, object: &ElfFile, is_root: bool) -> Result<(), Error> {
+        let mut detail =
+            ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
+        let mut looks_up = false;
+        let mut profiling = 0;
+        for symbol in object.symbols() {
+            if REGISTRATION.contains(&symbol.name) {
+                self.defines_registration |= symbol.defined && is_root;
+                self.imports_registration |= !symbol.defined;
+            } else if !self.note_mpi(&symbol, &mut detail, &mut profiling) {
+                self.note_other(&symbol, &detail.name, is_root);
+                looks_up |= !symbol.defined && matches!(symbol.name, "dlsym" | "dlvsym");
+            }
+        }
+        if is_root {
+            self.root_profiling = profiling;
+            self.facts.names_ld_preload = self.facts.imports.iter().any(|(_, name)| name.ends_with("env"))
+                && !object.strings_in_rodata(&|text| text == "LD_PRELOAD")?.is_empty();
+        } else if profiling >= PMPI_OF_A_LIBRARY {
+            self.facts.second_mpi.push(detail.name.clone());
+        }
+        // Libraries that have nothing to do with MPI are not searched: libbfd alone would take a millisecond.
+        let concerned = is_root || !detail.intercepts.is_empty() || !detail.fortran_wrappers.is_empty();
+        if looks_up && concerned {
+            detail.dlsym_names = object.strings_in_rodata(&|text| classify(text).is_some())?.into_iter().collect();
+        }
+        detail.intercepts = sorted(detail.intercepts);
+        detail.pmpi_imports = sorted(detail.pmpi_imports);
+        detail.mpi_imports = sorted(detail.mpi_imports);
+        self.objects.push(detail);
+        Ok(())
+    }
+
+    /// Files a symbol of MPI; `false` for others.
+    fn note_mpi(&mut self, symbol: &Symbol<'_>, detail: &mut ObjectDetail, profiling: &mut usize) -> bool {
+        // Nearly every symbol of a large library is mangled C++.
+        if symbol.name.starts_with("_Z") && !symbol.name.starts_with("_ZN3MPI") {
+            return false;
+        }
+        if is_mpi_data(symbol) {
+            let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
+            list.insert(symbol.name.to_owned());
+            return true;
+        }
+        let Some(mpi) = classify(symbol.name) else {
+            if is_fortran_layer(symbol.name) {
+                return true;
+            }
+            if is_mpi_like(symbol.name) && !is_qmpi(symbol.name) {
+                self.unknown.insert(symbol.name.to_owned());
+                return true;
+            }
+            return false;
+        };
+        match (mpi.binding, symbol.defined, mpi.profiling) {
+            (Binding::C, true, false) => detail.intercepts.push(mpi.id),
+            (Binding::C, false, false) => detail.mpi_imports.push(mpi.id),
+            (Binding::C, false, true) => detail.pmpi_imports.push(mpi.id),
+            (_, true, true) => *profiling += 1,
+            (_, true, false) => detail.fortran_wrappers.push(symbol.name.to_owned()),
+            (_, false, _) => detail.fortran_imports.push(symbol.name.to_owned()),
+        }
+        true
+    }
+
+    fn note_other(&mut self, symbol: &Symbol<'_>, object: &str, is_root: bool) {
+        self.facts.unique += usize::from(is_root && symbol.unique && symbol.defined);
+        if symbol.name.starts_with('_') {
+            return;
+        }
+        if !symbol.defined {
+            if let Some(name) = hazard::watched(symbol.name) {
+                self.facts.imports.push((object.to_owned(), name));
+            }
+        } else if hazard::interposes(symbol.name) {
+            self.facts.interposed.push((object.to_owned(), symbol.name.to_owned()));
+        } else if is_root && symbol.name == "get_interceptions" {
+            self.defines_interceptions = true;
+        } else if symbol.name == "la_version" {
+            self.facts.marks.push("la_version");
+        }
+    }
+}
+
+/// Strong imports that nobody defines.
+///
+/// An import with a version is served by the file that the version names, if that file is there: this is
+/// what ld.so checks, and saves looking 6,000 names of libstdc++ up. Others are looked for in the
+/// closure first, and only what is left then in the libraries that others serve.
+fn undefined_elsewhere(closure: &Closure, search: &SearchPath) -> Vec<String> {
+    let has_file = |file: &str| {
+        closure.stopped.iter().any(|name| name == file)
+            || closure.objects.iter().any(|object| object.name() == file)
+            || is_glibc_family(file)
+            || is_dynamic_linker(file)
+    };
+    let mut wanted: HashSet<&str> = HashSet::new();
+    for symbol in closure.objects.iter().flat_map(ElfFile::imports) {
+        let served = symbol.version.and_then(|version| version.file).is_some_and(has_file);
+        if !symbol.weak && !served && classify(symbol.name).is_none() && !is_mpi_like(symbol.name) && !is_mpi_data(&symbol)
+            && !is_qmpi(symbol.name)
+        {
+            wanted.insert(symbol.name);
+        }
+    }
+    for object in &closure.objects {
+        cross_off(&mut wanted, object);
+    }
+    // libc and libm may be there without being named, in a tool that was linked with -nostdlib.
+    let others = closure.stopped.iter().map(String::as_str).chain(["libc.so.6", "libm.so.6"]);
+    for name in others {
+        if wanted.is_empty() {
+            break;
+        }
+        let found = search.find(name, closure.root(), &[]);
+        if let Some(Ok(object)) = found.map(|path| ElfFile::open(&path)) {
+            cross_off(&mut wanted, &object);
+        }
+    }
+    sorted(wanted.into_iter().map(str::to_owned))
+}
+
+fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
+    if wanted.is_empty() {
+        return;
+    }
+    for symbol in object.exports() {
+        wanted.remove(symbol.name);
+    }
+}
+
+/// Names of the QMPI interface, which the runtime defines: `QMPI_*`, and the draft's spelling of them.
+fn is_qmpi(name: &str) -> bool {
+    name.starts_with("QMPI_") || REGISTRATION.contains(&name) || QMPI_DRAFT.contains(&name)
+}
+
+/// `MPI_Init_f`, `MPI_Init_f08`: what Open MPI's Fortran bindings call the C side of a procedure.
+/// Tools that were made from its sources define them, too; nobody calls them from outside.
+fn is_fortran_layer(name: &str) -> bool {
+    let stem = name.strip_suffix("_f").or_else(|| name.strip_suffix("_f08"));
+    stem.is_some_and(|stem| classify(stem).is_some())
+}
+
+fn sorted<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}

@@ -1,0 +1,104 @@
+//! Why a layer could not be loaded.
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+/// A layer could not be loaded. `Display` is one line that names the file and the reason.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// The file is no usable tool.
+    #[error(transparent)]
+    Inspect(#[from] qmpi_elf::Error),
+    /// It is a file that can be inspected, but not a PMPI tool.
+    #[error("{}: {reason}", path.display())]
+    NotATool {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead.
+        reason: String,
+    },
+    /// The tool was built for another MPI.
+    #[error("{}: it is built for {tool}, but this process runs {process}", path.display())]
+    OtherMpi {
+        /// The tool.
+        path: PathBuf,
+        /// Its MPI.
+        tool: String,
+        /// The MPI library of the process.
+        process: String,
+    },
+    /// A library that the tool needs is nowhere.
+    #[error("{}: it needs {name}, which is nowhere to be found (needed by {needed_by})", path.display())]
+    Dependency {
+        /// The tool.
+        path: PathBuf,
+        /// The library's SONAME.
+        name: String,
+        /// Who needs it.
+        needed_by: String,
+    },
+    /// A variable that the tool refers to is defined nowhere.
+    #[error("{}: undefined symbol {symbol}: neither the tool's libraries nor the process define this variable", path.display())]
+    UndefinedData {
+        /// The tool.
+        path: PathBuf,
+        /// The variable.
+        symbol: String,
+    },
+    /// `functions` in the configuration names something that is no MPI function.
+    #[error("{}: functions: {name} is not an MPI function", path.display())]
+    UnknownFunction {
+        /// The tool.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// All of glibc's namespaces are taken.
+    #[error("{}: no namespace left for it: glibc has 16 of them, the program's own included", path.display())]
+    Namespaces {
+        /// The tool.
+        path: PathBuf,
+    },
+    /// The dynamic linker refused.
+    #[error("{}: {message}", path.display())]
+    Link {
+        /// The tool, or the provider that was to be loaded for it.
+        path: PathBuf,
+        /// What `dlerror` says.
+        message: String,
+    },
+    /// A provider could not be written.
+    #[error(transparent)]
+    Provider(#[from] qmpi_elf::provider::ProviderError),
+    /// A provider could not be stored where `ld.so` finds it.
+    #[error("{name}: cannot be kept in memory: {source}")]
+    Memory {
+        /// The provider.
+        name: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The pool of trampolines is used up.
+    #[error("too many layers: no trampolines left")]
+    Trampolines,
+}
+
+impl LoadError {
+    /// What the user can do about it.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            LoadError::Inspect(error) => return error.hint(),
+            LoadError::NotATool { path, .. } => format!("qmpi inspect {}", path.display()),
+            LoadError::OtherMpi { process, .. } => format!("use a build of the tool for {process}"),
+            LoadError::Dependency { .. } => "install it, or add its directory to LD_LIBRARY_PATH".into(),
+            LoadError::UndefinedData { .. } => {
+                "link the tool with the library that defines it (readelf -d shows what it is linked with)".into()
+            }
+            LoadError::UnknownFunction { .. } => "functions takes names such as \"MPI_Send\"".into(),
+            LoadError::Namespaces { .. } => "use at most 15 PMPI tools, fewer with LD_AUDIT".into(),
+            LoadError::Link { .. } => "see whether it loads with LD_PRELOAD, and what LD_DEBUG=all says".into(),
+            LoadError::Provider(_) | LoadError::Memory { .. } | LoadError::Trampolines => return None,
+        })
+    }
+}

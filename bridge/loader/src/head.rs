@@ -1,0 +1,161 @@
+//! The head of an instance's namespace: the provider that comes first in the lookup scope of everything in it.
+//!
+//! It is what rebinds an unmodified tool. It defines all that the process's MPI libraries define, and
+//!
+//! | name | address |
+//! |---|---|
+//! | `PMPI_f` | the next link of the chain for `f` |
+//! | `MPI_f` that the tool calls but does not define | the same |
+//! | a function that the tool's own libraries define | not here: it would steal the tool's calls to itself |
+//! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... |
+//! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
+//! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
+//! | functions of the dynamic linker, `getenv` | the overrides |
+
+use std::collections::HashSet;
+use std::ffi::{CStr, CString};
+
+use qmpi_abi::{Binding, FnId};
+use qmpi_elf::provider::{Provided, ProvidedKind};
+use qmpi_elf::{SymbolKind, Tool};
+
+use crate::error::LoadError;
+use crate::image::Symbol;
+use crate::process::Process;
+use crate::{log, missing, overrides};
+
+/// What the head is made of.
+pub(crate) struct Head<'a> {
+    pub(crate) process: &'a Process,
+    pub(crate) tool: &'a Tool,
+    /// The next link for each function, 0 where nothing below has it.
+    pub(crate) links: &'a [usize],
+    pub(crate) instance: &'static crate::Instance,
+}
+
+impl Head<'_> {
+    /// Writes it as the library `soname`.
+    pub(crate) fn write(&self, soname: &str) -> Result<Vec<u8>, LoadError> {
+        let own = self.functions_of_tool();
+        let mut names = HashSet::new();
+        let mut symbols: Vec<Provided<'_>> = Vec::with_capacity(4096);
+        for (name, address) in overrides::table(self.instance)? {
+            if !own.contains(name) && names.insert(name) {
+                symbols.push(function(name, address));
+            }
+        }
+        for image in self.process.mpi() {
+            for symbol in image.symbols().filter(|symbol| symbol.defined) {
+                let Ok(name) = symbol.name.to_str() else { continue };
+                let kind = crate::shared::provided_kind(&symbol);
+                if kind == ProvidedKind::Function && own.contains(name) || names.contains(name) {
+                    continue;
+                }
+                if let Some(address) = self.link_or_real(name, image, &symbol) {
+                    names.insert(name);
+                    symbols.push(Provided { name, version: None, kind, address: address as u64 });
+                }
+            }
+        }
+        let extra = self.imports_that_mpi_lacks(&names, &own)?;
+        symbols.extend(extra.iter().map(|(name, address)| function(name, *address)));
+        let versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(|image| image.version_names()).collect();
+        Ok(qmpi_elf::provider::write(soname, &versions, &symbols)?)
+    }
+
+    fn functions_of_tool(&self) -> HashSet<&str> {
+        let objects = self.tool.closure.objects.iter();
+        objects
+            .flat_map(|object| object.symbols())
+            .filter(|symbol| symbol.defined && matches!(symbol.kind, SymbolKind::Function | SymbolKind::IFunc))
+            .map(|symbol| symbol.name)
+            .collect()
+    }
+
+    fn link_or_real(&self, name: &str, image: &crate::image::Image, symbol: &Symbol) -> Option<usize> {
+        match link(self.links, name) {
+            Some(link) => Some(link),
+            None => self.process.resolve(image, symbol),
+        }
+    }
+
+    /// Addresses for what the tool imports and no MPI library of the process defines.
+    fn imports_that_mpi_lacks(
+        &self,
+        known: &HashSet<&str>,
+        own: &HashSet<&str>,
+    ) -> Result<Vec<(&str, usize)>, LoadError> {
+        const OTHER_MPI: &str = "run the tool on an MPI that has this function, or leave the function out with `functions`";
+        let tool = &self.instance.label;
+        let mut extra = Vec::new();
+        let mut seen = HashSet::new();
+        let objects = self.tool.closure.objects.iter();
+        for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
+            let name = symbol.name;
+            if symbol.weak || known.contains(name) || own.contains(name) || !is_mpi_function(name) || !seen.insert(name) {
+                continue;
+            }
+            let address = match link(self.links, name) {
+                Some(link) => link,
+                None => {
+                    let reason = format!("which {} does not have", self.process.mpi_name());
+                    missing::stub(tool, name, reason, OTHER_MPI)?
+                }
+            };
+            extra.push((name, address));
+        }
+        for name in &self.tool.undefined_elsewhere {
+            if known.contains(name.as_str()) || !seen.insert(name) {
+                continue;
+            }
+            extra.push((name, self.from_application(name)?));
+        }
+        Ok(extra)
+    }
+
+    /// The address of a symbol that neither the tool nor MPI nor glibc defines.
+    fn from_application(&self, name: &str) -> Result<usize, LoadError> {
+        let c_name = CString::new(name).unwrap_or_default();
+        if let Some(address) = self.process.global(&c_name) {
+            return Ok(address);
+        }
+        let path = &self.instance.path;
+        if false { // TODO relocations
+            return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
+        }
+        log::line(
+            log::LogLevel::Warn,
+            &format!("{}: undefined symbol {name}: a call of it will end the process; hint: link the tool with the library that defines it", path.display()),
+        );
+        missing::stub(
+            &self.instance.label,
+            name,
+            format!("which nothing defines ({})", path.display()),
+            "link the tool with the library that defines it (readelf -d shows what it is linked with)",
+        )
+    }
+}
+
+/// The next link for a name, if it is one of a C function of MPI and something below has it.
+pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {
+    let id = c_function(name)?;
+    links.get(id.index()).copied().filter(|address| *address != 0)
+}
+
+fn c_function(name: &str) -> Option<FnId> {
+    qmpi_abi::classify(name).filter(|symbol| symbol.binding == Binding::C).map(|symbol| symbol.id)
+}
+
+/// Is it a name of MPI, whether the table has it or not?
+pub(crate) fn is_mpi_function(name: &str) -> bool {
+    qmpi_abi::classify(name).is_some() || qmpi_abi::is_mpi_like(name)
+}
+
+/// The same for a C string.
+pub(crate) fn is_mpi_function_c(name: &CStr) -> bool {
+    name.to_str().is_ok_and(is_mpi_function)
+}
+
+fn function(name: &str, address: usize) -> Provided<'_> {
+    Provided { name, version: None, kind: ProvidedKind::Function, address: address as u64 }
+}

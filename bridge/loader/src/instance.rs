@@ -1,0 +1,179 @@
+//! One instance of a PMPI tool: a layer of the stack, alone in its namespace.
+
+use std::ffi::{CString, OsStr};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use qmpi_abi::FnId;
+use qmpi_elf::{MpiFamily, SearchPath, Tool, ToolKind};
+use qmpi_stack::Layer;
+
+use crate::error::LoadError;
+use crate::head::Head;
+use crate::memory_file::MemoryFile;
+use crate::namespace::{Handle, Namespace, ProviderFile};
+use crate::process::Process;
+use crate::{pcontrol, shared};
+
+/// What the overrides know about the instance that calls them. Lives as long as the process.
+#[derive(Debug)]
+pub struct Instance {
+    /// The layer's name in messages.
+    pub label: String,
+    /// The tool's file.
+    pub path: PathBuf,
+    pub(crate) env: Vec<(CString, CString)>,
+    pub(crate) links: Box<[usize]>,
+    pub(crate) process: Arc<Process>,
+    pub(crate) namespace: OnceLock<Namespace>,
+    pub(crate) handle: OnceLock<Handle>,
+    /// Libraries that the tool opened with RTLD_GLOBAL, which a namespace cannot have.
+    pub(crate) opened_global: Mutex<Vec<CString>>,
+}
+
+/// A loaded layer: what it intercepts, and what it cost.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The instance.
+    pub instance: &'static Instance,
+    /// The functions it intercepts, with the address to call.
+    pub entries: Vec<(FnId, usize)>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Loads `layer` above `links`, the next link of each function by its number (0: nothing there).
+///
+/// # Errors
+/// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
+pub fn load(process: &mut Arc<Process>, layer: &Layer, links: &[usize]) -> Result<Loaded, LoadError> {
+    let start = Instant::now();
+    let tool = inspect(process, layer)?;
+    let wanted = wanted(layer)?;
+
+    let instance: &'static Instance = Box::leak(Box::new(Instance {
+        label: layer.label.clone(),
+        path: layer.path.clone(),
+        env: layer.env.iter().filter_map(|(name, value)| Some((c_string(name)?, c_string(value)?))).collect(),
+        links: links.into(),
+        process: Arc::clone(process),
+        namespace: OnceLock::new(),
+        handle: OnceLock::new(),
+        opened_global: Mutex::new(Vec::new()),
+    }));
+    let handle = bind(instance, &tool)?;
+
+    let mut entries = Vec::new();
+    for id in tool.intercepts.iter().copied().filter(|id| wanted.as_ref().is_none_or(|wanted| wanted.contains(id))) {
+        let Some(address) = CString::new(id.name()).ok().and_then(|name| handle.find(&name)) else { continue };
+        let address = match (id.name(), tool.passes_pcontrol_on) {
+            ("MPI_Pcontrol", _) if !layer.pcontrol => continue,
+            ("MPI_Pcontrol", false) if links[id.index()] != 0 => {
+                pcontrol::deliver_to_both(address, links[id.index()])?
+            }
+            _ => address,
+        };
+        entries.push((id, address));
+    }
+    Ok(Loaded { instance, entries, duration: start.elapsed() })
+}
+
+/// Looks at the file, and refuses what cannot work.
+fn inspect(process: &mut Arc<Process>, layer: &Layer) -> Result<Tool, LoadError> {
+    let path = &layer.path;
+    for soname in &layer.share {
+        share(process, path, soname)?;
+    }
+    let tool = Tool::inspect(path, &SearchPath::from_process(), &|soname| process.is_shared(soname))?;
+    let reason = match &tool.kind {
+        ToolKind::Pmpi => None,
+        ToolKind::Qmpi => Some("it is a QMPI tool, which this version cannot load".to_owned()),
+        ToolKind::Thesis => Some("it is a tool of the 2018 prototype, which this version cannot load".to_owned()),
+        ToolKind::MpiLibrary => Some("it is an MPI library, not a tool".to_owned()),
+        ToolKind::None { reason } => Some(format!("it is not an MPI tool: {reason}")),
+    };
+    if let Some(reason) = reason {
+        return Err(LoadError::NotATool { path: path.clone(), reason });
+    }
+    if let (Some(of_tool), Some(of_process)) = (tool.abi, process.family())
+        && of_tool != of_process
+    {
+        return Err(LoadError::OtherMpi {
+            path: path.clone(),
+            tool: of_tool.name().to_owned(),
+            process: name_of(of_process, process),
+        });
+    }
+    if let Some(missing) = tool.closure.missing.first() {
+        return Err(LoadError::Dependency {
+            path: path.clone(),
+            name: missing.name.clone(),
+            needed_by: missing.needed_by.clone(),
+        });
+    }
+    // MPI's Fortran or C++ library, which the application does without: LD_PRELOAD would bring it in as well.
+    for soname in tool.closure.stopped.iter().filter(|soname| qmpi_elf::is_mpi_soname(soname)) {
+        if !qmpi_elf::is_mpi_c_library_file_name(soname) {
+            share(process, path, soname)?;
+        }
+    }
+    Ok(tool)
+}
+
+fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {
+    Arc::make_mut(process).share(soname).map_err(|message| LoadError::Link { path: path.into(), message })
+}
+
+fn name_of(family: MpiFamily, process: &Process) -> String {
+    format!("{} ({})", family.name(), process.mpi_name())
+}
+
+/// The functions that the configuration restricts the layer to.
+fn wanted(layer: &Layer) -> Result<Option<Vec<FnId>>, LoadError> {
+    let Some(functions) = &layer.functions else { return Ok(None) };
+    let ids = functions.iter().map(|name| {
+        FnId::by_name(name)
+            .ok_or_else(|| LoadError::UnknownFunction { path: layer.path.clone(), name: name.clone() })
+    });
+    ids.collect::<Result<_, _>>().map(Some)
+}
+
+/// Makes the namespace: head first, then providers, then the tool, whose constructors find everything bound.
+fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
+    let process = &*instance.process;
+    let needed = &tool.closure.stopped;
+    let soname = needed.iter().find(|soname| qmpi_elf::is_mpi_soname(soname)).map_or(process.mpi_name(), String::as_str);
+    let head = Head { process, tool, links: &instance.links, instance }.write(soname)?;
+    let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    let namespace = Namespace::create(&instance.path, soname, &head)?;
+    let namespace = instance.namespace.get_or_init(|| namespace);
+    for soname in needed {
+        provide(namespace, process, soname)?;
+    }
+    let handle = namespace.load(&instance.path)?;
+    Ok(*instance.handle.get_or_init(|| handle))
+}
+
+/// Puts the provider for one needed library into the namespace.
+pub(crate) fn provide(namespace: &Namespace, process: &Process, soname: &str) -> Result<(), LoadError> {
+    if qmpi_elf::family::is_dynamic_linker(soname) {
+        return Ok(()); // glibc itself stands the one real ld.so in
+    }
+    namespace.provide(soname, || {
+        if qmpi_elf::is_mpi_soname(soname) {
+            // The head has the symbols of all MPI libraries; this one answers to another name.
+            let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(|image| image.version_names()).collect();
+            let bytes = qmpi_elf::provider::write(soname, &versions, &[])?;
+            let file = MemoryFile::new(soname, &bytes);
+            return file
+                .map(|file| Some(ProviderFile::Own(file)))
+                .map_err(|source| LoadError::Memory { name: soname.into(), source });
+        }
+        Ok(shared::provider(process, soname)?.map(ProviderFile::Common))
+    })
+}
+
+fn c_string(text: impl AsRef<OsStr>) -> Option<CString> {
+    CString::new(text.as_ref().as_encoded_bytes()).ok()
+}

@@ -1,0 +1,37 @@
+//! Loads an unmodified PMPI tool into a private linker namespace and binds it to its next links.
+//!
+//! | step | file |
+//! |---|---|
+//! | look at the process: its MPI, what is shared | `process.rs`, `image.rs`, `version.rs` |
+//! | look at the tool (with `qmpi-elf`), refuse what cannot work | `instance.rs` |
+//! | write the namespace's head: `PMPI_f` is the next link | `head.rs` |
+//! | write providers for shared libraries | `shared.rs`, `memory_file.rs` |
+//! | `dlmopen` head, providers, tool | `namespace.rs` |
+//! | what the tool must not call bare | `overrides/` |
+//! | stubs that carry data | `trampoline.rs`, `arch/` |
+//! | `MPI_Pcontrol`, missing functions, `MPI_Finalize` | `pcontrol.rs`, `missing.rs`, `passage.rs` |
+//! | rebinding of objects in the base namespace | `rebind.rs` |
+//!
+//! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
+
+mod arch;
+mod error;
+mod head;
+pub mod image;
+mod instance;
+pub mod log;
+mod memory_file;
+mod missing;
+mod namespace;
+mod overrides;
+pub mod passage;
+mod pcontrol;
+mod process;
+pub mod rebind;
+mod shared;
+mod trampoline;
+mod version;
+
+pub use error::LoadError;
+pub use instance::{Instance, Loaded, load};
+pub use process::Process;

@@ -1,0 +1,53 @@
+//! What the runtime says: one line, one `write(2)`, on stderr, prefixed `qmpi:`.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+pub use qmpi_stack::LogLevel;
+
+/// Exit status of a process whose stack cannot be set up.
+pub const SETUP_FAILED: i32 = 3;
+
+static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Warn as u8);
+
+/// Lines above this level are dropped.
+pub fn set_level(level: LogLevel) {
+    LEVEL.store(level as u8, Ordering::Relaxed);
+}
+
+/// Would a line of this level be printed?
+pub fn is_enabled(level: LogLevel) -> bool {
+    level as u8 <= LEVEL.load(Ordering::Relaxed)
+}
+
+/// Prints a line, if its level is asked for.
+pub fn line(level: LogLevel, text: &str) {
+    if is_enabled(level) {
+        write(text);
+    }
+}
+
+/// Prints the reason and the hint, and ends the process before it can produce results without its tools.
+pub fn fatal(reason: &str, hint: Option<&str>) -> ! {
+    report_error(reason, hint);
+    // `_exit`: destructors and exit handlers of half a stack must not run.
+    #[expect(unsafe_code, reason = "_exit has no safe wrapper in std")]
+    // SAFETY: no memory is touched; the process ends here.
+    unsafe {
+        libc::_exit(SETUP_FAILED)
+    }
+}
+
+/// Prints an error and the hint that goes with it.
+pub fn report_error(reason: &str, hint: Option<&str>) {
+    line(LogLevel::Error, &format!("error: {reason}"));
+    if let Some(hint) = hint {
+        line(LogLevel::Error, &format!("hint: {hint}"));
+    }
+}
+
+fn write(text: &str) {
+    use std::io::Write;
+    let line = format!("qmpi: {}\n", text.replace('\n', " "));
+    // Nobody is left to tell if stderr is closed.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}

@@ -1,0 +1,64 @@
+//! Files in memory, for `ld.so` to load.
+#![expect(unsafe_code, reason = "memfd_create has no safe wrapper in std")]
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A file without a name that lives as long as this value, or as something has it mapped.
+#[derive(Debug)]
+pub(crate) struct MemoryFile {
+    file: File,
+    path: CString,
+    /// Where there is no `/proc`, the file has a real name until it is dropped.
+    named: Option<std::path::PathBuf>,
+}
+
+impl MemoryFile {
+    /// Makes a file with these contents; `name` is what `/proc/self/maps` shows.
+    pub(crate) fn new(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
+        let label = CString::new(format!("qmpi:{name}"))?;
+        // SAFETY: `label` is a C string.
+        let fd = unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) };
+        if fd < 0 || !std::path::Path::new("/proc/self/fd").exists() {
+            return MemoryFile::in_directory(name, bytes);
+        }
+        // SAFETY: the descriptor was made here and belongs to nobody else.
+        let mut file = unsafe { File::from_raw_fd(fd) };
+        file.write_all(bytes)?;
+        // ld.so takes an object for loaded when it knows its path: a descriptor's number is used again, so
+        // the path has to differ another way. Slashes may be repeated at will.
+        static OPENED: AtomicUsize = AtomicUsize::new(0);
+        let slashes = "/".repeat(1 + OPENED.fetch_add(1, Ordering::Relaxed) % 2048);
+        let path = CString::new(format!("/proc/self/fd{slashes}{}", file.as_raw_fd()))?;
+        Ok(MemoryFile { file, path, named: None })
+    }
+
+    /// The same in the directory for temporary files.
+    fn in_directory(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("qmpi-{}-{number}-{name}", std::process::id()));
+        let mut file = File::create_new(&path)?;
+        file.write_all(bytes)?;
+        let c_path = CString::new(path.as_os_str().as_encoded_bytes())?;
+        Ok(MemoryFile { file, path: c_path, named: Some(path) })
+    }
+
+    /// The path under which `dlmopen` finds it.
+    pub(crate) fn path(&self) -> &CStr {
+        &self.path
+    }
+}
+
+impl Drop for MemoryFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.named {
+            // Nothing depends on it: the mapping stays, and the name is in a temporary directory.
+            let _ = std::fs::remove_file(path);
+        }
+        let _ = &self.file;
+    }
+}

@@ -1,0 +1,164 @@
+//! A private linker namespace: its head, its providers, and what is loaded into it.
+#![expect(unsafe_code, reason = "dlmopen, dlinfo and dlsym")]
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::LoadError;
+use crate::memory_file::MemoryFile;
+
+unsafe extern "C" {
+    /// dlfcn.h; the libc crate lacks it.
+    pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+}
+
+/// An object that `ld.so` loaded: what `dlopen` returns, which in glibc is its link map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Handle(pub(crate) *mut c_void);
+
+// SAFETY: objects in a namespace are never unloaded, and `ld.so` locks its own structures.
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+unsafe impl Sync for Handle {}
+
+/// The public part of glibc's `struct link_map` (`link.h`).
+#[repr(C)]
+pub(crate) struct LinkMap {
+    pub(crate) base: usize,
+    pub(crate) name: *const libc::c_char,
+    pub(crate) dynamic: *const c_void,
+    pub(crate) next: *const LinkMap,
+    pub(crate) previous: *const LinkMap,
+}
+
+/// A namespace with its head in place.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    id: libc::Lmid_t,
+    head: Handle,
+    /// Providers in it, by SONAME.
+    providers: Mutex<Vec<(String, Handle)>>,
+}
+
+impl Namespace {
+    /// Opens a new namespace with the provider `head`, called `soname`, as its first object.
+    ///
+    /// `tool` is for whom; it stands in error messages.
+    pub(crate) fn create(tool: &Path, soname: &str, head: &MemoryFile) -> Result<Namespace, LoadError> {
+        let handle = open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
+            if message.contains("no more namespaces") {
+                LoadError::Namespaces { path: tool.into() }
+            } else {
+                LoadError::Link { path: tool.into(), message }
+            }
+        })?;
+        let mut id: libc::Lmid_t = 0;
+        // SAFETY: the handle is open, and `id` has the type that RTLD_DI_LMID stores.
+        let failed = unsafe { libc::dlinfo(handle.0, libc::RTLD_DI_LMID, (&raw mut id).cast()) } != 0;
+        if failed {
+            return Err(LoadError::Link { path: tool.into(), message: dlerror() });
+        }
+        Ok(Namespace { id, head: handle, providers: Mutex::new(vec![(soname.into(), handle)]) })
+    }
+
+    /// Loads a provider, unless the namespace has one of this SONAME.
+    pub(crate) fn provide(
+        &self,
+        soname: &str,
+        file: impl FnOnce() -> Result<Option<ProviderFile>, LoadError>,
+    ) -> Result<(), LoadError> {
+        if self.has_provider(soname) {
+            return Ok(());
+        }
+        let Some(file) = file()? else { return Ok(()) };
+        let handle = open(self.id, file.path())
+            .map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
+        self.lock().push((soname.into(), handle));
+        Ok(())
+    }
+
+    /// Loads a real library: the tool.
+    pub(crate) fn load(&self, path: &Path) -> Result<Handle, LoadError> {
+        let failed = |message| LoadError::Link { path: path.into(), message };
+        let c_path = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|error| failed(error.to_string()))?;
+        open(self.id, &c_path).map_err(|message| {
+            // dlerror starts with the file's name, which the error has already.
+            let prefix = format!("{}: ", path.display());
+            failed(message.strip_prefix(&prefix).map(str::to_owned).unwrap_or(message))
+        })
+    }
+
+    /// A library by any name, if it is loaded here already.
+    pub(crate) fn loaded(&self, name: &CStr) -> Option<Handle> {
+        // SAFETY: RTLD_NOLOAD: no constructor can run.
+        let handle = unsafe { libc::dlmopen(self.id, name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        (!handle.is_null()).then_some(Handle(handle))
+    }
+
+    /// Is there a provider of this SONAME?
+    pub(crate) fn has_provider(&self, soname: &str) -> bool {
+        self.lock().iter().any(|(name, _)| name == soname)
+    }
+
+    /// The SONAME of the provider that this handle stands for.
+    pub(crate) fn provider_of(&self, handle: Handle) -> Option<String> {
+        self.lock().iter().find(|(_, provider)| *provider == handle).map(|(name, _)| name.clone())
+    }
+
+    /// Its first object, which is also what `dlopen(NULL)` gives in it.
+    pub(crate) fn head(&self) -> Handle {
+        self.head
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(String, Handle)>> {
+        self.providers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A provider's file: of one namespace, or of all of them.
+pub(crate) enum ProviderFile {
+    /// Written for this namespace.
+    Own(MemoryFile),
+    /// Written once per process.
+    Common(&'static MemoryFile),
+}
+
+impl ProviderFile {
+    fn path(&self) -> &CStr {
+        match self {
+            ProviderFile::Own(file) => file.path(),
+            ProviderFile::Common(file) => file.path(),
+        }
+    }
+}
+
+impl Handle {
+    /// What the object, or one that it needs, has under this name.
+    pub(crate) fn find(self, name: &CStr) -> Option<usize> {
+        // SAFETY: handles stay open.
+        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        if address.is_null() {
+            // Takes the message back: a later dlerror of the tool must not see it.
+            let _ = dlerror();
+        }
+        (!address.is_null()).then(|| address.addr())
+    }
+}
+
+fn open(namespace: libc::Lmid_t, path: &CStr) -> Result<Handle, String> {
+    // SAFETY: constructors of a tool run here, as they would under LD_PRELOAD; providers have none.
+    let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if handle.is_null() { Err(dlerror()) } else { Ok(Handle(handle)) }
+}
+
+/// The last message of the dynamic linker.
+pub(crate) fn dlerror() -> String {
+    // SAFETY: glibc keeps the message per thread.
+    let message = unsafe { libc::dlerror() };
+    if message.is_null() {
+        return "unknown error of the dynamic linker".into();
+    }
+    // SAFETY: a C string that lives until the next call.
+    unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
+}

@@ -1,0 +1,27 @@
+//! Functions that a tool in a namespace must not call bare, and what it gets instead.
+//!
+//! They are entries of the namespace's head, which comes first in its scope; an entry without a version satisfies a
+//! reference with one. Those that find out who called them (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
+//! glibc still sees the tool as the caller.
+
+pub(crate) mod dl_iterate_phdr;
+pub(crate) mod dlopen;
+pub(crate) mod dlsym;
+pub(crate) mod getenv;
+
+use crate::error::LoadError;
+use crate::{Instance, arch, trampoline};
+
+/// The overrides of one instance: name and address.
+pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static str, usize)>, LoadError> {
+    type Shim = extern "C" fn();
+    let always: [(&'static str, Shim); 4] = [
+        ("dlopen", arch::dlopen),
+        ("dlsym", arch::dlsym),
+        ("dlvsym", arch::dlvsym),
+        ("dl_iterate_phdr", arch::dl_iterate_phdr),
+    ];
+    let with_env: [(&'static str, Shim); 2] = [("getenv", arch::getenv), ("secure_getenv", arch::secure_getenv)];
+    let with_env = if instance.env.is_empty() { &[][..] } else { &with_env };
+    always.iter().chain(with_env).map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?))).collect()
+}

@@ -1,0 +1,113 @@
+//! `dl_iterate_phdr` of a tool: the objects of the base namespace and of its own.
+//!
+//! glibc's lists the caller's namespace alone, so an unwinder in the tool would stop at the application's frames.
+//! The order is: the executable (callers take the first for it), the instance's objects, the rest of the base.
+#![expect(unsafe_code, reason = "walks link maps and calls the tool back")]
+
+use std::ffi::{c_char, c_int, c_void};
+
+use libc::{Elf64_Ehdr, Elf64_Phdr, PT_TLS};
+
+use crate::Instance;
+use crate::namespace::{Handle, LinkMap, Namespace};
+
+type Callback = extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+
+// Requests of dlinfo (dlfcn.h) that the libc crate lacks.
+const RTLD_DI_TLS_MODID: c_int = 9;
+const RTLD_DI_TLS_DATA: c_int = 10;
+const RTLD_DI_PHDR: c_int = 11;
+
+struct Walk {
+    callback: Callback,
+    data: *mut c_void,
+    instance: &'static Instance,
+    first: bool,
+}
+
+/// `dl_iterate_phdr(callback, data)`.
+///
+/// The instance's objects are walked inside the first callback of glibc's own iteration: there its lock is held, so that
+/// no thread can add to the list meanwhile.
+pub(crate) extern "C" fn union(callback: Callback, data: *mut c_void, instance: &'static Instance) -> c_int {
+    let mut walk = Walk { callback, data, instance, first: true };
+    // SAFETY: `step` has the type that the function wants; `walk` outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut walk).cast()) }
+}
+
+extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void) -> c_int {
+    // SAFETY: `union` passes its `Walk`.
+    let walk = unsafe { &mut *walk.cast::<Walk>() };
+    let result = (walk.callback)(info, size, walk.data);
+    if result != 0 || !std::mem::take(&mut walk.first) {
+        return result;
+    }
+    let Some(namespace) = walk.instance.namespace.get() else { return 0 };
+    // SAFETY: glibc passes a valid description.
+    let template = unsafe { *info };
+    for map in objects(namespace) {
+        let Some(mut own) = describe(map, &template) else { continue };
+        let result = (walk.callback)(&raw mut own, size_of::<libc::dl_phdr_info>(), walk.data);
+        if result != 0 {
+            return result;
+        }
+    }
+    0
+}
+
+/// The real objects of a namespace: no providers, and not the stand-in for ld.so, which the base lists.
+fn objects(namespace: &Namespace) -> impl Iterator<Item = &'static LinkMap> + '_ {
+    // SAFETY: reads the auxiliary vector.
+    let linker = unsafe { libc::getauxval(libc::AT_BASE) } as usize;
+    let mut next: *const LinkMap = namespace.head().0.cast();
+    std::iter::from_fn(move || {
+        // SAFETY: a handle of glibc is a link map; the list's lock is held by the caller.
+        let map = unsafe { next.as_ref() }?;
+        next = map.next;
+        Some(map)
+    })
+    .filter(move |map| map.base != linker && namespace.provider_of(handle(map)).is_none())
+}
+
+fn handle(map: &'static LinkMap) -> Handle {
+    Handle(std::ptr::from_ref(map).cast_mut().cast())
+}
+
+fn describe(map: &'static LinkMap, template: &libc::dl_phdr_info) -> Option<libc::dl_phdr_info> {
+    let (phdrs, count) = program_headers(map)?;
+    let mut info = libc::dl_phdr_info {
+        dlpi_addr: map.base as u64,
+        dlpi_name: map.name.cast::<c_char>(),
+        dlpi_phdr: phdrs,
+        dlpi_phnum: count,
+        dlpi_tls_modid: 0,
+        dlpi_tls_data: std::ptr::null_mut(),
+        ..*template
+    };
+    // SAFETY: `program_headers` gives the length of the table.
+    let table = unsafe { std::slice::from_raw_parts(phdrs, count.into()) };
+    if table.iter().any(|phdr| phdr.p_type == PT_TLS) {
+        // SAFETY: stores a `size_t`.
+        unsafe { libc::dlinfo(handle(map).0, RTLD_DI_TLS_MODID, (&raw mut info.dlpi_tls_modid).cast()) };
+        // SAFETY: stores a pointer.
+        unsafe { libc::dlinfo(handle(map).0, RTLD_DI_TLS_DATA, (&raw mut info.dlpi_tls_data).cast()) };
+    }
+    Some(info)
+}
+
+fn program_headers(map: &'static LinkMap) -> Option<(*const Elf64_Phdr, u16)> {
+    let mut phdrs: *const Elf64_Phdr = std::ptr::null();
+    // SAFETY: stores a pointer, and returns the number of headers (glibc ≥ 2.36; others refuse the request).
+    let count = unsafe { libc::dlinfo(handle(map).0, RTLD_DI_PHDR, (&raw mut phdrs).cast()) };
+    if count > 0 && !phdrs.is_null() {
+        return Some((phdrs, u16::try_from(count).ok()?));
+    }
+    // Takes the refusal back: a later dlerror of the tool must not see it.
+    // SAFETY: returns a pointer that is not used.
+    unsafe { libc::dlerror() };
+    let header = map.base as *const Elf64_Ehdr;
+    // SAFETY: the first segment of a shared object starts with its ELF header, at its base.
+    let header = unsafe { header.as_ref() }?;
+    (header.e_ident.starts_with(b"\x7fELF"))
+        .then(|| ((map.base + header.e_phoff as usize) as *const Elf64_Phdr, header.e_phnum))
+}

@@ -1,0 +1,92 @@
+//! `dlopen` of a tool.
+//!
+//! * `RTLD_GLOBAL` in a namespace other than the base makes `ld.so` follow a null pointer
+//!   (`elf/dl-open.c:add_to_global_resize`, every glibc up to 2.43): the flag is cleared, and the library remembered for
+//!   the tool's later `dlsym(RTLD_DEFAULT, ...)`.
+//! * A library that exists once per process must not be loaded again under another name (`libmpi.so`, an absolute path).
+//! * What the new library needs must be provided before `ld.so` looks for it on disk.
+#![expect(unsafe_code, reason = "reads C strings that the tool passes")]
+
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::PoisonError;
+
+use qmpi_elf::{Closure, ElfFile, SearchPath};
+
+use crate::Instance;
+use crate::instance::provide;
+use crate::namespace::Namespace;
+
+/// The arguments with which glibc's `dlopen` is called; returned in `rax` and `rdx`.
+#[repr(C)]
+pub(crate) struct Arguments {
+    file: *const c_char,
+    mode: usize,
+}
+
+/// Looks at the arguments before glibc does; `caller` is the return address of the call.
+pub(crate) extern "C" fn prepare(
+    file: *const c_char,
+    mode: c_int,
+    instance: &'static Instance,
+    _caller: usize,
+) -> Arguments {
+    let unchanged = Arguments { file, mode: mode as usize };
+    if file.is_null() {
+        return Arguments { mode: (mode & !libc::RTLD_GLOBAL) as usize, ..unchanged };
+    }
+    // SAFETY: the tool passes a C string, as `dlopen` wants.
+    let name = unsafe { CStr::from_ptr(file) };
+    if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() {
+        let mut opened = instance.opened_global.lock().unwrap_or_else(PoisonError::into_inner);
+        if !opened.iter().any(|known| known.as_c_str() == name) {
+            opened.push(name.into());
+        }
+    }
+    let mode = (mode & !libc::RTLD_GLOBAL) as usize;
+    let Some(namespace) = instance.namespace.get() else { return Arguments { file, mode } };
+    if let Some(shared) = stand_in(instance, namespace, name) {
+        // dlopen keeps no reference to the name it was given, but ld.so may show it: it stays valid.
+        return Arguments { file: shared.into_raw(), mode };
+    }
+    provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())));
+    Arguments { file, mode }
+}
+
+/// The SONAME of the provider that stands for `name`, if it is a library that exists once per process.
+fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr) -> Option<CString> {
+    let file_name = Path::new(OsStr::from_bytes(name.to_bytes())).file_name()?.to_str()?;
+    let process = &*instance.process;
+    let soname = if process.is_shared(file_name) {
+        file_name
+    } else if qmpi_elf::is_mpi_c_library_file_name(file_name) {
+        process.mpi_name()
+    } else {
+        return None;
+    };
+    provide(namespace, process, soname).ok()?;
+    namespace.has_provider(soname).then(|| CString::new(soname).ok())?
+}
+
+/// Provides what the library at `path`, and the libraries it needs, expect of shared ones.
+fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path) {
+    let process = &*instance.process;
+    let search = SearchPath::from_process();
+    let root = ElfFile::open(&instance.path).ok().and_then(|tool| {
+        let found = if path.components().count() > 1 {
+            Some(path.to_owned())
+        } else {
+            search.find(path.to_str()?, &tool, &[])
+        };
+        ElfFile::open(&found?).ok()
+    });
+    // What cannot be opened here cannot be opened by glibc either, which will say why.
+    let Some(root) = root else { return };
+    let closure = Closure::of(root, &search, &|soname| process.is_shared(soname));
+    for soname in &closure.stopped {
+        if let Err(error) = provide(namespace, process, soname) {
+            crate::log::line(crate::log::LogLevel::Warn, &format!("{}: {error}", instance.label));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `dlsym` and `dlvsym` of a tool.
+//!
+//! Several tools have no other way down than `dlsym(RTLD_NEXT, "MPI_Send")`. In a namespace nothing comes next, so a name
+//! of MPI gets its next link. For other names glibc answers; where it would find nothing, the process is asked, as it
+//! would be under `LD_PRELOAD`.
+#![expect(unsafe_code, reason = "reads C strings that the tool passes")]
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::PoisonError;
+
+use crate::Instance;
+use crate::head;
+use crate::namespace::{Handle, Namespace};
+
+/// The address to return to the tool, or null if glibc shall answer.
+pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, instance: &'static Instance) -> *const c_void {
+    if name.is_null() {
+        return std::ptr::null();
+    }
+    // SAFETY: the tool passes a C string, as `dlsym` wants.
+    let name = unsafe { CStr::from_ptr(name) };
+    let found = match instance.namespace.get() {
+        Some(namespace) => address(instance, namespace, handle, name),
+        None => None,
+    };
+    std::ptr::without_provenance(found.unwrap_or(0))
+}
+
+fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name: &CStr) -> Option<usize> {
+    let next = handle == libc::RTLD_NEXT;
+    let default = handle == libc::RTLD_DEFAULT;
+    let head = handle == namespace.head().0;
+    if head::is_mpi_function_c(name) {
+        let of_mpi = namespace.provider_of(Handle(handle)).is_some_and(|soname| qmpi_elf::is_mpi_soname(&soname));
+        // RTLD_DEFAULT finds the tool's own function first, and then the head's.
+        return if next || head || of_mpi { below(instance, name) } else { None };
+    }
+    if !(next || default || head) {
+        return None;
+    }
+    let in_scope = instance.handle.get().is_some_and(|tool| tool.find(name).is_some());
+    if in_scope && !head {
+        return None;
+    }
+    opened_global(instance, namespace, name).or_else(|| instance.process.global(name))
+}
+
+/// The next link for a C function; another function of MPI as it is.
+fn below(instance: &Instance, name: &CStr) -> Option<usize> {
+    head::link(&instance.links, name.to_str().ok()?).or_else(|| instance.process.function(name))
+}
+
+/// Looks in the libraries that the tool opened with RTLD_GLOBAL.
+fn opened_global(instance: &Instance, namespace: &Namespace, name: &CStr) -> Option<usize> {
+    let opened = instance.opened_global.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    opened.iter().find_map(|library| namespace.loaded(library)?.find(name))
+}

@@ -1,0 +1,211 @@
+//! The process as its namespaces have to see it: which MPI it runs, and which libraries exist only once.
+//!
+//! **Shared** are the MPI libraries, everything they brought with them, and the glibc family; a namespace gets
+//! providers for them. All other libraries are private to an instance.
+#![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+
+use qmpi_abi::FnId;
+use qmpi_elf::{MpiFamily, family as glibc};
+
+use crate::image::{Image, Kind, Symbol};
+
+/// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of
+/// MPI, and an unwinder in the base namespace of glibc before 2.35 sees the base namespace alone.
+const PRIVATE: [&str; 2] = ["libstdc++.so.", "libgcc_s.so."];
+
+/// The loaded objects of the base namespace, and what is known about them.
+#[derive(Debug, Clone)]
+pub struct Process {
+    images: Vec<Image>,
+    /// Which of them belong to MPI, in the order of the link map.
+    mpi: Vec<usize>,
+    /// Which of them exist once per process, by SONAME; the glibc family is not listed.
+    shared: BTreeMap<String, usize>,
+}
+
+impl Process {
+    /// Looks at the base namespace as it is now. `None`: no MPI library is loaded.
+    pub fn with_mpi() -> Option<Process> {
+        let images = Image::of_process();
+        let mpi: Vec<usize> = (0..images.len()).filter(|index| is_mpi(&images[*index])).collect();
+        if !mpi.iter().any(|index| defines_pmpi(&images[*index])) {
+            return None;
+        }
+        let mut process = Process { images, mpi, shared: BTreeMap::new() };
+        process.share_closure();
+        Some(process)
+    }
+
+    /// Is there an MPI library? A few microseconds, for processes that merely inherited `LD_PRELOAD`.
+    pub fn has_mpi() -> bool {
+        use std::ffi::{c_int, c_void};
+        extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+            // SAFETY: `ld.so` hands a valid description to each call.
+            let info = unsafe { &*info };
+            Image::of(info).is_some_and(|image| defines_pmpi(&image)).into()
+        }
+        // SAFETY: the callback's type is what the function wants, and it does not unwind.
+        unsafe { libc::dl_iterate_phdr(Some(look), std::ptr::null_mut()) != 0 }
+    }
+
+    fn share_closure(&mut self) {
+        let by_name: BTreeMap<&str, usize> =
+            self.images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
+        let mut todo = self.mpi.clone();
+        let mut shared = BTreeMap::new();
+        while let Some(index) = todo.pop() {
+            let image = &self.images[index];
+            let name = image.name();
+            let private = PRIVATE.iter().any(|prefix| name.starts_with(prefix));
+            if private || glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name) {
+                continue;
+            }
+            if shared.insert(name.to_owned(), index).is_none() {
+                let needed = image.needed().iter().filter_map(|name| by_name.get(name.to_str().ok()?));
+                todo.extend(needed);
+            }
+        }
+        self.shared = shared;
+    }
+
+    /// All objects of the base namespace.
+    pub fn images(&self) -> &[Image] {
+        &self.images
+    }
+
+    /// The objects that belong to MPI.
+    pub fn mpi(&self) -> impl Iterator<Item = &Image> {
+        self.mpi.iter().map(|index| &self.images[*index])
+    }
+
+    /// Does this object belong to MPI?
+    pub fn is_mpi(&self, image: &Image) -> bool {
+        self.mpi().any(|mpi| std::ptr::eq(mpi, image))
+    }
+
+    /// The library that exists once per process under this SONAME.
+    pub fn shared(&self, soname: &str) -> Option<&Image> {
+        self.shared.get(soname).map(|index| &self.images[*index])
+    }
+
+    /// Must a namespace not load this library itself?
+    pub fn is_shared(&self, soname: &str) -> bool {
+        self.shared.contains_key(soname)
+            || qmpi_elf::is_mpi_soname(soname)
+            || glibc::is_glibc_family(soname)
+            || glibc::is_dynamic_linker(soname)
+    }
+
+    /// Makes a library of the configuration's `share` exist once per process: loads it here, unless it is.
+    ///
+    /// # Errors
+    /// What `dlerror` says.
+    pub fn share(&mut self, soname: &str) -> Result<(), String> {
+        if self.shared.contains_key(soname) {
+            return Ok(());
+        }
+        if !self.images.iter().any(|image| image.name() == soname) {
+            open_in_base(soname)?;
+            self.images = Image::of_process();
+            let mpi = (0..self.images.len()).filter(|index| is_mpi(&self.images[*index])).collect();
+            self.mpi = mpi;
+            self.share_closure();
+        }
+        if let Some(index) = self.images.iter().position(|image| image.name() == soname) {
+            self.shared.insert(soname.into(), index);
+        }
+        Ok(())
+    }
+
+    /// The MPI library's own `f`: `PMPI_f`, or `MPI_f` where there is no other name.
+    pub fn real(&self, id: FnId) -> Option<usize> {
+        // "P" and the longest name of the table fit.
+        let mut profiling = [0; 80];
+        let name = id.name().as_bytes();
+        profiling[0] = b'P';
+        profiling.get_mut(1..=name.len())?.copy_from_slice(name);
+        let profiling = CStr::from_bytes_until_nul(&profiling).ok()?;
+        let plain = CStr::from_bytes_until_nul(&profiling.to_bytes_with_nul()[1..]).ok()?;
+        self.function(profiling).or_else(|| self.function(plain))
+    }
+
+    /// A function of whichever MPI library defines it.
+    pub fn function(&self, name: &CStr) -> Option<usize> {
+        self.mpi().find_map(|image| {
+            let symbol = image.find(name)?;
+            match symbol.kind {
+                Kind::Function | Kind::Other => Some(symbol.address),
+                Kind::Ifunc => self.address_in(image, name),
+                Kind::Data | Kind::Tls => None,
+            }
+        })
+    }
+
+    /// The address that a reference to this symbol of a shared library gets in this process.
+    pub fn resolve(&self, image: &Image, symbol: &Symbol) -> Option<usize> {
+        match symbol.kind {
+            // The executable may hold the real object: a copy relocation, or a Fortran common block.
+            Kind::Data => self.global(symbol.name).or(Some(symbol.address)),
+            Kind::Function | Kind::Other => Some(symbol.address),
+            Kind::Ifunc => self.address_in(image, symbol.name),
+            Kind::Tls => None,
+        }
+    }
+
+    /// What the process's own scope has under this name, as a preloaded library would find it.
+    pub fn global(&self, name: &CStr) -> Option<usize> {
+        // SAFETY: `name` is a C string.
+        let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        (!address.is_null()).then(|| address.addr())
+    }
+
+    fn address_in(&self, image: &Image, name: &CStr) -> Option<usize> {
+        let path = CString::new(image.path().as_os_str().as_encoded_bytes()).ok()?;
+        // SAFETY: RTLD_NOLOAD: no constructor can run.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        if handle.is_null() {
+            return None;
+        }
+        // SAFETY: the handle is open, and stays so: the object is never unloaded.
+        let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        (!address.is_null()).then(|| address.addr())
+    }
+
+    /// Which MPI this process runs.
+    pub fn family(&self) -> Option<MpiFamily> {
+        self.mpi().find_map(|image| {
+            if image.find(c"ompi_mpi_comm_world").is_some() {
+                Some(MpiFamily::OpenMpi)
+            } else if defines_pmpi(image) && image.name().starts_with("libmpi_abi.so") {
+                Some(MpiFamily::StandardAbi)
+            } else {
+                defines_pmpi(image).then_some(MpiFamily::Mpich)
+            }
+        })
+    }
+
+    /// The SONAME of the MPI library proper.
+    pub fn mpi_name(&self) -> &str {
+        self.mpi().find(|image| defines_pmpi(image)).map_or("no MPI library", Image::name)
+    }
+}
+
+/// Opens a library in the base namespace.
+fn open_in_base(name: &str) -> Result<(), String> {
+    let c_name = CString::new(name).map_err(|error| error.to_string())?;
+    // SAFETY: the constructors of a library that the user wants loaded run here.
+    let handle = unsafe { libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if handle.is_null() { Err(crate::namespace::dlerror()) } else { Ok(()) }
+}
+
+/// An MPI library that has the profiling interface.
+fn defines_pmpi(image: &Image) -> bool {
+    image.find(c"PMPI_Init").is_some_and(|symbol| symbol.kind != Kind::Data)
+}
+
+fn is_mpi(image: &Image) -> bool {
+    defines_pmpi(image) || qmpi_elf::is_mpi_soname(image.name())
+}

@@ -1,0 +1,106 @@
+//! Providers for libraries that exist once per process: the glibc family, and what the MPI library brought.
+//!
+//! Each is written once and loaded into every namespace that needs it. Of glibc the *whole* family is shared: one heap,
+//! one stdio, one `environ`, one set of TLS keys. Its members have thread-local variables in common (`errno` and three
+//! more, all `GLIBC_PRIVATE`) that an absolute symbol cannot stand for, so none of them may be loaded a second time.
+#![expect(unsafe_code, reason = "asks the dynamic linker for addresses, versions included")]
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_elf::family as glibc;
+use qmpi_elf::provider::{Provided, ProvidedKind, ProvidedVersion};
+
+use crate::error::LoadError;
+use crate::image::{Image, Kind, Symbol};
+use crate::memory_file::MemoryFile;
+use crate::namespace::dlvsym;
+use crate::process::Process;
+
+/// The provider of a shared library, or `None` if the process has no such library (and glibc none to add).
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<&'static MemoryFile>, LoadError> {
+    static WRITTEN: Mutex<BTreeMap<String, Option<&'static MemoryFile>>> = Mutex::new(BTreeMap::new());
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = written.get(soname) {
+        return Ok(*known);
+    }
+    let bytes = if glibc::is_glibc_family(soname) {
+        family_member(soname)
+            .map(|(image, handle)| write(soname, &image, |symbol, version| glibc_address(handle, symbol, version)))
+    } else {
+        process.shared(soname).map(|image| write(soname, image, |symbol, _| process.resolve(image, symbol)))
+    };
+    let file = match bytes {
+        None => None,
+        Some(bytes) => {
+            let file = MemoryFile::new(soname, &bytes?)
+                .map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+            Some(&*Box::leak(Box::new(file)))
+        }
+    };
+    written.insert(soname.into(), file);
+    Ok(file)
+}
+
+/// Writes a provider of everything that `image` defines and that has an address.
+fn write(
+    soname: &str,
+    image: &Image,
+    resolve: impl Fn(&Symbol, Option<&CStr>) -> Option<usize>,
+) -> Result<Vec<u8>, LoadError> {
+    let versions: Vec<&str> = image.version_names().collect();
+    let symbols: Vec<Provided<'_>> = image
+        .symbols()
+        .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
+        .filter_map(|symbol| {
+            let version = image.versions().and_then(|versions| versions.of(symbol.index));
+            let address = resolve(&symbol, version.map(|(name, _)| name))?;
+            let version = match version {
+                Some((name, default)) => Some(ProvidedVersion { name: name.to_str().ok()?, default }),
+                None => None,
+            };
+            Some(Provided { name: symbol.name.to_str().ok()?, version, kind: provided_kind(&symbol), address: address as u64 })
+        })
+        .collect();
+    Ok(qmpi_elf::provider::write(soname, &versions, &symbols)?)
+}
+
+/// How a provider shows a symbol of a loaded object.
+pub(crate) fn provided_kind(symbol: &Symbol) -> ProvidedKind {
+    if symbol.kind == Kind::Data { ProvidedKind::Data } else { ProvidedKind::Function }
+}
+
+/// The member as the process has it; one that it lacks (libm in a C program) is loaded first.
+fn family_member(soname: &str) -> Option<(Image, *mut c_void)> {
+    let name = CString::new(soname).ok()?;
+    // SAFETY: a member of the family; its constructors are those of glibc.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+    if handle.is_null() {
+        return None;
+    }
+    Image::of_process().into_iter().find(|image| image.name() == soname).map(|image| (image, handle))
+}
+
+/// The address that the process itself uses: a preloaded malloc, or a `stdout` that was copied into the executable,
+/// comes first in its scope.
+fn glibc_address(handle: *mut c_void, symbol: &Symbol, version: Option<&CStr>) -> Option<usize> {
+    extern "C" fn nothing_to_do(_initial: bool) {}
+    // ld.so calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
+    if symbol.name == c"__libc_early_init" {
+        return Some((nothing_to_do as *const ()).addr());
+    }
+    let look = |handle| {
+        let found = match version {
+            // SAFETY: the handle is open or a pseudo handle, the names are C strings.
+            Some(version) => unsafe { dlvsym(handle, symbol.name.as_ptr(), version.as_ptr()) },
+            // SAFETY: as above.
+            None => unsafe { libc::dlsym(handle, symbol.name.as_ptr()) },
+        };
+        (!found.is_null()).then(|| found.addr())
+    };
+    look(libc::RTLD_DEFAULT).or_else(|| look(handle))
+}

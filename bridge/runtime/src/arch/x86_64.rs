@@ -1,0 +1,118 @@
+//! Machine code for x86-64: how a call enters the chain.
+//!
+//! * `MPI_f`, exported: `jmp *slot[f]`. A tail jump keeps the application's return address on top of the stack, so the
+//!   first layer sees the application as its caller.
+//! * Before the slots are filled, each leads to its *lazy* stub, which starts the runtime and then goes on with the call.
+#![expect(unsafe_code, reason = "naked functions")]
+
+use std::arch::{global_asm, naked_asm};
+
+use crate::entry::FUNCTIONS;
+
+/// Bytes of one lazy stub.
+const LAZY_SIZE: usize = 16;
+
+/// Defines the exported function `$name`, which goes where slot `$id` points.
+macro_rules! entry_stub {
+    ($id:literal $name:ident) => {
+        /// Entry point of the application into the chain.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name() {
+            std::arch::naked_asm!(
+                ".cfi_startproc",
+                "jmp qword ptr [rip + {slots} + 8 * {id}]",
+                ".cfi_endproc",
+                slots = sym $crate::entry::SLOTS,
+                id = const $id,
+            )
+        }
+    };
+}
+pub(crate) use entry_stub;
+
+global_asm!(
+    ".pushsection .text.qmpi_lazy, \"ax\", @progbits",
+    ".balign 64",
+    ".hidden qmpi_lazy",
+    ".globl qmpi_lazy",
+    ".type qmpi_lazy, @function",
+    "qmpi_lazy:",
+    ".cfi_startproc",
+    ".set .Lqmpi_id, 0",
+    ".rept {count}",
+    "mov r11d, offset .Lqmpi_id",
+    "jmp {first_call}",
+    ".balign {size}, 0xcc",
+    ".set .Lqmpi_id, .Lqmpi_id + 1",
+    ".endr",
+    ".cfi_endproc",
+    ".size qmpi_lazy, . - qmpi_lazy",
+    ".popsection",
+    count = const FUNCTIONS,
+    size = const LAZY_SIZE,
+    first_call = sym first_call,
+);
+
+unsafe extern "C" {
+    static qmpi_lazy: [[u8; LAZY_SIZE]; FUNCTIONS];
+}
+
+/// The address of the lazy stub of function number `id`.
+pub(crate) const fn lazy(id: usize) -> *mut () {
+    // SAFETY: only an address is taken, inside the array.
+    unsafe { (&raw const qmpi_lazy).cast::<[u8; LAZY_SIZE]>().add(id) as *mut () }
+}
+
+/// The first call of a function: `r11d` is its number. Keeps all that can hold an argument, six registers, eight vector
+/// registers and `al` (psABI 3.2.3, 3.5.7), asks [`crate::start::first_call`] where to go, and goes there.
+#[unsafe(naked)]
+extern "C" fn first_call() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 192",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov [rsp + 48], rax",
+        "movups [rsp + 64], xmm0",
+        "movups [rsp + 80], xmm1",
+        "movups [rsp + 96], xmm2",
+        "movups [rsp + 112], xmm3",
+        "movups [rsp + 128], xmm4",
+        "movups [rsp + 144], xmm5",
+        "movups [rsp + 160], xmm6",
+        "movups [rsp + 176], xmm7",
+        "mov edi, r11d",
+        "call {resolve}",
+        "mov r11, rax",
+        "movups xmm0, [rsp + 64]",
+        "movups xmm1, [rsp + 80]",
+        "movups xmm2, [rsp + 96]",
+        "movups xmm3, [rsp + 112]",
+        "movups xmm4, [rsp + 128]",
+        "movups xmm5, [rsp + 144]",
+        "movups xmm6, [rsp + 160]",
+        "movups xmm7, [rsp + 176]",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "mov rax, [rsp + 48]",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "jmp r11",
+        ".cfi_endproc",
+        resolve = sym crate::start::first_call,
+    )
+}

@@ -1,0 +1,47 @@
+//! The exported `MPI_*` functions, and the slots through which they jump.
+//!
+//! Nothing here runs on a call but one jump. Slots are written at start-up and never again.
+#![expect(unsafe_code, reason = "exports unmangled symbols")]
+#![allow(non_snake_case, unreachable_pub, reason = "MPI's names; they are reached by name from other objects")]
+
+mod list;
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use qmpi_abi::FnId;
+
+use crate::arch;
+
+/// How many functions there are.
+pub(crate) const FUNCTIONS: usize = qmpi_abi::COUNT;
+
+/// Where each function's call goes; at first to its lazy stub.
+pub(crate) static SLOTS: [AtomicPtr<()>; FUNCTIONS] = {
+    let mut slots = [const { AtomicPtr::new(null_mut()) }; FUNCTIONS];
+    let mut id = 0;
+    while id < FUNCTIONS {
+        slots[id] = AtomicPtr::new(arch::lazy(id));
+        id += 1;
+    }
+    slots
+};
+
+/// Sends the application's calls of `id` to `address`.
+pub(crate) fn set(id: FnId, address: usize) {
+    SLOTS[id.index()].store(std::ptr::with_exposed_provenance_mut(address), Ordering::Release);
+}
+
+/// Where the application's calls of `id` go, unless that is still the lazy stub.
+pub(crate) fn get(id: FnId) -> Option<usize> {
+    let slot = SLOTS[id.index()].load(Ordering::Acquire);
+    (slot != arch::lazy(id.index())).then(|| slot.addr())
+}
+
+/// Defines one entry stub per row.
+macro_rules! entries {
+    ($($id:literal $name:ident;)*) => {
+        $( $crate::arch::entry_stub!($id $name); )*
+    };
+}
+pub(crate) use entries;

@@ -1,0 +1,20 @@
+//! `libqmpi.so`: stands before the MPI library, and sends every call through the stack of layers.
+//!
+//! | when | what | file |
+//! |---|---|---|
+//! | a call | one jump through a slot, nothing else | `entry.rs`, `entry/list.rs`, `arch/` |
+//! | the process loads, or calls MPI for the first time | find MPI, load layers, fill the slots | `start.rs` |
+//! | | who comes after whom | `chain.rs` |
+//! | | tools in the application, MPI's Fortran libraries | `base.rs` |
+//! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
+//! | on request | calls per layer | `stats.rs` |
+//!
+//! Symbols are exported here and nowhere else in the workspace: `MPI_*`, never `PMPI_*` (the MPI library calls those
+//! itself, and an application that does means to bypass tools).
+
+mod arch;
+mod base;
+mod chain;
+mod entry;
+mod finalize;
+mod start;

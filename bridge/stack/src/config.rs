@@ -1,0 +1,470 @@
+//! The configuration file: the default order of the stack and the settings of each tool.
+//!
+//! ```toml
+//! stack = ["outer", "heatmap", "inner"]     # outermost first; a tool may appear more than once
+//!
+//! [tool.outer]
+//! path = "/opt/mpiP/lib/libmpiP.so"         # relative: to this file's directory; no `~`, no `$VAR`
+//! env = { MPIP = "-k 2" }                   # seen by this tool only
+//! functions = ["MPI_Send", "MPI_Recv"]      # intercept only these
+//! ranks = "0-3,8"                           # only on these ranks
+//! pcontrol = true                           # deliver MPI_Pcontrol (the default)
+//! share = ["libpapi.so.7"]                  # libraries that must exist once per process
+//! ```
+//!
+//! Unknown keys are errors, so that a misspelt one is not silently without effect. The document is walked by hand rather than
+//! deserialized: only so does every message know its line. Names of functions are checked by the callers, which know the table.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::ValueFault;
+use crate::{Error, RankSet, nearest};
+
+/// What a configuration file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The default order, outermost first; `None` if the file has no `stack`.
+    pub stack: Option<Vec<String>>,
+    /// The sections `[tool.NAME]`.
+    pub tools: BTreeMap<String, ToolConfig>,
+}
+
+/// One section `[tool.NAME]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolConfig {
+    /// The file, relative paths already joined to the configuration file's directory.
+    pub path: Option<PathBuf>,
+    /// Variables that this tool alone sees.
+    pub env: Vec<(String, String)>,
+    /// Only these functions are intercepted.
+    pub functions: Option<Vec<String>>,
+    /// Only on these ranks.
+    pub ranks: Option<RankSet>,
+    /// Whether `MPI_Pcontrol` is delivered.
+    pub pcontrol: bool,
+    /// SONAMEs of libraries that must exist once per process.
+    pub share: Vec<String>,
+}
+
+impl Default for ToolConfig {
+    fn default() -> Self {
+        Self {
+            path: None,
+            env: Vec::new(),
+            functions: None,
+            ranks: None,
+            pcontrol: true,
+            share: Vec::new(),
+        }
+    }
+}
+
+const FILE_KEYS: &[&str] = &["stack", "tool"];
+const TOOL_KEYS: &[&str] = &["path", "env", "functions", "ranks", "pcontrol", "share"];
+
+impl Config {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// [`Error::ConfigRead`] and whatever [`Config::parse`] finds.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::ConfigRead {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::parse(path, &text)
+    }
+
+    /// Reads `text`, the contents of the file at `path`.
+    ///
+    /// # Errors
+    /// The `Config…` variants of [`Error`], with the line.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, Error> {
+        let document = Document { path, text };
+        let table = DeTable::parse(text).map_err(|error| Error::ConfigSyntax {
+            path: path.to_owned(),
+            line: document.line(error.span().map_or(0, |span| span.start)),
+            message: error
+                .message()
+                .lines()
+                .next()
+                .unwrap_or("not TOML")
+                .to_owned(),
+        })?;
+        let mut config = Self::default();
+        for (key, value) in table.get_ref() {
+            match key.get_ref().as_ref() {
+                "stack" => config.stack = Some(document.names(value, "stack")?),
+                "tool" => {
+                    for (name, section) in
+                        document.table(value, "tool", "a table of tools, [tool.NAME]")?
+                    {
+                        document.no_characters(name.span(), "tool", name.get_ref(), TOOL_NAME)?;
+                        config.tools.insert(
+                            name.get_ref().to_string(),
+                            document.tool(section, name.get_ref())?,
+                        );
+                    }
+                }
+                other => return Err(document.unknown(key, other.to_owned(), FILE_KEYS)),
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// A set of characters that must not occur, and how to call it in a message.
+type Forbidden = (&'static [char], &'static str);
+const TOOL_NAME: Forbidden = (&[',', ':', '=', '/', '\0'], "`,`, `:`, `=` or `/`");
+const ENV_NAME: Forbidden = (&['=', '\0'], "`=` or NUL");
+const SONAME: Forbidden = (&['/', '\0'], "`/`: it is a SONAME such as \"libpapi.so.7\"");
+const NUL: Forbidden = (&['\0'], "NUL");
+
+/// A document and its name, for messages.
+struct Document<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+type Value<'i> = Spanned<DeValue<'i>>;
+
+impl Document<'_> {
+    fn tool(&self, section: &Value<'_>, name: &str) -> Result<ToolConfig, Error> {
+        let mut tool = ToolConfig::default();
+        for (key, value) in self.table(section, &format!("tool.{name}"), "a table of settings")? {
+            let full = format!("tool.{name}.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "path" => {
+                    let path = self.filled(value, &full, "a string")?;
+                    self.no_characters(value.span(), &full, path, NUL)?;
+                    tool.path = Some(self.path.parent().unwrap_or(Path::new("")).join(path));
+                }
+                "env" => tool.env = self.env(value, &full)?,
+                "functions" => tool.functions = Some(self.strings(value, &full, NUL)?),
+                "ranks" => {
+                    let text = self.string(value, &full, "a string such as \"0-3,8\"")?;
+                    let ranks = text.parse::<RankSet>();
+                    tool.ranks =
+                        Some(ranks.map_err(|fault| self.value(value.span(), &full, fault.into()))?);
+                }
+                "pcontrol" => {
+                    let flag = value.get_ref().as_bool();
+                    tool.pcontrol =
+                        flag.ok_or_else(|| self.typed(value, &full, "true or false"))?;
+                }
+                "share" => tool.share = self.strings(value, &full, SONAME)?,
+                _ => return Err(self.unknown(key, full, TOOL_KEYS)),
+            }
+        }
+        Ok(tool)
+    }
+
+    fn env(&self, value: &Value<'_>, full: &str) -> Result<Vec<(String, String)>, Error> {
+        let mut env = Vec::new();
+        for (name, value) in self.table(value, full, "a table of strings, { NAME = \"value\" }")? {
+            let full = format!("{full}.{}", name.get_ref());
+            self.no_characters(name.span(), &full, name.get_ref(), ENV_NAME)?;
+            let text = self.string(value, &full, "a string")?;
+            self.no_characters(value.span(), &full, text, NUL)?;
+            env.push((name.get_ref().to_string(), text.to_owned()));
+        }
+        Ok(env)
+    }
+
+    fn names(&self, value: &Value<'_>, full: &str) -> Result<Vec<String>, Error> {
+        self.strings(value, full, TOOL_NAME)
+    }
+
+    fn strings(
+        &self,
+        value: &Value<'_>,
+        full: &str,
+        forbidden: Forbidden,
+    ) -> Result<Vec<String>, Error> {
+        const EXPECTED: &str = "an array of strings, [\"a\", \"b\"]";
+        let array = value
+            .get_ref()
+            .as_array()
+            .ok_or_else(|| self.typed(value, full, EXPECTED))?;
+        array
+            .iter()
+            .map(|item| {
+                let text = self.filled(item, full, EXPECTED)?;
+                self.no_characters(item.span(), full, text, forbidden)?;
+                Ok(text.to_owned())
+            })
+            .collect()
+    }
+
+    fn table<'v, 'i>(
+        &self,
+        value: &'v Value<'i>,
+        full: &str,
+        expected: &'static str,
+    ) -> Result<&'v DeTable<'i>, Error> {
+        value
+            .get_ref()
+            .as_table()
+            .ok_or_else(|| self.typed(value, full, expected))
+    }
+
+    fn string<'v>(
+        &self,
+        value: &'v Value<'_>,
+        full: &str,
+        expected: &'static str,
+    ) -> Result<&'v str, Error> {
+        value
+            .get_ref()
+            .as_str()
+            .ok_or_else(|| self.typed(value, full, expected))
+    }
+
+    fn filled<'v>(
+        &self,
+        value: &'v Value<'_>,
+        full: &str,
+        expected: &'static str,
+    ) -> Result<&'v str, Error> {
+        let text = self.string(value, full, expected)?;
+        if text.trim().is_empty() {
+            Err(self.value(value.span(), full, ValueFault::Empty))
+        } else {
+            Ok(text)
+        }
+    }
+
+    fn no_characters(
+        &self,
+        span: std::ops::Range<usize>,
+        full: &str,
+        text: &str,
+        (characters, called): Forbidden,
+    ) -> Result<(), Error> {
+        if text.contains(characters) {
+            return Err(self.value(
+                span,
+                full,
+                ValueFault::Character(text.escape_debug().to_string(), called),
+            ));
+        }
+        Ok(())
+    }
+
+    fn unknown(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        full: String,
+        known: &'static [&'static str],
+    ) -> Error {
+        Error::ConfigKey {
+            path: self.path.to_owned(),
+            line: self.line(key.span().start),
+            key: full,
+            nearest: nearest(key.get_ref(), known.iter().copied())
+                .and_then(|near| known.iter().copied().find(|&word| word == near)),
+            known,
+        }
+    }
+
+    fn typed(&self, value: &Value<'_>, full: &str, expected: &'static str) -> Error {
+        Error::ConfigType {
+            path: self.path.to_owned(),
+            line: self.line(value.span().start),
+            key: full.to_owned(),
+            expected,
+            found: value.get_ref().type_str(),
+        }
+    }
+
+    fn value(&self, span: std::ops::Range<usize>, full: &str, fault: ValueFault) -> Error {
+        Error::ConfigValue {
+            path: self.path.to_owned(),
+            line: self.line(span.start),
+            key: full.to_owned(),
+            fault,
+        }
+    }
+
+    fn line(&self, offset: usize) -> usize {
+        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+        before.iter().filter(|&&byte| byte == b'\n').count() + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, Error> {
+        Config::parse(Path::new("/conf/qmpi.toml"), text)
+    }
+
+    #[test]
+    fn every_key() {
+        let config = parse(
+            r#"
+            stack = ["outer", "inner", "outer"]
+            [tool.outer]
+            path = "lib/libmpiP.so"
+            env = { MPIP = "-k 2", A = "" }
+            functions = ["MPI_Send"]
+            ranks = "0-3,8"
+            pcontrol = false
+            share = ["libpapi.so.7"]
+            [tool.inner]
+            path = "/opt/inner.so"
+            "#,
+        )
+        .unwrap();
+        assert_eq!(config.stack.unwrap(), ["outer", "inner", "outer"]);
+        let outer = &config.tools["outer"];
+        assert_eq!(
+            outer.path.as_deref(),
+            Some(Path::new("/conf/lib/libmpiP.so"))
+        );
+        assert_eq!(
+            outer.env,
+            [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]
+        );
+        assert_eq!(
+            outer.functions.as_deref(),
+            Some(&["MPI_Send".to_owned()][..])
+        );
+        assert_eq!(outer.ranks.as_ref().unwrap().to_string(), "0-3,8");
+        assert!(!outer.pcontrol);
+        assert_eq!(outer.share, ["libpapi.so.7"]);
+        let inner = &config.tools["inner"];
+        assert_eq!(
+            *inner,
+            ToolConfig {
+                path: Some("/opt/inner.so".into()),
+                ..ToolConfig::default()
+            }
+        );
+    }
+
+    #[test]
+    fn an_empty_file_says_nothing() {
+        assert_eq!(parse("# nothing\n").unwrap(), Config::default());
+        assert_eq!(parse("stack = []").unwrap().stack, Some(Vec::new()));
+    }
+
+    #[test]
+    fn errors_know_file_line_and_key() {
+        for (text, message, hint) in [
+            (
+                "\nstak = []",
+                "2: unknown key `stak`",
+                "did you mean `stack`?",
+            ),
+            (
+                "[tool.a]\npth = \"x\"",
+                "2: unknown key `tool.a.pth`",
+                "did you mean `path`?",
+            ),
+            (
+                "[tool.a]\nzzz = 1",
+                "2: unknown key `tool.a.zzz`",
+                "valid here: path, env, functions,",
+            ),
+            (
+                "[tools.a]",
+                "1: unknown key `tools`",
+                "did you mean `tool`?",
+            ),
+            (
+                "stack = \"a\"",
+                "1: `stack` must be an array of strings, [\"a\", \"b\"], not string",
+                "",
+            ),
+            (
+                "stack = [\n1]",
+                "2: `stack` must be an array of strings",
+                "",
+            ),
+            ("stack = [\"\"]", "1: `stack`: must not be empty", ""),
+            (
+                "stack = [\"a=b\"]",
+                "1: `stack`: `a=b` must not contain",
+                "",
+            ),
+            (
+                "tool = 1",
+                "1: `tool` must be a table of tools, [tool.NAME], not integer",
+                "",
+            ),
+            ("[tool.\"a/b\"]", "1: `tool`: `a/b` must not contain", ""),
+            (
+                "[tool]\na = 1",
+                "2: `tool.a` must be a table of settings, not integer",
+                "",
+            ),
+            (
+                "[tool.a]\nenv = { B = 1 }",
+                "2: `tool.a.env.B` must be a string, not integer",
+                "",
+            ),
+            (
+                "[tool.a]\nenv = { \"B=\" = \"\" }",
+                "2: `tool.a.env.B=`: `B=` must not contain",
+                "",
+            ),
+            (
+                "[tool.a]\nranks = \"3-1\"",
+                "2: `tool.a.ranks`: range `3-1` ends before it begins",
+                "write for example",
+            ),
+            (
+                "[tool.a]\nranks = 3",
+                "2: `tool.a.ranks` must be a string such as \"0-3,8\", not integer",
+                "",
+            ),
+            (
+                "[tool.a]\npcontrol = 1",
+                "2: `tool.a.pcontrol` must be true or false, not integer",
+                "",
+            ),
+            (
+                "[tool.a]\nshare = [\"/x/y.so\"]",
+                "2: `tool.a.share`: `/x/y.so` must not contain `/`",
+                "",
+            ),
+            (
+                "[tool.a]\npath = \"\\u0000\"",
+                "2: `tool.a.path`: `\\0` must not contain NUL",
+                "",
+            ),
+            ("a = [", "1: ", "the file is TOML"),
+            (
+                "\n\nstack = [\"a\"]\nstack = [\"b\"]",
+                "4: ",
+                "the file is TOML",
+            ),
+        ] {
+            let error = parse(text).unwrap_err();
+            let line = error.to_string();
+            assert!(
+                line.starts_with(&format!("/conf/qmpi.toml:{message}")),
+                "{text:?}: {line}"
+            );
+            assert!(!line.contains('\n'), "{line}");
+            let given = error.hint().unwrap();
+            assert!(given.starts_with(hint), "{text:?}: {given}");
+        }
+    }
+
+    #[test]
+    fn a_missing_file() {
+        let error = Config::read(Path::new("/nonexistent/qmpi.toml")).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("cannot read the configuration file /nonexistent/qmpi.toml: ")
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! Everything that can be wrong with what a user asks for. One line each; what to do about it is [`Error::hint`].
+
+use std::path::PathBuf;
+
+use crate::list::ListFault;
+use crate::ranks::RanksError;
+
+/// Why a stack cannot be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A variable that must be text is not UTF-8.
+    #[error("{variable} is not valid UTF-8")]
+    NotUnicode {
+        /// Its name.
+        variable: &'static str,
+    },
+
+    /// A variable that must be one of a few words is another one.
+    #[error("{variable}={value} is none of {expected}")]
+    Setting {
+        /// Its name.
+        variable: &'static str,
+        /// What it is set to.
+        value: String,
+        /// The words it may be set to.
+        expected: String,
+    },
+
+    /// An element of a tool list is malformed.
+    #[error("{source_name}: element {position}{} {fault}", quoted(.element))]
+    List {
+        /// The variable or option that holds the list.
+        source_name: &'static str,
+        /// Which element, from 1.
+        position: usize,
+        /// Its text.
+        element: String,
+        /// What is wrong with it.
+        fault: ListFault,
+    },
+
+    /// The configuration file cannot be read.
+    #[error("cannot read the configuration file {}: {source}", .path.display())]
+    ConfigRead {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+
+    /// The configuration file is not TOML.
+    #[error("{}:{line}: {message}", .path.display())]
+    ConfigSyntax {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What the parser says.
+        message: String,
+    },
+
+    /// The configuration file has a key that means nothing.
+    #[error("{}:{line}: unknown key `{key}`", .path.display())]
+    ConfigKey {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key with its section, `tool.outer.pth`.
+        key: String,
+        /// The nearest key that there is.
+        nearest: Option<&'static str>,
+        /// All keys that may stand there.
+        known: &'static [&'static str],
+    },
+
+    /// A key of the configuration file has a value of another type.
+    #[error("{}:{line}: `{key}` must be {expected}, not {found}", .path.display())]
+    ConfigType {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key with its section.
+        key: String,
+        /// What it must be.
+        expected: &'static str,
+        /// What it is.
+        found: &'static str,
+    },
+
+    /// A key of the configuration file has a value of the right type that makes no sense.
+    #[error("{}:{line}: `{key}`: {fault}", .path.display())]
+    ConfigValue {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key with its section.
+        key: String,
+        /// What is wrong.
+        fault: ValueFault,
+    },
+
+    /// No file belongs to the name of a tool. The name may still be one that a QMPI tool registers when it is loaded.
+    #[error("no tool `{name}` found in {}", .searched.join(", "))]
+    Unresolved {
+        /// The name.
+        name: String,
+        /// Where it was looked for, in that order.
+        searched: Vec<String>,
+        /// The file name or section that resembles it most.
+        nearest: Option<String>,
+    },
+
+    /// The file given for a tool is not there, or not a file.
+    #[error("tool `{name}`: {} {}", .path.display(), if .path.is_dir() { "is a directory" } else { "does not exist" })]
+    NoFile {
+        /// The name of the layer.
+        name: String,
+        /// The path, absolute.
+        path: PathBuf,
+        /// The file in the same directory whose name resembles it most.
+        nearest: Option<PathBuf>,
+    },
+
+    /// A relative path was given where there is no current directory.
+    #[error("cannot make {} absolute: {source}", .path.display())]
+    Absolute {
+        /// The path as given.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+/// What is wrong with a value in the configuration file.
+#[derive(Debug, thiserror::Error)]
+pub enum ValueFault {
+    /// An empty string where something is needed.
+    #[error("must not be empty")]
+    Empty,
+    /// A character that the environment or a file name cannot carry there.
+    #[error("`{0}` must not contain {1}")]
+    Character(String, &'static str),
+    /// Not a set of ranks.
+    #[error(transparent)]
+    Ranks(#[from] RanksError),
+}
+
+impl Error {
+    /// What the user can do about it, in one line.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotUnicode { .. } => {
+                "paths that are not UTF-8 cannot be listed; use a symbolic link".into()
+            }
+            Self::Setting { variable, .. } => format!("unset {variable} for the default"),
+            Self::List {
+                fault: ListFault::Empty,
+                ..
+            } => "separate the tools by one `,` or `:` each".into(),
+            Self::List { .. } => "an element is NAME, PATH (with a `/`) or NAME=PATH".into(),
+            Self::ConfigRead { .. } => "give another file with -c or in QMPI_CONFIG".into(),
+            Self::ConfigSyntax { .. } => {
+                "the file is TOML: `stack = [\"a\", \"b\"]`, `[tool.a]`, `path = \"...\"`".into()
+            }
+            Self::ConfigKey {
+                nearest: Some(nearest),
+                ..
+            } => format!("did you mean `{nearest}`?"),
+            Self::ConfigKey { known, .. } => format!("valid here: {}", known.join(", ")),
+            Self::ConfigType { expected, .. } => format!("write {expected}"),
+            Self::ConfigValue {
+                fault: ValueFault::Ranks(_),
+                ..
+            } => "write for example \"0-3,8\"".into(),
+            Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
+            Self::Unresolved {
+                nearest: Some(nearest),
+                ..
+            } => format!("did you mean `{nearest}`?"),
+            Self::Unresolved { name, .. } => {
+                format!("give a path, ./{name} or {name}=PATH, or set QMPI_TOOL_PATH")
+            }
+            Self::NoFile {
+                nearest: Some(nearest),
+                ..
+            } => format!("did you mean {}?", nearest.display()),
+            Self::NoFile { .. } => "give the path of the tool's shared object".into(),
+            Self::Absolute { .. } => "give an absolute path".into(),
+        })
+    }
+}
+
+fn quoted(element: &str) -> String {
+    if element.is_empty() {
+        String::new()
+    } else {
+        format!(" (`{element}`)")
+    }
+}

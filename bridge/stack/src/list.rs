@@ -1,0 +1,186 @@
+//! The syntax of a tool list: what stands in `QMPI_TOOL_LIST` and after `-t`.
+//!
+//! ```text
+//! list    = element { ("," | ":") element }       blanks around an element are ignored
+//! element = NAME | PATH | NAME "=" PATH
+//! ```
+//!
+//! Whatever contains a `/` before any `=` is a path. There is no escaping: a path that contains `,` or `:` can only be given
+//! in the configuration file or through a symbolic link.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::Error;
+
+/// One element of a tool list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Element {
+    /// A name that has to be looked up.
+    Name(String),
+    /// A file; the layer is named after it.
+    Path(PathBuf),
+    /// A file and the name that its layer is to have.
+    Named(String, PathBuf),
+}
+
+/// What is wrong with an element of a tool list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListFault {
+    /// Nothing between two separators, or after the last one.
+    Empty,
+    /// `=path`
+    NoName,
+    /// `name=`
+    NoPath,
+    /// A NUL byte, which no path and no environment variable can carry.
+    Nul,
+}
+
+impl Element {
+    /// The name of the layer, and of its section in the configuration file: the file's name where no name is given.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Name(name) | Self::Named(name, _) => name.clone(),
+            Self::Path(path) => path.file_name().map_or_else(
+                || path.display().to_string(),
+                |name| name.to_string_lossy().into_owned(),
+            ),
+        }
+    }
+
+    /// Reads one element; the blanks around it are already gone.
+    ///
+    /// # Errors
+    /// The fault, without the place: only the caller knows that.
+    pub fn parse(text: &str) -> Result<Self, ListFault> {
+        if text.is_empty() {
+            return Err(ListFault::Empty);
+        }
+        if text.contains('\0') {
+            return Err(ListFault::Nul);
+        }
+        match text.split_once('=') {
+            Some((name, _)) if name.contains('/') => Ok(Self::Path(text.into())),
+            Some((name, path)) => match (name.trim(), path.trim()) {
+                ("", _) => Err(ListFault::NoName),
+                (_, "") => Err(ListFault::NoPath),
+                (name, path) => Ok(Self::Named(name.to_owned(), path.into())),
+            },
+            None if text.contains('/') => Ok(Self::Path(text.into())),
+            None => Ok(Self::Name(text.to_owned())),
+        }
+    }
+}
+
+/// Reads a tool list. `source` is what the user calls it: the variable or the option.
+///
+/// # Errors
+/// [`Error::List`] with the position of the first element that is wrong, counted from 1.
+pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, Error> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    text.split([',', ':'])
+        .enumerate()
+        .map(|(i, element)| {
+            let element = element.trim();
+            Element::parse(element).map_err(|fault| Error::List {
+                source_name: source,
+                position: i + 1,
+                element: element.replace('\0', "\\0"),
+                fault,
+            })
+        })
+        .collect()
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Named(name, path) => write!(f, "{name}={}", path.display()),
+        }
+    }
+}
+
+impl fmt::Display for ListFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "is empty",
+            Self::NoName => "has no name before the `=`",
+            Self::NoPath => "has no path after the `=`",
+            Self::Nul => "contains a NUL byte",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(name: &str) -> Element {
+        Element::Name(name.into())
+    }
+
+    #[test]
+    fn both_separators_and_blanks() {
+        let list = parse("QMPI_TOOL_LIST", " foo , bar:foo\t").unwrap();
+        assert_eq!(list, [name("foo"), name("bar"), name("foo")]);
+    }
+
+    #[test]
+    fn three_kinds_of_element() {
+        let list = parse(
+            "QMPI_TOOL_LIST",
+            "mpiP,./lib=x.so,outer = /opt/libmpiP.so,in=t.so",
+        )
+        .unwrap();
+        assert_eq!(
+            list,
+            [
+                name("mpiP"),
+                Element::Path("./lib=x.so".into()),
+                Element::Named("outer".into(), "/opt/libmpiP.so".into()),
+                Element::Named("in".into(), "t.so".into()),
+            ]
+        );
+        assert_eq!(
+            list.iter().map(Element::name).collect::<Vec<_>>(),
+            ["mpiP", "lib=x.so", "outer", "in"]
+        );
+    }
+
+    #[test]
+    fn nothing_is_an_empty_stack() {
+        assert_eq!(parse("QMPI_TOOL_LIST", "").unwrap(), []);
+        assert_eq!(parse("QMPI_TOOL_LIST", " \t").unwrap(), []);
+    }
+
+    #[test]
+    fn faults_name_variable_and_position() {
+        for (text, message) in [
+            ("a,,b", "QMPI_TOOL_LIST: element 2 is empty"),
+            ("a,", "QMPI_TOOL_LIST: element 2 is empty"),
+            (",", "QMPI_TOOL_LIST: element 1 is empty"),
+            (
+                "a:=/x.so",
+                "QMPI_TOOL_LIST: element 2 (`=/x.so`) has no name before the `=`",
+            ),
+            (
+                "name=",
+                "QMPI_TOOL_LIST: element 1 (`name=`) has no path after the `=`",
+            ),
+            (
+                "a,b\0c",
+                "QMPI_TOOL_LIST: element 2 (`b\\0c`) contains a NUL byte",
+            ),
+        ] {
+            let error = parse("QMPI_TOOL_LIST", text).unwrap_err();
+            assert_eq!(error.to_string(), message);
+            assert!(error.hint().is_some());
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! "Did you mean": the candidate nearest to a misspelt word.
+
+/// The candidate with the smallest edit distance to `wanted`, if it is near enough to be what was meant.
+#[must_use]
+pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // A third of the word may differ: `pth` finds `path`, `x` finds nothing.
+    let limit = (wanted.chars().count().max(3) / 3).min(4);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(wanted, candidate), candidate))
+        .filter(|&(distance, _)| distance <= limit)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein's distance, case ignored.
+fn distance(a: &str, b: &str) -> usize {
+    let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
+    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_and_far() {
+        assert_eq!(
+            nearest("fucntions", ["env", "functions", "ranks"]),
+            Some("functions")
+        );
+        assert_eq!(nearest("pth", ["env", "path"]), Some("path"));
+        assert_eq!(
+            nearest("MPI_send", ["MPI_Recv", "MPI_Send"]),
+            Some("MPI_Send")
+        );
+        assert_eq!(nearest("colour", ["env", "path"]), None);
+        assert_eq!(nearest("", ["env"]), None);
+    }
+}

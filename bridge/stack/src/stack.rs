@@ -1,0 +1,391 @@
+//! The stack: list, configuration file and lookup put together.
+//!
+//! Which tools, by precedence: `QMPI_TOOL_LIST` (`-t` of the command arrives as one); `stack` of the configuration file;
+//! the thesis's `TOOLS`. A variable that is set but empty counts as set: `QMPI_TOOL_LIST=` means "no tools" even next to a
+//! configuration file. The settings of a layer are those of the section with its name, wherever the name came from.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::lookup::{Linker, absolute};
+use crate::{Config, Element, Error, LogLevel, Lookup, OnError, RankSet, list, variable};
+
+/// One instance of a tool in the stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// Unique within the stack: the name, and `name#2` for its second instance.
+    pub label: String,
+    /// The name of the element, and of its section in the configuration file.
+    pub name: String,
+    /// The tool's file, absolute.
+    pub path: PathBuf,
+    /// Variables that this instance alone sees.
+    pub env: Vec<(String, String)>,
+    /// Only these functions are intercepted; all that the tool defines if `None`.
+    pub functions: Option<Vec<String>>,
+    /// Only on these ranks; on all if `None`.
+    pub ranks: Option<RankSet>,
+    /// Whether `MPI_Pcontrol` is delivered to it.
+    pub pcontrol: bool,
+    /// SONAMEs of libraries that must exist once per process.
+    pub share: Vec<String>,
+}
+
+/// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
+#[derive(Debug)]
+pub struct Skipped {
+    /// The label it would have had.
+    pub label: String,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+/// Who named the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody; the stack is empty.
+    Nowhere,
+    /// `QMPI_TOOL_LIST`, or `-t`.
+    ToolList,
+    /// `stack` of the configuration file.
+    Config,
+    /// `TOOLS`.
+    Thesis,
+}
+
+/// All layers, outermost first, with the settings that concern the whole.
+#[derive(Debug)]
+pub struct Stack {
+    /// The layers, outermost first.
+    pub layers: Vec<Layer>,
+    /// What to do with a layer that cannot be set up.
+    pub on_error: OnError,
+    /// How much to say.
+    pub log: LogLevel,
+    /// Who named the tools.
+    pub origin: Origin,
+    /// Elements without a file; not empty only with [`OnError::Skip`].
+    pub skipped: Vec<Skipped>,
+}
+
+/// What the user asks for, before anything is looked up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The value of `QMPI_TOOL_LIST`, if it is set.
+    pub tool_list: Option<String>,
+    /// The value of `QMPI_TOOL_PATH`, if it is set.
+    pub tool_path: Option<String>,
+    /// The configuration file; none if the variable is empty.
+    pub config: Option<PathBuf>,
+    /// What to do with a layer that cannot be set up.
+    pub on_error: OnError,
+    /// How much to say.
+    pub log: LogLevel,
+    /// The value of `TOOLS`, if it is set and is text.
+    pub thesis_tools: Option<String>,
+}
+
+impl Request {
+    /// Reads the environment through `get`.
+    ///
+    /// # Errors
+    /// [`Error::NotUnicode`] and [`Error::Setting`]. A `TOOLS` that is not UTF-8 is somebody else's, and passed over.
+    pub fn from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, Error> {
+        let text = |variable: &'static str| {
+            let value = get(variable).map(OsString::into_string).transpose();
+            value.map_err(|_| Error::NotUnicode { variable })
+        };
+        Ok(Self {
+            tool_list: text(variable::TOOL_LIST)?,
+            tool_path: text(variable::TOOL_PATH)?,
+            config: get(variable::CONFIG)
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from),
+            on_error: OnError::parse(&text(variable::ON_ERROR)?.unwrap_or_default())?,
+            log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
+            thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
+        })
+    }
+
+    /// Reads the configuration file, decides who names the tools, and finds the file of each.
+    ///
+    /// # Errors
+    /// Any [`Error`]. An element without a file is one unless [`OnError::Skip`] is asked for.
+    pub fn resolve(&self, linker: Linker<'_>) -> Result<Stack, Error> {
+        let config = match &self.config {
+            Some(path) => Config::read(&absolute(path)?)?,
+            None => Config::default(),
+        };
+        self.resolve_with(&config, linker)
+    }
+
+    /// [`Request::resolve`] with a configuration that is read already.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn resolve_with(&self, config: &Config, linker: Linker<'_>) -> Result<Stack, Error> {
+        let (origin, elements) = self.elements(config)?;
+        let lookup = Lookup::new(
+            config,
+            self.tool_path.as_deref().unwrap_or_default(),
+            linker,
+        )?;
+        let mut labels = HashSet::new();
+        let mut stack = Stack {
+            layers: Vec::new(),
+            on_error: self.on_error,
+            log: self.log,
+            origin,
+            skipped: Vec::new(),
+        };
+        for element in elements {
+            let name = element.name();
+            let label = unique(&mut labels, &name);
+            match lookup.file(&element) {
+                Ok(path) => stack.layers.push(Layer::new(config, label, name, path)),
+                Err(error) if self.on_error == OnError::Skip => {
+                    stack.skipped.push(Skipped { label, error })
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(stack)
+    }
+
+    fn elements(&self, config: &Config) -> Result<(Origin, Vec<Element>), Error> {
+        if let Some(text) = &self.tool_list {
+            return Ok((Origin::ToolList, list::parse(variable::TOOL_LIST, text)?));
+        }
+        if let Some(names) = &config.stack {
+            return Ok((
+                Origin::Config,
+                names.iter().cloned().map(Element::Name).collect(),
+            ));
+        }
+        let thesis = self.thesis_tools.as_deref().and_then(thesis_elements);
+        Ok(thesis.map_or((Origin::Nowhere, Vec::new()), |elements| {
+            (Origin::Thesis, elements)
+        }))
+    }
+}
+
+impl Layer {
+    fn new(config: &Config, label: String, name: String, path: PathBuf) -> Self {
+        let settings = config.tools.get(&name).cloned().unwrap_or_default();
+        Self {
+            label,
+            name,
+            path,
+            env: settings.env,
+            functions: settings.functions,
+            ranks: settings.ranks,
+            pcontrol: settings.pcontrol,
+            share: settings.share,
+        }
+    }
+
+    /// Whether the layer exists on `rank`. Where no launcher tells the rank, it does.
+    #[must_use]
+    pub fn on_rank(&self, rank: Option<u32>) -> bool {
+        match (&self.ranks, rank) {
+            (Some(ranks), Some(rank)) => ranks.contains(rank),
+            _ => true,
+        }
+    }
+}
+
+/// `name`, or `name#2`, `name#3`, ... if that is taken.
+fn unique(labels: &mut HashSet<String>, name: &str) -> String {
+    let mut label = name.to_owned();
+    let mut instance = 1;
+    while !labels.insert(label.clone()) {
+        instance += 1;
+        label = format!("{name}#{instance}");
+    }
+    label
+}
+
+/// The elements of `TOOLS`, or `None` if it is not a list of shared objects.
+fn thesis_elements(text: &str) -> Option<Vec<Element>> {
+    let paths: Vec<&str> = text.split(':').map(str::trim).collect();
+    paths
+        .iter()
+        .all(|path| is_elf(Path::new(path)))
+        .then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
+}
+
+/// Whether the file begins as an ELF file does. The rest is for the inspection, which can say what is wrong.
+fn is_elf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    // Only regular files: opening a pipe that happens to be named in `TOOLS` would block.
+    path.is_file()
+        && std::fs::File::open(path)
+            .and_then(|mut file| file.read_exact(&mut magic))
+            .is_ok()
+        && magic == *b"\x7fELF"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO_LINKER: Linker<'static> = &|_| None;
+
+    fn request(variables: &[(&str, &str)]) -> Result<Request, Error> {
+        Request::from_env(&|name| {
+            variables
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, value)| value.into())
+        })
+    }
+
+    /// The test's own executable: an ELF file that exists.
+    fn elf() -> PathBuf {
+        std::env::current_exe().unwrap()
+    }
+
+    fn config(text: &str) -> Config {
+        Config::parse(Path::new("/conf/qmpi.toml"), text).unwrap()
+    }
+
+    #[test]
+    fn nothing_asked_for() {
+        let stack = request(&[]).unwrap().resolve(NO_LINKER).unwrap();
+        assert!(stack.layers.is_empty());
+        assert_eq!(
+            (stack.origin, stack.on_error, stack.log),
+            (Origin::Nowhere, OnError::Abort, LogLevel::Warn)
+        );
+    }
+
+    #[test]
+    fn labels_are_unique() {
+        let exe = elf();
+        let list = format!("a={0},{0},a={0}:{0},a={0}", exe.display());
+        let stack = request(&[("QMPI_TOOL_LIST", &list)])
+            .unwrap()
+            .resolve(NO_LINKER)
+            .unwrap();
+        let file = exe.file_name().unwrap().to_str().unwrap();
+        let labels: Vec<&str> = stack
+            .layers
+            .iter()
+            .map(|layer| layer.label.as_str())
+            .collect();
+        assert_eq!(labels, ["a", file, "a#2", &format!("{file}#2"), "a#3"]);
+        assert!(stack.layers.iter().all(|layer| layer.path == exe));
+    }
+
+    #[test]
+    fn list_before_config_before_thesis() {
+        let exe = elf();
+        let text =
+            format!("stack = [\"in_config\"]\n[tool.in_config]\npath = {exe:?}\nranks = \"1\"");
+        let config = config(&text);
+        let both = format!("in_list={}", exe.display());
+        let thesis = exe.to_str().unwrap();
+        let name = |variables: &[(&str, &str)], config: &Config| {
+            let stack = request(variables)
+                .unwrap()
+                .resolve_with(config, NO_LINKER)
+                .unwrap();
+            (
+                stack.origin,
+                stack.layers.first().map(|layer| layer.name.clone()),
+            )
+        };
+        let (list, tools) = (("QMPI_TOOL_LIST", both.as_str()), ("TOOLS", thesis));
+        assert_eq!(
+            name(&[list, tools], &config),
+            (Origin::ToolList, Some("in_list".into()))
+        );
+        assert_eq!(
+            name(&[tools], &config),
+            (Origin::Config, Some("in_config".into()))
+        );
+        assert_eq!(
+            name(&[("QMPI_TOOL_LIST", " "), tools], &config),
+            (Origin::ToolList, None)
+        );
+        assert_eq!(name(&[tools], &Config::default()).0, Origin::Thesis);
+    }
+
+    #[test]
+    fn settings_follow_the_name() {
+        let exe = elf();
+        let config = config(
+            "[tool.x]\nenv = { A = \"1\" }\nranks = \"2\"\npcontrol = false\nshare = [\"l.so\"]",
+        );
+        let list = format!("x={0},y={0}", exe.display());
+        let stack = request(&[("QMPI_TOOL_LIST", &list)])
+            .unwrap()
+            .resolve_with(&config, NO_LINKER)
+            .unwrap();
+        let [x, y] = &stack.layers[..] else {
+            panic!("two layers")
+        };
+        assert_eq!((x.env.len(), x.pcontrol, x.share.len()), (1, false, 1));
+        assert!(x.on_rank(Some(2)) && !x.on_rank(Some(0)) && x.on_rank(None));
+        assert!(y.env.is_empty() && y.pcontrol && y.on_rank(Some(0)));
+    }
+
+    #[test]
+    fn thesis_variable_of_somebody_else() {
+        let exe = elf();
+        for tools in [
+            "make gcc",
+            "",
+            "/",
+            "Cargo.toml",
+            &format!("{}:", exe.display()),
+        ] {
+            let stack = request(&[("TOOLS", tools)])
+                .unwrap()
+                .resolve(NO_LINKER)
+                .unwrap();
+            assert_eq!(
+                (stack.origin, stack.layers.len()),
+                (Origin::Nowhere, 0),
+                "{tools}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_element_without_a_file() {
+        let exe = elf();
+        let list = format!("ghost,a={}", exe.display());
+        let error = request(&[("QMPI_TOOL_LIST", &list)])
+            .unwrap()
+            .resolve(NO_LINKER)
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "no tool `ghost` found in the linker's path"
+        );
+        let skip = request(&[("QMPI_TOOL_LIST", &list), ("QMPI_ON_ERROR", "skip")]).unwrap();
+        let stack = skip.resolve(NO_LINKER).unwrap();
+        assert_eq!(stack.layers.len(), 1);
+        assert_eq!(stack.skipped[0].label, "ghost");
+    }
+
+    #[test]
+    fn bad_variables() {
+        use std::os::unix::ffi::OsStringExt;
+        let error = Request::from_env(&|name| {
+            (name == "QMPI_TOOL_LIST").then(|| OsString::from_vec(vec![0xff]))
+        });
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "QMPI_TOOL_LIST is not valid UTF-8"
+        );
+        assert!(matches!(
+            request(&[("QMPI_ON_ERROR", "ignore")]),
+            Err(Error::Setting { .. })
+        ));
+        assert!(request(&[("QMPI_CONFIG", "")]).unwrap().config.is_none());
+    }
+}

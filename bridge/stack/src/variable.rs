@@ -1,0 +1,23 @@
+//! Names of the environment variables that the runtime and the command read and set.
+
+/// The stack, outermost tool first, separated by `,` or `:`; an element is a name, a path, or `NAME=PATH`.
+pub const TOOL_LIST: &str = "QMPI_TOOL_LIST";
+
+/// Directories, separated by `:`, in which names are looked up.
+pub const TOOL_PATH: &str = "QMPI_TOOL_PATH";
+
+/// The configuration file (see [`crate::config`]).
+pub const CONFIG: &str = "QMPI_CONFIG";
+
+/// What to do with a layer that cannot be set up: `abort` or `skip`.
+pub const ON_ERROR: &str = "QMPI_ON_ERROR";
+
+/// How much is said on stderr: `error`, `warn`, `info` or `debug`.
+pub const LOG: &str = "QMPI_LOG";
+
+/// Asks for a table of calls per layer at the end: `1` for stderr, anything else is a file name.
+pub const STATS: &str = "QMPI_STATS";
+
+/// The variable of the 2018 prototype, `path:path`. Its name is so general that other programs may use it for something
+/// else: it counts only if nothing else names a stack and every element is a shared object.
+pub const THESIS_TOOLS: &str = "TOOLS";

@@ -1,0 +1,114 @@
+//! What can go wrong, and what to do about it.
+
+use std::path::PathBuf;
+
+/// The result of everything in this crate that reads.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failed operation, with the place where it failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file could not be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A file could not be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A directory given as a header has no `mpi.h`.
+    #[error("no mpi.h in {}", path.display())]
+    NoHeader {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A header declares no MPI function at all.
+    #[error("no prototype of an MPI function in {}", path.display())]
+    NoPrototypes {
+        /// The header.
+        path: PathBuf,
+    },
+    /// A prototype that this reader does not understand.
+    #[error("{}: cannot read the prototype `{text}`", path.display())]
+    Prototype {
+        /// The header.
+        path: PathBuf,
+        /// The statement, on one line.
+        text: String,
+    },
+    /// Two headers do not agree about a function.
+    #[error("{name} has {first_says} in {first}, but {second_says} in {second}")]
+    Conflict {
+        /// The function.
+        name: String,
+        /// Where it was seen first.
+        first: String,
+        /// What it looks like there.
+        first_says: String,
+        /// Where it looks different.
+        second: String,
+        /// What it looks like there.
+        second_says: String,
+    },
+    /// A function of MPI 3.1 or older that the list of standard functions lacks.
+    #[error(
+        "{name} of {label} is not in the list of standard functions, which must name all of MPI 3.1 and older"
+    )]
+    NoVersion {
+        /// The function.
+        name: String,
+        /// The header that declares it.
+        label: String,
+    },
+    /// A line of `functions.tsv` or of the list of standard functions.
+    #[error("{file}:{line}: {problem}")]
+    Line {
+        /// The file.
+        file: String,
+        /// Counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// One line of advice to go with the message.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Read { .. } => {
+                "give an existing header, or the include directory of an MPI that is installed with its development files"
+            }
+            Self::Write { .. } => {
+                "the directory must exist and be writable; without --output the text goes to standard output"
+            }
+            Self::NoHeader { .. } => {
+                "`mpicc -show` or `mpicc --showme:compile` prints the include directory of an MPI"
+            }
+            Self::NoPrototypes { .. } => {
+                "mpif.h and mpi.mod are Fortran; the C header is mpi.h, and files it includes must lie beside it"
+            }
+            Self::Prototype { .. } => {
+                "if this is valid C, shim-gen should learn it: please report the line"
+            }
+            Self::Conflict { .. } => {
+                "a function number has one argument count for ever: leave one of the headers out, or fix it"
+            }
+            Self::NoVersion { .. } => {
+                "add the name to the line of its version in shim-gen/data/standard.txt"
+            }
+            Self::Line { .. } => {
+                "functions.tsv is written by `shim-gen table`, the list of standard functions by hand: its head says how"
+            }
+        }
+    }
+}
