@@ -29,12 +29,14 @@ pub enum Error {
     },
 
     /// A shared object that intercepts nothing.
-    #[error("tool `{layer}`: {} is not an MPI tool: it defines no MPI function and registers no QMPI tool", .path.display())]
+    #[error("tool `{layer}`: {} is not an MPI tool: {reason}", .path.display())]
     NotATool {
         /// The layer.
         layer: String,
         /// Its file.
         path: PathBuf,
+        /// Why not.
+        reason: String,
     },
 
     /// An MPI library was given where a tool belongs.
@@ -47,17 +49,17 @@ pub enum Error {
     },
 
     /// A library that the tool needs is nowhere.
-    #[error("tool `{layer}`: {} needs {library}, which is not found", .by.display())]
+    #[error("tool `{layer}`: {by} needs {library}, which is not found")]
     MissingLibrary {
         /// The layer.
         layer: String,
         /// The object that asks for it.
-        by: PathBuf,
+        by: String,
         /// Its SONAME.
         library: String,
     },
 
-    /// A data symbol that neither the tool's libraries nor an MPI library define.
+    /// The inspection sees that the dynamic linker will refuse it, or that it works with no MPI.
     #[error("tool `{layer}`: {}: {message}", .path.display())]
     WillNotLoad {
         /// The layer.
@@ -151,15 +153,6 @@ pub enum Error {
         source: io::Error,
     },
 
-    /// Some of several files are wrong; each was reported when it was found.
-    #[error("{failed} of {all} files could not be inspected")]
-    SomeFiles {
-        /// How many.
-        failed: usize,
-        /// Out of how many.
-        all: usize,
-    },
-
     /// A manual page cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
     WritePage {
@@ -209,7 +202,6 @@ impl Error {
             Self::CommandNotFound { command } if command.contains('/') => "check the path".into(),
             Self::CommandNotFound { .. } => "check the spelling and PATH".into(),
             Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?".into(),
-            Self::SomeFiles { .. } => "the lines above say what is wrong with each".into(),
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),
             Self::Output(_) => "is the disk full?".into(),
         }

@@ -5,11 +5,12 @@
 //!
 //! | phase | modules |
 //! |---|---|
-//! | command line | [`args`], [`generate`] |
+//! | command line | [`args`], [`usage`], [`generate`] |
 //! | which stack | [`request`], [`manifest`] |
 //! | will it work | [`layer`], [`program`], [`plan`] |
 //! | the environment | [`environment`], [`preload`], [`tunables`], [`runtime`], [`shell`] |
 //! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
+//! | what they print | [`terminal`], [`listing`], [`tool_report`], [`mpi_report`], [`edges`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
@@ -26,7 +27,9 @@ pub mod inspect;
 pub mod installed_mpi;
 pub mod layer;
 pub mod list;
+pub mod listing;
 pub mod manifest;
+pub mod mpi_report;
 pub mod plan;
 pub mod preload;
 pub mod program;
@@ -35,8 +38,9 @@ pub mod run;
 pub mod runtime;
 pub mod shell;
 pub mod terminal;
+pub mod tool_report;
 pub mod tunables;
-mod usage;
+pub mod usage;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -56,17 +60,22 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error),
     };
-    let result = match &cli.command {
-        Command::Run(args) => run::run(args).map(|()| ExitCode::SUCCESS),
-        Command::Inspect(args) => inspect::inspect(args).map(|()| ExitCode::SUCCESS),
-        Command::List(args) => list::list(args).map(|()| ExitCode::SUCCESS),
-        Command::Env(args) => env::env(args).map(|()| ExitCode::SUCCESS),
-        Command::Doctor(args) => doctor::doctor(args).map(|ok| if ok { ExitCode::SUCCESS } else { ExitCode::from(3) }),
-        Command::Completions { shell } => generate::completions(*shell).map(|()| ExitCode::SUCCESS),
-        Command::Man(args) => generate::man(args).map(|()| ExitCode::SUCCESS),
+    // `false`: the question was answered, and the answer is bad.
+    let good = match &cli.command {
+        Command::Run(args) => run::run(args).map(|()| true),
+        Command::Inspect(args) => inspect::inspect(args),
+        Command::List(args) => list::list(args).map(|()| true),
+        Command::Env(args) => env::env(args).map(|()| true),
+        Command::Doctor(args) => doctor::doctor(args),
+        Command::Completions { shell } => generate::completions(*shell).map(|()| true),
+        Command::Man(args) => generate::man(args).map(|()| true),
     };
-    result.unwrap_or_else(|error| {
-        terminal::report(&error);
-        ExitCode::from(error.status())
-    })
+    match good {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(3),
+        Err(error) => {
+            terminal::report(&error);
+            ExitCode::from(error.status())
+        }
+    }
 }

@@ -9,7 +9,7 @@ use qmpi_stack::OnError;
 use crate::args::{StackArgs, VerbosityArgs};
 use crate::doctor::NAMESPACES;
 use crate::environment::{self, Ingredients, Variable};
-use crate::layer::InspectedLayer;
+use crate::layer::{self, InspectedLayer};
 use crate::program::Program;
 use crate::request::{self, Resolved};
 use crate::{Error, runtime, terminal};
@@ -114,7 +114,7 @@ pub fn make(
         &Ingredients {
             runtime: &runtime,
             stats,
-            static_tls: layers.iter().map(InspectedLayer::static_tls).sum(),
+            static_tls: layer::static_tls(&layers),
             is_mpi: &is_mpi_soname,
             get,
         },
@@ -132,14 +132,14 @@ impl Plan {
         for layer in &self.layers {
             let Some(tool) = layer.family().filter(|&tool| tool != family) else { continue };
             let error = Error::OtherMpi {
-                layer: layer.label.clone(),
+                layer: layer.label().to_owned(),
                 tool_mpi: tool.name().to_owned(),
                 program: program.path.clone(),
                 program_mpi: family.name().to_owned(),
             };
             match self.on_error {
                 OnError::Abort => return Err(error),
-                OnError::Skip => skip(&layer.label, &error).print(),
+                OnError::Skip => skip(layer.label(), &error).print(),
             }
         }
         Ok(())

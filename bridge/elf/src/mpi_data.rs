@@ -75,6 +75,10 @@ const COMMONS: &[&str] = &[
 
 /// Whether a name is that of an MPI variable, whatever MPI it is from.
 pub fn is_mpi_data_name(name: &str) -> bool {
+    // Asked about every symbol of every library.
+    if !["MPI", "mpi", "ompi_", "_ZN3MPI"].iter().any(|start| name.starts_with(start)) {
+        return false;
+    }
     NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_fortran_common(name)
 }
 

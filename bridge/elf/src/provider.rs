@@ -13,18 +13,16 @@
 //!
 //! Which symbols a provider has is not decided here, but by the loader.
 
-use std::collections::HashMap;
-
 use object::elf;
-use object::write::StringId;
-use object::write::elf::{FileHeader, ProgramHeader, Sym, Verdef, Writer};
+use object::endian::{I64, LittleEndian as LE, U16, U32, U64};
+use object::pod::bytes_of;
 use thiserror::Error;
 
 const PAGE: usize = 0x1000;
 /// The second hash of a Bloom filter word is taken from the bits above these (as GNU ld does).
 const BLOOM_SHIFT: u32 = 26;
 /// Hidden versions (`name@version`, not `name@@version`) carry this bit in `.gnu.version`.
-const VERSYM_HIDDEN: u16 = 0x8000;
+const VERSYM_HIDDEN: u16 = elf::VERSYM_HIDDEN;
 /// Number of the first version definition of a library's own; 1 is the library itself.
 const FIRST_VERSION: u16 = 2;
 
@@ -57,6 +55,30 @@ pub struct Provided<'a> {
     pub kind: ProvidedKind,
     /// Where it is, in this process.
     pub address: u64,
+    /// Kept, because the same names are written for one instance after the other.
+    hash: u32,
+}
+
+impl<'a> Provided<'a> {
+    /// A symbol without a version.
+    pub fn new(name: &'a str, kind: ProvidedKind, address: usize) -> Provided<'a> {
+        Provided { name, version: None, kind, address: address as u64, hash: gnu_hash(name.as_bytes()) }
+    }
+
+    /// A function without a version.
+    pub fn function(name: &'a str, address: usize) -> Provided<'a> {
+        Provided::new(name, ProvidedKind::Function, address)
+    }
+
+    /// The same symbol with a version.
+    pub fn with_version(self, version: Option<ProvidedVersion<'a>>) -> Provided<'a> {
+        Provided { version, ..self }
+    }
+
+    /// The same symbol somewhere else.
+    pub fn at(self, address: usize) -> Provided<'a> {
+        Provided { address: address as u64, ..self }
+    }
 }
 
 /// A provider could not be written.
@@ -70,19 +92,21 @@ pub enum ProviderError {
         /// The bad name.
         name: String,
     },
+    /// A symbol has a version that the provider does not define.
+    #[error("provider {soname}: {symbol} has the version {version}, which is not defined")]
+    UnknownVersion {
+        /// The provider.
+        soname: String,
+        /// The symbol.
+        symbol: String,
+        /// Its version.
+        version: String,
+    },
     /// More than 32,000 versions.
     #[error("provider {soname}: too many symbol versions")]
     Versions {
         /// The provider.
         soname: String,
-    },
-    /// The ELF writer refused.
-    #[error("provider {soname}: {source}")]
-    Write {
-        /// The provider.
-        soname: String,
-        /// Why.
-        source: object::write::Error,
     },
 }
 
@@ -95,163 +119,264 @@ fn gnu_hash(name: &[u8]) -> u32 {
 
 /// Writes the provider library `soname` that defines `symbols`, for x86-64.
 ///
-/// `versions` are defined in this order whether a symbol has them or not: a tool's reference to a version
-/// that the library lacks is an error in `ld.so` even where no symbol needs it.
+/// `versions` are defined in this order whether a symbol has them or not: a tool's reference to a version that the library
+/// lacks is an error in `ld.so` even where no symbol needs it. A version of a symbol that is not among them is an error.
+///
+/// Strings are not merged and the records are laid out by hand: this runs in the MPI process, once per instance, over
+/// thousands of symbols.
 ///
 /// # Errors
-/// When a name cannot stand in a string table.
-pub fn write(
-    soname: &str,
-    versions: &[&str],
-    symbols: &[Provided<'_>],
-) -> Result<Vec<u8>, ProviderError> {
+/// When a name cannot stand in a string table, or a version is not defined.
+pub fn write(soname: &str, versions: &[&str], symbols: &[Provided<'_>]) -> Result<Vec<u8>, ProviderError> {
     let bad = |name: &str| name.is_empty() || name.contains('\0');
     let names = symbols.iter().map(|symbol| symbol.name);
     if let Some(name) = names.chain([soname]).chain(versions.iter().copied()).find(|name| bad(name)) {
         return Err(ProviderError::Name { soname: soname.into(), name: name.into() });
     }
-    let numbers = number_versions(versions, symbols);
-    if numbers.len() > 32_000 {
+    if versions.len() > 32_000 {
         return Err(ProviderError::Versions { soname: soname.into() });
     }
-    // The table must be sorted by hash bucket; the hash is computed once.
-    let bucket_count = u32::try_from(symbols.len() / 2 + 1).unwrap_or(u32::MAX);
-    let mut sorted: Vec<(u32, &Provided<'_>)> =
-        symbols.iter().map(|symbol| (gnu_hash(symbol.name.as_bytes()), symbol)).collect();
-    sorted.sort_by_key(|(hash, _)| hash % bucket_count);
-    emit(soname, &numbers, bucket_count, &sorted)
-        .map_err(|source| ProviderError::Write { soname: soname.into(), source })
-}
-
-/// Numbers each version once: those asked for first, then those that only symbols name.
-fn number_versions<'a>(versions: &[&'a str], symbols: &[Provided<'a>]) -> Vec<(&'a str, u16)> {
-    let mut seen = HashMap::new();
-    let mut numbers = Vec::new();
-    let of_symbols = symbols.iter().filter_map(|symbol| symbol.version.map(|version| version.name));
-    for name in versions.iter().copied().chain(of_symbols) {
-        seen.entry(name).or_insert_with(|| {
-            let number = FIRST_VERSION.saturating_add(u16::try_from(numbers.len()).unwrap_or(u16::MAX));
-            numbers.push((name, number));
-            number
-        });
+    let buckets = Buckets::new(symbols);
+    let mut strings = Strings(vec![0]);
+    let soname_at = strings.add(soname);
+    let mut tables = Tables {
+        hash: buckets.section(symbols),
+        symbols: bytes_of(&elf::Sym64::<LE>::default()).to_vec(),
+        versyms: vec![0, 0],
+        verdefs: Vec::new(),
+    };
+    for index in buckets.order.iter().copied() {
+        let symbol = &symbols[index as usize];
+        tables.symbols.extend_from_slice(bytes_of(&record(symbol, strings.add(symbol.name))));
+        tables.versyms.extend_from_slice(&version_number(soname, versions, symbol)?.to_le_bytes());
     }
-    numbers
+    if versions.is_empty() {
+        tables.versyms.clear();
+    } else {
+        tables.verdefs = version_definitions(soname, soname_at, versions, &mut strings);
+    }
+    Ok(tables.lay_out(&strings.0, soname_at, versions.len()))
 }
 
-fn emit(
-    soname: &str,
-    versions: &[(&str, u16)],
-    bucket_count: u32,
-    symbols: &[(u32, &Provided<'_>)],
-) -> object::write::Result<Vec<u8>> {
-    let count = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
-    let bloom_count = (count / 8).next_power_of_two().max(1);
-    let number: HashMap<&str, u16> = versions.iter().copied().collect();
+fn record(symbol: &Provided<'_>, name: u32) -> elf::Sym64<LE> {
+    let kind = match symbol.kind {
+        ProvidedKind::Function => elf::STT_FUNC,
+        ProvidedKind::Data => elf::STT_OBJECT,
+    };
+    elf::Sym64 {
+        st_name: U32::new(LE, name),
+        st_info: (elf::STB_GLOBAL << 4) | kind,
+        st_other: elf::STV_DEFAULT,
+        st_shndx: U16::new(LE, elf::SHN_ABS),
+        st_value: U64::new(LE, symbol.address),
+        st_size: U64::new(LE, 0),
+    }
+}
 
-    let mut bytes = Vec::new();
-    let mut writer = Writer::new(object::Endianness::Little, true, &mut bytes);
-
-    // Reserve: strings first, they are laid out when the table is reserved.
-    writer.reserve_null_dynamic_symbol_index();
-    let soname_id = writer.add_dynamic_string(soname.as_bytes());
-    let version_ids: Vec<StringId> =
-        versions.iter().map(|(name, _)| writer.add_dynamic_string(name.as_bytes())).collect();
-    let name_ids: Vec<StringId> = symbols
-        .iter()
-        .map(|(_, symbol)| {
-            writer.reserve_dynamic_symbol_index();
-            writer.add_dynamic_string(symbol.name.as_bytes())
-        })
-        .collect();
-    let versioned = !versions.is_empty();
-    let verdef_count = if versioned { versions.len() + 1 } else { 0 };
-    writer.reserve_file_header();
-    writer.reserve_program_headers(4);
-    let hash_at = writer.reserve_gnu_hash(bloom_count, bucket_count, count);
-    let dynsym_at = writer.reserve_dynsym();
-    let dynstr_at = writer.reserve_dynstr();
-    let dynstr_len = writer.dynstr_len();
-    let versym_at = if versioned { writer.reserve_gnu_versym() } else { 0 };
-    let verdef_at = writer.reserve_gnu_verdef(verdef_count, verdef_count);
-    let tables_end = writer.reserved_len();
-    writer.reserve(0, PAGE);
-    let dynamic_num = if versioned { 10 } else { 7 };
-    let dynamic_at = writer.reserve_dynamic(dynamic_num);
-    let end = writer.reserved_len();
-
-    writer.write_file_header(&FileHeader {
-        os_abi: elf::ELFOSABI_NONE,
-        abi_version: 0,
-        e_type: elf::ET_DYN,
-        e_machine: elf::EM_X86_64,
-        e_entry: 0,
-        e_flags: 0,
+fn version_number(soname: &str, versions: &[&str], symbol: &Provided<'_>) -> Result<u16, ProviderError> {
+    let Some(version) = symbol.version else { return Ok(elf::VER_NDX_GLOBAL) };
+    let index = versions.iter().position(|name| *name == version.name);
+    let index = index.ok_or_else(|| ProviderError::UnknownVersion {
+        soname: soname.into(),
+        symbol: symbol.name.into(),
+        version: version.name.into(),
     })?;
-    writer.write_align_program_headers();
-    for (p_type, p_flags, start, stop, align) in [
-        (elf::PT_LOAD, elf::PF_R, 0, tables_end, PAGE),
-        (elf::PT_LOAD, elf::PF_R | elf::PF_W, dynamic_at, end, PAGE),
-        (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
-        (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
-    ] {
-        writer.write_program_header(&ProgramHeader {
-            p_type,
-            p_flags,
-            p_offset: start as u64,
-            p_vaddr: start as u64,
-            p_paddr: start as u64,
-            p_filesz: (stop - start) as u64,
-            p_memsz: (stop - start) as u64,
-            p_align: align as u64,
-        });
+    let hidden = if version.default { 0 } else { VERSYM_HIDDEN };
+    // Below 32,000: checked by the caller.
+    Ok((FIRST_VERSION + index as u16) | hidden)
+}
+
+/// `.gnu.version_d`: the library itself, then its versions, each with one name.
+fn version_definitions(soname: &str, soname_at: u32, versions: &[&str], strings: &mut Strings) -> Vec<u8> {
+    let mut section = Vec::new();
+    let size = size_of::<elf::Verdef<LE>>() as u32;
+    let step = size + size_of::<elf::Verdaux<LE>>() as u32;
+    let own = versions.iter().enumerate().map(|(index, name)| (0, FIRST_VERSION + index as u16, *name, None));
+    for (flags, index, name, at) in [(elf::VER_FLG_BASE, 1, soname, Some(soname_at))].into_iter().chain(own) {
+        let last = usize::from(index) == versions.len() + 1;
+        section.extend_from_slice(bytes_of(&elf::Verdef::<LE> {
+            vd_version: U16::new(LE, elf::VER_DEF_CURRENT),
+            vd_flags: U16::new(LE, flags),
+            vd_ndx: U16::new(LE, index),
+            vd_cnt: U16::new(LE, 1),
+            vd_hash: U32::new(LE, elf::hash(name.as_bytes())),
+            vd_aux: U32::new(LE, size),
+            vd_next: U32::new(LE, if last { 0 } else { step }),
+        }));
+        section.extend_from_slice(bytes_of(&elf::Verdaux::<LE> {
+            vda_name: U32::new(LE, at.unwrap_or_else(|| strings.add(name))),
+            vda_next: U32::new(LE, 0),
+        }));
+    }
+    section
+}
+
+/// A string table under construction.
+struct Strings(Vec<u8>);
+
+impl Strings {
+    fn add(&mut self, text: &str) -> u32 {
+        let at = self.0.len() as u32;
+        self.0.extend_from_slice(text.as_bytes());
+        self.0.push(0);
+        at
+    }
+}
+
+/// The symbols in the order that `.gnu.hash` wants: bucket by bucket.
+struct Buckets {
+    count: u32,
+    order: Vec<u32>,
+    /// Where each bucket starts in `order`; one more at the end.
+    starts: Vec<u32>,
+}
+
+impl Buckets {
+    fn new(symbols: &[Provided<'_>]) -> Buckets {
+        let count = symbols.len() as u32 / 2 + 1;
+        let mut starts = vec![0; count as usize + 1];
+        for symbol in symbols {
+            starts[(symbol.hash % count) as usize + 1] += 1;
+        }
+        for bucket in 0..count as usize {
+            starts[bucket + 1] += starts[bucket];
+        }
+        let mut next = starts.clone();
+        let mut order = vec![0; symbols.len()];
+        for (index, symbol) in symbols.iter().enumerate() {
+            let place = &mut next[(symbol.hash % count) as usize];
+            order[*place as usize] = index as u32;
+            *place += 1;
+        }
+        Buckets { count, order, starts }
     }
 
-    writer.write_gnu_hash(1, BLOOM_SHIFT, bloom_count, bucket_count, count, |i| symbols[i as usize].0);
-    writer.write_null_dynamic_symbol();
-    for ((_, symbol), name) in symbols.iter().zip(&name_ids) {
-        let kind = match symbol.kind {
-            ProvidedKind::Function => elf::STT_FUNC,
-            ProvidedKind::Data => elf::STT_OBJECT,
+    /// Header, Bloom filter, first symbol of each bucket, hash of each symbol (the lowest bit ends a bucket).
+    fn section(&self, symbols: &[Provided<'_>]) -> Vec<u8> {
+        let bloom_count = (symbols.len() as u32 / 8).next_power_of_two();
+        let mut bloom = vec![0u64; bloom_count as usize];
+        for symbol in symbols {
+            let word = &mut bloom[(symbol.hash / 64 & (bloom_count - 1)) as usize];
+            *word |= 1 << (symbol.hash % 64) | 1 << ((symbol.hash >> BLOOM_SHIFT) % 64);
+        }
+        let mut section = Vec::with_capacity(16 + bloom.len() * 8 + self.starts.len() * 4 + symbols.len() * 4);
+        let words = [self.count, 1, bloom_count, BLOOM_SHIFT];
+        section.extend(words.into_iter().flat_map(u32::to_le_bytes));
+        section.extend(bloom.into_iter().flat_map(u64::to_le_bytes));
+        for range in self.starts.windows(2) {
+            // Symbol 0 is the null symbol: the first of ours is 1, and 0 marks an empty bucket.
+            let first = if range[0] == range[1] { 0 } else { range[0] + 1 };
+            section.extend(first.to_le_bytes());
+        }
+        for range in self.starts.windows(2) {
+            for place in range[0]..range[1] {
+                let hash = symbols[self.order[place as usize] as usize].hash;
+                let end = u32::from(place + 1 == range[1]);
+                section.extend((hash & !1 | end).to_le_bytes());
+            }
+        }
+        section
+    }
+}
+
+/// The sections before they have addresses.
+struct Tables {
+    hash: Vec<u8>,
+    symbols: Vec<u8>,
+    versyms: Vec<u8>,
+    verdefs: Vec<u8>,
+}
+
+impl Tables {
+    fn lay_out(&self, strings: &[u8], soname_at: u32, versions: usize) -> Vec<u8> {
+        const HEADERS: usize = 4;
+        let mut file = vec![0; size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>()];
+        let mut place = |bytes: &[u8]| {
+            file.resize(file.len().next_multiple_of(8), 0);
+            let at = file.len() as u64;
+            file.extend_from_slice(bytes);
+            at
         };
-        writer.write_dynamic_symbol(&Sym {
-            name: Some(*name),
-            section: None,
-            st_info: (elf::STB_GLOBAL << 4) | kind,
-            st_other: elf::STV_DEFAULT,
-            st_shndx: elf::SHN_ABS,
-            st_value: symbol.address,
-            st_size: 0,
-        });
-    }
-    writer.write_dynstr();
-    if versioned {
-        writer.write_null_gnu_versym();
-        for (_, symbol) in symbols {
-            writer.write_gnu_versym(match symbol.version {
-                None => elf::VER_NDX_GLOBAL,
-                Some(version) => number[version.name] | if version.default { 0 } else { VERSYM_HIDDEN },
-            });
+        let hash_at = place(&self.hash);
+        let symbols_at = place(&self.symbols);
+        let strings_at = place(strings);
+        let versyms_at = place(&self.versyms);
+        let verdefs_at = place(&self.verdefs);
+        let tables_end = file.len();
+        let dynamic_at = tables_end.next_multiple_of(PAGE);
+        file.resize(dynamic_at, 0);
+
+        let mut entries = vec![
+            (elf::DT_SONAME, soname_at.into()),
+            (elf::DT_GNU_HASH, hash_at),
+            (elf::DT_SYMTAB, symbols_at),
+            (elf::DT_STRTAB, strings_at),
+            (elf::DT_STRSZ, strings.len() as u64),
+            (elf::DT_SYMENT, size_of::<elf::Sym64<LE>>() as u64),
+        ];
+        if versions > 0 {
+            entries.push((elf::DT_VERSYM, versyms_at));
+            entries.push((elf::DT_VERDEF, verdefs_at));
+            entries.push((elf::DT_VERDEFNUM, versions as u64 + 1));
         }
-        writer.write_align_gnu_verdef();
-        let base = (elf::VER_FLG_BASE, elf::VER_NDX_GLOBAL, soname_id);
-        let own = versions.iter().zip(&version_ids).map(|((_, number), id)| (0, *number, *id));
-        for (flags, index, name) in [base].into_iter().chain(own) {
-            writer.write_gnu_verdef(&Verdef { version: elf::VER_DEF_CURRENT, flags, index, aux_count: 1, name });
+        entries.push((elf::DT_NULL, 0));
+        for (tag, value) in entries {
+            let entry = elf::Dyn64::<LE> { d_tag: I64::new(LE, tag), d_val: U64::new(LE, value) };
+            file.extend_from_slice(bytes_of(&entry));
         }
+        let end = file.len();
+        write_headers(&mut file, [
+            (elf::PT_LOAD, elf::PF_R, 0, tables_end, PAGE),
+            (elf::PT_LOAD, elf::PF_R | elf::PF_W, dynamic_at, end, PAGE),
+            (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
+            (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
+        ]);
+        file
     }
-    writer.pad_until(dynamic_at);
-    writer.write_align_dynamic();
-    writer.write_dynamic_string(elf::DT_SONAME.into(), soname_id)?;
-    writer.write_dynamic(elf::DT_GNU_HASH.into(), hash_at as u64)?;
-    writer.write_dynamic(elf::DT_STRTAB.into(), dynstr_at as u64)?;
-    writer.write_dynamic(elf::DT_SYMTAB.into(), dynsym_at as u64)?;
-    writer.write_dynamic(elf::DT_STRSZ.into(), dynstr_len as u64)?;
-    writer.write_dynamic(elf::DT_SYMENT.into(), 24)?;
-    if versioned {
-        writer.write_dynamic(elf::DT_VERSYM.into(), versym_at as u64)?;
-        writer.write_dynamic(elf::DT_VERDEF.into(), verdef_at as u64)?;
-        writer.write_dynamic(elf::DT_VERDEFNUM.into(), verdef_count as u64)?;
+}
+
+/// Fills in the file header and the segments: type, flags, start, end, alignment.
+fn write_headers(file: &mut [u8], segments: [(u32, u32, usize, usize, usize); 4]) {
+    let header_size = size_of::<elf::FileHeader64<LE>>();
+    let segment_size = size_of::<elf::ProgramHeader64<LE>>();
+    let header = elf::FileHeader64::<LE> {
+        e_ident: elf::Ident {
+            magic: elf::ELFMAG,
+            class: elf::ELFCLASS64,
+            data: elf::ELFDATA2LSB,
+            version: elf::EV_CURRENT,
+            os_abi: elf::ELFOSABI_NONE,
+            abi_version: 0,
+            padding: [0; 7],
+        },
+        e_type: U16::new(LE, elf::ET_DYN),
+        e_machine: U16::new(LE, elf::EM_X86_64),
+        e_version: U32::new(LE, elf::EV_CURRENT.into()),
+        e_entry: U64::new(LE, 0),
+        e_phoff: U64::new(LE, header_size as u64),
+        e_shoff: U64::new(LE, 0),
+        e_flags: U32::new(LE, 0),
+        e_ehsize: U16::new(LE, header_size as u16),
+        e_phentsize: U16::new(LE, segment_size as u16),
+        e_phnum: U16::new(LE, segments.len() as u16),
+        e_shentsize: U16::new(LE, 0),
+        e_shnum: U16::new(LE, 0),
+        e_shstrndx: U16::new(LE, 0),
+    };
+    file[..header_size].copy_from_slice(bytes_of(&header));
+    for (index, (kind, flags, start, end, align)) in segments.into_iter().enumerate() {
+        let (start, len) = (U64::new(LE, start as u64), U64::new(LE, (end - start) as u64));
+        let segment = elf::ProgramHeader64::<LE> {
+            p_type: U32::new(LE, kind),
+            p_flags: U32::new(LE, flags),
+            p_offset: start,
+            p_vaddr: start,
+            p_paddr: start,
+            p_filesz: len,
+            p_memsz: len,
+            p_align: U64::new(LE, align as u64),
+        };
+        let at = header_size + index * segment_size;
+        file[at..at + segment_size].copy_from_slice(bytes_of(&segment));
     }
-    writer.write_dynamic(elf::DT_NULL.into(), 0)?;
-    Ok(bytes)
 }

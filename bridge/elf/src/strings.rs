@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use goblin::elf::program_header::{PF_W, PF_X, PT_LOAD};
+use goblin::elf::program_header::{PF_W, PF_X, PT_LOAD, ProgramHeader};
 
 use crate::error::Error;
 use crate::image::Image;
@@ -22,12 +22,19 @@ pub(crate) fn scan(
     pred: &dyn Fn(&str) -> bool,
 ) -> Result<BTreeSet<String>, Error> {
     let loads = || image.segments.iter().filter(|segment| segment.p_type == PT_LOAD);
-    // With separate-code layouts (binutils since 2.31, lld) constants are in a read-only segment and
-    // code has only noise; older files have both in one executable segment.
-    let has_plain = loads().filter(|segment| segment.p_flags & (PF_W | PF_X) == 0).count() > 0;
+    // With separate-code layouts (binutils since 2.31, lld, mold) constants are in a read-only segment
+    // and code has only noise; older files have both in one executable segment. GNU ld has two
+    // read-only ones then, the first with the ELF header, symbols and relocations.
+    let is_plain = |segment: &ProgramHeader| segment.p_flags & (PF_W | PF_X) == 0;
+    let plain = loads().filter(|segment| is_plain(segment)).count();
+    let holds_constants = |segment: &ProgramHeader| match plain {
+        0 => true,
+        1 => segment.p_flags & PF_X == 0,
+        _ => segment.p_flags & PF_X == 0 && !(is_plain(segment) && segment.p_offset == 0),
+    };
     let mut found = BTreeSet::new();
     let mut scanned = 0_u64;
-    for segment in loads().filter(|segment| !has_plain || segment.p_flags & PF_X == 0) {
+    for segment in loads().filter(|segment| holds_constants(segment)) {
         let end = segment.p_offset.saturating_add(segment.p_filesz).min(image.size);
         // Segments of a sound file overlap by a page at most; thousands of equal ones would take for ever.
         scanned = scanned.saturating_add(end.saturating_sub(segment.p_offset));

@@ -88,6 +88,11 @@ impl StringTable {
         self.0.is_char_boundary(from).then(|| from..from + length)
     }
 
+    /// Whether the string at an offset starts like this; costs nothing, unlike [`Self::get`].
+    fn starts_with(&self, offset: u32, start: &[u8]) -> bool {
+        self.0.as_bytes().get(offset as usize..).is_some_and(|bytes| bytes.starts_with(start))
+    }
+
     /// The text of a range that [`Self::range`] has given.
     pub(crate) fn slice(&self, range: Range<usize>) -> &str {
         self.0.get(range).unwrap_or_default()
@@ -102,9 +107,23 @@ pub(crate) struct SymbolTable {
     pub(crate) versions: VersionTable,
 }
 
+/// Which symbols to walk over. Decided before a name is measured: that is what a walk costs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Select {
+    /// Definitions only (`true`), imports only (`false`).
+    pub(crate) defined: Option<bool>,
+    /// Leave mangled C++ names (`_Z...`) out.
+    pub(crate) plain_only: bool,
+}
+
 impl SymbolTable {
-    pub(crate) fn iter(&self) -> Symbols<'_> {
-        Symbols { table: self, next: 0 }
+    pub(crate) fn iter(&self, select: Select) -> Symbols<'_> {
+        Symbols { table: self, next: 0, select }
+    }
+
+    /// Number of STB_GNU_UNIQUE definitions.
+    pub(crate) fn unique_count(&self) -> usize {
+        self.entries.chunks_exact(ENTRY_SIZE as usize).filter(|entry| sym::st_bind(entry[4]) == sym::STB_GNU_UNIQUE).count()
     }
 }
 
@@ -113,6 +132,7 @@ impl SymbolTable {
 pub struct Symbols<'a> {
     table: &'a SymbolTable,
     next: usize,
+    select: Select,
 }
 
 impl<'a> Iterator for Symbols<'a> {
@@ -125,7 +145,7 @@ impl<'a> Iterator for Symbols<'a> {
             let entry: &[u8; ENTRY_SIZE as usize] =
                 self.table.entries.get(from..from + ENTRY_SIZE as usize)?.try_into().ok()?;
             self.next += 1;
-            if let Some(symbol) = decode(self.table, index, entry) {
+            if let Some(symbol) = decode(self.table, index, entry, self.select) {
                 return Some(symbol);
             }
         }
@@ -138,7 +158,12 @@ impl<'a> Iterator for Symbols<'a> {
 
 /// `None` for what the dynamic linker does not bind: the null symbol, local and hidden ones, and
 /// entries whose name lies outside of the string table.
-fn decode<'a>(table: &'a SymbolTable, index: usize, entry: &[u8; ENTRY_SIZE as usize]) -> Option<Symbol<'a>> {
+fn decode<'a>(
+    table: &'a SymbolTable,
+    index: usize,
+    entry: &[u8; ENTRY_SIZE as usize],
+    select: Select,
+) -> Option<Symbol<'a>> {
     let [n0, n1, n2, n3, info, other, s0, s1, rest @ ..] = *entry;
     let name_at = u32::from_le_bytes([n0, n1, n2, n3]);
     let section = u32::from(u16::from_le_bytes([s0, s1]));
@@ -149,6 +174,11 @@ fn decode<'a>(table: &'a SymbolTable, index: usize, entry: &[u8; ENTRY_SIZE as u
     let bound = matches!(binding, sym::STB_GLOBAL | sym::STB_WEAK | sym::STB_GNU_UNIQUE);
     let visible = matches!(sym::st_visibility(other), sym::STV_DEFAULT | sym::STV_PROTECTED);
     if name_at == 0 || !bound || (defined && !visible) {
+        return None;
+    }
+    if select.defined.is_some_and(|wanted| wanted != defined)
+        || (select.plain_only && table.strings.starts_with(name_at, b"_Z"))
+    {
         return None;
     }
     let version = match table.versions.of(index, &table.strings) {

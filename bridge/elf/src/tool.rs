@@ -164,10 +164,12 @@ impl Tool {
         let served = |name: &str| is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name);
         let closure = Closure::of(root, search, &served);
         let mut gathered = Gathered::default();
+        let mut wanted = HashSet::new();
         for (index, object) in closure.objects.iter().enumerate() {
-            gathered.walk(object, index == 0)?;
+            let others = gathered.walk(object, index == 0)?;
+            wanted.extend(others.into_iter().filter(|symbol| !is_served(symbol, &closure)).map(|symbol| symbol.name));
         }
-        let undefined_elsewhere = undefined_elsewhere(&closure, search);
+        let undefined_elsewhere = undefined_elsewhere(wanted, &closure, search);
         Ok(Tool::assemble(closure, gathered, undefined_elsewhere))
     }
 
@@ -252,22 +254,31 @@ fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
 }
 
 impl Gathered {
-    fn walk(&mut self, object: &ElfFile, is_root: bool) -> Result<(), Error> {
+    /// Files every symbol of an object; returns its strong imports that are not MPI's.
+    fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<Symbol<'a>>, Error> {
         let mut detail =
             ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
         let mut looks_up = false;
         let mut profiling = 0;
-        for symbol in object.symbols() {
+        let mut others = Vec::new();
+        // MPI's C++ objects are the only mangled names of interest, and those as imports.
+        for symbol in object.plain_exports().chain(object.imports()) {
             if REGISTRATION.contains(&symbol.name) {
                 self.defines_registration |= symbol.defined && is_root;
                 self.imports_registration |= !symbol.defined;
             } else if !self.note_mpi(&symbol, &mut detail, &mut profiling) {
                 self.note_other(&symbol, &detail.name, is_root);
-                looks_up |= !symbol.defined && matches!(symbol.name, "dlsym" | "dlvsym");
+                if !symbol.defined {
+                    looks_up |= matches!(symbol.name, "dlsym" | "dlvsym");
+                    if !symbol.weak && !is_qmpi(symbol.name) {
+                        others.push(symbol);
+                    }
+                }
             }
         }
         if is_root {
             self.root_profiling = profiling;
+            self.facts.unique = object.unique_count();
             self.facts.names_ld_preload = self.facts.imports.iter().any(|(_, name)| name.ends_with("env"))
                 && !object.strings_in_rodata(&|text| text == "LD_PRELOAD")?.is_empty();
         } else if profiling >= PMPI_OF_A_LIBRARY {
@@ -282,15 +293,11 @@ impl Gathered {
         detail.pmpi_imports = sorted(detail.pmpi_imports);
         detail.mpi_imports = sorted(detail.mpi_imports);
         self.objects.push(detail);
-        Ok(())
+        Ok(others)
     }
 
     /// Files a symbol of MPI; `false` for others.
     fn note_mpi(&mut self, symbol: &Symbol<'_>, detail: &mut ObjectDetail, profiling: &mut usize) -> bool {
-        // Nearly every symbol of a large library is mangled C++.
-        if symbol.name.starts_with("_Z") && !symbol.name.starts_with("_ZN3MPI") {
-            return false;
-        }
         if is_mpi_data(symbol) {
             let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
             list.insert(symbol.name.to_owned());
@@ -318,7 +325,6 @@ impl Gathered {
     }
 
     fn note_other(&mut self, symbol: &Symbol<'_>, object: &str, is_root: bool) {
-        self.facts.unique += usize::from(is_root && symbol.unique && symbol.defined);
         if symbol.name.starts_with('_') {
             return;
         }
@@ -336,27 +342,20 @@ impl Gathered {
     }
 }
 
-/// Strong imports that nobody defines.
-///
-/// An import with a version is served by the file that the version names, if that file is there: this is
-/// what ld.so checks, and saves looking 6,000 names of libstdc++ up. Others are looked for in the
-/// closure first, and only what is left then in the libraries that others serve.
-fn undefined_elsewhere(closure: &Closure, search: &SearchPath) -> Vec<String> {
-    let has_file = |file: &str| {
-        closure.stopped.iter().any(|name| name == file)
-            || closure.objects.iter().any(|object| object.name() == file)
-            || is_glibc_family(file)
+/// Whether the file that an import's version names is there. This is what ld.so checks, and it
+/// saves looking a thousand names of libstdc++ up.
+fn is_served(import: &Symbol<'_>, closure: &Closure) -> bool {
+    import.version.and_then(|version| version.file).is_some_and(|file| {
+        is_glibc_family(file)
             || is_dynamic_linker(file)
-    };
-    let mut wanted: HashSet<&str> = HashSet::new();
-    for symbol in closure.objects.iter().flat_map(ElfFile::imports) {
-        let served = symbol.version.and_then(|version| version.file).is_some_and(has_file);
-        if !symbol.weak && !served && classify(symbol.name).is_none() && !is_mpi_like(symbol.name) && !is_mpi_data(&symbol)
-            && !is_qmpi(symbol.name)
-        {
-            wanted.insert(symbol.name);
-        }
-    }
+            || closure.stopped.iter().any(|name| name == file)
+            || closure.objects.iter().any(|object| object.name() == file)
+    })
+}
+
+/// The imports among `wanted` that nobody defines: looked for in the closure first, and only what
+/// is left then in the libraries that others serve.
+fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &SearchPath) -> Vec<String> {
     for object in &closure.objects {
         cross_off(&mut wanted, object);
     }
@@ -378,7 +377,8 @@ fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
     if wanted.is_empty() {
         return;
     }
-    for symbol in object.exports() {
+    let exports = if wanted.iter().any(|name| name.starts_with("_Z")) { object.exports() } else { object.plain_exports() };
+    for symbol in exports {
         wanted.remove(symbol.name);
     }
 }

@@ -20,8 +20,8 @@ use qmpi_elf::provider::{Provided, ProvidedKind};
 use qmpi_elf::{SymbolKind, Tool};
 
 use crate::error::LoadError;
-use crate::image::Symbol;
-use crate::process::Process;
+use crate::image::Image;
+use crate::process::{Export, Process};
 use crate::{log, missing, overrides};
 
 /// What the head is made of.
@@ -37,29 +37,19 @@ impl Head<'_> {
     /// Writes it as the library `soname`.
     pub(crate) fn write(&self, soname: &str) -> Result<Vec<u8>, LoadError> {
         let own = self.functions_of_tool();
-        let mut names = HashSet::new();
         let mut symbols: Vec<Provided<'_>> = Vec::with_capacity(4096);
-        for (name, address) in overrides::table(self.instance)? {
-            if !own.contains(name) && names.insert(name) {
-                symbols.push(function(name, address));
+        let overrides = overrides::table(self.instance)?;
+        symbols.extend(overrides.into_iter().map(|(name, address)| Provided::function(name, address)));
+        for Export { symbol, function } in self.process.exports() {
+            if symbol.kind == ProvidedKind::Function && own.contains(symbol.name) {
+                continue;
             }
+            let link = function.map(|id| self.links[id.index()]).filter(|link| *link != 0);
+            symbols.push(link.map_or(*symbol, |link| symbol.at(link)));
         }
-        for image in self.process.mpi() {
-            for symbol in image.symbols().filter(|symbol| symbol.defined) {
-                let Ok(name) = symbol.name.to_str() else { continue };
-                let kind = crate::shared::provided_kind(&symbol);
-                if kind == ProvidedKind::Function && own.contains(name) || names.contains(name) {
-                    continue;
-                }
-                if let Some(address) = self.link_or_real(name, image, &symbol) {
-                    names.insert(name);
-                    symbols.push(Provided { name, version: None, kind, address: address as u64 });
-                }
-            }
-        }
-        let extra = self.imports_that_mpi_lacks(&names, &own)?;
-        symbols.extend(extra.iter().map(|(name, address)| function(name, *address)));
-        let versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(|image| image.version_names()).collect();
+        let extra = self.imports_that_mpi_lacks(&own)?;
+        symbols.extend(extra.iter().map(|(name, address)| Provided::function(name, *address)));
+        let versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         Ok(qmpi_elf::provider::write(soname, &versions, &symbols)?)
     }
 
@@ -72,19 +62,8 @@ impl Head<'_> {
             .collect()
     }
 
-    fn link_or_real(&self, name: &str, image: &crate::image::Image, symbol: &Symbol) -> Option<usize> {
-        match link(self.links, name) {
-            Some(link) => Some(link),
-            None => self.process.resolve(image, symbol),
-        }
-    }
-
     /// Addresses for what the tool imports and no MPI library of the process defines.
-    fn imports_that_mpi_lacks(
-        &self,
-        known: &HashSet<&str>,
-        own: &HashSet<&str>,
-    ) -> Result<Vec<(&str, usize)>, LoadError> {
+    fn imports_that_mpi_lacks(&self, own: &HashSet<&str>) -> Result<Vec<(&str, usize)>, LoadError> {
         const OTHER_MPI: &str = "run the tool on an MPI that has this function, or leave the function out with `functions`";
         let tool = &self.instance.label;
         let mut extra = Vec::new();
@@ -92,7 +71,8 @@ impl Head<'_> {
         let objects = self.tool.closure.objects.iter();
         for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
             let name = symbol.name;
-            if symbol.weak || known.contains(name) || own.contains(name) || !is_mpi_function(name) || !seen.insert(name) {
+            let wanted = !symbol.weak && is_mpi_function(name) && !own.contains(name);
+            if !wanted || self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
             let address = match link(self.links, name) {
@@ -105,7 +85,7 @@ impl Head<'_> {
             extra.push((name, address));
         }
         for name in &self.tool.undefined_elsewhere {
-            if known.contains(name.as_str()) || !seen.insert(name) {
+            if self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
             extra.push((name, self.from_application(name)?));
@@ -142,7 +122,8 @@ pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {
     links.get(id.index()).copied().filter(|address| *address != 0)
 }
 
-fn c_function(name: &str) -> Option<FnId> {
+/// The function of the table that this is a C name of.
+pub(crate) fn c_function(name: &str) -> Option<FnId> {
     qmpi_abi::classify(name).filter(|symbol| symbol.binding == Binding::C).map(|symbol| symbol.id)
 }
 
@@ -154,8 +135,4 @@ pub(crate) fn is_mpi_function(name: &str) -> bool {
 /// The same for a C string.
 pub(crate) fn is_mpi_function_c(name: &CStr) -> bool {
     name.to_str().is_ok_and(is_mpi_function)
-}
-
-fn function(name: &str, address: usize) -> Provided<'_> {
-    Provided { name, version: None, kind: ProvidedKind::Function, address: address as u64 }
 }

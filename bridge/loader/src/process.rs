@@ -4,10 +4,12 @@
 //! providers for them. All other libraries are private to an instance.
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{CStr, CString};
+use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
+use qmpi_elf::provider::Provided;
 use qmpi_elf::{MpiFamily, family as glibc};
 
 use crate::image::{Image, Kind, Symbol};
@@ -24,6 +26,17 @@ pub struct Process {
     mpi: Vec<usize>,
     /// Which of them exist once per process, by SONAME; the glibc family is not listed.
     shared: BTreeMap<String, usize>,
+    /// What the MPI libraries define, worked out when it is first needed.
+    exports: OnceLock<Vec<Export>>,
+}
+
+/// A symbol that an MPI library defines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Export {
+    /// As it goes into a provider.
+    pub(crate) symbol: Provided<'static>,
+    /// Which C function it is, plain or `PMPI_*`, if it is one of the table.
+    pub(crate) function: Option<FnId>,
 }
 
 impl Process {
@@ -34,7 +47,7 @@ impl Process {
         if !mpi.iter().any(|index| defines_pmpi(&images[*index])) {
             return None;
         }
-        let mut process = Process { images, mpi, shared: BTreeMap::new() };
+        let mut process = Process { images, mpi, shared: BTreeMap::new(), exports: OnceLock::new() };
         process.share_closure();
         Some(process)
     }
@@ -69,6 +82,7 @@ impl Process {
             }
         }
         self.shared = shared;
+        self.exports = OnceLock::new();
     }
 
     /// All objects of the base namespace.
@@ -84,6 +98,33 @@ impl Process {
     /// Does this object belong to MPI?
     pub fn is_mpi(&self, image: &Image) -> bool {
         self.mpi().any(|mpi| std::ptr::eq(mpi, image))
+    }
+
+    /// Everything that the MPI libraries define, each name once.
+    pub(crate) fn exports(&self) -> &[Export] {
+        self.exports.get_or_init(|| {
+            let mut names = HashSet::new();
+            let mut exports = Vec::with_capacity(2048);
+            for image in self.mpi() {
+                for symbol in image.symbols().filter(|symbol| symbol.defined) {
+                    let Ok(name) = symbol.name.to_str() else { continue };
+                    let Some(address) = self.resolve(image, &symbol) else { continue };
+                    if names.insert(name) {
+                        let kind = crate::shared::provided_kind(&symbol);
+                        exports.push(Export {
+                            symbol: Provided::new(name, kind, address),
+                            function: crate::head::c_function(name),
+                        });
+                    }
+                }
+            }
+            exports
+        })
+    }
+
+    /// Does an MPI library define this name?
+    pub(crate) fn exports_name(&self, name: &str) -> bool {
+        CString::new(name).is_ok_and(|name| self.mpi().any(|image| image.find(&name).is_some()))
     }
 
     /// The library that exists once per process under this SONAME.

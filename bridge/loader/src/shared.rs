@@ -63,7 +63,7 @@ fn write(
                 Some((name, default)) => Some(ProvidedVersion { name: name.to_str().ok()?, default }),
                 None => None,
             };
-            Some(Provided { name: symbol.name.to_str().ok()?, version, kind: provided_kind(&symbol), address: address as u64 })
+            Some(Provided::new(symbol.name.to_str().ok()?, provided_kind(&symbol), address).with_version(version))
         })
         .collect();
     Ok(qmpi_elf::provider::write(soname, &versions, &symbols)?)

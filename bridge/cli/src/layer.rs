@@ -1,0 +1,168 @@
+//! One layer of the stack with its tool inspected: whether it can be set up, and what the user should know before it is.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use qmpi_abi::{FnId, classify};
+use qmpi_elf::{Effect, Hazard, MpiFamily, SearchPath, Tool, ToolKind};
+use qmpi_stack::Layer;
+
+use crate::edges::Node;
+use crate::glibc;
+use crate::manifest::{self, Manifest};
+use crate::plan::Warning;
+use crate::Error;
+
+/// A layer whose file is a tool that can be loaded, as far as that can be seen.
+pub struct InspectedLayer {
+    /// What was asked for.
+    pub layer: Layer,
+    /// What it is.
+    pub tool: Tool,
+    /// What is known about it besides.
+    pub manifest: Option<&'static Manifest>,
+}
+
+impl InspectedLayer {
+    /// Inspects the file of `layer`.
+    ///
+    /// # Errors
+    /// Everything that keeps it from being a layer.
+    pub fn new(layer: Layer, search: &SearchPath) -> Result<Self, Error> {
+        let shared = |name: &str| layer.share.iter().any(|share| share == name);
+        let tool = Tool::inspect(&layer.path, search, &shared)
+            .map_err(|source| Error::Inspect { layer: Some(layer.label.clone()), source })?;
+        let (label, path) = (layer.label.clone(), layer.path.clone());
+        match &tool.kind {
+            ToolKind::MpiLibrary => return Err(Error::IsMpi { layer: label, path }),
+            ToolKind::None { reason } => {
+                return Err(Error::NotATool { layer: label, path, reason: reason.clone() });
+            }
+            ToolKind::Pmpi | ToolKind::Qmpi | ToolKind::Thesis => {}
+        }
+        if let Some(missing) = tool.closure.missing.first() {
+            return Err(match &missing.error {
+                Some(error) => Error::WillNotLoad { layer: label, path, message: error.to_string() },
+                None => Error::MissingLibrary {
+                    layer: label,
+                    by: missing.needed_by.clone(),
+                    library: missing.name.clone(),
+                },
+            });
+        }
+        if let Some(hazard) = tool.hazards.iter().find(|hazard| hazard.effect == Effect::Fatal) {
+            return Err(Error::WillNotLoad { layer: label, path, message: hazard.text.clone() });
+        }
+        let manifest = manifest::find(&layer.path);
+        Ok(Self { layer, tool, manifest })
+    }
+
+    /// The label within the stack.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.layer.label
+    }
+
+    /// The tool's file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.layer.path
+    }
+
+    /// `PMPI`, `QMPI` or `thesis`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        kind_name(&self.tool.kind)
+    }
+
+    /// Whether it takes one of glibc's namespaces.
+    #[must_use]
+    pub fn is_bridged(&self) -> bool {
+        self.tool.kind == ToolKind::Pmpi
+    }
+
+    /// The MPI it is built for; `None` if it works with any.
+    #[must_use]
+    pub fn family(&self) -> Option<MpiFamily> {
+        self.tool.abi
+    }
+
+    /// What the user should know. `innermost`: no layer is below this one.
+    #[must_use]
+    pub fn warnings(&self, innermost: bool) -> Vec<Warning> {
+        let label = self.label();
+        let more = format!("`qmpi inspect {}` says more", self.path().display());
+        let applies = |hazard: &&Hazard| match (hazard.effect, hazard.id) {
+            (Effect::Limited, "keeps-finalize" | "no-way-down") => !innermost,
+            // dlopen refuses executable stacks since then.
+            (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
+            (effect, _) => effect == Effect::Limited,
+        };
+        let of_inspection = self.tool.hazards.iter().filter(applies).map(|hazard| &hazard.text);
+        let of_manifest = self.manifest.iter().flat_map(|manifest| &manifest.wrong);
+        let mut warnings: Vec<Warning> = of_inspection
+            .chain(of_manifest)
+            .map(|text| Warning::new(format!("tool `{label}`: {text}"), more.clone()))
+            .collect();
+        if !innermost && self.manifest.is_some_and(|manifest| manifest.needs_innermost) {
+            warnings.push(Warning::new(
+                format!("tool `{label}`: layers below it will not work"),
+                "put it innermost: last in the list",
+            ));
+        }
+        warnings
+    }
+
+    /// What the edges are computed from.
+    #[must_use]
+    pub fn node(&self) -> Node {
+        let names = |list: &[FnId]| list.iter().map(|id| id.name().to_owned()).collect::<BTreeSet<String>>();
+        let intercepts = self.intercepts();
+        let mut calls = names(&self.tool.pmpi_imports);
+        calls.extend(names(&self.tool.mpi_calls));
+        calls.extend(
+            self.tool.dlsym_names.iter().filter_map(|name| classify(name)).map(|symbol| symbol.id.name().to_owned()),
+        );
+        calls.extend(intercepts.iter().cloned());
+        Node { label: self.label().to_owned(), intercepts, calls }
+    }
+
+    /// The functions that arrive at it: those the tool defines, less what `functions` leaves out.
+    #[must_use]
+    pub fn intercepts(&self) -> BTreeSet<String> {
+        let wanted = |name: &str| self.layer.functions.as_ref().is_none_or(|only| only.iter().any(|one| one == name));
+        self.tool.intercepts.iter().map(|id| id.name()).filter(|name| wanted(name)).map(str::to_owned).collect()
+    }
+
+    /// Names in `functions` that the tool does not define: without effect.
+    #[must_use]
+    pub fn functions_without_effect(&self) -> Vec<&str> {
+        if self.tool.kind != ToolKind::Pmpi {
+            return Vec::new();
+        }
+        let defined = |name: &str| self.tool.intercepts.iter().any(|id| id.name() == name);
+        self.layer.functions.iter().flatten().map(String::as_str).filter(|name| !defined(name)).collect()
+    }
+}
+
+/// Bytes of static TLS that all layers need together: every bridged instance has its own, others share one copy a file.
+#[must_use]
+pub fn static_tls(layers: &[InspectedLayer]) -> u64 {
+    let mut seen = BTreeSet::new();
+    layers
+        .iter()
+        .filter(|layer| layer.is_bridged() || seen.insert(layer.path().to_owned()))
+        .fold(0, |sum: u64, layer| sum.saturating_add(layer.tool.static_tls_bytes))
+}
+
+/// One word for a kind.
+#[must_use]
+pub fn kind_name(kind: &ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Pmpi => "PMPI",
+        ToolKind::Qmpi => "QMPI",
+        ToolKind::Thesis => "thesis",
+        ToolKind::MpiLibrary => "mpi-library",
+        ToolKind::None { .. } => "none",
+    }
+}

@@ -1,0 +1,168 @@
+//! `qmpi list`: the stack with its edges.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::args::{ListArgs, VerbosityArgs};
+use crate::edges::{self, Edge, Node};
+use crate::layer::InspectedLayer;
+use crate::listing::{count, shortened, wrapped};
+use crate::plan::{self, Warning};
+use crate::terminal::{self, Style};
+use crate::{Error, SCHEMA};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: u32,
+    layers: Vec<LayerReport>,
+    /// Who sees a call, outermost first.
+    intercepted: BTreeMap<String, Vec<String>>,
+    edges: Vec<Edge>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct LayerReport {
+    label: String,
+    name: String,
+    path: PathBuf,
+    kind: &'static str,
+    mpi: Option<&'static str>,
+    known_as: Option<&'static str>,
+    ranks: Option<String>,
+    env: BTreeMap<String, String>,
+    functions: Option<Vec<String>>,
+    functions_without_effect: Vec<String>,
+    pcontrol: bool,
+    share: Vec<String>,
+    intercepts: Vec<String>,
+    /// Its functions are only known when it is loaded.
+    registers_at_run_time: bool,
+    advice: Vec<String>,
+}
+
+/// Shows the stack.
+///
+/// # Errors
+/// Whatever stops it from being set up.
+pub fn list(args: &ListArgs) -> Result<(), Error> {
+    let checked = plan::check(&args.stack, VerbosityArgs::default(), &|name| std::env::var_os(name))?;
+    checked.warnings.iter().for_each(Warning::print);
+    let report = report(&checked.layers, &checked.warnings);
+    if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
+}
+
+fn report(layers: &[InspectedLayer], warnings: &[Warning]) -> Report {
+    let nodes: Vec<Node> = layers.iter().map(InspectedLayer::node).collect();
+    let mut intercepted: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for node in &nodes {
+        for function in &node.intercepts {
+            intercepted.entry(function.clone()).or_default().push(node.label.clone());
+        }
+    }
+    Report {
+        schema: SCHEMA,
+        layers: layers.iter().map(LayerReport::new).collect(),
+        intercepted,
+        edges: edges::edges(&nodes),
+        warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
+    }
+}
+
+impl LayerReport {
+    fn new(inspected: &InspectedLayer) -> Self {
+        let layer = &inspected.layer;
+        Self {
+            label: layer.label.clone(),
+            name: layer.name.clone(),
+            path: layer.path.clone(),
+            kind: inspected.kind(),
+            mpi: inspected.family().map(|family| family.name()),
+            known_as: inspected.manifest.map(|manifest| manifest.name.as_str()),
+            ranks: layer.ranks.as_ref().map(ToString::to_string),
+            env: layer.env.iter().cloned().collect(),
+            functions: layer.functions.clone(),
+            functions_without_effect: inspected.functions_without_effect().into_iter().map(str::to_owned).collect(),
+            pcontrol: layer.pcontrol,
+            share: layer.share.clone(),
+            intercepts: inspected.intercepts().into_iter().collect(),
+            registers_at_run_time: !inspected.is_bridged(),
+            advice: inspected.manifest.map(|manifest| manifest.advice.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The settings that differ from the default, one line each.
+    fn settings(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut add = |name: &str, value: String| lines.push(format!("{name} {value}"));
+        if let Some(mpi) = self.mpi {
+            add("built for", mpi.to_owned());
+        }
+        if let Some(ranks) = &self.ranks {
+            add("on ranks", ranks.clone());
+        }
+        for (name, value) in &self.env {
+            add("sees", format!("{name}={value}"));
+        }
+        if let Some(functions) = &self.functions {
+            add("only", shortened(functions, 8));
+        }
+        if !self.functions_without_effect.is_empty() {
+            add("does not define", shortened(&self.functions_without_effect, 8));
+        }
+        if !self.pcontrol {
+            add("without", "MPI_Pcontrol".to_owned());
+        }
+        if !self.share.is_empty() {
+            add("shares", self.share.join(", "));
+        }
+        if self.registers_at_run_time {
+            add("intercepts", "what it registers when it is loaded; edges do not show it".to_owned());
+        }
+        lines.extend(self.advice.iter().map(|advice| format!("advice: {advice}")));
+        lines
+    }
+}
+
+fn text(report: &Report, style: Style) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
+    if report.layers.is_empty() {
+        let _ = writeln!(text, "  no tools");
+        return text;
+    }
+    let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
+    for (i, layer) in report.layers.iter().enumerate() {
+        let _ = writeln!(text, "  {i:>2}  {:width$}  {:<6}  {}", layer.label, layer.kind, layer.path.display());
+        for line in layer.settings() {
+            let _ = writeln!(text, "      {line}");
+        }
+    }
+    let _ = writeln!(text, "{}", style.bold("intercepted"));
+    for (labels, functions) in by_interceptors(&report.intercepted) {
+        let _ = writeln!(text, "  by {}: {}", labels.join(", "), count(functions.len(), "function"));
+        text.push_str(&wrapped(functions, 6));
+    }
+    let _ = writeln!(text, "{}", style.bold("edges"));
+    for edge in &report.edges {
+        let number = count(edge.functions.len(), "function");
+        let _ = writeln!(text, "  {} -> {}: {number}: {}", edge.from, edge.to, shortened(&edge.functions, 4));
+    }
+    text
+}
+
+/// Functions that the same layers intercept, together: most stacks have few such groups.
+fn by_interceptors(intercepted: &BTreeMap<String, Vec<String>>) -> Vec<(&Vec<String>, Vec<&String>)> {
+    let mut groups: Vec<(&Vec<String>, Vec<&String>)> = Vec::new();
+    for (function, labels) in intercepted {
+        match groups.iter_mut().find(|(group, _)| *group == labels) {
+            Some((_, functions)) => functions.push(function),
+            None => groups.push((labels, vec![function])),
+        }
+    }
+    groups.sort_by_key(|(labels, _)| std::cmp::Reverse(labels.len()));
+    groups
+}

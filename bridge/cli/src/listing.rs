@@ -1,0 +1,68 @@
+//! Lists of names for people: wrapped, and cut where the number says enough.
+
+/// Columns of an answer. Fixed, so that it is the same in a terminal, a pipe and a golden file.
+const WIDTH: usize = 100;
+
+/// `a, b, c` wrapped at [`WIDTH`], every line indented; ends with a newline.
+#[must_use]
+pub fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent: usize) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for name in names {
+        let name = name.as_ref();
+        if column == 0 {
+            text.push_str(&" ".repeat(indent));
+            column = indent;
+        } else if column + 2 + name.len() > WIDTH {
+            text.push_str(",\n");
+            text.push_str(&" ".repeat(indent));
+            column = indent;
+        } else {
+            text.push_str(", ");
+            column += 2;
+        }
+        text.push_str(name);
+        column += name.len();
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// The first few of the names, and how many more there are.
+#[must_use]
+pub fn shortened<S: AsRef<str>>(names: &[S], shown: usize) -> String {
+    let first: Vec<&str> = names.iter().take(shown).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(shown) {
+        0 => first.join(", "),
+        more => format!("{}, ... ({more} more)", first.join(", ")),
+    }
+}
+
+/// `1 function`, `2 functions`.
+#[must_use]
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stay_within_the_width() {
+        let names = vec!["MPI_Something_long"; 20];
+        let text = wrapped(&names, 4);
+        assert!(text.lines().all(|line| line.len() <= WIDTH + 1 && line.starts_with("    MPI")));
+        assert_eq!(text.matches("MPI").count(), 20);
+        assert_eq!(wrapped::<&str>([], 4), "");
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(shortened(&["a", "b", "c"], 2), "a, b, ... (1 more)");
+        assert_eq!(shortened(&["a", "b"], 2), "a, b");
+        assert_eq!((count(1, "layer"), count(0, "layer")), ("1 layer".into(), "0 layers".into()));
+    }
+}
