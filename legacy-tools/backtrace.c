@@ -23,7 +23,8 @@ static char caller[64] = "?";
 static int in_executable(void *address)
 {
     Dl_info here, program;
-    return dladdr(address, &here) && dladdr((void *)getauxval(AT_PHDR), &program) && here.dli_fbase == program.dli_fbase;
+    return dladdr(address, &here) && dladdr((void *)getauxval(AT_PHDR), &program)
+           && here.dli_fbase == program.dli_fbase;
 }
 
 static void look_up(void *site)

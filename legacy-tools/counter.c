@@ -7,6 +7,8 @@
  * The tool of the demonstration, and an example of how any PMPI tool is written: define MPI_Send, do what you
  * like, call PMPI_Send. At MPI_Finalize the numbers of all ranks are summed up and rank 0 prints one table.
  *
+ * Bytes are what the arguments of a call say: what is sent, and for a receive the room there is.
+ *
  *     COUNTER=label=outer,file=outer.txt      title of the table; where to (default: stdout)
  *
  * It stands for every tool that keeps its state in globals: two copies of it in one process must count apart.

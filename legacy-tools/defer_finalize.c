@@ -1,4 +1,5 @@
 //# lang: c
+//# twice: no, layers below see MPI_Finalize at exit
 //# mpi: both
 //# program: ring.c
 //# expect-stdout: tool defer_finalize: ok calls=3

@@ -39,7 +39,8 @@ static inline void verdict(const char *tool, int rank, const char *more)
 }
 
 /* The same, with more to say than one string. */
-__attribute__((format(printf, 3, 4))) static inline void verdict_with(const char *tool, int rank, const char *format, ...)
+__attribute__((format(printf, 3, 4)))
+static inline void verdict_with(const char *tool, int rank, const char *format, ...)
 {
     char more[400];
     va_list args;

@@ -44,11 +44,7 @@ enum Command {
         /// A header or include directory, what to call it, and the version of the standard it follows:
         /// mpich-4.0.2=/usr/include/mpich:4.0. The name begins with mpich or openmpi, for functions that are no
         /// standard; so do relatives of those two. Of a directory mpi.h, mpi_abi.h and mpi-ext.h are read. Repeatable
-        #[arg(
-            long = "header",
-            value_name = "VENDOR-RELEASE=PATH:VERSION",
-            required = true
-        )]
+        #[arg(long = "header", value_name = "VENDOR-RELEASE=PATH:VERSION", required = true)]
         headers: Vec<Input>,
         /// The table so far: its functions keep their numbers
         #[arg(long, value_name = "FILE")]
@@ -115,17 +111,11 @@ impl FromStr for Input {
         let shape = || "expected VENDOR-RELEASE=PATH:VERSION".to_owned();
         let (name, rest) = text.split_once('=').ok_or_else(shape)?;
         let (path, version) = rest.rsplit_once(':').ok_or_else(shape)?;
-        let label = Label {
-            name: name.to_owned(),
-            version: version.parse()?,
-        };
+        let label = Label { name: name.to_owned(), version: version.parse()? };
         if !matches!(label.vendor(), "mpich" | "openmpi") {
             return Err(format!("`{name}` does not begin with mpich or openmpi"));
         }
-        Ok(Self {
-            label,
-            path: path.into(),
-        })
+        Ok(Self { label, path: path.into() })
     }
 }
 
@@ -137,10 +127,7 @@ pub fn main() -> ExitCode {
         Err(message) if message.use_stderr() => {
             let text = message.to_string();
             let first = text.lines().next().unwrap_or_default();
-            eprintln!(
-                "shim-gen: {}",
-                first.strip_prefix("error: ").unwrap_or(first)
-            );
+            eprintln!("shim-gen: {}", first.strip_prefix("error: ").unwrap_or(first));
             eprintln!(
                 "hint: `shim-gen --help` shows the subcommands with examples, `shim-gen SUBCOMMAND --help` the options"
             );
@@ -160,16 +147,8 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<()> {
     match cli.command {
-        Command::Table {
-            headers,
-            existing,
-            standard,
-            output,
-        } => {
-            let inputs: Vec<_> = headers
-                .into_iter()
-                .map(|input| (input.label, input.path))
-                .collect();
+        Command::Table { headers, existing, standard, output } => {
+            let inputs: Vec<_> = headers.into_iter().map(|input| (input.label, input.path)).collect();
             let existing = existing.map(|path| Table::read(&path)).transpose()?;
             let standard = match standard {
                 Some(path) => Standard::parse(&read(&path)?, &path.display().to_string())?,
@@ -179,19 +158,10 @@ fn run(cli: Cli) -> Result<()> {
             output.write(&table.to_tsv())
         }
         Command::Rust { table, output } => output.write(&crate::rust(&Table::read(&table.table)?)),
-        Command::Stubs { table, output } => {
-            output.write(&crate::stubs(&Table::read(&table.table)?))
-        }
-        Command::Passthrough {
-            headers,
-            exclude,
-            output,
-        } => {
+        Command::Stubs { table, output } => output.write(&crate::stubs(&Table::read(&table.table)?)),
+        Command::Passthrough { headers, exclude, output } => {
             let includes: Vec<_> = headers.iter().map(|path| include_name(path)).collect();
-            let headers = headers
-                .iter()
-                .map(|path| Header::read(path))
-                .collect::<Result<Vec<_>>>()?;
+            let headers = headers.iter().map(|path| Header::read(path)).collect::<Result<Vec<_>>>()?;
             let exclude: BTreeSet<_> = exclude.into_iter().collect();
             output.write(&crate::passthrough(&headers, &includes, &exclude))
         }
@@ -199,23 +169,13 @@ fn run(cli: Cli) -> Result<()> {
 }
 
 fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|source| Error::Read {
-        path: path.to_owned(),
-        source,
-    })
+    std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
 /// What `#include` has to say: the file name; of a directory, the header that was read in it.
 fn include_name(path: &Path) -> String {
-    let name = if path.is_dir() {
-        None
-    } else {
-        path.file_name()
-    };
-    name.map_or_else(
-        || "mpi.h".to_owned(),
-        |name| name.to_string_lossy().into_owned(),
-    )
+    let name = if path.is_dir() { None } else { path.file_name() };
+    name.map_or_else(|| "mpi.h".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 impl Output {
@@ -223,21 +183,12 @@ impl Output {
         let Some(path) = &self.output else {
             return std::io::stdout()
                 .write_all(text.as_bytes())
-                .map_err(|source| Error::Write {
-                    path: "standard output".into(),
-                    source,
-                });
+                .map_err(|source| Error::Write { path: "standard output".into(), source });
         };
         if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|source| Error::Write {
-                path: parent.to_owned(),
-                source,
-            })?;
+            std::fs::create_dir_all(parent).map_err(|source| Error::Write { path: parent.to_owned(), source })?;
         }
-        std::fs::write(path, text).map_err(|source| Error::Write {
-            path: path.clone(),
-            source,
-        })
+        std::fs::write(path, text).map_err(|source| Error::Write { path: path.clone(), source })
     }
 }
 
@@ -253,13 +204,8 @@ mod tests {
 
     #[test]
     fn inputs() {
-        let input: Input = "mpich-4.0=/a:b/mpi.h:4.1"
-            .parse()
-            .unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(
-            (input.label.vendor(), input.label.version.to_string()),
-            ("mpich", "4.1".to_owned())
-        );
+        let input: Input = "mpich-4.0=/a:b/mpi.h:4.1".parse().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((input.label.vendor(), input.label.version.to_string()), ("mpich", "4.1".to_owned()));
         assert_eq!(input.path, Path::new("/a:b/mpi.h"));
         for text in ["", "mpich", "mpich=/a", "mpich=/a:b", "lam=/a:1.2"] {
             assert!(text.parse::<Input>().is_err(), "{text}");

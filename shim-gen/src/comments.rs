@@ -66,13 +66,7 @@ mod tests {
 
     #[test]
     fn literals_hide_comments() {
-        assert_eq!(
-            strip(r#"__dep__("see // or /* \" */ x");"#),
-            r#"__dep__("see // or /* \" */ x");"#
-        );
-        assert_eq!(
-            strip("#error don't // now\nint"),
-            "#error don't // now\nint"
-        );
+        assert_eq!(strip(r#"__dep__("see // or /* \" */ x");"#), r#"__dep__("see // or /* \" */ x");"#);
+        assert_eq!(strip("#error don't // now\nint"), "#error don't // now\nint");
     }
 }

@@ -15,18 +15,10 @@ pub(crate) type Verdict = Option<bool>;
 /// Decides the expression after `#if` or `#elif`.
 pub(crate) fn decide(expression: &str, macros: &Macros) -> Verdict {
     let tokens = tokens(expression);
-    let mut parser = Parser {
-        tokens: &tokens,
-        at: 0,
-        macros,
-    };
+    let mut parser = Parser { tokens: &tokens, at: 0, macros };
     let verdict = parser.either();
     // Something unread means an operator that this evaluator does not know.
-    if parser.at == tokens.len() {
-        verdict
-    } else {
-        None
-    }
+    if parser.at == tokens.len() { verdict } else { None }
 }
 
 fn tokens(expression: &str) -> Vec<&str> {
@@ -34,8 +26,7 @@ fn tokens(expression: &str) -> Vec<&str> {
     let mut rest = expression.trim_start();
     while let Some(first) = rest.chars().next() {
         let end = if first.is_alphanumeric() || first == '_' {
-            rest.find(|c: char| !c.is_alphanumeric() && c != '_')
-                .unwrap_or(rest.len())
+            rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
         } else if rest.starts_with("&&") || rest.starts_with("||") || rest.starts_with("!=") {
             2
         } else {
@@ -143,10 +134,7 @@ mod tests {
             ("!defined KNOWN", Some(false)),
             ("defined(c_plusplus) || defined(__cplusplus)", Some(false)),
             ("!defined(SKIP) && VALUE && !OTHER", None),
-            (
-                "defined(__cplusplus) && (__cplusplus >= 201103L)",
-                Some(false),
-            ),
+            ("defined(__cplusplus) && (__cplusplus >= 201103L)", Some(false)),
             ("(!OMIT || BUILDING)", None),
             ("1 || VALUE", Some(true)),
             ("KNOWN == 3", None),

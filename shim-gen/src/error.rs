@@ -59,9 +59,7 @@ pub enum Error {
         second_says: String,
     },
     /// A function of MPI 3.1 or older that the list of standard functions lacks.
-    #[error(
-        "{name} of {label} is not in the list of standard functions, which must name all of MPI 3.1 and older"
-    )]
+    #[error("{name} of {label} is not in the list of standard functions, which must name all of MPI 3.1 and older")]
     NoVersion {
         /// The function.
         name: String,
@@ -91,21 +89,15 @@ impl Error {
             Self::Write { .. } => {
                 "the directory must exist and be writable; without --output the text goes to standard output"
             }
-            Self::NoHeader { .. } => {
-                "`mpicc -show` or `mpicc --showme:compile` prints the include directory of an MPI"
-            }
+            Self::NoHeader { .. } => "`mpicc -show` or `mpicc --showme:compile` prints the include directory of an MPI",
             Self::NoPrototypes { .. } => {
                 "mpif.h and mpi.mod are Fortran; the C header is mpi.h, and files it includes must lie beside it"
             }
-            Self::Prototype { .. } => {
-                "if this is valid C, shim-gen should learn it: please report the line"
-            }
+            Self::Prototype { .. } => "if this is valid C, shim-gen should learn it: please report the line",
             Self::Conflict { .. } => {
                 "a function number has one argument count for ever: leave one of the headers out, or fix it"
             }
-            Self::NoVersion { .. } => {
-                "add the name to the line of its version in shim-gen/data/standard.txt"
-            }
+            Self::NoVersion { .. } => "add the name to the line of its version in shim-gen/data/standard.txt",
             Self::Line { .. } => {
                 "functions.tsv is written by `shim-gen table`, the list of standard functions by hand: its head says how"
             }

@@ -8,9 +8,7 @@
 /// that no library has: then nobody calls it.
 #[must_use]
 pub fn base_name(name: &str) -> Option<String> {
-    const CONVERSIONS: [&str; 8] = [
-        "_c2f", "_f2c", "_c2f08", "_f082c", "_f2f08", "_f082f", "_fromint", "_toint",
-    ];
+    const CONVERSIONS: [&str; 8] = ["_c2f", "_f2c", "_c2f08", "_f082c", "_f2f08", "_f082f", "_fromint", "_toint"];
     let c_only = name.starts_with("MPI_T_")
         || name.starts_with("OMPI_")
         || name.ends_with("_c")
@@ -24,10 +22,7 @@ mod tests {
 
     #[test]
     fn by_shape() {
-        assert_eq!(
-            base_name("MPI_Type_create_f90_real").as_deref(),
-            Some("mpi_type_create_f90_real")
-        );
+        assert_eq!(base_name("MPI_Type_create_f90_real").as_deref(), Some("mpi_type_create_f90_real"));
         assert_eq!(base_name("MPI_Wtime").as_deref(), Some("mpi_wtime"));
         for name in [
             "MPI_T_init_thread",

@@ -53,9 +53,7 @@ impl Header {
         if path.is_dir() {
             let main = path.join("mpi.h");
             if !main.is_file() {
-                return Err(Error::NoHeader {
-                    path: path.to_owned(),
-                });
+                return Err(Error::NoHeader { path: path.to_owned() });
             }
             header.add(&main)?;
             for name in ["mpi_abi.h", "mpi-ext.h"] {
@@ -68,9 +66,7 @@ impl Header {
             header.add(path)?;
         }
         if header.functions.is_empty() {
-            return Err(Error::NoPrototypes {
-                path: path.to_owned(),
-            });
+            return Err(Error::NoPrototypes { path: path.to_owned() });
         }
         Ok(header)
     }
@@ -103,14 +99,7 @@ impl Header {
         };
         prototype.name.clone_from(&name);
         let Some(known) = self.functions.get_mut(&name) else {
-            self.functions.insert(
-                name,
-                Declared {
-                    prototype,
-                    plain: !profiling,
-                    profiling,
-                },
-            );
+            self.functions.insert(name, Declared { prototype, plain: !profiling, profiling });
             return Ok(());
         };
         if Shape::of(&known.prototype) != Shape::of(&prototype) {
@@ -140,10 +129,7 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn of(prototype: &Prototype) -> Self {
-        Self {
-            args: prototype.params.len(),
-            variadic: prototype.variadic,
-        }
+        Self { args: prototype.params.len(), variadic: prototype.variadic }
     }
 }
 
@@ -194,8 +180,5 @@ fn statements(text: &str) -> Vec<String> {
 
 /// Reads every header of a `LABEL=PATH:VERSION` list.
 pub(crate) fn read_all(inputs: &[(Label, PathBuf)]) -> Result<Vec<(Label, Header)>> {
-    inputs
-        .iter()
-        .map(|(label, path)| Ok((label.clone(), Header::read(path)?)))
-        .collect()
+    inputs.iter().map(|(label, path)| Ok((label.clone(), Header::read(path)?))).collect()
 }

@@ -43,9 +43,5 @@ fn wrapper(declared: &Declared) -> String {
     let (result, name) = (&prototype.result, &prototype.name);
     let back = if result == "void" { "" } else { "return " };
     // What follows the fixed arguments of MPI_Pcontrol is for tools that know each other: it cannot be passed on in C.
-    format!(
-        "{result} ({name})({})\n{{\n    {back}(P{name})({});\n}}\n",
-        prototype.parameters(),
-        prototype.arguments()
-    )
+    format!("{result} ({name})({})\n{{\n    {back}(P{name})({});\n}}\n", prototype.parameters(), prototype.arguments())
 }

@@ -35,11 +35,7 @@ impl Param {
     #[must_use]
     pub fn declare(&self, name: &str) -> String {
         let (before, after) = self.ctype.split_at(self.place);
-        let blank = if before.ends_with(['*', '(']) {
-            ""
-        } else {
-            " "
-        };
+        let blank = if before.ends_with(['*', '(']) { "" } else { " " };
         format!("{before}{blank}{name}{after}")
     }
 }
@@ -48,29 +44,17 @@ impl Prototype {
     /// The parameter list for a definition: `const void *buf, int count`, or `void`.
     #[must_use]
     pub fn parameters(&self) -> String {
-        let mut list: Vec<_> = self
-            .params
-            .iter()
-            .map(|param| param.declare(&param.name))
-            .collect();
+        let mut list: Vec<_> = self.params.iter().map(|param| param.declare(&param.name)).collect();
         if self.variadic {
             list.push("...".to_owned());
         }
-        if list.is_empty() {
-            "void".to_owned()
-        } else {
-            list.join(", ")
-        }
+        if list.is_empty() { "void".to_owned() } else { list.join(", ") }
     }
 
     /// The names of the fixed parameters: `buf, count`.
     #[must_use]
     pub fn arguments(&self) -> String {
-        let names: Vec<_> = self
-            .params
-            .iter()
-            .map(|param| param.name.as_str())
-            .collect();
+        let names: Vec<_> = self.params.iter().map(|param| param.name.as_str()).collect();
         names.join(", ")
     }
 }
@@ -79,9 +63,8 @@ impl Prototype {
 ///
 /// A name has a lower-case letter. Predefined callbacks (`MPI_DUP_FN`, `OMPI_C_MPI_DUP_FN`) have none: they are functions,
 /// but not procedures of MPI, nobody intercepts them, and their names would clash with Fortran ones.
-static HEAD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^(.*?[\s*])\(?\s*((?:P?MPIX?|OMPI)_[A-Z][A-Z0-9_]*[a-z]\w*)\s*\)?\s*\(")
-});
+static HEAD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(.*?[\s*])\(?\s*((?:P?MPIX?|OMPI)_[A-Z][A-Z0-9_]*[a-z]\w*)\s*\)?\s*\("));
 /// `__attribute__((x))`, `__declspec(x)`, `SOME_MACRO(x)`, `[[nodiscard]]`
 static CALL: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -89,13 +72,11 @@ static CALL: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// A type keeps words that have a lower-case letter; attribute macros (OMPI_DECLSPEC) have none.
-static NOISE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"\b(?:[A-Z_][A-Z0-9_]*|extern|static|inline|__inline(?:__)?|__extension__)\b")
-});
+static NOISE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"\b(?:[A-Z_][A-Z0-9_]*|extern|static|inline|__inline(?:__)?|__extension__)\b"));
 /// `void (*name)(int)` and `int (*name)[3]`: the name is inside.
-static INSIDE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"^([^(]*\(\s*\*[\s*]*(?:const\b\s*|restrict\b\s*)*)(\w*)([^)]*\).*)$")
-});
+static INSIDE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^([^(]*\(\s*\*[\s*]*(?:const\b\s*|restrict\b\s*)*)(\w*)([^)]*\).*)$"));
 /// `int name(int)`, a function type
 static FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([^(]*[\s*])(\w+)(\s*\(.*\))$"));
 /// `type name[a][b]`
@@ -115,20 +96,11 @@ pub(crate) fn parse(statement: &str) -> Option<Prototype> {
     let statement = collapse(statement);
     let head = HEAD.captures(&statement)?;
     let result = collapse(&NOISE.replace_all(&CALL.replace_all(&head[1], " "), " "));
-    if result.is_empty()
-        || !result
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '*' | ' '))
-    {
+    if result.is_empty() || !result.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '*' | ' ')) {
         return None;
     }
     let list = enclosed(&statement[head[0].len()..])?;
-    let mut prototype = Prototype {
-        name: head[2].to_owned(),
-        result,
-        params: Vec::new(),
-        variadic: false,
-    };
+    let mut prototype = Prototype { name: head[2].to_owned(), result, params: Vec::new(), variadic: false };
     let parts = split(list);
     if parts.as_slice() == ["void"] || parts.as_slice() == [""] {
         return Some(prototype);
@@ -203,30 +175,17 @@ fn param(text: &str, number: usize) -> Option<Param> {
     }
     Some(Param {
         ctype: format!("{before}{}", after.trim()),
-        name: if name.is_empty() {
-            format!("a{number}")
-        } else {
-            name.to_owned()
-        },
+        name: if name.is_empty() { format!("a{number}") } else { name.to_owned() },
         place: before.len(),
     })
 }
 
 /// Whether the text is a type by itself, not only qualifiers or `struct`.
 fn has_type(text: &str) -> bool {
-    let is_qualifier = |word: &str| {
-        matches!(
-            word,
-            "const" | "volatile" | "restrict" | "struct" | "enum" | "union"
-        )
-    };
-    let words: Vec<_> = text
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| !word.is_empty())
-        .collect();
-    let open = words
-        .last()
-        .is_some_and(|word| matches!(*word, "struct" | "enum" | "union"));
+    let is_qualifier = |word: &str| matches!(word, "const" | "volatile" | "restrict" | "struct" | "enum" | "union");
+    let words: Vec<_> =
+        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
+    let open = words.last().is_some_and(|word| matches!(*word, "struct" | "enum" | "union"));
     !open && words.iter().any(|word| !is_qualifier(word))
 }
 
@@ -256,13 +215,7 @@ mod tests {
 
     fn shown(statement: &str) -> String {
         let prototype = parse(statement).unwrap_or_else(|| panic!("{statement}"));
-        format!(
-            "{} {}({}) <- {}",
-            prototype.result,
-            prototype.name,
-            prototype.parameters(),
-            prototype.arguments()
-        )
+        format!("{} {}({}) <- {}", prototype.result, prototype.name, prototype.parameters(), prototype.arguments())
     }
 
     #[test]
@@ -270,22 +223,13 @@ mod tests {
         for (statement, expected) in [
             ("int MPI_Finalize(void)", "int MPI_Finalize(void) <- "),
             ("int MPI_Finalize()", "int MPI_Finalize(void) <- "),
-            (
-                "int MPI_Abc(int ranges[][3])",
-                "int MPI_Abc(int ranges[][3]) <- ranges",
-            ),
-            (
-                "int MPI_Abc(const int a[], int *const *b)",
-                "int MPI_Abc(const int a[], int *const *b) <- a, b",
-            ),
+            ("int MPI_Abc(int ranges[][3])", "int MPI_Abc(int ranges[][3]) <- ranges"),
+            ("int MPI_Abc(const int a[], int *const *b)", "int MPI_Abc(const int a[], int *const *b) <- a, b"),
             (
                 "int MPI_Abc(int, MPI_Comm *, const char[])",
                 "int MPI_Abc(int a1, MPI_Comm *a2, const char a3[]) <- a1, a2, a3",
             ),
-            (
-                "int MPI_Abc(unsigned int, const MPI_Comm)",
-                "int MPI_Abc(unsigned int a1, const MPI_Comm a2) <- a1, a2",
-            ),
+            ("int MPI_Abc(unsigned int, const MPI_Comm)", "int MPI_Abc(unsigned int a1, const MPI_Comm a2) <- a1, a2"),
             (
                 "int MPI_Abc(struct x, struct x *, struct x y)",
                 "int MPI_Abc(struct x a1, struct x *a2, struct x y) <- a1, a2, y",
@@ -294,22 +238,10 @@ mod tests {
                 "int MPI_Abc(void (*f)(int, char), void (*)(void))",
                 "int MPI_Abc(void (*f)(int, char), void (*a2)(void)) <- f, a2",
             ),
-            (
-                "int MPI_Abc(void (**f) (void))",
-                "int MPI_Abc(void (**f) (void)) <- f",
-            ),
-            (
-                "int MPI_Abc(int (*rows)[3])",
-                "int MPI_Abc(int (*rows)[3]) <- rows",
-            ),
-            (
-                "int MPI_Abc(void call(int))",
-                "int MPI_Abc(void call(int)) <- call",
-            ),
-            (
-                "int MPI_Pcontrol(const int level, ...)",
-                "int MPI_Pcontrol(const int level, ...) <- level",
-            ),
+            ("int MPI_Abc(void (**f) (void))", "int MPI_Abc(void (**f) (void)) <- f"),
+            ("int MPI_Abc(int (*rows)[3])", "int MPI_Abc(int (*rows)[3]) <- rows"),
+            ("int MPI_Abc(void call(int))", "int MPI_Abc(void call(int)) <- call"),
+            ("int MPI_Pcontrol(const int level, ...)", "int MPI_Pcontrol(const int level, ...) <- level"),
             (
                 "int MPI_Abc(char s[A_B], const void * restrict p)",
                 "int MPI_Abc(char s[A_B], const void * restrict p) <- s, p",
@@ -329,14 +261,8 @@ mod tests {
         ] {
             assert_eq!(shown(statement), "int MPI_Abc(int x) <- x", "{statement}");
         }
-        assert_eq!(
-            shown("extern void *MPIX_Abc(int x)"),
-            "void * MPIX_Abc(int x) <- x"
-        );
-        assert_eq!(
-            shown("MPI_Fint PMPI_Abc(MPI_Comm c)"),
-            "MPI_Fint PMPI_Abc(MPI_Comm c) <- c"
-        );
+        assert_eq!(shown("extern void *MPIX_Abc(int x)"), "void * MPIX_Abc(int x) <- x");
+        assert_eq!(shown("MPI_Fint PMPI_Abc(MPI_Comm c)"), "MPI_Fint PMPI_Abc(MPI_Comm c) <- c");
     }
 
     #[test]

@@ -12,23 +12,12 @@ pub fn rust(table: &Table) -> String {
     let used = |name: &'static str, used: bool| used.then_some(name);
     let origins = imported([
         used("Mpich", rows.iter().any(|row| row.since == Origin::Mpich)),
-        used(
-            "OpenMpi",
-            rows.iter().any(|row| row.since == Origin::OpenMpi),
-        ),
-        used(
-            "Standard",
-            rows.iter()
-                .any(|row| matches!(row.since, Origin::Standard(_))),
-        ),
+        used("OpenMpi", rows.iter().any(|row| row.since == Origin::OpenMpi)),
+        used("Standard", rows.iter().any(|row| matches!(row.since, Origin::Standard(_)))),
     ]);
     let kind = |kind| used(variant(kind), rows.iter().any(|row| row.result == kind));
-    let kinds = imported([
-        kind(ResultKind::Double),
-        kind(ResultKind::Int),
-        kind(ResultKind::Void),
-        kind(ResultKind::Word),
-    ]);
+    let kinds =
+        imported([kind(ResultKind::Double), kind(ResultKind::Int), kind(ResultKind::Void), kind(ResultKind::Word)]);
     let mut text = format!(
         "//! The table of functions and two ways to search it.\n\
          //!\n\
@@ -51,22 +40,9 @@ pub fn rust(table: &Table) -> String {
         let _ = writeln!(text, "    {},", function(row));
     }
     text.push_str("];\n");
-    let names = rows
-        .iter()
-        .enumerate()
-        .map(|(id, row)| (row.name.as_str(), id))
-        .collect();
-    index(
-        &mut text,
-        "BY_NAME",
-        "Numbers of all functions in the order of their C names.",
-        names,
-    );
-    let fortran = rows
-        .iter()
-        .enumerate()
-        .filter_map(|(id, row)| Some((row.fortran.as_deref()?, id)))
-        .collect();
+    let names = rows.iter().enumerate().map(|(id, row)| (row.name.as_str(), id)).collect();
+    index(&mut text, "BY_NAME", "Numbers of all functions in the order of their C names.", names);
+    let fortran = rows.iter().enumerate().filter_map(|(id, row)| Some((row.fortran.as_deref()?, id))).collect();
     index(
         &mut text,
         "BY_FORTRAN",
@@ -96,23 +72,13 @@ fn function(row: &Row) -> String {
         Origin::Mpich => "Mpich".to_owned(),
         Origin::OpenMpi => "OpenMpi".to_owned(),
     };
-    let fortran = row
-        .fortran
-        .as_ref()
-        .map_or_else(|| "None".to_owned(), |name| format!("Some({name:?})"));
-    format!(
-        "Function::row({:?}, {}, {result}, {}, {origin}, {fortran})",
-        row.name, row.args, row.variadic
-    )
+    let fortran = row.fortran.as_ref().map_or_else(|| "None".to_owned(), |name| format!("Some({name:?})"));
+    format!("Function::row({:?}, {}, {result}, {}, {origin}, {fortran})", row.name, row.args, row.variadic)
 }
 
 fn index(text: &mut String, name: &str, summary: &str, mut entries: Vec<(&str, usize)>) {
     entries.sort_unstable();
-    let _ = write!(
-        text,
-        "\n/// {summary}\n#[rustfmt::skip]\npub(crate) static {name}: [u16; {}] = [",
-        entries.len()
-    );
+    let _ = write!(text, "\n/// {summary}\n#[rustfmt::skip]\npub(crate) static {name}: [u16; {}] = [", entries.len());
     for (place, (_, id)) in entries.iter().enumerate() {
         let before = if place % 16 == 0 { "\n    " } else { " " };
         let _ = write!(text, "{before}{id},");

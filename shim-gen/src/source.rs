@@ -16,10 +16,7 @@ static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*#\s*(\w+)\s*(
 static INCLUDE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^[<"]([^>"]+)[>"]"#));
 
 /// A regular expression that is part of the program.
-#[expect(
-    clippy::expect_used,
-    reason = "every caller passes a literal, and a test compiles each"
-)]
+#[expect(clippy::expect_used, reason = "every caller passes a literal, and a test compiles each")]
 pub(crate) fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("valid regular expression")
 }
@@ -45,27 +42,19 @@ impl Source {
         if !self.seen.insert(path.to_owned()) {
             return Ok(());
         }
-        let bytes = std::fs::read(path).map_err(|source| Error::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
         // Comments of real headers hold Latin-1 names; they are thrown away.
         let text = comments::strip(&String::from_utf8_lossy(&bytes));
         let mut branches = Branches::default();
         for line in text.lines() {
-            let Some((_, [directive, rest])) =
-                DIRECTIVE.captures(line).map(|found| found.extract())
-            else {
+            let Some((_, [directive, rest])) = DIRECTIVE.captures(line).map(|found| found.extract()) else {
                 if branches.open() {
                     self.text.push_str(line);
                     self.text.push('\n');
                 }
                 continue;
             };
-            let word = rest
-                .split(|c: char| !c.is_alphanumeric() && c != '_')
-                .next()
-                .unwrap_or("");
+            let word = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
             match directive {
                 "if" => branches.enter(decide(rest, &self.macros)),
                 "ifdef" => branches.enter(Some(self.macros.contains(word))),
@@ -91,11 +80,7 @@ impl Source {
             return Ok(());
         };
         let path = from.with_file_name(&name[1]);
-        if path.is_file() {
-            self.file(&path)
-        } else {
-            Ok(())
-        }
+        if path.is_file() { self.file(&path) } else { Ok(()) }
     }
 }
 
@@ -116,10 +101,7 @@ impl Branches {
     }
 
     fn enter(&mut self, verdict: Verdict) {
-        self.0.push(Group {
-            open: verdict != Some(false),
-            done: verdict == Some(true),
-        });
+        self.0.push(Group { open: verdict != Some(false), done: verdict == Some(true) });
     }
 
     fn turn(&mut self, verdict: Verdict) {

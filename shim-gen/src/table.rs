@@ -141,20 +141,10 @@ impl Table {
     ///
     /// # Errors
     /// If two headers, or a header and `existing`, do not agree about a function, or a function cannot be dated.
-    pub fn build(
-        headers: &[(Label, Header)],
-        existing: Option<&Self>,
-        standard: &Standard,
-    ) -> Result<Self> {
+    pub fn build(headers: &[(Label, Header)], existing: Option<&Self>, standard: &Standard) -> Result<Self> {
         let mut found: BTreeMap<String, Found> = BTreeMap::new();
         for row in existing.into_iter().flat_map(Self::rows) {
-            found.insert(
-                row.name.clone(),
-                Found {
-                    row: row.clone(),
-                    label: "the existing table".to_owned(),
-                },
-            );
+            found.insert(row.name.clone(), Found { row: row.clone(), label: "the existing table".to_owned() });
         }
         for (label, header) in headers {
             for declared in header.functions() {
@@ -171,13 +161,7 @@ impl Table {
                 match found.get_mut(&row.name) {
                     Some(known) => known.merge(row, label)?,
                     None => {
-                        found.insert(
-                            row.name.clone(),
-                            Found {
-                                row,
-                                label: label.name.clone(),
-                            },
-                        );
+                        found.insert(row.name.clone(), Found { row, label: label.name.clone() });
                     }
                 }
             }
@@ -199,10 +183,7 @@ impl Table {
     /// # Errors
     /// If the file cannot be read or a line is not what [`Table::to_tsv`] writes.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Read {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
         Self::parse(&text, &path.display().to_string())
     }
 
@@ -231,9 +212,7 @@ impl Table {
     pub fn to_tsv(&self) -> String {
         let mut text = HEAD.to_owned();
         for (id, row) in self.rows.iter().enumerate() {
-            let removed = row
-                .removed
-                .map_or_else(|| "-".to_owned(), |version| version.to_string());
+            let removed = row.removed.map_or_else(|| "-".to_owned(), |version| version.to_string());
             let variadic = if row.variadic { "yes" } else { "no" };
             let fortran = row.fortran.as_deref().unwrap_or("-");
             // Writing into a String cannot fail.
@@ -251,14 +230,7 @@ impl Found {
     /// Another header declares the function too.
     fn merge(&mut self, row: Row, label: &Label) -> Result<()> {
         let says = |row: &Row| {
-            format!(
-                "{} and result {}",
-                Shape {
-                    args: row.args.into(),
-                    variadic: row.variadic
-                },
-                row.result
-            )
+            format!("{} and result {}", Shape { args: row.args.into(), variadic: row.variadic }, row.result)
         };
         let (first, second) = (says(&self.row), says(&row));
         if first != second {
@@ -271,10 +243,7 @@ impl Found {
             });
         }
         // Of two versions the older counts. An extension stays with the vendor who was seen first.
-        if matches!(
-            (self.row.since, row.since),
-            (Origin::Standard(_), Origin::Standard(_))
-        ) {
+        if matches!((self.row.since, row.since), (Origin::Standard(_), Origin::Standard(_))) {
             self.row.since = self.row.since.min(row.since);
         }
         self.row.removed = row.removed;
@@ -288,34 +257,17 @@ fn origin(name: &str, label: &Label, standard: &Standard) -> Result<Origin> {
         Ok(origin)
     } else if !name.starts_with("MPI_") {
         // Open MPI has relatives (Spectrum, Fujitsu), MPICH has more of them (Intel, Cray, MVAPICH).
-        Ok(if label.vendor() == "openmpi" {
-            Origin::OpenMpi
-        } else {
-            Origin::Mpich
-        })
+        Ok(if label.vendor() == "openmpi" { Origin::OpenMpi } else { Origin::Mpich })
     } else if label.version > Version::LISTED {
         Ok(Origin::Standard(label.version))
     } else {
-        Err(Error::NoVersion {
-            name: name.to_owned(),
-            label: label.name.clone(),
-        })
+        Err(Error::NoVersion { name: name.to_owned(), label: label.name.clone() })
     }
 }
 
 fn row(line: &str, id: usize) -> std::result::Result<Row, String> {
     let columns: Vec<_> = line.split('\t').collect();
-    let [
-        number,
-        name,
-        args,
-        result,
-        variadic,
-        since,
-        removed,
-        fortran,
-    ] = columns[..]
-    else {
+    let [number, name, args, result, variadic, since, removed, fortran] = columns[..] else {
         return Err(format!("{} columns instead of 8", columns.len()));
     };
     if number != id.to_string() {
@@ -323,17 +275,11 @@ fn row(line: &str, id: usize) -> std::result::Result<Row, String> {
     }
     Ok(Row {
         name: name.to_owned(),
-        args: args
-            .parse()
-            .map_err(|_| format!("`{args}` is not a number of arguments"))?,
+        args: args.parse().map_err(|_| format!("`{args}` is not a number of arguments"))?,
         result: result.parse()?,
         variadic: variadic == "yes",
         since: since.parse()?,
-        removed: if removed == "-" {
-            None
-        } else {
-            Some(removed.parse()?)
-        },
+        removed: if removed == "-" { None } else { Some(removed.parse()?) },
         fortran: (fortran != "-").then(|| fortran.to_owned()),
     })
 }

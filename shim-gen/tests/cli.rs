@@ -3,10 +3,7 @@
 use std::process::{Command, Output};
 
 fn run(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_shim-gen"))
-        .args(arguments)
-        .output()
-        .unwrap_or_else(|error| panic!("{error}"))
+    Command::new(env!("CARGO_BIN_EXE_shim-gen")).args(arguments).output().unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn fails(arguments: &[&str], code: i32, message: &str) {
@@ -16,10 +13,7 @@ fn fails(arguments: &[&str], code: i32, message: &str) {
     assert!(output.stdout.is_empty());
     let lines: Vec<_> = text.lines().collect();
     assert_eq!(lines.len(), 2, "{text}");
-    assert!(
-        lines[0].starts_with("shim-gen: ") && lines[0].contains(message),
-        "{text}"
-    );
+    assert!(lines[0].starts_with("shim-gen: ") && lines[0].contains(message), "{text}");
     assert!(lines[1].starts_with("hint: "), "{text}");
 }
 
@@ -27,49 +21,23 @@ fn fails(arguments: &[&str], code: i32, message: &str) {
 fn wrong_usage_is_2() {
     fails(&["frobnicate"], 2, "frobnicate");
     fails(&["table"], 2, "required");
-    fails(
-        &["table", "--header", "lam-7=/x:1.2"],
-        2,
-        "does not begin with mpich or openmpi",
-    );
-    fails(
-        &["table", "--header", "mpich"],
-        2,
-        "expected VENDOR-RELEASE=PATH:VERSION",
-    );
+    fails(&["table", "--header", "lam-7=/x:1.2"], 2, "does not begin with mpich or openmpi");
+    fails(&["table", "--header", "mpich"], 2, "expected VENDOR-RELEASE=PATH:VERSION");
     fails(&["passthrough", "--header"], 2, "value is required");
 }
 
 #[test]
 fn what_cannot_be_read_or_written_is_1() {
-    fails(
-        &["passthrough", "--header", "no/such/mpi.h"],
-        1,
-        "cannot read no/such/mpi.h",
-    );
+    fails(&["passthrough", "--header", "no/such/mpi.h"], 1, "cannot read no/such/mpi.h");
     fails(&["passthrough", "--header", "src"], 1, "no mpi.h in src");
     fails(
         &["passthrough", "--header", "tests/fixtures/empty.h"],
         1,
         "no prototype of an MPI function in tests/fixtures/empty.h",
     );
-    fails(
-        &["rust", "--table", "no/such.tsv"],
-        1,
-        "cannot read no/such.tsv",
-    );
+    fails(&["rust", "--table", "no/such.tsv"], 1, "cannot read no/such.tsv");
     fails(&["rust", "--table", "Cargo.toml"], 1, "Cargo.toml:1:");
-    fails(
-        &[
-            "stubs",
-            "--table",
-            "../bridge/abi/functions.tsv",
-            "--output",
-            "src",
-        ],
-        1,
-        "cannot write src",
-    );
+    fails(&["stubs", "--table", "../bridge/abi/functions.tsv", "--output", "src"], 1, "cannot write src");
 }
 
 #[test]
@@ -77,15 +45,11 @@ fn help_and_output() {
     let help = run(&["table", "--help"]);
     assert!(help.status.success());
     assert!(String::from_utf8_lossy(&help.stdout).contains("EXAMPLES"));
-    let code = run(&[
-        "passthrough",
-        "--header",
-        "tests/fixtures/nasty.h",
-        "--exclude",
-        "MPI_Included",
-    ]);
+    let code = run(&["passthrough", "--header", "tests/fixtures/nasty.h", "--exclude", "MPI_Included"]);
     let text = String::from_utf8_lossy(&code.stdout);
     assert!(text.contains("#include <nasty.h>"));
-    assert!(text.contains("int (MPI_Declspec)(const void *buf, int count)\n{\n    return (PMPI_Declspec)(buf, count);\n}"));
+    assert!(
+        text.contains("int (MPI_Declspec)(const void *buf, int count)\n{\n    return (PMPI_Declspec)(buf, count);\n}")
+    );
     assert!(!text.contains("MPI_Included"));
 }

@@ -33,14 +33,9 @@ fn standard() -> Standard {
 
 /// The table from the real headers, its functions in the places they have.
 fn from_headers() -> Option<Table> {
-    let headers: Vec<_> = headers::directories()?
-        .into_iter()
-        .map(|(label, path)| (label, headers::read(&path)))
-        .collect();
-    Some(
-        Table::build(&headers, Some(&existing()), &standard())
-            .unwrap_or_else(|error| panic!("{error}")),
-    )
+    let headers: Vec<_> =
+        headers::directories()?.into_iter().map(|(label, path)| (label, headers::read(&path))).collect();
+    Some(Table::build(&headers, Some(&existing()), &standard()).unwrap_or_else(|error| panic!("{error}")))
 }
 
 #[test]
@@ -51,14 +46,8 @@ fn everything_generated_is_fresh() {
     }
     let table = existing();
     golden::check(Path::new(FUNCTIONS), &table.to_tsv());
-    golden::check(
-        Path::new("../bridge/abi/src/table.rs"),
-        &shim_gen::rust(&table),
-    );
-    golden::check(
-        Path::new("../bridge/runtime/src/entry/list.rs"),
-        &shim_gen::stubs(&table),
-    );
+    golden::check(Path::new("../bridge/abi/src/table.rs"), &shim_gen::rust(&table));
+    golden::check(Path::new("../bridge/runtime/src/entry/list.rs"), &shim_gen::stubs(&table));
 }
 
 #[test]
@@ -66,10 +55,7 @@ fn every_row_still_has_a_header() {
     let Some(directories) = headers::directories() else {
         return;
     };
-    let headers: Vec<_> = directories
-        .into_iter()
-        .map(|(label, path)| (label, headers::read(&path)))
-        .collect();
+    let headers: Vec<_> = directories.into_iter().map(|(label, path)| (label, headers::read(&path))).collect();
     let fresh = Table::build(&headers, None, &standard()).unwrap_or_else(|error| panic!("{error}"));
     let sorted = |table: &Table| {
         let mut rows: Vec<_> = table.rows().to_vec();
@@ -82,11 +68,7 @@ fn every_row_still_has_a_header() {
 #[test]
 fn the_list_of_standard_functions_and_the_table_agree() {
     let table = existing();
-    let rows: BTreeMap<_, _> = table
-        .rows()
-        .iter()
-        .map(|row| (row.name.as_str(), row.since))
-        .collect();
+    let rows: BTreeMap<_, _> = table.rows().iter().map(|row| (row.name.as_str(), row.since)).collect();
     assert_eq!(rows.len(), table.rows().len(), "a name is there twice");
     assert!(rows.len() > 700, "{}", rows.len());
     let standard = standard();

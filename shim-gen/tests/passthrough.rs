@@ -9,35 +9,21 @@ use std::path::Path;
 use std::process::Command;
 
 fn compiles(directory: &Path, names: &[&str], output: &str) {
-    let read: Vec<_> = names
-        .iter()
-        .map(|name| headers::read(&directory.join(name)))
-        .collect();
+    let read: Vec<_> = names.iter().map(|name| headers::read(&directory.join(name))).collect();
     let includes: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
     let code = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{output}.c"));
     let text = shim_gen::passthrough(&read, &includes, &BTreeSet::new());
     std::fs::write(&code, text).unwrap_or_else(|error| panic!("{error}"));
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let result = Command::new(compiler)
-        .args([
-            "-Wall",
-            "-Werror",
-            "-Wno-deprecated-declarations",
-            "-fPIC",
-            "-shared",
-            "-I",
-        ])
+        .args(["-Wall", "-Werror", "-Wno-deprecated-declarations", "-fPIC", "-shared", "-I"])
         .arg(directory)
         .arg(&code)
         .arg("-o")
         .arg(code.with_extension("so"))
         .output()
         .unwrap_or_else(|error| panic!("no C compiler: {error}"));
-    assert!(
-        result.status.success(),
-        "{output}: {}",
-        String::from_utf8_lossy(&result.stderr)
-    );
+    assert!(result.status.success(), "{output}: {}", String::from_utf8_lossy(&result.stderr));
 }
 
 #[test]
@@ -47,10 +33,7 @@ fn compiles_with_every_header() {
     };
     for (label, directory) in directories {
         compiles(&directory, &["mpi.h"], &label.name);
-        for (name, with) in [
-            ("mpi-ext.h", &["mpi.h", "mpi-ext.h"][..]),
-            ("mpi_abi.h", &["mpi_abi.h"]),
-        ] {
+        for (name, with) in [("mpi-ext.h", &["mpi.h", "mpi-ext.h"][..]), ("mpi_abi.h", &["mpi_abi.h"])] {
             if directory.join(name).is_file() {
                 compiles(&directory, with, &format!("{}-{name}", label.name));
             }

@@ -21,8 +21,9 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int next = (rank + 1) % size, before = (rank + size - 1) % size;
 
-    int token = 0; /* every rank adds its number, three times round */
-    for (int trip = 0; trip < 3; trip++) {
+    /* Every rank adds its number, three times round; not if alone, as MPI_Send to oneself may wait forever. */
+    int token = 0;
+    for (int trip = 0; trip < 3 && size > 1; trip++) {
         if (rank != 0)
             MPI_Recv(&token, 1, MPI_INT, before, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         token += rank;

@@ -1,1 +1,23 @@
-//! x
+//! What the end-to-end tests are made of: real MPI libraries, programs and tools built on the spot, jobs.
+//!
+//! A test is a C, C++ or Fortran file that says in its first lines how to build it, how to run it and what to expect
+//! (`directives.rs`): programs in `tests/programs`, tools in `legacy-tools`. Nothing is committed as a binary.
+//!
+//! | file | what |
+//! |---|---|
+//! | `directives.rs` | the `//#` lines of a source file |
+//! | `mpi.rs` | the MPI libraries that the tests run on |
+//! | `compile.rs` | source files become programs and tools, once |
+//! | `job.rs` | an MPI job, with or without a stack, and what came of it |
+//! | `product.rs` | the command and the runtime under test |
+
+pub mod compile;
+pub mod directives;
+pub mod job;
+pub mod mpi;
+pub mod product;
+
+pub use compile::{program, tool};
+pub use directives::{Case, Source};
+pub use job::{Job, Outcome};
+pub use mpi::Mpi;

@@ -27,14 +27,7 @@ impl Function {
         origin: Origin,
         fortran: Option<&'static str>,
     ) -> Self {
-        Self {
-            name,
-            args,
-            result,
-            variadic,
-            origin,
-            fortran,
-        }
+        Self { name, args, result, variadic, origin, fortran }
     }
 }
 

@@ -50,8 +50,7 @@ impl FnId {
 
     /// The function with this lower-case Fortran name, without underscores at its end.
     pub(crate) fn by_fortran(name: &str) -> Option<Self> {
-        let place = BY_FORTRAN
-            .binary_search_by(|&row| FUNCTIONS[usize::from(row)].fortran.cmp(&Some(name)));
+        let place = BY_FORTRAN.binary_search_by(|&row| FUNCTIONS[usize::from(row)].fortran.cmp(&Some(name)));
         place.ok().map(|place| Self(BY_FORTRAN[place]))
     }
 }

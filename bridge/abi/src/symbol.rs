@@ -45,9 +45,7 @@ const LONGEST: usize = 64;
 pub fn classify(symbol: &str) -> Option<MpiSymbol> {
     match symbol.as_bytes() {
         [b'P', b'M', b'P', b'I', ..] => classify_upper(&symbol[1..], true),
-        [b'M', b'P', b'I', ..] | [b'O', b'M', b'P', b'I', b'_', ..] => {
-            classify_upper(symbol, false)
-        }
+        [b'M', b'P', b'I', ..] | [b'O', b'M', b'P', b'I', b'_', ..] => classify_upper(symbol, false),
         [b'p', b'm', b'p', b'i', ..] => classify_lower(&symbol[1..], true),
         [b'm', b'p', b'i', ..] => classify_lower(symbol, false),
         _ => None,
@@ -70,19 +68,13 @@ pub fn is_mpi_like(symbol: &str) -> bool {
     };
     rest.first().is_some_and(u8::is_ascii_uppercase)
         && rest.iter().any(u8::is_ascii_lowercase)
-        && rest
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        && rest.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 /// `MPI_Send` or `MPI_SEND`, the profiling prefix already gone.
 fn classify_upper(name: &str, profiling: bool) -> Option<MpiSymbol> {
     if let Some(id) = FnId::by_name(name) {
-        return Some(MpiSymbol {
-            id,
-            profiling,
-            binding: Binding::C,
-        });
+        return Some(MpiSymbol { id, profiling, binding: Binding::C });
     }
     if name.bytes().any(|byte| byte.is_ascii_lowercase()) {
         return None;
@@ -92,11 +84,7 @@ fn classify_upper(name: &str, profiling: bool) -> Option<MpiSymbol> {
     lower.copy_from_slice(name.as_bytes());
     lower.make_ascii_lowercase();
     let id = FnId::by_fortran(str::from_utf8(lower).ok()?)?;
-    Some(MpiSymbol {
-        id,
-        profiling,
-        binding: Binding::Fortran,
-    })
+    Some(MpiSymbol { id, profiling, binding: Binding::Fortran })
 }
 
 /// `mpi_send`, `mpi_send_`, `mpi_send__`, `mpi_send_f08_` and so on, the profiling prefix already gone.
@@ -104,45 +92,23 @@ fn classify_lower(name: &str, profiling: bool) -> Option<MpiSymbol> {
     if let Some(stem) = name.strip_suffix('_')
         && let Some(id) = modern(stem, profiling)
     {
-        return Some(MpiSymbol {
-            id,
-            profiling,
-            binding: Binding::F08,
-        });
+        return Some(MpiSymbol { id, profiling, binding: Binding::F08 });
     }
-    let base = name
-        .strip_suffix('_')
-        .map_or(name, |name| name.strip_suffix('_').unwrap_or(name));
+    let base = name.strip_suffix('_').map_or(name, |name| name.strip_suffix('_').unwrap_or(name));
     let id = FnId::by_fortran(base)?;
-    Some(MpiSymbol {
-        id,
-        profiling,
-        binding: Binding::Fortran,
-    })
+    Some(MpiSymbol { id, profiling, binding: Binding::Fortran })
 }
 
 /// `mpi_send_f08` → `MPI_Send`, `mpi_send_f08ts_large` → `MPI_Send_c`; `None` if this is no `mpi_f08` name.
 fn modern(stem: &str, profiling: bool) -> Option<FnId> {
-    let (stem, large) = stem
-        .strip_suffix("_large")
-        .map_or((stem, false), |stem| (stem, true));
-    let base = stem
-        .strip_suffix("_f08")
-        .or_else(|| stem.strip_suffix("_f08ts"))?;
+    let (stem, large) = stem.strip_suffix("_large").map_or((stem, false), |stem| (stem, true));
+    let base = stem.strip_suffix("_f08").or_else(|| stem.strip_suffix("_f08ts"))?;
     let id = match base.split_once('_') {
-        Some(("mpir", rest)) if profiling => {
-            FnId::by_fortran(joined(&mut [0; LONGEST], "mpi_", rest)?)?
-        }
-        Some(("mpixr", rest)) if profiling => {
-            FnId::by_fortran(joined(&mut [0; LONGEST], "mpix_", rest)?)?
-        }
+        Some(("mpir", rest)) if profiling => FnId::by_fortran(joined(&mut [0; LONGEST], "mpi_", rest)?)?,
+        Some(("mpixr", rest)) if profiling => FnId::by_fortran(joined(&mut [0; LONGEST], "mpix_", rest)?)?,
         _ => FnId::by_fortran(base)?,
     };
-    if large {
-        FnId::by_name(joined(&mut [0; LONGEST], id.name(), "_c")?)
-    } else {
-        Some(id)
-    }
+    if large { FnId::by_name(joined(&mut [0; LONGEST], id.name(), "_c")?) } else { Some(id) }
 }
 
 /// Both parts after each other in `space`; `None` if they do not fit.
@@ -166,72 +132,30 @@ mod tests {
     fn c_names() {
         assert_eq!(found("MPI_Send"), Some(("MPI_Send", false, Binding::C)));
         assert_eq!(found("PMPI_Send"), Some(("MPI_Send", true, Binding::C)));
-        assert_eq!(
-            found("PMPI_T_init_thread"),
-            Some(("MPI_T_init_thread", true, Binding::C))
-        );
-        assert_eq!(
-            found("PMPIX_Comm_revoke"),
-            Some(("MPIX_Comm_revoke", true, Binding::C))
-        );
-        assert_eq!(
-            found("OMPI_Affinity_str"),
-            Some(("OMPI_Affinity_str", false, Binding::C))
-        );
+        assert_eq!(found("PMPI_T_init_thread"), Some(("MPI_T_init_thread", true, Binding::C)));
+        assert_eq!(found("PMPIX_Comm_revoke"), Some(("MPIX_Comm_revoke", true, Binding::C)));
+        assert_eq!(found("OMPI_Affinity_str"), Some(("OMPI_Affinity_str", false, Binding::C)));
     }
 
     #[test]
     fn fortran_names_in_every_spelling() {
         for name in ["mpi_send", "mpi_send_", "mpi_send__", "MPI_SEND"] {
-            assert_eq!(
-                found(name),
-                Some(("MPI_Send", false, Binding::Fortran)),
-                "{name}"
-            );
+            assert_eq!(found(name), Some(("MPI_Send", false, Binding::Fortran)), "{name}");
         }
-        for name in [
-            "pmpi_type_create_f90_real",
-            "pmpi_type_create_f90_real__",
-            "PMPI_TYPE_CREATE_F90_REAL",
-        ] {
-            assert_eq!(
-                found(name),
-                Some(("MPI_Type_create_f90_real", true, Binding::Fortran)),
-                "{name}"
-            );
+        for name in ["pmpi_type_create_f90_real", "pmpi_type_create_f90_real__", "PMPI_TYPE_CREATE_F90_REAL"] {
+            assert_eq!(found(name), Some(("MPI_Type_create_f90_real", true, Binding::Fortran)), "{name}");
         }
     }
 
     #[test]
     fn names_of_mpi_f08() {
-        assert_eq!(
-            found("mpi_send_f08_"),
-            Some(("MPI_Send", false, Binding::F08))
-        );
-        assert_eq!(
-            found("mpi_send_f08ts_"),
-            Some(("MPI_Send", false, Binding::F08))
-        );
-        assert_eq!(
-            found("pmpi_send_f08_"),
-            Some(("MPI_Send", true, Binding::F08))
-        );
-        assert_eq!(
-            found("pmpir_send_f08ts_"),
-            Some(("MPI_Send", true, Binding::F08))
-        );
-        assert_eq!(
-            found("pmpixr_comm_revoke_f08_"),
-            Some(("MPIX_Comm_revoke", true, Binding::F08))
-        );
-        assert_eq!(
-            found("mpi_send_f08ts_large_"),
-            Some(("MPI_Send_c", false, Binding::F08))
-        );
-        assert_eq!(
-            found("pmpir_send_f08ts_large_"),
-            Some(("MPI_Send_c", true, Binding::F08))
-        );
+        assert_eq!(found("mpi_send_f08_"), Some(("MPI_Send", false, Binding::F08)));
+        assert_eq!(found("mpi_send_f08ts_"), Some(("MPI_Send", false, Binding::F08)));
+        assert_eq!(found("pmpi_send_f08_"), Some(("MPI_Send", true, Binding::F08)));
+        assert_eq!(found("pmpir_send_f08ts_"), Some(("MPI_Send", true, Binding::F08)));
+        assert_eq!(found("pmpixr_comm_revoke_f08_"), Some(("MPIX_Comm_revoke", true, Binding::F08)));
+        assert_eq!(found("mpi_send_f08ts_large_"), Some(("MPI_Send_c", false, Binding::F08)));
+        assert_eq!(found("pmpir_send_f08ts_large_"), Some(("MPI_Send_c", true, Binding::F08)));
     }
 
     #[test]
@@ -272,10 +196,7 @@ mod tests {
         }
         let long = format!("MPI_{}", "X".repeat(200));
         assert_eq!(found(&long), None);
-        assert_eq!(
-            found(&format!("pmpir_{}_f08_large_", "x".repeat(200))),
-            None
-        );
+        assert_eq!(found(&format!("pmpir_{}_f08_large_", "x".repeat(200))), None);
     }
 
     #[test]
@@ -287,14 +208,7 @@ mod tests {
 
     #[test]
     fn shape_alone() {
-        for name in [
-            "MPI_Send",
-            "PMPI_Send",
-            "MPIX_New_thing",
-            "PMPIX_New_thing",
-            "OMPI_New",
-            "MPI_T_new",
-        ] {
+        for name in ["MPI_Send", "PMPI_Send", "MPIX_New_thing", "PMPIX_New_thing", "OMPI_New", "MPI_T_new"] {
             assert!(is_mpi_like(name), "{name}");
         }
         for name in [

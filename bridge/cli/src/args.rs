@@ -8,15 +8,15 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 const TOOL_HELP: &str = "\
-TOOL is a PATH (with a `/`), a NAME, or NAME=PATH. A name is looked up in the configuration file, then in the directories \
-of QMPI_TOOL_PATH (NAME, NAME.so, libNAME.so, the highest libNAME.so.*), then in the dynamic linker's path. The first tool \
-is the outermost, next to the application. The same tool may be given more than once: each is an instance of its own.";
+A tool; repeat the option for each layer, outermost first. TOOL is a PATH (with a `/`), a NAME, or NAME=PATH. A name is looked up in the configuration file, then in the directories \
+of QMPI_TOOL_PATH (NAME, NAME.so, libNAME.so, the highest libNAME.so.*), then in the dynamic linker's path. The same tool may be given more than once: each is an instance of its own.";
 
 const STATUS: &str = "\
 EXIT STATUS
   0    success
   2    wrong usage
-  3    the stack cannot be set up, or the question cannot be answered; one line says why, one what to do";
+  3    the stack cannot be set up, or the question cannot be answered
+Errors are one line on stderr, and one `hint:` line that says what to do.";
 
 const RUN_EXAMPLES: &str = "\
 EXAMPLES
@@ -41,7 +41,8 @@ ENVIRONMENT
   NO_COLOR      no colours if set and not empty
 
 NOTES
-  A launcher that starts processes on other hosts may not pass the environment on: see `qmpi env --help`.";
+  A launcher that starts processes on other hosts may not pass the environment on:
+  `qmpi env --help` shows how to tell it to.";
 
 const INSPECT_EXAMPLES: &str = "\
 EXAMPLES

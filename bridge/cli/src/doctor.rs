@@ -6,12 +6,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::args::DoctorArgs;
+use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
+use crate::layer::InspectedLayer;
 use crate::terminal::{self, Style};
-use crate::{Error, executable, glibc, installed_mpi, preload, request, runtime};
+use crate::{Error, executable, glibc, installed_mpi, plan, preload, runtime};
 
 /// glibc's DL_NNS less the application's own.
-pub const NAMESPACES: usize = 15;
+const NAMESPACES: usize = 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -141,10 +142,19 @@ fn runtime_found(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
     }
 }
 
+/// How many PMPI tools fit; each library of `LD_AUDIT` has a namespace too.
+#[must_use]
+pub fn namespaces_left(audit: Option<&str>) -> usize {
+    NAMESPACES.saturating_sub(auditors(audit))
+}
+
+fn auditors(audit: Option<&str>) -> usize {
+    audit.unwrap_or_default().split(':').filter(|library| !library.is_empty()).count()
+}
+
 fn namespaces(audit: Option<&str>) -> Check {
     const NAME: &str = "namespaces";
-    let auditors = audit.unwrap_or_default().split(':').filter(|library| !library.is_empty()).count();
-    let left = NAMESPACES.saturating_sub(auditors);
+    let (auditors, left) = (auditors(audit), namespaces_left(audit));
     match auditors {
         0 => Check::ok(NAME, format!("{left} left: as many PMPI tools fit in a stack")),
         _ if left == 0 => Check::fail(NAME, "none left: LD_AUDIT takes them all", "unset LD_AUDIT"),
@@ -171,7 +181,11 @@ fn preloaded(value: Option<&str>) -> Check {
         );
     }
     if entries.iter().any(|entry| entry.rsplit('/').next() == Some(preload::RUNTIME)) {
-        return Check::warn(NAME, "LD_PRELOAD has libqmpi.so already", "start from a shell without it, or use `qmpi run` alone");
+        return Check::warn(
+            NAME,
+            "LD_PRELOAD has libqmpi.so already",
+            "start from a shell without it, or use `qmpi run` alone",
+        );
     }
     if entries.is_empty() {
         Check::ok(NAME, "LD_PRELOAD is not set")
@@ -203,12 +217,16 @@ fn program(name: &'static str, what: &str, path: Option<&OsStr>) -> Check {
 /// What the environment asks for already: a batch script may have set it.
 fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
     const NAME: &str = "stack";
-    match request::from_environment(get).and_then(|request| request.resolve()) {
+    match plan::check(&StackArgs::default(), VerbosityArgs::default(), get) {
         Err(error) => Check::fail(NAME, error.to_string(), error.hint()),
-        Ok(resolved) if resolved.stack.layers.is_empty() => Check::ok(NAME, "the environment asks for no tools"),
-        Ok(resolved) => {
-            let labels: Vec<&str> = resolved.stack.layers.iter().map(|layer| layer.label.as_str()).collect();
-            Check::ok(NAME, format!("the environment asks for {}", labels.join(", ")))
+        Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, "the environment asks for no tools"),
+        Ok(checked) => {
+            let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
+            let message = format!("the environment asks for {}", labels.join(", "));
+            match checked.warnings.first() {
+                Some(warning) => Check::warn(NAME, format!("{message}; {}", warning.message), "`qmpi list` says more"),
+                None => Check::ok(NAME, message),
+            }
         }
     }
 }

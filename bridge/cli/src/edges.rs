@@ -77,8 +77,10 @@ mod tests {
             node("middle", &["MPI_Init", "MPI_Recv"], &[]),
             node("inner", &["MPI_Send", "MPI_Comm_rank"], &[]),
         ];
-        let shown: Vec<String> =
-            edges(&nodes).iter().map(|edge| format!("{}>{}:{}", edge.from, edge.to, edge.functions.join(","))).collect();
+        let shown: Vec<String> = edges(&nodes)
+            .iter()
+            .map(|edge| format!("{}>{}:{}", edge.from, edge.to, edge.functions.join(",")))
+            .collect();
         assert_eq!(
             shown,
             [

@@ -9,10 +9,12 @@ use crate::{Error, shell, terminal};
 /// # Errors
 /// Whatever stops the stack: an incomplete environment is never printed.
 pub fn env(args: &EnvArgs) -> Result<(), Error> {
-    let plan = plan::make(&args.stack, args.verbosity, &args.stats, &|name| std::env::var_os(name))?;
+    let get = |name: &str| std::env::var_os(name);
+    let plan = plan::make(&args.stack, args.verbosity, &args.stats, &get)?;
     if !args.verbosity.quiet {
-        plan.warnings.iter().for_each(Warning::print);
+        Warning::print_all(&plan.warnings, &get);
     }
-    let lines = plan.variables.iter().map(|variable| format!("export {}={}\n", variable.name, shell::quote(&variable.value)));
+    let lines =
+        plan.variables.iter().map(|variable| format!("export {}={}\n", variable.name, shell::quote(&variable.value)));
     terminal::answer(&lines.collect::<String>())
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_stack::{Config, Layer, LogLevel, variable};
+use qmpi_stack::{Config, Layer, LogLevel, OnError, variable};
 
 use crate::request::Resolved;
 use crate::{Error, preload, tunables};
@@ -45,8 +45,10 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     if let Some((path, _)) = config {
         set(variable::CONFIG, text(path, variable::CONFIG)?);
     }
-    set(variable::ON_ERROR, resolved.stack.on_error.to_string());
-    // The default is not spelled out, so that a variable set in the job script still counts on other hosts.
+    // Defaults are not spelled out: whoever reads the variables sees what is special.
+    if resolved.stack.on_error != OnError::default() {
+        set(variable::ON_ERROR, resolved.stack.on_error.to_string());
+    }
     if resolved.stack.log != LogLevel::default() {
         set(variable::LOG, resolved.stack.log.to_string());
     }
@@ -92,7 +94,7 @@ fn text(path: &Path, variable: &'static str) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qmpi_stack::{OnError, Origin, Stack};
+    use qmpi_stack::{Origin, Stack};
 
     fn layer(name: &str, path: &str) -> Layer {
         Layer {

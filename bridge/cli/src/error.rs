@@ -71,10 +71,12 @@ pub enum Error {
     },
 
     /// More private namespaces than there are.
-    #[error("{count} PMPI tools in the stack, but glibc has 16 namespaces, one of them the application's")]
+    #[error("{count} PMPI tools in the stack, but glibc has 16 namespaces, of which {left} are free for tools")]
     TooManyLayers {
         /// How many are asked for.
         count: usize,
+        /// How many there can be.
+        left: usize,
     },
 
     /// `functions` of the configuration file names something else.
@@ -186,16 +188,26 @@ impl Error {
             Self::Usage { hint, .. } => hint.clone(),
             Self::Stack(error) => error.hint().unwrap_or_else(|| "see `qmpi run --help`".into()),
             Self::Inspect { source, .. } => source.hint().unwrap_or_else(|| "give the path of a shared object".into()),
-            Self::NotATool { path, .. } => format!("`qmpi inspect {}` shows what it is", path.display()),
+            Self::NotATool { path, .. } => {
+                format!("`qmpi inspect {}` shows what it is", path.display())
+            }
             Self::IsMpi { .. } => "the application brings its own MPI library; name only tools".into(),
-            Self::MissingLibrary { .. } => "load the tool's module, or add the library's directory to LD_LIBRARY_PATH".into(),
-            Self::WillNotLoad { path, .. } => format!("`qmpi inspect {}` shows what it needs", path.display()),
-            Self::TooManyLayers { .. } => "use at most 15 PMPI tools; QMPI tools do not count".into(),
+            Self::MissingLibrary { .. } => {
+                "load the tool's module, or add the library's directory to LD_LIBRARY_PATH".into()
+            }
+            Self::WillNotLoad { path, .. } => {
+                format!("`qmpi inspect {}` shows what it needs", path.display())
+            }
+            Self::TooManyLayers { left, .. } => {
+                format!("use at most {left} PMPI tools; QMPI tools do not count")
+            }
             Self::UnknownFunction { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::UnknownFunction { .. } => "write C names, such as MPI_Send".into(),
             Self::OtherMpi { program_mpi, .. } => format!("use the tool's build for {program_mpi}"),
             Self::StaticMpi { .. } => "link the application with the shared MPI library".into(),
-            Self::Unlistable { .. } => "make a symbolic link with a plain name, or set `path` in the configuration file".into(),
+            Self::Unlistable { .. } => {
+                "make a symbolic link with a plain name, or set `path` in the configuration file".into()
+            }
             Self::NoRuntime { given: true, .. } => "unset QMPI_RUNTIME, or set it to a libqmpi.so".into(),
             Self::NoRuntime { .. } => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so".into(),
             Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME".into(),

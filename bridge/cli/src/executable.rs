@@ -16,6 +16,12 @@ pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     std::env::split_paths(path?).map(|directory| directory.join(name)).find(|file| is_executable(file))
 }
 
+/// Whether there is anything that `name` could run; if it is no program, starting it says why.
+#[must_use]
+pub fn exists(name: &OsStr, path: Option<&OsStr>) -> bool {
+    find(name, path).is_some() || (name.as_encoded_bytes().contains(&b'/') && Path::new(name).exists())
+}
+
 /// A regular file that somebody may execute.
 #[must_use]
 pub fn is_executable(file: &Path) -> bool {
@@ -40,5 +46,6 @@ mod tests {
         assert_eq!(find(OsStr::new("no-such-program"), path), None);
         assert_eq!(find(OsStr::new(""), path), None);
         assert_eq!(find(OsStr::new("/bin"), path), None);
+        assert!(exists(OsStr::new("/bin"), path) && !exists(OsStr::new("/bin/no-such-program"), path));
     }
 }

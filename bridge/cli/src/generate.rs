@@ -53,15 +53,63 @@ fn pages() -> Vec<(String, String)> {
         .chain(commands)
         .map(|command| {
             let name = command.get_display_name().unwrap_or("qmpi").to_owned();
-            let mut page = Vec::new();
-            // Writing to memory does not fail.
-            let _ = clap_mangen::Man::new(command.version(env!("CARGO_PKG_VERSION")))
-                .manual("QMPI")
-                .source(concat!("qmpi ", env!("CARGO_PKG_VERSION")))
-                .render(&mut page);
-            (name, String::from_utf8_lossy(&page).into_owned())
+            let sections = command.get_after_help().map(|text| sections(&text.to_string())).unwrap_or_default();
+            let page = page(command).unwrap_or_default();
+            (name, String::from_utf8_lossy(&page).into_owned() + &sections)
         })
         .collect()
+}
+
+/// What comes from the options. clap_mangen would put the sections after them into one running paragraph.
+fn page(command: clap::Command) -> std::io::Result<Vec<u8>> {
+    let has_commands = command.has_subcommands();
+    let source = concat!("qmpi ", env!("CARGO_PKG_VERSION"));
+    let man = clap_mangen::Man::new(command.version(env!("CARGO_PKG_VERSION"))).manual("QMPI").source(source);
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if has_commands {
+        man.render_subcommands_section(&mut page)?;
+    }
+    Ok(page)
+}
+
+/// The text after the options as sections of a manual page, line by line:
+///
+/// ```text
+/// EXIT STATUS              .SH EXIT STATUS
+///   0    success     →     .nf
+///                            0    success
+///                          .fi
+/// ```
+fn sections(text: &str) -> String {
+    let mut page = String::new();
+    let mut open = false;
+    for line in text.lines() {
+        let heading =
+            !line.is_empty() && line.chars().all(|c| c.is_ascii_uppercase() || c == ' ') && !line.starts_with(' ');
+        if heading {
+            let end = if open { ".fi\n" } else { "" };
+            page.push_str(&format!("{end}.SH {line}\n.nf\n"));
+            open = true;
+        } else {
+            page.push_str(&escaped(line));
+            page.push('\n');
+        }
+    }
+    if open {
+        page.push_str(".fi\n");
+    }
+    page
+}
+
+/// For roff: backslashes and hyphens mean something, and so do dots and quotes at the beginning.
+fn escaped(line: &str) -> String {
+    let text = line.replace('\\', "\\e").replace('-', "\\-").replace('\'', "\\(aq");
+    if text.starts_with('.') { format!("\\&{text}") } else { text }
 }
 
 fn write(directory: &Path, name: &str, page: &str) -> Result<(), Error> {
@@ -81,6 +129,15 @@ mod tests {
         let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names[..3], ["qmpi", "qmpi-run", "qmpi-inspect"]);
         assert!(pages.iter().all(|(_, page)| page.contains(".TH ")));
-        assert!(pages[1].1.contains("EXIT STATUS"));
+        assert!(pages[1].1.contains(".SH EXIT STATUS\n.nf\n"));
+        assert!(!pages[1].1.contains("EXTRA"));
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(
+            sections("NOTES\n  a-b's\n.x\nMORE\n"),
+            ".SH NOTES\n.nf\n  a\\-b\\(aqs\n\\&.x\n.fi\n.SH MORE\n.nf\n.fi\n"
+        );
     }
 }

@@ -46,6 +46,7 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
     let style = Style::stdout();
     let mut files = Vec::new();
     let mut sound = true;
+    let mut gap = "";
     for path in &args.paths {
         let file = inspect_file(path, &search).unwrap_or_else(|error| {
             terminal::report(&error);
@@ -53,8 +54,8 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
             FileReport::failed(path, &error)
         });
         if !args.json && file.error.is_none() {
-            let gap = if files.is_empty() { "" } else { "\n" };
             terminal::answer(&format!("{gap}{}", file.text(style)))?;
+            gap = "\n";
         }
         files.push(file);
     }

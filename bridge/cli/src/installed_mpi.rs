@@ -47,7 +47,9 @@ pub fn find() -> Vec<InstalledMpi> {
     let mut identities = Vec::new();
     let mut found = Vec::new();
     for path in SONAMES.iter().filter_map(|name| search.find_by_name(name)) {
-        let Ok(file) = ElfFile::open(&path) else { continue };
+        let Ok(file) = ElfFile::open(&path) else {
+            continue;
+        };
         if identities.contains(&file.identity()) {
             continue;
         }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
 use qmpi_elf::{Effect, Hazard, MpiFamily, SearchPath, Tool, ToolKind};
-use qmpi_stack::Layer;
+use qmpi_stack::{Layer, RankSet};
 
+use crate::Error;
 use crate::edges::Node;
 use crate::glibc;
 use crate::manifest::{self, Manifest};
 use crate::plan::Warning;
-use crate::Error;
 
 /// A layer whose file is a tool that can be loaded, as far as that can be seen.
 pub struct InspectedLayer {
@@ -43,11 +43,9 @@ impl InspectedLayer {
         if let Some(missing) = tool.closure.missing.first() {
             return Err(match &missing.error {
                 Some(error) => Error::WillNotLoad { layer: label, path, message: error.to_string() },
-                None => Error::MissingLibrary {
-                    layer: label,
-                    by: missing.needed_by.clone(),
-                    library: missing.name.clone(),
-                },
+                None => {
+                    Error::MissingLibrary { layer: label, by: missing.needed_by.clone(), library: missing.name.clone() }
+                }
             });
         }
         if let Some(hazard) = tool.hazards.iter().find(|hazard| hazard.effect == Effect::Fatal) {
@@ -104,6 +102,16 @@ impl InspectedLayer {
             .chain(of_manifest)
             .map(|text| Warning::new(format!("tool `{label}`: {text}"), more.clone()))
             .collect();
+        let without_effect = self.functions_without_effect();
+        if !without_effect.is_empty() {
+            warnings.push(Warning::new(
+                format!(
+                    "tool `{label}`: `functions` names {}, which the tool does not define",
+                    without_effect.join(", ")
+                ),
+                more.clone(),
+            ));
+        }
         if !innermost && self.manifest.is_some_and(|manifest| manifest.needs_innermost) {
             warnings.push(Warning::new(
                 format!("tool `{label}`: layers below it will not work"),
@@ -143,6 +151,16 @@ impl InspectedLayer {
         let defined = |name: &str| self.tool.intercepts.iter().any(|id| id.name() == name);
         self.layer.functions.iter().flatten().map(String::as_str).filter(|name| !defined(name)).collect()
     }
+}
+
+/// How many namespaces the layers take in one process: those of the rank with most, since `ranks` may keep them apart.
+#[must_use]
+pub fn namespaces(layers: &[InspectedLayer]) -> usize {
+    let bridged = || layers.iter().filter(|layer| layer.is_bridged());
+    // Sets of ranks overlap most where one of them begins.
+    let starts = bridged().filter_map(|layer| layer.layer.ranks.as_ref()).flat_map(RankSet::starts);
+    let at = |rank| bridged().filter(|layer| layer.layer.ranks.as_ref().is_none_or(|set| set.contains(rank))).count();
+    std::iter::once(0).chain(starts).map(at).max().unwrap_or(0)
 }
 
 /// Bytes of static TLS that all layers need together: every bridged instance has its own, others share one copy a file.

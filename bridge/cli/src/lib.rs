@@ -56,9 +56,10 @@ pub const SCHEMA: u32 = 1;
 
 /// The whole command: parses `args`, does what they say, prints an error once.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
-        Err(error) => return usage::report(&error),
+        Err(error) => return usage::report(&error, &args),
     };
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {

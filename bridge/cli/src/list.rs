@@ -49,8 +49,9 @@ struct LayerReport {
 /// # Errors
 /// Whatever stops it from being set up.
 pub fn list(args: &ListArgs) -> Result<(), Error> {
-    let checked = plan::check(&args.stack, VerbosityArgs::default(), &|name| std::env::var_os(name))?;
-    checked.warnings.iter().for_each(Warning::print);
+    let get = |name: &str| std::env::var_os(name);
+    let checked = plan::check(&args.stack, VerbosityArgs::default(), &get)?;
+    Warning::print_all(&checked.warnings, &get);
     let report = report(&checked.layers, &checked.warnings);
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
 }

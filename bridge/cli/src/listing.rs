@@ -3,7 +3,7 @@
 /// Columns of an answer. Fixed, so that it is the same in a terminal, a pipe and a golden file.
 const WIDTH: usize = 100;
 
-/// `a, b, c` wrapped at [`WIDTH`], every line indented; ends with a newline.
+/// `a, b, c` wrapped at 100 columns, every line indented; ends with a newline.
 #[must_use]
 pub fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent: usize) -> String {
     let mut text = String::new();

@@ -8,6 +8,8 @@ use qmpi_elf::abi_family::{self, Role};
 use qmpi_elf::{ElfFile, Error};
 use serde::Serialize;
 
+use crate::listing::count;
+
 /// What an MPI library is and offers.
 #[derive(Debug, Serialize)]
 pub struct MpiReport {
@@ -26,7 +28,8 @@ pub struct MpiReport {
 #[derive(Debug, Serialize)]
 struct FortranReport {
     library: String,
-    procedures: usize,
+    /// Each procedure has up to four, one for each compiler's spelling.
+    names: usize,
     calls_mpi: usize,
     calls_pmpi: usize,
 }
@@ -72,8 +75,11 @@ impl MpiReport {
             line(
                 "Fortran",
                 &format!(
-                    "{}: {} procedures, calling {} MPI_* and {} PMPI_*",
-                    binding.library, binding.procedures, binding.calls_mpi, binding.calls_pmpi
+                    "{}: {}, calling {} MPI_* and {} PMPI_* of C",
+                    binding.library,
+                    count(binding.names, "name"),
+                    binding.calls_mpi,
+                    binding.calls_pmpi
                 ),
             );
         }
@@ -95,7 +101,9 @@ impl Tally {
     fn of(file: &ElfFile) -> Self {
         let mut tally = Self::default();
         for symbol in file.symbols() {
-            let Some(mpi) = classify(symbol.name) else { continue };
+            let Some(mpi) = classify(symbol.name) else {
+                continue;
+            };
             match (mpi.binding, symbol.defined, mpi.profiling) {
                 (Binding::C, true, false) => tally.functions += 1,
                 (Binding::C, true, true) => tally.profiling_functions += 1,
@@ -119,7 +127,7 @@ fn fortran_bindings(file: &ElfFile) -> Vec<FortranReport> {
             identities.push(file.identity());
             reports.push(FortranReport {
                 library: file.name().to_owned(),
-                procedures: tally.fortran_names,
+                names: tally.fortran_names,
                 calls_mpi: tally.calls_mpi,
                 calls_pmpi: tally.calls_pmpi,
             });

@@ -4,15 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use qmpi_elf::{SearchPath, is_mpi_soname};
-use qmpi_stack::OnError;
+use qmpi_stack::{OnError, Origin};
 
 use crate::args::{StackArgs, VerbosityArgs};
-use crate::doctor::NAMESPACES;
 use crate::environment::{self, Ingredients, Variable};
 use crate::layer::{self, InspectedLayer};
 use crate::program::Program;
 use crate::request::{self, Resolved};
-use crate::{Error, runtime, terminal};
+use crate::{Error, doctor, runtime, terminal};
 
 /// What is probably not meant, or will not work in full.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +29,14 @@ impl Warning {
         Self { message: message.into(), hint: Some(hint.into()) }
     }
 
-    /// On stderr.
-    pub fn print(&self) {
+    /// All of them, once a job: where a launcher started this command on every rank, rank 0 speaks for all.
+    pub fn print_all<'a>(warnings: impl IntoIterator<Item = &'a Self>, get: &dyn Fn(&str) -> Option<OsString>) {
+        if qmpi_stack::rank_from_env(get).is_none_or(|rank| rank == 0) {
+            warnings.into_iter().for_each(Self::print);
+        }
+    }
+
+    fn print(&self) {
         terminal::warn(&self.message, self.hint.as_deref());
     }
 }
@@ -72,12 +77,9 @@ pub fn check(
 ) -> Result<Checked, Error> {
     let mut resolved = request::with_options(stack, verbosity, get)?.resolve()?;
     let search = SearchPath::from_process();
-    let mut warnings: Vec<Warning> = resolved
-        .stack
-        .skipped
-        .drain(..)
-        .map(|skipped| skip(&skipped.label, &Error::Stack(skipped.error)))
-        .collect();
+    let mut warnings: Vec<Warning> =
+        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &Error::Stack(skipped.error))).collect();
+    warnings.extend(ignored_order(stack, &resolved));
     let mut layers = Vec::new();
     for layer in &resolved.stack.layers {
         match InspectedLayer::new(layer.clone(), &search) {
@@ -87,9 +89,10 @@ pub fn check(
         }
     }
     resolved.stack.layers = layers.iter().map(|layer| layer.layer.clone()).collect();
-    let bridged = layers.iter().filter(|layer| layer.is_bridged()).count();
-    if bridged > NAMESPACES {
-        return Err(Error::TooManyLayers { count: bridged });
+    let count = layer::namespaces(&layers);
+    let left = doctor::namespaces_left(get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned()).as_deref());
+    if count > left {
+        return Err(Error::TooManyLayers { count, left });
     }
     for (i, layer) in layers.iter().enumerate() {
         warnings.extend(layer.warnings(i + 1 == layers.len()));
@@ -111,13 +114,7 @@ pub fn make(
     let runtime = runtime::find(get)?;
     let variables = environment::variables(
         &resolved,
-        &Ingredients {
-            runtime: &runtime,
-            stats,
-            static_tls: layer::static_tls(&layers),
-            is_mpi: &is_mpi_soname,
-            get,
-        },
+        &Ingredients { runtime: &runtime, stats, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi_soname, get },
     )?;
     Ok(Plan { layers, variables, warnings, search, on_error: resolved.stack.on_error })
 }
@@ -128,9 +125,13 @@ impl Plan {
     /// # Errors
     /// [`Error::OtherMpi`] for the first tool that is built for another one.
     pub fn check_program(&self, program: &Program) -> Result<(), Error> {
-        let Some(family) = program.family else { return Ok(()) };
+        let Some(family) = program.family else {
+            return Ok(());
+        };
         for layer in &self.layers {
-            let Some(tool) = layer.family().filter(|&tool| tool != family) else { continue };
+            let Some(tool) = layer.family().filter(|&tool| tool != family) else {
+                continue;
+            };
             let error = Error::OtherMpi {
                 layer: layer.label().to_owned(),
                 tool_mpi: tool.name().to_owned(),
@@ -144,6 +145,18 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// A variable left over in the shell wins over the file that was given just now: right, but easily overlooked.
+fn ignored_order(stack: &StackArgs, resolved: &Resolved) -> Option<Warning> {
+    let (path, config) = resolved.config.as_ref()?;
+    let left_over = stack.tools.is_empty() && resolved.stack.origin == Origin::ToolList;
+    (left_over && stack.config.is_some() && config.stack.is_some()).then(|| {
+        Warning::new(
+            format!("QMPI_TOOL_LIST is set and wins over `stack` of {}", path.display()),
+            "unset QMPI_TOOL_LIST, or name the tools with -t",
+        )
+    })
 }
 
 fn skip(label: &str, error: &Error) -> Warning {

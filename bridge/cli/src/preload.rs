@@ -14,11 +14,7 @@ pub const RUNTIME: &str = "libqmpi.so";
 ///
 /// # Errors
 /// [`Error::Preload`] if the path of the runtime cannot stand in `LD_PRELOAD`, which has no escaping (ld.so(8)).
-pub fn with_runtime(
-    existing: Option<&str>,
-    runtime: &Path,
-    is_mpi: &dyn Fn(&str) -> bool,
-) -> Result<String, Error> {
+pub fn with_runtime(existing: Option<&str>, runtime: &Path, is_mpi: &dyn Fn(&str) -> bool) -> Result<String, Error> {
     let text = runtime.to_str().filter(|text| !text.contains([' ', ':']));
     let runtime = text.ok_or_else(|| Error::Preload { path: runtime.to_owned() })?;
     let mut entries: Vec<&str> = existing.unwrap_or_default().split([' ', ':']).filter(|e| !e.is_empty()).collect();

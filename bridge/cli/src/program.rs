@@ -53,7 +53,9 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
         if i > 0 && word.as_encoded_bytes().starts_with(b"-") {
             continue;
         }
-        let Some(file) = executable::find(word, path).filter(|file| executable::is_executable(file)) else { continue };
+        let Some(file) = executable::find(word, path).filter(|file| executable::is_executable(file)) else {
+            continue;
+        };
         let elf = match ElfFile::open_program(&file) {
             Ok(elf) => elf,
             Err(qmpi_elf::Error::Static { path }) => {
@@ -72,7 +74,10 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
         }
         if executable::is_privileged(&file) {
             survey.warnings.push(Warning::new(
-                format!("{} is set-user-ID or set-group-ID: the dynamic linker ignores LD_PRELOAD there", file.display()),
+                format!(
+                    "{} is set-user-ID or set-group-ID: the dynamic linker ignores LD_PRELOAD there",
+                    file.display()
+                ),
                 "use a copy without these bits (chmod u-s,g-s)",
             ));
         }
@@ -112,7 +117,9 @@ fn inspect(path: PathBuf, elf: ElfFile, search: &SearchPath) -> Option<Program> 
 fn defines_mpi(path: &Path) -> bool {
     const NAME: &[u8] = b"\0PMPI_Init\0";
     const PIECE: usize = 1 << 20;
-    let Ok(file) = std::fs::File::open(path) else { return false };
+    let Ok(file) = std::fs::File::open(path) else {
+        return false;
+    };
     let mut buffer = vec![0; PIECE];
     let mut offset = 0;
     while let Ok(count) = file.read_at(&mut buffer, offset) {

@@ -24,14 +24,6 @@ pub struct Asked {
     request: Request,
 }
 
-/// Reads the environment alone.
-///
-/// # Errors
-/// [`Error::Stack`] for variables that are malformed.
-pub fn from_environment(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Asked, Error> {
-    Ok(Asked { request: Request::from_env(get)? })
-}
-
 /// Reads the environment and lets the options win over it.
 ///
 /// # Errors
@@ -89,10 +81,8 @@ impl Asked {
 
 /// `-t a -t b` as one list. Each option may hold a list itself, as the variable does.
 fn tool_list(options: &[String]) -> Result<String, Error> {
-    let usage = |error: &qmpi_stack::Error| Error::Usage {
-        message: error.to_string(),
-        hint: error.hint().unwrap_or_default(),
-    };
+    let usage =
+        |error: &qmpi_stack::Error| Error::Usage { message: error.to_string(), hint: error.hint().unwrap_or_default() };
     let mut elements = Vec::new();
     for option in options {
         let parsed = list::parse("-t", option).map_err(|error| usage(&error))?;

@@ -9,9 +9,9 @@ use std::process::Command;
 use crate::args::RunArgs;
 use crate::environment::Variable;
 use crate::plan::{self, Plan, Warning};
+use crate::program::{self, Program};
 use crate::shell::quote_if_needed;
 use crate::terminal::{self, Style};
-use crate::program::{self, Program};
 use crate::{Error, executable};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
@@ -23,7 +23,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let plan = plan::make(&args.stack, args.verbosity, &args.stats, &get)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = get("PATH");
-    if executable::find(&first, path.as_deref()).is_none() {
+    if !executable::exists(&first, path.as_deref()) {
         return Err(Error::CommandNotFound { command: first.to_string_lossy().into_owned() });
     }
     let survey = program::find(&args.command, path.as_deref(), &plan.search)?;
@@ -31,7 +31,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         plan.check_program(program)?;
     }
     if !args.verbosity.quiet {
-        plan.warnings.iter().chain(&survey.warnings).for_each(Warning::print);
+        Warning::print_all(plan.warnings.iter().chain(&survey.warnings), &get);
     }
     if args.verbosity.verbose > 0 {
         notes(&plan, survey.program.as_ref());

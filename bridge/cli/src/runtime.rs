@@ -28,7 +28,9 @@ pub fn find(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Error> {
 }
 
 fn candidates(command: &Path) -> Vec<PathBuf> {
-    let Some(directory) = command.parent() else { return Vec::new() };
+    let Some(directory) = command.parent() else {
+        return Vec::new();
+    };
     let mut paths = vec![directory.join(RUNTIME)];
     if let Some(prefix) = directory.parent() {
         paths.extend(["lib", "lib64"].map(|library| prefix.join(library).join(RUNTIME)));
@@ -43,8 +45,7 @@ mod tests {
     #[test]
     fn beside_and_installed() {
         let paths = candidates(Path::new("/usr/local/bin/qmpi"));
-        let expected =
-            ["/usr/local/bin/libqmpi.so", "/usr/local/lib/libqmpi.so", "/usr/local/lib64/libqmpi.so"];
+        let expected = ["/usr/local/bin/libqmpi.so", "/usr/local/lib/libqmpi.so", "/usr/local/lib64/libqmpi.so"];
         assert_eq!(paths, expected.map(PathBuf::from));
     }
 

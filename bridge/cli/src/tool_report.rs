@@ -16,6 +16,8 @@ use crate::terminal::Style;
 pub struct ToolReport {
     what: String,
     known_as: Option<&'static str>,
+    /// What it intercepts is only known then.
+    registers_at_run_time: bool,
     mpi: Option<&'static str>,
     mpi_evidence: Option<String>,
     intercepts: Vec<&'static str>,
@@ -71,6 +73,7 @@ impl ToolReport {
         Self {
             what: what(&tool.kind),
             known_as: manifest.map(|manifest| manifest.name.as_str()),
+            registers_at_run_time: matches!(tool.kind, ToolKind::Qmpi | ToolKind::Thesis),
             mpi: tool.abi.map(|family| family.name()),
             mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
             intercepts: names(&tool.intercepts),
@@ -111,9 +114,13 @@ impl ToolReport {
             (Some(mpi), Some(evidence)) => line("built for", format!("{mpi} ({evidence})")),
             _ => line("built for", "any MPI: nothing ties it to one".to_owned()),
         }
-        line("goes on by", self.way_down_text());
-        line("private", shortened(&self.objects.iter().map(|object| &object.name).collect::<Vec<_>>(), 8));
-        line("shared", shortened(&self.shared, 8));
+        if !self.registers_at_run_time {
+            line("goes on by", self.way_down_text());
+        }
+        // The first object is the tool itself.
+        let private: Vec<&str> = self.objects.iter().skip(1).map(|object| object.name.as_str()).collect();
+        line("private", or_none(shortened(&private, 8)));
+        line("shared", or_none(shortened(&self.shared, 8)));
         if !self.missing.is_empty() {
             line("missing", self.missing.join(", "));
         }
@@ -124,14 +131,26 @@ impl ToolReport {
             line("MPI data", shortened(&self.data_imports, 6));
         }
         if self.defines_pcontrol {
-            let next = if self.passes_pcontrol_on { "the tool passes it on" } else { "the next layer gets it all the same" };
+            let next =
+                if self.passes_pcontrol_on { "the tool passes it on" } else { "the next layer gets it all the same" };
             line("Pcontrol", format!("intercepted; {next}"));
         }
         if self.tls_bytes > 0 {
-            line("TLS", format!("{}, {} of them in the static block", count_bytes(self.tls_bytes), self.static_tls_bytes));
+            line(
+                "TLS",
+                format!(
+                    "{}; {} with its libraries in the static block",
+                    count_bytes(self.tls_bytes),
+                    self.static_tls_bytes
+                ),
+            );
         }
-        let fortran = count(self.fortran_wrappers.len(), "Fortran name");
-        line("intercepts", format!("{}, {fortran}", count(self.intercepts.len(), "C function")));
+        if self.registers_at_run_time {
+            line("intercepts", "what it registers when it is loaded".to_owned());
+        } else {
+            let fortran = count(self.fortran_wrappers.len(), "Fortran name");
+            line("intercepts", format!("{}, {fortran}", count(self.intercepts.len(), "C function")));
+        }
         text.push_str(&wrapped(&self.intercepts, 13));
         self.findings(&mut text, style);
         text
@@ -196,6 +215,10 @@ fn way_down_name(way: WayDown) -> &'static str {
         WayDown::Both => "both",
         WayDown::NoneSeen => "none-seen",
     }
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "no libraries".to_owned() } else { text }
 }
 
 fn count_bytes(bytes: u64) -> String {

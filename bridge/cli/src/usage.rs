@@ -1,13 +1,16 @@
 //! Errors of the command line in the form of all others: one line, one hint. Help and version pass through.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::args::Cli;
 use crate::terminal;
 
-/// Prints what clap has to say.
-pub fn report(error: &clap::Error) -> ExitCode {
+/// Prints what clap has to say about `args`.
+pub fn report(error: &clap::Error, args: &[OsString]) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // A reader that went away is no error, as for every other answer.
@@ -19,7 +22,7 @@ pub fn report(error: &clap::Error) -> ExitCode {
             ExitCode::from(2)
         }
         _ => {
-            terminal::report_lines(&message(error), Some(&hint(error)));
+            terminal::report_lines(&message(error), Some(&hint(error, args)));
             ExitCode::from(2)
         }
     }
@@ -33,25 +36,58 @@ fn message(error: &clap::Error) -> String {
     words.join(" ")
 }
 
-fn hint(error: &clap::Error) -> String {
+fn hint(error: &clap::Error, args: &[OsString]) -> String {
     let suggested = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue]
         .iter()
         .find_map(|&kind| match error.get(kind)? {
             ContextValue::String(text) => Some(text.clone()),
-            ContextValue::Strings(texts) => texts.first().cloned(),
+            // clap sorts by resemblance, the best one last.
+            ContextValue::Strings(texts) => texts.last().cloned(),
             _ => None,
         });
     match suggested {
         Some(suggested) => format!("did you mean `{suggested}`?"),
-        None => format!("`{} --help` shows the usage", command(error)),
+        None => format!("`{} --help` shows the usage", command(args)),
     }
 }
 
-/// `qmpi run`, from `Usage: qmpi run [OPTIONS] <COMMAND>...`.
-fn command(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage: ")).unwrap_or("qmpi");
-    let words: Vec<&str> =
-        usage.split_whitespace().take_while(|word| word.starts_with(|c: char| c.is_ascii_lowercase())).collect();
-    words.join(" ")
+/// `qmpi run`, if that is how `args` begin; else `qmpi`.
+fn command(args: &[OsString]) -> String {
+    let definition = Cli::command();
+    match args.get(1).and_then(|name| definition.find_subcommand(name)) {
+        Some(command) => format!("qmpi {}", command.get_name()),
+        None => "qmpi".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn lines(args: &[&str]) -> (String, String) {
+        let args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let error = Cli::try_parse_from(&args).unwrap_err();
+        (message(&error), hint(&error, &args))
+    }
+
+    #[test]
+    fn one_line_each() {
+        for (args, text, hint) in [
+            (
+                &["qmpi", "run"][..],
+                "the following required arguments were not provided: <COMMAND>...",
+                "`qmpi run --help` shows the usage",
+            ),
+            (&["qmpi", "run", "--dryrun", "x"], "unexpected argument '--dryrun' found", "did you mean `--dry-run`?"),
+            (&["qmpi", "inspct", "x"], "unrecognized subcommand 'inspct'", "did you mean `inspect`?"),
+            (
+                &["qmpi", "run", "-t"],
+                "a value is required for '--tool <TOOL>' but none was supplied",
+                "`qmpi run --help` shows the usage",
+            ),
+        ] {
+            assert_eq!(lines(args), (text.to_owned(), hint.to_owned()));
+        }
+    }
 }

@@ -122,10 +122,12 @@ const LIBRARIES: &[Row] = &[
 /// `libmpi.so.40` → (`libmpi`, `40`); `libmpi.so.40.30.4` the same; `None` for what is not a library's name.
 fn split(name: &str) -> Option<(&str, &str)> {
     let (stem, rest) = name.split_once(".so")?;
-    match rest.strip_prefix('.') {
-        Some(number) => Some((stem, number.split('.').next().unwrap_or(number))),
-        None => rest.is_empty().then_some((stem, "")),
+    if rest.is_empty() {
+        return Some((stem, ""));
     }
+    let numbers = rest.strip_prefix('.')?;
+    let is_version = numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_version.then(|| (stem, numbers.split('.').next().unwrap_or(numbers)))
 }
 
 fn look_up(name: &str) -> Option<&'static Row> {
@@ -198,7 +200,8 @@ impl MpiAbi {
         // Symbols first: libmpi.so.12 is also the name of Open MPI 1.10's library.
         let mut all = data.chain(names);
         let (family, evidence) = all.next()?;
-        let contradiction = all.find(|(other, name)| *other != family && !name.starts_with("libmpi.so"));
+        let open_mpi_1_10 = |name: &str| family == MpiFamily::OpenMpi && name == "libmpi.so.12";
+        let contradiction = all.find(|(other, name)| *other != family && !open_mpi_1_10(name));
         Some(MpiAbi { family, evidence, contradiction })
     }
 }
@@ -247,8 +250,14 @@ pub fn library_version(file: &ElfFile) -> Result<Option<String>, Error> {
 
 /// Starts with a product's name and goes on with a number.
 fn is_version_text(text: &str) -> bool {
-    const PRODUCTS: &[&str] =
-        &["Open MPI v", "MPICH Version:", "MVAPICH2 Version", "MVAPICH Version", "Intel(R) MPI Library ", "MPI VERSION    :"];
+    const PRODUCTS: &[&str] = &[
+        "Open MPI v",
+        "MPICH Version:",
+        "MVAPICH2 Version",
+        "MVAPICH Version",
+        "Intel(R) MPI Library ",
+        "MPI VERSION    :",
+    ];
     text.len() < 200
         && PRODUCTS.iter().any(|product| {
             text.strip_prefix(product).is_some_and(|rest| {
@@ -270,7 +279,9 @@ fn is_bare_version(text: &str) -> bool {
         && number(parts.next())
         && parts.next().is_some_and(|last| {
             let rest = last.trim_start_matches(|first: char| first.is_ascii_digit());
-            last.len() != rest.len() && last.len() <= 6 && ["", "a", "b", "rc", "p"].contains(&rest.trim_end_matches(|last: char| last.is_ascii_digit()))
+            last.len() != rest.len()
+                && last.len() <= 6
+                && ["", "a", "b", "rc", "p"].contains(&rest.trim_end_matches(|last: char| last.is_ascii_digit()))
         })
 }
 
@@ -298,7 +309,15 @@ mod tests {
             assert!(is_mpi_soname(name), "{name}");
             assert_eq!(family_of_name(name), family, "{name}");
         }
-        for name in ["libmpiP.so", "libm.so.6", "libmpi.a", "libmpi.so.40-gdb.py", "libmpitrace.so", "libmpc.so.3", "libqmpi.so"] {
+        for name in [
+            "libmpiP.so",
+            "libm.so.6",
+            "libmpi.a",
+            "libmpi.so.40-gdb.py",
+            "libmpitrace.so",
+            "libmpc.so.3",
+            "libqmpi.so",
+        ] {
             assert!(!is_mpi_soname(name), "{name}");
         }
         assert!(is_mpi_c_library_file_name("libmpich.so.12.2.2"));

@@ -45,12 +45,8 @@ impl DynamicTable {
         };
         let bytes = image.read(TABLE, segment.p_offset, segment.p_filesz)?;
         // goblin looks for the segment in a whole file; here the bytes are the segment.
-        let whole = ProgramHeader {
-            p_type: PT_DYNAMIC,
-            p_offset: 0,
-            p_filesz: bytes.len() as u64,
-            ..ProgramHeader::default()
-        };
+        let whole =
+            ProgramHeader { p_type: PT_DYNAMIC, p_offset: 0, p_filesz: bytes.len() as u64, ..ProgramHeader::default() };
         let parsed = Dynamic::parse(&bytes, &[whole], CTX)
             .map_err(|error| image.malformed(TABLE, error.to_string()))?
             .ok_or_else(|| image.malformed(TABLE, "empty"))?;

@@ -36,12 +36,8 @@ pub enum FileKind {
 impl FileKind {
     /// Judges a file by its first bytes.
     pub fn of(head: &[u8]) -> FileKind {
-        const MACH_O: [[u8; 4]; 4] = [
-            [0xcf, 0xfa, 0xed, 0xfe],
-            [0xce, 0xfa, 0xed, 0xfe],
-            [0xca, 0xfe, 0xba, 0xbe],
-            [0xfe, 0xed, 0xfa, 0xcf],
-        ];
+        const MACH_O: [[u8; 4]; 4] =
+            [[0xcf, 0xfa, 0xed, 0xfe], [0xce, 0xfa, 0xed, 0xfe], [0xca, 0xfe, 0xba, 0xbe], [0xfe, 0xed, 0xfa, 0xcf]];
         if head.starts_with(b"!<arch>") || head.starts_with(b"!<thin>") {
             return FileKind::Archive;
         }
@@ -61,9 +57,7 @@ impl FileKind {
             return FileKind::Compressed;
         }
         // The read may have cut a UTF-8 sequence at its end: only control bytes tell text from data.
-        let is_text = !head
-            .iter()
-            .any(|&byte| byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c));
+        let is_text = !head.iter().any(|&byte| byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c));
         if !is_text {
             return FileKind::Unknown;
         }
@@ -72,10 +66,7 @@ impl FileKind {
             FileKind::Script
         } else if text.contains("libtool library file") {
             FileKind::LibtoolArchive
-        } else if ["GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"]
-            .iter()
-            .any(|word| text.contains(word))
-        {
+        } else if ["GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"].iter().any(|word| text.contains(word)) {
             FileKind::LinkerScript
         } else {
             FileKind::Text
@@ -282,7 +273,9 @@ impl Error {
                 ObjectKind::Core | ObjectKind::Other(_) => "name the .so file of the tool".into(),
             },
             Error::Static { .. } => "link the tool with -shared and without -static".into(),
-            Error::Truncated { .. } => "the copy of this file did not finish, or the disk is full; copy it again".into(),
+            Error::Truncated { .. } => {
+                "the copy of this file did not finish, or the disk is full; copy it again".into()
+            }
             Error::Malformed { .. } => "the file is damaged, or a tool rewrote it wrongly; build it again".into(),
         };
         Some(hint)

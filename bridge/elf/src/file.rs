@@ -91,8 +91,8 @@ impl ElfFile {
             None => None,
         };
         let tls = segment(PT_TLS).map(|segment| Tls { size: segment.p_memsz, align: segment.p_align });
-        let exec_stack = segment(PT_GNU_STACK)
-            .map_or(machine::STACK_EXECUTABLE_BY_DEFAULT, |segment| segment.p_flags & PF_X != 0);
+        let exec_stack =
+            segment(PT_GNU_STACK).map_or(machine::STACK_EXECUTABLE_BY_DEFAULT, |segment| segment.p_flags & PF_X != 0);
         Ok(ElfFile {
             path: image.path().to_owned(),
             identity: image.identity,
@@ -126,9 +126,7 @@ impl ElfFile {
 
     /// SONAME, or the file name where there is none: what ld.so compares a DT_NEEDED name with.
     pub fn name(&self) -> &str {
-        self.soname()
-            .or_else(|| self.path.file_name().and_then(|name| name.to_str()))
-            .unwrap_or_default()
+        self.soname().or_else(|| self.path.file_name().and_then(|name| name.to_str())).unwrap_or_default()
     }
 
     /// DT_NEEDED, in order.

@@ -1,6 +1,6 @@
 //! What a private namespace cannot do for a tool, or does only with help: one table of rules.
 //!
-//! Rules look at [`Facts`] that inspection has gathered. Whether a hazard stops a run is decided by
+//! Rules look at facts that inspection has gathered. Whether a hazard stops a run is decided by
 //! the caller; the ids are stable, the sentences are not.
 
 use crate::family::requires_glibc_private;
@@ -66,21 +66,104 @@ pub(crate) fn watched(name: &str) -> Option<&'static str> {
 
 /// Functions of glibc that tools define to see an application's calls. Sorted.
 const INTERPOSABLE: &[&str] = &[
-    "accept", "aio_read", "aio_write", "calloc", "clone", "close", "connect", "creat", "creat64", "dlclose",
-    "dlopen", "dup", "dup2", "execl", "execle", "execlp", "execv", "execve", "execvp", "exit", "fclose", "fdatasync",
-    "fdopen", "fgets", "fopen", "fopen64", "fork", "fprintf", "fread", "free", "freopen", "fscanf", "fseek", "fsync",
-    "fwrite", "lseek", "lseek64", "malloc", "memalign", "mkstemp", "mmap", "mmap64", "munmap", "open", "open64",
-    "openat", "openat64", "pipe", "poll", "posix_memalign", "pread", "pread64", "pthread_barrier_wait",
-    "pthread_cond_broadcast", "pthread_cond_signal", "pthread_cond_wait", "pthread_create", "pthread_exit",
-    "pthread_join", "pthread_mutex_lock", "pthread_mutex_trylock", "pthread_mutex_unlock", "pwrite", "pwrite64",
-    "raise", "read", "readv", "realloc", "recv", "recvfrom", "rename", "select", "sem_post", "sem_wait", "send",
-    "sendto", "shmat", "shmdt", "sigaction", "signal", "sleep", "socket", "stat", "stat64", "unlink", "usleep",
-    "valloc", "vfork", "write", "writev",
+    "accept",
+    "aio_read",
+    "aio_write",
+    "calloc",
+    "clone",
+    "close",
+    "connect",
+    "creat",
+    "creat64",
+    "dlclose",
+    "dlopen",
+    "dup",
+    "dup2",
+    "execl",
+    "execle",
+    "execlp",
+    "execv",
+    "execve",
+    "execvp",
+    "exit",
+    "fclose",
+    "fdatasync",
+    "fdopen",
+    "fgets",
+    "fopen",
+    "fopen64",
+    "fork",
+    "fprintf",
+    "fread",
+    "free",
+    "freopen",
+    "fscanf",
+    "fseek",
+    "fsync",
+    "fwrite",
+    "lseek",
+    "lseek64",
+    "malloc",
+    "memalign",
+    "mkstemp",
+    "mmap",
+    "mmap64",
+    "munmap",
+    "open",
+    "open64",
+    "openat",
+    "openat64",
+    "pipe",
+    "poll",
+    "posix_memalign",
+    "pread",
+    "pread64",
+    "pthread_barrier_wait",
+    "pthread_cond_broadcast",
+    "pthread_cond_signal",
+    "pthread_cond_wait",
+    "pthread_create",
+    "pthread_exit",
+    "pthread_join",
+    "pthread_mutex_lock",
+    "pthread_mutex_trylock",
+    "pthread_mutex_unlock",
+    "pwrite",
+    "pwrite64",
+    "raise",
+    "read",
+    "readv",
+    "realloc",
+    "recv",
+    "recvfrom",
+    "rename",
+    "select",
+    "sem_post",
+    "sem_wait",
+    "send",
+    "sendto",
+    "shmat",
+    "shmdt",
+    "sigaction",
+    "signal",
+    "sleep",
+    "socket",
+    "stat",
+    "stat64",
+    "unlink",
+    "usleep",
+    "valloc",
+    "vfork",
+    "write",
+    "writev",
 ];
 
 /// Whether a definition of this name takes a function of glibc from the application under LD_PRELOAD.
 pub(crate) fn interposes(name: &str) -> bool {
-    INTERPOSABLE.binary_search(&name).is_ok()
+    // Turns most names away before the search.
+    name.len() <= 22
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && INTERPOSABLE.binary_search(&name).is_ok()
 }
 
 struct Rule {
@@ -99,7 +182,11 @@ const RULES: &[Rule] = &[
                 Some(error) => format!("{} (needed by {}): {error}", missing.name, missing.needed_by),
                 None => format!("{} (needed by {})", missing.name, missing.needed_by),
             });
-            listed(names, "was not found and the tool cannot be loaded without it", "were not found and the tool cannot be loaded without them")
+            listed(
+                names,
+                "was not found and the tool cannot be loaded without it",
+                "were not found and the tool cannot be loaded without them",
+            )
         },
     },
     Rule {
@@ -107,7 +194,11 @@ const RULES: &[Rule] = &[
         effect: Effect::Limited,
         find: |tool, _| {
             let names = tool.undefined_elsewhere.iter().cloned();
-            listed(names, "is defined by no library that the tool names: it has to come from the application", "are defined by no library that the tool names: they have to come from the application")
+            listed(
+                names,
+                "is defined by no library that the tool names: it has to come from the application",
+                "are defined by no library that the tool names: they have to come from the application",
+            )
         },
     },
     Rule {
@@ -116,14 +207,21 @@ const RULES: &[Rule] = &[
         find: |tool, _| {
             let (other, name) = tool.abi_evidence.as_ref()?.contradiction.as_ref()?;
             let abi = tool.abi_evidence.as_ref()?;
-            Some(format!("it is bound to {} ({}) and to {other} ({name}): no process has both", abi.family, abi.evidence))
+            Some(format!(
+                "it is bound to {} ({}) and to {other} ({name}): no process has both",
+                abi.family, abi.evidence
+            ))
         },
     },
     Rule {
         id: "second-mpi",
         effect: Effect::Limited,
         find: |_, facts| {
-            listed(facts.second_mpi.iter().cloned(), "defines PMPI functions of its own and would be a second MPI in the process", "define PMPI functions of their own and would be a second MPI in the process")
+            listed(
+                facts.second_mpi.iter().cloned(),
+                "defines PMPI functions of its own and would be a second MPI in the process",
+                "define PMPI functions of their own and would be a second MPI in the process",
+            )
         },
     },
     Rule {
@@ -131,7 +229,11 @@ const RULES: &[Rule] = &[
         effect: Effect::Limited,
         find: |_, facts| {
             let names = facts.interposed.iter().map(|(object, name)| format!("{name} ({object})"));
-            listed(names, "is wrapped, which in a namespace of its own sees the tool's calls only, not the application's", "are wrapped, which in a namespace of their own see the tool's calls only, not the application's")
+            listed(
+                names,
+                "is wrapped, which in a namespace of its own sees the tool's calls only, not the application's",
+                "are wrapped, which in a namespace of their own see the tool's calls only, not the application's",
+            )
         },
     },
     Rule {
@@ -169,9 +271,8 @@ const RULES: &[Rule] = &[
         id: "no-way-down",
         effect: Effect::Limited,
         find: |tool, _| {
-            (tool.way_down == WayDown::NoneSeen && !tool.intercepts.is_empty()).then(|| {
-                "no call of the next layer was found: what it intercepts may end there".into()
-            })
+            (tool.way_down == WayDown::NoneSeen && !tool.intercepts.is_empty())
+                .then(|| "no call of the next layer was found: what it intercepts may end there".into())
         },
     },
     Rule {
@@ -180,7 +281,11 @@ const RULES: &[Rule] = &[
         find: |tool, _| {
             let names = tool.closure.objects.iter().filter(|object| object.exec_stack());
             let names = names.map(|object| object.name().to_owned());
-            listed(names, "asks for executable stacks, which glibc 2.41 and later refuses to a running process; link it with -z noexecstack", "ask for executable stacks, which glibc 2.41 and later refuses to a running process; link them with -z noexecstack")
+            listed(
+                names,
+                "asks for executable stacks, which glibc 2.41 and later refuses to a running process; link it with -z noexecstack",
+                "ask for executable stacks, which glibc 2.41 and later refuses to a running process; link them with -z noexecstack",
+            )
         },
     },
     Rule {
@@ -206,23 +311,25 @@ const RULES: &[Rule] = &[
         id: "dlmopen",
         effect: Effect::Limited,
         find: |_, facts| {
-            imports(facts, "dlmopen").map(|who| format!("{who} opens namespaces of its own, of which glibc has 16 in all"))
+            imports(facts, "dlmopen")
+                .map(|who| format!("{who} opens namespaces of its own, of which glibc has 16 in all"))
         },
     },
     Rule {
         id: "dl-iterate-phdr",
         effect: Effect::Handled,
         find: |_, facts| {
-            imports(facts, "dl_iterate_phdr").map(|who| format!("{who} asks for the list of loaded objects; it is given the application's and the tool's"))
+            imports(facts, "dl_iterate_phdr").map(|who| {
+                format!("{who} asks for the list of loaded objects; it is given the application's and the tool's")
+            })
         },
     },
     Rule {
         id: "dlsym-next",
         effect: Effect::Handled,
         find: |tool, _| {
-            matches!(tool.way_down, WayDown::Dlsym | WayDown::Both).then(|| {
-                "it looks MPI functions up by name (dlsym); it is given those of the next layer".into()
-            })
+            matches!(tool.way_down, WayDown::Dlsym | WayDown::Both)
+                .then(|| "it looks MPI functions up by name (dlsym); it is given those of the next layer".into())
         },
     },
     Rule {
@@ -230,9 +337,9 @@ const RULES: &[Rule] = &[
         effect: Effect::Handled,
         find: |_, facts| {
             let changes = ["unsetenv", "setenv", "putenv", "clearenv"].iter().find_map(|name| imports(facts, name));
-            changes.filter(|_| facts.names_ld_preload).map(|who| {
-                format!("{who} may change LD_PRELOAD: child processes then run without the stack")
-            })
+            changes
+                .filter(|_| facts.names_ld_preload)
+                .map(|who| format!("{who} may change LD_PRELOAD: child processes then run without the stack"))
         },
     },
     Rule {
@@ -241,7 +348,11 @@ const RULES: &[Rule] = &[
         find: |tool, _| {
             let names = tool.closure.objects.iter().filter(|object| requires_glibc_private(object));
             let names = names.map(|object| object.name().to_owned());
-            listed(names, "uses glibc's internals and has to be shared with the process", "use glibc's internals and have to be shared with the process")
+            listed(
+                names,
+                "uses glibc's internals and has to be shared with the process",
+                "use glibc's internals and have to be shared with the process",
+            )
         },
     },
     Rule {

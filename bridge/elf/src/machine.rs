@@ -66,9 +66,9 @@ pub fn name(machine: u16) -> String {
         header::EM_IA_64 => "Itanium".into(),
         header::EM_MIPS => "MIPS".into(),
         header::EM_SPARCV9 => "sparc64".into(),
-        258 => "LoongArch".into(), // EM_LOONGARCH, not in goblin 0.10
+        258 => "LoongArch".into(),         // EM_LOONGARCH, not in goblin 0.10
         251 => "NEC Vector Engine".into(), // EM_VE: SX-Aurora, where an MPI host is x86-64
-        190 => "NVIDIA CUDA".into(), // EM_CUDA: device code
+        190 => "NVIDIA CUDA".into(),       // EM_CUDA: device code
         number => match header::machine_to_str(number) {
             "EM_UNKNOWN" => format!("machine number {number}"),
             text => text.trim_start_matches("EM_").to_owned(),

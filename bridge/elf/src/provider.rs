@@ -112,14 +112,12 @@ pub enum ProviderError {
 
 /// The hash of `.gnu.hash` (`elf/dl-lookup.c:_dl_new_hash`).
 fn gnu_hash(name: &[u8]) -> u32 {
-    name.iter().fold(5381, |hash: u32, byte| {
-        hash.wrapping_mul(33).wrapping_add(u32::from(*byte))
-    })
+    name.iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)))
 }
 
 /// Writes the provider library `soname` that defines `symbols`, for x86-64.
 ///
-/// `versions` are defined in this order whether a symbol has them or not: a tool's reference to a version that the library
+/// `needed` are the names or paths of libraries that are to be loaded with it. `versions` are defined in this order whether a symbol has them or not: a tool's reference to a version that the library
 /// lacks is an error in `ld.so` even where no symbol needs it. A version of a symbol that is not among them is an error.
 ///
 /// Strings are not merged and the records are laid out by hand: this runs in the MPI process, once per instance, over
@@ -127,10 +125,15 @@ fn gnu_hash(name: &[u8]) -> u32 {
 ///
 /// # Errors
 /// When a name cannot stand in a string table, or a version is not defined.
-pub fn write(soname: &str, versions: &[&str], symbols: &[Provided<'_>]) -> Result<Vec<u8>, ProviderError> {
+pub fn write(
+    soname: &str,
+    needed: &[&str],
+    versions: &[&str],
+    symbols: &[Provided<'_>],
+) -> Result<Vec<u8>, ProviderError> {
     let bad = |name: &str| name.is_empty() || name.contains('\0');
     let names = symbols.iter().map(|symbol| symbol.name);
-    if let Some(name) = names.chain([soname]).chain(versions.iter().copied()).find(|name| bad(name)) {
+    if let Some(name) = names.chain([soname]).chain(needed.iter().chain(versions).copied()).find(|name| bad(name)) {
         return Err(ProviderError::Name { soname: soname.into(), name: name.into() });
     }
     if versions.len() > 32_000 {
@@ -139,6 +142,7 @@ pub fn write(soname: &str, versions: &[&str], symbols: &[Provided<'_>]) -> Resul
     let buckets = Buckets::new(symbols);
     let mut strings = Strings(vec![0]);
     let soname_at = strings.add(soname);
+    let needed: Vec<u32> = needed.iter().map(|name| strings.add(name)).collect();
     let mut tables = Tables {
         hash: buckets.section(symbols),
         symbols: bytes_of(&elf::Sym64::<LE>::default()).to_vec(),
@@ -155,7 +159,7 @@ pub fn write(soname: &str, versions: &[&str], symbols: &[Provided<'_>]) -> Resul
     } else {
         tables.verdefs = version_definitions(soname, soname_at, versions, &mut strings);
     }
-    Ok(tables.lay_out(&strings.0, soname_at, versions.len()))
+    Ok(tables.lay_out(&strings.0, soname_at, &needed, versions.len()))
 }
 
 fn record(symbol: &Provided<'_>, name: u32) -> elf::Sym64<LE> {
@@ -288,7 +292,7 @@ struct Tables {
 }
 
 impl Tables {
-    fn lay_out(&self, strings: &[u8], soname_at: u32, versions: usize) -> Vec<u8> {
+    fn lay_out(&self, strings: &[u8], soname_at: u32, needed: &[u32], versions: usize) -> Vec<u8> {
         const HEADERS: usize = 4;
         let mut file = vec![0; size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>()];
         let mut place = |bytes: &[u8]| {
@@ -306,14 +310,15 @@ impl Tables {
         let dynamic_at = tables_end.next_multiple_of(PAGE);
         file.resize(dynamic_at, 0);
 
-        let mut entries = vec![
+        let mut entries: Vec<(i64, u64)> = needed.iter().map(|name| (elf::DT_NEEDED, (*name).into())).collect();
+        entries.extend([
             (elf::DT_SONAME, soname_at.into()),
             (elf::DT_GNU_HASH, hash_at),
             (elf::DT_SYMTAB, symbols_at),
             (elf::DT_STRTAB, strings_at),
             (elf::DT_STRSZ, strings.len() as u64),
             (elf::DT_SYMENT, size_of::<elf::Sym64<LE>>() as u64),
-        ];
+        ]);
         if versions > 0 {
             entries.push((elf::DT_VERSYM, versyms_at));
             entries.push((elf::DT_VERDEF, verdefs_at));
@@ -325,12 +330,15 @@ impl Tables {
             file.extend_from_slice(bytes_of(&entry));
         }
         let end = file.len();
-        write_headers(&mut file, [
-            (elf::PT_LOAD, elf::PF_R, 0, tables_end, PAGE),
-            (elf::PT_LOAD, elf::PF_R | elf::PF_W, dynamic_at, end, PAGE),
-            (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
-            (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
-        ]);
+        write_headers(
+            &mut file,
+            [
+                (elf::PT_LOAD, elf::PF_R, 0, tables_end, PAGE),
+                (elf::PT_LOAD, elf::PF_R | elf::PF_W, dynamic_at, end, PAGE),
+                (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
+                (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
+            ],
+        );
         file
     }
 }

@@ -67,7 +67,7 @@ fn scan_range(
             Some(last) => &piece[..=last],
             None => &[],
         };
-        for run in whole.split(|&byte| byte == 0).filter(|run| run.len() >= SHORTEST) {
+        for_each_run(whole, |run| {
             let tail = &run[run.len().saturating_sub(LONGEST)..];
             // Binary data in front of a string is not part of it.
             let from = tail.iter().rposition(|byte| !(b' '..=b'~').contains(byte)).map_or(0, |last| last + 1);
@@ -77,7 +77,7 @@ fn scan_range(
             {
                 found.insert(text.to_owned());
             }
-        }
+        });
         if at.saturating_add(piece.len() as u64) >= range.end {
             break;
         }
@@ -86,4 +86,36 @@ fn scan_range(
         at = at.saturating_add(step as u64);
     }
     Ok(())
+}
+
+/// Every run of at least `SHORTEST` bytes in front of a NUL. Tables of fixed-size names are mostly
+/// zeros, so those go by sixteen.
+fn for_each_run(bytes: &[u8], mut act: impl FnMut(&[u8])) {
+    let mut start = 0;
+    while let Some(rest) = bytes.get(start..).filter(|rest| !rest.is_empty()) {
+        let zeros = rest.chunks_exact(16).take_while(|chunk| **chunk == [0; 16]).count() * 16;
+        let rest = &rest[zeros..];
+        start += zeros;
+        let length = rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len());
+        if length >= SHORTEST {
+            act(&rest[..length]);
+        }
+        start += length + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_between_zeros() {
+        let mut bytes = vec![0; 100];
+        bytes[17..21].copy_from_slice(b"four");
+        bytes[50..53].copy_from_slice(b"thr");
+        bytes[94..99].copy_from_slice(b"fives");
+        let mut runs = Vec::new();
+        for_each_run(&bytes, |run| runs.push(String::from_utf8_lossy(run).into_owned()));
+        assert_eq!(runs, ["four", "fives"]);
+    }
 }

@@ -123,7 +123,10 @@ impl SymbolTable {
 
     /// Number of STB_GNU_UNIQUE definitions.
     pub(crate) fn unique_count(&self) -> usize {
-        self.entries.chunks_exact(ENTRY_SIZE as usize).filter(|entry| sym::st_bind(entry[4]) == sym::STB_GNU_UNIQUE).count()
+        self.entries
+            .chunks_exact(ENTRY_SIZE as usize)
+            .filter(|entry| sym::st_bind(entry[4]) == sym::STB_GNU_UNIQUE)
+            .count()
     }
 }
 

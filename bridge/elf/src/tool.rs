@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
 
-use crate::abi_family::{MpiAbi, MpiFamily, is_mpi_soname};
+use crate::abi_family::{MpiAbi, MpiFamily, family_of_library, family_of_name, is_mpi_soname};
 use crate::closure::Closure;
 use crate::error::{Error, ObjectKind};
 use crate::family::{is_dynamic_linker, is_glibc_family};
@@ -99,7 +99,7 @@ pub struct Tool {
     pub dlsym_names: Vec<String>,
     /// How it reaches the next layer.
     pub way_down: WayDown,
-    /// The MPI it was built for; `None`: works with any.
+    /// The MPI it was built for, or is; `None`: works with any.
     pub abi: Option<MpiFamily>,
     /// What shows it.
     pub abi_evidence: Option<MpiAbi>,
@@ -131,6 +131,7 @@ const QMPI_DRAFT: &[&str] = &[
     "MPI_Get_tool_storage",
     "MPI_Get_calling_address",
 ];
+const LD_PRELOAD: &str = "LD_PRELOAD";
 /// An MPI library has hundreds of these. A tool has none, or aliases for a few.
 const PMPI_OF_A_LIBRARY: usize = 32;
 
@@ -161,7 +162,8 @@ impl Tool {
         if !root.is_shared_object() {
             return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
         }
-        let served = |name: &str| is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name);
+        let served =
+            |name: &str| is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name);
         let closure = Closure::of(root, search, &served);
         let mut gathered = Gathered::default();
         let mut wanted = HashSet::new();
@@ -227,7 +229,9 @@ impl Tool {
             closure,
         };
         tool.kind = kind_of(&tool, &gathered);
-        if tool.kind != ToolKind::MpiLibrary {
+        if tool.kind == ToolKind::MpiLibrary {
+            tool.abi = family_of_library(tool.closure.root()).or_else(|| family_of_name(tool.closure.root().name()));
+        } else {
             tool.hazards = hazard::all(&tool, facts);
         }
         tool
@@ -263,7 +267,7 @@ impl Gathered {
         let mut others = Vec::new();
         // MPI's C++ objects are the only mangled names of interest, and those as imports.
         for symbol in object.plain_exports().chain(object.imports()) {
-            if REGISTRATION.contains(&symbol.name) {
+            if symbol.name.ends_with("_tool_name") && REGISTRATION.contains(&symbol.name) {
                 self.defines_registration |= symbol.defined && is_root;
                 self.imports_registration |= !symbol.defined;
             } else if !self.note_mpi(&symbol, &mut detail, &mut profiling) {
@@ -279,21 +283,36 @@ impl Gathered {
         if is_root {
             self.root_profiling = profiling;
             self.facts.unique = object.unique_count();
-            self.facts.names_ld_preload = self.facts.imports.iter().any(|(_, name)| name.ends_with("env"))
-                && !object.strings_in_rodata(&|text| text == "LD_PRELOAD")?.is_empty();
         } else if profiling >= PMPI_OF_A_LIBRARY {
             self.facts.second_mpi.push(detail.name.clone());
         }
-        // Libraries that have nothing to do with MPI are not searched: libbfd alone would take a millisecond.
-        let concerned = is_root || !detail.intercepts.is_empty() || !detail.fortran_wrappers.is_empty();
-        if looks_up && concerned {
-            detail.dlsym_names = object.strings_in_rodata(&|text| classify(text).is_some())?.into_iter().collect();
-        }
+        self.note_strings(object, &mut detail, is_root, looks_up)?;
         detail.intercepts = sorted(detail.intercepts);
         detail.pmpi_imports = sorted(detail.pmpi_imports);
         detail.mpi_imports = sorted(detail.mpi_imports);
         self.objects.push(detail);
         Ok(others)
+    }
+
+    /// Looks through the constants, which costs more than all symbols, only where a look-up may be:
+    /// not in MPI libraries, nor in private ones without wrappers (libbfd alone would take a millisecond).
+    fn note_strings(
+        &mut self,
+        object: &ElfFile,
+        detail: &mut ObjectDetail,
+        is_root: bool,
+        looks_up: bool,
+    ) -> Result<(), Error> {
+        let wraps = !detail.intercepts.is_empty() || !detail.fortran_wrappers.is_empty();
+        let looks_up = looks_up && (is_root || wraps);
+        let changes_environment = is_root && self.facts.imports.iter().any(|(_, name)| name.ends_with("env"));
+        if is_mpi_soname(object.name()) || !(looks_up || changes_environment) {
+            return Ok(());
+        }
+        let texts = object.strings_in_rodata(&|text| text == LD_PRELOAD || (looks_up && classify(text).is_some()))?;
+        self.facts.names_ld_preload |= changes_environment && texts.contains(LD_PRELOAD);
+        detail.dlsym_names = texts.into_iter().filter(|text| text != LD_PRELOAD).collect();
+        Ok(())
     }
 
     /// Files a symbol of MPI; `false` for others.
@@ -377,7 +396,8 @@ fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
     if wanted.is_empty() {
         return;
     }
-    let exports = if wanted.iter().any(|name| name.starts_with("_Z")) { object.exports() } else { object.plain_exports() };
+    let exports =
+        if wanted.iter().any(|name| name.starts_with("_Z")) { object.exports() } else { object.plain_exports() };
     for symbol in exports {
         wanted.remove(symbol.name);
     }

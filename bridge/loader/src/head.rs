@@ -6,7 +6,8 @@
 //! |---|---|
 //! | `PMPI_f` | the next link of the chain for `f` |
 //! | `MPI_f` that the tool calls but does not define | the same |
-//! | a function that the tool's own libraries define | not here: it would steal the tool's calls to itself |
+//! | a function that the tool itself defines | not here: it would steal the tool's calls to itself |
+//! | a function that a library of the tool defines | as if it did not: what a preloaded tool needs comes after MPI |
 //! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... |
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
@@ -34,8 +35,8 @@ pub(crate) struct Head<'a> {
 }
 
 impl Head<'_> {
-    /// Writes it as the library `soname`.
-    pub(crate) fn write(&self, soname: &str) -> Result<Vec<u8>, LoadError> {
+    /// Writes it as the library `soname`, which needs `needed`.
+    pub(crate) fn write(&self, soname: &str, needed: &[&str]) -> Result<Vec<u8>, LoadError> {
         let own = self.functions_of_tool();
         let mut symbols: Vec<Provided<'_>> = Vec::with_capacity(4096);
         let overrides = overrides::table(self.instance)?;
@@ -50,21 +51,21 @@ impl Head<'_> {
         let extra = self.imports_that_mpi_lacks(&own)?;
         symbols.extend(extra.iter().map(|(name, address)| Provided::function(name, *address)));
         let versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
-        Ok(qmpi_elf::provider::write(soname, &versions, &symbols)?)
+        Ok(qmpi_elf::provider::write(soname, needed, &versions, &symbols)?)
     }
 
     fn functions_of_tool(&self) -> HashSet<&str> {
-        let objects = self.tool.closure.objects.iter();
-        objects
-            .flat_map(|object| object.symbols())
-            .filter(|symbol| symbol.defined && matches!(symbol.kind, SymbolKind::Function | SymbolKind::IFunc))
+        let functions = self.tool.closure.root().exports();
+        functions
+            .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::IFunc))
             .map(|symbol| symbol.name)
             .collect()
     }
 
     /// Addresses for what the tool imports and no MPI library of the process defines.
     fn imports_that_mpi_lacks(&self, own: &HashSet<&str>) -> Result<Vec<(&str, usize)>, LoadError> {
-        const OTHER_MPI: &str = "run the tool on an MPI that has this function, or leave the function out with `functions`";
+        const OTHER_MPI: &str =
+            "run the tool on an MPI that has this function, or leave the function out with `functions`";
         let tool = &self.instance.label;
         let mut extra = Vec::new();
         let mut seen = HashSet::new();
@@ -100,12 +101,16 @@ impl Head<'_> {
             return Ok(address);
         }
         let path = &self.instance.path;
-        if false { // TODO relocations
+        if false {
+            // TODO relocations
             return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
         log::line(
             log::LogLevel::Warn,
-            &format!("{}: undefined symbol {name}: a call of it will end the process; hint: link the tool with the library that defines it", path.display()),
+            &format!(
+                "{}: undefined symbol {name}: a call of it will end the process; hint: link the tool with the library that defines it",
+                path.display()
+            ),
         );
         missing::stub(
             &self.instance.label,

@@ -355,7 +355,15 @@ impl GnuHash {
         let buckets = unsafe { bloom.add(bloom_count as usize) }.cast::<u32>();
         // SAFETY: the chains follow the buckets.
         let chain = unsafe { buckets.add(bucket_count as usize) };
-        GnuHash { bucket_count, symbol_base, bloom_mask: bloom_count.wrapping_sub(1), bloom_shift, bloom, buckets, chain }
+        GnuHash {
+            bucket_count,
+            symbol_base,
+            bloom_mask: bloom_count.wrapping_sub(1),
+            bloom_shift,
+            bloom,
+            buckets,
+            chain,
+        }
     }
 
     /// How long the symbol table is; no other table tells: the end of the chain of the last bucket.
@@ -377,7 +385,8 @@ impl GnuHash {
         if self.bucket_count == 0 {
             return None;
         }
-        let hash = name.to_bytes().iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add((*byte).into()));
+        let hash =
+            name.to_bytes().iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add((*byte).into()));
         let word = (hash / 64) & self.bloom_mask;
         // SAFETY: the mask keeps the index inside the filter.
         let filter = unsafe { *self.bloom.add(word as usize) };

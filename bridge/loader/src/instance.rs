@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, OsStr};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
@@ -11,6 +11,7 @@ use qmpi_stack::Layer;
 
 use crate::error::LoadError;
 use crate::head::Head;
+use crate::image::Image;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{Handle, Namespace, ProviderFile};
 use crate::process::Process;
@@ -26,11 +27,15 @@ pub struct Instance {
     pub(crate) env: Vec<(CString, CString)>,
     pub(crate) links: Box<[usize]>,
     pub(crate) process: Arc<Process>,
+    /// The providers that its namespace starts with: SONAME and path.
+    pub(crate) providers: OnceLock<Vec<(String, CString)>>,
     pub(crate) namespace: OnceLock<Namespace>,
     pub(crate) handle: OnceLock<Handle>,
     /// Libraries that the tool opened with RTLD_GLOBAL, which a namespace cannot have.
     pub(crate) opened_global: Mutex<Vec<CString>>,
 }
+
+static ALL: Mutex<Vec<&'static Instance>> = Mutex::new(Vec::new());
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]
@@ -58,20 +63,22 @@ pub fn load(process: &mut Arc<Process>, layer: &Layer, links: &[usize]) -> Resul
         env: layer.env.iter().filter_map(|(name, value)| Some((c_string(name)?, c_string(value)?))).collect(),
         links: links.into(),
         process: Arc::clone(process),
+        providers: OnceLock::new(),
         namespace: OnceLock::new(),
         handle: OnceLock::new(),
         opened_global: Mutex::new(Vec::new()),
     }));
+    ALL.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
     let handle = bind(instance, &tool)?;
 
     let mut entries = Vec::new();
-    for id in tool.intercepts.iter().copied().filter(|id| wanted.as_ref().is_none_or(|wanted| wanted.contains(id))) {
+    // Wrappers in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
+    let intercepts = tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
+    for id in intercepts.iter().copied().filter(|id| wanted.as_ref().is_none_or(|wanted| wanted.contains(id))) {
         let Some(address) = CString::new(id.name()).ok().and_then(|name| handle.find(&name)) else { continue };
         let address = match (id.name(), tool.passes_pcontrol_on) {
             ("MPI_Pcontrol", _) if !layer.pcontrol => continue,
-            ("MPI_Pcontrol", false) if links[id.index()] != 0 => {
-                pcontrol::deliver_to_both(address, links[id.index()])?
-            }
+            ("MPI_Pcontrol", false) if links[id.index()] != 0 => pcontrol::deliver_to_both(address, links[id.index()])?,
             _ => address,
         };
         entries.push((id, address));
@@ -133,45 +140,80 @@ fn name_of(family: MpiFamily, process: &Process) -> String {
 fn wanted(layer: &Layer) -> Result<Option<Vec<FnId>>, LoadError> {
     let Some(functions) = &layer.functions else { return Ok(None) };
     let ids = functions.iter().map(|name| {
-        FnId::by_name(name)
-            .ok_or_else(|| LoadError::UnknownFunction { path: layer.path.clone(), name: name.clone() })
+        FnId::by_name(name).ok_or_else(|| LoadError::UnknownFunction { path: layer.path.clone(), name: name.clone() })
     });
     ids.collect::<Result<_, _>>().map(Some)
 }
 
-/// Makes the namespace: head first, then providers, then the tool, whose constructors find everything bound.
+/// Makes the namespace: head, tool, providers, in this order, and loaded in one go.
+///
+/// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
+/// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
 fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
-    let soname = needed.iter().find(|soname| qmpi_elf::is_mpi_soname(soname)).map_or(process.mpi_name(), String::as_str);
-    let head = Head { process, tool, links: &instance.links, instance }.write(soname)?;
-    let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    let namespace = Namespace::create(&instance.path, soname, &head)?;
-    let namespace = instance.namespace.get_or_init(|| namespace);
-    for soname in needed {
-        provide(namespace, process, soname)?;
+    let is_mpi = |soname: &&String| qmpi_elf::is_mpi_soname(soname);
+    let soname = needed.iter().find(is_mpi).map_or(process.mpi_name(), String::as_str);
+    let mut files = Vec::new();
+    for name in needed.iter().filter(|name| *name != soname) {
+        files.extend(provider_file(process, name)?.map(|file| (name.clone(), file)));
     }
-    let handle = namespace.load(&instance.path)?;
-    Ok(*instance.handle.get_or_init(|| handle))
+    let path = instance
+        .path
+        .to_str()
+        .ok_or_else(|| LoadError::Link { path: instance.path.clone(), message: "its path is not UTF-8".into() })?;
+    let needs: Vec<&str> = [path].into_iter().chain(files.iter().map(|(_, file)| file.path_text())).collect();
+    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &needs)?;
+    let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
+    // Set before constructors of the tool run: they may call overrides.
+    let providers =
+        instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
+    let handle = Namespace::create(&instance.path, &head)?;
+    let namespace = Namespace::new(handle, providers);
+    let tool = namespace.as_ref().and_then(|namespace| namespace.loaded(&c_string(&instance.path)?));
+    let (Some(namespace), Some(tool)) = (namespace, tool) else {
+        return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });
+    };
+    instance.namespace.get_or_init(|| namespace);
+    Ok(*instance.handle.get_or_init(|| tool))
 }
 
-/// Puts the provider for one needed library into the namespace.
-pub(crate) fn provide(namespace: &Namespace, process: &Process, soname: &str) -> Result<(), LoadError> {
-    if qmpi_elf::family::is_dynamic_linker(soname) {
-        return Ok(()); // glibc itself stands the one real ld.so in
+impl Instance {
+    /// All instances so far, loaded or being loaded.
+    pub(crate) fn all() -> Vec<&'static Instance> {
+        ALL.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
-    namespace.provide(soname, || {
-        if qmpi_elf::is_mpi_soname(soname) {
-            // The head has the symbols of all MPI libraries; this one answers to another name.
-            let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(|image| image.version_names()).collect();
-            let bytes = qmpi_elf::provider::write(soname, &versions, &[])?;
-            let file = MemoryFile::new(soname, &bytes);
-            return file
-                .map(|file| Some(ProviderFile::Own(file)))
-                .map_err(|source| LoadError::Memory { name: soname.into(), source });
+
+    /// Its namespace. While it is still being loaded, the namespace that the calling code at `caller` belongs to.
+    pub(crate) fn namespace(&self, caller: usize) -> Option<&Namespace> {
+        if let Some(namespace) = self.namespace.get() {
+            return Some(namespace);
         }
-        Ok(shared::provider(process, soname)?.map(ProviderFile::Common))
-    })
+        let namespace = Namespace::new(Namespace::around(caller)?, self.providers.get()?)?;
+        Some(self.namespace.get_or_init(|| namespace))
+    }
+}
+
+/// The provider for one needed library, if it takes one.
+fn provider_file(process: &Process, soname: &str) -> Result<Option<ProviderFile>, LoadError> {
+    if qmpi_elf::family::is_dynamic_linker(soname) {
+        return Ok(None); // glibc itself stands the one real ld.so in
+    }
+    if qmpi_elf::is_mpi_soname(soname) {
+        // The head has the symbols of all MPI libraries; this one answers to another name.
+        let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
+        let bytes = qmpi_elf::provider::write(soname, &[], &versions, &[])?;
+        return MemoryFile::new(soname, &bytes)
+            .map(|file| Some(ProviderFile::Own(file)))
+            .map_err(|source| LoadError::Memory { name: soname.into(), source });
+    }
+    Ok(shared::provider(process, soname)?.map(ProviderFile::Common))
+}
+
+/// Puts the provider for a library into a namespace that is there already.
+pub(crate) fn provide(namespace: &Namespace, process: &Process, soname: &str) -> Result<(), LoadError> {
+    namespace.provide(soname, || provider_file(process, soname))
 }
 
 fn c_string(text: impl AsRef<OsStr>) -> Option<CString> {

@@ -51,6 +51,12 @@ impl MemoryFile {
     pub(crate) fn path(&self) -> &CStr {
         &self.path
     }
+
+    /// The same for a DT_NEEDED entry.
+    pub(crate) fn path_text(&self) -> &str {
+        // Made from text in `new`, and from the directory for temporary files otherwise.
+        self.path.to_str().unwrap_or_default()
+    }
 }
 
 impl Drop for MemoryFile {

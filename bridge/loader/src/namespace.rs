@@ -8,7 +8,18 @@ use std::sync::{Mutex, PoisonError};
 use crate::error::LoadError;
 use crate::memory_file::MemoryFile;
 
+/// dlfcn.h; the libc crate lacks it.
+const RTLD_DL_LINKMAP: libc::c_int = 2;
+
 unsafe extern "C" {
+    /// dlfcn.h; the libc crate lacks it.
+    fn dladdr1(
+        address: *const c_void,
+        info: *mut libc::Dl_info,
+        extra: *mut *mut c_void,
+        flags: libc::c_int,
+    ) -> libc::c_int;
+
     /// dlfcn.h; the libc crate lacks it.
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
@@ -42,24 +53,58 @@ pub(crate) struct Namespace {
 }
 
 impl Namespace {
-    /// Opens a new namespace with the provider `head`, called `soname`, as its first object.
+    /// Opens a new namespace with the provider `head`, which brings everything else with it.
     ///
-    /// `tool` is for whom; it stands in error messages.
-    pub(crate) fn create(tool: &Path, soname: &str, head: &MemoryFile) -> Result<Namespace, LoadError> {
-        let handle = open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
+    /// `tool` is for whom; it stands in error messages. Constructors of the tool run before this returns, and they may call
+    /// overrides, which find the namespace by [`Namespace::around`].
+    pub(crate) fn create(tool: &Path, head: &MemoryFile) -> Result<Handle, LoadError> {
+        open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
             if message.contains("no more namespaces") {
-                LoadError::Namespaces { path: tool.into() }
-            } else {
-                LoadError::Link { path: tool.into(), message }
+                return LoadError::Namespaces { path: tool.into() };
             }
-        })?;
+            // dlerror starts with the file's name, which the error has already.
+            let prefix = format!("{}: ", tool.display());
+            let message = message.strip_prefix(&prefix).map(str::to_owned).unwrap_or(message);
+            LoadError::Link { path: tool.into(), message }
+        })
+    }
+
+    /// The namespace whose first object is `head`; `providers` are those that it came with: SONAME and path.
+    pub(crate) fn new(head: Handle, providers: &[(String, CString)]) -> Option<Namespace> {
         let mut id: libc::Lmid_t = 0;
         // SAFETY: the handle is open, and `id` has the type that RTLD_DI_LMID stores.
-        let failed = unsafe { libc::dlinfo(handle.0, libc::RTLD_DI_LMID, (&raw mut id).cast()) } != 0;
+        let failed = unsafe { libc::dlinfo(head.0, libc::RTLD_DI_LMID, (&raw mut id).cast()) } != 0;
         if failed {
-            return Err(LoadError::Link { path: tool.into(), message: dlerror() });
+            return None;
         }
-        Ok(Namespace { id, head: handle, providers: Mutex::new(vec![(soname.into(), handle)]) })
+        let path_of = |map: &LinkMap| {
+            // SAFETY: the name of a link map is a C string.
+            unsafe { CStr::from_ptr(map.name) }
+        };
+        let find = |path: &CStr| head.objects().find(|map| path_of(map) == path).map(Handle::of);
+        let known = providers.iter().filter_map(|(soname, path)| Some((soname.clone(), find(path)?)));
+        Some(Namespace { id, head, providers: Mutex::new(known.collect()) })
+    }
+
+    /// The first object of the namespace that the code at `address` belongs to.
+    pub(crate) fn around(address: usize) -> Option<Handle> {
+        // SAFETY: all-zero is a valid value.
+        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+        let mut map: *mut LinkMap = std::ptr::null_mut();
+        // SAFETY: RTLD_DL_LINKMAP stores a pointer to a link map.
+        let found = unsafe {
+            dladdr1(std::ptr::without_provenance(address), &raw mut info, (&raw mut map).cast(), RTLD_DL_LINKMAP)
+        };
+        if found == 0 {
+            return None;
+        }
+        // SAFETY: `dladdr1` found the object; it is not unloaded while its code is running.
+        let mut map = unsafe { map.as_ref() }?;
+        // SAFETY: neighbours in the list of a namespace, which is never unloaded.
+        while let Some(previous) = unsafe { map.previous.as_ref() } {
+            map = previous;
+        }
+        Some(Handle::of(map))
     }
 
     /// Loads a provider, unless the namespace has one of this SONAME.
@@ -72,21 +117,10 @@ impl Namespace {
             return Ok(());
         }
         let Some(file) = file()? else { return Ok(()) };
-        let handle = open(self.id, file.path())
-            .map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
+        let handle =
+            open(self.id, file.path()).map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
         self.lock().push((soname.into(), handle));
         Ok(())
-    }
-
-    /// Loads a real library: the tool.
-    pub(crate) fn load(&self, path: &Path) -> Result<Handle, LoadError> {
-        let failed = |message| LoadError::Link { path: path.into(), message };
-        let c_path = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|error| failed(error.to_string()))?;
-        open(self.id, &c_path).map_err(|message| {
-            // dlerror starts with the file's name, which the error has already.
-            let prefix = format!("{}: ", path.display());
-            failed(message.strip_prefix(&prefix).map(str::to_owned).unwrap_or(message))
-        })
     }
 
     /// A library by any name, if it is loaded here already.
@@ -94,6 +128,12 @@ impl Namespace {
         // SAFETY: RTLD_NOLOAD: no constructor can run.
         let handle = unsafe { libc::dlmopen(self.id, name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
         (!handle.is_null()).then_some(Handle(handle))
+    }
+
+    /// All real objects: no providers.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = &'static LinkMap> {
+        let providers: Vec<Handle> = self.lock().iter().map(|(_, handle)| *handle).collect();
+        self.head.objects().filter(move |map| !providers.contains(&Handle::of(map)))
     }
 
     /// Is there a provider of this SONAME?
@@ -124,16 +164,34 @@ pub(crate) enum ProviderFile {
     Common(&'static MemoryFile),
 }
 
-impl ProviderFile {
-    fn path(&self) -> &CStr {
+impl std::ops::Deref for ProviderFile {
+    type Target = MemoryFile;
+
+    fn deref(&self) -> &MemoryFile {
         match self {
-            ProviderFile::Own(file) => file.path(),
-            ProviderFile::Common(file) => file.path(),
+            ProviderFile::Own(file) => file,
+            ProviderFile::Common(file) => file,
         }
     }
 }
 
 impl Handle {
+    /// The handle of the object that this link map describes: in glibc they are the same.
+    pub(crate) fn of(map: &'static LinkMap) -> Handle {
+        Handle(std::ptr::from_ref(map).cast_mut().cast())
+    }
+
+    /// The object and those that follow it in its namespace.
+    pub(crate) fn objects(self) -> impl Iterator<Item = &'static LinkMap> {
+        let mut next: *const LinkMap = self.0.cast();
+        std::iter::from_fn(move || {
+            // SAFETY: a handle is a link map, and so are its successors; none is ever unloaded.
+            let map = unsafe { next.as_ref() }?;
+            next = map.next;
+            Some(map)
+        })
+    }
+
     /// What the object, or one that it needs, has under this name.
     pub(crate) fn find(self, name: &CStr) -> Option<usize> {
         // SAFETY: handles stay open.

@@ -37,8 +37,8 @@ pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<&'stati
     let file = match bytes {
         None => None,
         Some(bytes) => {
-            let file = MemoryFile::new(soname, &bytes?)
-                .map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+            let file =
+                MemoryFile::new(soname, &bytes?).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
             Some(&*Box::leak(Box::new(file)))
         }
     };
@@ -66,7 +66,7 @@ fn write(
             Some(Provided::new(symbol.name.to_str().ok()?, provided_kind(&symbol), address).with_version(version))
         })
         .collect();
-    Ok(qmpi_elf::provider::write(soname, &versions, &symbols)?)
+    Ok(qmpi_elf::provider::write(soname, &[], &versions, &symbols)?)
 }
 
 /// How a provider shows a symbol of a loaded object.

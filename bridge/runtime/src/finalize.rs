@@ -58,7 +58,8 @@ extern "C" fn visit(station: usize, stack: *const usize) {
 fn is_under_way(stack: *const usize) -> bool {
     let frame = FRAME.load(Ordering::Relaxed);
     // SAFETY: the word was the application's return address, on this thread's stack, which is still there.
-    stack.addr() < frame
+    // Equal in a chain of tail calls.
+    stack.addr() <= frame
         && unsafe { std::ptr::with_exposed_provenance::<usize>(frame).read() } == RETURN_ADDRESS.load(Ordering::Relaxed)
 }
 
@@ -76,10 +77,16 @@ fn say(layer: usize) {
         return;
     }
     let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner);
+    // Below the innermost layer nobody misses the call.
+    if layer + 1 == layers.len() {
+        return;
+    }
     let Some(layer) = layers.get(layer) else { return };
     log::line(
         log::LogLevel::Warn,
-        &format!("{layer}: MPI_Finalize returned without having reached the MPI library; layers below {layer} see it late or never"),
+        &format!(
+            "{layer}: MPI_Finalize returned without having reached the MPI library; layers below {layer} see it late or never"
+        ),
     );
     log::line(log::LogLevel::Warn, &format!("hint: make {layer} the innermost layer, last in the list"));
 }

@@ -52,14 +52,7 @@ pub struct ToolConfig {
 
 impl Default for ToolConfig {
     fn default() -> Self {
-        Self {
-            path: None,
-            env: Vec::new(),
-            functions: None,
-            ranks: None,
-            pcontrol: true,
-            share: Vec::new(),
-        }
+        Self { path: None, env: Vec::new(), functions: None, ranks: None, pcontrol: true, share: Vec::new() }
     }
 }
 
@@ -72,10 +65,8 @@ impl Config {
     /// # Errors
     /// [`Error::ConfigRead`] and whatever [`Config::parse`] finds.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::ConfigRead {
-            path: path.to_owned(),
-            source,
-        })?;
+        let text =
+            std::fs::read_to_string(path).map_err(|source| Error::ConfigRead { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 
@@ -88,26 +79,16 @@ impl Config {
         let table = DeTable::parse(text).map_err(|error| Error::ConfigSyntax {
             path: path.to_owned(),
             line: document.line(error.span().map_or(0, |span| span.start)),
-            message: error
-                .message()
-                .lines()
-                .next()
-                .unwrap_or("not TOML")
-                .to_owned(),
+            message: error.message().lines().next().unwrap_or("not TOML").to_owned(),
         })?;
         let mut config = Self::default();
         for (key, value) in table.get_ref() {
             match key.get_ref().as_ref() {
                 "stack" => config.stack = Some(document.names(value, "stack")?),
                 "tool" => {
-                    for (name, section) in
-                        document.table(value, "tool", "a table of tools, [tool.NAME]")?
-                    {
+                    for (name, section) in document.table(value, "tool", "a table of tools, [tool.NAME]")? {
                         document.no_characters(name.span(), "tool", name.get_ref(), TOOL_NAME)?;
-                        config.tools.insert(
-                            name.get_ref().to_string(),
-                            document.tool(section, name.get_ref())?,
-                        );
+                        config.tools.insert(name.get_ref().to_string(), document.tool(section, name.get_ref())?);
                     }
                 }
                 other => return Err(document.unknown(key, other.to_owned(), FILE_KEYS)),
@@ -148,13 +129,11 @@ impl Document<'_> {
                 "ranks" => {
                     let text = self.string(value, &full, "a string such as \"0-3,8\"")?;
                     let ranks = text.parse::<RankSet>();
-                    tool.ranks =
-                        Some(ranks.map_err(|fault| self.value(value.span(), &full, fault.into()))?);
+                    tool.ranks = Some(ranks.map_err(|fault| self.value(value.span(), &full, fault.into()))?);
                 }
                 "pcontrol" => {
                     let flag = value.get_ref().as_bool();
-                    tool.pcontrol =
-                        flag.ok_or_else(|| self.typed(value, &full, "true or false"))?;
+                    tool.pcontrol = flag.ok_or_else(|| self.typed(value, &full, "true or false"))?;
                 }
                 "share" => tool.share = self.strings(value, &full, SONAME)?,
                 _ => return Err(self.unknown(key, full, TOOL_KEYS)),
@@ -179,17 +158,9 @@ impl Document<'_> {
         self.strings(value, full, TOOL_NAME)
     }
 
-    fn strings(
-        &self,
-        value: &Value<'_>,
-        full: &str,
-        forbidden: Forbidden,
-    ) -> Result<Vec<String>, Error> {
+    fn strings(&self, value: &Value<'_>, full: &str, forbidden: Forbidden) -> Result<Vec<String>, Error> {
         const EXPECTED: &str = "an array of strings, [\"a\", \"b\"]";
-        let array = value
-            .get_ref()
-            .as_array()
-            .ok_or_else(|| self.typed(value, full, EXPECTED))?;
+        let array = value.get_ref().as_array().ok_or_else(|| self.typed(value, full, EXPECTED))?;
         array
             .iter()
             .map(|item| {
@@ -206,36 +177,16 @@ impl Document<'_> {
         full: &str,
         expected: &'static str,
     ) -> Result<&'v DeTable<'i>, Error> {
-        value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| self.typed(value, full, expected))
+        value.get_ref().as_table().ok_or_else(|| self.typed(value, full, expected))
     }
 
-    fn string<'v>(
-        &self,
-        value: &'v Value<'_>,
-        full: &str,
-        expected: &'static str,
-    ) -> Result<&'v str, Error> {
-        value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| self.typed(value, full, expected))
+    fn string<'v>(&self, value: &'v Value<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
+        value.get_ref().as_str().ok_or_else(|| self.typed(value, full, expected))
     }
 
-    fn filled<'v>(
-        &self,
-        value: &'v Value<'_>,
-        full: &str,
-        expected: &'static str,
-    ) -> Result<&'v str, Error> {
+    fn filled<'v>(&self, value: &'v Value<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
         let text = self.string(value, full, expected)?;
-        if text.trim().is_empty() {
-            Err(self.value(value.span(), full, ValueFault::Empty))
-        } else {
-            Ok(text)
-        }
+        if text.trim().is_empty() { Err(self.value(value.span(), full, ValueFault::Empty)) } else { Ok(text) }
     }
 
     fn no_characters(
@@ -246,21 +197,12 @@ impl Document<'_> {
         (characters, called): Forbidden,
     ) -> Result<(), Error> {
         if text.contains(characters) {
-            return Err(self.value(
-                span,
-                full,
-                ValueFault::Character(text.escape_debug().to_string(), called),
-            ));
+            return Err(self.value(span, full, ValueFault::Character(text.escape_debug().to_string(), called)));
         }
         Ok(())
     }
 
-    fn unknown(
-        &self,
-        key: &Spanned<toml::de::DeString<'_>>,
-        full: String,
-        known: &'static [&'static str],
-    ) -> Error {
+    fn unknown(&self, key: &Spanned<toml::de::DeString<'_>>, full: String, known: &'static [&'static str]) -> Error {
         Error::ConfigKey {
             path: self.path.to_owned(),
             line: self.line(key.span().start),
@@ -282,12 +224,7 @@ impl Document<'_> {
     }
 
     fn value(&self, span: std::ops::Range<usize>, full: &str, fault: ValueFault) -> Error {
-        Error::ConfigValue {
-            path: self.path.to_owned(),
-            line: self.line(span.start),
-            key: full.to_owned(),
-            fault,
-        }
+        Error::ConfigValue { path: self.path.to_owned(), line: self.line(span.start), key: full.to_owned(), fault }
     }
 
     fn line(&self, offset: usize) -> usize {
@@ -323,29 +260,14 @@ mod tests {
         .unwrap();
         assert_eq!(config.stack.unwrap(), ["outer", "inner", "outer"]);
         let outer = &config.tools["outer"];
-        assert_eq!(
-            outer.path.as_deref(),
-            Some(Path::new("/conf/lib/libmpiP.so"))
-        );
-        assert_eq!(
-            outer.env,
-            [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]
-        );
-        assert_eq!(
-            outer.functions.as_deref(),
-            Some(&["MPI_Send".to_owned()][..])
-        );
+        assert_eq!(outer.path.as_deref(), Some(Path::new("/conf/lib/libmpiP.so")));
+        assert_eq!(outer.env, [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]);
+        assert_eq!(outer.functions.as_deref(), Some(&["MPI_Send".to_owned()][..]));
         assert_eq!(outer.ranks.as_ref().unwrap().to_string(), "0-3,8");
         assert!(!outer.pcontrol);
         assert_eq!(outer.share, ["libpapi.so.7"]);
         let inner = &config.tools["inner"];
-        assert_eq!(
-            *inner,
-            ToolConfig {
-                path: Some("/opt/inner.so".into()),
-                ..ToolConfig::default()
-            }
-        );
+        assert_eq!(*inner, ToolConfig { path: Some("/opt/inner.so".into()), ..ToolConfig::default() });
     }
 
     #[test]
@@ -357,101 +279,30 @@ mod tests {
     #[test]
     fn errors_know_file_line_and_key() {
         for (text, message, hint) in [
-            (
-                "\nstak = []",
-                "2: unknown key `stak`",
-                "did you mean `stack`?",
-            ),
-            (
-                "[tool.a]\npth = \"x\"",
-                "2: unknown key `tool.a.pth`",
-                "did you mean `path`?",
-            ),
-            (
-                "[tool.a]\nzzz = 1",
-                "2: unknown key `tool.a.zzz`",
-                "valid here: path, env, functions,",
-            ),
-            (
-                "[tools.a]",
-                "1: unknown key `tools`",
-                "did you mean `tool`?",
-            ),
-            (
-                "stack = \"a\"",
-                "1: `stack` must be an array of strings, [\"a\", \"b\"], not string",
-                "",
-            ),
-            (
-                "stack = [\n1]",
-                "2: `stack` must be an array of strings",
-                "",
-            ),
+            ("\nstak = []", "2: unknown key `stak`", "did you mean `stack`?"),
+            ("[tool.a]\npth = \"x\"", "2: unknown key `tool.a.pth`", "did you mean `path`?"),
+            ("[tool.a]\nzzz = 1", "2: unknown key `tool.a.zzz`", "valid here: path, env, functions,"),
+            ("[tools.a]", "1: unknown key `tools`", "did you mean `tool`?"),
+            ("stack = \"a\"", "1: `stack` must be an array of strings, [\"a\", \"b\"], not string", ""),
+            ("stack = [\n1]", "2: `stack` must be an array of strings", ""),
             ("stack = [\"\"]", "1: `stack`: must not be empty", ""),
-            (
-                "stack = [\"a=b\"]",
-                "1: `stack`: `a=b` must not contain",
-                "",
-            ),
-            (
-                "tool = 1",
-                "1: `tool` must be a table of tools, [tool.NAME], not integer",
-                "",
-            ),
+            ("stack = [\"a=b\"]", "1: `stack`: `a=b` must not contain", ""),
+            ("tool = 1", "1: `tool` must be a table of tools, [tool.NAME], not integer", ""),
             ("[tool.\"a/b\"]", "1: `tool`: `a/b` must not contain", ""),
-            (
-                "[tool]\na = 1",
-                "2: `tool.a` must be a table of settings, not integer",
-                "",
-            ),
-            (
-                "[tool.a]\nenv = { B = 1 }",
-                "2: `tool.a.env.B` must be a string, not integer",
-                "",
-            ),
-            (
-                "[tool.a]\nenv = { \"B=\" = \"\" }",
-                "2: `tool.a.env.B=`: `B=` must not contain",
-                "",
-            ),
-            (
-                "[tool.a]\nranks = \"3-1\"",
-                "2: `tool.a.ranks`: range `3-1` ends before it begins",
-                "write for example",
-            ),
-            (
-                "[tool.a]\nranks = 3",
-                "2: `tool.a.ranks` must be a string such as \"0-3,8\", not integer",
-                "",
-            ),
-            (
-                "[tool.a]\npcontrol = 1",
-                "2: `tool.a.pcontrol` must be true or false, not integer",
-                "",
-            ),
-            (
-                "[tool.a]\nshare = [\"/x/y.so\"]",
-                "2: `tool.a.share`: `/x/y.so` must not contain `/`",
-                "",
-            ),
-            (
-                "[tool.a]\npath = \"\\u0000\"",
-                "2: `tool.a.path`: `\\0` must not contain NUL",
-                "",
-            ),
+            ("[tool]\na = 1", "2: `tool.a` must be a table of settings, not integer", ""),
+            ("[tool.a]\nenv = { B = 1 }", "2: `tool.a.env.B` must be a string, not integer", ""),
+            ("[tool.a]\nenv = { \"B=\" = \"\" }", "2: `tool.a.env.B=`: `B=` must not contain", ""),
+            ("[tool.a]\nranks = \"3-1\"", "2: `tool.a.ranks`: range `3-1` ends before it begins", "write for example"),
+            ("[tool.a]\nranks = 3", "2: `tool.a.ranks` must be a string such as \"0-3,8\", not integer", ""),
+            ("[tool.a]\npcontrol = 1", "2: `tool.a.pcontrol` must be true or false, not integer", ""),
+            ("[tool.a]\nshare = [\"/x/y.so\"]", "2: `tool.a.share`: `/x/y.so` must not contain `/`", ""),
+            ("[tool.a]\npath = \"\\u0000\"", "2: `tool.a.path`: `\\0` must not contain NUL", ""),
             ("a = [", "1: ", "the file is TOML"),
-            (
-                "\n\nstack = [\"a\"]\nstack = [\"b\"]",
-                "4: ",
-                "the file is TOML",
-            ),
+            ("\n\nstack = [\"a\"]\nstack = [\"b\"]", "4: ", "the file is TOML"),
         ] {
             let error = parse(text).unwrap_err();
             let line = error.to_string();
-            assert!(
-                line.starts_with(&format!("/conf/qmpi.toml:{message}")),
-                "{text:?}: {line}"
-            );
+            assert!(line.starts_with(&format!("/conf/qmpi.toml:{message}")), "{text:?}: {line}");
             assert!(!line.contains('\n'), "{line}");
             let given = error.hint().unwrap();
             assert!(given.starts_with(hint), "{text:?}: {given}");
@@ -461,10 +312,6 @@ mod tests {
     #[test]
     fn a_missing_file() {
         let error = Config::read(Path::new("/nonexistent/qmpi.toml")).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot read the configuration file /nonexistent/qmpi.toml: ")
-        );
+        assert!(error.to_string().starts_with("cannot read the configuration file /nonexistent/qmpi.toml: "));
     }
 }

@@ -153,41 +153,24 @@ impl Error {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::NotUnicode { .. } => {
-                "paths that are not UTF-8 cannot be listed; use a symbolic link".into()
-            }
+            Self::NotUnicode { .. } => "paths that are not UTF-8 cannot be listed; use a symbolic link".into(),
             Self::Setting { variable, .. } => format!("unset {variable} for the default"),
-            Self::List {
-                fault: ListFault::Empty,
-                ..
-            } => "separate the tools by one `,` or `:` each".into(),
+            Self::List { fault: ListFault::Empty, .. } => "separate the tools by one `,` or `:` each".into(),
             Self::List { .. } => "an element is NAME, PATH (with a `/`) or NAME=PATH".into(),
             Self::ConfigRead { .. } => "give another file with -c or in QMPI_CONFIG".into(),
             Self::ConfigSyntax { .. } => {
                 "the file is TOML: `stack = [\"a\", \"b\"]`, `[tool.a]`, `path = \"...\"`".into()
             }
-            Self::ConfigKey {
-                nearest: Some(nearest),
-                ..
-            } => format!("did you mean `{nearest}`?"),
+            Self::ConfigKey { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::ConfigKey { known, .. } => format!("valid here: {}", known.join(", ")),
             Self::ConfigType { expected, .. } => format!("write {expected}"),
-            Self::ConfigValue {
-                fault: ValueFault::Ranks(_),
-                ..
-            } => "write for example \"0-3,8\"".into(),
+            Self::ConfigValue { fault: ValueFault::Ranks(_), .. } => "write for example \"0-3,8\"".into(),
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
-            Self::Unresolved {
-                nearest: Some(nearest),
-                ..
-            } => format!("did you mean `{nearest}`?"),
+            Self::Unresolved { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Unresolved { name, .. } => {
                 format!("give a path, ./{name} or {name}=PATH, or set QMPI_TOOL_PATH")
             }
-            Self::NoFile {
-                nearest: Some(nearest),
-                ..
-            } => format!("did you mean {}?", nearest.display()),
+            Self::NoFile { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),
             Self::NoFile { .. } => "give the path of the tool's shared object".into(),
             Self::Absolute { .. } => "give an absolute path".into(),
         })
@@ -195,9 +178,5 @@ impl Error {
 }
 
 fn quoted(element: &str) -> String {
-    if element.is_empty() {
-        String::new()
-    } else {
-        format!(" (`{element}`)")
-    }
+    if element.is_empty() { String::new() } else { format!(" (`{element}`)") }
 }

@@ -13,10 +13,7 @@
 //! | [`stack`] | all of that put together |
 //! | [`rank`] | this process's rank before `MPI_Init` |
 #![forbid(unsafe_code)]
-#![cfg_attr(
-    test,
-    allow(clippy::unwrap_used, reason = "a panic is how a test fails")
-)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 pub mod config;
 mod error;

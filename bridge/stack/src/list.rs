@@ -43,10 +43,9 @@ impl Element {
     pub fn name(&self) -> String {
         match self {
             Self::Name(name) | Self::Named(name, _) => name.clone(),
-            Self::Path(path) => path.file_name().map_or_else(
-                || path.display().to_string(),
-                |name| name.to_string_lossy().into_owned(),
-            ),
+            Self::Path(path) => {
+                path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+            }
         }
     }
 
@@ -133,11 +132,7 @@ mod tests {
 
     #[test]
     fn three_kinds_of_element() {
-        let list = parse(
-            "QMPI_TOOL_LIST",
-            "mpiP,./lib=x.so,outer = /opt/libmpiP.so,in=t.so",
-        )
-        .unwrap();
+        let list = parse("QMPI_TOOL_LIST", "mpiP,./lib=x.so,outer = /opt/libmpiP.so,in=t.so").unwrap();
         assert_eq!(
             list,
             [
@@ -147,10 +142,7 @@ mod tests {
                 Element::Named("in".into(), "t.so".into()),
             ]
         );
-        assert_eq!(
-            list.iter().map(Element::name).collect::<Vec<_>>(),
-            ["mpiP", "lib=x.so", "outer", "in"]
-        );
+        assert_eq!(list.iter().map(Element::name).collect::<Vec<_>>(), ["mpiP", "lib=x.so", "outer", "in"]);
     }
 
     #[test]
@@ -165,18 +157,9 @@ mod tests {
             ("a,,b", "QMPI_TOOL_LIST: element 2 is empty"),
             ("a,", "QMPI_TOOL_LIST: element 2 is empty"),
             (",", "QMPI_TOOL_LIST: element 1 is empty"),
-            (
-                "a:=/x.so",
-                "QMPI_TOOL_LIST: element 2 (`=/x.so`) has no name before the `=`",
-            ),
-            (
-                "name=",
-                "QMPI_TOOL_LIST: element 1 (`name=`) has no path after the `=`",
-            ),
-            (
-                "a,b\0c",
-                "QMPI_TOOL_LIST: element 2 (`b\\0c`) contains a NUL byte",
-            ),
+            ("a:=/x.so", "QMPI_TOOL_LIST: element 2 (`=/x.so`) has no name before the `=`"),
+            ("name=", "QMPI_TOOL_LIST: element 1 (`name=`) has no path after the `=`"),
+            ("a,b\0c", "QMPI_TOOL_LIST: element 2 (`b\\0c`) contains a NUL byte"),
         ] {
             let error = parse("QMPI_TOOL_LIST", text).unwrap_err();
             assert_eq!(error.to_string(), message);

@@ -36,11 +36,7 @@ impl<'a> Lookup<'a> {
             .filter(|directory| !directory.is_empty())
             .map(|directory| absolute(Path::new(directory)))
             .collect::<Result<_, _>>()?;
-        Ok(Self {
-            config,
-            directories,
-            linker,
-        })
+        Ok(Self { config, directories, linker })
     }
 
     /// The absolute path of the tool that `element` means.
@@ -52,49 +48,27 @@ impl<'a> Lookup<'a> {
         match element {
             Element::Path(path) | Element::Named(_, path) => given(name, path),
             Element::Name(_) => {
-                if let Some(path) = self
-                    .config
-                    .tools
-                    .get(&name)
-                    .and_then(|tool| tool.path.as_ref())
-                {
+                if let Some(path) = self.config.tools.get(&name).and_then(|tool| tool.path.as_ref()) {
                     return given(name, path);
                 }
                 self.directories
                     .iter()
                     .find_map(|directory| in_directory(directory, &name))
-                    .or_else(|| {
-                        linker_names(&name)
-                            .iter()
-                            .find_map(|file| (self.linker)(file))
-                    })
+                    .or_else(|| linker_names(&name).iter().find_map(|file| (self.linker)(file)))
                     .map_or_else(|| Err(self.unresolved(name)), |path| absolute(&path))
             }
         }
     }
 
     fn unresolved(&self, name: String) -> Error {
-        let mut searched: Vec<String> = self
-            .directories
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
+        let mut searched: Vec<String> = self.directories.iter().map(|path| path.display().to_string()).collect();
         searched.push("the linker's path".to_owned());
         let mut candidates: Vec<String> = self.config.tools.keys().cloned().collect();
         for directory in &self.directories {
-            candidates.extend(
-                file_names(directory)
-                    .iter()
-                    .filter_map(|file| tool_name(file))
-                    .map(str::to_owned),
-            );
+            candidates.extend(file_names(directory).iter().filter_map(|file| tool_name(file)).map(str::to_owned));
         }
         let nearest = nearest(&name, candidates.iter().map(String::as_str)).map(str::to_owned);
-        Error::Unresolved {
-            name,
-            searched,
-            nearest,
-        }
+        Error::Unresolved { name, searched, nearest }
     }
 }
 
@@ -103,10 +77,7 @@ impl<'a> Lookup<'a> {
 /// # Errors
 /// [`Error::Absolute`] if it is empty, or relative where there is no current directory.
 pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|source| Error::Absolute {
-        path: path.to_owned(),
-        source,
-    })
+    std::path::absolute(path).map_err(|source| Error::Absolute { path: path.to_owned(), source })
 }
 
 fn given(name: String, path: &Path) -> Result<PathBuf, Error> {
@@ -115,47 +86,28 @@ fn given(name: String, path: &Path) -> Result<PathBuf, Error> {
     if path.exists() && !path.is_dir() {
         return Ok(path);
     }
-    let nearest = path
-        .parent()
-        .zip(path.file_name())
-        .and_then(|(directory, file)| {
-            let files = file_names(directory);
-            nearest(&file.to_string_lossy(), files.iter().map(String::as_str))
-                .map(|file| directory.join(file))
-        });
-    Err(Error::NoFile {
-        name,
-        nearest: nearest.filter(|near| !near.is_dir() && *near != path),
-        path,
-    })
+    let nearest = path.parent().zip(path.file_name()).and_then(|(directory, file)| {
+        let files = file_names(directory);
+        nearest(&file.to_string_lossy(), files.iter().map(String::as_str)).map(|file| directory.join(file))
+    });
+    Err(Error::NoFile { name, nearest: nearest.filter(|near| !near.is_dir() && *near != path), path })
 }
 
 fn in_directory(directory: &Path, name: &str) -> Option<PathBuf> {
-    let plain = [
-        name.to_owned(),
-        format!("{name}.so"),
-        format!("lib{name}.so"),
-    ];
-    plain
-        .iter()
-        .map(|file| directory.join(file))
-        .find(|path| path.is_file())
-        .or_else(|| {
-            let prefix = format!("lib{name}.so.");
-            let versions = file_names(directory).into_iter().filter(|file| {
-                file.strip_prefix(&prefix)
-                    .is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
-            });
-            let highest = versions.max_by_key(|file| version(&file[prefix.len()..]))?;
-            Some(directory.join(highest)).filter(|path| path.is_file())
-        })
+    let plain = [name.to_owned(), format!("{name}.so"), format!("lib{name}.so")];
+    plain.iter().map(|file| directory.join(file)).find(|path| path.is_file()).or_else(|| {
+        let prefix = format!("lib{name}.so.");
+        let versions = file_names(directory).into_iter().filter(|file| {
+            file.strip_prefix(&prefix).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+        });
+        let highest = versions.max_by_key(|file| version(&file[prefix.len()..]))?;
+        Some(directory.join(highest)).filter(|path| path.is_file())
+    })
 }
 
 /// `1.10` → `[1, 10]`, so that it is higher than `1.9`.
 fn version(text: &str) -> Vec<u64> {
-    text.split('.')
-        .map(|part| part.parse().unwrap_or(0))
-        .collect()
+    text.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
 fn linker_names(name: &str) -> Vec<String> {
@@ -177,10 +129,7 @@ fn file_names(directory: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return Vec::new();
     };
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .collect();
+    let mut names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names
 }
@@ -194,8 +143,7 @@ mod tests {
 
     impl Directory {
         fn new(test: &str, files: &[&str]) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("qmpi-lookup-{test}-{}", std::process::id()));
+            let path = std::env::temp_dir().join(format!("qmpi-lookup-{test}-{}", std::process::id()));
             std::fs::create_dir_all(&path).unwrap();
             for file in files {
                 std::fs::write(path.join(file), "").unwrap();
@@ -211,35 +159,16 @@ mod tests {
     }
 
     fn find(config: &Config, tool_path: &Path, name: &str) -> Result<PathBuf, Error> {
-        let linker =
-            |file: &str| (file == "libsystem.so").then(|| PathBuf::from("/usr/lib/libsystem.so"));
-        Lookup::new(config, tool_path.to_str().unwrap(), &linker)?
-            .file(&Element::parse(name).unwrap())
+        let linker = |file: &str| (file == "libsystem.so").then(|| PathBuf::from("/usr/lib/libsystem.so"));
+        Lookup::new(config, tool_path.to_str().unwrap(), &linker)?.file(&Element::parse(name).unwrap())
     }
 
     #[test]
     fn order_within_a_directory() {
-        let files = [
-            "a",
-            "a.so",
-            "liba.so",
-            "b.so",
-            "libb.so",
-            "libc.so.1.9",
-            "libc.so.1.10",
-            "libc.so.debug",
-        ];
+        let files = ["a", "a.so", "liba.so", "b.so", "libb.so", "libc.so.1.9", "libc.so.1.10", "libc.so.debug"];
         let directory = Directory::new("order", &files);
-        for (name, file) in [
-            ("a", "a"),
-            ("b", "b.so"),
-            ("c", "libc.so.1.10"),
-            ("libb.so", "libb.so"),
-        ] {
-            assert_eq!(
-                find(&Config::default(), &directory.0, name).unwrap(),
-                directory.0.join(file)
-            );
+        for (name, file) in [("a", "a"), ("b", "b.so"), ("c", "libc.so.1.10"), ("libb.so", "libb.so")] {
+            assert_eq!(find(&Config::default(), &directory.0, name).unwrap(), directory.0.join(file));
         }
     }
 
@@ -248,31 +177,16 @@ mod tests {
         let directory = Directory::new("sources", &["libx.so", "other.so"]);
         let toml = "[tool.x]\npath = \"other.so\"\n[tool.system]\nranks = \"0\"";
         let config = Config::parse(&directory.0.join("qmpi.toml"), toml).unwrap();
-        assert_eq!(
-            find(&config, &directory.0, "x").unwrap(),
-            directory.0.join("other.so")
-        );
-        assert_eq!(
-            find(&Config::default(), &directory.0, "x").unwrap(),
-            directory.0.join("libx.so")
-        );
-        assert_eq!(
-            find(&config, &directory.0, "system").unwrap(),
-            Path::new("/usr/lib/libsystem.so")
-        );
+        assert_eq!(find(&config, &directory.0, "x").unwrap(), directory.0.join("other.so"));
+        assert_eq!(find(&Config::default(), &directory.0, "x").unwrap(), directory.0.join("libx.so"));
+        assert_eq!(find(&config, &directory.0, "system").unwrap(), Path::new("/usr/lib/libsystem.so"));
     }
 
     #[test]
     fn unresolved_lists_the_places_and_suggests() {
         let directory = Directory::new("unresolved", &["libmpiP.so.3"]);
         let error = find(&Config::default(), &directory.0, "mpip2").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!(
-                "no tool `mpip2` found in {}, the linker's path",
-                directory.0.display()
-            )
-        );
+        assert_eq!(error.to_string(), format!("no tool `mpip2` found in {}, the linker's path", directory.0.display()));
         assert_eq!(error.hint().unwrap(), "did you mean `mpiP`?");
     }
 
@@ -281,33 +195,16 @@ mod tests {
         let directory = Directory::new("nowhere", &["libmpiP.so"]);
         let path = directory.0.join("libmpip.so");
         let error = find(&Config::default(), Path::new(""), path.to_str().unwrap()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            format!("tool `libmpip.so`: {} does not exist", path.display())
-        );
-        assert_eq!(
-            error.hint().unwrap(),
-            format!("did you mean {}?", directory.0.join("libmpiP.so").display())
-        );
-        let error = find(
-            &Config::default(),
-            Path::new(""),
-            directory.0.to_str().unwrap(),
-        )
-        .unwrap_err();
+        assert_eq!(error.to_string(), format!("tool `libmpip.so`: {} does not exist", path.display()));
+        assert_eq!(error.hint().unwrap(), format!("did you mean {}?", directory.0.join("libmpiP.so").display()));
+        let error = find(&Config::default(), Path::new(""), directory.0.to_str().unwrap()).unwrap_err();
         assert!(error.to_string().ends_with(" is a directory"), "{error}");
     }
 
     #[test]
     fn paths_become_absolute() {
         let cwd = std::env::current_dir().unwrap();
-        assert_eq!(
-            find(&Config::default(), Path::new(""), "./Cargo.toml").unwrap(),
-            cwd.join("Cargo.toml")
-        );
-        assert_eq!(
-            find(&Config::default(), Path::new(""), "x=Cargo.toml").unwrap(),
-            cwd.join("Cargo.toml")
-        );
+        assert_eq!(find(&Config::default(), Path::new(""), "./Cargo.toml").unwrap(), cwd.join("Cargo.toml"));
+        assert_eq!(find(&Config::default(), Path::new(""), "x=Cargo.toml").unwrap(), cwd.join("Cargo.toml"));
     }
 }

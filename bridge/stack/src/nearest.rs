@@ -36,15 +36,9 @@ mod tests {
 
     #[test]
     fn near_and_far() {
-        assert_eq!(
-            nearest("fucntions", ["env", "functions", "ranks"]),
-            Some("functions")
-        );
+        assert_eq!(nearest("fucntions", ["env", "functions", "ranks"]), Some("functions"));
         assert_eq!(nearest("pth", ["env", "path"]), Some("path"));
-        assert_eq!(
-            nearest("MPI_send", ["MPI_Recv", "MPI_Send"]),
-            Some("MPI_Send")
-        );
+        assert_eq!(nearest("MPI_send", ["MPI_Recv", "MPI_Send"]), Some("MPI_Send"));
         assert_eq!(nearest("colour", ["env", "path"]), None);
         assert_eq!(nearest("", ["env"]), None);
     }

@@ -29,9 +29,7 @@ const VARIABLES: [&str; 11] = [
 /// A value that is not a number is passed over.
 #[must_use]
 pub fn rank_from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {
-    VARIABLES
-        .iter()
-        .find_map(|name| get(name)?.to_str()?.trim().parse().ok())
+    VARIABLES.iter().find_map(|name| get(name)?.to_str()?.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -39,21 +37,13 @@ mod tests {
     use super::*;
 
     fn rank(variables: &[(&str, &str)]) -> Option<u32> {
-        rank_from_env(&|name| {
-            variables
-                .iter()
-                .find(|(n, _)| *n == name)
-                .map(|(_, value)| value.into())
-        })
+        rank_from_env(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into()))
     }
 
     #[test]
     fn the_inner_launcher_wins() {
         assert_eq!(rank(&[("SLURM_PROCID", "0"), ("PMI_RANK", "5")]), Some(5));
-        assert_eq!(
-            rank(&[("PMIX_RANK", "1"), ("OMPI_COMM_WORLD_RANK", "3")]),
-            Some(3)
-        );
+        assert_eq!(rank(&[("PMIX_RANK", "1"), ("OMPI_COMM_WORLD_RANK", "3")]), Some(3));
         assert_eq!(rank(&[("SLURM_PROCID", "7")]), Some(7));
     }
 

@@ -25,9 +25,14 @@ impl RankSet {
     /// Whether `rank` is in the set.
     #[must_use]
     pub fn contains(&self, rank: u32) -> bool {
-        self.0
-            .iter()
-            .any(|&(first, last)| (first..=last).contains(&rank))
+        self.0.iter().any(|&(first, last)| (first..=last).contains(&rank))
+    }
+}
+
+impl RankSet {
+    /// The first rank of each range, ascending.
+    pub fn starts(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().map(|&(first, _)| first)
     }
 }
 
@@ -38,17 +43,12 @@ impl FromStr for RankSet {
         if text.trim().is_empty() {
             return Err(RanksError::Empty);
         }
-        let mut ranges = text
-            .split(',')
-            .map(|part| range(part.trim()))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut ranges = text.split(',').map(|part| range(part.trim())).collect::<Result<Vec<_>, _>>()?;
         ranges.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::with_capacity(ranges.len());
         for (first, last) in ranges {
             match merged.last_mut() {
-                Some(previous) if first <= previous.1.saturating_add(1) => {
-                    previous.1 = previous.1.max(last)
-                }
+                Some(previous) if first <= previous.1.saturating_add(1) => previous.1 = previous.1.max(last),
                 _ => merged.push((first, last)),
             }
         }
@@ -76,11 +76,7 @@ fn range(part: &str) -> Result<(u32, u32), RanksError> {
     let number = |text: &str| {
         let text = text.trim();
         // `u32::from_str` takes a leading plus sign; ranks have none.
-        if text.starts_with('+') {
-            None
-        } else {
-            text.parse::<u32>().ok()
-        }
+        if text.starts_with('+') { None } else { text.parse::<u32>().ok() }
     };
     let bounds = match part.split_once('-') {
         None => number(part).map(|rank| (rank, rank)),
@@ -106,35 +102,19 @@ mod tests {
 
     #[test]
     fn written_in_one_way() {
-        for (text, normal) in [
-            ("8, 0-3", "0-3,8"),
-            ("0,1,2", "0-2"),
-            ("5-9,1-6", "1-9"),
-            ("7", "7"),
-            ("1 - 2", "1-2"),
-        ] {
+        for (text, normal) in [("8, 0-3", "0-3,8"), ("0,1,2", "0-2"), ("5-9,1-6", "1-9"), ("7", "7"), ("1 - 2", "1-2")]
+        {
             assert_eq!(text.parse::<RankSet>().unwrap().to_string(), normal);
         }
-        assert!(
-            "4294967295,0-4294967295"
-                .parse::<RankSet>()
-                .unwrap()
-                .contains(u32::MAX)
-        );
+        assert!("4294967295,0-4294967295".parse::<RankSet>().unwrap().contains(u32::MAX));
     }
 
     #[test]
     fn refused() {
         assert_eq!(" ".parse::<RankSet>(), Err(RanksError::Empty));
-        assert_eq!(
-            "3-1".parse::<RankSet>(),
-            Err(RanksError::Reversed("3-1".into()))
-        );
+        assert_eq!("3-1".parse::<RankSet>(), Err(RanksError::Reversed("3-1".into())));
         for text in ["a", "1-", "-1", "1,,2", "1,", "+1", "1-2-3", "4294967296"] {
-            assert!(
-                matches!(text.parse::<RankSet>(), Err(RanksError::NotARange(_))),
-                "{text}"
-            );
+            assert!(matches!(text.parse::<RankSet>(), Err(RanksError::NotARange(_))), "{text}");
         }
     }
 }

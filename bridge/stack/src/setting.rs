@@ -94,18 +94,11 @@ fn word<T: Copy + Default>(
     if value.is_empty() {
         return Ok(T::default());
     }
-    all.iter()
-        .copied()
-        .find(|&word| name(word) == value)
-        .ok_or_else(|| Error::Setting {
-            variable,
-            value: value.to_owned(),
-            expected: all
-                .iter()
-                .map(|&word| name(word))
-                .collect::<Vec<_>>()
-                .join(", "),
-        })
+    all.iter().copied().find(|&word| name(word) == value).ok_or_else(|| Error::Setting {
+        variable,
+        value: value.to_owned(),
+        expected: all.iter().map(|&word| name(word)).collect::<Vec<_>>().join(", "),
+    })
 }
 
 #[cfg(test)]
@@ -124,9 +117,6 @@ mod tests {
     #[test]
     fn another_word_names_the_choices() {
         let error = LogLevel::parse("loud").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "QMPI_LOG=loud is none of error, warn, info, debug"
-        );
+        assert_eq!(error.to_string(), "QMPI_LOG=loud is none of error, warn, info, debug");
     }
 }

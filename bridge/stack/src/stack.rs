@@ -100,9 +100,7 @@ impl Request {
         Ok(Self {
             tool_list: text(variable::TOOL_LIST)?,
             tool_path: text(variable::TOOL_PATH)?,
-            config: get(variable::CONFIG)
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            config: get(variable::CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from),
             on_error: OnError::parse(&text(variable::ON_ERROR)?.unwrap_or_default())?,
             log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
@@ -127,27 +125,16 @@ impl Request {
     /// As there.
     pub fn resolve_with(&self, config: &Config, linker: Linker<'_>) -> Result<Stack, Error> {
         let (origin, elements) = self.elements(config)?;
-        let lookup = Lookup::new(
-            config,
-            self.tool_path.as_deref().unwrap_or_default(),
-            linker,
-        )?;
+        let lookup = Lookup::new(config, self.tool_path.as_deref().unwrap_or_default(), linker)?;
         let mut labels = HashSet::new();
-        let mut stack = Stack {
-            layers: Vec::new(),
-            on_error: self.on_error,
-            log: self.log,
-            origin,
-            skipped: Vec::new(),
-        };
+        let mut stack =
+            Stack { layers: Vec::new(), on_error: self.on_error, log: self.log, origin, skipped: Vec::new() };
         for element in elements {
             let name = element.name();
             let label = unique(&mut labels, &name);
             match lookup.file(&element) {
                 Ok(path) => stack.layers.push(Layer::new(config, label, name, path)),
-                Err(error) if self.on_error == OnError::Skip => {
-                    stack.skipped.push(Skipped { label, error })
-                }
+                Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
                 Err(error) => return Err(error),
             }
         }
@@ -159,15 +146,10 @@ impl Request {
             return Ok((Origin::ToolList, list::parse(variable::TOOL_LIST, text)?));
         }
         if let Some(names) = &config.stack {
-            return Ok((
-                Origin::Config,
-                names.iter().cloned().map(Element::Name).collect(),
-            ));
+            return Ok((Origin::Config, names.iter().cloned().map(Element::Name).collect()));
         }
         let thesis = self.thesis_tools.as_deref().and_then(thesis_elements);
-        Ok(thesis.map_or((Origin::Nowhere, Vec::new()), |elements| {
-            (Origin::Thesis, elements)
-        }))
+        Ok(thesis.map_or((Origin::Nowhere, Vec::new()), |elements| (Origin::Thesis, elements)))
     }
 }
 
@@ -210,10 +192,7 @@ fn unique(labels: &mut HashSet<String>, name: &str) -> String {
 /// The elements of `TOOLS`, or `None` if it is not a list of shared objects.
 fn thesis_elements(text: &str) -> Option<Vec<Element>> {
     let paths: Vec<&str> = text.split(':').map(str::trim).collect();
-    paths
-        .iter()
-        .all(|path| is_elf(Path::new(path)))
-        .then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
+    paths.iter().all(|path| is_elf(Path::new(path))).then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
 }
 
 /// Whether the file begins as an ELF file does. The rest is for the inspection, which can say what is wrong.
@@ -221,9 +200,7 @@ fn is_elf(path: &Path) -> bool {
     let mut magic = [0; 4];
     // Only regular files: opening a pipe that happens to be named in `TOOLS` would block.
     path.is_file()
-        && std::fs::File::open(path)
-            .and_then(|mut file| file.read_exact(&mut magic))
-            .is_ok()
+        && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
         && magic == *b"\x7fELF"
 }
 
@@ -234,12 +211,7 @@ mod tests {
     const NO_LINKER: Linker<'static> = &|_| None;
 
     fn request(variables: &[(&str, &str)]) -> Result<Request, Error> {
-        Request::from_env(&|name| {
-            variables
-                .iter()
-                .find(|(n, _)| *n == name)
-                .map(|(_, value)| value.into())
-        })
+        Request::from_env(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into()))
     }
 
     /// The test's own executable: an ELF file that exists.
@@ -255,26 +227,16 @@ mod tests {
     fn nothing_asked_for() {
         let stack = request(&[]).unwrap().resolve(NO_LINKER).unwrap();
         assert!(stack.layers.is_empty());
-        assert_eq!(
-            (stack.origin, stack.on_error, stack.log),
-            (Origin::Nowhere, OnError::Abort, LogLevel::Warn)
-        );
+        assert_eq!((stack.origin, stack.on_error, stack.log), (Origin::Nowhere, OnError::Abort, LogLevel::Warn));
     }
 
     #[test]
     fn labels_are_unique() {
         let exe = elf();
         let list = format!("a={0},{0},a={0}:{0},a={0}", exe.display());
-        let stack = request(&[("QMPI_TOOL_LIST", &list)])
-            .unwrap()
-            .resolve(NO_LINKER)
-            .unwrap();
+        let stack = request(&[("QMPI_TOOL_LIST", &list)]).unwrap().resolve(NO_LINKER).unwrap();
         let file = exe.file_name().unwrap().to_str().unwrap();
-        let labels: Vec<&str> = stack
-            .layers
-            .iter()
-            .map(|layer| layer.label.as_str())
-            .collect();
+        let labels: Vec<&str> = stack.layers.iter().map(|layer| layer.label.as_str()).collect();
         assert_eq!(labels, ["a", file, "a#2", &format!("{file}#2"), "a#3"]);
         assert!(stack.layers.iter().all(|layer| layer.path == exe));
     }
@@ -282,51 +244,28 @@ mod tests {
     #[test]
     fn list_before_config_before_thesis() {
         let exe = elf();
-        let text =
-            format!("stack = [\"in_config\"]\n[tool.in_config]\npath = {exe:?}\nranks = \"1\"");
+        let text = format!("stack = [\"in_config\"]\n[tool.in_config]\npath = {exe:?}\nranks = \"1\"");
         let config = config(&text);
         let both = format!("in_list={}", exe.display());
         let thesis = exe.to_str().unwrap();
         let name = |variables: &[(&str, &str)], config: &Config| {
-            let stack = request(variables)
-                .unwrap()
-                .resolve_with(config, NO_LINKER)
-                .unwrap();
-            (
-                stack.origin,
-                stack.layers.first().map(|layer| layer.name.clone()),
-            )
+            let stack = request(variables).unwrap().resolve_with(config, NO_LINKER).unwrap();
+            (stack.origin, stack.layers.first().map(|layer| layer.name.clone()))
         };
         let (list, tools) = (("QMPI_TOOL_LIST", both.as_str()), ("TOOLS", thesis));
-        assert_eq!(
-            name(&[list, tools], &config),
-            (Origin::ToolList, Some("in_list".into()))
-        );
-        assert_eq!(
-            name(&[tools], &config),
-            (Origin::Config, Some("in_config".into()))
-        );
-        assert_eq!(
-            name(&[("QMPI_TOOL_LIST", " "), tools], &config),
-            (Origin::ToolList, None)
-        );
+        assert_eq!(name(&[list, tools], &config), (Origin::ToolList, Some("in_list".into())));
+        assert_eq!(name(&[tools], &config), (Origin::Config, Some("in_config".into())));
+        assert_eq!(name(&[("QMPI_TOOL_LIST", " "), tools], &config), (Origin::ToolList, None));
         assert_eq!(name(&[tools], &Config::default()).0, Origin::Thesis);
     }
 
     #[test]
     fn settings_follow_the_name() {
         let exe = elf();
-        let config = config(
-            "[tool.x]\nenv = { A = \"1\" }\nranks = \"2\"\npcontrol = false\nshare = [\"l.so\"]",
-        );
+        let config = config("[tool.x]\nenv = { A = \"1\" }\nranks = \"2\"\npcontrol = false\nshare = [\"l.so\"]");
         let list = format!("x={0},y={0}", exe.display());
-        let stack = request(&[("QMPI_TOOL_LIST", &list)])
-            .unwrap()
-            .resolve_with(&config, NO_LINKER)
-            .unwrap();
-        let [x, y] = &stack.layers[..] else {
-            panic!("two layers")
-        };
+        let stack = request(&[("QMPI_TOOL_LIST", &list)]).unwrap().resolve_with(&config, NO_LINKER).unwrap();
+        let [x, y] = &stack.layers[..] else { panic!("two layers") };
         assert_eq!((x.env.len(), x.pcontrol, x.share.len()), (1, false, 1));
         assert!(x.on_rank(Some(2)) && !x.on_rank(Some(0)) && x.on_rank(None));
         assert!(y.env.is_empty() && y.pcontrol && y.on_rank(Some(0)));
@@ -335,22 +274,9 @@ mod tests {
     #[test]
     fn thesis_variable_of_somebody_else() {
         let exe = elf();
-        for tools in [
-            "make gcc",
-            "",
-            "/",
-            "Cargo.toml",
-            &format!("{}:", exe.display()),
-        ] {
-            let stack = request(&[("TOOLS", tools)])
-                .unwrap()
-                .resolve(NO_LINKER)
-                .unwrap();
-            assert_eq!(
-                (stack.origin, stack.layers.len()),
-                (Origin::Nowhere, 0),
-                "{tools}"
-            );
+        for tools in ["make gcc", "", "/", "Cargo.toml", &format!("{}:", exe.display())] {
+            let stack = request(&[("TOOLS", tools)]).unwrap().resolve(NO_LINKER).unwrap();
+            assert_eq!((stack.origin, stack.layers.len()), (Origin::Nowhere, 0), "{tools}");
         }
     }
 
@@ -358,14 +284,8 @@ mod tests {
     fn an_element_without_a_file() {
         let exe = elf();
         let list = format!("ghost,a={}", exe.display());
-        let error = request(&[("QMPI_TOOL_LIST", &list)])
-            .unwrap()
-            .resolve(NO_LINKER)
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "no tool `ghost` found in the linker's path"
-        );
+        let error = request(&[("QMPI_TOOL_LIST", &list)]).unwrap().resolve(NO_LINKER).unwrap_err();
+        assert_eq!(error.to_string(), "no tool `ghost` found in the linker's path");
         let skip = request(&[("QMPI_TOOL_LIST", &list), ("QMPI_ON_ERROR", "skip")]).unwrap();
         let stack = skip.resolve(NO_LINKER).unwrap();
         assert_eq!(stack.layers.len(), 1);
@@ -375,17 +295,9 @@ mod tests {
     #[test]
     fn bad_variables() {
         use std::os::unix::ffi::OsStringExt;
-        let error = Request::from_env(&|name| {
-            (name == "QMPI_TOOL_LIST").then(|| OsString::from_vec(vec![0xff]))
-        });
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            "QMPI_TOOL_LIST is not valid UTF-8"
-        );
-        assert!(matches!(
-            request(&[("QMPI_ON_ERROR", "ignore")]),
-            Err(Error::Setting { .. })
-        ));
+        let error = Request::from_env(&|name| (name == "QMPI_TOOL_LIST").then(|| OsString::from_vec(vec![0xff])));
+        assert_eq!(error.unwrap_err().to_string(), "QMPI_TOOL_LIST is not valid UTF-8");
+        assert!(matches!(request(&[("QMPI_ON_ERROR", "ignore")]), Err(Error::Setting { .. })));
         assert!(request(&[("QMPI_CONFIG", "")]).unwrap().config.is_none());
     }
 }

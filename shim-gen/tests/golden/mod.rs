@@ -13,12 +13,8 @@ pub(crate) fn check(path: &Path, actual: &str) {
         std::fs::write(path, actual).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         return;
     }
-    let expected =
-        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let differing = expected
-        .lines()
-        .zip(actual.lines())
-        .position(|(left, right)| left != right);
+    let expected = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let differing = expected.lines().zip(actual.lines()).position(|(left, right)| left != right);
     let line = differing.unwrap_or_else(|| expected.lines().count().min(actual.lines().count()));
     assert!(
         expected == actual,

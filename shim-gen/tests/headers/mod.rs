@@ -22,28 +22,15 @@ const KNOWN: [(&str, Version); 5] = [
 pub(crate) fn directories() -> Option<Vec<(Label, PathBuf)>> {
     let Some(root) = std::env::var_os("QMPI_TEST_HEADERS").map(PathBuf::from) else {
         let reason = "QMPI_TEST_HEADERS is not set: no real headers to read";
-        assert!(
-            std::env::var_os("CI").is_none_or(|value| value != "true"),
-            "{reason}"
-        );
+        assert!(std::env::var_os("CI").is_none_or(|value| value != "true"), "{reason}");
         // Not eprintln!, which the test harness keeps to itself.
         let _ = writeln!(std::io::stderr(), "SKIPPED: {reason}");
         return None;
     };
     let directories = KNOWN.map(|(name, version)| {
         let path = root.join(name);
-        assert!(
-            path.join("mpi.h").is_file(),
-            "{} has no mpi.h",
-            path.display()
-        );
-        (
-            Label {
-                name: name.to_owned(),
-                version,
-            },
-            path,
-        )
+        assert!(path.join("mpi.h").is_file(), "{} has no mpi.h", path.display());
+        (Label { name: name.to_owned(), version }, path)
     });
     Some(directories.into())
 }

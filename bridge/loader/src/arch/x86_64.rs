@@ -92,6 +92,7 @@ macro_rules! dlsym_shim {
                 "push rdx",
                 ".cfi_adjust_cfa_offset 8",
                 "mov rdx, r11",
+                "mov rcx, qword ptr [rsp + 24]",
                 "call {decide}",
                 "pop rdx",
                 ".cfi_adjust_cfa_offset -8",
@@ -140,7 +141,8 @@ pub(crate) extern "C" fn dlopen() {
 pub(crate) extern "C" fn dl_iterate_phdr() {
     naked_asm!(
         ".cfi_startproc",
-        "mov rdx, r11",
+        "mov rdx, qword ptr [rsp]",
+        "mov rcx, r11",
         "jmp {to}",
         ".cfi_endproc",
         to = sym overrides::dl_iterate_phdr::union,

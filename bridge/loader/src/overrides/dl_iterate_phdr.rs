@@ -1,7 +1,8 @@
-//! `dl_iterate_phdr` of a tool: the objects of the base namespace and of its own.
+//! `dl_iterate_phdr` of a tool: the objects of all namespaces.
 //!
-//! glibc's lists the caller's namespace alone, so an unwinder in the tool would stop at the application's frames.
-//! The order is: the executable (callers take the first for it), the instance's objects, the rest of the base.
+//! glibc's lists the caller's namespace alone, so an unwinder in the tool would stop at the application's frames, and at
+//! those of other layers. The order is: the executable (callers take the first for it), the objects of all instances, the
+//! rest of the base.
 #![expect(unsafe_code, reason = "walks link maps and calls the tool back")]
 
 use std::ffi::{c_char, c_int, c_void};
@@ -21,16 +22,17 @@ const RTLD_DI_PHDR: c_int = 11;
 struct Walk {
     callback: Callback,
     data: *mut c_void,
-    instance: &'static Instance,
     first: bool,
 }
 
 /// `dl_iterate_phdr(callback, data)`.
 ///
-/// The instance's objects are walked inside the first callback of glibc's own iteration: there its lock is held, so that
+/// The instances' objects are walked inside the first callback of glibc's own iteration: there its lock is held, so that
 /// no thread can add to the list meanwhile.
-pub(crate) extern "C" fn union(callback: Callback, data: *mut c_void, instance: &'static Instance) -> c_int {
-    let mut walk = Walk { callback, data, instance, first: true };
+pub(crate) extern "C" fn union(callback: Callback, data: *mut c_void, caller: usize, instance: &Instance) -> c_int {
+    // A constructor of the tool may be the first to ask: then the namespace is found here.
+    let _ = instance.namespace(caller);
+    let mut walk = Walk { callback, data, first: true };
     // SAFETY: `step` has the type that the function wants; `walk` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut walk).cast()) }
 }
@@ -42,10 +44,9 @@ extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void
     if result != 0 || !std::mem::take(&mut walk.first) {
         return result;
     }
-    let Some(namespace) = walk.instance.namespace.get() else { return 0 };
     // SAFETY: glibc passes a valid description.
     let template = unsafe { *info };
-    for map in objects(namespace) {
+    for map in Instance::all().iter().filter_map(|instance| instance.namespace.get()).flat_map(objects) {
         let Some(mut own) = describe(map, &template) else { continue };
         let result = (walk.callback)(&raw mut own, size_of::<libc::dl_phdr_info>(), walk.data);
         if result != 0 {
@@ -56,21 +57,10 @@ extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void
 }
 
 /// The real objects of a namespace: no providers, and not the stand-in for ld.so, which the base lists.
-fn objects(namespace: &Namespace) -> impl Iterator<Item = &'static LinkMap> + '_ {
+fn objects(namespace: &Namespace) -> impl Iterator<Item = &'static LinkMap> {
     // SAFETY: reads the auxiliary vector.
     let linker = unsafe { libc::getauxval(libc::AT_BASE) } as usize;
-    let mut next: *const LinkMap = namespace.head().0.cast();
-    std::iter::from_fn(move || {
-        // SAFETY: a handle of glibc is a link map; the list's lock is held by the caller.
-        let map = unsafe { next.as_ref() }?;
-        next = map.next;
-        Some(map)
-    })
-    .filter(move |map| map.base != linker && namespace.provider_of(handle(map)).is_none())
-}
-
-fn handle(map: &'static LinkMap) -> Handle {
-    Handle(std::ptr::from_ref(map).cast_mut().cast())
+    namespace.objects().filter(move |map| map.base != linker)
 }
 
 fn describe(map: &'static LinkMap, template: &libc::dl_phdr_info) -> Option<libc::dl_phdr_info> {
@@ -88,9 +78,9 @@ fn describe(map: &'static LinkMap, template: &libc::dl_phdr_info) -> Option<libc
     let table = unsafe { std::slice::from_raw_parts(phdrs, count.into()) };
     if table.iter().any(|phdr| phdr.p_type == PT_TLS) {
         // SAFETY: stores a `size_t`.
-        unsafe { libc::dlinfo(handle(map).0, RTLD_DI_TLS_MODID, (&raw mut info.dlpi_tls_modid).cast()) };
+        unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_TLS_MODID, (&raw mut info.dlpi_tls_modid).cast()) };
         // SAFETY: stores a pointer.
-        unsafe { libc::dlinfo(handle(map).0, RTLD_DI_TLS_DATA, (&raw mut info.dlpi_tls_data).cast()) };
+        unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_TLS_DATA, (&raw mut info.dlpi_tls_data).cast()) };
     }
     Some(info)
 }
@@ -98,7 +88,7 @@ fn describe(map: &'static LinkMap, template: &libc::dl_phdr_info) -> Option<libc
 fn program_headers(map: &'static LinkMap) -> Option<(*const Elf64_Phdr, u16)> {
     let mut phdrs: *const Elf64_Phdr = std::ptr::null();
     // SAFETY: stores a pointer, and returns the number of headers (glibc ≥ 2.36; others refuse the request).
-    let count = unsafe { libc::dlinfo(handle(map).0, RTLD_DI_PHDR, (&raw mut phdrs).cast()) };
+    let count = unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_PHDR, (&raw mut phdrs).cast()) };
     if count > 0 && !phdrs.is_null() {
         return Some((phdrs, u16::try_from(count).ok()?));
     }

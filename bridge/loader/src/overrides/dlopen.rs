@@ -30,7 +30,7 @@ pub(crate) extern "C" fn prepare(
     file: *const c_char,
     mode: c_int,
     instance: &'static Instance,
-    _caller: usize,
+    caller: usize,
 ) -> Arguments {
     let unchanged = Arguments { file, mode: mode as usize };
     if file.is_null() {
@@ -45,7 +45,7 @@ pub(crate) extern "C" fn prepare(
         }
     }
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
-    let Some(namespace) = instance.namespace.get() else { return Arguments { file, mode } };
+    let Some(namespace) = instance.namespace(caller) else { return Arguments { file, mode } };
     if let Some(shared) = stand_in(instance, namespace, name) {
         // dlopen keeps no reference to the name it was given, but ld.so may show it: it stays valid.
         return Arguments { file: shared.into_raw(), mode };
@@ -74,11 +74,8 @@ fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path) {
     let process = &*instance.process;
     let search = SearchPath::from_process();
     let root = ElfFile::open(&instance.path).ok().and_then(|tool| {
-        let found = if path.components().count() > 1 {
-            Some(path.to_owned())
-        } else {
-            search.find(path.to_str()?, &tool, &[])
-        };
+        let found =
+            if path.components().count() > 1 { Some(path.to_owned()) } else { search.find(path.to_str()?, &tool, &[]) };
         ElfFile::open(&found?).ok()
     });
     // What cannot be opened here cannot be opened by glibc either, which will say why.

@@ -12,14 +12,19 @@ use crate::Instance;
 use crate::head;
 use crate::namespace::{Handle, Namespace};
 
-/// The address to return to the tool, or null if glibc shall answer.
-pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, instance: &'static Instance) -> *const c_void {
+/// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
+pub(crate) extern "C" fn decide(
+    handle: *mut c_void,
+    name: *const c_char,
+    instance: &'static Instance,
+    caller: usize,
+) -> *const c_void {
     if name.is_null() {
         return std::ptr::null();
     }
     // SAFETY: the tool passes a C string, as `dlsym` wants.
     let name = unsafe { CStr::from_ptr(name) };
-    let found = match instance.namespace.get() {
+    let found = match instance.namespace(caller) {
         Some(namespace) => address(instance, namespace, handle, name),
         None => None,
     };
@@ -38,8 +43,9 @@ fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name
     if !(next || default || head) {
         return None;
     }
-    let in_scope = instance.handle.get().is_some_and(|tool| tool.find(name).is_some());
-    if in_scope && !head {
+    // The head brought everything, so it finds what any of them has.
+    let in_scope = namespace.head().find(name).is_some();
+    if in_scope {
         return None;
     }
     opened_global(instance, namespace, name).or_else(|| instance.process.global(name))

@@ -1,0 +1,165 @@
+//! `qmpi run` and `qmpi env`: what the child sees, and how it ends.
+
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
+mod support;
+
+use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use support::{Fixture, OPEN_MPI_TOOL, PMPI_TOOL, golden};
+
+const CONFIG: &str = r#"
+stack = ["outer", "native", "outer"]
+[tool.outer]
+path = "libtool.so"
+env = { MPIP = "-k 2" }
+[tool.native]
+path = "libnative.so"
+"#;
+
+#[test]
+fn dry_run_shows_everything_and_runs_nothing() {
+    let fixture = Fixture::with_tools();
+    fixture.write("qmpi.toml", CONFIG);
+    let args = ["run", "-c", "qmpi.toml", "--stats=calls.txt", "--dry-run", "touch", "a b", "it's"];
+    let text = fixture.qmpi_with(args, &[("LD_PRELOAD", "libc.so.6 libmpi.so.40")]).success();
+    golden("dry-run.txt", &text);
+    assert!(!fixture.path().join("a b").exists());
+    golden("dry-run-empty.txt", &fixture.qmpi(["run", "--dry-run", "true"]).success());
+}
+
+#[test]
+fn the_child_sees_the_stack_and_its_status_is_ours() {
+    let fixture = Fixture::with_tools();
+    let script = "echo \"$QMPI_TOOL_LIST|$QMPI_LOG|$LD_PRELOAD|$1\"; exit 7";
+    // Preloading the file that stands for the runtime fails with a complaint of the dynamic linker, and goes on.
+    let answer =
+        fixture.qmpi(["run", "-qt", "./libtool.so", "-t", "x=libtool.so", "--", "sh", "-c", script, "sh", "-t"]);
+    assert_eq!(answer.status, 7);
+    assert_eq!(answer.stdout, "$DIR/libtool.so,x=$DIR/libtool.so|error|$DIR/libqmpi.so|-t\n");
+}
+
+#[test]
+fn a_list_left_over_wins_over_the_file_and_says_so() {
+    let fixture = Fixture::with_tools();
+    fixture.write("qmpi.toml", CONFIG);
+    let variables = [("QMPI_TOOL_LIST", "./libnative.so"), ("TOOLS", "./libtool.so")];
+    let answer = fixture.qmpi_with(["env", "-c", "qmpi.toml"], &variables);
+    assert!(answer.stdout.starts_with("export QMPI_TOOL_LIST='$DIR/libnative.so'\n"), "{}", answer.stdout);
+    assert!(answer.stderr.starts_with("qmpi: warning: QMPI_TOOL_LIST is set and wins"), "{}", answer.stderr);
+    let text = fixture.qmpi_with(["env", "-t", "./libtool.so"], &variables).success();
+    assert!(text.starts_with("export QMPI_TOOL_LIST='$DIR/libtool.so'\n"), "{text}");
+    // The thesis's variable counts where nothing else does.
+    let text = fixture.qmpi_with(["env"], &variables[1..]).success();
+    assert!(text.starts_with("export QMPI_TOOL_LIST='$DIR/libtool.so'\n"), "{text}");
+}
+
+#[test]
+fn an_empty_stack_is_the_runtime_alone() {
+    let fixture = Fixture::new();
+    let answer = fixture.qmpi(["run", "sh", "-c", "echo \"[$QMPI_TOOL_LIST]$LD_PRELOAD\""]);
+    assert_eq!((answer.status, answer.stdout.as_str()), (0, "[]$DIR/libqmpi.so\n"));
+}
+
+#[test]
+fn commands_that_do_not_start() {
+    let fixture = Fixture::new();
+    fixture.write("data", "no program");
+    fixture.qmpi(["run", "no-such-program"]).failure(127, "no-such-program: command not found");
+    fixture.qmpi(["run", "./no-such-program"]).failure(127, "./no-such-program: command not found");
+    fixture.qmpi(["run", "./data"]).failure(126, "./data: cannot be executed");
+    fixture.qmpi(["run", "/"]).failure(126, "/: cannot be executed");
+    fixture.qmpi(["run", "libqmpi.so"]).failure(127, "libqmpi.so: command not found");
+}
+
+#[test]
+fn env_survives_a_shell() {
+    let fixture = Fixture::new();
+    let name = "it's $HOME `x` \"y\".so";
+    fixture.library("libtool.so", PMPI_TOOL, &[]);
+    std::fs::copy(fixture.path().join("libtool.so"), fixture.path().join(name)).unwrap();
+    let text = fixture.qmpi(["env", "-v", "--stats", "-t", &format!("./{name}")]).success();
+    golden("env.txt", &text);
+    let text = text.replace("$DIR", "/d") + "printf %s \"$QMPI_TOOL_LIST\"\n";
+    // Exported last, so that the shell itself starts without it.
+    let script = text.replace("export LD_PRELOAD", "export NOT_PRELOADED");
+    let output = Command::new("sh").arg("-c").arg(script).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), format!("/d/{name}"));
+}
+
+#[test]
+fn fifteen_fit_and_sixteen_do_not() {
+    let fixture = Fixture::with_tools();
+    let list = |count: usize| vec!["./libtool.so"; count].join(",");
+    fixture.qmpi(["env", "-t", &list(15), "-t", "./libnative.so"]).success();
+    fixture.qmpi(["env", "-t", &list(16)]).failure(3, "16 PMPI tools in the stack, but glibc has 16 namespaces");
+    let audited = fixture.qmpi_with(["list", "-t", &list(15)], &[("LD_AUDIT", "libnothing.so")]);
+    assert_eq!(audited.status, 3);
+    // On different ranks they are never together.
+    let mut config = String::from("stack = [");
+    (0..20).for_each(|i| write!(config, "\"t{i}\",").unwrap());
+    config.push_str("]\n");
+    (0..20).for_each(|i| writeln!(config, "[tool.t{i}]\npath = \"libtool.so\"\nranks = \"{i}-{}\"", i + 3).unwrap());
+    fixture.write("ranks.toml", config);
+    fixture.qmpi(["env", "-c", "ranks.toml"]).success();
+}
+
+#[test]
+fn static_tls_of_all_instances_is_asked_for() {
+    let fixture = Fixture::new();
+    let source = format!("{PMPI_TOOL}\n__thread char room[200]; char *get(void) {{ return room; }}");
+    fixture.library("libtls.so", &source, &["-ftls-model=initial-exec"]);
+    let two = fixture.qmpi(["env", "-t", "./libtls.so,./libtls.so"]).success();
+    assert!(!two.contains("GLIBC_TUNABLES"), "{two}");
+    let variables = [("GLIBC_TUNABLES", "glibc.malloc.perturb=1")];
+    let three = fixture.qmpi_with(["env", "-t", "./libtls.so,./libtls.so,./libtls.so"], &variables).success();
+    assert!(three.contains("GLIBC_TUNABLES='glibc.malloc.perturb=1:glibc.rtld.optional_static_tls=1"), "{three}");
+}
+
+#[test]
+fn a_layer_that_cannot_be_set_up_may_be_skipped() {
+    let fixture = Fixture::with_tools();
+    let list = [("QMPI_TOOL_LIST", "ghost,./libtool.so,./libqmpi.so"), ("QMPI_ON_ERROR", "skip")];
+    let answer = fixture.qmpi_with(["env"], &list);
+    assert_eq!(answer.status, 0);
+    assert!(answer.stdout.starts_with("export QMPI_TOOL_LIST='$DIR/libtool.so'\n"), "{}", answer.stdout);
+    assert_eq!(answer.stderr.matches("qmpi: warning: layer ").count(), 2, "{}", answer.stderr);
+    // Of the ranks of a job, one speaks.
+    let quiet = fixture.qmpi_with(["env"], &[list[0], list[1], ("PMI_RANK", "1")]);
+    assert_eq!((quiet.status, quiet.stderr.as_str()), (0, ""));
+}
+
+/// Libraries and programs that look like two MPIs, so that the test needs none.
+#[test]
+fn a_tool_for_another_mpi() {
+    let fixture = Fixture::new();
+    let mpi = "int MPI_Init(void *a, void *b) { return 0; } int PMPI_Init(void *a, void *b) { return 0; }";
+    fixture.library("libmpi.so.12", mpi, &["-Wl,-soname,libmpi.so.12"]);
+    fixture.library("libtool.so", OPEN_MPI_TOOL, &[]);
+    let program = "int MPI_Init(void *, void *); int main(void) { return MPI_Init(0, 0); }";
+    fixture.compile("app", program, &["-L.", "-l:libmpi.so.12", "-Wl,-rpath,$ORIGIN"]);
+    let answer = fixture.qmpi(["run", "-t", "./libtool.so", "env", "-i", "X=1", "./app"]);
+    answer.failure(3, "tool `libtool.so` is built for Open MPI, but ./app uses MPICH");
+    // A tool that nothing ties to one works with both.
+    fixture.library("libany.so", PMPI_TOOL, &[]);
+    fixture.qmpi(["run", "--dry-run", "-t", "./libany.so", "./app"]).success();
+    // Privileged programs ignore LD_PRELOAD.
+    std::fs::set_permissions(fixture.path().join("app"), std::fs::Permissions::from_mode(0o4755)).unwrap();
+    let answer = fixture.qmpi(["run", "--dry-run", "-t", "./libany.so", "./app"]);
+    assert_eq!(answer.status, 0);
+    assert!(answer.stderr.contains("warning: ./app is set-user-ID"), "{}", answer.stderr);
+}
+
+#[test]
+fn mpi_inside_the_executable() {
+    let fixture = Fixture::new();
+    let source = "int PMPI_Init(void) { return 0; } int main(void) { return PMPI_Init(); }";
+    fixture.compile("app", source, &["-static"]);
+    fixture.qmpi(["run", "env", "./app"]).failure(3, "./app is linked statically with MPI");
+    fixture.compile("plain", "int main(void) { return 0; }", &["-static"]);
+    let answer = fixture.qmpi(["run", "./plain"]);
+    assert_eq!(answer.status, 0);
+    assert!(answer.stderr.contains("warning: ./plain is linked statically"), "{}", answer.stderr);
+}

@@ -1,0 +1,38 @@
+//! Builds small libraries with the C compiler, in a directory that goes away with the test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// Compiles `source` to a file of this name with these options.
+pub(crate) fn build(
+    directory: &Path,
+    name: &str,
+    source: &str,
+    options: &[&str],
+) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let output = directory.join(name);
+    let source_file = directory.join(format!("{name}.c"));
+    std::fs::write(&source_file, source)?;
+    let result = Command::new("cc").arg("-o").arg(&output).arg(&source_file).args(options).output()?;
+    if result.status.success() {
+        Ok(output)
+    } else {
+        Err(format!("cc {name}: {}", String::from_utf8_lossy(&result.stderr)).into())
+    }
+}
+
+/// A shared library with its file name as SONAME.
+#[allow(dead_code, reason = "not every test program builds libraries only")]
+pub(crate) fn library(
+    directory: &Path,
+    name: &str,
+    source: &str,
+    options: &[&str],
+) -> Result<PathBuf, Box<dyn std::error::Error>> {
+    let soname = format!("-Wl,-soname,{name}");
+    let mut all = vec!["-shared", "-fPIC", &soname];
+    all.extend(options);
+    build(directory, name, source, &all)
+}

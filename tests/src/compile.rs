@@ -1,0 +1,99 @@
+//! Source files become programs and tools, once per MPI, below `target/tests`.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use crate::{Mpi, Source, product};
+
+/// Builds one at a time: tests run in threads, and several want the same tool.
+static BUILDING: Mutex<()> = Mutex::new(());
+
+/// Builds a program of `tests/programs`, by file name, and returns its path.
+///
+/// # Panics
+/// When it does not compile.
+pub fn program(mpi: Mpi, file: &str) -> PathBuf {
+    let source = Source::read(&product::root().join("tests/programs").join(file));
+    build(mpi, &source, Shape::Program)
+}
+
+/// Builds a tool of `legacy-tools`, by name, and returns its path.
+///
+/// # Panics
+/// When it does not compile.
+pub fn tool(mpi: Mpi, name: &str) -> PathBuf {
+    let directory = product::root().join("legacy-tools");
+    let path = ["c", "cc"].map(|ending| directory.join(format!("{name}.{ending}")));
+    let path = path.iter().find(|path| path.exists()).unwrap_or_else(|| panic!("no tool {name}"));
+    build(mpi, &Source::read(path), Shape::Library)
+}
+
+/// Where what is built for an MPI goes.
+pub fn directory(mpi: Mpi) -> PathBuf {
+    product::target().join("tests").join(mpi.name())
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Program,
+    /// `NAME.so`: a tool, or a library that goes with one.
+    Library,
+}
+
+fn build(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
+    let _one_at_a_time = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    build_locked(mpi, source, shape)
+}
+
+fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
+    let directory = directory(mpi);
+    std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let output = directory.join(match shape {
+        Shape::Program => source.name.clone(),
+        Shape::Library => format!("{}.so", source.name),
+    });
+    for file in source.companions.iter().chain(&source.links) {
+        build_locked(mpi, &Source::read(&source.path.with_file_name(file)), Shape::Library);
+    }
+    if is_newer(&output, &source.path) {
+        return output;
+    }
+    let mut command = if source.needs_mpi {
+        Command::new(mpi.compiler(&source.language))
+    } else {
+        Command::new(if source.language == "c++" { "c++" } else { "cc" })
+    };
+    if !source.needs_mpi {
+        // The header without the library.
+        command.args(include_directories(mpi));
+    }
+    command.args(["-O2", "-g"]);
+    if shape == Shape::Library {
+        command.args(["-shared", "-fPIC"]);
+    }
+    if source.language == "fortran" {
+        command.arg("-J").arg(&directory);
+    }
+    command.args(&source.cflags).arg(&source.path).arg("-o").arg(&output).arg("-L").arg(&directory);
+    for file in &source.links {
+        command.arg(format!("-l:{}", Path::new(file).with_extension("so").display()));
+    }
+    command.args(&source.libs);
+    let result = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let messages = String::from_utf8_lossy(&result.stderr);
+    assert!(result.status.success(), "{}: does not compile:\n{command:?}\n{messages}", source.path.display());
+    output
+}
+
+fn include_directories(mpi: Mpi) -> Vec<String> {
+    let option = if mpi == Mpi::OpenMpi { "--showme:compile" } else { "-compile_info" };
+    let output = Command::new(mpi.compiler("c")).arg(option).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    text.split_whitespace().filter(|word| word.starts_with("-I")).map(str::to_owned).collect()
+}
+
+fn is_newer(output: &Path, source: &Path) -> bool {
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    matches!((modified(output), modified(source)), (Some(output), Some(source)) if output > source)
+}

@@ -1,0 +1,151 @@
+//! An MPI job, with or without a stack, and what came of it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Mpi, product};
+
+/// Seconds after which a job counts as hung.
+const PATIENCE: &str = "120";
+
+/// A job to run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    mpi: Option<Mpi>,
+    ranks: usize,
+    program: PathBuf,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+    preload: Vec<PathBuf>,
+    stack: Option<Vec<String>>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// As printed.
+    pub stdout: String,
+    /// As printed.
+    pub stderr: String,
+    /// Exit status; -1 for a signal.
+    pub status: i32,
+    /// The command line, for messages.
+    pub command: String,
+}
+
+impl Job {
+    /// `ranks` processes of `program`.
+    pub fn new(mpi: Mpi, ranks: usize, program: &Path) -> Job {
+        Job {
+            mpi: Some(mpi),
+            ranks,
+            program: program.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            preload: Vec::new(),
+            stack: None,
+        }
+    }
+
+    /// One process without a launcher.
+    pub fn alone(mpi: Mpi, program: &Path) -> Job {
+        Job { ranks: 0, ..Job::new(mpi, 1, program) }
+    }
+
+    /// With these arguments.
+    #[must_use]
+    pub fn args(mut self, args: &[String]) -> Job {
+        self.args.extend_from_slice(args);
+        self
+    }
+
+    /// With this variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Job {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// With this library preloaded in each rank, and nothing of ours.
+    #[must_use]
+    pub fn preload(mut self, library: &Path) -> Job {
+        self.preload.push(library.into());
+        self
+    }
+
+    /// Under `qmpi run` with these tools, outermost first.
+    #[must_use]
+    pub fn stack(mut self, tools: &[&str]) -> Job {
+        self.stack = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
+        self
+    }
+
+    /// Runs it.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn run(&self) -> Outcome {
+        let mut words: Vec<String> = ["timeout", "-k", "5", PATIENCE].map(str::to_owned).to_vec();
+        if let Some(tools) = &self.stack {
+            words.extend([product::command().display().to_string(), "run".into()]);
+            words.extend(tools.iter().flat_map(|tool| ["-t".to_owned(), tool.clone()]));
+            words.push("--".into());
+        }
+        if let Some(mpi) = self.mpi.filter(|_| self.ranks > 0) {
+            words.extend(mpi.launcher(self.ranks));
+        }
+        if !self.preload.is_empty() {
+            // Of the ranks only, not of the launcher.
+            let list: Vec<String> = self.preload.iter().map(|path| path.display().to_string()).collect();
+            words.extend(["env".into(), format!("LD_PRELOAD={}", list.join(":"))]);
+        }
+        words.push(self.program.display().to_string());
+        words.extend_from_slice(&self.args);
+
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env_remove("QMPI_LOG");
+        command.envs(self.mpi.map(Mpi::variables).unwrap_or_default().iter().copied());
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        let result = command.output().unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        Outcome {
+            stdout: String::from_utf8_lossy(&result.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
+            status: result.status.code().unwrap_or(-1),
+            command: words[4..].join(" "),
+        }
+    }
+}
+
+impl Outcome {
+    /// The lines of stdout, sorted: ranks print in no particular order.
+    pub fn lines(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = self.stdout.lines().collect();
+        lines.sort_unstable();
+        lines
+    }
+
+    /// How many lines of stdout start with `prefix`.
+    pub fn count(&self, prefix: &str) -> usize {
+        self.stdout.lines().filter(|line| line.starts_with(prefix)).count()
+    }
+
+    /// Everything that is known, for a failure's message.
+    pub fn report(&self) -> String {
+        let Outcome { stdout, stderr, status, command } = self;
+        format!("command: {command}\nstatus: {status}\n--- stdout\n{stdout}--- stderr\n{stderr}---")
+    }
+
+    /// Fails unless the job ended with `status` and printed each of `lines` on stdout.
+    ///
+    /// # Errors
+    /// What is missing, and all of the output.
+    pub fn expect(&self, status: i32, lines: &[String]) -> Result<(), String> {
+        if self.status != status {
+            return Err(format!("exit status {} instead of {status}\n{}", self.status, self.report()));
+        }
+        match lines.iter().find(|line| !self.stdout.lines().any(|printed| printed == line.as_str())) {
+            Some(line) => Err(format!("stdout lacks the line {line:?}\n{}", self.report())),
+            None => Ok(()),
+        }
+    }
+}

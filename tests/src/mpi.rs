@@ -1,0 +1,80 @@
+//! The MPI libraries that the tests run on.
+
+use std::process::Command;
+
+/// An installed MPI.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mpi {
+    /// Debian's Open MPI 4.1.
+    OpenMpi,
+    /// Debian's MPICH 4.0.
+    Mpich,
+}
+
+/// What a missing MPI means: tests that cannot run must not look like tests that passed.
+const INSTALL: &str = "run `bash ci/setup` to install it";
+
+impl Mpi {
+    /// All of them.
+    pub const ALL: [Mpi; 2] = [Mpi::OpenMpi, Mpi::Mpich];
+
+    /// Its name in directives and in the names of tests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mpi::OpenMpi => "openmpi",
+            Mpi::Mpich => "mpich",
+        }
+    }
+
+    /// The compiler wrapper for a language of the directives.
+    ///
+    /// # Panics
+    /// For a language that the directives do not know.
+    pub fn compiler(self, language: &str) -> String {
+        let wrapper = match language {
+            "c" => "mpicc",
+            "c++" => "mpicxx",
+            "fortran" => "mpifort",
+            other => panic!("unknown language {other}"),
+        };
+        format!("{wrapper}.{}", self.name())
+    }
+
+    /// The launcher with the options that a small, shared machine needs.
+    pub fn launcher(self, ranks: usize) -> Vec<String> {
+        let mut words = vec![format!("mpiexec.{}", self.name())];
+        if self == Mpi::OpenMpi {
+            words.push("--oversubscribe".into());
+        }
+        words.extend(["-n".into(), ranks.to_string()]);
+        words
+    }
+
+    /// Variables without which it does not start here.
+    pub fn variables(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Mpi::OpenMpi => &[
+                // Tests run as root in containers.
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+                // More ranks than cores: give the core away instead of polling.
+                ("OMPI_MCA_mpi_yield_when_idle", "1"),
+                ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+            ],
+            Mpi::Mpich => &[],
+        }
+    }
+
+    /// Is it there?
+    pub fn is_installed(self) -> bool {
+        Command::new(self.compiler("c")).arg("--version").output().is_ok_and(|output| output.status.success())
+    }
+
+    /// Ends the test run unless it is installed.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn require(self) {
+        assert!(self.is_installed(), "{} is not installed: {INSTALL}", self.name());
+    }
+}
