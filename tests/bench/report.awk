@@ -86,6 +86,7 @@ function calls_table(mpi,   c, i, config, line, value, ref, clock) {
     difference_row(mpi, "**each further layer**, 1 to 2", "2", "1", 1)
     difference_row(mpi, "**each further layer**, 2 to 5", "5", "2", 3)
     difference_row(mpi, "**each further layer**, 1 to 10", "10", "1", 9)
+    difference_row(mpi, "**each further layer**, 10 to 15", "15", "10", 5)
     difference_row(mpi, "calling tool under LD_PRELOAD, over no libqmpi", "preload-call", "none", 1)
     difference_row(mpi, "one bridged calling tool, over LD_PRELOAD", "1-call", "preload-call", 1)
     difference_row(mpi, "each further calling layer, 1 to 10", "10-call", "1-call", 9)

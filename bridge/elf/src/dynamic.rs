@@ -24,6 +24,8 @@ pub(crate) struct DynamicTable {
     pub(crate) versym: Option<u64>,
     pub(crate) verdef: Option<(u64, u64)>,
     pub(crate) verneed: Option<(u64, u64)>,
+    /// Address and size in bytes of the relocations of the procedure linkage table.
+    pub(crate) jmprel: Option<(u64, u64)>,
     /// Offsets in the string table.
     pub(crate) soname: Option<u64>,
     pub(crate) rpath: Option<u64>,
@@ -53,6 +55,7 @@ impl DynamicTable {
 
         let mut table = DynamicTable::default();
         let (mut verdef, mut verdefnum, mut verneed, mut verneednum) = (None, 0, None, 0);
+        let (mut jmprel, mut pltrelsz) = (None, 0);
         for entry in &parsed.dyns {
             let value = entry.d_val;
             match entry.d_tag {
@@ -67,6 +70,8 @@ impl DynamicTable {
                 dynamic::DT_VERDEFNUM => verdefnum = value,
                 dynamic::DT_VERNEED => verneed = Some(value),
                 dynamic::DT_VERNEEDNUM => verneednum = value,
+                dynamic::DT_JMPREL => jmprel = Some(value),
+                dynamic::DT_PLTRELSZ => pltrelsz = value,
                 dynamic::DT_SONAME => table.soname = Some(value),
                 dynamic::DT_RPATH => table.rpath = Some(value),
                 dynamic::DT_RUNPATH => table.runpath = Some(value),
@@ -89,6 +94,7 @@ impl DynamicTable {
             }
         }
         table.verdef = verdef.map(|address| (address, verdefnum));
+        table.jmprel = jmprel.map(|address| (address, pltrelsz));
         table.verneed = verneed.map(|address| (address, verneednum));
         Ok(table)
     }

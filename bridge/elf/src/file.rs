@@ -40,8 +40,8 @@ pub struct ElfFile {
     runpath: Option<String>,
     tls: Option<Tls>,
     exec_stack: bool,
-    dynamic: DynamicTable,
-    symbols: SymbolTable,
+    pub(crate) dynamic: DynamicTable,
+    pub(crate) symbols: SymbolTable,
 }
 
 impl ElfFile {

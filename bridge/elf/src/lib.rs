@@ -3,8 +3,8 @@
 //! Reading never trusts the file: every offset and size is checked, so that a truncated or hostile
 //! library is an [`Error`] and never a panic. The same code runs on the desk (`qmpi inspect`) and
 //! inside the MPI process at start-up, so it reads only what the dynamic linker reads as well:
-//! header, program headers, dynamic section, dynamic symbols and their versions. Section headers,
-//! `.symtab` and relocations are never looked at.
+//! header, program headers, dynamic section, dynamic symbols and their versions. Section headers and
+//! `.symtab` are never looked at, relocations only where a symbol is undefined.
 //!
 //! | question | module |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | which libraries come with it? | [`closure`] |
 //! | does this library belong to glibc, to an MPI, and to which? | [`family`], [`abi_family`], [`mpi_data`] |
 //! | what kind of tool is it, and what will not work? | [`tool`], [`hazard`] |
+//! | does it call this import? | `relocation` |
 //! | what is it bound to? | [`provider`] |
 //!
 //! Files are read with positioned reads rather than mapped: a library that is replaced while it is
@@ -30,6 +31,7 @@ pub mod ld_cache;
 pub mod machine;
 pub mod mpi_data;
 pub mod provider;
+mod relocation;
 pub mod search;
 mod strings;
 pub mod symbol;

@@ -121,6 +121,12 @@ impl SymbolTable {
         Symbols { table: self, next: 0, select }
     }
 
+    /// Symbol number `index`, as a relocation names it.
+    pub(crate) fn symbol(&self, index: usize) -> Option<Symbol<'_>> {
+        let entry = self.entries.chunks_exact(ENTRY_SIZE as usize).nth(index)?;
+        decode(self, index, entry.try_into().ok()?, Select::default())
+    }
+
     /// Number of STB_GNU_UNIQUE definitions.
     pub(crate) fn unique_count(&self) -> usize {
         self.entries

@@ -175,6 +175,11 @@ impl Tool {
         Ok(Tool::assemble(closure, gathered, undefined_elsewhere))
     }
 
+    /// Is this import called, rather than read? Where that cannot be told it is not.
+    pub fn calls(&self, name: &str) -> bool {
+        self.closure.objects.iter().any(|object| object.called().is_ok_and(|names| names.contains(name)))
+    }
+
     fn assemble(closure: Closure, gathered: Gathered, undefined_elsewhere: Vec<String>) -> Tool {
         let Gathered { facts, objects, unknown, data_imports, data_definitions, .. } = &gathered;
         let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());

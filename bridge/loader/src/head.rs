@@ -101,23 +101,14 @@ impl Head<'_> {
             return Ok(address);
         }
         let path = &self.instance.path;
-        if false {
-            // TODO relocations
+        if !self.tool.calls(name) {
             return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
-        log::line(
-            log::LogLevel::Warn,
-            &format!(
-                "{}: undefined symbol {name}: a call of it will end the process; hint: link the tool with the library that defines it",
-                path.display()
-            ),
-        );
-        missing::stub(
-            &self.instance.label,
-            name,
-            format!("which nothing defines ({})", path.display()),
-            "link the tool with the library that defines it (readelf -d shows what it is linked with)",
-        )
+        const HINT: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
+        let text = format!("{}: undefined symbol {name}: a call of it will end the process", path.display());
+        log::once(log::LogLevel::Warn, &text);
+        log::once(log::LogLevel::Warn, &format!("hint: {HINT}"));
+        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), HINT)
     }
 }
 

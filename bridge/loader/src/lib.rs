@@ -9,12 +9,13 @@
 //! | `dlmopen` head, providers, tool | `namespace.rs` |
 //! | what the tool must not call bare | `overrides/` |
 //! | stubs that carry data | `trampoline.rs`, `arch/` |
-//! | `MPI_Pcontrol`, missing functions, `MPI_Finalize` | `pcontrol.rs`, `missing.rs`, `passage.rs` |
+//! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
 //! | rebinding of objects in the base namespace | `rebind.rs` |
 //!
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
 
 mod arch;
+pub mod counter;
 mod error;
 mod head;
 pub mod image;

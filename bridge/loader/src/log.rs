@@ -1,6 +1,6 @@
 //! What the runtime says: one line, one `write(2)`, on stderr, prefixed `qmpi:`.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 pub use qmpi_stack::LogLevel;
 
@@ -8,6 +8,21 @@ pub use qmpi_stack::LogLevel;
 pub const SETUP_FAILED: i32 = 3;
 
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Warn as u8);
+
+/// Whether this process speaks for the job: rank 0, or a process on its own.
+static SPEAKER: AtomicBool = AtomicBool::new(true);
+
+/// Of several ranks only the one that speaks says what holds for all of them.
+pub fn set_speaker(speaks: bool) {
+    SPEAKER.store(speaks, Ordering::Relaxed);
+}
+
+/// Prints a line that all ranks would print, once.
+pub fn once(level: LogLevel, text: &str) {
+    if SPEAKER.load(Ordering::Relaxed) {
+        line(level, text);
+    }
+}
 
 /// Lines above this level are dropped.
 pub fn set_level(level: LogLevel) {

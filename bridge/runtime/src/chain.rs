@@ -7,7 +7,7 @@ use qmpi_abi::FnId;
 use qmpi_loader::{Loaded, Process};
 
 use crate::entry::FUNCTIONS;
-use crate::finalize;
+use crate::{finalize, stats};
 
 /// The chain as far as it is built: from the MPI library up to the layer pushed last.
 pub(crate) struct Chain {
@@ -20,16 +20,18 @@ impl Chain {
     /// The MPI library alone.
     pub(crate) fn new(process: &Process) -> Chain {
         let mut links = vec![0; FUNCTIONS].into_boxed_slice();
+        stats::column("MPI");
         for id in FnId::all() {
-            links[id.index()] = process.real(id).unwrap_or(0);
+            links[id.index()] = process.real(id).map_or(0, |address| stats::counted(id, address));
         }
         Chain { links, layers: Vec::new() }
     }
 
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: Loaded) {
+        stats::column(&layer.instance.label);
         for (id, address) in &layer.entries {
-            self.links[id.index()] = *address;
+            self.links[id.index()] = stats::counted(*id, *address);
         }
         self.layers.push(layer);
     }

@@ -73,7 +73,7 @@ extern "C" fn at_exit() {
 
 /// `layer` is the one that did not pass the call on in time.
 fn say(layer: usize) {
-    if SAID.swap(1, Ordering::Relaxed) != 0 || !crate::start::is_rank_0() {
+    if SAID.swap(1, Ordering::Relaxed) != 0 {
         return;
     }
     let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -82,11 +82,11 @@ fn say(layer: usize) {
         return;
     }
     let Some(layer) = layers.get(layer) else { return };
-    log::line(
+    log::once(
         log::LogLevel::Warn,
         &format!(
             "{layer}: MPI_Finalize returned without having reached the MPI library; layers below {layer} see it late or never"
         ),
     );
-    log::line(log::LogLevel::Warn, &format!("hint: make {layer} the innermost layer, last in the list"));
+    log::once(log::LogLevel::Warn, &format!("hint: make {layer} the innermost layer, last in the list"));
 }

@@ -18,3 +18,4 @@ mod chain;
 mod entry;
 mod finalize;
 mod start;
+mod stats;

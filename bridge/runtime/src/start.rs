@@ -17,7 +17,7 @@ use qmpi_stack::{OnError, Request, Stack};
 
 use crate::chain::Chain;
 use crate::finalize::{self, Station};
-use crate::{base, entry};
+use crate::{base, entry, stats};
 
 /// Not started.
 const IDLE: i32 = 0;
@@ -25,7 +25,6 @@ const IDLE: i32 = 0;
 const DONE: i32 = -1;
 
 static STATE: AtomicI32 = AtomicI32::new(IDLE);
-static RANK: AtomicI32 = AtomicI32::new(-1);
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -56,11 +55,6 @@ pub(crate) extern "C" fn first_call(id: usize) -> usize {
     )
 }
 
-/// Is this process rank 0 of its job, as far as the environment tells? A process on its own is.
-pub(crate) fn is_rank_0() -> bool {
-    RANK.load(Ordering::Relaxed) <= 0
-}
-
 /// Sets everything up, unless that has happened. A thread that comes meanwhile waits.
 fn ensure_started() {
     // SAFETY: takes no arguments and returns a number.
@@ -83,12 +77,12 @@ fn start() {
     let Some(process) = Process::with_mpi() else { return };
     let mut process = Arc::new(process);
     let get = |name: &str| std::env::var_os(name);
-    if let Some(rank) = qmpi_stack::rank_from_env(&get) {
-        RANK.store(i32::try_from(rank).unwrap_or(i32::MAX), Ordering::Relaxed);
-    }
+    let rank = qmpi_stack::rank_from_env(&get);
+    log::set_speaker(rank.unwrap_or(0) == 0);
     let stack = requested(&get);
+    stats::prepare(&get, rank);
     let mut chain = Chain::new(&process);
-    load_layers(&mut process, &stack, &mut chain);
+    load_layers(&mut process, &stack, rank, &mut chain);
     for id in FnId::all() {
         match chain.links()[id.index()] {
             0 => {}
@@ -116,13 +110,11 @@ fn in_linker_path(name: &str) -> Option<std::path::PathBuf> {
 }
 
 /// Loads the layers from the innermost to the outermost, so that every next link exists.
-fn load_layers(process: &mut Arc<Process>, stack: &Stack, chain: &mut Chain) {
+fn load_layers(process: &mut Arc<Process>, stack: &Stack, rank: Option<u32>, chain: &mut Chain) {
     for skipped in &stack.skipped {
         report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
     }
-    let rank = u32::try_from(RANK.load(Ordering::Relaxed)).unwrap_or(0);
-    let here = |layer: &&qmpi_stack::Layer| layer.ranks.as_ref().is_none_or(|ranks| ranks.contains(rank));
-    let layers: Vec<_> = stack.layers.iter().filter(here).collect();
+    let layers: Vec<_> = stack.layers.iter().filter(|layer| layer.on_rank(rank)).collect();
     if layers.is_empty() {
         return;
     }
@@ -138,7 +130,7 @@ fn load_layers(process: &mut Arc<Process>, stack: &Stack, chain: &mut Chain) {
                     loaded.duration.as_secs_f64() * 1e3,
                     layer.path.display()
                 );
-                say_on_rank_0(log::LogLevel::Info, &text);
+                log::once(log::LogLevel::Info, &text);
                 chain.push(loaded);
             }
             Err(error) => report_load(&layer.label, &error, stack.on_error),
@@ -149,12 +141,6 @@ fn load_layers(process: &mut Arc<Process>, stack: &Stack, chain: &mut Chain) {
     finalize::name_layers(labels);
 }
 
-fn say_on_rank_0(level: log::LogLevel, text: &str) {
-    if is_rank_0() {
-        log::line(level, text);
-    }
-}
-
 fn report_load(label: &str, error: &LoadError, on_error: OnError) {
     report(label, &error.to_string(), error.hint(), on_error);
 }
@@ -162,6 +148,6 @@ fn report_load(label: &str, error: &LoadError, on_error: OnError) {
 fn report(label: &str, reason: &str, hint: Option<String>, on_error: OnError) {
     match on_error {
         OnError::Abort => log::fatal(&format!("{label}: {reason}"), hint.as_deref()),
-        OnError::Skip => log::line(log::LogLevel::Warn, &format!("{label} is left out: {reason}")),
+        OnError::Skip => log::once(log::LogLevel::Warn, &format!("{label} is left out: {reason}")),
     }
 }

@@ -208,6 +208,19 @@ pub(crate) extern "C" fn passage() {
     )
 }
 
+/// A call that is counted on its way ([`crate::counter::Counter`]).
+#[unsafe(naked)]
+pub(crate) extern "C" fn count() {
+    naked_asm!(
+        ".cfi_startproc",
+        "lock inc qword ptr [r11 + {calls}]",
+        "jmp qword ptr [r11 + {target}]",
+        ".cfi_endproc",
+        calls = const std::mem::offset_of!(crate::counter::Counter, calls),
+        target = const std::mem::offset_of!(crate::counter::Counter, target),
+    )
+}
+
 /// `MPI_Pcontrol(level, ...)` of a tool that does not pass it on: calls the tool, then goes on to the next link.
 ///
 /// The function is variadic, so nobody knows its arguments: all that can hold one is kept, six registers, eight

@@ -83,7 +83,7 @@ fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path) {
     let closure = Closure::of(root, &search, &|soname| process.is_shared(soname));
     for soname in &closure.stopped {
         if let Err(error) = provide(namespace, process, soname) {
-            crate::log::line(crate::log::LogLevel::Warn, &format!("{}: {error}", instance.label));
+            crate::log::once(crate::log::LogLevel::Warn, &format!("{}: {error}", instance.label));
         }
     }
 }
