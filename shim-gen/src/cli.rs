@@ -1,6 +1,5 @@
 //! The command line: one definition yields parsing, help and errors.
 
-use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,6 +9,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::header::{Header, Label, read_all};
+use crate::numbering::{Numbering, Release, numbering_rust, release};
 use crate::standard::Standard;
 use crate::table::Table;
 
@@ -24,6 +24,16 @@ EXAMPLES
   Make a tool that intercepts everything:
     shim-gen passthrough --header /opt/mpich/include/mpi.h --output pass.c
     mpicc -shared -fPIC -o libpass.so pass.c
+
+  Start a new QMPI tool:
+    shim-gen skeleton --header /opt/mpich/include/mpi.h --name mytool MPI_Send MPI_Recv --output mytool.c
+    mpicc -shared -fPIC -I bridge/include -o libmytool.so mytool.c
+
+  Add the numbers of a new MPICH, then regenerate the C interface from all headers:
+    shim-gen numbering --header mpich-5.1.0=/opt/mpich/include --output bridge/abi/numbering/mpich-5.1.0.txt
+    shim-gen numbering-rust --output bridge/abi/src/numbering/tables.rs
+    shim-gen header --header mpich-5.1.0=/opt/mpich/include:5.0 --header ... --output bridge/include/qmpi.h
+    shim-gen stubs --qmpi --output bridge/runtime/src/qmpi/list.rs
 
 EXIT STATUS
   0 done, 1 something could not be read, written or understood, 2 wrong usage";
@@ -64,6 +74,40 @@ enum Command {
     },
     /// Print the list of entry points (bridge/runtime/src/entry/list.rs)
     Stubs {
+        /// The name-shifted ones (bridge/runtime/src/qmpi/list.rs)
+        #[arg(long)]
+        qmpi: bool,
+        #[command(flatten)]
+        table: TableFile,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print the numbers of functions (enum QMPI_Functions_enum) in the headers of one MPICH, or of several that agree
+    #[command(after_help = EXAMPLES)]
+    Numbering {
+        /// mpi_proto.h, or an include directory, and the release it belongs to. Repeatable
+        #[arg(long = "header", value_name = "[mpich-RELEASE=]PATH", required = true)]
+        headers: Vec<Numbered>,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print all numberings as Rust (bridge/abi/src/numbering/tables.rs)
+    NumberingRust {
+        #[command(flatten)]
+        numberings: Numberings,
+        #[command(flatten)]
+        table: TableFile,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print qmpi.h, the C interface for tools (bridge/include/qmpi.h)
+    #[command(after_help = EXAMPLES)]
+    Header {
+        /// A header or include directory, as for `shim-gen table`: it says which MPI has which function with which types
+        #[arg(long = "header", value_name = "VENDOR-RELEASE=PATH:VERSION", required = true)]
+        headers: Vec<Input>,
+        #[command(flatten)]
+        numberings: Numberings,
         #[command(flatten)]
         table: TableFile,
         #[command(flatten)]
@@ -72,15 +116,52 @@ enum Command {
     /// Print a PMPI tool in C that wraps every function of a header and does nothing else
     #[command(after_help = EXAMPLES)]
     Passthrough {
-        /// The header to read, which the C text includes by its file name. Repeatable, for mpi-ext.h after mpi.h
-        #[arg(long = "header", value_name = "mpi.h", required = true)]
-        headers: Vec<PathBuf>,
+        #[command(flatten)]
+        read: Read,
         /// A function to leave out, without P. Repeatable
         #[arg(long, value_name = "NAME")]
         exclude: Vec<String>,
         #[command(flatten)]
         output: Output,
     },
+    /// Print a QMPI tool in C that wraps every function of a header and does nothing else
+    #[command(after_help = EXAMPLES)]
+    QmpiPassthrough {
+        #[command(flatten)]
+        read: Read,
+        /// The tool's name
+        #[arg(long, value_name = "NAME", default_value = "passthrough", value_parser = identifier)]
+        name: String,
+        /// A function to leave out. Repeatable
+        #[arg(long, value_name = "NAME")]
+        exclude: Vec<String>,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print the start of a new QMPI tool in C, for some functions: everything but what it does
+    #[command(after_help = EXAMPLES)]
+    Skeleton {
+        #[command(flatten)]
+        read: Read,
+        /// The tool's name
+        #[arg(long, value_name = "NAME", default_value = "mytool", value_parser = identifier)]
+        name: String,
+        /// What the tool intercepts, beside the initialization of MPI: MPI_Send
+        #[arg(value_name = "FUNCTION", required_unless_present = "all")]
+        functions: Vec<String>,
+        /// Every function of the headers
+        #[arg(long, conflicts_with = "functions")]
+        all: bool,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Args)]
+struct Read {
+    /// The header to read, which the C text includes by its file name. Repeatable, for mpi-ext.h after mpi.h
+    #[arg(long = "header", value_name = "mpi.h", required = true)]
+    headers: Vec<PathBuf>,
 }
 
 #[derive(Args)]
@@ -88,6 +169,13 @@ struct TableFile {
     /// The table of functions
     #[arg(long, value_name = "FILE", default_value = "bridge/abi/functions.tsv")]
     table: PathBuf,
+}
+
+#[derive(Args)]
+struct Numberings {
+    /// The directory of what `shim-gen numbering` printed
+    #[arg(long, value_name = "DIR", default_value = "bridge/abi/numbering")]
+    numberings: PathBuf,
 }
 
 #[derive(Args)]
@@ -116,6 +204,26 @@ impl FromStr for Input {
             return Err(format!("`{name}` does not begin with mpich or openmpi"));
         }
         Ok(Self { label, path: path.into() })
+    }
+}
+
+/// `mpich-4.0.2=/usr/include/mpich`, or the path alone.
+#[derive(Clone)]
+struct Numbered {
+    release: Option<Release>,
+    path: PathBuf,
+}
+
+impl FromStr for Numbered {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        let Some((label, path)) = text.split_once('=') else {
+            return Ok(Self { release: None, path: text.into() });
+        };
+        let release = label.strip_prefix("mpich-").and_then(release);
+        let release = release.ok_or_else(|| format!("`{label}` is not like mpich-4.0.2"))?;
+        Ok(Self { release: Some(release), path: path.into() })
     }
 }
 
@@ -158,14 +266,50 @@ fn run(cli: Cli) -> Result<()> {
             output.write(&table.to_tsv())
         }
         Command::Rust { table, output } => output.write(&crate::rust(&Table::read(&table.table)?)),
-        Command::Stubs { table, output } => output.write(&crate::stubs(&Table::read(&table.table)?)),
-        Command::Passthrough { headers, exclude, output } => {
-            let includes: Vec<_> = headers.iter().map(|path| include_name(path)).collect();
-            let headers = headers.iter().map(|path| Header::read(path)).collect::<Result<Vec<_>>>()?;
-            let exclude: BTreeSet<_> = exclude.into_iter().collect();
-            output.write(&crate::passthrough(&headers, &includes, &exclude))
+        Command::Stubs { qmpi, table, output } => {
+            let generate = if qmpi { crate::qmpi_stubs } else { crate::stubs };
+            output.write(&generate(&Table::read(&table.table)?))
+        }
+        Command::Header { headers, numberings, table, output } => {
+            let inputs: Vec<_> = headers.into_iter().map(|input| (input.label, input.path)).collect();
+            let numberings = Numbering::read_all(&numberings.numberings)?;
+            output.write(&crate::qmpi_header(&read_all(&inputs)?, &numberings, &Table::read(&table.table)?))
+        }
+        Command::Numbering { headers, output } => output.write(&numbering(&headers)?.to_text()),
+        Command::NumberingRust { numberings, table, output } => {
+            output.write(&numbering_rust(&Numbering::read_all(&numberings.numberings)?, &Table::read(&table.table)?)?)
+        }
+        Command::Passthrough { read, exclude, output } => {
+            let (headers, includes) = read.headers()?;
+            output.write(&crate::passthrough(&headers, &includes, &exclude.into_iter().collect()))
+        }
+        Command::QmpiPassthrough { read, name, exclude, output } => {
+            let (headers, includes) = read.headers()?;
+            output.write(&crate::qmpi_passthrough(&headers, &includes, &name, &exclude.into_iter().collect()))
+        }
+        Command::Skeleton { read, name, mut functions, all, output } => {
+            let (headers, includes) = read.headers()?;
+            if all {
+                let declared = headers.iter().flat_map(Header::functions);
+                functions = declared.map(|declared| declared.prototype.name.clone()).collect();
+            }
+            output.write(&crate::skeleton(&headers, &includes, &name, &functions)?)
         }
     }
+}
+
+/// The numbering that all headers have.
+fn numbering(headers: &[Numbered]) -> Result<Numbering> {
+    let releases = headers.iter().filter_map(|header| header.release).collect();
+    // The parser has seen to it that there is one.
+    let first = &headers[0].path;
+    let numbering = Numbering::read_header(first, releases)?;
+    for Numbered { path, .. } in &headers[1..] {
+        if Numbering::read_header(path, Vec::new())?.values != numbering.values {
+            return Err(Error::Numberings { first: first.clone(), second: path.clone() });
+        }
+    }
+    Ok(numbering)
 }
 
 fn read(path: &Path) -> Result<String> {
@@ -176,6 +320,21 @@ fn read(path: &Path) -> Result<String> {
 fn include_name(path: &Path) -> String {
     let name = if path.is_dir() { None } else { path.file_name() };
     name.map_or_else(|| "mpi.h".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+impl Read {
+    /// The headers, and what the C text includes for them.
+    fn headers(&self) -> Result<(Vec<Header>, Vec<String>)> {
+        let headers = self.headers.iter().map(|path| Header::read(path)).collect::<Result<Vec<_>>>()?;
+        Ok((headers, self.headers.iter().map(|path| include_name(path)).collect()))
+    }
+}
+
+/// A name that functions of C can begin with.
+fn identifier(text: &str) -> std::result::Result<String, String> {
+    let good = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if good { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores, a letter first".to_owned()) }
 }
 
 impl Output {

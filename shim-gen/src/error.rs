@@ -66,6 +66,34 @@ pub enum Error {
         /// The header that declares it.
         label: String,
     },
+    /// The enumeration of function numbers in a header.
+    #[error("{} {problem}", path.display())]
+    Enumeration {
+        /// The header.
+        path: PathBuf,
+        /// What is wrong with it, as the rest of a sentence.
+        problem: String,
+    },
+    /// Two headers that were said to number functions alike do not.
+    #[error("{} and {} number functions differently", first.display(), second.display())]
+    Numberings {
+        /// The first header.
+        first: PathBuf,
+        /// The one that differs.
+        second: PathBuf,
+    },
+    /// A numbering has a function that the table lacks.
+    #[error("{name} has a number, but no row in the table of functions")]
+    Unnumbered {
+        /// The enumerator.
+        name: String,
+    },
+    /// A function that no header declares.
+    #[error("no prototype of {name}")]
+    NoFunction {
+        /// The function.
+        name: String,
+    },
     /// A line of `functions.tsv` or of the list of standard functions.
     #[error("{file}:{line}: {problem}")]
     Line {
@@ -98,6 +126,10 @@ impl Error {
                 "a function number has one argument count for ever: leave one of the headers out, or fix it"
             }
             Self::NoVersion { .. } => "add the name to the line of its version in shim-gen/data/standard.txt",
+            Self::Enumeration { .. } => "mpi_proto.h of MPICH 4.0 or newer has it; other MPI libraries do not",
+            Self::Numberings { .. } => "give each numbering a file of its own",
+            Self::Unnumbered { .. } => "add the header's functions with `shim-gen table` first",
+            Self::NoFunction { .. } => "give all headers that are needed, and names as in C: MPI_Send",
             Self::Line { .. } => {
                 "functions.tsv is written by `shim-gen table`, the list of standard functions by hand: its head says how"
             }

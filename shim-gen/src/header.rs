@@ -76,6 +76,12 @@ impl Header {
         self.functions.values()
     }
 
+    /// The prototype of a function by its name without `P`.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<&Prototype> {
+        self.functions.get(name).map(|declared| &declared.prototype)
+    }
+
     fn add(&mut self, path: &Path) -> Result<()> {
         for statement in statements(&Source::read(path)?) {
             if !looks_like_one(&statement) {

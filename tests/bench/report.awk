@@ -35,11 +35,14 @@ function difference(mpi, a, b, fn, by,   list, n, r) {
     return quantile(list, n, 0.5)
 }
 
-function with_spread(value) { return sprintf("%+.2f (%.2f…%.2f)", value, LOW, HIGH) }
+# Two digits, and no negative zero.
+function digits(value) { return value < 0 && value > -0.005 ? "0.00" : sprintf("%.2f", value) }
+
+function with_spread(value) { return (value >= -0.005 ? "+" : "") digits(value) " (" digits(LOW) "…" digits(HIGH) ")" }
 
 function goal(text, value, unit, limit) {
     if (value == "") return
-    goals[++goal_count] = sprintf("| %s | %s %.2f %s | %.2f %s | %s |", text, "≤", limit, unit, value, unit,
+    goals[++goal_count] = sprintf("| %s | ≤ %.2f %s | %s %s | %s |", text, limit, unit, digits(value), unit,
                                   (value <= limit + 0.005 ? "met" : "**not met**"))
 }
 

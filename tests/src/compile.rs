@@ -29,6 +29,22 @@ pub fn tool(mpi: Mpi, name: &str) -> PathBuf {
     build(mpi, &Source::read(path), Shape::Library)
 }
 
+/// Builds a library of `tests/programs`, by file name, and returns its path: a tool that only one test wants.
+///
+/// # Panics
+/// When it does not compile.
+pub fn companion(mpi: Mpi, file: &str) -> PathBuf {
+    library(mpi, &product::root().join("tests/programs").join(file))
+}
+
+/// Builds a library from any source file, and returns its path.
+///
+/// # Panics
+/// When it does not compile.
+pub fn library(mpi: Mpi, source: &Path) -> PathBuf {
+    build(mpi, &Source::read(source), Shape::Library)
+}
+
 /// Where what is built for an MPI goes.
 pub fn directory(mpi: Mpi) -> PathBuf {
     product::target().join("tests").join(mpi.name())
@@ -56,7 +72,7 @@ fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
     for file in source.companions.iter().chain(&source.links) {
         build_locked(mpi, &Source::read(&source.path.with_file_name(file)), Shape::Library);
     }
-    if is_newer(&output, &source.path) {
+    if source.with.iter().chain([&source.path]).all(|source| is_newer(&output, source)) {
         return output;
     }
     let mut command = if source.needs_mpi {
@@ -75,7 +91,8 @@ fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
     if source.language == "fortran" {
         command.arg("-J").arg(&directory);
     }
-    command.args(&source.cflags).arg(&source.path).arg("-o").arg(&output).arg("-L").arg(&directory);
+    command.args(&source.cflags).arg(&source.path).args(&source.with);
+    command.arg("-o").arg(&output).arg("-L").arg(&directory);
     for file in &source.links {
         command.arg(format!("-l:{}", Path::new(file).with_extension("so").display()));
     }

@@ -6,6 +6,7 @@
 //! | `mpi` | `both`, `openmpi`, `mpich` |
 //! | `needs-mpi: no` | built with the plain compiler: no DT_NEEDED on an MPI |
 //! | `cflags`, `libs` | more words for the compiler, before and after the source |
+//! | `with` | more sources of the same program or library, beside this file |
 //! | `companion` | a library that must be built beside it (`NAME.so`) |
 //! | `links` | the same, and linked with it |
 //! | `role: companion` | the file is one of those |
@@ -41,6 +42,8 @@ pub struct Source {
     pub cflags: Vec<String>,
     /// Words for the compiler after the source.
     pub libs: Vec<String>,
+    /// More sources that are compiled into it.
+    pub with: Vec<PathBuf>,
     /// Libraries to build beside it.
     pub companions: Vec<String>,
     /// Libraries to build beside it and to link.
@@ -129,6 +132,7 @@ impl Source {
             "needs-mpi" => self.needs_mpi = value != "no",
             "cflags" => self.cflags.extend(words()),
             "libs" => self.libs.extend(words()),
+            "with" => self.with.extend(words().map(|file| self.path.with_file_name(file))),
             "companion" => self.companions.extend(words()),
             "links" => self.links.extend(words()),
             "role" => self.is_companion = value == "companion",

@@ -17,7 +17,8 @@ pub struct Job {
     args: Vec<String>,
     env: Vec<(String, String)>,
     preload: Vec<PathBuf>,
-    stack: Option<Vec<String>>,
+    /// Options of `qmpi run`, if it is used.
+    run: Option<Vec<String>>,
 }
 
 /// What came of it.
@@ -43,7 +44,7 @@ impl Job {
             args: Vec::new(),
             env: Vec::new(),
             preload: Vec::new(),
-            stack: None,
+            run: None,
         }
     }
 
@@ -76,8 +77,21 @@ impl Job {
     /// Under `qmpi run` with these tools, outermost first.
     #[must_use]
     pub fn stack(mut self, tools: &[&str]) -> Job {
-        self.stack = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
+        self.run = Some(tools.iter().flat_map(|tool| ["-t".to_owned(), (*tool).to_owned()]).collect());
         self
+    }
+
+    /// Under `qmpi run` with this configuration file.
+    #[must_use]
+    pub fn config(mut self, file: &Path) -> Job {
+        self.run = Some(vec!["-c".into(), file.display().to_string()]);
+        self
+    }
+
+    /// With the variables set by hand instead: the runtime preloaded in each rank, and this list of tools.
+    #[must_use]
+    pub fn by_hand(self, list: &str) -> Job {
+        self.preload(&product::runtime()).env("QMPI_TOOL_LIST", list)
     }
 
     /// Runs it.
@@ -86,9 +100,9 @@ impl Job {
     /// When it cannot be started.
     pub fn run(&self) -> Outcome {
         let mut words: Vec<String> = ["timeout", "-k", "5", PATIENCE].map(str::to_owned).to_vec();
-        if let Some(tools) = &self.stack {
+        if let Some(options) = &self.run {
             words.extend([product::command().display().to_string(), "run".into()]);
-            words.extend(tools.iter().flat_map(|tool| ["-t".to_owned(), tool.clone()]));
+            words.extend(options.iter().cloned());
             words.push("--".into());
         }
         if let Some(mpi) = self.mpi.filter(|_| self.ranks > 0) {
@@ -105,6 +119,10 @@ impl Job {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_remove("QMPI_LOG");
         command.envs(self.mpi.map(Mpi::variables).unwrap_or_default().iter().copied());
+        if self.ranks == 0 {
+            // A process on its own needs no daemon of Open MPI's beside it.
+            command.env("OMPI_MCA_ess_singleton_isolated", "1");
+        }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         let result = command.output().unwrap_or_else(|error| panic!("{words:?}: {error}"));
         Outcome {
@@ -127,6 +145,11 @@ impl Outcome {
     /// How many lines of stdout start with `prefix`.
     pub fn count(&self, prefix: &str) -> usize {
         self.stdout.lines().filter(|line| line.starts_with(prefix)).count()
+    }
+
+    /// What we ourselves said on stderr.
+    pub fn said(&self) -> Vec<&str> {
+        self.stderr.lines().filter(|line| line.starts_with("qmpi")).collect()
     }
 
     /// Everything that is known, for a failure's message.

@@ -10,14 +10,17 @@
 //! | `compile.rs` | source files become programs and tools, once |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `product.rs` | the command and the runtime under test |
+//! | `trial.rs` | one check, on each MPI that it is for |
 
 pub mod compile;
 pub mod directives;
 pub mod job;
 pub mod mpi;
 pub mod product;
+pub mod trial;
 
 pub use compile::{program, tool};
 pub use directives::{Case, Source};
 pub use job::{Job, Outcome};
 pub use mpi::Mpi;
+pub use trial::{Check, Verdict, on_each_mpi};

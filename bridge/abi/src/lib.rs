@@ -1,7 +1,7 @@
 //! What is known about every MPI function: its number, name, argument count, result and Fortran name.
 //!
 //! The facts live in `functions.tsv`, one row per function in an order that never changes; `table.rs` is
-//! generated from it by `shim-gen rust`. Everything else in the workspace refers to a function by [`FnId`].
+//! generated from it by `shim-gen rust`. Tools mean functions by other numbers ([`Numbering`]). Everything else in the workspace refers to a function by [`FnId`].
 //!
 //! Not here: types of arguments. All arguments of MPI functions are integer-class words (handles are integers
 //! or pointers, a status goes by pointer), so their number is all that the bridge needs, for every MPI.
@@ -9,10 +9,12 @@
 
 mod function;
 mod id;
+pub mod numbering;
 mod symbol;
 mod table;
 
 pub use function::{Function, Origin, ResultKind};
 pub use id::FnId;
+pub use numbering::Numbering;
 pub use symbol::{Binding, MpiSymbol, classify, is_mpi_like};
 pub use table::{COUNT, FUNCTIONS};

@@ -1,6 +1,6 @@
 //! Which libraries are glibc: they exist once per process and are never loaded into a namespace.
 //!
-//! Why that is so: design/2-namespaces.md, "One glibc for all".
+//! Two of them in one process would have two heaps, two sets of stdio buffers and colliding TLS keys.
 
 use crate::file::ElfFile;
 

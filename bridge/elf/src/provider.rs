@@ -65,6 +65,11 @@ impl<'a> Provided<'a> {
         Provided { name, version: None, kind, address: address as u64, hash: gnu_hash(name.as_bytes()) }
     }
 
+    /// The hash of its name.
+    pub fn hash(&self) -> u32 {
+        self.hash
+    }
+
     /// A function without a version.
     pub fn function(name: &'a str, address: usize) -> Provided<'a> {
         Provided::new(name, ProvidedKind::Function, address)
@@ -111,7 +116,7 @@ pub enum ProviderError {
 }
 
 /// The hash of `.gnu.hash` (`elf/dl-lookup.c:_dl_new_hash`).
-fn gnu_hash(name: &[u8]) -> u32 {
+pub fn gnu_hash(name: &[u8]) -> u32 {
     name.iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)))
 }
 
@@ -260,8 +265,8 @@ impl Buckets {
         let bloom_count = (symbols.len() as u32 / 8).next_power_of_two();
         let mut bloom = vec![0u64; bloom_count as usize];
         for symbol in symbols {
-            let word = &mut bloom[(symbol.hash / 64 & (bloom_count - 1)) as usize];
-            *word |= 1 << (symbol.hash % 64) | 1 << ((symbol.hash >> BLOOM_SHIFT) % 64);
+            let word = &mut bloom[((symbol.hash / 64) & (bloom_count - 1)) as usize];
+            *word |= (1 << (symbol.hash % 64)) | (1 << ((symbol.hash >> BLOOM_SHIFT) % 64));
         }
         let mut section = Vec::with_capacity(16 + bloom.len() * 8 + self.starts.len() * 4 + symbols.len() * 4);
         let words = [self.count, 1, bloom_count, BLOOM_SHIFT];
@@ -276,7 +281,7 @@ impl Buckets {
             for place in range[0]..range[1] {
                 let hash = symbols[self.order[place as usize] as usize].hash;
                 let end = u32::from(place + 1 == range[1]);
-                section.extend((hash & !1 | end).to_le_bytes());
+                section.extend(((hash & !1) | end).to_le_bytes());
             }
         }
         section

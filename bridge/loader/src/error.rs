@@ -97,6 +97,9 @@ impl LoadError {
             }
             LoadError::UnknownFunction { .. } => "functions takes names such as \"MPI_Send\"".into(),
             LoadError::Namespaces { .. } => "use at most 15 PMPI tools, fewer with LD_AUDIT".into(),
+            LoadError::Link { message, .. } if message.contains("static TLS") => {
+                "start the job with `qmpi run`, which makes room (glibc.rtld.optional_static_tls)".into()
+            }
             LoadError::Link { .. } => "see whether it loads with LD_PRELOAD, and what LD_DEBUG=all says".into(),
             LoadError::Provider(_) | LoadError::Memory { .. } | LoadError::Trampolines => return None,
         })

@@ -65,7 +65,7 @@ impl Head<'_> {
     /// Addresses for what the tool imports and no MPI library of the process defines.
     fn imports_that_mpi_lacks(&self, own: &HashSet<&str>) -> Result<Vec<(&str, usize)>, LoadError> {
         const OTHER_MPI: &str =
-            "run the tool on an MPI that has this function, or leave the function out with `functions`";
+            "run the tool on an MPI that has this function, or list only other functions under `functions`";
         let tool = &self.instance.label;
         let mut extra = Vec::new();
         let mut seen = HashSet::new();

@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD};
 
+use qmpi_elf::provider::gnu_hash;
+
 use crate::version::Versions;
 
 // Tags of the dynamic section (gABI chapter 5; the libc crate has none of them).
@@ -76,6 +78,8 @@ pub struct Binding {
     pub place: *mut usize,
     /// Added to the symbol's address.
     pub addend: i64,
+    /// The word is for calls only: nobody compares the address in it with another one.
+    pub is_call: bool,
 }
 
 #[repr(C)]
@@ -220,6 +224,11 @@ impl Image {
         })
     }
 
+    /// Do both describe the same object?
+    pub fn is_same(&self, other: &Image) -> bool {
+        self.symtab == other.symtab
+    }
+
     /// The file it was loaded from.
     pub fn path(&self) -> &Path {
         &self.path
@@ -282,7 +291,12 @@ impl Image {
 
     /// The definition of `name`, of whatever version.
     pub fn find(&self, name: &CStr) -> Option<Symbol> {
-        let index = self.gnu_hash?.find(name, |index| {
+        self.find_hashed(name, gnu_hash(name.to_bytes()))
+    }
+
+    /// The same where the name's hash is known: many objects are asked for one name.
+    pub fn find_hashed(&self, name: &CStr, hash: u32) -> Option<Symbol> {
+        let index = self.gnu_hash?.find(hash, |index| {
             // SAFETY: the hash table yields indices of the symbol table.
             let symbol = unsafe { &*self.symtab.add(index) };
             // SAFETY: `st_name` is an offset in the string table.
@@ -322,7 +336,8 @@ impl Image {
     /// The words of this object that hold the address of a symbol by name: its GOT, and pointers in its data.
     pub fn bindings(&self) -> impl Iterator<Item = Binding> + '_ {
         // x86-64 psABI table 4.9: R_X86_64_64, GLOB_DAT and JUMP_SLOT.
-        const BY_NAME: [u64; 3] = [1, 6, 7];
+        const JUMP_SLOT: u64 = 7;
+        const BY_NAME: [u64; 3] = [1, 6, JUMP_SLOT];
         self.relas.into_iter().flat_map(|(table, count)| (0..count).map(move |index| (table, index))).filter_map(
             |(table, index)| {
                 // SAFETY: the dynamic section gives the table's length.
@@ -338,6 +353,7 @@ impl Image {
                     name: unsafe { CStr::from_ptr(self.strtab.add(symbol.st_name as usize)) },
                     place: (self.base + rela.offset as usize) as *mut usize,
                     addend: rela.addend,
+                    is_call: rela.info & 0xffff_ffff == JUMP_SLOT,
                 })
             },
         )
@@ -381,12 +397,10 @@ impl GnuHash {
         index + 1
     }
 
-    fn find(&self, name: &CStr, is_it: impl Fn(usize) -> bool) -> Option<usize> {
+    fn find(&self, hash: u32, is_it: impl Fn(usize) -> bool) -> Option<usize> {
         if self.bucket_count == 0 {
             return None;
         }
-        let hash =
-            name.to_bytes().iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add((*byte).into()));
         let word = (hash / 64) & self.bloom_mask;
         // SAFETY: the mask keeps the index inside the filter.
         let filter = unsafe { *self.bloom.add(word as usize) };

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
-use qmpi_elf::{MpiFamily, SearchPath, Tool, ToolKind};
+use qmpi_elf::{MpiFamily, SearchPath, Tool};
 use qmpi_stack::Layer;
 
 use crate::error::LoadError;
 use crate::head::Head;
 use crate::image::Image;
 use crate::memory_file::MemoryFile;
-use crate::namespace::{Handle, Namespace, ProviderFile};
+use crate::namespace::{self, Handle, Namespace, ProviderFile};
 use crate::process::Process;
 use crate::{pcontrol, shared};
 
@@ -48,13 +48,13 @@ pub struct Loaded {
     pub duration: Duration,
 }
 
-/// Loads `layer` above `links`, the next link of each function by its number (0: nothing there).
+/// Loads `layer`, which is the PMPI tool `tool`, above `links`, the next link of each function by its number (0: nothing there).
 ///
 /// # Errors
 /// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
-pub fn load(process: &mut Arc<Process>, layer: &Layer, links: &[usize]) -> Result<Loaded, LoadError> {
+pub fn load(process: &mut Arc<Process>, layer: &Layer, tool: &Tool, links: &[usize]) -> Result<Loaded, LoadError> {
     let start = Instant::now();
-    let tool = inspect(process, layer)?;
+    admit(process, layer, tool)?;
     let wanted = wanted(layer)?;
 
     let instance: &'static Instance = Box::leak(Box::new(Instance {
@@ -69,7 +69,7 @@ pub fn load(process: &mut Arc<Process>, layer: &Layer, links: &[usize]) -> Resul
         opened_global: Mutex::new(Vec::new()),
     }));
     ALL.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
-    let handle = bind(instance, &tool)?;
+    let handle = bind(instance, tool)?;
 
     let mut entries = Vec::new();
     // Wrappers in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
@@ -86,23 +86,21 @@ pub fn load(process: &mut Arc<Process>, layer: &Layer, links: &[usize]) -> Resul
     Ok(Loaded { instance, entries, duration: start.elapsed() })
 }
 
-/// Looks at the file, and refuses what cannot work.
-fn inspect(process: &mut Arc<Process>, layer: &Layer) -> Result<Tool, LoadError> {
-    let path = &layer.path;
+/// Looks at a layer's file: what kind of tool it is, what it needs.
+///
+/// # Errors
+/// When it is not a sound library of this machine, or a library of `share` cannot be loaded.
+pub fn inspect(process: &mut Arc<Process>, layer: &Layer) -> Result<Tool, LoadError> {
     for soname in &layer.share {
-        share(process, path, soname)?;
+        share(process, &layer.path, soname)?;
     }
-    let tool = Tool::inspect(path, &SearchPath::from_process(), &|soname| process.is_shared(soname))?;
-    let reason = match &tool.kind {
-        ToolKind::Pmpi => None,
-        ToolKind::Qmpi => Some("it is a QMPI tool, which this version cannot load".to_owned()),
-        ToolKind::Thesis => Some("it is a tool of the 2018 prototype, which this version cannot load".to_owned()),
-        ToolKind::MpiLibrary => Some("it is an MPI library, not a tool".to_owned()),
-        ToolKind::None { reason } => Some(format!("it is not an MPI tool: {reason}")),
-    };
-    if let Some(reason) = reason {
-        return Err(LoadError::NotATool { path: path.clone(), reason });
-    }
+    let is_shared = |soname: &str| process.is_shared(soname);
+    Ok(Tool::inspect(&layer.path, &SearchPath::from_process(), &is_shared)?)
+}
+
+/// Refuses a PMPI tool that cannot work in this process, and makes libraries of MPI that it needs exist.
+fn admit(process: &mut Arc<Process>, layer: &Layer, tool: &Tool) -> Result<(), LoadError> {
+    let path = &layer.path;
     if let (Some(of_tool), Some(of_process)) = (tool.abi, process.family())
         && of_tool != of_process
     {
@@ -125,7 +123,7 @@ fn inspect(process: &mut Arc<Process>, layer: &Layer) -> Result<Tool, LoadError>
             share(process, path, soname)?;
         }
     }
-    Ok(tool)
+    Ok(())
 }
 
 fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {
@@ -136,8 +134,11 @@ fn name_of(family: MpiFamily, process: &Process) -> String {
     format!("{} ({})", family.name(), process.mpi_name())
 }
 
-/// The functions that the configuration restricts the layer to.
-fn wanted(layer: &Layer) -> Result<Option<Vec<FnId>>, LoadError> {
+/// The functions that the configuration restricts the layer to; `None`: no restriction.
+///
+/// # Errors
+/// When a name is none of MPI's.
+pub fn wanted(layer: &Layer) -> Result<Option<Vec<FnId>>, LoadError> {
     let Some(functions) = &layer.functions else { return Ok(None) };
     let ids = functions.iter().map(|name| {
         FnId::by_name(name).ok_or_else(|| LoadError::UnknownFunction { path: layer.path.clone(), name: name.clone() })
@@ -169,6 +170,7 @@ fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
     // Set before constructors of the tool run: they may call overrides.
     let providers =
         instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
+    namespace::leave_gap();
     let handle = Namespace::create(&instance.path, &head)?;
     let namespace = Namespace::new(handle, providers);
     let tool = namespace.as_ref().and_then(|namespace| namespace.loaded(&c_string(&instance.path)?));

@@ -8,6 +8,7 @@
 //! | write providers for shared libraries | `shared.rs`, `memory_file.rs` |
 //! | `dlmopen` head, providers, tool | `namespace.rs` |
 //! | what the tool must not call bare | `overrides/` |
+//! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
 //! | stubs that carry data | `trampoline.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
 //! | rebinding of objects in the base namespace | `rebind.rs` |
@@ -15,6 +16,7 @@
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
 
 mod arch;
+pub mod conversion;
 pub mod counter;
 mod error;
 mod head;
@@ -34,5 +36,5 @@ mod trampoline;
 mod version;
 
 pub use error::LoadError;
-pub use instance::{Instance, Loaded, load};
+pub use instance::{Instance, Loaded, inspect, load, wanted};
 pub use process::Process;

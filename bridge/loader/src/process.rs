@@ -4,7 +4,7 @@
 //! providers for them. All other libraries are private to an instance.
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
@@ -103,18 +103,17 @@ impl Process {
     /// Everything that the MPI libraries define, each name once.
     pub(crate) fn exports(&self) -> &[Export] {
         self.exports.get_or_init(|| {
-            let mut names = HashSet::new();
-            let mut exports = Vec::with_capacity(2048);
-            for image in self.mpi() {
+            let mut exports = Vec::with_capacity(4096);
+            for (index, image) in self.mpi().enumerate() {
                 for symbol in image.symbols().filter(|symbol| symbol.defined) {
                     let Ok(name) = symbol.name.to_str() else { continue };
-                    let Some(address) = self.resolve(image, &symbol) else { continue };
-                    if names.insert(name) {
-                        let kind = crate::shared::provided_kind(&symbol);
-                        exports.push(Export {
-                            symbol: Provided::new(name, kind, address),
-                            function: crate::head::c_function(name),
-                        });
+                    let kind = crate::shared::provided_kind(&symbol);
+                    let provided = Provided::new(name, kind, 0);
+                    if self.mpi().take(index).any(|other| other.find_hashed(symbol.name, provided.hash()).is_some()) {
+                        continue;
+                    }
+                    if let Some(address) = self.resolve(image, &symbol, provided.hash()) {
+                        exports.push(Export { symbol: provided.at(address), function: crate::head::c_function(name) });
                     }
                 }
             }
@@ -186,14 +185,26 @@ impl Process {
     }
 
     /// The address that a reference to this symbol of a shared library gets in this process.
-    pub fn resolve(&self, image: &Image, symbol: &Symbol) -> Option<usize> {
+    pub fn resolve(&self, image: &Image, symbol: &Symbol, hash: u32) -> Option<usize> {
         match symbol.kind {
             // The executable may hold the real object: a copy relocation, or a Fortran common block.
-            Kind::Data => self.global(symbol.name).or(Some(symbol.address)),
+            Kind::Data => match self.is_interposed(image, symbol.name, hash) {
+                true => self.global(symbol.name).or(Some(symbol.address)),
+                false => Some(symbol.address),
+            },
             Kind::Function | Kind::Other => Some(symbol.address),
             Kind::Ifunc => self.address_in(image, symbol.name),
             Kind::Tls => None,
         }
+    }
+
+    /// Does an object that comes before `image` in the process's scope define this name as well?
+    ///
+    /// The link map lists objects in the order of the scope, as far as they were loaded at start-up; those loaded later are
+    /// not in it before `image`.
+    pub(crate) fn is_interposed(&self, image: &Image, name: &CStr, hash: u32) -> bool {
+        let before = self.images.iter().take_while(|other| !other.is_same(image));
+        before.into_iter().any(|other| other.find_hashed(name, hash).is_some())
     }
 
     /// What the process's own scope has under this name, as a preloaded library would find it.

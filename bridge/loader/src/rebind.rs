@@ -9,11 +9,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::image::Image;
 
-/// Points every reference of `image` to a name for which `target` has an address there. Returns how many there were.
-pub fn rebind(image: &Image, target: impl Fn(&CStr) -> Option<usize>) -> usize {
+/// Which references to rebind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// All of them.
+    All,
+    /// Calls: function pointers stay equal to those that others have.
+    Calls,
+}
+
+/// Points references of `image` to a name for which `target` has an address there. Returns how many there were.
+pub fn rebind(image: &Image, which: Which, target: impl Fn(&CStr) -> Option<usize>) -> usize {
     let mut unprotected = None;
     let mut count = 0;
-    for binding in image.bindings() {
+    for binding in image.bindings().filter(|binding| which == Which::All || binding.is_call) {
         let Some(address) = target(binding.name) else { continue };
         if !image.is_writable(binding.place.addr()) && unprotected.is_none() {
             unprotected = Some(Unprotected::new(image));

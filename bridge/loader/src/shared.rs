@@ -29,10 +29,11 @@ pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<&'stati
         return Ok(*known);
     }
     let bytes = if glibc::is_glibc_family(soname) {
-        family_member(soname)
-            .map(|(image, handle)| write(soname, &image, |symbol, version| glibc_address(handle, symbol, version)))
+        family_member(soname).map(|(image, handle)| {
+            write(soname, &image, |symbol, version, hash| glibc_address(process, &image, handle, symbol, version, hash))
+        })
     } else {
-        process.shared(soname).map(|image| write(soname, image, |symbol, _| process.resolve(image, symbol)))
+        process.shared(soname).map(|image| write(soname, image, |symbol, _, hash| process.resolve(image, symbol, hash)))
     };
     let file = match bytes {
         None => None,
@@ -50,7 +51,7 @@ pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<&'stati
 fn write(
     soname: &str,
     image: &Image,
-    resolve: impl Fn(&Symbol, Option<&CStr>) -> Option<usize>,
+    resolve: impl Fn(&Symbol, Option<&CStr>, u32) -> Option<usize>,
 ) -> Result<Vec<u8>, LoadError> {
     let versions: Vec<&str> = image.version_names().collect();
     let symbols: Vec<Provided<'_>> = image
@@ -58,12 +59,13 @@ fn write(
         .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
         .filter_map(|symbol| {
             let version = image.versions().and_then(|versions| versions.of(symbol.index));
-            let address = resolve(&symbol, version.map(|(name, _)| name))?;
+            let provided = Provided::new(symbol.name.to_str().ok()?, provided_kind(&symbol), 0);
+            let address = resolve(&symbol, version.map(|(name, _)| name), provided.hash())?;
             let version = match version {
                 Some((name, default)) => Some(ProvidedVersion { name: name.to_str().ok()?, default }),
                 None => None,
             };
-            Some(Provided::new(symbol.name.to_str().ok()?, provided_kind(&symbol), address).with_version(version))
+            Some(provided.at(address).with_version(version))
         })
         .collect();
     Ok(qmpi_elf::provider::write(soname, &[], &versions, &symbols)?)
@@ -87,11 +89,22 @@ fn family_member(soname: &str) -> Option<(Image, *mut c_void)> {
 
 /// The address that the process itself uses: a preloaded malloc, or a `stdout` that was copied into the executable,
 /// comes first in its scope.
-fn glibc_address(handle: *mut c_void, symbol: &Symbol, version: Option<&CStr>) -> Option<usize> {
+fn glibc_address(
+    process: &Process,
+    image: &Image,
+    handle: *mut c_void,
+    symbol: &Symbol,
+    version: Option<&CStr>,
+    hash: u32,
+) -> Option<usize> {
     extern "C" fn nothing_to_do(_initial: bool) {}
     // ld.so calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
     if symbol.name == c"__libc_early_init" {
         return Some((nothing_to_do as *const ()).addr());
+    }
+    // ld.so is asked only where its answer may be another one: asking takes ten times as long.
+    if symbol.kind != Kind::Ifunc && !process.is_interposed(image, symbol.name, hash) {
+        return Some(symbol.address);
     }
     let look = |handle| {
         let found = match version {

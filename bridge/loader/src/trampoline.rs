@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::arch;
+use crate::arch::{self, Stub};
 use crate::error::LoadError;
 
 /// Makes the function `target` with `payload` in the register that the shims of [`arch`] read it from.
@@ -13,7 +13,15 @@ use crate::error::LoadError;
 ///
 /// # Errors
 /// When the pool is used up.
-pub(crate) fn allocate<T: Sync>(target: extern "C" fn(), payload: &'static T) -> Result<usize, LoadError> {
+pub(crate) fn allocate<T: Sync>(target: Stub, payload: &'static T) -> Result<usize, LoadError> {
+    with_word(target, std::ptr::from_ref(payload).addr())
+}
+
+/// The same with a payload that is a plain word: for stubs that only need an address.
+///
+/// # Errors
+/// When the pool is used up.
+pub(crate) fn with_word(target: Stub, payload: usize) -> Result<usize, LoadError> {
     #![expect(unsafe_code, reason = "fills in a row of the table that machine code jumps through")]
     static TAKEN: AtomicUsize = AtomicUsize::new(0);
     let index = TAKEN.fetch_add(1, Ordering::Relaxed);
@@ -21,5 +29,5 @@ pub(crate) fn allocate<T: Sync>(target: extern "C" fn(), payload: &'static T) ->
         return Err(LoadError::Trampolines);
     }
     // SAFETY: the counter hands out each index once; shims come with the type of their payload.
-    Ok(unsafe { arch::set_trampoline(index, target as usize, std::ptr::from_ref(payload).addr()) })
+    Ok(unsafe { arch::set_trampoline(index, target as usize, payload) })
 }

@@ -8,28 +8,29 @@
 use std::ffi::CStr;
 
 use qmpi_abi::{Binding, FnId};
+use qmpi_loader::Process;
 use qmpi_loader::image::{Image, Kind};
-use qmpi_loader::{Process, rebind};
+use qmpi_loader::rebind::{self, Which};
 
 use crate::chain::Chain;
 use crate::entry;
 
-/// Rebinds the objects that need it, and lets calls of the application begin at the first tool among them.
-///
-/// Returns the functions whose slot was given to such a tool.
-pub(crate) fn enter(process: &Process, chain: &Chain) -> Vec<FnId> {
-    let own = entry::set as *const () as usize;
+/// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
+/// through libqmpi's entry stubs out of all calls that are bound already.
+pub(crate) fn enter(process: &Process, chain: &mut Chain) {
+    let own = (entry::set as *const ()).addr();
+    let tops = chain.all_pmpi();
     let mut behind_us = false;
     let mut taken = Vec::new();
     for image in process.images() {
         if image.contains(own) {
             behind_us = true;
         } else if process.is_mpi(image) {
-            if !chain.layers().is_empty() && is_fortran(image) {
-                rebind_profiling(image, chain);
+            if !chain.is_empty() && is_fortran(image) {
+                rebind_profiling(image, &tops);
             }
         } else if let Some(functions) = tool_functions(image) {
-            rebind_profiling(image, chain);
+            rebind_profiling(image, &tops);
             // An object before us in the search order gets the application's calls anyway.
             if behind_us {
                 for (id, address) in functions {
@@ -41,14 +42,34 @@ pub(crate) fn enter(process: &Process, chain: &Chain) -> Vec<FnId> {
             }
         }
     }
-    taken
+    if let Some(ours) = process.images().iter().find(|image| image.contains(own)) {
+        shorten(process, ours);
+    }
+}
+
+/// Points calls that are bound to an entry stub of ours directly to where the stub jumps.
+///
+/// The stub costs two cycles. Function pointers stay as they are, so that they compare equal everywhere; objects that are
+/// opened later use the stub.
+fn shorten(process: &Process, ours: &Image) {
+    let others = process.images().iter().filter(|image| !image.is_same(ours));
+    for image in others {
+        rebind::rebind(image, Which::Calls, |name| {
+            if !name.to_bytes().starts_with(b"MPI") {
+                return None;
+            }
+            let id = FnId::by_name(name.to_str().ok()?)?;
+            let is_ours = process.global(name).is_some_and(|bound| ours.contains(bound)) && image.find(name).is_none();
+            is_ours.then(|| entry::get(id)).flatten()
+        });
+    }
 }
 
 /// Points every `PMPI_*` that `image` refers to at the top of the chain.
-fn rebind_profiling(image: &Image, chain: &Chain) -> usize {
-    rebind::rebind(image, |name| {
+fn rebind_profiling(image: &Image, tops: &[usize]) -> usize {
+    rebind::rebind(image, Which::All, |name| {
         let id = profiling_id(name)?;
-        Some(chain.links()[id.index()]).filter(|address| *address != 0)
+        Some(tops[id.index()]).filter(|address| *address != 0)
     })
 }
 

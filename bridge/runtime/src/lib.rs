@@ -4,12 +4,14 @@
 //! |---|---|---|
 //! | a call | one jump through a slot, nothing else | `entry.rs`, `entry/list.rs`, `arch/` |
 //! | the process loads, or calls MPI for the first time | find MPI, load layers, fill the slots | `start.rs` |
+//! | | layers are looked at, loaded, put on top of each other | `stack.rs` |
 //! | | who comes after whom | `chain.rs` |
+//! | | tools that speak QMPI | `qmpi.rs`, `qmpi/` |
 //! | | tools in the application, MPI's Fortran libraries | `base.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on request | calls per layer | `stats.rs` |
 //!
-//! Symbols are exported here and nowhere else in the workspace: `MPI_*`, never `PMPI_*` (the MPI library calls those
+//! Symbols are exported here and nowhere else in the workspace: `MPI_*` and `QMPI_*`, never `PMPI_*` (the MPI library calls those
 //! itself, and an application that does means to bypass tools).
 
 mod arch;
@@ -17,5 +19,7 @@ mod base;
 mod chain;
 mod entry;
 mod finalize;
+mod qmpi;
+mod stack;
 mod start;
 mod stats;

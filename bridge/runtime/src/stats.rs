@@ -29,8 +29,8 @@ static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 /// Prepares a report if the environment asks for one: `1` means stderr, anything else is a file.
 ///
 /// Each rank of a job writes a file of its own, `FILE.RANK`; on stderr only rank 0 reports.
-pub(crate) fn prepare(get: &dyn Fn(&str) -> Option<std::ffi::OsString>, rank: Option<u32>) {
-    let Some(value) = get(qmpi_stack::variable::STATS).filter(|value| !value.is_empty()) else { return };
+pub(crate) fn prepare(rank: Option<u32>) {
+    let Some(value) = std::env::var_os(qmpi_stack::variable::STATS).filter(|value| !value.is_empty()) else { return };
     let file = if value == "1" {
         if rank.unwrap_or(0) != 0 {
             return;

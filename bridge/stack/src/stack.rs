@@ -68,6 +68,9 @@ pub struct Stack {
     pub origin: Origin,
     /// Elements without a file; not empty only with [`OnError::Skip`].
     pub skipped: Vec<Skipped>,
+    /// Layers that are only a name so far, by their place in `layers`, and why no file was found; not empty only with
+    /// [`Request::keep_names`]. Their `path` is the name.
+    pub unresolved: Vec<(usize, Error)>,
 }
 
 /// What the user asks for, before anything is looked up.
@@ -85,6 +88,8 @@ pub struct Request {
     pub log: LogLevel,
     /// The value of `TOOLS`, if it is set and is text.
     pub thesis_tools: Option<String>,
+    /// A name that leads to no file is kept: a tool may be loaded already that registers it.
+    pub keep_names: bool,
 }
 
 impl Request {
@@ -104,6 +109,7 @@ impl Request {
             on_error: OnError::parse(&text(variable::ON_ERROR)?.unwrap_or_default())?,
             log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
+            keep_names: false,
         })
     }
 
@@ -127,13 +133,24 @@ impl Request {
         let (origin, elements) = self.elements(config)?;
         let lookup = Lookup::new(config, self.tool_path.as_deref().unwrap_or_default(), linker)?;
         let mut labels = HashSet::new();
-        let mut stack =
-            Stack { layers: Vec::new(), on_error: self.on_error, log: self.log, origin, skipped: Vec::new() };
+        let mut stack = Stack {
+            layers: Vec::new(),
+            on_error: self.on_error,
+            log: self.log,
+            origin,
+            skipped: Vec::new(),
+            unresolved: Vec::new(),
+        };
         for element in elements {
             let name = element.name();
             let label = unique(&mut labels, &name);
             match lookup.file(&element) {
                 Ok(path) => stack.layers.push(Layer::new(config, label, name, path)),
+                Err(error @ Error::Unresolved { .. }) if self.keep_names => {
+                    stack.unresolved.push((stack.layers.len(), error));
+                    let path = PathBuf::from(&name);
+                    stack.layers.push(Layer::new(config, label, name, path));
+                }
                 Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
                 Err(error) => return Err(error),
             }

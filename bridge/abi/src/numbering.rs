@@ -1,0 +1,161 @@
+//! Which number stands for which function: `enum QMPI_Functions_enum`, which is another one in every MPICH.
+
+mod tables;
+
+use crate::id::FnId;
+use crate::table::COUNT;
+
+/// An enumeration of functions, as a tool was compiled with it.
+///
+/// Beside its own numbers every numbering understands [`Numbering::BASE`] and what follows: `qmpi.h` gives these numbers
+/// to functions that an MPICH has, but does not enumerate (all of `MPI_File_*` before MPICH 5.0).
+#[derive(Debug, PartialEq, Eq)]
+pub struct Numbering {
+    /// `mpich-4.0.2` after the oldest release that has it, `own`.
+    pub name: &'static str,
+    /// By number, the function's row in the table; a number that is none past its end.
+    functions: &'static [u16],
+}
+
+/// A numbering, and who has it.
+struct Known {
+    releases: &'static [(u8, u8, u8)],
+    numbering: Numbering,
+}
+
+static ROWS: [u16; COUNT] = {
+    let mut rows = [0; COUNT];
+    let mut row = 0;
+    while row < COUNT {
+        // COUNT fits: the generator writes rows as u16.
+        rows[row] = row as u16;
+        row += 1;
+    }
+    rows
+};
+
+impl Numbering {
+    /// The numbering of `qmpi.h`, in force where `mpi.h` has none: a function's number is its row.
+    pub const OWN: &'static Self = &Self { name: "own", functions: &ROWS };
+
+    /// `QMPIX_FUNCTION_BASE` of `qmpi.h`: this plus a function's row means the function in every numbering.
+    pub const BASE: i32 = 0x10000;
+
+    /// The numbering of an MPICH release like `4.3.1`.
+    ///
+    /// Of an unknown release that of the nearest one with the same major and minor version; `None` for another series,
+    /// also for those before 4.0, which have no QMPI. What follows the numbers (`4.2.0rc1`) does not count.
+    #[must_use]
+    pub fn for_mpich(version: &str) -> Option<&'static Self> {
+        let mut numbers = version.split('.').map(leading_number);
+        let series = (numbers.next()??, numbers.next()??);
+        let patch = numbers.next().flatten().unwrap_or(0);
+        let known = tables::KNOWN.iter().flat_map(|known| known.releases.iter().map(move |release| (release, known)));
+        known
+            .filter(|((major, minor, _), _)| (u32::from(*major), u32::from(*minor)) == series)
+            .min_by_key(|((_, _, known), _)| u32::from(*known).abs_diff(patch))
+            .map(|(_, known)| &known.numbering)
+    }
+
+    /// The numberings of all known MPICH releases, the oldest first.
+    pub fn all_of_mpich() -> impl ExactSizeIterator<Item = &'static Self> {
+        tables::KNOWN.iter().map(|known| &known.numbering)
+    }
+
+    /// The function that a tool means by `value`.
+    #[must_use]
+    pub fn function(&self, value: i32) -> Option<FnId> {
+        if let Some(row) = value.checked_sub(Self::BASE).and_then(|row| usize::try_from(row).ok()) {
+            return FnId::from_index(row);
+        }
+        let row = self.functions.get(usize::try_from(value).ok()?)?;
+        FnId::from_index(usize::from(*row))
+    }
+
+    /// The number of the function in the enumeration itself. Searches: not for the path of a call.
+    #[must_use]
+    pub fn value(&self, id: FnId) -> Option<i32> {
+        let place = self.functions.iter().position(|row| usize::from(*row) == id.index())?;
+        i32::try_from(place).ok()
+    }
+
+    /// One more than the last number: `MPI_LAST_FUNC_T`.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "no numbering is empty")]
+    pub fn len(&self) -> usize {
+        self.functions.len()
+    }
+}
+
+/// 2 of `2rc1`.
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(version: &str) -> Option<&'static str> {
+        Numbering::for_mpich(version).map(|numbering| numbering.name)
+    }
+
+    fn id(name: &str) -> FnId {
+        FnId::by_name(name).unwrap_or_else(|| panic!("{name}"))
+    }
+
+    #[test]
+    fn releases_find_their_numbering() {
+        for (version, expected) in [
+            ("4.0.2", "mpich-4.0.2"),
+            ("4.0.3", "mpich-4.0.3"),
+            ("4.0", "mpich-4.0.2"),
+            ("4.0.1", "mpich-4.0.2"),
+            ("4.0.9", "mpich-4.0.3"),
+            ("4.1.1", "mpich-4.1.3"),
+            ("4.2.0rc1", "mpich-4.2.3"),
+            ("4.3.2", "mpich-4.3.1"),
+            ("5.0.1.post1", "mpich-5.0.0"),
+            ("5.0b1", "mpich-5.0.0"),
+        ] {
+            assert_eq!(name(version), Some(expected), "{version}");
+        }
+        for version in ["3.4.3", "5.1.0", "6.0", "4", "", "x", "4.x", "99999999999.0"] {
+            assert_eq!(name(version), None, "{version}");
+        }
+    }
+
+    #[test]
+    fn numbers_lead_to_functions_and_back() {
+        for numbering in Numbering::all_of_mpich().chain([Numbering::OWN]) {
+            let mut seen = 0;
+            for value in 0..i32::try_from(numbering.len()).unwrap_or(0) {
+                if let Some(id) = numbering.function(value) {
+                    assert_eq!(numbering.value(id), Some(value), "{} in {}", id.name(), numbering.name);
+                    seen += 1;
+                }
+            }
+            assert!(seen > 500, "{}", numbering.name);
+            for value in [-1, i32::MIN, i32::MAX, Numbering::BASE - 1, i32::try_from(numbering.len()).unwrap_or(0)] {
+                assert_eq!(numbering.function(value), None, "{value} in {}", numbering.name);
+            }
+            for id in FnId::all() {
+                let value = Numbering::BASE + i32::try_from(id.index()).unwrap_or(-1);
+                assert_eq!(numbering.function(value), Some(id));
+            }
+        }
+        assert_eq!(Numbering::OWN.len(), COUNT);
+        assert_eq!(Numbering::OWN.value(id("MPI_Send")), i32::try_from(id("MPI_Send").index()).ok());
+    }
+
+    #[test]
+    fn facts_of_the_headers() {
+        let of = |version| Numbering::for_mpich(version).unwrap_or_else(|| panic!("{version}"));
+        assert_eq!(of("4.0.2").function(0), Some(id("MPI_Attr_delete")));
+        assert_eq!(of("5.0.0").function(0), Some(id("MPI_Abi_get_fortran_booleans")));
+        assert_eq!((of("4.0.2").len(), of("4.0.3").len(), of("5.0.0").len()), (541, 542, 758));
+        assert_eq!(of("4.0.2").value(id("MPI_File_open")), None);
+        assert!(of("5.0.0").value(id("MPI_File_open")).is_some());
+    }
+}

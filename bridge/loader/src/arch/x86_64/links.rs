@@ -1,0 +1,130 @@
+//! Links of the chain that do something on the way: tell, count, deliver twice, report a missing function.
+
+use std::arch::naked_asm;
+
+/// A call of something that does not exist; the payload says what.
+#[unsafe(naked)]
+pub(crate) extern "C" fn missing() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rdi, r11",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "call {report}",
+        "ud2",
+        ".cfi_endproc",
+        report = sym crate::missing::report,
+    )
+}
+
+/// A call on its way past a [`crate::passage::Passage`]: tells of itself, and goes on. The function has no arguments of its
+/// own; context and tool id of a QMPI call are kept.
+#[unsafe(naked)]
+pub(crate) extern "C" fn passage() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push r11",
+        ".cfi_adjust_cfa_offset 8",
+        "push rdi",
+        ".cfi_adjust_cfa_offset 8",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "mov rdi, qword ptr [r11 + {station}]",
+        "lea rsi, [rsp + 24]",
+        "call qword ptr [r11 + {visit}]",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -8",
+        "pop r11",
+        ".cfi_adjust_cfa_offset -8",
+        "jmp qword ptr [r11 + {target}]",
+        ".cfi_endproc",
+        station = const std::mem::offset_of!(crate::passage::Passage, station),
+        visit = const std::mem::offset_of!(crate::passage::Passage, visit),
+        target = const std::mem::offset_of!(crate::passage::Passage, target),
+    )
+}
+
+/// A call that is counted on its way ([`crate::counter::Counter`]).
+#[unsafe(naked)]
+pub(crate) extern "C" fn count() {
+    naked_asm!(
+        ".cfi_startproc",
+        "lock inc qword ptr [r11 + {calls}]",
+        "jmp qword ptr [r11 + {target}]",
+        ".cfi_endproc",
+        calls = const std::mem::offset_of!(crate::counter::Counter, calls),
+        target = const std::mem::offset_of!(crate::counter::Counter, target),
+    )
+}
+
+/// `MPI_Pcontrol(level, ...)` of a tool that does not pass it on: calls the tool, then goes on to the next link.
+///
+/// The function is variadic, so nobody knows its arguments: all that can hold one is kept, six registers, eight
+/// vector registers (psABI 3.5.7; `al` counts them) and twelve words of the stack.
+///
+/// ```text
+/// rbp+16  the caller's stack arguments      rsp+160  xmm0..xmm7
+/// rbp+8   return address                    rsp+96   rdi rsi rdx rcx r8 r9 rax r11
+/// rbp     saved rbp                         rsp      copy of twelve stack words
+/// ```
+#[unsafe(naked)]
+pub(crate) extern "C" fn pcontrol() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 288",
+        "mov [rsp + 96], rdi",
+        "mov [rsp + 104], rsi",
+        "mov [rsp + 112], rdx",
+        "mov [rsp + 120], rcx",
+        "mov [rsp + 128], r8",
+        "mov [rsp + 136], r9",
+        "mov [rsp + 144], rax",
+        "mov [rsp + 152], r11",
+        "movups [rsp + 160], xmm0",
+        "movups [rsp + 176], xmm1",
+        "movups [rsp + 192], xmm2",
+        "movups [rsp + 208], xmm3",
+        "movups [rsp + 224], xmm4",
+        "movups [rsp + 240], xmm5",
+        "movups [rsp + 256], xmm6",
+        "movups [rsp + 272], xmm7",
+        // The copy: rsi, rdi and rcx are saved above and loaded again below.
+        "lea rsi, [rbp + 16]",
+        "mov rdi, rsp",
+        "mov ecx, 12",
+        "rep movsq",
+        "mov rdi, [rsp + 96]",
+        "mov rsi, [rsp + 104]",
+        "mov rcx, [rsp + 120]",
+        "call qword ptr [r11 + {tool}]",
+        "movups xmm0, [rsp + 160]",
+        "movups xmm1, [rsp + 176]",
+        "movups xmm2, [rsp + 192]",
+        "movups xmm3, [rsp + 208]",
+        "movups xmm4, [rsp + 224]",
+        "movups xmm5, [rsp + 240]",
+        "movups xmm6, [rsp + 256]",
+        "movups xmm7, [rsp + 272]",
+        "mov rdi, [rsp + 96]",
+        "mov rsi, [rsp + 104]",
+        "mov rdx, [rsp + 112]",
+        "mov rcx, [rsp + 120]",
+        "mov r8, [rsp + 128]",
+        "mov r9, [rsp + 136]",
+        "mov rax, [rsp + 144]",
+        "mov r11, [rsp + 152]",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "jmp qword ptr [r11 + {next}]",
+        ".cfi_endproc",
+        tool = const std::mem::offset_of!(crate::pcontrol::Delivery, tool),
+        next = const std::mem::offset_of!(crate::pcontrol::Delivery, next),
+    )
+}

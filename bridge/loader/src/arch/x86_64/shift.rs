@@ -1,0 +1,369 @@
+//! Stubs between the calling conventions of tools. One per number of MPI arguments, for 0 to [`MAX_ARGS`].
+//!
+//! System V psABI 3.2.3: six words in registers, the rest on the stack. With n MPI arguments `a1`..`an`:
+//!
+//! | convention | `rdi` | `rsi` | `rdx` | `rcx` | `r8` | `r9` | `[rsp+8]` | `[rsp+16]` | `[rsp+24]` |
+//! |---|---|---|---|---|---|---|---|---|---|
+//! | PMPI | a1 | a2 | a3 | a4 | a5 | a6 | a7 | a8 | a9 |
+//! | QMPI | context | tool_id | a1 | a2 | a3 | a4 | a5 | a6 | a7 |
+//! | thesis, n = 4 | a1 | a2 | a3 | a4 | level | vector | | | |
+//!
+//! * **shift down** (QMPI → PMPI): a tail jump for every n. Words on the stack move down inside the incoming argument area,
+//!   which belongs to the callee, so the caller's return address stays on top.
+//! * **shift up** (PMPI → QMPI): a tail jump up to n = 4. Above, the stack area must grow: a frame, with CFI, so that a back
+//!   trace from below passes it.
+//! * **append** (PMPI → thesis): level and vector after the last argument; a frame from n = 5 on.
+//!
+//! The context is the application's return address. Where a PMPI tool stands in between and somebody below asks for it,
+//! the stubs whose name says `record` put it into a word of thread-local storage, and `recall` takes it from there.
+//!
+//! `MPI_Pcontrol` is variadic: it is treated as [`VARIADIC`] words, `al` and the vector registers stay as they are. On the
+//! way down it needs a frame as well: how much of the stack is its own, nobody knows.
+#![expect(unsafe_code, reason = "tables of machine code")]
+
+use std::arch::global_asm;
+
+use super::Stub;
+use crate::conversion::{Arity, CallerMode};
+
+/// The largest number of arguments that the stubs are made for; MPI's own largest is 13.
+pub(crate) const MAX_ARGS: usize = 20;
+/// Words of a variadic call: six registers and twelve on the stack.
+const VARIADIC: usize = 18;
+
+/// What a shift-up stub adds.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Up {
+    /// The QMPI tool's function.
+    pub(crate) target: usize,
+    /// The tool's id.
+    pub(crate) tool: i32,
+}
+
+/// What an append stub adds.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Append {
+    /// The wrapper of the thesis's dialect.
+    pub(crate) target: usize,
+    /// The tool's level.
+    pub(crate) level: i32,
+    /// The thesis's vector of tools.
+    pub(crate) vector: usize,
+}
+
+global_asm!(
+    // The application's return address, for layers below a PMPI tool. Initial-exec: libqmpi is there from the start.
+    ".pushsection .tbss.qmpi_caller, \"awT\", @nobits",
+    ".balign 8",
+    ".hidden qmpi_caller",
+    ".globl qmpi_caller",
+    ".type qmpi_caller, @object",
+    ".size qmpi_caller, 8",
+    "qmpi_caller:",
+    ".zero 8",
+    ".popsection",
+    // --- QMPI → PMPI; r11 is the target.
+    ".macro qmpi_down_body n",
+    "mov rdi, rdx",
+    "mov rsi, rcx",
+    "mov rdx, r8",
+    "mov rcx, r9",
+    ".if \\n > 4",
+    "mov r8, qword ptr [rsp + 8]",
+    ".endif",
+    ".if \\n > 5",
+    "mov r9, qword ptr [rsp + 16]",
+    ".endif",
+    ".if \\n > 6",
+    ".set .Lqmpi_k, 7",
+    ".rept \\n - 6",
+    "mov r10, qword ptr [rsp + 8 * (.Lqmpi_k - 4)]",
+    "mov qword ptr [rsp + 8 * (.Lqmpi_k - 6)], r10",
+    ".set .Lqmpi_k, .Lqmpi_k + 1",
+    ".endr",
+    ".endif",
+    "jmp r11",
+    ".endm",
+    ".macro qmpi_down n",
+    ".balign 16",
+    "qmpi_down_\\n:",
+    ".cfi_startproc",
+    "qmpi_down_body \\n",
+    ".cfi_endproc",
+    ".endm",
+    ".macro qmpi_down_record n",
+    ".balign 16",
+    "qmpi_down_record_\\n:",
+    ".cfi_startproc",
+    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "mov qword ptr fs:[r10], rdi",
+    "qmpi_down_body \\n",
+    ".cfi_endproc",
+    ".endm",
+    // The variadic one: a copy of the words that may be arguments.
+    ".macro qmpi_down_variadic_body",
+    "sub rsp, 104",
+    ".cfi_adjust_cfa_offset 104",
+    ".set .Lqmpi_k, 0",
+    ".rept 12",
+    "mov r10, qword ptr [rsp + 104 + 8 * (.Lqmpi_k + 3)]",
+    "mov qword ptr [rsp + 8 * .Lqmpi_k], r10",
+    ".set .Lqmpi_k, .Lqmpi_k + 1",
+    ".endr",
+    "mov rdi, rdx",
+    "mov rsi, rcx",
+    "mov rdx, r8",
+    "mov rcx, r9",
+    "mov r8, qword ptr [rsp + 104 + 8]",
+    "mov r9, qword ptr [rsp + 104 + 16]",
+    "call r11",
+    "add rsp, 104",
+    ".cfi_adjust_cfa_offset -104",
+    "ret",
+    ".endm",
+    // --- PMPI → QMPI; r11 is the payload. `at` is how far the stack pointer is below the return address.
+    ".macro qmpi_up_context recall, at",
+    ".if \\recall",
+    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "mov rdi, qword ptr fs:[r10]",
+    "test rdi, rdi",
+    "cmovz rdi, qword ptr [rsp + \\at]",
+    ".else",
+    "mov rdi, qword ptr [rsp + \\at]",
+    ".endif",
+    ".endm",
+    ".macro qmpi_up_registers n, recall, at",
+    ".if \\n > 3",
+    "mov r9, rcx",
+    ".endif",
+    ".if \\n > 2",
+    "mov r8, rdx",
+    ".endif",
+    ".if \\n > 1",
+    "mov rcx, rsi",
+    ".endif",
+    ".if \\n > 0",
+    "mov rdx, rdi",
+    ".endif",
+    "mov esi, dword ptr [r11 + {up_tool}]",
+    "qmpi_up_context \\recall, \\at",
+    ".endm",
+    ".macro qmpi_up_body n, recall",
+    ".cfi_startproc",
+    ".if \\n <= 4",
+    "qmpi_up_registers \\n, \\recall, 0",
+    "jmp qword ptr [r11 + {up_target}]",
+    ".else",
+    // n - 4 words, and one more where the stack would not be aligned to 16 at the call.
+    ".set .Lqmpi_frame, 8 * (\\n - 4 + ((\\n - 4 + 1) % 2))",
+    "sub rsp, .Lqmpi_frame",
+    ".cfi_adjust_cfa_offset .Lqmpi_frame",
+    "mov qword ptr [rsp], r8",
+    ".if \\n > 5",
+    "mov qword ptr [rsp + 8], r9",
+    ".endif",
+    ".if \\n > 6",
+    ".set .Lqmpi_k, 7",
+    ".rept \\n - 6",
+    "mov r10, qword ptr [rsp + .Lqmpi_frame + 8 * (.Lqmpi_k - 6)]",
+    "mov qword ptr [rsp + 8 * (.Lqmpi_k - 5)], r10",
+    ".set .Lqmpi_k, .Lqmpi_k + 1",
+    ".endr",
+    ".endif",
+    "qmpi_up_registers \\n, \\recall, .Lqmpi_frame",
+    "call qword ptr [r11 + {up_target}]",
+    "add rsp, .Lqmpi_frame",
+    ".cfi_adjust_cfa_offset -.Lqmpi_frame",
+    "ret",
+    ".endif",
+    ".cfi_endproc",
+    ".endm",
+    ".macro qmpi_up n",
+    ".balign 16",
+    "qmpi_up_\\n:",
+    "qmpi_up_body \\n, 0",
+    ".endm",
+    ".macro qmpi_up_recall n",
+    ".balign 16",
+    "qmpi_up_recall_\\n:",
+    "qmpi_up_body \\n, 1",
+    ".endm",
+    // --- PMPI → thesis; r11 is the payload.
+    ".macro qmpi_append n",
+    ".balign 16",
+    "qmpi_append_\\n:",
+    ".cfi_startproc",
+    ".if \\n == 0",
+    "mov edi, dword ptr [r11 + {append_level}]",
+    "mov rsi, qword ptr [r11 + {append_vector}]",
+    ".endif",
+    ".if \\n == 1",
+    "mov esi, dword ptr [r11 + {append_level}]",
+    "mov rdx, qword ptr [r11 + {append_vector}]",
+    ".endif",
+    ".if \\n == 2",
+    "mov edx, dword ptr [r11 + {append_level}]",
+    "mov rcx, qword ptr [r11 + {append_vector}]",
+    ".endif",
+    ".if \\n == 3",
+    "mov ecx, dword ptr [r11 + {append_level}]",
+    "mov r8, qword ptr [r11 + {append_vector}]",
+    ".endif",
+    ".if \\n == 4",
+    "mov r8d, dword ptr [r11 + {append_level}]",
+    "mov r9, qword ptr [r11 + {append_vector}]",
+    ".endif",
+    ".if \\n <= 4",
+    "jmp qword ptr [r11 + {append_target}]",
+    ".else",
+    // n + 2 - 6 words.
+    ".set .Lqmpi_frame, 8 * (\\n - 4 + ((\\n - 4 + 1) % 2))",
+    "sub rsp, .Lqmpi_frame",
+    ".cfi_adjust_cfa_offset .Lqmpi_frame",
+    ".if \\n > 6",
+    ".set .Lqmpi_k, 7",
+    ".rept \\n - 6",
+    "mov r10, qword ptr [rsp + .Lqmpi_frame + 8 * (.Lqmpi_k - 6)]",
+    "mov qword ptr [rsp + 8 * (.Lqmpi_k - 7)], r10",
+    ".set .Lqmpi_k, .Lqmpi_k + 1",
+    ".endr",
+    ".endif",
+    ".if \\n == 5",
+    "mov r9d, dword ptr [r11 + {append_level}]",
+    "mov r10, qword ptr [r11 + {append_vector}]",
+    "mov qword ptr [rsp], r10",
+    ".else",
+    "mov r10d, dword ptr [r11 + {append_level}]",
+    "mov qword ptr [rsp + 8 * (\\n - 6)], r10",
+    "mov r10, qword ptr [r11 + {append_vector}]",
+    "mov qword ptr [rsp + 8 * (\\n - 5)], r10",
+    ".endif",
+    "call qword ptr [r11 + {append_target}]",
+    "add rsp, .Lqmpi_frame",
+    ".cfi_adjust_cfa_offset -.Lqmpi_frame",
+    "ret",
+    ".endif",
+    ".cfi_endproc",
+    ".endm",
+    // --- All of them, and tables of their addresses.
+    ".macro qmpi_each stub",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20",
+    "\\stub \\n",
+    ".endr",
+    ".endm",
+    ".pushsection .text.qmpi_shift, \"ax\", @progbits",
+    "qmpi_each qmpi_down",
+    "qmpi_each qmpi_down_record",
+    "qmpi_each qmpi_up",
+    "qmpi_each qmpi_up_recall",
+    "qmpi_each qmpi_append",
+    ".balign 16",
+    "qmpi_down_v:",
+    ".cfi_startproc",
+    "qmpi_down_variadic_body",
+    ".cfi_endproc",
+    ".balign 16",
+    "qmpi_down_record_v:",
+    ".cfi_startproc",
+    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "mov qword ptr fs:[r10], rdi",
+    "qmpi_down_variadic_body",
+    ".cfi_endproc",
+    // The application → a PMPI tool, with the return address recorded: through memory, as no register is free.
+    ".balign 16",
+    ".hidden qmpi_record",
+    ".globl qmpi_record",
+    "qmpi_record:",
+    ".cfi_startproc",
+    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "pop qword ptr fs:[r10]",
+    ".cfi_adjust_cfa_offset -8",
+    "push qword ptr fs:[r10]",
+    ".cfi_adjust_cfa_offset 8",
+    "jmp r11",
+    ".cfi_endproc",
+    ".popsection",
+    ".macro qmpi_table name",
+    ".hidden \\name\\()_table",
+    ".globl \\name\\()_table",
+    "\\name\\()_table:",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20",
+    ".quad \\name\\()_\\n",
+    ".endr",
+    ".endm",
+    ".pushsection .data.rel.ro.qmpi_shift, \"aw\", @progbits",
+    ".balign 8",
+    "qmpi_table qmpi_down",
+    ".quad qmpi_down_v",
+    "qmpi_table qmpi_down_record",
+    ".quad qmpi_down_record_v",
+    "qmpi_table qmpi_up",
+    "qmpi_table qmpi_up_recall",
+    "qmpi_table qmpi_append",
+    ".popsection",
+    up_target = const std::mem::offset_of!(Up, target),
+    up_tool = const std::mem::offset_of!(Up, tool),
+    append_target = const std::mem::offset_of!(Append, target),
+    append_level = const std::mem::offset_of!(Append, level),
+    append_vector = const std::mem::offset_of!(Append, vector),
+);
+
+/// The stubs of one kind; those that need no frame for variadic calls have no entry of their own for them.
+type Table = [Stub; MAX_ARGS + 1];
+/// As above, and the one for variadic calls.
+type TableAndVariadic = [Stub; MAX_ARGS + 2];
+
+unsafe extern "C" {
+    static qmpi_down_table: TableAndVariadic;
+    static qmpi_down_record_table: TableAndVariadic;
+    static qmpi_up_table: Table;
+    static qmpi_up_recall_table: Table;
+    static qmpi_append_table: Table;
+    fn qmpi_record();
+}
+
+/// QMPI → PMPI.
+pub(crate) fn down(arity: Arity, mode: CallerMode) -> Stub {
+    let index = match arity {
+        Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
+        Arity::Variadic => MAX_ARGS + 1,
+    };
+    match mode {
+        // SAFETY: a table of constants.
+        CallerMode::Ignore => unsafe { qmpi_down_table[index] },
+        // SAFETY: as above.
+        CallerMode::Keep => unsafe { qmpi_down_record_table[index] },
+    }
+}
+
+/// PMPI → QMPI.
+pub(crate) fn up(arity: Arity, mode: CallerMode) -> Stub {
+    let index = match arity {
+        Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
+        Arity::Variadic => VARIADIC,
+    };
+    match mode {
+        // SAFETY: a table of constants.
+        CallerMode::Ignore => unsafe { qmpi_up_table[index] },
+        // SAFETY: as above.
+        CallerMode::Keep => unsafe { qmpi_up_recall_table[index] },
+    }
+}
+
+/// PMPI → thesis. The dialect has no variadic functions: of `MPI_Pcontrol` the first argument counts.
+pub(crate) fn append(arity: Arity) -> Stub {
+    let index = match arity {
+        Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
+        Arity::Variadic => 1,
+    };
+    // SAFETY: a table of constants.
+    unsafe { qmpi_append_table[index] }
+}
+
+/// The application → PMPI, with the return address recorded.
+pub(crate) fn record() -> Stub {
+    // SAFETY: the stub is a function that is only ever reached through a trampoline.
+    unsafe { std::mem::transmute::<unsafe extern "C" fn(), Stub>(qmpi_record) }
+}

@@ -1,0 +1,19 @@
+//! The QMPI interface: registration, look-up, and the tools that speak it.
+//!
+//! | step | file |
+//! |---|---|
+//! | a tool's constructor registers names | `registry.rs` |
+//! | its file is loaded, its name found, its init callback run once per instance | `native.rs` |
+//! | what it registers, and what comes next for it | `tools.rs` |
+//! | `QMPI_*`: the MPI library past all layers | `entry.rs`, `list.rs` |
+//! | the C functions, under the draft's names and MPICH's | `interface.rs` |
+//! | error classes of the MPI in the process | `class.rs` |
+
+mod class;
+pub(crate) mod entry;
+mod interface;
+pub(crate) mod native;
+mod registry;
+pub(crate) mod tools;
+
+pub(crate) use entry::entries;

@@ -1,0 +1,35 @@
+//! MPI error classes: the number depends on the MPI.
+
+use std::ffi::c_int;
+
+use qmpi_elf::MpiFamily;
+use qmpi_loader::Process;
+
+/// What a function of the interface returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// `MPI_SUCCESS`
+    Success,
+    /// `MPI_ERR_ARG`: an argument is invalid.
+    Arg,
+    /// `MPI_ERR_OTHER`: not at this time.
+    Other,
+}
+
+impl Class {
+    /// Its number in the MPI of this process.
+    pub(super) fn code(self) -> c_int {
+        if self == Class::Success {
+            return 0;
+        }
+        // Only after misuse: no need to be quick.
+        let is_mpich = Process::with_mpi().and_then(|process| process.family()) == Some(MpiFamily::Mpich);
+        match (self, is_mpich) {
+            (Class::Success, _) => 0,
+            (Class::Arg, true) => 12,
+            (Class::Arg, false) => 13,
+            (Class::Other, true) => 15,
+            (Class::Other, false) => 16,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Native QMPI tools: their libraries, their names, their init callbacks.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use qmpi_abi::FnId;
+use qmpi_abi::numbering::Numbering;
+use qmpi_elf::{MpiFamily, Tool};
+use qmpi_loader::Process;
+use thiserror::Error;
+
+use super::{registry, tools};
+
+/// A native tool could not be brought into the stack.
+#[derive(Debug, Error)]
+pub(crate) enum NativeError {
+    /// The library does not load.
+    #[error("{}: {message}", path.display())]
+    Load {
+        /// The library.
+        path: PathBuf,
+        /// What the dynamic linker says.
+        message: String,
+    },
+    /// The library registers nothing.
+    #[error("{}: it is a QMPI tool, but it registered no name", path.display())]
+    NoName {
+        /// The library.
+        path: PathBuf,
+    },
+    /// The library registers several names, none of which was asked for.
+    #[error("{}: it registers {names}, and not {name}", path.display())]
+    OtherNames {
+        /// The library.
+        path: PathBuf,
+        /// The name asked for.
+        name: String,
+        /// Those it has.
+        names: String,
+    },
+}
+
+impl NativeError {
+    /// What the user can do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        Some(match self {
+            NativeError::Load { .. } => "see whether it loads with LD_PRELOAD, and what LD_DEBUG=all says".into(),
+            NativeError::NoName { .. } => {
+                "it must call QMPI_Register_tool_name from a constructor, with a name of its own".into()
+            }
+            NativeError::OtherNames { path, .. } => format!("write NAME={}", path.display()),
+        })
+    }
+}
+
+/// Libraries loaded so far, with the names that each registered.
+#[derive(Default)]
+pub(crate) struct Libraries(Vec<(PathBuf, Vec<String>)>);
+
+impl Libraries {
+    /// Loads the library of a layer, unless it is loaded, and finds the registered name that the layer means.
+    ///
+    /// # Errors
+    /// When it does not load or registers no fitting name.
+    pub(crate) fn name_of(&mut self, name: &str, path: &Path) -> Result<String, NativeError> {
+        let names = match self.0.iter().position(|(known, _)| known == path) {
+            Some(known) => &self.0[known].1,
+            None => {
+                let names = load(path)?;
+                self.0.push((path.into(), names));
+                &self.0[self.0.len() - 1].1
+            }
+        };
+        match names.as_slice() {
+            // A library that was there from the start (linked, preloaded) registered before it was opened here.
+            _ if names.iter().any(|known| known == name) || registry::find(name).is_some() => Ok(name.into()),
+            [] => Err(NativeError::NoName { path: path.into() }),
+            [only] => Ok(only.clone()),
+            several => {
+                let names = several.join(", ");
+                Err(NativeError::OtherNames { path: path.into(), name: name.into(), names })
+            }
+        }
+    }
+}
+
+/// Is this name registered already?
+pub(crate) fn is_registered(name: &str) -> bool {
+    registry::find(name).is_some()
+}
+
+/// Loads a library into the base namespace. Its constructors register names, which are returned.
+fn load(path: &Path) -> Result<Vec<String>, NativeError> {
+    #![expect(unsafe_code, reason = "constructors of the tool run")]
+    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    let before = registry::len();
+    // SAFETY: the user asked for the tool; its constructors run as they would if the program were linked with it.
+    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    let library = library.map_err(|error| {
+        let message = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        NativeError::Load { path: path.into(), message }
+    })?;
+    // Its functions are in the chain for as long as the process lives.
+    std::mem::forget(library);
+    Ok(registry::names_after(before))
+}
+
+/// Runs the init callbacks in stack order: `names[i]` is the name that layer `i` means, if it is a native tool.
+pub(crate) fn initialize(names: &[Option<String>]) {
+    registry::close();
+    let native: Vec<usize> = (0..names.len()).filter(|index| names[*index].is_some()).collect();
+    tools::draft(names.len(), &native);
+    for index in native {
+        let init = names[index].as_deref().and_then(registry::find);
+        if let Some(init) = init {
+            init(crate::chain::ToolId::of_layer(index).0);
+        }
+    }
+}
+
+/// What the tool at this place of the stack registered.
+pub(crate) fn functions(index: usize) -> Vec<(FnId, usize)> {
+    tools::functions(index)
+}
+
+/// Does the tool ask where the application called?
+pub(crate) fn asks_for_caller(tool: &Tool) -> bool {
+    const NAMES: [&str; 2] = ["QMPI_Get_calling_address", "MPI_Get_calling_address"];
+    tool.closure.objects.iter().any(|object| object.imports().any(|symbol| NAMES.contains(&symbol.name)))
+}
+
+/// The numbering of functions that tools for the MPI of this process were compiled with.
+pub(super) fn numbering() -> &'static Numbering {
+    static NUMBERING: OnceLock<&'static Numbering> = OnceLock::new();
+    NUMBERING.get_or_init(|| {
+        let process = Process::with_mpi();
+        process.as_ref().map_or(Numbering::OWN, numbering_of)
+    })
+}
+
+/// The numbering of the MPI library in `process`.
+pub(crate) fn numbering_of(process: &Process) -> &'static Numbering {
+    if process.family() != Some(MpiFamily::Mpich) {
+        return Numbering::OWN;
+    }
+    library_version(process).as_deref().and_then(Numbering::for_mpich).unwrap_or(Numbering::OWN)
+}
+
+/// "4.0.2" of an MPICH that says "MPICH Version:\t4.0.2\n...".
+fn library_version(process: &Process) -> Option<String> {
+    #![expect(unsafe_code, reason = "calls MPI_Get_library_version")]
+    /// More than any MPI's MPI_MAX_LIBRARY_VERSION_STRING (MPICH: 8192).
+    const MAX: usize = 1 << 16;
+    let function = process.real(FnId::by_name("MPI_Get_library_version")?)?;
+    // SAFETY: the MPI library's function of this name has this type.
+    let function: extern "C" fn(*mut c_char, *mut c_int) -> c_int = unsafe { std::mem::transmute(function) };
+    let mut text = vec![0u8; MAX];
+    let mut len = 0;
+    // May be called before MPI_Init, and from any thread (MPI 3.0 section 8.1.1).
+    function(text.as_mut_ptr().cast(), &raw mut len);
+    let text = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
+    let rest = text.split_once("MPICH Version:")?.1;
+    rest.split_whitespace().next().map(str::to_owned)
+}

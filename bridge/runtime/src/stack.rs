@@ -1,0 +1,249 @@
+//! From the stack that the environment asks for to the chain: layers are looked at, loaded and put on top of each other.
+//!
+//! 1. Look at each file: which kind of tool it is.
+//! 2. Load native QMPI tools, find their names, run their init callbacks, outermost first: then it is known what they
+//!    intercept.
+//! 3. From the innermost layer to the outermost: load PMPI tools, whose constructors find everything below them in place.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use qmpi_abi::FnId;
+use qmpi_elf::{ElfFile, SearchPath, Tool, ToolKind};
+use qmpi_loader::conversion::CallerMode;
+use qmpi_loader::{LoadError, Process, log};
+use qmpi_stack::{OnError, Request, Stack};
+
+use crate::chain::{Chain, Convention, Layer, ToolId};
+use crate::finalize::{self, Station};
+use crate::qmpi::native::{self, Libraries};
+use crate::qmpi::tools::Builder;
+
+/// What the environment asks for.
+pub(crate) struct Requested {
+    stack: Stack,
+    /// This process's rank, as far as the launcher told it.
+    pub(crate) rank: Option<u32>,
+}
+
+impl Requested {
+    /// Reads the environment. What is wrong with it ends the process.
+    pub(crate) fn from_env() -> Requested {
+        let get = |name: &str| std::env::var_os(name);
+        let rank = qmpi_stack::rank_from_env(&get);
+        log::set_speaker(rank.unwrap_or(0) == 0);
+        let resolved = Request::from_env(&get).and_then(|request| {
+            log::set_level(request.log);
+            Request { keep_names: true, ..request }.resolve(&in_linker_path)
+        });
+        match resolved {
+            Ok(stack) => Requested { stack, rank },
+            Err(error) => log::fatal(&error.to_string(), error.hint().as_deref()),
+        }
+    }
+
+    /// Is there a name that neither a file has nor a tool has registered so far?
+    pub(crate) fn waits_for_names(&self) -> bool {
+        let mut names = self.stack.unresolved.iter().filter_map(|(index, _)| self.stack.layers.get(*index));
+        names.any(|layer| !native::is_registered(&layer.name))
+    }
+}
+
+fn in_linker_path(name: &str) -> Option<PathBuf> {
+    let program = ElfFile::open_program(&std::env::current_exe().ok()?).ok()?;
+    SearchPath::from_process().find(name, &program, &[])
+}
+
+/// A layer that is wanted on this rank.
+struct Wanted<'a> {
+    layer: &'a qmpi_stack::Layer,
+    kind: Kind,
+}
+
+enum Kind {
+    Pmpi(Rc<Tool>),
+    /// The registered name.
+    Native(String),
+    /// It is left out.
+    Nothing,
+}
+
+/// Builds the chain. What cannot be set up ends the process, or is left out if the user said so.
+pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> Chain {
+    let stack = &requested.stack;
+    for skipped in &stack.skipped {
+        report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
+    }
+    let mut mode = CallerMode::Ignore;
+    let wanted = look(process, requested, &mut mode);
+    let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
+    native::initialize(&names);
+
+    let mut chain = Chain::new(process, mode);
+    if wanted.is_empty() {
+        return chain;
+    }
+    let mut builder =
+        names.iter().any(Option::is_some).then(|| Builder::new(wanted.len(), native::numbering_of(process)));
+    chain.watch_finalize(Station(wanted.len()));
+    for (index, wanted) in wanted.iter().enumerate().rev() {
+        let tool = ToolId::of_layer(index);
+        let label = &wanted.layer.label;
+        let layer = match &wanted.kind {
+            Kind::Nothing => Ok(None),
+            Kind::Pmpi(file) => load_pmpi(process, wanted.layer, file, tool, &mut chain).map(Some),
+            Kind::Native(_) => {
+                if let Some(builder) = &mut builder {
+                    builder.below(tool, &mut chain);
+                }
+                native_layer(wanted.layer, index).map(Some)
+            }
+        };
+        match layer {
+            Ok(None) => {}
+            Ok(Some(layer)) => {
+                let ms = layer.duration.as_secs_f64() * 1e3;
+                let path = wanted.layer.path.display();
+                log::once(
+                    log::LogLevel::Info,
+                    &format!("{label}: {} functions, {ms:.1} ms, {path}", layer.entries.len()),
+                );
+                chain.push(&layer);
+            }
+            Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
+        }
+        chain.watch_finalize(Station(index));
+    }
+    if let Some(mut builder) = builder {
+        builder.below(ToolId::MPI, &mut chain);
+        builder.publish();
+    }
+    finalize::name_layers(wanted.iter().map(|wanted| wanted.layer.label.clone()).collect());
+    chain
+}
+
+/// Looks at the files of the layers that this rank is to have, and loads native tools.
+fn look<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut CallerMode) -> Vec<Wanted<'a>> {
+    let stack = &requested.stack;
+    let mut files: HashMap<PathBuf, Rc<Tool>> = HashMap::new();
+    let mut libraries = Libraries::default();
+    let mut pmpi_above = false;
+    let here = stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank));
+    here.map(|(index, layer)| {
+        let fail = |reason: &str, hint: Option<String>| {
+            report(&layer.label, reason, hint, stack.on_error);
+            Kind::Nothing
+        };
+        let unresolved = stack.unresolved.iter().find(|(unresolved, _)| *unresolved == index);
+        let kind = match unresolved {
+            Some(_) if native::is_registered(&layer.name) => {
+                // Linked with the program: whether it asks for the caller is not worth a look.
+                keep_if(pmpi_above, mode);
+                Kind::Native(layer.name.clone())
+            }
+            Some((_, error)) => fail(&error.to_string(), error.hint()),
+            None => match inspected(process, layer, &mut files) {
+                Err(error) => fail(&error.to_string(), error.hint()),
+                Ok(tool) => match &tool.kind {
+                    ToolKind::Pmpi => {
+                        pmpi_above = true;
+                        Kind::Pmpi(tool)
+                    }
+                    ToolKind::Qmpi => {
+                        keep_if(pmpi_above && native::asks_for_caller(&tool), mode);
+                        match libraries.name_of(&layer.name, &layer.path) {
+                            Ok(name) => Kind::Native(name),
+                            Err(error) => fail(&error.to_string(), error.hint()),
+                        }
+                    }
+                    other => {
+                        let error = LoadError::NotATool { path: layer.path.clone(), reason: not_a_tool(other) };
+                        fail(&error.to_string(), error.hint())
+                    }
+                },
+            },
+        };
+        Wanted { layer, kind }
+    })
+    .collect()
+}
+
+fn keep_if(asked: bool, mode: &mut CallerMode) {
+    if asked {
+        *mode = CallerMode::Keep;
+    }
+}
+
+fn not_a_tool(kind: &ToolKind) -> String {
+    match kind {
+        ToolKind::Thesis => "it is a tool of the 2018 prototype, which this version cannot load".into(),
+        ToolKind::MpiLibrary => "it is an MPI library, not a tool".into(),
+        ToolKind::None { reason } => format!("it is not an MPI tool: {reason}"),
+        ToolKind::Pmpi | ToolKind::Qmpi => "it is a tool".into(),
+    }
+}
+
+/// The facts about a layer's file; looked up once where it stands in the stack several times.
+fn inspected(
+    process: &mut Arc<Process>,
+    layer: &qmpi_stack::Layer,
+    files: &mut HashMap<PathBuf, Rc<Tool>>,
+) -> Result<Rc<Tool>, LoadError> {
+    if let (Some(tool), true) = (files.get(&layer.path), layer.share.is_empty()) {
+        return Ok(Rc::clone(tool));
+    }
+    let tool = Rc::new(qmpi_loader::inspect(process, layer)?);
+    files.insert(layer.path.clone(), Rc::clone(&tool));
+    Ok(tool)
+}
+
+fn load_pmpi(
+    process: &mut Arc<Process>,
+    layer: &qmpi_stack::Layer,
+    file: &Tool,
+    tool: ToolId,
+    chain: &mut Chain,
+) -> Result<Layer, LoadError> {
+    let loaded = qmpi_loader::load(process, layer, file, &chain.all_pmpi())?;
+    Ok(Layer {
+        label: layer.label.clone(),
+        tool,
+        convention: Convention::Pmpi,
+        entries: loaded.entries,
+        duration: loaded.duration,
+    })
+}
+
+/// What a native tool registered, as far as the configuration lets it intercept.
+fn native_layer(layer: &qmpi_stack::Layer, index: usize) -> Result<Layer, LoadError> {
+    let wanted = qmpi_loader::wanted(layer)?;
+    let is_wanted = |id: &FnId| {
+        wanted.as_ref().is_none_or(|wanted| wanted.contains(id)) && (layer.pcontrol || id.name() != "MPI_Pcontrol")
+    };
+    Ok(Layer {
+        label: layer.label.clone(),
+        tool: ToolId::of_layer(index),
+        convention: Convention::Qmpi,
+        entries: native::functions(index).into_iter().filter(|(id, _)| is_wanted(id)).collect(),
+        duration: Duration::ZERO,
+    })
+}
+
+impl Kind {
+    fn native(&self) -> Option<&str> {
+        match self {
+            Kind::Native(name) => Some(name),
+            Kind::Pmpi(_) | Kind::Nothing => None,
+        }
+    }
+}
+
+fn report(label: &str, reason: &str, hint: Option<String>, on_error: OnError) {
+    match on_error {
+        OnError::Abort => log::fatal(&format!("{label}: {reason}"), hint.as_deref()),
+        OnError::Skip => log::once(log::LogLevel::Warn, &format!("{label} is left out: {reason}")),
+    }
+}

@@ -1,0 +1,188 @@
+//! Which `mpi.h` has what a prototype needs, as a condition for the C preprocessor.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::header::{Header, Label};
+use crate::numbering::{Numbering, Release, release};
+use crate::prototype::Prototype;
+use crate::source::pattern;
+use crate::standard::Version;
+use crate::table::{Origin, Table};
+
+/// Types of MPI and of its vendors in the text of a type, and C's only type that needs a header.
+static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:(?:MPIX?_|ompi_)\w+|bool\b)"));
+
+/// Types that not every header has, whatever its version, and how to tell. Other types of vendors are those of MPICH
+/// releases that have QMPI themselves.
+const SPECIAL_TYPES: [(&str, &str); 7] = [
+    // The standard ABI leaves the conversions from and to Fortran out.
+    ("MPI_Fint", "!defined(MPI_ABI_VERSION)"),
+    ("MPI_F08_status", "!defined(MPI_ABI_VERSION)"),
+    ("bool", "(defined(__cplusplus) || defined(bool))"),
+    ("MPIX_Grequest_class", "defined(MPICH_NUMVERSION)"),
+    ("MPIX_Grequest_poll_function", "defined(MPICH_NUMVERSION)"),
+    ("MPIX_Grequest_wait_function", "defined(MPICH_NUMVERSION)"),
+    // Of mpi-ext.h, where the tool includes it before qmpi.h.
+    ("ompi_affinity_fmt_t", "defined(OMPI_HAVE_MPI_EXT_AFFINITY)"),
+];
+
+/// Since when something is there: `QMPIX_HAS_(4, 0, 5)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Since {
+    version: Version,
+    /// Major version of Open MPI; 0 for all, one more than the newest known for none of those.
+    openmpi: u8,
+}
+
+impl fmt::Display for Since {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QMPIX_HAS_({}, {}, {})", self.version.0, self.version.1, self.openmpi)
+    }
+}
+
+impl Since {
+    const ALWAYS: Self = Self { version: Version(1, 0), openmpi: 0 };
+
+    fn with(self, other: Self) -> Self {
+        Self { version: self.version.max(other.version), openmpi: self.openmpi.max(other.openmpi) }
+    }
+
+    fn or(self, other: Self) -> Self {
+        Self { version: self.version.min(other.version), openmpi: self.openmpi.min(other.openmpi) }
+    }
+}
+
+/// What the headers say together.
+pub(crate) struct Availability {
+    functions: BTreeMap<String, Since>,
+    types: BTreeMap<String, Since>,
+    /// The newest major version of Open MPI among the headers.
+    pub(crate) newest_openmpi: u8,
+}
+
+impl Availability {
+    /// Dates standard functions by the table and by Open MPI's headers, and a type by the first functions that use it.
+    pub(crate) fn new(headers: &[(Label, Header)], table: &Table) -> Self {
+        let openmpi = |label: &Label| {
+            let number = label.name.strip_prefix("openmpi-").and_then(release);
+            number.map(|(major, _, _)| major)
+        };
+        let majors: Vec<_> = headers.iter().filter_map(|(label, _)| openmpi(label)).collect();
+        let oldest = majors.iter().min().copied();
+        let newest = majors.iter().max().copied().unwrap_or(0);
+        let mut found = Self { functions: BTreeMap::new(), types: BTreeMap::new(), newest_openmpi: newest };
+        let declares = |header: &Header, name: &str| header.function(name).is_some();
+        for row in table.rows() {
+            let Origin::Standard(version) = row.since else { continue };
+            let declaring = headers.iter().filter(|(_, header)| declares(header, &row.name));
+            let first = declaring.filter_map(|(label, _)| openmpi(label)).min();
+            let openmpi = match first {
+                first if first == oldest => 0,
+                Some(major) => major,
+                None => newest + 1,
+            };
+            found.functions.insert(row.name.clone(), Since { version, openmpi });
+        }
+        for (_, header) in headers {
+            for declared in header.functions() {
+                let prototype = &declared.prototype;
+                let Some(since) = found.functions.get(&prototype.name) else { continue };
+                for name in types(prototype) {
+                    let known = found.types.entry(name).or_insert(*since);
+                    *known = known.or(*since);
+                }
+            }
+        }
+        found
+    }
+
+    /// The condition under which an `mpi.h` has the function, or for an extension, all types that its prototype needs;
+    /// `None` if no header without QMPI of its own has them.
+    pub(crate) fn condition(&self, prototype: &Prototype) -> Option<String> {
+        let mut since = self.functions.get(&prototype.name).copied();
+        let mut more = BTreeSet::new();
+        for name in types(prototype) {
+            let special = SPECIAL_TYPES.iter().find(|(known, _)| *known == name);
+            more.extend(special.map(|(_, condition)| format!(" && {condition}")));
+            if !self.functions.contains_key(&prototype.name) {
+                let known = self.types.get(&name);
+                if known.is_none() && special.is_none() {
+                    return None;
+                }
+                since = Some(since.unwrap_or(Since::ALWAYS).with(known.copied().unwrap_or(Since::ALWAYS)));
+            }
+        }
+        let more: Vec<_> = more.into_iter().collect();
+        Some(format!("{}{}", since.unwrap_or(Since::ALWAYS), more.concat()))
+    }
+}
+
+/// Names of MPI's types in a prototype.
+fn types(prototype: &Prototype) -> Vec<String> {
+    let texts = prototype.params.iter().map(|param| &param.ctype).chain([&prototype.result]);
+    texts.flat_map(|text| TYPE.find_iter(text).map(|found| found.as_str().to_owned())).collect()
+}
+
+/// When an MPICH that has QMPI lacks a number for the function: a condition on MPICH_NUMVERSION. `None` for never.
+///
+/// Between two known releases of different series the change is taken to have come with the later series.
+pub(crate) fn missing(function: &str, numberings: &[Numbering]) -> Option<String> {
+    let first = |numbering: &Numbering| numbering.releases.first().copied().unwrap_or_default();
+    let start = |place: usize| {
+        let (major, minor, patch): Release = first(&numberings[place]);
+        let before = place.checked_sub(1).map(|place| first(&numberings[place]));
+        let same_series = before.is_some_and(|before| (before.0, before.1) == (major, minor));
+        u32::from(major) * 10_000_000
+            + u32::from(minor) * 100_000
+            + if same_series { u32::from(patch) * 1000 } else { 0 }
+    };
+    let has: Vec<_> = numberings.iter().map(|numbering| numbering.has(function)).collect();
+    let mut spans = Vec::new();
+    let mut place = 0;
+    while place < has.len() {
+        if has[place] {
+            place += 1;
+            continue;
+        }
+        let end = (place..has.len()).find(|&later| has[later]);
+        let from = (place > 0).then(|| format!("MPICH_NUMVERSION >= {}", start(place)));
+        let to = end.map(|end| format!("MPICH_NUMVERSION < {}", start(end)));
+        spans.push(match (from, to) {
+            (None, None) => "1".to_owned(),
+            (Some(bound), None) | (None, Some(bound)) => bound,
+            (Some(from), Some(to)) => format!("({from} && {to})"),
+        });
+        place = end.unwrap_or(has.len());
+    }
+    (!spans.is_empty()).then(|| spans.join(" || "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_in_the_numberings() {
+        let numbering = |release, names: &[&str]| Numbering {
+            releases: vec![release],
+            values: (0..).zip(names.iter().map(|name| (*name).to_owned())).collect(),
+        };
+        let all = [
+            numbering((4, 0, 2), &["MPI_A_T", "MPI_C_T", "MPI_D_T"]),
+            numbering((4, 0, 3), &["MPI_A_T", "MPI_B_T", "MPI_D_T"]),
+            numbering((5, 0, 1), &["MPI_A_T", "MPI_B_T", "MPI_C_T"]),
+        ];
+        assert_eq!(missing("MPI_A", &all), None);
+        assert_eq!(missing("MPI_B", &all).as_deref(), Some("MPICH_NUMVERSION < 40003000"));
+        assert_eq!(
+            missing("MPI_C", &all).as_deref(),
+            Some("(MPICH_NUMVERSION >= 40003000 && MPICH_NUMVERSION < 50000000)")
+        );
+        assert_eq!(missing("MPI_D", &all).as_deref(), Some("MPICH_NUMVERSION >= 50000000"));
+        assert_eq!(missing("MPI_E", &all).as_deref(), Some("1"));
+    }
+}
