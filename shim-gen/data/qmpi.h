@@ -62,9 +62,17 @@ extern "C" {
 
 /* === Functions and their numbers ================================================================================== */
 
-/* A number that means the same function on every MPI is QMPIX_FUNCTION_BASE plus the function's value in the enumeration
- * below. This file uses it for functions that mpi.h has but does not enumerate. Only this runtime knows these numbers. */
+/* A number that means the same function on every MPI is QMPIX_FUNCTION_BASE plus the function's row in the runtime's table.
+ * Functions that MPICH has but does not enumerate have such numbers. Only this runtime knows them. */
 #define QMPIX_FUNCTION_BASE 0x10000
+
+/* So has everything where the library may turn out to be an MPICH with numbers of its own: beside the header of an older
+ * MPICH, or of the standard ABI. */
+#if defined(MPICH_NUMVERSION) || defined(MPI_ABI_VERSION)
+#define QMPIX_FIRST_ QMPIX_FUNCTION_BASE
+#else
+#define QMPIX_FIRST_ 0
+#endif
 
 #if !QMPIX_NATIVE_
 
@@ -83,7 +91,8 @@ enum QMPI_Functions_enum {
 
 #endif /* !QMPIX_NATIVE_ */
 
-/* What MPICH does not enumerate: C macros, until 5.0 all of MPI-IO, functions of other MPIs and releases. */
+/* What MPICH does not enumerate: C macros, until 5.0 all of MPI-IO, functions of other MPIs and releases. These are integers:
+ * C++ takes them for MPI_Register_tool_function, but not for the QMPI_Register_function of MPICH before 4.2. */
 @MISSING_ENUMERATORS@
 
 /* === Registration ================================================================================================= */

@@ -68,7 +68,8 @@ pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[Numbering], table:
         // MPI_Handler_function went with MPI-3.0, and is the same type.
         let parameters = shifted_parameters(prototype).replace("MPI_Handler_function", "MPI_Comm_errhandler_function");
         lines.push(format!("typedef {result} {name}_t({parameters});\n{name}_t {name};"));
-        if matches!(row.since, Origin::Standard(_)) {
+        // Of MPICH's extensions it is MPICH's own header that knows which are there.
+        if matches!(row.since, Origin::Standard(_)) || lacking.as_deref() == Some("1") {
             let line = format!("typedef {name}_t {}_t;", row.name);
             aliases.entry(available).or_default().push(line);
         }
@@ -77,8 +78,8 @@ pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[Numbering], table:
         .rows()
         .iter()
         .enumerate()
-        .map(|(id, row)| format!("    {} = {id},", enumerator(&row.name)))
-        .chain([format!("    MPI_LAST_FUNC_T = {}", table.rows().len())])
+        .map(|(id, row)| format!("    {} = QMPIX_FIRST_ + {id},", enumerator(&row.name)))
+        .chain([format!("    MPI_LAST_FUNC_T = QMPIX_FIRST_ + {}", table.rows().len())])
         .collect();
     TEMPLATE
         .replace("@NEWEST_OPENMPI@", &availability.newest_openmpi.to_string())
@@ -111,13 +112,14 @@ fn shown(groups: &Groups) -> String {
 /// The text of `bridge/runtime/src/qmpi/list.rs`. What an entry point looks like is the runtime's business.
 #[must_use]
 pub fn qmpi_stubs(table: &Table) -> String {
-    let mut text = "//! Every name-shifted entry point: the function's number, the exported name, the number of its own arguments,\n\
-                    //! `v` if there may be any number of them.\n\
+    let mut text =
+        "//! Every name-shifted entry point: the function's number, the exported name, the number of its own\n\
+                    //! arguments, `v` if there may be any number of them.\n\
                     //!\n\
                     //! @generated from functions.tsv by `shim-gen stubs --qmpi`.\n\
                     \n\
                     crate::qmpi::entries! {\n"
-        .to_owned();
+            .to_owned();
     for (id, row) in table.rows().iter().enumerate() {
         let Some(name) = shifted_name(&row.name) else { continue };
         let args = if row.variadic { "v".to_owned() } else { row.args.to_string() };

@@ -24,6 +24,9 @@ fn wrong_usage_is_2() {
     fails(&["table", "--header", "lam-7=/x:1.2"], 2, "does not begin with mpich or openmpi");
     fails(&["table", "--header", "mpich"], 2, "expected VENDOR-RELEASE=PATH:VERSION");
     fails(&["passthrough", "--header"], 2, "value is required");
+    fails(&["skeleton", "--header", "mpi.h"], 2, "required");
+    fails(&["skeleton", "--header", "mpi.h", "--name", "my-tool", "MPI_Send"], 2, "a letter first");
+    fails(&["numbering", "--header", "openmpi-4.1.4=mpi.h"], 2, "is not like mpich-4.0.2");
 }
 
 #[test]
@@ -35,6 +38,8 @@ fn what_cannot_be_read_or_written_is_1() {
         1,
         "no prototype of an MPI function in tests/fixtures/empty.h",
     );
+    fails(&["numbering", "--header", "tests/fixtures/nasty.h"], 1, "has no enum QMPI_Functions_enum");
+    fails(&["skeleton", "--header", "tests/fixtures/nasty.h", "MPI_Nothing"], 1, "no prototype of MPI_Nothing");
     fails(&["rust", "--table", "no/such.tsv"], 1, "cannot read no/such.tsv");
     fails(&["rust", "--table", "Cargo.toml"], 1, "Cargo.toml:1:");
     fails(&["stubs", "--table", "../bridge/abi/functions.tsv", "--output", "src"], 1, "cannot write src");

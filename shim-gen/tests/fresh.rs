@@ -1,7 +1,7 @@
 //! What is generated and committed is what the generator makes now.
 //!
-//! `table.rs` and `list.rs` are compared always. `functions.tsv` itself needs the real headers: `QMPI_TEST_HEADERS` is a
-//! directory with the include directory of each library (or a link to it) under these names:
+//! What is made from committed files is compared always. `functions.tsv`, `qmpi.h` and the numberings need the real headers:
+//! `QMPI_TEST_HEADERS` is a directory with the include directory of each library (or a link to it) under these names:
 //!
 //! ```text
 //! mpich-4.0.2/     mpi.h mpi_proto.h mpio.h
@@ -19,12 +19,17 @@ mod headers;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use shim_gen::{Origin, Standard, Table, Version};
+use shim_gen::{Numbering, Origin, Standard, Table, Version};
 
 const FUNCTIONS: &str = "../bridge/abi/functions.tsv";
+const NUMBERINGS: &str = "../bridge/abi/numbering";
 
 fn existing() -> Table {
     Table::read(Path::new(FUNCTIONS)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn numberings() -> Vec<Numbering> {
+    Numbering::read_all(Path::new(NUMBERINGS)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn standard() -> Standard {
@@ -48,6 +53,32 @@ fn everything_generated_is_fresh() {
     golden::check(Path::new(FUNCTIONS), &table.to_tsv());
     golden::check(Path::new("../bridge/abi/src/table.rs"), &shim_gen::rust(&table));
     golden::check(Path::new("../bridge/runtime/src/entry/list.rs"), &shim_gen::stubs(&table));
+    golden::check(Path::new("../bridge/runtime/src/qmpi/list.rs"), &shim_gen::qmpi_stubs(&table));
+    let numberings = numberings();
+    let tables = shim_gen::numbering_rust(&numberings, &table).unwrap_or_else(|error| panic!("{error}"));
+    golden::check(Path::new("../bridge/abi/src/numbering/tables.rs"), &tables);
+    if let Some(directories) = headers::directories() {
+        let headers: Vec<_> = directories.into_iter().map(|(label, path)| (label, headers::read(&path))).collect();
+        let header = shim_gen::qmpi_header(&headers, &numberings, &table);
+        golden::check(Path::new("../bridge/include/qmpi.h"), &header);
+    }
+}
+
+#[test]
+fn numberings_are_those_of_the_headers() {
+    let known = numberings();
+    for numbering in &known {
+        let first = numbering.releases.first().unwrap_or_else(|| panic!("a numbering of no release"));
+        let path = format!("{NUMBERINGS}/mpich-{}.{}.{}.txt", first.0, first.1, first.2);
+        golden::check(Path::new(&path), &numbering.to_text());
+    }
+    for (label, path) in headers::directories().into_iter().flatten() {
+        let Some(release) = label.name.strip_prefix("mpich-") else { continue };
+        let text = |(major, minor, patch): (u8, u8, u8)| format!("{major}.{minor}.{patch}");
+        let numbering = known.iter().find(|numbering| numbering.releases.iter().any(|&known| text(known) == release));
+        let fresh = Numbering::read_header(&path, Vec::new()).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(numbering.map(|numbering| &numbering.values), Some(&fresh.values), "{release}");
+    }
 }
 
 #[test]

@@ -18,6 +18,20 @@ pub fn program(mpi: Mpi, file: &str) -> PathBuf {
     build(mpi, &source, Shape::Program)
 }
 
+/// Builds a program of `tests/programs`, by file name, that is linked with a tool of `legacy-tools` before the MPI library.
+///
+/// # Panics
+/// When it does not compile.
+pub fn program_with_tool(mpi: Mpi, file: &str, name: &str) -> PathBuf {
+    let library = tool(mpi, name);
+    let source = product::root().join("tests/programs").join(file);
+    let mut source = Source::read(&source);
+    source.name = format!("{}_with_{name}", source.name);
+    source.cflags.extend(["-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed"].map(str::to_owned));
+    source.libs.push(library.display().to_string());
+    build(mpi, &source, Shape::Program)
+}
+
 /// Builds a tool of `legacy-tools`, by name, and returns its path.
 ///
 /// # Panics

@@ -280,27 +280,27 @@ fn left_out(mpi: Mpi) -> Verdict {
 
 fn what_works_changes_nothing(mpi: Mpi) -> Verdict {
     let built = program(mpi, "exit_status.c");
-    let source = Source::read(&product::root().join("tests/programs/exit_status.c"));
+    let status = Source::read(&product::root().join("tests/programs/exit_status.c")).exit_status;
     let tools = ["order", "tbcast", "unwind"].map(|name| tool(mpi, name).display().to_string());
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
-    let ranks = source.ranks;
-    for case in source.cases_on(mpi) {
-        let job = Job::new(mpi, ranks, &built).args(&case.args).env("ORDER_FILE", "/dev/null");
+    // Where two ranks fail, Open MPI may end one before it prints: then only the status is certain.
+    for (ranks, which, lines) in [(1, "all", &["exit_status: finalized".to_owned()][..]), (2, "last", &[])] {
+        let args = [which.to_owned()];
+        let job = Job::new(mpi, ranks, &built).args(&args).env("ORDER_FILE", "/dev/null");
+        let behind = Job::new(mpi, ranks, &product::command()).args(&behind_launcher(&tools, &built)).args(&args);
         let plain = job.run();
-        plain.expect(source.exit_status, &case.stdout)?;
-        let quiet = |job: Job| job.env("QMPI_LOG", "error");
-        let behind = Job::new(mpi, ranks, &product::command()).args(&behind_launcher(&tools, &built)).args(&case.args);
+        plain.expect(status, lines)?;
         for job in [
             job.clone().stack(&names),
             job.clone().by_hand(&tools.join(",")),
             job.clone().by_hand(&format!("ghost,{}", tools.join(","))).env("QMPI_ON_ERROR", "skip"),
             behind.env("ORDER_FILE", "/dev/null"),
         ] {
+            let outcome = job.env("QMPI_LOG", "error").run();
+            outcome.expect(status, lines)?;
             // The awkward tool reports on stdout; that line is its own.
-            let outcome = quiet(job).run();
-            outcome.expect(source.exit_status, &case.stdout)?;
             let of_program: Vec<&str> = outcome.lines().into_iter().filter(|line| !line.starts_with("tool ")).collect();
-            if of_program != plain.lines() {
+            if ranks == 1 && of_program != plain.lines() {
                 return Err(format!("another output\n{}\n{}", plain.report(), outcome.report()).into());
             }
             silent(&outcome)?;

@@ -1,11 +1,12 @@
 //! A PMPI tool that the application brings itself, linked or preloaded: it comes before the stack, and its `PMPI_*` calls
 //! enter the stack.
 
+use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool};
 
 fn main() -> ExitCode {
     on_each_mpi(&[
@@ -13,6 +14,11 @@ fn main() -> ExitCode {
         ("preloaded_before_us", &Mpi::ALL, |mpi| preloaded(mpi, Side::Before)),
         ("preloaded_behind_us", &Mpi::ALL, |mpi| preloaded(mpi, Side::Behind)),
         ("preloaded_by_the_user_of_run", &Mpi::ALL, |mpi| preloaded(mpi, Side::Environment)),
+        ("awkward_no_needed", &Mpi::ALL, |mpi| awkward(mpi, "no_needed")),
+        ("awkward_calls_down", &Mpi::ALL, |mpi| awkward(mpi, "mpi_calls_down")),
+        ("awkward_closure", &Mpi::ALL, |mpi| awkward(mpi, "closure")),
+        ("awkward_rtld_next", &Mpi::ALL, |mpi| awkward(mpi, "rtld_next")),
+        ("awkward_rtld_next_pmpi", &Mpi::ALL, |mpi| awkward(mpi, "rtld_next_pmpi")),
     ])
 }
 
@@ -52,6 +58,38 @@ fn preloaded(mpi: Mpi, side: Side) -> Verdict {
     let job = Job::new(mpi, 2, &ring);
     check_counting(mpi, &job, place(&tool(mpi, "base_tool")))?;
     check_tracing(mpi, &job, "own_order", place(&tracing))
+}
+
+/// Tools that are in the way of a simple rule: each says what it says without us, and each call enters the stack.
+fn awkward(mpi: Mpi, name: &str) -> Verdict {
+    let library = tool(mpi, name);
+    let counter = tool(mpi, "counter").display().to_string();
+    let linked = Job::new(mpi, 2, &compile::program_with_tool(mpi, "ring.c", name));
+    let ring = Job::new(mpi, 2, &program(mpi, "ring.c"));
+    let preload = library.display().to_string();
+    let plain = ring.clone().preload(&library).run();
+    plain.expect(0, &["done".to_owned()])?;
+    let verdict = plain.stdout.lines().find(|line| line.starts_with("tool ")).ok_or_else(|| plain.report())?.to_owned();
+    let mut wrong = String::new();
+    for (mode, job) in [
+        ("linked, empty stack", linked.clone().stack(&[])),
+        ("linked", linked.stack(&[&counter])),
+        ("before us", ring.clone().preload(&library).by_hand(&counter)),
+        ("behind us", ring.clone().by_hand(&counter).preload(&library)),
+        ("by the user of run", ring.env("LD_PRELOAD", preload).stack(&[&counter])),
+    ] {
+        let outcome = job.run();
+        let said: Vec<&str> = outcome.stdout.lines().filter(|line| line.starts_with("tool ")).collect();
+        if outcome.status != 0 || said != [verdict.as_str()] {
+            let _ = writeln!(wrong, "{mode}: {said:?} instead of {verdict:?}, status {}", outcome.status);
+        }
+        let counted: Vec<String> = calls(&outcome).collect();
+        let enters = ["MPI_Send 6", "MPI_Finalize 2"].iter().all(|line| counted.iter().any(|known| known == line));
+        if !enters && !mode.contains("empty") {
+            let _ = writeln!(wrong, "{mode}: its calls do not enter the stack: {counted:?}");
+        }
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
 }
 
 /// The tool counts what it counts without us, and the tools below it count its calls.

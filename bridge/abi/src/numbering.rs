@@ -8,7 +8,8 @@ use crate::table::COUNT;
 /// An enumeration of functions, as a tool was compiled with it.
 ///
 /// Beside its own numbers every numbering understands [`Numbering::BASE`] and what follows: `qmpi.h` gives these numbers
-/// to functions that an MPICH has, but does not enumerate (all of `MPI_File_*` before MPICH 5.0).
+/// to functions that an MPICH has, but does not enumerate (all of `MPI_File_*` before MPICH 5.0), and to all functions where
+/// a tool is compiled without QMPI in `mpi.h` but may meet an MPICH that has it (MPICH 3 headers, the standard ABI).
 #[derive(Debug, PartialEq, Eq)]
 pub struct Numbering {
     /// `mpich-4.0.2` after the oldest release that has it, `own`.

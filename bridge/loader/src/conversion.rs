@@ -1,10 +1,12 @@
 //! Links from one calling convention of tools to another: PMPI, QMPI, and the dialect of the 2018 thesis.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use qmpi_abi::FnId;
 
-use crate::arch::{self, Append, Up};
+use crate::arch::{self, Append, Numbered, Up};
 use crate::error::LoadError;
-use crate::trampoline;
+use crate::{log, trampoline};
 
 /// How many words a function takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +45,56 @@ pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, Load
 /// # Errors
 /// When there are no trampolines left.
 pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> Result<usize, LoadError> {
-    trampoline::allocate(arch::up(arity, mode), Box::leak(Box::new(Up { target, tool })))
+    trampoline::allocate(arch::up(arity, mode), Box::leak(Box::new(up_payload(target, tool))))
+}
+
+fn up_payload(target: usize, tool: i32) -> Up {
+    Up { target: AtomicUsize::new(target), tool, context: AtomicUsize::new(0) }
+}
+
+/// Finds the QMPI tool's function that comes next for `id` below the tool `owner`, and its id.
+pub type Find = fn(owner: i32, id: FnId) -> Option<(usize, i32)>;
+
+/// A shift-up link whose target is found when it is first called.
+#[repr(C)]
+pub(crate) struct Late {
+    /// What the stub reads; first, as both have one address.
+    up: Up,
+    owner: i32,
+    id: FnId,
+    find: Find,
+}
+
+/// As [`up`], for the function that `find` names when the link is first called: while tools are initialized, a QMPI
+/// implementation cannot say what comes next.
+///
+/// The context is that of the application's call; in a thread of the tool's own, the last one that was seen.
+///
+/// # Errors
+/// When there are no trampolines left.
+pub fn up_late(owner: i32, id: FnId, find: Find) -> Result<usize, LoadError> {
+    let up = up_payload(arch::late() as usize, owner);
+    let late = Box::leak(Box::new(Late { up, owner, id, find }));
+    trampoline::allocate(arch::up(arity(id), CallerMode::Keep), late)
+}
+
+/// Finds the target of a link at its first call; `context` is the one that came with the call, or 0.
+pub(crate) extern "C" fn find_late(late: &'static Late, context: usize) -> usize {
+    static LAST_CONTEXT: AtomicUsize = AtomicUsize::new(0);
+    if context != 0 {
+        LAST_CONTEXT.store(context, Ordering::Relaxed);
+    }
+    late.up.context.store(LAST_CONTEXT.load(Ordering::Relaxed), Ordering::Relaxed);
+    let target = (late.find)(late.owner, late.id).and_then(|(target, tool)| {
+        let numbered = Box::leak(Box::new(Numbered { target, tool }));
+        trampoline::allocate(arch::numbered(), numbered).ok()
+    });
+    let Some(target) = target else {
+        log::fatal(&format!("{} was called, and nothing comes next for it", late.id.name()), None)
+    };
+    // Threads that come meanwhile find the same.
+    late.up.target.store(target, Ordering::Release);
+    target
 }
 
 /// A link that is called as PMPI functions are and calls the wrapper `target` of the thesis's dialect.

@@ -16,6 +16,7 @@
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
 
 mod arch;
+pub mod callback;
 pub mod conversion;
 pub mod counter;
 mod error;

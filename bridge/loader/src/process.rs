@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
@@ -54,7 +54,7 @@ impl Process {
 
     /// Is there an MPI library? A few microseconds, for processes that merely inherited `LD_PRELOAD`.
     pub fn has_mpi() -> bool {
-        use std::ffi::{c_int, c_void};
+        use std::ffi::c_void;
         extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
             // SAFETY: `ld.so` hands a valid description to each call.
             let info = unsafe { &*info };
@@ -237,6 +237,25 @@ impl Process {
                 defines_pmpi(image).then_some(MpiFamily::Mpich)
             }
         })
+    }
+
+    /// "4.0.2" of an MPICH, which says "MPICH Version:\t4.0.2\n..."; `None` for others.
+    pub fn mpich_version(&self) -> Option<String> {
+        /// More than any MPI's MPI_MAX_LIBRARY_VERSION_STRING (MPICH: 8192).
+        const MAX: usize = 1 << 16;
+        if self.family() != Some(MpiFamily::Mpich) {
+            return None;
+        }
+        let function = self.real(FnId::by_name("MPI_Get_library_version")?)?;
+        // SAFETY: the MPI library's function of this name has this type.
+        let function: extern "C" fn(*mut c_char, *mut c_int) -> c_int = unsafe { std::mem::transmute(function) };
+        let mut text = vec![0u8; MAX];
+        let mut len = 0;
+        // May be called before MPI_Init, and from any thread (MPI 3.0 section 8.1.1).
+        function(text.as_mut_ptr().cast(), &raw mut len);
+        let text = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
+        let rest = text.split_once("MPICH Version:")?.1;
+        rest.split_whitespace().next().map(str::to_owned)
     }
 
     /// The SONAME of the MPI library proper.

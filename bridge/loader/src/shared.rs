@@ -29,7 +29,7 @@ pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<&'stati
         return Ok(*known);
     }
     let bytes = if glibc::is_glibc_family(soname) {
-        family_member(soname).map(|(image, handle)| {
+        family_member(process, soname).map(|(image, handle)| {
             write(soname, &image, |symbol, version, hash| glibc_address(process, &image, handle, symbol, version, hash))
         })
     } else {
@@ -77,14 +77,16 @@ pub(crate) fn provided_kind(symbol: &Symbol) -> ProvidedKind {
 }
 
 /// The member as the process has it; one that it lacks (libm in a C program) is loaded first.
-fn family_member(soname: &str) -> Option<(Image, *mut c_void)> {
+fn family_member(process: &Process, soname: &str) -> Option<(Image, *mut c_void)> {
     let name = CString::new(soname).ok()?;
     // SAFETY: a member of the family; its constructors are those of glibc.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     if handle.is_null() {
         return None;
     }
-    Image::of_process().into_iter().find(|image| image.name() == soname).map(|image| (image, handle))
+    let known = process.images().iter().find(|image| image.name() == soname).cloned();
+    let image = known.or_else(|| Image::of_process().into_iter().find(|image| image.name() == soname))?;
+    Some((image, handle))
 }
 
 /// The address that the process itself uses: a preloaded malloc, or a `stdout` that was copied into the executable,

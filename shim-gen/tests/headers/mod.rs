@@ -39,3 +39,41 @@ pub(crate) fn directories() -> Option<Vec<(Label, PathBuf)>> {
 pub(crate) fn read(path: &std::path::Path) -> Header {
     Header::read(path).unwrap_or_else(|error| panic!("{error}"))
 }
+
+/// Include directories with an `mpi.h`: those of the libraries, and one where `mpi_abi.h` takes its place, as it may.
+#[allow(dead_code, reason = "not every test compiles")]
+pub(crate) fn include_directories() -> Option<Vec<(String, PathBuf)>> {
+    let directories = directories()?;
+    let abi = directories.iter().map(|(_, path)| path.join("mpi_abi.h")).find(|path| path.is_file());
+    let mut found: Vec<_> = directories.into_iter().map(|(label, path)| (label.name, path)).collect();
+    if let Some(header) = abi {
+        let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mpi_abi");
+        std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{error}"));
+        // Tests run side by side: the file appears at once and whole.
+        let part = directory.join(format!("{}.part", std::process::id()));
+        std::fs::copy(&header, &part).unwrap_or_else(|error| panic!("{error}"));
+        std::fs::rename(&part, directory.join("mpi.h")).unwrap_or_else(|error| panic!("{error}"));
+        found.push(("mpi_abi".to_owned(), directory));
+    }
+    Some(found)
+}
+
+/// Compiles C or C++ text beside an `mpi.h` and our `qmpi.h`, whose warnings count while those of `mpi.h` do not.
+#[allow(dead_code, reason = "not every test compiles")]
+pub(crate) fn compiles(name: &str, text: &str, language: &[&str], mpi: &std::path::Path) {
+    let cxx = language.iter().any(|option| option.contains("c++"));
+    let (variable, default, extension) = if cxx { ("CXX", "c++", "cc") } else { ("CC", "cc", "c") };
+    let code = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.{extension}"));
+    std::fs::write(&code, text).unwrap_or_else(|error| panic!("{error}"));
+    let compiler = std::env::var_os(variable).unwrap_or_else(|| default.into());
+    let result = std::process::Command::new(compiler)
+        .args(language)
+        .args(["-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I../bridge/include", "-isystem"])
+        .arg(mpi)
+        .arg(&code)
+        .arg("-o")
+        .arg(code.with_extension(format!("{extension}.so")))
+        .output()
+        .unwrap_or_else(|error| panic!("no compiler {default}: {error}"));
+    assert!(result.status.success(), "{name}: {}", String::from_utf8_lossy(&result.stderr));
+}

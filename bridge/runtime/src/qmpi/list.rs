@@ -1,5 +1,5 @@
-//! Every name-shifted entry point: the function's number, the exported name, the number of its own arguments,
-//! `v` if there may be any number of them.
+//! Every name-shifted entry point: the function's number, the exported name, the number of its own
+//! arguments, `v` if there may be any number of them.
 //!
 //! @generated from functions.tsv by `shim-gen stubs --qmpi`.
 

@@ -1,12 +1,11 @@
 //! Native QMPI tools: their libraries, their names, their init callbacks.
 
-use std::ffi::{CStr, c_char, c_int};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
-use qmpi_elf::{MpiFamily, Tool};
+use qmpi_elf::Tool;
 use qmpi_loader::Process;
 use thiserror::Error;
 
@@ -141,25 +140,5 @@ pub(super) fn numbering() -> &'static Numbering {
 
 /// The numbering of the MPI library in `process`.
 pub(crate) fn numbering_of(process: &Process) -> &'static Numbering {
-    if process.family() != Some(MpiFamily::Mpich) {
-        return Numbering::OWN;
-    }
-    library_version(process).as_deref().and_then(Numbering::for_mpich).unwrap_or(Numbering::OWN)
-}
-
-/// "4.0.2" of an MPICH that says "MPICH Version:\t4.0.2\n...".
-fn library_version(process: &Process) -> Option<String> {
-    #![expect(unsafe_code, reason = "calls MPI_Get_library_version")]
-    /// More than any MPI's MPI_MAX_LIBRARY_VERSION_STRING (MPICH: 8192).
-    const MAX: usize = 1 << 16;
-    let function = process.real(FnId::by_name("MPI_Get_library_version")?)?;
-    // SAFETY: the MPI library's function of this name has this type.
-    let function: extern "C" fn(*mut c_char, *mut c_int) -> c_int = unsafe { std::mem::transmute(function) };
-    let mut text = vec![0u8; MAX];
-    let mut len = 0;
-    // May be called before MPI_Init, and from any thread (MPI 3.0 section 8.1.1).
-    function(text.as_mut_ptr().cast(), &raw mut len);
-    let text = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
-    let rest = text.split_once("MPICH Version:")?.1;
-    rest.split_whitespace().next().map(str::to_owned)
+    process.mpich_version().as_deref().and_then(Numbering::for_mpich).unwrap_or(Numbering::OWN)
 }

@@ -128,3 +128,16 @@ pub(crate) extern "C" fn pcontrol() {
         next = const std::mem::offset_of!(crate::pcontrol::Delivery, next),
     )
 }
+
+/// A callback with one argument of its own, and one from the payload ([`crate::callback::WithData`]).
+#[unsafe(naked)]
+pub(crate) extern "C" fn with_data() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rsi, qword ptr [r11 + {data}]",
+        "jmp qword ptr [r11 + {function}]",
+        ".cfi_endproc",
+        data = const std::mem::offset_of!(crate::callback::WithData, data),
+        function = const std::mem::offset_of!(crate::callback::WithData, function),
+    )
+}

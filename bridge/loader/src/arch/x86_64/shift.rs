@@ -22,6 +22,7 @@
 #![expect(unsafe_code, reason = "tables of machine code")]
 
 use std::arch::global_asm;
+use std::sync::atomic::AtomicUsize;
 
 use super::Stub;
 use crate::conversion::{Arity, CallerMode};
@@ -36,8 +37,18 @@ const VARIADIC: usize = 18;
 #[repr(C)]
 pub(crate) struct Up {
     /// The QMPI tool's function.
-    pub(crate) target: usize,
+    pub(crate) target: AtomicUsize,
     /// The tool's id.
+    pub(crate) tool: i32,
+    /// The context for calls that no context came with (a thread of the tool's own); 0: the return address.
+    pub(crate) context: AtomicUsize,
+}
+
+/// A function of a QMPI tool, with the id that goes with it: one word can be put in place of another at once, two cannot.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Numbered {
+    pub(crate) target: usize,
     pub(crate) tool: i32,
 }
 
@@ -128,6 +139,8 @@ global_asm!(
     ".if \\recall",
     "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
     "mov rdi, qword ptr fs:[r10]",
+    "test rdi, rdi",
+    "cmovz rdi, qword ptr [r11 + {up_context}]",
     "test rdi, rdi",
     "cmovz rdi, qword ptr [rsp + \\at]",
     ".else",
@@ -271,6 +284,67 @@ global_asm!(
     "mov qword ptr fs:[r10], rdi",
     "qmpi_down_variadic_body",
     ".cfi_endproc",
+    // A function of a QMPI tool with its id: [`Numbered`].
+    ".balign 16",
+    ".hidden qmpi_numbered",
+    ".globl qmpi_numbered",
+    "qmpi_numbered:",
+    ".cfi_startproc",
+    "mov esi, dword ptr [r11 + {numbered_tool}]",
+    "jmp qword ptr [r11 + {numbered_target}]",
+    ".cfi_endproc",
+    // The target of a shift-up stub whose real target is still to be found; r11 is the payload. Keeps what can hold an
+    // argument, asks, and goes there.
+    ".balign 16",
+    ".hidden qmpi_late",
+    ".globl qmpi_late",
+    "qmpi_late:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "sub rsp, 192",
+    "mov [rsp], rdi",
+    "mov [rsp + 8], rsi",
+    "mov [rsp + 16], rdx",
+    "mov [rsp + 24], rcx",
+    "mov [rsp + 32], r8",
+    "mov [rsp + 40], r9",
+    "mov [rsp + 48], rax",
+    "movups [rsp + 64], xmm0",
+    "movups [rsp + 80], xmm1",
+    "movups [rsp + 96], xmm2",
+    "movups [rsp + 112], xmm3",
+    "movups [rsp + 128], xmm4",
+    "movups [rsp + 144], xmm5",
+    "movups [rsp + 160], xmm6",
+    "movups [rsp + 176], xmm7",
+    "mov rdi, r11",
+    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "mov rsi, qword ptr fs:[r10]",
+    "call {find_late}",
+    "mov r11, rax",
+    "movups xmm0, [rsp + 64]",
+    "movups xmm1, [rsp + 80]",
+    "movups xmm2, [rsp + 96]",
+    "movups xmm3, [rsp + 112]",
+    "movups xmm4, [rsp + 128]",
+    "movups xmm5, [rsp + 144]",
+    "movups xmm6, [rsp + 160]",
+    "movups xmm7, [rsp + 176]",
+    "mov rdi, [rsp]",
+    "mov rsi, [rsp + 8]",
+    "mov rdx, [rsp + 16]",
+    "mov rcx, [rsp + 24]",
+    "mov r8, [rsp + 32]",
+    "mov r9, [rsp + 40]",
+    "mov rax, [rsp + 48]",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "jmp r11",
+    ".cfi_endproc",
     // The application → a PMPI tool, with the return address recorded: through memory, as no register is free.
     ".balign 16",
     ".hidden qmpi_record",
@@ -305,6 +379,10 @@ global_asm!(
     ".popsection",
     up_target = const std::mem::offset_of!(Up, target),
     up_tool = const std::mem::offset_of!(Up, tool),
+    up_context = const std::mem::offset_of!(Up, context),
+    numbered_target = const std::mem::offset_of!(Numbered, target),
+    numbered_tool = const std::mem::offset_of!(Numbered, tool),
+    find_late = sym crate::conversion::find_late,
     append_target = const std::mem::offset_of!(Append, target),
     append_level = const std::mem::offset_of!(Append, level),
     append_vector = const std::mem::offset_of!(Append, vector),
@@ -322,6 +400,8 @@ unsafe extern "C" {
     static qmpi_up_recall_table: Table;
     static qmpi_append_table: Table;
     fn qmpi_record();
+    fn qmpi_numbered();
+    fn qmpi_late();
 }
 
 /// QMPI → PMPI.
@@ -364,6 +444,20 @@ pub(crate) fn append(arity: Arity) -> Stub {
 
 /// The application → PMPI, with the return address recorded.
 pub(crate) fn record() -> Stub {
-    // SAFETY: the stub is a function that is only ever reached through a trampoline.
-    unsafe { std::mem::transmute::<unsafe extern "C" fn(), Stub>(qmpi_record) }
+    stub(qmpi_record)
+}
+
+/// A QMPI tool's function, called with its id: see [`Numbered`].
+pub(crate) fn numbered() -> Stub {
+    stub(qmpi_numbered)
+}
+
+/// The target of a shift-up stub before its real one is known.
+pub(crate) fn late() -> Stub {
+    stub(qmpi_late)
+}
+
+fn stub(code: unsafe extern "C" fn()) -> Stub {
+    // SAFETY: the code is only ever reached through a trampoline or a stub, never called from Rust.
+    unsafe { std::mem::transmute::<unsafe extern "C" fn(), Stub>(code) }
 }

@@ -1,0 +1,71 @@
+//! Registration, and the init callback that makes one instance of a PMPI tool a QMPI tool.
+#![expect(unsafe_code, reason = "an init_array entry")]
+
+use std::ffi::{CString, c_int};
+use std::sync::Arc;
+
+use qmpi_abi::FnId;
+use qmpi_elf::ToolKind;
+use qmpi_loader::conversion::{self, CallerMode};
+use qmpi_loader::{LoadError, Process, callback, log};
+use qmpi_stack::Layer;
+
+use crate::{configured, numbering, qmpi};
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+
+extern "C" fn on_load() {
+    log::set_speaker(qmpi_stack::rank_from_env(&|name| std::env::var_os(name)).unwrap_or(0) == 0);
+    for layer in configured::layers() {
+        let Ok(name) = CString::new(layer.name.as_str()) else { continue };
+        let registered = callback::with_data(initialize, Box::leak(Box::new(layer)))
+            .is_ok_and(|init| qmpi::register_tool_name(&name, init));
+        if !registered {
+            log::once(log::LogLevel::Warn, &format!("{}: the name cannot be registered", name.to_string_lossy()));
+        }
+    }
+}
+
+/// `MPI_Tool_init_function`, called by the MPI library once for every instance that the user asked for.
+extern "C" fn initialize(tool: c_int, layer: &'static Layer) {
+    if let Err(error) = set_up(tool, layer) {
+        log::fatal(&format!("{}: {error}", layer.label), error.hint().as_deref());
+    }
+}
+
+fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
+    let Some(process) = Process::with_mpi() else { return Ok(()) };
+    let mut process = Arc::new(process);
+    let file = qmpi_loader::inspect(&mut process, layer)?;
+    if file.kind != ToolKind::Pmpi {
+        let reason = "it is not a PMPI tool; tools that speak QMPI register themselves".to_owned();
+        return Err(LoadError::NotATool { path: layer.path.clone(), reason });
+    }
+    let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
+    let loaded = qmpi_loader::load(&mut process, layer, &file, &links)?;
+    qmpi::register_tool_storage(tool, loaded.instance);
+    for (id, address) in loaded.entries {
+        let Some(number) = numbering::number(id) else { continue };
+        let link = conversion::down(address, conversion::arity(id), CallerMode::Keep)?;
+        if !qmpi::register_function(tool, number, link) {
+            log::once(log::LogLevel::Warn, &format!("{}: {} cannot be intercepted", layer.label, id.name()));
+        }
+    }
+    Ok(())
+}
+
+/// What the tool's `PMPI_f` is: the next QMPI tool's, found at the first call. Functions that QMPI does not number here, as
+/// no tool can intercept them, are the MPI library's own.
+fn link(tool: c_int, id: FnId, process: &Process) -> Result<usize, LoadError> {
+    match (process.real(id), numbering::number(id)) {
+        (None, _) => Ok(0),
+        (Some(real), None) => Ok(real),
+        (Some(_), Some(_)) => conversion::up_late(tool, id, next),
+    }
+}
+
+fn next(owner: i32, id: FnId) -> Option<(usize, i32)> {
+    qmpi::next_function(owner, numbering::number(id)?)
+}

@@ -1,0 +1,27 @@
+//! The PMPI tools that the configuration names: each becomes a QMPI tool of this name.
+
+use std::path::PathBuf;
+
+use qmpi_elf::SearchPath;
+use qmpi_loader::log;
+use qmpi_stack::{Config, Layer, Request, variable};
+
+/// A configuration of this library's own, where something else reads `QMPI_CONFIG` as well.
+const OWN_CONFIG: &str = "QMPI_BRIDGE_CONFIG";
+
+/// The tools of the file that `QMPI_BRIDGE_CONFIG` or `QMPI_CONFIG` names, with their settings. What is wrong with it ends the process.
+pub(crate) fn layers() -> Vec<Layer> {
+    let named = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty());
+    let Some(path) = named(OWN_CONFIG).or_else(|| named(variable::CONFIG)) else { return Vec::new() };
+    let config = Config::read(&PathBuf::from(path)).and_then(|config| resolve(&config));
+    config.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+}
+
+/// All sections, whatever the order: the order is the MPI library's business.
+fn resolve(config: &Config) -> Result<Vec<Layer>, qmpi_stack::Error> {
+    let names: Vec<&str> = config.tools.keys().map(String::as_str).collect();
+    let tool_path = std::env::var(variable::TOOL_PATH).ok();
+    let request = Request { tool_list: Some(names.join(",")), tool_path, ..Request::default() };
+    let find = |name: &str| SearchPath::from_process().find_by_name(name);
+    Ok(request.resolve_with(config, &find)?.layers)
+}
