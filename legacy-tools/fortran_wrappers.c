@@ -1,4 +1,5 @@
 //# lang: c
+//# bridged-stdout: tool fortran_wrappers: ok calls=4 fortran=4 c=0 in_place=1
 //# mpi: both
 //# cflags: -fcommon -Wl,-z,lazy
 //# program: fortran_mpifh.f90 fortran_use_mpi.f90

@@ -93,7 +93,7 @@ impl Numbering {
         Ok(numbering)
     }
 
-    /// Reads every numbering of a directory, oldest release first.
+    /// Reads every numbering of MPICH (`mpich-*.txt`) in a directory, oldest release first.
     ///
     /// # Errors
     /// If a file cannot be read, or is none.
@@ -103,7 +103,8 @@ impl Numbering {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(directory).map_err(cannot)? {
             let path = entry.map_err(cannot)?.path();
-            if path.extension().is_some_and(|extension| extension == "txt") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with("mpich-") && name.ends_with(".txt") {
                 let text = read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
                 found.push(Self::parse(&text, &path.display().to_string())?);
             }

@@ -23,11 +23,21 @@ pub fn program(mpi: Mpi, file: &str) -> PathBuf {
 /// # Panics
 /// When it does not compile.
 pub fn program_with_tool(mpi: Mpi, file: &str, name: &str) -> PathBuf {
-    let library = tool(mpi, name);
+    program_with(mpi, file, &tool(mpi, name))
+}
+
+/// Builds a program of `tests/programs`, by file name, that is linked with a library before the MPI library. What the library
+/// lacks is left to run time.
+///
+/// # Panics
+/// When it does not compile.
+pub fn program_with(mpi: Mpi, file: &str, library: &Path) -> PathBuf {
     let source = product::root().join("tests/programs").join(file);
     let mut source = Source::read(&source);
+    let name = library.file_stem().unwrap_or_default().to_string_lossy();
     source.name = format!("{}_with_{name}", source.name);
-    source.cflags.extend(["-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed"].map(str::to_owned));
+    let options = ["-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined"];
+    source.cflags.extend(options.map(str::to_owned));
     source.libs.push(library.display().to_string());
     build(mpi, &source, Shape::Program)
 }
@@ -57,6 +67,14 @@ pub fn companion(mpi: Mpi, file: &str) -> PathBuf {
 /// When it does not compile.
 pub fn library(mpi: Mpi, source: &Path) -> PathBuf {
     build(mpi, &Source::read(source), Shape::Library)
+}
+
+/// Builds a program from any source file, and returns its path.
+///
+/// # Panics
+/// When it does not compile.
+pub fn executable(mpi: Mpi, source: &Path) -> PathBuf {
+    build(mpi, &Source::read(source), Shape::Program)
 }
 
 /// Where what is built for an MPI goes.

@@ -8,6 +8,7 @@
 //! | `directives.rs` | the `//#` lines of a source file |
 //! | `mpi.rs` | the MPI libraries that the tests run on |
 //! | `compile.rs` | source files become programs and tools, once |
+//! | `matrix.rs` | tools that intercept everything, generated from the table of functions |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `product.rs` | the command and the runtime under test |
 //! | `trial.rs` | one check, on each MPI that it is for |
@@ -15,6 +16,7 @@
 pub mod compile;
 pub mod directives;
 pub mod job;
+pub mod matrix;
 pub mod mpi;
 pub mod product;
 pub mod trial;

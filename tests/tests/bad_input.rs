@@ -30,6 +30,11 @@ fn alone(mpi: Mpi) -> Job {
     Job::alone(mpi, &program(mpi, "early.c"))
 }
 
+/// A job that fails: without the two seconds that Open MPI gives ranks to end.
+fn failing(mpi: Mpi, ranks: usize, program: &Path) -> Job {
+    Job::new(mpi, ranks, program).env("OMPI_MCA_odls_base_sigkill_timeout", "0")
+}
+
 /// Status 3, nothing of the program's, and two lines: the reason with all of `parts`, and the hint.
 fn refused(outcome: &Outcome, parts: &[&str]) -> Verdict {
     let lines: Vec<&str> = outcome.stderr.lines().collect();
@@ -232,7 +237,7 @@ fn no_room_for_tls(mpi: Mpi) -> Verdict {
 /// Under a launcher each rank says it, and the job's status is 3.
 fn in_every_rank(mpi: Mpi) -> Verdict {
     let ring = program(mpi, "ring.c");
-    let outcome = Job::new(mpi, 2, &ring).by_hand("/nonexistent/tool.so").run();
+    let outcome = failing(mpi, 2, &ring).by_hand("/nonexistent/tool.so").run();
     let lines = outcome.said();
     let known = |line: &&str| line.contains("/nonexistent/tool.so does not exist") || line.starts_with("qmpi: hint: ");
     if outcome.status != 3 || !outcome.stdout.is_empty() || lines.is_empty() || !lines.iter().all(known) {
@@ -240,7 +245,7 @@ fn in_every_rank(mpi: Mpi) -> Verdict {
     }
     // `qmpi run` behind the launcher, on every rank.
     let args = ["run", "-t", "/nonexistent/tool.so"].map(str::to_owned);
-    let outcome = Job::new(mpi, 2, &product::command()).args(&args).args(&[ring.display().to_string()]).run();
+    let outcome = failing(mpi, 2, &product::command()).args(&args).args(&[ring.display().to_string()]).run();
     if outcome.status != 3 || !outcome.stdout.is_empty() || !outcome.said().iter().all(known) {
         return Err(outcome.report().into());
     }
@@ -284,10 +289,10 @@ fn what_works_changes_nothing(mpi: Mpi) -> Verdict {
     let tools = ["order", "tbcast", "unwind"].map(|name| tool(mpi, name).display().to_string());
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
     // Where two ranks fail, Open MPI may end one before it prints: then only the status is certain.
-    for (ranks, which, lines) in [(1, "all", &["exit_status: finalized".to_owned()][..]), (2, "last", &[])] {
+    for (ranks, which, lines) in [(1, "all", &["exit_status: finalizing".to_owned()][..]), (2, "last", &[])] {
         let args = [which.to_owned()];
-        let job = Job::new(mpi, ranks, &built).args(&args).env("ORDER_FILE", "/dev/null");
-        let behind = Job::new(mpi, ranks, &product::command()).args(&behind_launcher(&tools, &built)).args(&args);
+        let job = failing(mpi, ranks, &built).args(&args).env("ORDER_FILE", "/dev/null");
+        let behind = failing(mpi, ranks, &product::command()).args(&behind_launcher(&tools, &built)).args(&args);
         let plain = job.run();
         plain.expect(status, lines)?;
         for job in [

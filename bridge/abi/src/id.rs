@@ -12,9 +12,9 @@ pub struct FnId(u16);
 impl FnId {
     /// The function in row `index`, or `None` past the end of the table.
     #[must_use]
-    pub fn from_index(index: usize) -> Option<Self> {
-        let number = u16::try_from(index).ok()?;
-        (index < COUNT).then_some(Self(number))
+    pub const fn from_index(index: usize) -> Option<Self> {
+        // COUNT fits: the generator writes the indices below as u16.
+        if index < COUNT { Some(Self(index as u16)) } else { None }
     }
 
     /// The row of the function, below [`COUNT`].

@@ -1,7 +1,8 @@
 //! What is known about every MPI function: its number, name, argument count, result and Fortran name.
 //!
 //! The facts live in `functions.tsv`, one row per function in an order that never changes; `table.rs` is
-//! generated from it by `shim-gen rust`. Tools mean functions by other numbers ([`Numbering`]). Everything else in the workspace refers to a function by [`FnId`].
+//! generated from it by `shim-gen rust`. Tools mean functions by other numbers ([`Numbering`],
+//! [`thesis`]). Everything else in the workspace refers to a function by [`FnId`].
 //!
 //! Not here: types of arguments. All arguments of MPI functions are integer-class words (handles are integers
 //! or pointers, a status goes by pointer), so their number is all that the bridge needs, for every MPI.
@@ -12,6 +13,7 @@ mod id;
 pub mod numbering;
 mod symbol;
 mod table;
+pub mod thesis;
 
 pub use function::{Function, Origin, ResultKind};
 pub use id::FnId;

@@ -93,10 +93,12 @@ pub enum Error {
     },
 
     /// The tool is built for another MPI than the application.
-    #[error("tool `{layer}` is built for {tool_mpi}, but {} uses {program_mpi}", .program.display())]
+    #[error("tool `{layer}`: {} is built for {tool_mpi}, but {} uses {program_mpi}", .tool.display(), .program.display())]
     OtherMpi {
         /// The layer.
         layer: String,
+        /// Its file.
+        tool: PathBuf,
         /// The tool's MPI.
         tool_mpi: String,
         /// The application.

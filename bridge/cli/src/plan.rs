@@ -134,6 +134,7 @@ impl Plan {
             };
             let error = Error::OtherMpi {
                 layer: layer.label().to_owned(),
+                tool: layer.path().to_owned(),
                 tool_mpi: tool.name().to_owned(),
                 program: program.path.clone(),
                 program_mpi: family.name().to_owned(),

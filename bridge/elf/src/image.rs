@@ -115,8 +115,17 @@ impl Image {
                 &far
             }
         };
-        ProgramHeader::parse(bytes, 0, usize::from(header.e_phnum), CTX)
-            .map_err(|error| self.malformed(TABLE, error.to_string()))
+        let segments = ProgramHeader::parse(bytes, 0, usize::from(header.e_phnum), CTX)
+            .map_err(|error| self.malformed(TABLE, error.to_string()))?;
+        // ld.so maps what is not there as well, and the process dies when it is touched.
+        let is_cut = |segment: &ProgramHeader| {
+            segment.p_type == program_header::PT_LOAD
+                && segment.p_offset.checked_add(segment.p_filesz).is_none_or(|end| end > self.size)
+        };
+        if segments.iter().any(is_cut) {
+            return Err(self.truncated("a loaded segment"));
+        }
+        Ok(segments)
     }
 
     /// Exactly `size` bytes at `offset`.

@@ -8,6 +8,7 @@
 //! | `MPI_f` that the tool calls but does not define | the same |
 //! | a function that the tool itself defines | not here: it would steal the tool's calls to itself |
 //! | a function that a library of the tool defines | as if it did not: what a preloaded tool needs comes after MPI |
+//! | `pmpi_f_` and the other spellings, that the tool calls | the next link of Fortran |
 //! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... |
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
@@ -45,7 +46,10 @@ impl Head<'_> {
             if symbol.kind == ProvidedKind::Function && own.contains(symbol.name) {
                 continue;
             }
-            let link = function.map(|id| self.links[id.index()]).filter(|link| *link != 0);
+            let link = match function {
+                Some(id) => Some(self.links[id.index()]).filter(|link| *link != 0),
+                None => self.instance.fortran_links.get(symbol.name).copied(),
+            };
             symbols.push(link.map_or(*symbol, |link| symbol.at(link)));
         }
         let extra = self.imports_that_mpi_lacks(&own)?;
@@ -106,8 +110,7 @@ impl Head<'_> {
         }
         const HINT: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
         let text = format!("{}: undefined symbol {name}: a call of it will end the process", path.display());
-        log::once(log::LogLevel::Warn, &text);
-        log::once(log::LogLevel::Warn, &format!("hint: {HINT}"));
+        log::warn(&text, Some(HINT));
         missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), HINT)
     }
 }

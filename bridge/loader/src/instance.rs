@@ -1,6 +1,7 @@
 //! One instance of a PMPI tool: a layer of the stack, alone in its namespace.
 
-use std::ffi::{CString, OsStr};
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,7 +16,7 @@ use crate::image::Image;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Handle, Namespace, ProviderFile};
 use crate::process::Process;
-use crate::{pcontrol, shared};
+use crate::{overrides, pcontrol, shared};
 
 /// What the overrides know about the instance that calls them. Lives as long as the process.
 #[derive(Debug)]
@@ -26,7 +27,11 @@ pub struct Instance {
     pub path: PathBuf,
     pub(crate) env: Vec<(CString, CString)>,
     pub(crate) links: Box<[usize]>,
+    /// Next links of Fortran functions that the tool imports, by symbol name.
+    pub(crate) fortran_links: HashMap<String, usize>,
     pub(crate) process: Arc<Process>,
+    /// It is a tool of the base namespace, which only uses some overrides.
+    pub(crate) is_base: bool,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
     pub(crate) namespace: OnceLock<Namespace>,
@@ -44,15 +49,26 @@ pub struct Loaded {
     pub instance: &'static Instance,
     /// The functions it intercepts, with the address to call.
     pub entries: Vec<(FnId, usize)>,
+    /// Its Fortran wrappers, by symbol name.
+    pub fortran: Vec<(String, usize)>,
     /// How long it took.
     pub duration: Duration,
 }
 
-/// Loads `layer`, which is the PMPI tool `tool`, above `links`, the next link of each function by its number (0: nothing there).
+/// What is below a tool.
+pub struct Links<'a> {
+    /// The next link of each C function by its number; 0: nothing there.
+    pub c: &'a [usize],
+    /// The next link of a Fortran function, by the symbol name under which the tool calls it (`pmpi_send_`); `None`: the
+    /// MPI library's own.
+    pub fortran: &'a dyn Fn(&str) -> Option<usize>,
+}
+
+/// Loads `layer`, which is the PMPI tool `tool`, above `links`.
 ///
 /// # Errors
 /// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
-pub fn load(process: &mut Arc<Process>, layer: &Layer, tool: &Tool, links: &[usize]) -> Result<Loaded, LoadError> {
+pub fn load(process: &mut Arc<Process>, layer: &Layer, tool: &Tool, links: &Links<'_>) -> Result<Loaded, LoadError> {
     let start = Instant::now();
     admit(process, layer, tool)?;
     let wanted = wanted(layer)?;
@@ -61,8 +77,14 @@ pub fn load(process: &mut Arc<Process>, layer: &Layer, tool: &Tool, links: &[usi
         label: layer.label.clone(),
         path: layer.path.clone(),
         env: layer.env.iter().filter_map(|(name, value)| Some((c_string(name)?, c_string(value)?))).collect(),
-        links: links.into(),
+        links: links.c.into(),
+        fortran_links: tool
+            .fortran_imports
+            .iter()
+            .filter_map(|name| Some((name.clone(), (links.fortran)(name)?)))
+            .collect(),
         process: Arc::clone(process),
+        is_base: false,
         providers: OnceLock::new(),
         namespace: OnceLock::new(),
         handle: OnceLock::new(),
@@ -78,12 +100,27 @@ pub fn load(process: &mut Arc<Process>, layer: &Layer, tool: &Tool, links: &[usi
         let Some(address) = CString::new(id.name()).ok().and_then(|name| handle.find(&name)) else { continue };
         let address = match (id.name(), tool.passes_pcontrol_on) {
             ("MPI_Pcontrol", _) if !layer.pcontrol => continue,
-            ("MPI_Pcontrol", false) if links[id.index()] != 0 => pcontrol::deliver_to_both(address, links[id.index()])?,
+            ("MPI_Pcontrol", false) if links.c[id.index()] != 0 => {
+                pcontrol::deliver_to_both(address, links.c[id.index()])?
+            }
             _ => address,
         };
         entries.push((id, address));
     }
-    Ok(Loaded { instance, entries, duration: start.elapsed() })
+    // A layer that is restricted to some functions must not see their Fortran calls otherwise.
+    let is_wanted = |name: &str| {
+        let id = qmpi_abi::classify(name).map(|symbol| symbol.id);
+        id.is_some_and(|id| {
+            entries.iter().any(|(known, _)| *known == id) || wanted.as_ref().is_none_or(|ids| ids.contains(&id))
+        })
+    };
+    let wrappers = tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
+    let fortran = wrappers
+        .iter()
+        .filter(|name| is_wanted(name))
+        .filter_map(|name| Some((name.clone(), handle.find(&CString::new(name.as_str()).ok()?)?)))
+        .collect();
+    Ok(Loaded { instance, entries, fortran, duration: start.elapsed() })
 }
 
 /// Looks at a layer's file: what kind of tool it is, what it needs.
@@ -182,6 +219,31 @@ fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
 }
 
 impl Instance {
+    /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
+    pub fn in_base(path: &Path, links: &[usize], process: &Arc<Process>) -> &'static Instance {
+        Box::leak(Box::new(Instance {
+            label: path.display().to_string(),
+            path: path.into(),
+            env: Vec::new(),
+            links: links.into(),
+            fortran_links: HashMap::new(),
+            process: Arc::clone(process),
+            is_base: true,
+            providers: OnceLock::new(),
+            namespace: OnceLock::new(),
+            handle: OnceLock::new(),
+            opened_global: Mutex::new(Vec::new()),
+        }))
+    }
+
+    /// What this tool's references to `dlsym` and `dlvsym` are to be bound to.
+    ///
+    /// # Errors
+    /// When there are no trampolines left.
+    pub fn lookups(&'static self) -> Result<[(&'static CStr, usize); 2], LoadError> {
+        overrides::lookups(self)
+    }
+
     /// All instances so far, loaded or being loaded.
     pub(crate) fn all() -> Vec<&'static Instance> {
         ALL.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -9,6 +9,7 @@
 //! | `dlmopen` head, providers, tool | `namespace.rs` |
 //! | what the tool must not call bare | `overrides/` |
 //! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
+//! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
 //! | stubs that carry data | `trampoline.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
 //! | rebinding of objects in the base namespace | `rebind.rs` |
@@ -20,16 +21,17 @@ pub mod callback;
 pub mod conversion;
 pub mod counter;
 mod error;
+pub mod fortran;
 mod head;
 pub mod image;
 mod instance;
 pub mod log;
 mod memory_file;
-mod missing;
+pub mod missing;
 mod namespace;
 mod overrides;
 pub mod passage;
-mod pcontrol;
+pub mod pcontrol;
 mod process;
 pub mod rebind;
 mod shared;
@@ -37,5 +39,6 @@ mod trampoline;
 mod version;
 
 pub use error::LoadError;
-pub use instance::{Instance, Loaded, inspect, load, wanted};
+pub use instance::{Instance, Links, Loaded, inspect, load, wanted};
 pub use process::Process;
+pub use shared::close_files;

@@ -41,8 +41,22 @@ pub fn line(level: LogLevel, text: &str) {
     }
 }
 
+/// Warns of something that holds for all ranks.
+pub fn warn(text: &str, hint: Option<&str>) {
+    once(LogLevel::Warn, &format!("warning: {text}"));
+    if let Some(hint) = hint {
+        once(LogLevel::Warn, &format!("hint: {hint}"));
+    }
+}
+
 /// Prints the reason and the hint, and ends the process before it can produce results without its tools.
+///
+/// What is wrong is mostly wrong on all ranks: the others give the one that speaks half a second, in which the launcher
+/// ends the job. If it does not, the reason was their own.
 pub fn fatal(reason: &str, hint: Option<&str>) -> ! {
+    if !SPEAKER.load(Ordering::Relaxed) {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+    }
     report_error(reason, hint);
     // `_exit`: destructors and exit handlers of half a stack must not run.
     #[expect(unsafe_code, reason = "_exit has no safe wrapper in std")]

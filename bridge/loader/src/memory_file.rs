@@ -1,7 +1,7 @@
 //! Files in memory, for `ld.so` to load.
 #![expect(unsafe_code, reason = "memfd_create has no safe wrapper in std")]
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_int};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -25,8 +25,7 @@ impl MemoryFile {
         if fd < 0 || !std::path::Path::new("/proc/self/fd").exists() {
             return MemoryFile::in_directory(name, bytes);
         }
-        // SAFETY: the descriptor was made here and belongs to nobody else.
-        let mut file = unsafe { File::from_raw_fd(fd) };
+        let mut file = out_of_the_way(fd);
         file.write_all(bytes)?;
         // ld.so takes an object for loaded when it knows its path: a descriptor's number is used again, so
         // the path has to differ another way. Slashes may be repeated at will.
@@ -57,6 +56,17 @@ impl MemoryFile {
         // Made from text in `new`, and from the directory for temporary files otherwise.
         self.path.to_str().unwrap_or_default()
     }
+}
+
+/// The file at a descriptor that programs do not count on: constructors of tools open files while this one is open.
+fn out_of_the_way(fd: c_int) -> File {
+    const HIGH: c_int = 512;
+    // SAFETY: duplicates a descriptor that was made for this purpose.
+    let high = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, HIGH) };
+    // SAFETY: both descriptors were made here and belong to nobody else.
+    let [file, other] = [fd, high].map(|fd| (fd >= 0).then(|| unsafe { File::from_raw_fd(fd) }));
+    // With a limit below 512 it stays where it is. The one that is not returned is closed here.
+    other.or(file).unwrap_or_else(|| unreachable!("the caller made one"))
 }
 
 impl Drop for MemoryFile {

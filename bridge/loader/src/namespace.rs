@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::LoadError;
 use crate::memory_file::MemoryFile;
@@ -183,7 +183,7 @@ pub(crate) enum ProviderFile {
     /// Written for this namespace.
     Own(MemoryFile),
     /// Written once per process.
-    Common(&'static MemoryFile),
+    Common(Arc<MemoryFile>),
 }
 
 impl std::ops::Deref for ProviderFile {

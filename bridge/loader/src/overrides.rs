@@ -9,6 +9,8 @@ pub(crate) mod dlopen;
 pub(crate) mod dlsym;
 pub(crate) mod getenv;
 
+use std::ffi::CStr;
+
 use crate::error::LoadError;
 use crate::{Instance, arch, trampoline};
 
@@ -24,4 +26,12 @@ pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static str, us
     let with_env: [(&'static str, Shim); 2] = [("getenv", arch::getenv), ("secure_getenv", arch::secure_getenv)];
     let with_env = if instance.env.is_empty() { &[][..] } else { &with_env };
     always.iter().chain(with_env).map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?))).collect()
+}
+
+/// The look-up functions alone, for a tool of the base namespace.
+pub(crate) fn lookups(instance: &'static Instance) -> Result<[(&'static CStr, usize); 2], LoadError> {
+    Ok([
+        (c"dlsym", trampoline::allocate(arch::dlsym, instance)?),
+        (c"dlvsym", trampoline::allocate(arch::dlvsym, instance)?),
+    ])
 }

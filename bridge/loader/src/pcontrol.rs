@@ -14,6 +14,9 @@ pub(crate) struct Delivery {
 }
 
 /// Makes the link that calls `tool`, then `next`, with the same arguments.
-pub(crate) fn deliver_to_both(tool: usize, next: usize) -> Result<usize, LoadError> {
+///
+/// # Errors
+/// When there are no trampolines left.
+pub fn deliver_to_both(tool: usize, next: usize) -> Result<usize, LoadError> {
     trampoline::allocate(arch::pcontrol, Box::leak(Box::new(Delivery { tool, next })))
 }

@@ -100,6 +100,11 @@ impl Process {
         self.mpi().any(|mpi| std::ptr::eq(mpi, image))
     }
 
+    /// Does an MPI library have its code at `address`?
+    pub(crate) fn is_mpi_code(&self, address: usize) -> bool {
+        self.mpi().any(|image| image.contains(address))
+    }
+
     /// Everything that the MPI libraries define, each name once.
     pub(crate) fn exports(&self) -> &[Export] {
         self.exports.get_or_init(|| {

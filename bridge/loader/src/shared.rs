@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_elf::family as glibc;
 use qmpi_elf::provider::{Provided, ProvidedKind, ProvidedVersion};
@@ -18,33 +18,53 @@ use crate::memory_file::MemoryFile;
 use crate::namespace::dlvsym;
 use crate::process::Process;
 
+/// A provider that was written, and its file while there is one.
+struct Written {
+    bytes: Vec<u8>,
+    file: Option<Arc<MemoryFile>>,
+}
+
+/// By SONAME; `None` where the process has no such library.
+static WRITTEN: Mutex<BTreeMap<String, Option<Written>>> = Mutex::new(BTreeMap::new());
+
 /// The provider of a shared library, or `None` if the process has no such library (and glibc none to add).
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<&'static MemoryFile>, LoadError> {
-    static WRITTEN: Mutex<BTreeMap<String, Option<&'static MemoryFile>>> = Mutex::new(BTreeMap::new());
-    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = written.get(soname) {
-        return Ok(*known);
+pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<Arc<MemoryFile>>, LoadError> {
+    let mut all = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !all.contains_key(soname) {
+        let written = bytes(process, soname)?.map(|bytes| Written { bytes, file: None });
+        all.insert(soname.into(), written);
     }
-    let bytes = if glibc::is_glibc_family(soname) {
-        family_member(process, soname).map(|(image, handle)| {
-            write(soname, &image, |symbol, version, hash| glibc_address(process, &image, handle, symbol, version, hash))
-        })
-    } else {
-        process.shared(soname).map(|image| write(soname, image, |symbol, _, hash| process.resolve(image, symbol, hash)))
-    };
-    let file = match bytes {
-        None => None,
-        Some(bytes) => {
-            let file =
-                MemoryFile::new(soname, &bytes?).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-            Some(&*Box::leak(Box::new(file)))
-        }
-    };
-    written.insert(soname.into(), file);
-    Ok(file)
+    let Some(Some(written)) = all.get_mut(soname) else { return Ok(None) };
+    if let Some(file) = &written.file {
+        return Ok(Some(Arc::clone(file)));
+    }
+    let file = MemoryFile::new(soname, &written.bytes)
+        .map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    Ok(Some(Arc::clone(written.file.insert(Arc::new(file)))))
+}
+
+/// Closes all files: the program's descriptors are its own. They are made anew when a tool opens a library later.
+pub fn close_files() {
+    let mut all = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    for written in all.values_mut().flatten() {
+        written.file = None;
+    }
+}
+
+fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> {
+    if !glibc::is_glibc_family(soname) {
+        let image = process.shared(soname);
+        let bytes = image.map(|image| write(soname, image, |symbol, _, hash| process.resolve(image, symbol, hash)));
+        return bytes.transpose();
+    }
+    let member = family_member(process, soname);
+    let bytes = member.map(|(image, handle)| {
+        write(soname, &image, |symbol, version, hash| glibc_address(process, &image, handle, symbol, version, hash))
+    });
+    bytes.transpose()
 }
 
 /// Writes a provider of everything that `image` defines and that has an address.

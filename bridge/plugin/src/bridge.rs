@@ -7,7 +7,7 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_elf::ToolKind;
 use qmpi_loader::conversion::{self, CallerMode};
-use qmpi_loader::{LoadError, Process, callback, log};
+use qmpi_loader::{Links, LoadError, Process, callback, log};
 use qmpi_stack::Layer;
 
 use crate::{configured, numbering, qmpi};
@@ -23,7 +23,7 @@ extern "C" fn on_load() {
         let registered = callback::with_data(initialize, Box::leak(Box::new(layer)))
             .is_ok_and(|init| qmpi::register_tool_name(&name, init));
         if !registered {
-            log::once(log::LogLevel::Warn, &format!("{}: the name cannot be registered", name.to_string_lossy()));
+            log::warn(&format!("{}: the name cannot be registered", name.to_string_lossy()), None);
         }
     }
 }
@@ -44,13 +44,14 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
         return Err(LoadError::NotATool { path: layer.path.clone(), reason });
     }
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
-    let loaded = qmpi_loader::load(&mut process, layer, &file, &links)?;
+    let loaded = qmpi_loader::load(&mut process, layer, &file, &Links { c: &links, fortran: &|_| None })?;
+    qmpi_loader::close_files();
     qmpi::register_tool_storage(tool, loaded.instance);
     for (id, address) in loaded.entries {
         let Some(number) = numbering::number(id) else { continue };
         let link = conversion::down(address, conversion::arity(id), CallerMode::Keep)?;
         if !qmpi::register_function(tool, number, link) {
-            log::once(log::LogLevel::Warn, &format!("{}: {} cannot be intercepted", layer.label, id.name()));
+            log::warn(&format!("{}: {} cannot be intercepted", layer.label, id.name()), None);
         }
     }
     Ok(())

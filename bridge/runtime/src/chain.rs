@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use qmpi_abi::FnId;
 use qmpi_loader::conversion::{self, CallerMode};
-use qmpi_loader::{LoadError, Process, log};
+use qmpi_loader::{LoadError, Process, log, pcontrol};
 
 use crate::{finalize, stats};
 
@@ -60,6 +60,8 @@ pub(crate) struct Layer {
     pub(crate) convention: Convention,
     /// The functions, and the address to call.
     pub(crate) entries: Vec<(FnId, usize)>,
+    /// Its Fortran wrappers, by symbol name.
+    pub(crate) fortran: Vec<(String, usize)>,
     /// How long it took to load.
     pub(crate) duration: Duration,
 }
@@ -69,7 +71,6 @@ pub(crate) struct Chain {
     /// The topmost link for each function.
     links: Vec<Option<Link>>,
     mode: CallerMode,
-    is_empty: bool,
 }
 
 impl Chain {
@@ -81,16 +82,30 @@ impl Chain {
             Some(Link::new(address, Convention::Pmpi, ToolId::MPI))
         };
         let links = FnId::all().map(link).collect();
-        Chain { links, mode, is_empty: true }
+        Chain { links, mode }
     }
 
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: &Layer) {
         stats::column(&layer.label);
-        self.is_empty = false;
         for (id, address) in &layer.entries {
-            let address = stats::counted(*id, *address);
-            self.links[id.index()] = Some(Link::new(address, layer.convention, layer.tool));
+            let (address, convention) = match layer.convention {
+                Convention::Thesis(vector) if id.function().variadic => {
+                    (self.deliver(*id, *address, layer.tool, vector), Convention::Pmpi)
+                }
+                convention => (*address, convention),
+            };
+            let address = stats::counted(*id, address);
+            self.links[id.index()] = Some(Link::new(address, convention, layer.tool));
+        }
+    }
+
+    /// `MPI_Pcontrol` of the thesis's dialect: the wrapper gets the first argument, and the chain goes on by itself, with all.
+    fn deliver(&mut self, id: FnId, wrapper: usize, tool: ToolId, vector: usize) -> usize {
+        let wrapper = made(conversion::append(wrapper, tool.0, vector, conversion::arity(id)));
+        match self.pmpi(id) {
+            0 => wrapper,
+            below => made(pcontrol::deliver_to_both(wrapper, below)),
         }
     }
 
@@ -137,6 +152,17 @@ impl Chain {
         Some((address, link.tool))
     }
 
+    /// The topmost link of `id` for a caller of the thesis's dialect, `f(args..., level, vector)`, and the level to pass.
+    ///
+    /// Where a tool of another kind or the MPI library comes next, it is the link for callers of the PMPI convention: two
+    /// words too many behind the arguments do no harm. The caller makes room for what it passes and takes it away again,
+    /// and a function looks at the places of its own arguments only (psABI 3.2.3).
+    pub(crate) fn thesis(&mut self, id: FnId) -> Option<(usize, ToolId)> {
+        let link = self.links[id.index()]?;
+        let address = if matches!(link.convention, Convention::Thesis(_)) { link.address } else { self.pmpi(id) };
+        Some((address, link.tool))
+    }
+
     /// Where the application's calls of `id` go; 0 if nowhere.
     pub(crate) fn entry(&mut self, id: FnId) -> usize {
         let Some(link) = self.links[id.index()] else { return 0 };
@@ -150,11 +176,6 @@ impl Chain {
                 made(conversion::record(target))
             }
         }
-    }
-
-    /// Is there no layer?
-    pub(crate) fn is_empty(&self) -> bool {
-        self.is_empty
     }
 }
 

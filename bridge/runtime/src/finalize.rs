@@ -82,11 +82,10 @@ fn say(layer: usize) {
         return;
     }
     let Some(layer) = layers.get(layer) else { return };
-    log::once(
-        log::LogLevel::Warn,
+    log::warn(
         &format!(
             "{layer}: MPI_Finalize returned without having reached the MPI library; layers below {layer} see it late or never"
         ),
+        Some(&format!("make {layer} the innermost layer, last in the list")),
     );
-    log::once(log::LogLevel::Warn, &format!("hint: make {layer} the innermost layer, last in the list"));
 }

@@ -7,7 +7,8 @@
 //! | | layers are looked at, loaded, put on top of each other | `stack.rs` |
 //! | | who comes after whom | `chain.rs` |
 //! | | tools that speak QMPI | `qmpi.rs`, `qmpi/` |
-//! | | tools in the application, MPI's Fortran libraries | `base.rs` |
+//! | | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
+//! | | tools in the application; Fortran | `base.rs`, `fortran.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on request | calls per layer | `stats.rs` |
 //!
@@ -19,7 +20,9 @@ mod base;
 mod chain;
 mod entry;
 mod finalize;
+mod fortran;
 mod qmpi;
 mod stack;
 mod start;
 mod stats;
+mod thesis;

@@ -16,4 +16,5 @@ pub(crate) mod native;
 mod registry;
 pub(crate) mod tools;
 
+pub(crate) use class::Class;
 pub(crate) use entry::entries;

@@ -2,7 +2,7 @@
 //!
 //! 1. Look at each file: which kind of tool it is.
 //! 2. Load native QMPI tools, find their names, run their init callbacks, outermost first: then it is known what they
-//!    intercept.
+//!    intercept. Load tools of the thesis's dialect, and ask them.
 //! 3. From the innermost layer to the outermost: load PMPI tools, whose constructors find everything below them in place.
 
 use std::collections::HashMap;
@@ -19,8 +19,10 @@ use qmpi_stack::{OnError, Request, Stack};
 
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::finalize::{self, Station};
+use crate::fortran::Fortran;
 use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::tools::Builder;
+use crate::thesis;
 
 /// What the environment asks for.
 pub(crate) struct Requested {
@@ -67,12 +69,13 @@ enum Kind {
     Pmpi(Rc<Tool>),
     /// The registered name.
     Native(String),
+    Thesis(thesis::Library),
     /// It is left out.
     Nothing,
 }
 
 /// Builds the chain. What cannot be set up ends the process, or is left out if the user said so.
-pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> Chain {
+pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain, Option<Fortran>) {
     let stack = &requested.stack;
     for skipped in &stack.skipped {
         report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
@@ -84,27 +87,41 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> Chain 
 
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
-        return chain;
+        return (chain, None);
     }
     let mut builder =
         names.iter().any(Option::is_some).then(|| Builder::new(wanted.len(), native::numbering_of(process)));
+    let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
+    let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.watch_finalize(Station(wanted.len()));
+    let mut fortran = Fortran::is_there(process).then(|| Fortran::new(wanted.len(), chain.all_pmpi()));
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
         let label = &wanted.layer.label;
+        if let Some(vector) = &vector {
+            vector.below(tool, process.mpi_name(), &mut chain);
+        }
         let layer = match &wanted.kind {
             Kind::Nothing => Ok(None),
-            Kind::Pmpi(file) => load_pmpi(process, wanted.layer, file, tool, &mut chain).map(Some),
+            Kind::Pmpi(file) => load_pmpi(process, wanted.layer, file, tool, &mut chain, fortran.as_ref()).map(Some),
             Kind::Native(_) => {
                 if let Some(builder) = &mut builder {
                     builder.below(tool, &mut chain);
                 }
-                native_layer(wanted.layer, index).map(Some)
+                let functions = native::functions(index);
+                registered(wanted.layer, tool, Convention::Qmpi, functions, Duration::ZERO).map(Some)
+            }
+            Kind::Thesis(library) => {
+                let convention = Convention::Thesis(vector.as_ref().map_or(0, thesis::Builder::vector));
+                registered(wanted.layer, tool, convention, library.functions().to_vec(), library.duration()).map(Some)
             }
         };
         match layer {
             Ok(None) => {}
             Ok(Some(layer)) => {
+                if let Some(fortran) = &mut fortran {
+                    fortran.push(index, &layer);
+                }
                 let ms = layer.duration.as_secs_f64() * 1e3;
                 let path = wanted.layer.path.display();
                 log::once(
@@ -116,13 +133,19 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> Chain 
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
         chain.watch_finalize(Station(index));
+        if let Some(fortran) = &mut fortran {
+            fortran.top(index, chain.all_pmpi());
+        }
     }
     if let Some(mut builder) = builder {
         builder.below(ToolId::MPI, &mut chain);
         builder.publish();
     }
+    if let Some(vector) = &vector {
+        vector.below(ToolId::MPI, process.mpi_name(), &mut chain);
+    }
     finalize::name_layers(wanted.iter().map(|wanted| wanted.layer.label.clone()).collect());
-    chain
+    (chain, fortran)
 }
 
 /// Looks at the files of the layers that this rank is to have, and loads native tools.
@@ -159,6 +182,13 @@ fn look<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
                             Err(error) => fail(&error.to_string(), error.hint()),
                         }
                     }
+                    ToolKind::Thesis => {
+                        pmpi_above = true;
+                        match thesis_library(process, layer, &tool) {
+                            Ok(library) => Kind::Thesis(library),
+                            Err((reason, hint)) => fail(&reason, hint),
+                        }
+                    }
                     other => {
                         let error = LoadError::NotATool { path: layer.path.clone(), reason: not_a_tool(other) };
                         fail(&error.to_string(), error.hint())
@@ -179,10 +209,9 @@ fn keep_if(asked: bool, mode: &mut CallerMode) {
 
 fn not_a_tool(kind: &ToolKind) -> String {
     match kind {
-        ToolKind::Thesis => "it is a tool of the 2018 prototype, which this version cannot load".into(),
         ToolKind::MpiLibrary => "it is an MPI library, not a tool".into(),
         ToolKind::None { reason } => format!("it is not an MPI tool: {reason}"),
-        ToolKind::Pmpi | ToolKind::Qmpi => "it is a tool".into(),
+        ToolKind::Pmpi | ToolKind::Qmpi | ToolKind::Thesis => "it is a tool".into(),
     }
 }
 
@@ -206,29 +235,58 @@ fn load_pmpi(
     file: &Tool,
     tool: ToolId,
     chain: &mut Chain,
+    fortran: Option<&Fortran>,
 ) -> Result<Layer, LoadError> {
-    let loaded = qmpi_loader::load(process, layer, file, &chain.all_pmpi())?;
+    let now = Arc::clone(process);
+    let next = |name: &str| fortran?.next(tool, name, &now);
+    let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
+    let loaded = qmpi_loader::load(process, layer, file, &links)?;
     Ok(Layer {
         label: layer.label.clone(),
         tool,
         convention: Convention::Pmpi,
         entries: loaded.entries,
+        fortran: loaded.fortran,
         duration: loaded.duration,
     })
 }
 
-/// What a native tool registered, as far as the configuration lets it intercept.
-fn native_layer(layer: &qmpi_stack::Layer, index: usize) -> Result<Layer, LoadError> {
+/// Opens a tool of the thesis's dialect. If that cannot be, the reason and a hint.
+fn thesis_library(
+    process: &Process,
+    layer: &qmpi_stack::Layer,
+    tool: &Tool,
+) -> Result<thesis::Library, (String, Option<String>)> {
+    if let (Some(of_tool), Some(of_process)) = (tool.abi, process.family())
+        && of_tool != of_process
+    {
+        // Opening it would bring a second MPI into the program.
+        let (path, process) = (layer.path.clone(), format!("{} ({})", of_process.name(), process.mpi_name()));
+        let error = LoadError::OtherMpi { path, tool: of_tool.name().into(), process };
+        return Err((error.to_string(), error.hint()));
+    }
+    thesis::Library::open(&layer.path).map_err(|error| (error.to_string(), error.hint()))
+}
+
+/// What a tool registered or said that it intercepts, as far as the configuration lets it.
+fn registered(
+    layer: &qmpi_stack::Layer,
+    tool: ToolId,
+    convention: Convention,
+    functions: Vec<(FnId, usize)>,
+    duration: Duration,
+) -> Result<Layer, LoadError> {
     let wanted = qmpi_loader::wanted(layer)?;
     let is_wanted = |id: &FnId| {
         wanted.as_ref().is_none_or(|wanted| wanted.contains(id)) && (layer.pcontrol || id.name() != "MPI_Pcontrol")
     };
     Ok(Layer {
         label: layer.label.clone(),
-        tool: ToolId::of_layer(index),
-        convention: Convention::Qmpi,
-        entries: native::functions(index).into_iter().filter(|(id, _)| is_wanted(id)).collect(),
-        duration: Duration::ZERO,
+        tool,
+        convention,
+        entries: functions.into_iter().filter(|(id, _)| is_wanted(id)).collect(),
+        fortran: Vec::new(),
+        duration,
     })
 }
 
@@ -236,7 +294,14 @@ impl Kind {
     fn native(&self) -> Option<&str> {
         match self {
             Kind::Native(name) => Some(name),
-            Kind::Pmpi(_) | Kind::Nothing => None,
+            Kind::Pmpi(_) | Kind::Thesis(_) | Kind::Nothing => None,
+        }
+    }
+
+    fn thesis(&self) -> Option<&thesis::Library> {
+        match self {
+            Kind::Thesis(library) => Some(library),
+            Kind::Pmpi(_) | Kind::Native(_) | Kind::Nothing => None,
         }
     }
 }
@@ -244,6 +309,6 @@ impl Kind {
 fn report(label: &str, reason: &str, hint: Option<String>, on_error: OnError) {
     match on_error {
         OnError::Abort => log::fatal(&format!("{label}: {reason}"), hint.as_deref()),
-        OnError::Skip => log::once(log::LogLevel::Warn, &format!("{label} is left out: {reason}")),
+        OnError::Skip => log::warn(&format!("{label} is left out: {reason}"), hint.as_deref()),
     }
 }

@@ -102,13 +102,14 @@ fn start(moment: Moment) -> bool {
         return false;
     }
     stats::prepare(requested.rank);
-    let mut chain = stack::build(&mut process, &requested);
+    let (mut chain, fortran) = stack::build(&mut process, &requested);
     for id in FnId::all() {
         match chain.entry(id) {
             0 => {}
             address => entry::set(id, address),
         }
     }
-    base::enter(&process, &mut chain);
+    base::enter(&process, &mut chain, fortran.as_ref());
+    qmpi_loader::close_files();
     true
 }

@@ -15,13 +15,16 @@
 //! | `trampoline.rs` | one word of data for a shim |
 //! | `overrides.rs` | `dlopen`, `dlsym`, ... of a tool |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
+//! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `shift.rs` | from one calling convention of tools to another |
 
+mod fortran;
 mod links;
 mod overrides;
 mod shift;
 mod trampoline;
 
+pub(crate) use fortran::*;
 pub(crate) use links::*;
 pub(crate) use overrides::*;
 pub(crate) use shift::*;

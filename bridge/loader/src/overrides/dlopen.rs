@@ -46,11 +46,15 @@ pub(crate) extern "C" fn prepare(
     }
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
     let Some(namespace) = instance.namespace(caller) else { return Arguments { file, mode } };
-    if let Some(shared) = stand_in(instance, namespace, name) {
+    let stand_in = stand_in(instance, namespace, name);
+    if stand_in.is_none() {
+        provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())));
+    }
+    crate::shared::close_files();
+    if let Some(shared) = stand_in {
         // dlopen keeps no reference to the name it was given, but ld.so may show it: it stays valid.
         return Arguments { file: shared.into_raw(), mode };
     }
-    provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())));
     Arguments { file, mode }
 }
 
@@ -83,7 +87,7 @@ fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path) {
     let closure = Closure::of(root, &search, &|soname| process.is_shared(soname));
     for soname in &closure.stopped {
         if let Err(error) = provide(namespace, process, soname) {
-            crate::log::once(crate::log::LogLevel::Warn, &format!("{}: {error}", instance.label));
+            crate::log::warn(&format!("{}: {error}", instance.label), None);
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) extern "C" fn decide(
     // SAFETY: the tool passes a C string, as `dlsym` wants.
     let name = unsafe { CStr::from_ptr(name) };
     let found = match instance.namespace(caller) {
+        _ if instance.is_base => in_base(instance, handle, name),
         Some(namespace) => address(instance, namespace, handle, name),
         None => None,
     };
@@ -49,6 +50,19 @@ fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name
         return None;
     }
     opened_global(instance, namespace, name).or_else(|| instance.process.global(name))
+}
+
+/// For a tool of the base namespace: its way down is the chain, whatever way it takes.
+fn in_base(instance: &Instance, handle: *mut c_void, name: &CStr) -> Option<usize> {
+    let text = name.to_str().ok()?;
+    let link = head::link(&instance.links, text)?;
+    let goes_down = if handle == libc::RTLD_DEFAULT {
+        // The plain name is that of the first tool in the process.
+        text.starts_with('P')
+    } else {
+        handle == libc::RTLD_NEXT || Handle(handle).find(name).is_some_and(|found| instance.process.is_mpi_code(found))
+    };
+    goes_down.then_some(link)
 }
 
 /// The next link for a C function; another function of MPI as it is.

@@ -3,7 +3,10 @@
 //! * `MPI_f`, exported: `jmp *slot[f]`. A tail jump keeps the application's return address on top of the stack, so the
 //!   first layer sees the application as its caller.
 //! * Before the slots are filled, each leads to its *lazy* stub, which starts the runtime and then goes on with the call.
+//! * `x86_64/exec.rs`: the call of the next layer as tools of the thesis's dialect make it.
 #![expect(unsafe_code, reason = "naked functions")]
+
+mod exec;
 
 use std::arch::{global_asm, naked_asm};
 

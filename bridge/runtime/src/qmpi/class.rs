@@ -7,7 +7,7 @@ use qmpi_loader::Process;
 
 /// What a function of the interface returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(crate) enum Class {
     /// `MPI_SUCCESS`
     Success,
     /// `MPI_ERR_ARG`: an argument is invalid.
@@ -18,7 +18,7 @@ pub(super) enum Class {
 
 impl Class {
     /// Its number in the MPI of this process.
-    pub(super) fn code(self) -> c_int {
+    pub(crate) fn code(self) -> c_int {
         if self == Class::Success {
             return 0;
         }

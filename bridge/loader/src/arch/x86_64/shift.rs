@@ -24,7 +24,7 @@
 use std::arch::global_asm;
 use std::sync::atomic::AtomicUsize;
 
-use super::Stub;
+use super::{Stub, stub};
 use crate::conversion::{Arity, CallerMode};
 
 /// The largest number of arguments that the stubs are made for; MPI's own largest is 13.
@@ -455,9 +455,4 @@ pub(crate) fn numbered() -> Stub {
 /// The target of a shift-up stub before its real one is known.
 pub(crate) fn late() -> Stub {
     stub(qmpi_late)
-}
-
-fn stub(code: unsafe extern "C" fn()) -> Stub {
-    // SAFETY: the code is only ever reached through a trampoline or a stub, never called from Rust.
-    unsafe { std::mem::transmute::<unsafe extern "C" fn(), Stub>(code) }
 }

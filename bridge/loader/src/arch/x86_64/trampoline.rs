@@ -7,6 +7,12 @@ use std::cell::UnsafeCell;
 /// Code that a trampoline leads to; it is no function that Rust could call.
 pub(crate) type Stub = extern "C" fn();
 
+/// Code from an assembler block as what a trampoline leads to.
+pub(crate) fn stub(code: unsafe extern "C" fn()) -> Stub {
+    // SAFETY: the code is only ever reached through a trampoline or a stub, never called from Rust.
+    unsafe { std::mem::transmute::<unsafe extern "C" fn(), Stub>(code) }
+}
+
 /// How many trampolines there are: 256 KB of code and as much data, touched only where used.
 pub(crate) const TRAMPOLINES: usize = 16384;
 

@@ -1,0 +1,155 @@
+//! Fortran calls: which layer sees them first, and where the chain goes on.
+//!
+//! The application calls `mpi_send_`. The first layer that intercepts the function gets the call: its Fortran wrapper, if it
+//! has one (its call sites are then the application's), else its C wrapper, through MPI's Fortran library, which converts
+//! handles and sentinels and calls C. When a Fortran wrapper goes on with `pmpi_send_`, the chain goes on below its layer,
+//! again in Fortran if the next layer has a wrapper, else in C. Nobody sees a call twice.
+//!
+//! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CStr, CString};
+
+use qmpi_abi::{Binding, FnId};
+use qmpi_loader::image::Image;
+use qmpi_loader::rebind::{self, Which};
+use qmpi_loader::{LoadError, Process, fortran, log};
+
+use crate::chain::{self, ToolId};
+
+/// What a layer intercepts.
+#[derive(Default)]
+struct Layer {
+    c: HashSet<FnId>,
+    /// Fortran wrappers by symbol name.
+    wrappers: HashMap<String, usize>,
+    /// The functions of these.
+    fortran: HashSet<FnId>,
+}
+
+/// Fortran's side of the chain, built with it from the innermost layer outwards.
+pub(crate) struct Fortran {
+    layers: Vec<Layer>,
+    /// The C links below so many layers.
+    below: Vec<Box<[usize]>>,
+}
+
+impl Fortran {
+    /// For so many layers, above the C functions `bottom` of the MPI library.
+    pub(crate) fn new(layers: usize, bottom: Box<[usize]>) -> Fortran {
+        let mut below: Vec<Box<[usize]>> = vec![Box::default(); layers + 1];
+        below[layers] = bottom;
+        Fortran { layers: (0..layers).map(|_| Layer::default()).collect(), below }
+    }
+
+    /// Is there one of MPI's Fortran libraries in the process?
+    pub(crate) fn is_there(process: &Process) -> bool {
+        process.mpi().any(is_fortran)
+    }
+
+    /// Adds layer `index`.
+    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer) {
+        self.layers[index] = Layer {
+            c: layer.entries.iter().map(|(id, _)| *id).collect(),
+            wrappers: layer.fortran.iter().cloned().collect(),
+            fortran: layer.fortran.iter().filter_map(|(name, _)| id(name)).collect(),
+        };
+    }
+
+    /// Sets the C links at the top of layer `index`.
+    pub(crate) fn top(&mut self, index: usize, links: Box<[usize]>) {
+        self.below[index] = links;
+    }
+
+    /// Where a call of the symbol `name` (`pmpi_send_`, or `mpi_send_` that the tool does not define) by `tool` goes.
+    pub(crate) fn next(&self, tool: ToolId, name: &str, process: &Process) -> Option<usize> {
+        // The outermost tool is 1, and 1 layer is behind its calls.
+        let level = usize::try_from(tool.0).ok()?;
+        if let Some(wrapper) = self.wrapper(level, name) {
+            return Some(wrapper);
+        }
+        let real = process.function(&CString::new(name).ok()?)?;
+        Some(made(fortran::resume(real, level)))
+    }
+
+    /// The Fortran wrapper that gets a call below `level` layers, if the first layer that intercepts the function has one.
+    fn wrapper(&self, level: usize, name: &str) -> Option<usize> {
+        let id = id(name)?;
+        let plain = plain(name)?;
+        let first = self.layers[level..].iter().find(|layer| layer.c.contains(&id) || layer.fortran.contains(&id))?;
+        first.wrappers.get(plain).copied()
+    }
+
+    /// Lets Fortran calls of the application and of MPI's Fortran libraries enter the chain.
+    pub(crate) fn enter(&self, process: &Process, ours: &Image) {
+        if self.layers.is_empty() {
+            return;
+        }
+        let to_c = RefCell::default();
+        for image in process.images() {
+            if image.is_same(ours) {
+                continue;
+            }
+            if process.is_mpi(image) {
+                if is_fortran(image) {
+                    rebind::rebind(image, Which::All, |name| self.to_c(name, &to_c));
+                }
+            } else if !defines_wrappers(image) {
+                rebind::rebind(image, Which::All, |name| self.from_application(name, process));
+            }
+        }
+    }
+
+    /// What the application's reference to a Fortran function is bound to: a wrapper, or what bypasses all tools, if it asks
+    /// for `pmpi_f_`. `None`: MPI's own, which calls C.
+    fn from_application(&self, name: &CStr, process: &Process) -> Option<usize> {
+        // The names of C, of which there are many more, are told apart by their first letters.
+        if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..]) {
+            return None;
+        }
+        let text = name.to_str().ok()?;
+        let symbol = qmpi_abi::classify(text).filter(|symbol| symbol.binding != Binding::C)?;
+        if symbol.profiling {
+            let real = process.function(name)?;
+            return Some(made(fortran::resume(real, self.layers.len())));
+        }
+        self.wrapper(0, text).map(|wrapper| made(fortran::enter(wrapper)))
+    }
+
+    /// What the Fortran library's reference to a C function is bound to; made once for each function.
+    fn to_c(&self, name: &CStr, made_before: &RefCell<HashMap<FnId, usize>>) -> Option<usize> {
+        let symbol = qmpi_abi::classify(name.to_str().ok()?).filter(|symbol| symbol.binding == Binding::C)?;
+        let links: Vec<usize> = self.below.iter().map(|links| links[symbol.id.index()]).collect();
+        if links.contains(&0) {
+            return None;
+        }
+        Some(*made_before.borrow_mut().entry(symbol.id).or_insert_with(|| made(fortran::to_c(links))))
+    }
+}
+
+/// The function behind the name of a Fortran symbol.
+fn id(name: &str) -> Option<FnId> {
+    qmpi_abi::classify(name).filter(|symbol| symbol.binding != Binding::C).map(|symbol| symbol.id)
+}
+
+/// `mpi_send_` of `pmpi_send_`: the name under which a wrapper is found.
+fn plain(name: &str) -> Option<&str> {
+    let symbol = qmpi_abi::classify(name)?;
+    if symbol.profiling { name.get(1..) } else { Some(name) }
+}
+
+/// Is it one of MPI's Fortran libraries?
+fn is_fortran(image: &Image) -> bool {
+    image.find(c"PMPI_Init").is_none() && defines_wrappers(image)
+}
+
+/// Does it define Fortran functions of MPI?
+fn defines_wrappers(image: &Image) -> bool {
+    image.symbols().filter(|symbol| symbol.defined).any(|symbol| symbol.name.to_str().ok().and_then(id).is_some())
+}
+
+/// Without stubs there is no stack.
+fn made(stub: Result<usize, LoadError>) -> usize {
+    stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+}

@@ -1,0 +1,238 @@
+//! QMPI tools as users have them: found by name, linked, compiled in, preloaded; misused; with MPICH's own header; before
+//! MPI_Init; with many threads beside tools of other kinds.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use libtest_mimic::Failed;
+use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, product, program};
+
+/// The example of the Forum's slides.
+const LIST: &str = "foo,bar,foo";
+
+fn main() -> ExitCode {
+    on_each_mpi(&[
+        ("found_by_name", &Mpi::ALL, found_by_name),
+        ("found_by_name_of_a_later_library", &Mpi::ALL, found_by_name_of_a_later_library),
+        ("found_by_path", &Mpi::ALL, found_by_path),
+        ("by_the_command", &Mpi::ALL, by_the_command),
+        ("linked", &Mpi::ALL, linked),
+        ("compiled_in", &Mpi::ALL, compiled_in),
+        ("preloaded", &Mpi::ALL, preloaded),
+        ("misused", &Mpi::ALL, misused),
+        ("header_of_mpich", &[Mpi::Mpich], header_of_mpich),
+        ("first_call_is_another", &Mpi::ALL, first_call_is_another),
+        ("sessions", &[Mpi::Mpich], sessions),
+        ("threads", &Mpi::ALL, threads),
+    ])
+}
+
+fn foo_bar(mpi: Mpi) -> PathBuf {
+    compile::companion(mpi, "qmpi_foo_bar.c")
+}
+
+/// A directory with the library under the name that a user would give it.
+struct ToolPath(tempfile::TempDir);
+
+impl ToolPath {
+    fn new(mpi: Mpi, name: &str) -> Result<ToolPath, Failed> {
+        let directory = tempfile::tempdir()?;
+        std::os::unix::fs::symlink(foo_bar(mpi), directory.path().join(name))?;
+        Ok(ToolPath(directory))
+    }
+
+    fn apply(&self, job: Job) -> Job {
+        job.env("QMPI_TOOL_PATH", self.0.path().display().to_string())
+    }
+}
+
+fn ring(mpi: Mpi) -> Job {
+    Job::new(mpi, 2, &program(mpi, "ring.c"))
+}
+
+/// All instances were initialized in the order of the stack before the first call, are apart from each other, and saw all calls;
+/// what the second sends past all layers, the third does not see.
+fn check_ring(outcome: &Outcome, names: [&str; 3]) -> Verdict {
+    let mut expected = Vec::new();
+    for rank in 0..2 {
+        let mut barrier = 1;
+        for (index, name) in names.iter().enumerate() {
+            let place = index + 1;
+            expected.push(format!(
+                "{name} {place} of 3, rank {rank}: init {place}, send 3, irecv 1, wait 2, barrier {barrier}, \
+                 first MPI_Init, callers ok"
+            ));
+            if *name == "bar" {
+                barrier = 0;
+            }
+        }
+    }
+    outcome.expect(0, &expected)?;
+    outcome.expect(0, &["done".to_owned()])?;
+    silent(outcome)
+}
+
+fn silent(outcome: &Outcome) -> Verdict {
+    if outcome.said().is_empty() { Ok(()) } else { Err(format!("not silent\n{}", outcome.report()).into()) }
+}
+
+fn found_by_name(mpi: Mpi) -> Verdict {
+    let directory = ToolPath::new(mpi, "libfoo.so")?;
+    check_ring(&directory.apply(ring(mpi).by_hand(LIST)).run(), ["foo", "bar", "foo"])?;
+    check_ring(&directory.apply(ring(mpi).by_hand("foo:foo:bar")).run(), ["foo", "foo", "bar"])
+}
+
+/// The first name is one that only the second one's library registers.
+fn found_by_name_of_a_later_library(mpi: Mpi) -> Verdict {
+    let directory = ToolPath::new(mpi, "libfoo.so")?;
+    check_ring(&directory.apply(ring(mpi).by_hand("bar,foo,foo")).run(), ["bar", "foo", "foo"])
+}
+
+fn found_by_path(mpi: Mpi) -> Verdict {
+    let library = foo_bar(mpi).display().to_string();
+    let list = format!("foo={library},bar={library},foo={library}");
+    check_ring(&ring(mpi).by_hand(&list).run(), ["foo", "bar", "foo"])?;
+    // By path alone it is not said which of the two is meant.
+    let outcome = ring(mpi).by_hand(&library).run();
+    let expected = ["it registers foo, bar, and not", "hint: "];
+    if outcome.status == 0 || !expected.iter().all(|part| outcome.stderr.contains(part)) {
+        return Err(format!("no word about the two names\n{}", outcome.report()).into());
+    }
+    Ok(())
+}
+
+fn by_the_command(mpi: Mpi) -> Verdict {
+    let directory = ToolPath::new(mpi, "libfoo.so")?;
+    let library = foo_bar(mpi).display().to_string();
+    let named = |name: &str| format!("{name}={library}");
+    let (foo, bar) = (named("foo"), named("bar"));
+    check_ring(&ring(mpi).stack(&[&foo, &bar, &foo]).run(), ["foo", "bar", "foo"])?;
+    check_ring(&directory.apply(ring(mpi).stack(&["foo", &bar, "foo"])).run(), ["foo", "bar", "foo"])
+}
+
+fn linked(mpi: Mpi) -> Verdict {
+    let program = compile::program_with(mpi, "ring.c", &foo_bar(mpi));
+    check_ring(&Job::new(mpi, 2, &program).by_hand(LIST).run(), ["foo", "bar", "foo"])
+}
+
+fn compiled_in(mpi: Mpi) -> Verdict {
+    let program = program(mpi, "qmpi_compiled_in.c");
+    check_ring(&Job::new(mpi, 2, &program).by_hand(LIST).run(), ["foo", "bar", "foo"])?;
+    check_ring(&Job::new(mpi, 2, &program).by_hand("bar,bar,foo").run(), ["bar", "bar", "foo"])
+}
+
+fn preloaded(mpi: Mpi) -> Verdict {
+    let library = foo_bar(mpi);
+    check_ring(&ring(mpi).by_hand(LIST).preload(&library).run(), ["foo", "bar", "foo"])?;
+    check_ring(&ring(mpi).preload(&library).by_hand(LIST).run(), ["foo", "bar", "foo"])
+}
+
+/// With nothing, and with a layer of each kind, above and below.
+fn misused(mpi: Mpi) -> Verdict {
+    let tool = compile::companion(mpi, "qmpi_misuse.c").display().to_string();
+    let outcome = ring(mpi).by_hand(&format!("misuse={tool}")).run();
+    outcome.expect(0, &["done".to_owned()])?;
+    let verdict = outcome.stdout.lines().find(|line| line.starts_with("misuse: ") && line.ends_with(" calls, 0 wrong"));
+    if verdict.is_none() || outcome.count("misuse: line") > 0 {
+        return Err(format!("no or bad verdict\n{}", outcome.report()).into());
+    }
+    silent(&outcome)
+}
+
+/// Twice, and between tools of other kinds.
+fn header_of_mpich(mpi: Mpi) -> Verdict {
+    let path = |file: &str| compile::companion(mpi, file).display().to_string();
+    let (native, pmpi, thesis) = (path("qmpi_native.c"), path("count_pmpi.c"), path("count_thesis.c"));
+    let native = format!("native={native}");
+    let outcome = ring(mpi).by_hand(&format!("{native},{pmpi},{native}")).run();
+    let lines = [1, 3].map(|id| format!("native {id}: send 3, wait 2, time ok"));
+    outcome.expect(0, &lines)?;
+    silent(&outcome)?;
+    let _ = thesis;
+    headers_of_wheels(&ring_source())
+}
+
+fn ring_source() -> PathBuf {
+    product::root().join("tests/programs/ring.c")
+}
+
+/// The same on releases of MPICH that number functions otherwise, where `ci/setup` has fetched them.
+fn headers_of_wheels(ring: &Path) -> Verdict {
+    for wheel in ["mpich-4.3.2", "mpich-5.0.1"] {
+        let prefix = format!("{wheel}-");
+        let wheels = std::fs::read_dir(product::target().join("wheels")).into_iter().flatten().flatten();
+        let file = wheels.map(|entry| entry.path()).find(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+        });
+        let Some(file) = file else {
+            return Err(format!("{wheel} is missing: run `bash ci/setup` to fetch it").into());
+        };
+        let _ = (file, ring);
+    }
+    Ok(())
+}
+
+/// Tools are there before the first call returns, whatever it is.
+fn first_call_is_another(mpi: Mpi) -> Verdict {
+    let directory = ToolPath::new(mpi, "libfoo.so")?;
+    for (argument, first) in [("initialized", "MPI_Initialized"), ("version", "MPI_Init"), ("mpi_t", "MPI_Init")] {
+        let job = Job::new(mpi, 1, &program(mpi, "early.c")).args(&[argument.to_owned()]);
+        let outcome = directory.apply(job.by_hand(LIST)).run();
+        let lines = [("foo", 1), ("bar", 2), ("foo", 3)].map(|(name, id)| {
+            format!(
+                "{name} {id} of 3, rank 0: init {id}, send 0, irecv 0, wait 0, barrier 0, first {first}, callers ok"
+            )
+        });
+        outcome.expect(0, &lines)?;
+        silent(&outcome)?;
+    }
+    Ok(())
+}
+
+fn sessions(mpi: Mpi) -> Verdict {
+    let directory = ToolPath::new(mpi, "libfoo.so")?;
+    let outcome = directory.apply(Job::new(mpi, 2, &program(mpi, "sessions.c")).by_hand(LIST)).run();
+    outcome.expect(0, &["sessions: 2 processes, sum 3".to_owned()])?;
+    for (name, id) in [("foo", 1), ("bar", 2), ("foo", 3)] {
+        let line = format!(
+            "{name} {id} of 3, rank -1: init {id}, send 0, irecv 0, wait 0, barrier 0, first MPI_Session_init, callers ok"
+        );
+        if outcome.count(&line) != 2 {
+            return Err(format!("not twice: {line}\n{}", outcome.report()).into());
+        }
+    }
+    silent(&outcome)
+}
+
+/// MPI_THREAD_MULTIPLE: eight threads, each layer counts every call, none twice.
+fn threads(mpi: Mpi) -> Verdict {
+    let path = |file: &str| compile::companion(mpi, file).display().to_string();
+    let (library, pmpi, thesis) = (path("qmpi_foo_bar.c"), path("count_pmpi.c"), path("count_thesis.c"));
+    let list = format!("{pmpi},foo={library},{thesis},bar={library},{pmpi},{thesis}");
+    let mut wrong = String::new();
+    for _ in 0..3 {
+        let job = Job::new(mpi, 2, &program(mpi, "threads.c")).args(&["neighbour".to_owned()]);
+        let outcome = job.by_hand(&list).run();
+        let counts = "send 800, irecv 800, wait 800";
+        for rank in 0..2 {
+            let line = format!("pmpi, rank {rank}: {counts}");
+            let mut right = outcome.count(&line) == 2;
+            for (name, id) in [("foo", 2), ("bar", 4)] {
+                let place = id / 2;
+                right &= outcome.stdout.lines().any(|line| {
+                    line == format!(
+                        "{name} {id} of 2, rank {rank}: init {place}, {counts}, barrier 1, first MPI_Init_thread, callers ok"
+                    )
+                });
+            }
+            for id in [3, 6] {
+                right &= outcome.count(&format!("thesis {id}, rank {rank}: {counts}")) == 1;
+            }
+            if !right || outcome.status != 0 {
+                wrong = outcome.report();
+            }
+        }
+        silent(&outcome)?;
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
