@@ -475,7 +475,7 @@ static inline int QMPI_Table_query_inline_(int idx, void **func_ptr, cell table[
 #define EXEC_FUNC QMPI_Exec_func
 #define QMPI_SET_CONTEXT(v, index, cntxt, size) QMPI_Set_context((v), (index), (cntxt), (size))
 #define QMPI_GET_CONTEXT(v, i) ((*VECTOR_GET(v, i)).context)
-#define QMPI_GET_LEVEL(level, func_index, v) ((*VECTOR_GET(v, level)).table[(func_index)].level)
+#define QMPI_GET_LEVEL(i, func_index, v) ((*VECTOR_GET(v, i)).table[(func_index)].level)
 
 /* The tool's own: what the runtime asks it. */
 char *get_interceptions(int i);

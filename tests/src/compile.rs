@@ -32,8 +32,15 @@ pub fn program_with_tool(mpi: Mpi, file: &str, name: &str) -> PathBuf {
 /// # Panics
 /// When it does not compile.
 pub fn program_with(mpi: Mpi, file: &str, library: &Path) -> PathBuf {
-    let source = product::root().join("tests/programs").join(file);
-    let mut source = Source::read(&source);
+    executable_with(mpi, &product::root().join("tests/programs").join(file), library)
+}
+
+/// The same with any source file.
+///
+/// # Panics
+/// When it does not compile.
+pub fn executable_with(mpi: Mpi, source: &Path, library: &Path) -> PathBuf {
+    let mut source = Source::read(source);
     let name = library.file_stem().unwrap_or_default().to_string_lossy();
     source.name = format!("{}_with_{name}", source.name);
     let options = ["-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", "-Wl,--allow-shlib-undefined"];

@@ -2,6 +2,7 @@
 //!
 //! | key | meaning |
 //! |---|---|
+//! | `kind` | for a tool: `pmpi` (default), or `thesis`: of the 2018 prototype |
 //! | `lang` | `c`, `c++`, `fortran` |
 //! | `mpi` | `both`, `openmpi`, `mpich` |
 //! | `needs-mpi: no` | built with the plain compiler: no DT_NEEDED on an MPI |
@@ -32,6 +33,8 @@ pub struct Source {
     pub path: PathBuf,
     /// Its name without directory and ending.
     pub name: String,
+    /// For a tool: `pmpi`, or the dialect that it is written in.
+    pub kind: String,
     /// `c`, `c++` or `fortran`.
     pub language: String,
     /// `both`, or the name of one MPI.
@@ -91,6 +94,7 @@ impl Source {
         let mut source = Source {
             path: path.into(),
             name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+            kind: "pmpi".into(),
             language: "c".into(),
             mpi: "both".into(),
             needs_mpi: true,
@@ -127,6 +131,7 @@ impl Source {
         let words = || value.split_whitespace().map(str::to_owned);
         let case = self.cases.len() - 1;
         match key {
+            "kind" => self.kind = value.into(),
             "lang" => self.language = value.into(),
             "mpi" => self.mpi = value.into(),
             "needs-mpi" => self.needs_mpi = value != "no",

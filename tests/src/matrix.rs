@@ -48,6 +48,10 @@ impl Matrix {
             tool(&format!("t{copy}"), 't', THESIS_HEADER, THESIS);
         }
         tool("s", 's', "#define SINK\n", PMPI);
+        // In the place of an MPI library; the name is Open MPI's.
+        let library = "-O1 -g0 -Wl,-soname,libmpi.so.40";
+        let defines = "#define KIND 's'\n#define SINK\n#define LIBRARY\n";
+        matrix.file("library", library, &[&table, TRACE, defines, TOOL, PMPI]);
         // The calls stay calls, and dladdr knows the calling functions. What the MPI lacks, libqmpi has.
         let program =
             "-O1 -g0 -fno-optimize-sibling-calls -rdynamic -Wl,--no-as-needed -Wl,--unresolved-symbols=ignore-all";
@@ -55,6 +59,11 @@ impl Matrix {
         {
             matrix.file(name, &format!("{program} {binding}"), &[&table, TRACE, PROGRAM]);
         }
+        matrix.file(
+            "only_program",
+            &format!("{program} -Wl,-rpath,$ORIGIN/without_mpi"),
+            &[&table, TRACE, "#define LIBRARY\n", PROGRAM],
+        );
         matrix
     }
 
@@ -66,6 +75,19 @@ impl Matrix {
     /// The program, built: `program`, or one of those that are linked in another way.
     pub fn program(&self, mpi: Mpi, name: &str) -> PathBuf {
         compile::executable(mpi, &self.source(name))
+    }
+
+    /// The program with a library of its own in the place of MPI.
+    pub fn program_without_mpi(&self) -> PathBuf {
+        // Either MPI will do: neither is used.
+        let mpi = Mpi::OpenMpi;
+        let library = self.tool(mpi, "library");
+        let directory = compile::directory(mpi).join("without_mpi");
+        std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        let link = directory.join("libmpi.so.40");
+        // There already, as a rule.
+        let _ = std::os::unix::fs::symlink(library, &link);
+        compile::executable_with(mpi, &self.source("only_program"), &link)
     }
 
     fn source(&self, name: &str) -> PathBuf {
@@ -150,6 +172,7 @@ fn lists(text: &mut String, words: u8) {
     ] {
         let _ = writeln!(text, "#define {name}_{words} {value}");
     }
-    let _ = writeln!(text, "#define WORDS_{words}(f) {}", join(&|k| format!("WORD(f, {k})")));
+    let patterns = join(&|k| format!("WORD(f, {k})"));
+    let _ = writeln!(text, "#define WORDS_{words}(f) {patterns}\n#define MORE_WORDS_{words}(f) {comma}{patterns}");
     let _ = writeln!(text, "#define CHECK_{words}(f){space}{checks}");
 }

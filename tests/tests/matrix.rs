@@ -12,62 +12,110 @@ use qmpi_tests::{Job, Mpi};
 
 /// PMPI, QMPI, thesis.
 const KINDS: [&str; 3] = ["p", "q", "t"];
+/// All of them, more than once, and from two files each: the same file twice makes two instances.
+const DEEP: &[&str] = &["p", "q", "t", "t2", "q2", "p2", "t", "q", "p"];
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let mut trials = Vec::new();
-    for mpi in Mpi::ALL {
-        mpi.require();
-        let mut add = |program: &'static str, layers: Vec<&'static str>| {
-            let name = format!("{}::{program}::{}", mpi.name(), layers.concat());
-            trials.push(Trial::test(name, move || check(mpi, program, &layers)));
-        };
-        for a in KINDS {
-            add("program", vec![a]);
-            for b in KINDS {
-                add("program", vec![a, b]);
-                for c in KINDS {
-                    add("program", vec![a, b, c]);
-                }
-            }
-        }
-        // The same twice are two instances of one file: so these are two files.
-        add("program", vec!["p", "p2"]);
-        add("program", vec!["q", "q2"]);
-        add("program", vec!["t", "t2"]);
-        // Keeps MPI_Pcontrol for itself.
-        for layers in
-            [&["d"][..], &["d", "d2"], &["d", "p"], &["p", "d"], &["d", "q"], &["q", "d"], &["d", "t"], &["t", "d"]]
-        {
-            add("program", layers.to_vec());
-        }
-        add("program", vec!["p", "q", "t", "t2", "q2", "p2", "t", "q", "p"]);
-        for program in ["program", "program_now", "program_got"] {
-            add(program, vec![]);
-            if program != "program" {
-                for kind in KINDS {
-                    add(program, vec![kind]);
-                }
-                add(program, vec!["p", "q", "t"]);
-            }
-        }
-    }
+    let cases = Mpi::ALL.into_iter().inspect(|mpi| mpi.require()).flat_map(on_mpi).chain(without_mpi());
+    let trials = cases.map(|case| Trial::test(case.name(), move || case.check())).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn check(mpi: Mpi, program: &str, layers: &[&str]) -> Result<(), Failed> {
-    static MATRIX: OnceLock<Matrix> = OnceLock::new();
-    let matrix = MATRIX.get_or_init(Matrix::write);
-    let paths: Vec<String> =
-        layers.iter().chain(&["s"]).map(|name| matrix.tool(mpi, name).display().to_string()).collect();
-    let letters: String = layers.iter().filter_map(|name| name.chars().next()).chain(['s']).collect();
-    let job = Job::alone(mpi, &matrix.program(mpi, program)).args(std::slice::from_ref(&letters));
-    let outcome = job.by_hand(&paths.join(",")).run();
-    let functions = matrix::functions();
-    let verdict = format!("matrix {letters}: {functions} functions, {} calls, 0 wrong", 2 * functions);
-    outcome.expect(0, &[verdict])?;
-    if !outcome.said().is_empty() {
-        return Err(format!("not silent\n{}", outcome.report()).into());
+/// What the program is linked with, and how.
+#[derive(Debug, Clone, Copy)]
+enum Program {
+    /// With this MPI; the file of [`Matrix::program`].
+    Of(Mpi, &'static str),
+    /// With a library in the place of MPI, which checks what comes to it.
+    WithoutMpi,
+}
+
+/// A stack, and how the program comes to it.
+#[derive(Debug, Clone)]
+struct Case {
+    program: Program,
+    /// Tools of the application's own.
+    own: &'static [&'static str],
+    layers: Vec<&'static str>,
+    /// Calls are counted at every link.
+    stats: bool,
+}
+
+fn on_mpi(mpi: Mpi) -> Vec<Case> {
+    let plain = |layers: &[&'static str]| Case::new(Program::Of(mpi, "program"), layers);
+    let mut cases = vec![plain(&[])];
+    for a in KINDS {
+        cases.push(plain(&[a]));
+        for b in KINDS {
+            cases.push(plain(&[a, b]));
+            cases.extend(KINDS.iter().map(|c| plain(&[a, b, c])));
+        }
     }
-    Ok(())
+    cases.extend([plain(&["p", "p2"]), plain(&["q", "q2"]), plain(&["t", "t2"]), plain(DEEP)]);
+    cases.push(Case { stats: true, ..plain(DEEP) });
+    // Keeps MPI_Pcontrol for itself.
+    cases.extend([plain(&["d"]), plain(&["d", "d2"])]);
+    cases.extend(KINDS.iter().flat_map(|kind| [plain(&["d", kind]), plain(&[kind, "d"])]));
+    let stacks = [&[][..], &["p"], &["q"], &["t"], &["p", "q"], &["q", "t", "p"]];
+    cases.extend(stacks.iter().map(|layers| Case { own: &["p"], ..plain(layers) }));
+    for linked in ["program_now", "program_got"] {
+        let stacks = [&[][..], &["p"], &["q"], &["t"], &["p", "q", "t"]];
+        cases.extend(stacks.iter().map(|layers| Case::new(Program::Of(mpi, linked), layers)));
+    }
+    cases
+}
+
+/// The links between tools and MPI library are others than those between tools.
+fn without_mpi() -> impl Iterator<Item = Case> {
+    let stacks =
+        [&[][..], &["p"], &["q"], &["t"], &["d"], &["p", "q"], &["q", "p"], &["q", "t"], &["p", "q", "t"], DEEP];
+    stacks.into_iter().map(|layers| Case::new(Program::WithoutMpi, layers))
+}
+
+impl Case {
+    fn new(program: Program, layers: &[&'static str]) -> Case {
+        Case { program, own: &[], layers: layers.to_vec(), stats: false }
+    }
+
+    fn name(&self) -> String {
+        let program = match self.program {
+            Program::Of(mpi, name) => format!("{}::{name}", mpi.name()),
+            Program::WithoutMpi => "without_mpi".to_owned(),
+        };
+        let own = if self.own.is_empty() { String::new() } else { format!("own_{}::", self.own.concat()) };
+        let stats = if self.stats { "stats::" } else { "" };
+        format!("{program}::{stats}{own}{}", self.layers.concat())
+    }
+
+    fn check(&self) -> Result<(), Failed> {
+        static MATRIX: OnceLock<Matrix> = OnceLock::new();
+        let matrix = MATRIX.get_or_init(Matrix::write);
+        let (mpi, program, sink, ways) = match self.program {
+            Program::Of(mpi, name) => (mpi, matrix.program(mpi, name), Some("s"), 2),
+            // Either MPI's tools will do: they know nothing of it.
+            Program::WithoutMpi => (Mpi::OpenMpi, matrix.program_without_mpi(), None, 3),
+        };
+        let path = |name: &str| matrix.tool(mpi, name);
+        let list: Vec<String> =
+            self.layers.iter().copied().chain(sink).map(|name| path(name).display().to_string()).collect();
+        let letters: String =
+            self.own.iter().chain(&self.layers).filter_map(|name| name.chars().next()).chain(['s']).collect();
+        let arguments = [letters.clone(), self.own.len().to_string()];
+        let mut job = Job::alone(mpi, &program).args(&arguments).by_hand(&list.join(","));
+        for name in self.own {
+            job = job.preload(&path(name));
+        }
+        if self.stats {
+            job = job.env("QMPI_STATS", "/dev/null");
+        }
+        let outcome = job.run();
+        let functions = matrix::functions();
+        let calls = ways * functions;
+        outcome.expect(0, &[format!("matrix {letters}: {functions} functions, {calls} calls, 0 wrong")])?;
+        if !outcome.said().is_empty() {
+            return Err(format!("not silent\n{}", outcome.report()).into());
+        }
+        Ok(())
+    }
 }

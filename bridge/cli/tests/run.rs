@@ -141,7 +141,7 @@ fn a_tool_for_another_mpi() {
     let program = "int MPI_Init(void *, void *); int main(void) { return MPI_Init(0, 0); }";
     fixture.compile("app", program, &["-L.", "-l:libmpi.so.12", "-Wl,-rpath,$ORIGIN"]);
     let answer = fixture.qmpi(["run", "-t", "./libtool.so", "env", "-i", "X=1", "./app"]);
-    answer.failure(3, "tool `libtool.so` is built for Open MPI, but ./app uses MPICH");
+    answer.failure(3, "tool `libtool.so`: $DIR/libtool.so is built for Open MPI, but ./app uses MPICH");
     // A tool that nothing ties to one works with both.
     fixture.library("libany.so", PMPI_TOOL, &[]);
     fixture.qmpi(["run", "--dry-run", "-t", "./libany.so", "./app"]).success();

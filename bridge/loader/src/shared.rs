@@ -41,8 +41,8 @@ pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<Arc<Mem
     if let Some(file) = &written.file {
         return Ok(Some(Arc::clone(file)));
     }
-    let file = MemoryFile::new(soname, &written.bytes)
-        .map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    let file =
+        MemoryFile::new(soname, &written.bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     Ok(Some(Arc::clone(written.file.insert(Arc::new(file)))))
 }
 

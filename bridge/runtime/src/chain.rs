@@ -12,6 +12,7 @@ use qmpi_abi::FnId;
 use qmpi_loader::conversion::{self, CallerMode};
 use qmpi_loader::{LoadError, Process, log, pcontrol};
 
+use crate::qmpi::tools::Next;
 use crate::{finalize, stats};
 
 /// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library.
@@ -83,6 +84,13 @@ impl Chain {
         };
         let links = FnId::all().map(link).collect();
         Chain { links, mode }
+    }
+
+    /// A chain on top of functions that are called as those of QMPI tools.
+    pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
+        let link =
+            |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
+        Chain { links: functions.iter().map(link).collect(), mode }
     }
 
     /// Puts a layer on top.

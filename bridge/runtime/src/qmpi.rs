@@ -7,13 +7,16 @@
 //! | what it registers, and what comes next for it | `tools.rs` |
 //! | `QMPI_*`: the MPI library past all layers | `entry.rs`, `list.rs` |
 //! | the C functions, under the draft's names and MPICH's | `interface.rs` |
+//! | extensions: function tables, the tools that are present | `table.rs`, `present.rs` |
 //! | error classes of the MPI in the process | `class.rs` |
 
 mod class;
 pub(crate) mod entry;
 mod interface;
 pub(crate) mod native;
+pub(crate) mod present;
 mod registry;
+pub(crate) mod table;
 pub(crate) mod tools;
 
 pub(crate) use class::Class;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use qmpi_abi::FnId;
@@ -21,7 +22,8 @@ use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::finalize::{self, Station};
 use crate::fortran::Fortran;
 use crate::qmpi::native::{self, Libraries};
-use crate::qmpi::tools::Builder;
+use crate::qmpi::present;
+use crate::qmpi::tools::{Builder, Next, functions_at_top};
 use crate::thesis;
 
 /// What the environment asks for.
@@ -45,6 +47,14 @@ impl Requested {
             Ok(stack) => Requested { stack, rank },
             Err(error) => log::fatal(&error.to_string(), error.hint().as_deref()),
         }
+    }
+
+    /// The same for a named stack of the configuration file.
+    fn named(name: &str) -> Result<Requested, qmpi_stack::Error> {
+        let get = |name: &str| std::env::var_os(name);
+        let request = Request { keep_names: true, ..Request::from_env(&get)? };
+        let stack = request.resolve_named(name, &in_linker_path)?;
+        Ok(Requested { stack, rank: qmpi_stack::rank_from_env(&get) })
     }
 
     /// Is there a name that neither a file has nor a tool has registered so far?
@@ -83,14 +93,14 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     let mut mode = CallerMode::Ignore;
     let wanted = look(process, requested, &mut mode);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
-    native::initialize(&names);
+    native::initialize(ToolId::of_layer(0), &names);
 
+    LAST.take(wanted.len());
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
         return (chain, None);
     }
-    let mut builder =
-        names.iter().any(Option::is_some).then(|| Builder::new(wanted.len(), native::numbering_of(process)));
+    let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(native::numbering_of(process)));
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.watch_finalize(Station(wanted.len()));
@@ -108,7 +118,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
                 if let Some(builder) = &mut builder {
                     builder.below(tool, &mut chain);
                 }
-                let functions = native::functions(index);
+                let functions = native::functions(tool);
                 registered(wanted.layer, tool, Convention::Qmpi, functions, Duration::ZERO).map(Some)
             }
             Kind::Thesis(library) => {
@@ -129,6 +139,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
                     &format!("{label}: {} functions, {ms:.1} ms, {path}", layer.entries.len()),
                 );
                 chain.push(&layer);
+                introduce(&layer, wanted.layer);
             }
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
@@ -139,13 +150,82 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     }
     if let Some(mut builder) = builder {
         builder.below(ToolId::MPI, &mut chain);
-        builder.publish();
+        builder.publish(LAST.get());
     }
     if let Some(vector) = &vector {
         vector.below(ToolId::MPI, process.mpi_name(), &mut chain);
     }
     finalize::name_layers(wanted.iter().map(|wanted| wanted.layer.label.clone()).collect());
     (chain, fortran)
+}
+
+/// Puts the named stack of the configuration on top of these functions and returns what is on top of it then; `None`, after
+/// saying why, if it cannot be set up.
+///
+/// Layers get numbers of their own. The application's return address is kept on all ways: who is below may ask for it.
+pub(crate) fn open_named(name: &str, below: &[Next]) -> Option<Box<[Next]>> {
+    let mut process = Arc::new(Process::with_mpi()?);
+    let requested = match Requested::named(name) {
+        Ok(requested) => requested,
+        Err(error) => {
+            log::report_error(&error.to_string(), error.hint().as_deref());
+            return None;
+        }
+    };
+    let wanted = look(&mut process, &requested, &mut CallerMode::Keep);
+    let first = LAST.take(wanted.len());
+    let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
+    native::initialize(first, &names);
+    let mut chain = Chain::on(below, CallerMode::Keep);
+    let mut builder = Builder::new(native::numbering_of(&process));
+    for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
+        let layer = match &wanted.kind {
+            Kind::Nothing => continue,
+            Kind::Pmpi(file) => load_pmpi(&mut process, wanted.layer, file, tool, &mut chain, None),
+            Kind::Native(_) => {
+                builder.below(tool, &mut chain);
+                registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO)
+            }
+            Kind::Thesis(_) => Err(LoadError::NotATool {
+                path: wanted.layer.path.clone(),
+                reason: "tools of the 2018 prototype have their place in the main stack only".into(),
+            }),
+        };
+        match layer {
+            Ok(layer) => {
+                chain.push(&layer);
+                introduce(&layer, wanted.layer);
+            }
+            Err(error) => report(&wanted.layer.label, &error.to_string(), error.hint(), requested.stack.on_error),
+        }
+    }
+    builder.publish(LAST.get());
+    qmpi_loader::close_files();
+    Some(functions_at_top(&mut chain))
+}
+
+/// The highest number that a layer has.
+static LAST: Numbers = Numbers(AtomicI32::new(0));
+
+/// Gives numbers to layers.
+struct Numbers(AtomicI32);
+
+impl Numbers {
+    /// Takes so many; returns the first.
+    fn take(&self, count: usize) -> ToolId {
+        let count = i32::try_from(count).unwrap_or(i32::MAX);
+        ToolId(self.0.fetch_add(count, Ordering::Relaxed) + 1)
+    }
+
+    fn get(&self) -> ToolId {
+        ToolId(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// Lets tools know that the layer is there.
+fn introduce(layer: &Layer, asked: &qmpi_stack::Layer) {
+    let path = if asked.path.is_absolute() { asked.path.to_string_lossy() } else { "".into() };
+    present::add(layer.tool, layer.convention, &layer.label, &asked.name, &path);
 }
 
 /// Looks at the files of the layers that this rank is to have, and loads native tools.

@@ -3,6 +3,9 @@
 //! ```toml
 //! stack = ["outer", "heatmap", "inner"]     # outermost first; a tool may appear more than once
 //!
+//! [stacks]                                  # for tools that send some calls another way than others
+//! rows = ["outer", "heatmap"]
+//!
 //! [tool.outer]
 //! path = "/opt/mpiP/lib/libmpiP.so"         # relative: to this file's directory; no `~`, no `$VAR`
 //! env = { MPIP = "-k 2" }                   # seen by this tool only
@@ -29,6 +32,8 @@ use crate::{Error, RankSet, nearest};
 pub struct Config {
     /// The default order, outermost first; `None` if the file has no `stack`.
     pub stack: Option<Vec<String>>,
+    /// Named stacks, outermost first, for tools that send calls through one of several.
+    pub stacks: BTreeMap<String, Vec<String>>,
     /// The sections `[tool.NAME]`.
     pub tools: BTreeMap<String, ToolConfig>,
 }
@@ -56,7 +61,7 @@ impl Default for ToolConfig {
     }
 }
 
-const FILE_KEYS: &[&str] = &["stack", "tool"];
+const FILE_KEYS: &[&str] = &["stack", "stacks", "tool"];
 const TOOL_KEYS: &[&str] = &["path", "env", "functions", "ranks", "pcontrol", "share"];
 
 impl Config {
@@ -85,6 +90,12 @@ impl Config {
         for (key, value) in table.get_ref() {
             match key.get_ref().as_ref() {
                 "stack" => config.stack = Some(document.names(value, "stack")?),
+                "stacks" => {
+                    for (name, names) in document.table(value, "stacks", "a table of stacks, name = [\"a\", \"b\"]")? {
+                        let full = format!("stacks.{}", name.get_ref());
+                        config.stacks.insert(name.get_ref().to_string(), document.names(names, &full)?);
+                    }
+                }
                 "tool" => {
                     for (name, section) in document.table(value, "tool", "a table of tools, [tool.NAME]")? {
                         document.no_characters(name.span(), "tool", name.get_ref(), TOOL_NAME)?;

@@ -113,6 +113,15 @@ pub enum Error {
         nearest: Option<String>,
     },
 
+    /// The configuration file has no stack of this name.
+    #[error("there is no stack `{name}` in {}", config.as_ref().map_or("the configuration: QMPI_CONFIG is not set".into(), |path| path.display().to_string()))]
+    NoStack {
+        /// The name.
+        name: String,
+        /// The file.
+        config: Option<PathBuf>,
+    },
+
     /// The file given for a tool is not there, or not a file.
     #[error("tool `{name}`: {} {}", .path.display(), if .path.is_dir() { "is a directory" } else { "does not exist" })]
     NoFile {
@@ -170,6 +179,7 @@ impl Error {
             Self::Unresolved { name, .. } => {
                 format!("give a path, ./{name} or {name}=PATH, or set QMPI_TOOL_PATH")
             }
+            Self::NoStack { name, .. } => format!("[stacks] {name} = [\"outer\", \"inner\"]"),
             Self::NoFile { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),
             Self::NoFile { .. } => "give the path of the tool's shared object".into(),
             Self::Absolute { .. } => "give an absolute path".into(),

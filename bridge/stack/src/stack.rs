@@ -125,12 +125,33 @@ impl Request {
         self.resolve_with(&config, linker)
     }
 
+    /// [`Request::resolve`] for a named stack of the configuration file instead of the main one.
+    ///
+    /// # Errors
+    /// As there, and [`Error::NoStack`].
+    pub fn resolve_named(&self, name: &str, linker: Linker<'_>) -> Result<Stack, Error> {
+        let no_stack = || Error::NoStack { name: name.into(), config: self.config.clone() };
+        let config = Config::read(&absolute(self.config.as_ref().ok_or_else(no_stack)?)?)?;
+        let names = config.stacks.get(name).ok_or_else(no_stack)?;
+        self.find(&config, linker, Origin::Config, names.iter().cloned().map(Element::Name).collect())
+    }
+
     /// [`Request::resolve`] with a configuration that is read already.
     ///
     /// # Errors
     /// As there.
     pub fn resolve_with(&self, config: &Config, linker: Linker<'_>) -> Result<Stack, Error> {
         let (origin, elements) = self.elements(config)?;
+        self.find(config, linker, origin, elements)
+    }
+
+    fn find(
+        &self,
+        config: &Config,
+        linker: Linker<'_>,
+        origin: Origin,
+        elements: Vec<Element>,
+    ) -> Result<Stack, Error> {
         let lookup = Lookup::new(config, self.tool_path.as_deref().unwrap_or_default(), linker)?;
         let mut labels = HashSet::new();
         let mut stack = Stack {

@@ -1,7 +1,11 @@
 /* Calls every function, through the address that dlsym finds and through a call that the linker binds, each with words of
- * its own, and compares who saw the call with the stack: `program STACK`, a letter for each layer, outermost first.
+ * its own, and compares who saw the call with the stack: `program STACK [N]`, a letter for each layer, outermost first; the
+ * first N are tools of the application's own.
  *
- * MPI is never initialized: the sink, which is the innermost layer, lets nothing through to it. */
+ * MPI is never initialized: the sink, which is the innermost layer, lets nothing through to it. Where the sink is in the place
+ * of the MPI library (LIBRARY), the name-shifted functions are called as well, which go there past all layers. */
+static struct trace trace;
+
 #define WRAP(f, name, words)                                                  \
     word name(TYPES_##words);                                                 \
     word plain_##name(void) { return name(WORDS_##words(f)); }                \
@@ -23,10 +27,25 @@ word pointer_MPI_Pcontrol(void *address)
     return ((word (*)(word, ...))address)(PCONTROL_LEVEL, PCONTROL_MORE);
 }
 
-static struct trace trace;
+#ifdef LIBRARY
+#define SHIFTED(f, name, words)                                                                                \
+    word shifted_##name(void *address)                                                                         \
+    {                                                                                                          \
+        return ((word (*)(void *, int MORE_TYPES_##words))address)(&trace, -7 MORE_WORDS_##words(f));          \
+    }
+#define SHIFTED_REAL(f, name) \
+    double shifted_##name(void *address) { return ((double (*)(void *, int))address)(&trace, -7); }
+FUNCTIONS(SHIFTED, SHIFTED_REAL)
+VENDOR_FUNCTIONS(SHIFTED)
+word shifted_MPI_Pcontrol(void *address)
+{
+    return ((word (*)(void *, int, word, ...))address)(&trace, -7, PCONTROL_LEVEL, PCONTROL_MORE);
+}
+#endif
+
 static const char *stack;
 static const void *instances[16];
-static int functions, calls;
+static int functions, calls, own_tools;
 
 static int in_thesis(int function)
 {
@@ -38,10 +57,11 @@ static int in_thesis(int function)
 /* Compares the visits with the stack. */
 static void judge(const char *how, const char *name, int function, int result_is_right)
 {
+    int is_shifted = strcmp(how, "shifted_") == 0;
     char expected[17] = "", found[17] = "", site[100];
     int places[16], layers = 0;
     calls++;
-    for (int place = 0; stack[place]; place++) {
+    for (int place = is_shifted ? (int)strlen(stack) - 1 : 0; stack[place]; place++) {
         if (stack[place] == 't' && !in_thesis(function))
             continue;
         expected[layers] = stack[place];
@@ -62,7 +82,7 @@ static void judge(const char *how, const char *name, int function, int result_is
         const void **known = &instances[places[i]];
         if (visit->function != function)
             complain(&trace, "%s: layer %d was called as function %d\n", site, places[i], visit->function);
-        if (visit->id && visit->id != places[i] + 1)
+        if (visit->id && visit->id != places[i] + 1 - own_tools)
             complain(&trace, "%s: layer %d has id %d\n", site, places[i], visit->id);
         if (!*known)
             *known = visit->instance;
@@ -71,8 +91,9 @@ static void judge(const char *how, const char *name, int function, int result_is
         for (int other = 0; other < places[i]; other++)
             if (instances[other] == *known)
                 complain(&trace, "%s: layers %d and %d are one instance\n", site, other, places[i]);
-        /* Behind one that keeps MPI_Pcontrol for itself the chain goes on, so that one was called from a link. */
-        int called_by_link = visit->kind == 'd' && function == PCONTROL;
+        /* Behind one that keeps MPI_Pcontrol for itself the chain goes on, so that one was called from a link; and how much
+         * of the stack a name-shifted MPI_Pcontrol owns, nobody knows. */
+        int called_by_link = function == PCONTROL && (visit->kind == 'd' || is_shifted);
         if (visit->kind == 'q' || (i == 0 && visit->kind != 't' && !called_by_link)) {
             Dl_info info = { 0 };
             if (!dladdr(visit->caller, &info) || !info.dli_sname || strcmp(info.dli_sname, site) != 0)
@@ -90,6 +111,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         return 2;
     stack = argv[1];
+    own_tools = argc > 2 ? atoi(argv[2]) : 0;
     snprintf(address, sizeof address, "%p", (void *)&trace);
     setenv("MATRIX_TRACE", address, 1);
 #define CALL_AS(f, name, expected)                                       \
@@ -99,7 +121,18 @@ int main(int argc, char **argv)
         complain(&trace, "%s is not there\n", #name);                    \
     else                                                                 \
         judge("pointer_", #name, f, pointer_##name(pointer) == expected); \
-    judge("plain_", #name, f, plain_##name() == expected);
+    judge("plain_", #name, f, plain_##name() == expected);           \
+    pointer = dlsym(RTLD_DEFAULT, "Q" #name);                            \
+    if (!pointer)                                                        \
+        complain(&trace, "Q%s is not there\n", #name);                   \
+    CALL_SHIFTED(f, name, expected)
+#ifdef LIBRARY
+#define CALL_SHIFTED(f, name, expected) \
+    if (pointer)                        \
+        judge("shifted_", #name, f, shifted_##name(pointer) == expected);
+#else
+#define CALL_SHIFTED(f, name, expected)
+#endif
 #define CALL(f, name, words) CALL_AS(f, name, RESULT(f))
 #define CALL_REAL(f, name) CALL_AS(f, name, REAL_RESULT(f))
     FUNCTIONS(CALL, CALL_REAL)

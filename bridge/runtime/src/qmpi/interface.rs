@@ -6,12 +6,12 @@
 #![allow(non_snake_case, reason = "names of MPI")]
 #![allow(unreachable_pub, reason = "reached by name from other objects")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use qmpi_abi::FnId;
 
 use super::class::Class;
-use super::{registry, tools};
+use super::{present, registry, table, tools};
 
 /// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
 type Context = *mut c_void;
@@ -23,19 +23,51 @@ fn register_name(name: *const c_char, init: Option<registry::Init>) -> Class {
     registry::register(name, init)
 }
 
-fn register_storage(tool: c_int, storage: *mut c_void) -> Class {
-    if tools::is_published() {
-        return Class::Other;
+/// Changes what is known of a tool; only in its init callback.
+fn in_init(tool: c_int, change: impl FnOnce(&mut tools::Draft)) -> Class {
+    match tools::change(tool, change) {
+        Some(()) => Class::Success,
+        None if tools::is_set_up(tool) => Class::Other,
+        None => Class::Arg,
     }
-    tools::change(tool, |draft| draft.set_storage(storage)).map_or(Class::Arg, |()| Class::Success)
+}
+
+fn register_storage(tool: c_int, storage: *mut c_void) -> Class {
+    in_init(tool, |draft| draft.set_storage(storage))
 }
 
 fn register_function(tool: c_int, id: Option<FnId>, function: Function) -> Class {
-    if tools::is_published() {
-        return Class::Other;
-    }
     let (Some(id), Some(function)) = (id, function) else { return Class::Arg };
-    tools::change(tool, |draft| draft.set_function(id, function as usize)).map_or(Class::Arg, |()| Class::Success)
+    in_init(tool, |draft| draft.set_function(id, function as usize))
+}
+
+fn register_info(tool: c_int, version: *const c_char, description: *const c_char) -> Class {
+    let kept = |words| text(words).and_then(|words| CString::new(words).ok());
+    in_init(tool, |_| present::say(tool, kept(version), kept(description)))
+}
+
+/// Stores a handle.
+///
+/// # Safety
+/// As for [`store_next`].
+unsafe fn store_table(functions: Option<table::Functions>, handle: *mut c_int) -> Class {
+    match functions {
+        Some(functions) if !handle.is_null() => {
+            // SAFETY: not null, so writable.
+            unsafe { handle.write(table::add(functions)) };
+            Class::Success
+        }
+        None if !tools::is_published() => Class::Other,
+        _ => Class::Arg,
+    }
+}
+
+fn open_stack(name: *const c_char, below: c_int) -> Result<table::Functions, Class> {
+    let (Some(name), Some(below)) = (text(name), table::get(below)) else { return Err(Class::Arg) };
+    if !tools::is_published() {
+        return Err(Class::Other);
+    }
+    crate::stack::open_named(name, &below).ok_or(Class::Arg)
 }
 
 /// Stores what comes next.
@@ -157,5 +189,126 @@ interface! {
     [QMPI_Get_calling_address, MPI_Get_calling_address](context: Context, address: *mut *mut c_void) {
         // SAFETY: the caller passes a pointer to a variable.
         unsafe { store_address(context, address) }
+    }
+
+    /// What a tool says of itself; in the init callback.
+    [QMPIX_Register_tool_info](tool: c_int, version: *const c_char, description: *const c_char) {
+        register_info(tool, version, description).code()
+    }
+
+    /// The tools that are present.
+    [QMPIX_Get_tools](max: c_int, records: *mut present::Record, count: *mut c_int) {
+        let all = present::all();
+        let room = usize::try_from(max).unwrap_or(0);
+        if count.is_null() || max < 0 || (records.is_null() && room > 0) {
+            return Class::Arg.code();
+        }
+        for (index, record) in all.iter().take(room).enumerate() {
+            // SAFETY: the caller has room for `max` records.
+            let place = unsafe { records.add(index) };
+            // SAFETY: as above.
+            unsafe { place.write(*record) };
+        }
+        // SAFETY: not null, so writable.
+        unsafe { count.write(c_int::try_from(all.len()).unwrap_or(c_int::MAX)) };
+        0
+    }
+
+    /// A new table in which nothing is set.
+    [QMPIX_Table_create](handle: *mut c_int) {
+        // SAFETY: the caller passes a pointer to a variable.
+        unsafe { store_table(Some(table::empty()), handle) }.code()
+    }
+
+    /// A new table of what comes next below a tool.
+    [QMPIX_Table_next](tool: c_int, handle: *mut c_int) {
+        // SAFETY: the caller passes a pointer to a variable.
+        unsafe { store_table(table::next_of(tool), handle) }.code()
+    }
+
+    /// A copy.
+    [QMPIX_Table_copy](from: c_int, handle: *mut c_int) {
+        // SAFETY: the caller passes a pointer to a variable.
+        unsafe { store_table(table::get(from), handle) }.code()
+    }
+
+    /// Destroys a table.
+    [QMPIX_Table_destroy](handle: *mut c_int) {
+        if handle.is_null() {
+            return Class::Arg.code();
+        }
+        // SAFETY: not null, so a variable of the caller's.
+        let table = unsafe { std::ptr::replace(handle, 0) };
+        table::remove(table).code()
+    }
+
+    /// What is set for an enumerator.
+    [QMPIX_Table_query](table: c_int, value: c_int, function: *mut usize, tool: *mut c_int) {
+        let next = tools::function_of(value).and_then(|id| table::query(table, id));
+        // SAFETY: the caller passes pointers to variables.
+        unsafe { store_queried(next, function, tool) }.code()
+    }
+
+    /// The same by name.
+    [QMPIX_Table_query_name](table: c_int, name: *const c_char, function: *mut usize, tool: *mut c_int) {
+        let next = text(name).and_then(FnId::by_name).and_then(|id| table::query(table, id));
+        // SAFETY: the caller passes pointers to variables.
+        unsafe { store_queried(next, function, tool) }.code()
+    }
+
+    /// Sets a function.
+    [QMPIX_Table_set](table: c_int, value: c_int, function: Function, tool: c_int) {
+        set(table, tools::function_of(value), function, tool).code()
+    }
+
+    /// The same by name.
+    [QMPIX_Table_set_name](table: c_int, name: *const c_char, function: Function, tool: c_int) {
+        set(table, text(name).and_then(FnId::by_name), function, tool).code()
+    }
+
+    /// Unsets a function.
+    [QMPIX_Table_unset](table: c_int, value: c_int) {
+        table::set(table, tools::function_of(value), tools::Next::default()).code()
+    }
+
+    /// The same by name.
+    [QMPIX_Table_unset_name](table: c_int, name: *const c_char) {
+        table::set(table, text(name).and_then(FnId::by_name), tools::Next::default()).code()
+    }
+
+    /// Loads a named stack on top of a table.
+    [QMPIX_Stack_open](name: *const c_char, below: c_int, top: *mut c_int) {
+        if top.is_null() {
+            return Class::Arg.code();
+        }
+        match open_stack(name, below) {
+            // SAFETY: the caller passes a pointer to a variable.
+            Ok(functions) => unsafe { store_table(Some(functions), top) }.code(),
+            Err(class) => class.code(),
+        }
+    }
+}
+
+fn set(table: c_int, id: Option<FnId>, function: Function, tool: c_int) -> Class {
+    match function {
+        Some(function) => table::set(table, id, tools::Next { function: function as usize, tool }),
+        None => Class::Arg,
+    }
+}
+
+/// Stores what a table has.
+///
+/// # Safety
+/// As for [`store_next`].
+unsafe fn store_queried(next: Option<tools::Next>, function: *mut usize, tool: *mut c_int) -> Class {
+    match next {
+        Some(next) if !function.is_null() && !tool.is_null() => {
+            // SAFETY: not null, so writable.
+            unsafe { function.write(next.function) };
+            // SAFETY: as above.
+            unsafe { tool.write(next.tool) };
+            Class::Success
+        }
+        _ => Class::Arg,
     }
 }

@@ -10,6 +10,7 @@ use qmpi_loader::Process;
 use thiserror::Error;
 
 use super::{registry, tools};
+use crate::chain::ToolId;
 
 /// A native tool could not be brought into the stack.
 #[derive(Debug, Error)]
@@ -105,22 +106,20 @@ fn load(path: &Path) -> Result<Vec<String>, NativeError> {
     Ok(registry::names_after(before))
 }
 
-/// Runs the init callbacks in stack order: `names[i]` is the name that layer `i` means, if it is a native tool.
-pub(crate) fn initialize(names: &[Option<String>]) {
+/// Runs the init callbacks in stack order: layer `first + i` is a native tool if `names[i]` is its registered name.
+pub(crate) fn initialize(first: ToolId, names: &[Option<String>]) {
     registry::close();
-    let native: Vec<usize> = (0..names.len()).filter(|index| names[*index].is_some()).collect();
-    tools::draft(names.len(), &native);
-    for index in native {
-        let init = names[index].as_deref().and_then(registry::find);
-        if let Some(init) = init {
-            init(crate::chain::ToolId::of_layer(index).0);
+    for (tool, name) in (first.0..).map(ToolId).zip(names) {
+        if let Some(init) = name.as_deref().and_then(registry::find) {
+            tools::draft(tool);
+            init(tool.0);
         }
     }
 }
 
-/// What the tool at this place of the stack registered.
-pub(crate) fn functions(index: usize) -> Vec<(FnId, usize)> {
-    tools::functions(index)
+/// What a tool registered.
+pub(crate) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
+    tools::functions(tool)
 }
 
 /// Does the tool ask where the application called?

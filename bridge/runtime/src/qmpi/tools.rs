@@ -4,6 +4,7 @@
 //! frozen into [`Tool`]s: from there on a look-up is an index into a table, without a lock.
 #![expect(unsafe_code, reason = "tables that C callers index")]
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -23,10 +24,10 @@ pub(crate) struct Draft {
 /// What comes next for one function: `QMPI_Get_function`'s answer.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Next {
+pub(crate) struct Next {
     /// 0: nobody has the function.
-    pub(super) function: usize,
-    pub(super) tool: i32,
+    pub(crate) function: usize,
+    pub(crate) tool: i32,
 }
 
 /// A layer for good.
@@ -38,28 +39,30 @@ struct Tool {
     by_id: Box<[Next]>,
 }
 
-/// All layers, `[0]` standing for the application: what it would call next is the top of the chain.
+/// All layers by their number, `[0]` standing for the application: what it would call next is the top of the chain.
 struct Tools {
-    tools: Vec<Tool>,
+    tools: Vec<Option<&'static Tool>>,
     numbering: &'static Numbering,
 }
 
-/// Where drafts are made: index 0 is layer 1.
-static DRAFTS: Mutex<Vec<Option<Draft>>> = Mutex::new(Vec::new());
-/// Null until everything is set up. Never freed.
+/// The tools that are being initialized, by number.
+static DRAFTS: Mutex<BTreeMap<i32, Draft>> = Mutex::new(BTreeMap::new());
+/// Null until everything is set up; replaced when a named stack is added. Never freed.
 static TOOLS: AtomicPtr<Tools> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Makes room for `count` layers, of which those at `native` speak QMPI.
-pub(super) fn draft(count: usize, native: &[usize]) {
-    let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
-    *drafts = (0..count).map(|index| native.contains(&index).then(Draft::default)).collect();
+/// Makes room for what this tool registers.
+pub(super) fn draft(tool: ToolId) {
+    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.0, Draft::default());
 }
 
-/// Changes the draft of a tool, if tools are being initialized and there is one of this number.
+/// Changes the draft of a tool, if it is being initialized.
 pub(super) fn change<T>(tool: i32, change: impl FnOnce(&mut Draft) -> T) -> Option<T> {
-    let index = usize::try_from(tool).ok()?.checked_sub(1)?;
-    let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
-    drafts.get_mut(index)?.as_mut().map(change)
+    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&tool).map(change)
+}
+
+/// Is there a tool of this number for which everything is set up?
+pub(super) fn is_set_up(tool: i32) -> bool {
+    tool_of(tool).is_some()
 }
 
 impl Draft {
@@ -75,48 +78,62 @@ impl Draft {
     }
 }
 
-/// What the tool at this place of the stack registered.
-pub(super) fn functions(index: usize) -> Vec<(FnId, usize)> {
-    let drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
-    drafts.get(index).and_then(Option::as_ref).map(|draft| draft.functions.clone()).unwrap_or_default()
+/// What a tool registered.
+pub(super) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
+    change(tool.0, |draft| draft.functions.clone()).unwrap_or_default()
 }
 
 /// Gathers the next links of the tools while the chain grows past them.
 pub(crate) struct Builder {
     numbering: &'static Numbering,
-    tools: Vec<Option<Tool>>,
+    tools: BTreeMap<i32, Tool>,
 }
 
 impl Builder {
-    /// For `count` layers, with functions numbered as in `numbering`.
-    pub(crate) fn new(count: usize, numbering: &'static Numbering) -> Builder {
-        Builder { numbering, tools: (0..=count).map(|_| None).collect() }
+    /// With functions numbered as in `numbering`.
+    pub(crate) fn new(numbering: &'static Numbering) -> Builder {
+        Builder { numbering, tools: BTreeMap::new() }
     }
 
-    /// What is below the layer at this place of the stack is complete: `chain` ends there.
+    /// What is below this tool is complete: `chain` ends there.
     pub(crate) fn below(&mut self, tool: ToolId, chain: &mut Chain) {
-        let by_id: Box<[Next]> = FnId::all()
-            .map(|id| chain.qmpi(id).map_or(Next::default(), |(function, tool)| Next { function, tool: tool.0 }))
-            .collect();
+        let by_id = functions_at_top(chain);
         let by_value = |value| {
             let id = i32::try_from(value).ok().and_then(|value| self.numbering.function(value));
             id.map_or(Next::default(), |id| by_id[id.index()])
         };
         let next = (0..self.numbering.len()).map(by_value).collect();
-        let index = usize::try_from(tool.0).unwrap_or(0);
         let storage = change(tool.0, |draft| draft.storage).unwrap_or(0);
-        if let Some(place) = self.tools.get_mut(index) {
-            *place = Some(Tool { storage, next, by_id });
-        }
+        self.tools.insert(tool.0, Tool { storage, next, by_id });
     }
 
-    /// Freezes everything.
-    pub(crate) fn publish(self) {
-        let nothing = || Tool { storage: 0, next: Box::default(), by_id: Box::default() };
-        let tools = self.tools.into_iter().map(|tool| tool.unwrap_or_else(nothing)).collect();
-        let tools = Box::leak(Box::new(Tools { tools, numbering: self.numbering }));
+    /// Freezes everything. `last` is the highest number given to a layer.
+    pub(crate) fn publish(self, last: ToolId) {
+        let mut all = published().map(|tools| tools.tools.clone()).unwrap_or_default();
+        let len = usize::try_from(last.0).unwrap_or(0) + 1;
+        all.resize(len.max(all.len()), None);
+        let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, tool) in self.tools {
+            drafts.remove(&number);
+            if let Some(place) = usize::try_from(number).ok().and_then(|index| all.get_mut(index)) {
+                *place = Some(Box::leak(Box::new(tool)));
+            }
+        }
+        let tools = Box::leak(Box::new(Tools { tools: all, numbering: self.numbering }));
         TOOLS.store(tools, Ordering::Release);
     }
+}
+
+/// The topmost links of a chain for callers that are QMPI tools.
+pub(crate) fn functions_at_top(chain: &mut Chain) -> Box<[Next]> {
+    FnId::all()
+        .map(|id| chain.qmpi(id).map_or(Next::default(), |(function, tool)| Next { function, tool: tool.0 }))
+        .collect()
+}
+
+/// What comes next for a tool, for all functions.
+pub(super) fn all_next(tool: i32) -> Option<Box<[Next]>> {
+    Some(tool_of(tool)?.by_id.clone())
 }
 
 fn published() -> Option<&'static Tools> {
@@ -167,5 +184,5 @@ pub(super) fn function_of(value: i32) -> Option<FnId> {
 
 #[inline]
 fn tool_of(tool: i32) -> Option<&'static Tool> {
-    published()?.tools.get(usize::try_from(tool).ok()?)
+    *published()?.tools.get(usize::try_from(tool).ok()?)?
 }

@@ -65,7 +65,8 @@ impl Builder {
         let layers = &*Box::leak(items.into_boxed_slice());
         let items = AtomicPtr::new(layers.as_ptr().cast_mut());
         let vector = Box::leak(Box::new(Vector { items, capacity: total, total }));
-        let stub = missing::stub(WHO, "a function that has no number in its table", "so it does not exist".into(), HINT);
+        let stub =
+            missing::stub(WHO, "a function that has no number in its table", "so it does not exist".into(), HINT);
         UNKNOWN.store(made(stub), Ordering::Release);
         Builder { layers, vector }
     }

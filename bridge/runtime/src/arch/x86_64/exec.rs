@@ -26,8 +26,8 @@ use qmpi_abi::thesis::{self, COUNT};
 use crate::thesis::misused;
 use crate::thesis::vector::{Cell, DynamicLib, Vector};
 
-/// The largest number of arguments that there is a stub for; MPI's own largest is 13.
-const MAX_ARGS: u8 = 20;
+/// The largest number of arguments that there is a stub for; no function of the table has more.
+const MAX_ARGS: u8 = 13;
 
 /// By the number in the thesis's table: how many arguments.
 static ARGS: [u8; COUNT] = {
@@ -49,6 +49,7 @@ const _: () = assert!(size_of::<Cell>() == 16 && size_of::<&DynamicLib>() == 8);
 global_asm!(
     ".macro qmpi_exec n",
     ".balign 16",
+    ".type qmpi_exec_\\n, @function",
     "qmpi_exec_\\n:",
     ".cfi_startproc",
     ".if \\n > 6",
@@ -119,9 +120,10 @@ global_asm!(
     "jmp r11",
     ".endif",
     ".cfi_endproc",
+    ".size qmpi_exec_\\n, . - qmpi_exec_\\n",
     ".endm",
     ".pushsection .text.qmpi_exec, \"ax\", @progbits",
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13",
     "qmpi_exec \\n",
     ".endr",
     ".popsection",
@@ -130,7 +132,7 @@ global_asm!(
     ".hidden qmpi_exec_table",
     ".globl qmpi_exec_table",
     "qmpi_exec_table:",
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13",
     ".quad qmpi_exec_\\n",
     ".endr",
     ".popsection",
@@ -181,7 +183,6 @@ pub extern "C" fn QMPI_Exec_func() {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
-    use std::collections::BTreeSet;
     use std::ffi::{c_int, c_void};
     use std::ptr::null;
     use std::sync::atomic::Ordering;
@@ -193,13 +194,27 @@ mod tests {
     /// Thirteen arguments, level, vector, and words that are none of its business.
     const WORDS: usize = 17;
 
+    type Exec<T> = unsafe extern "C" fn(*const c_void, c_int, c_int, *const Vector, ...) -> T;
+
     unsafe extern "C" {
         #[link_name = "QMPI_Exec_func"]
         fn exec_func(function: *const c_void, level: c_int, index: c_int, vector: *const Vector, ...) -> c_int;
-        #[link_name = "QMPI_Exec_func"]
-        fn exec_double(function: *const c_void, level: c_int, index: c_int, vector: *const Vector, ...) -> f64;
     }
 
+    /// The stub for so many arguments itself: called as [`exec_func`], with the next level and the number of arguments.
+    #[unsafe(naked)]
+    extern "C" fn exec_stub() {
+        naked_asm!(
+            "mov eax, esi",
+            "mov r11d, edx",
+            "lea r10, [rip + {stubs}]",
+            "jmp qword ptr [r10 + 8 * r11]",
+            stubs = sym qmpi_exec_table,
+        )
+    }
+
+    /// The target has one place to write to.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     static RECEIVED: Mutex<[usize; WORDS]> = Mutex::new([0; WORDS]);
 
     #[expect(clippy::too_many_arguments, reason = "as many as MPI has")]
@@ -227,55 +242,79 @@ mod tests {
         -17
     }
 
-    /// Calls with exactly these arguments.
-    macro_rules! call {
-        ($index:expr, $vector:expr, $words:expr, [$($n:literal: $($i:literal)*;)*]) => {
-            // SAFETY: `target` reads words of the caller's stack, of which there are enough in a test.
-            match ARGS[$index] {
-                $( $n => unsafe {
-                    exec_func(target as *const c_void, 2, $index as c_int, $vector, $($words[$i]),*)
-                }, )*
-                _ => unreachable!(),
-            }
+    /// Calls with exactly so many arguments.
+    fn call(exec: Exec<c_int>, level: c_int, number: c_int, vector: *const Vector, args: usize) {
+        macro_rules! call {
+            ($($n:literal: $($i:literal)*;)*) => {
+                // SAFETY: `target` reads words of the caller's stack, of which there are enough in a test.
+                match args {
+                    $( $n => unsafe { exec(target as *const c_void, level, number, vector, $(WORD[$i]),*) }, )*
+                    _ => unreachable!(),
+                }
+            };
+        }
+        let result = call! {
+            0: ;
+            1: 0;
+            2: 0 1;
+            3: 0 1 2;
+            4: 0 1 2 3;
+            5: 0 1 2 3 4;
+            6: 0 1 2 3 4 5;
+            7: 0 1 2 3 4 5 6;
+            8: 0 1 2 3 4 5 6 7;
+            9: 0 1 2 3 4 5 6 7 8;
+            10: 0 1 2 3 4 5 6 7 8 9;
+            11: 0 1 2 3 4 5 6 7 8 9 10;
+            12: 0 1 2 3 4 5 6 7 8 9 10 11;
+            13: 0 1 2 3 4 5 6 7 8 9 10 11 12;
         };
+        assert_eq!(result, -17);
+    }
+
+    /// The arguments.
+    const WORD: [usize; 13] = {
+        let (mut words, mut i) = ([0; 13], 0);
+        while i < words.len() {
+            words[i] = 0x1111_2222_3333_0000_usize.wrapping_mul(i + 1) ^ i;
+            i += 1;
+        }
+        words
+    };
+
+    fn check(args: usize, level: c_int, vector: *const Vector) {
+        let received = *RECEIVED.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(received[..args], WORD[..args], "{args} arguments");
+        assert_eq!((received[args] as c_int, received[args + 1]), (level, vector.addr()), "{args} arguments");
+    }
+
+    /// Numbers that no function of the table has are among them: eleven.
+    #[test]
+    fn every_number_of_arguments() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let vector = std::ptr::without_provenance(0xfeed_beef_dead);
+        // SAFETY: it reads what such a function reads.
+        let exec_stub = unsafe { std::mem::transmute::<extern "C" fn(), Exec<c_int>>(exec_stub) };
+        for args in 0..=usize::from(MAX_ARGS) {
+            call(exec_stub, 5, c_int::try_from(args).unwrap(), vector, args);
+            check(args, 5, vector);
+        }
     }
 
     #[test]
-    fn every_number_of_arguments() {
+    fn every_function() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let builder = Builder::new(&[None, None]);
         let vector: *const Vector = std::ptr::with_exposed_provenance(builder.vector());
         // SAFETY: of the builder, with three items.
         let layer = unsafe { *(*vector).items.load(Ordering::Relaxed).add(2) };
-        let words: [usize; 13] = std::array::from_fn(|i| 0x1111_2222_3333_0000_usize.wrapping_mul(i + 1) ^ i);
-        let mut seen = BTreeSet::new();
         for index in 0..COUNT {
             let level = c_int::try_from(1000 + index).unwrap();
             layer.table[index].level.store(level, Ordering::Relaxed);
-            let result = call!(index, vector, words, [
-                0: ;
-                1: 0;
-                2: 0 1;
-                3: 0 1 2;
-                4: 0 1 2 3;
-                5: 0 1 2 3 4;
-                6: 0 1 2 3 4 5;
-                7: 0 1 2 3 4 5 6;
-                8: 0 1 2 3 4 5 6 7;
-                9: 0 1 2 3 4 5 6 7 8;
-                10: 0 1 2 3 4 5 6 7 8 9;
-                11: 0 1 2 3 4 5 6 7 8 9 10;
-                12: 0 1 2 3 4 5 6 7 8 9 10 11;
-                13: 0 1 2 3 4 5 6 7 8 9 10 11 12;
-            ]);
-            assert_eq!(result, -17);
-            let received = *RECEIVED.lock().unwrap_or_else(PoisonError::into_inner);
             let args = usize::from(ARGS[index]);
-            seen.insert(args);
-            assert_eq!(received[..args], words[..args], "{index}: {args} arguments");
-            assert_eq!((received[args] as c_int, received[args + 1]), (level, vector.addr()), "{index}: {args} arguments");
+            call(exec_func, 2, c_int::try_from(index).unwrap(), vector, args);
+            check(args, level, vector);
         }
-        // No function of the table has eleven.
-        assert_eq!(seen, (0..=13).filter(|args| *args != 11).collect());
     }
 
     #[test]
@@ -285,8 +324,10 @@ mod tests {
         }
         let builder = Builder::new(&[None]);
         let vector = std::ptr::with_exposed_provenance(builder.vector());
+        // SAFETY: where the result is is up to the function that is called.
+        let exec = unsafe { std::mem::transmute::<Exec<c_int>, Exec<f64>>(exec_func) };
         // SAFETY: MPI_Wtime has the last number, and no arguments.
-        let time = unsafe { exec_double(wtime as *const c_void, 1, 359, vector) };
+        let time = unsafe { exec(wtime as *const c_void, 1, 359, vector) };
         assert!((time - 0.25).abs() < f64::EPSILON, "{time}");
     }
 

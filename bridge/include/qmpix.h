@@ -1,0 +1,82 @@
+/* Extensions of the QMPI interface: function tables, the tools that are present, and stacks inside of the stack.
+ *
+ * A tool that wants more than a chain (a switch, a diamond, a tool for some communicators only) builds it with these, out of
+ * tools that know nothing of it. The interface itself is qmpi.h's and stays as it is.
+ *
+ * All functions return MPI_SUCCESS, MPI_ERR_ARG for an argument that is null, unknown or out of range, or MPI_ERR_OTHER for
+ * a call at the wrong time. None of them crashes, whatever it is given. They are local, and take locks: a tool looks
+ * functions up once and keeps the pointers. */
+#ifndef QMPIX_H
+#define QMPIX_H
+
+#include "qmpi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A table of functions: for each function of MPI the address to call, in the way QMPI tools are called
+ * (context, tool_id, arguments...), and the tool_id to pass. A function that is not set has none. */
+typedef int QMPIX_Table;
+#define QMPIX_TABLE_NULL 0
+
+/* A new table in which no function is set. */
+int QMPIX_Table_create(QMPIX_Table *table);
+
+/* A new table of what comes next below a tool: the answers of QMPI_Get_function for all functions. Once all tools are
+ * initialized, that is, from the first MPI call on. */
+int QMPIX_Table_next(int tool_id, QMPIX_Table *table);
+
+/* A new table with the same contents. */
+int QMPIX_Table_copy(QMPIX_Table table, QMPIX_Table *copy);
+
+/* Destroys a table and sets the variable to QMPIX_TABLE_NULL. Functions that were taken from it stay valid. */
+int QMPIX_Table_destroy(QMPIX_Table *table);
+
+/* What is set for a function, by enumerator (MPI_SEND_T) or by name ("MPI_Send"). Not set: MPI_ERR_ARG. */
+int QMPIX_Table_query(QMPIX_Table table, int function, void (**function_ptr)(void), int *tool_id);
+int QMPIX_Table_query_name(QMPIX_Table table, const char *name, void (**function_ptr)(void), int *tool_id);
+
+/* Sets one function. */
+int QMPIX_Table_set(QMPIX_Table table, int function, void (*function_ptr)(void), int tool_id);
+int QMPIX_Table_set_name(QMPIX_Table table, const char *name, void (*function_ptr)(void), int tool_id);
+
+/* Unsets one function. */
+int QMPIX_Table_unset(QMPIX_Table table, int function);
+int QMPIX_Table_unset_name(QMPIX_Table table, const char *name);
+
+/* Loads the tools of a named stack of the configuration file,
+ *
+ *     [stacks]
+ *     rows = ["counter_of_rows", "trace"]
+ *
+ * outermost first, on top of the functions in `below`, and gives a table of their topmost functions. Every call of this
+ * function makes new instances. PMPI tools and native ones may be mixed as in the main stack. Once all tools are
+ * initialized; typically in the tool's own function for MPI_Init, before it goes on. */
+int QMPIX_Stack_open(const char *name, QMPIX_Table below, QMPIX_Table *top);
+
+/* What a layer is. */
+enum QMPIX_Tool_kind { QMPIX_TOOL_PMPI = 1, QMPIX_TOOL_QMPI = 2, QMPIX_TOOL_THESIS = 3 };
+
+/* Who a layer is. The strings stay valid. */
+typedef struct {
+    int tool_id;             /* 1 for the outermost layer of the main stack */
+    int kind;                /* enum QMPIX_Tool_kind */
+    const char *label;       /* unique: the name, or name#2 for the second instance */
+    const char *name;        /* the name in the tool list */
+    const char *path;        /* the tool's file; "" if it was there already */
+    const char *version;     /* what it said of itself, or "" */
+    const char *description; /* what it said of itself, or "" */
+} QMPIX_Tool;
+
+/* What a tool says of itself; in its init callback. Null stands for nothing said. */
+int QMPIX_Register_tool_info(int tool_id, const char *version, const char *description);
+
+/* Stores the first `max` tools that are present, in the order of their ids, and how many there are. `tools` may be null if
+ * `max` is 0. */
+int QMPIX_Get_tools(int max, QMPIX_Tool *tools, int *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
