@@ -2,7 +2,7 @@
 //!
 //! | key | meaning |
 //! |---|---|
-//! | `kind` | for a tool: `pmpi` (default), or `thesis`: of the 2018 prototype |
+//! | `kind` | for a tool: `pmpi` (default), `qmpi`, or `thesis`: of the 2018 prototype |
 //! | `lang` | `c`, `c++`, `fortran` |
 //! | `mpi` | `both`, `openmpi`, `mpich` |
 //! | `needs-mpi: no` | built with the plain compiler: no DT_NEEDED on an MPI |

@@ -225,7 +225,11 @@ fn tools_that_do_not_load(mpi: Mpi) -> Verdict {
     let undefined = compile::companion(mpi, "thesis_undefined.c").display().to_string();
     let t1 = path(mpi, "thesis_t1");
     for (tool, reason, hint) in [
-        (&misuse, "get_interceptions(258) says that Misuse_Send wraps MPI_Send, but there is no such symbol", "visible"),
+        (
+            &misuse,
+            "get_interceptions(258) says that Misuse_Send wraps MPI_Send, but there is no such symbol",
+            "visible",
+        ),
         (&undefined, "undefined symbol: exec_func", "compile it with qmpi_thesis.h"),
     ] {
         let job = Job::new(mpi, 1, &program(mpi, "early.c")).args(&["initialized".to_owned()]);
@@ -246,7 +250,7 @@ fn tools_that_do_not_load(mpi: Mpi) -> Verdict {
 fn header_in_cxx(mpi: Mpi) -> Verdict {
     let source = compile::directory(mpi).join("thesis_cxx.cc");
     std::fs::create_dir_all(compile::directory(mpi))?;
-    let text = "//# lang: c++\n//# cflags: -I../bridge/include -Wall -Wextra -Werror\n\
+    let text = "//# lang: c++\n//# cflags: -I../bridge/include -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX\n\
         #include <mpi.h>\n#include <cstdio>\n#include \"qmpi_thesis.h\"\n\
         static char wrapper[] = \"X_Barrier\", none[] = \"NULL\";\n\
         extern \"C\" char *get_interceptions(int i) { return i == _MPI_Barrier ? wrapper : none; }\n\

@@ -13,7 +13,12 @@ fn main() -> ExitCode {
     for mpi in Mpi::ALL {
         mpi.require();
         for source in Source::all("legacy-tools") {
-            if source.kind == "pmpi" && source.runs_on(mpi) && !source.is_companion && source.loads && !source.programs.is_empty() {
+            if source.kind == "pmpi"
+                && source.runs_on(mpi)
+                && !source.is_companion
+                && source.loads
+                && !source.programs.is_empty()
+            {
                 for program in source.programs.clone() {
                     let source = source.clone();
                     let name = format!("{}::{}::{program}", mpi.name(), source.name);
