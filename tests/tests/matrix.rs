@@ -37,6 +37,8 @@ struct Case {
     program: Program,
     /// Tools of the application's own.
     own: &'static [&'static str],
+    /// They are preloaded before us, not behind.
+    own_before: bool,
     layers: Vec<&'static str>,
     /// Calls are counted at every link.
     stats: bool,
@@ -58,7 +60,9 @@ fn on_mpi(mpi: Mpi) -> Vec<Case> {
     cases.extend([plain(&["d"]), plain(&["d", "d2"])]);
     cases.extend(KINDS.iter().flat_map(|kind| [plain(&["d", kind]), plain(&[kind, "d"])]));
     let stacks = [&[][..], &["p"], &["q"], &["t"], &["p", "q"], &["q", "t", "p"]];
-    cases.extend(stacks.iter().map(|layers| Case { own: &["p"], ..plain(layers) }));
+    for own_before in [true, false] {
+        cases.extend(stacks.iter().map(|layers| Case { own: &["p"], own_before, ..plain(layers) }));
+    }
     for linked in ["program_now", "program_got"] {
         let stacks = [&[][..], &["p"], &["q"], &["t"], &["p", "q", "t"]];
         cases.extend(stacks.iter().map(|layers| Case::new(Program::Of(mpi, linked), layers)));
@@ -75,7 +79,7 @@ fn without_mpi() -> impl Iterator<Item = Case> {
 
 impl Case {
     fn new(program: Program, layers: &[&'static str]) -> Case {
-        Case { program, own: &[], layers: layers.to_vec(), stats: false }
+        Case { program, own: &[], own_before: false, layers: layers.to_vec(), stats: false }
     }
 
     fn name(&self) -> String {
@@ -83,7 +87,8 @@ impl Case {
             Program::Of(mpi, name) => format!("{}::{name}", mpi.name()),
             Program::WithoutMpi => "without_mpi".to_owned(),
         };
-        let own = if self.own.is_empty() { String::new() } else { format!("own_{}::", self.own.concat()) };
+        let side = if self.own_before { "own_before" } else { "own_behind" };
+        let own = if self.own.is_empty() { String::new() } else { format!("{side}_{}::", self.own.concat()) };
         let stats = if self.stats { "stats::" } else { "" };
         format!("{program}::{stats}{own}{}", self.layers.concat())
     }
@@ -102,10 +107,10 @@ impl Case {
         let letters: String =
             self.own.iter().chain(&self.layers).filter_map(|name| name.chars().next()).chain(['s']).collect();
         let arguments = [letters.clone(), self.own.len().to_string()];
-        let mut job = Job::alone(mpi, &program).args(&arguments).by_hand(&list.join(","));
-        for name in self.own {
-            job = job.preload(&path(name));
-        }
+        let list = list.join(",");
+        let job = Job::alone(mpi, &program).args(&arguments);
+        let with_own = |job: Job| self.own.iter().fold(job, |job, name| job.preload(&path(name)));
+        let mut job = if self.own_before { with_own(job).by_hand(&list) } else { with_own(job.by_hand(&list)) };
         if self.stats {
             job = job.env("QMPI_STATS", "/dev/null");
         }

@@ -25,6 +25,10 @@ fn main() -> ExitCode {
         ("first_call_is_another", &Mpi::ALL, first_call_is_another),
         ("sessions", &[Mpi::Mpich], sessions),
         ("threads", &Mpi::ALL, threads),
+        ("calling_address", &Mpi::ALL, |mpi| calling_address(mpi, "ring.c")),
+        ("calling_address_mpifh", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_mpifh.f90")),
+        ("calling_address_use_mpi", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_use_mpi.f90")),
+        ("calling_address_f08", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_f08.f90")),
     ])
 }
 
@@ -285,4 +289,35 @@ fn threads(mpi: Mpi) -> Verdict {
         silent(&outcome)?;
     }
     if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
+
+/// Alone, and below, above and between PMPI tools: the address is in the program, or in MPI's Fortran library, which the
+/// program called; never in a tool, and never that of an earlier call.
+fn calling_address(mpi: Mpi, file: &str) -> Verdict {
+    let tool = format!("where={}", compile::companion(mpi, "qmpi_where.c").display());
+    let pmpi = qmpi_tests::tool(mpi, "counter").display().to_string();
+    let job = Job::new(mpi, 2, &program(mpi, file)).env("COUNTER", "file=/dev/null");
+    let allowed: &[&str] = if file.ends_with(".c") {
+        &["ring"]
+    } else {
+        &["fortran_", "libmpichfort.", "libmpi_mpifh.", "libmpi_usempif08."]
+    };
+    for list in [
+        vec![&tool],
+        vec![&pmpi, &tool],
+        vec![&tool, &pmpi],
+        vec![&pmpi, &tool, &pmpi],
+        vec![&pmpi, &pmpi, &tool, &pmpi],
+    ] {
+        let list: Vec<&str> = list.into_iter().map(String::as_str).collect();
+        let outcome = job.clone().by_hand(&list.join(",")).run();
+        outcome.expect(0, &[])?;
+        for function in ["MPI_Init", "MPI_Comm_rank", "MPI_Send", "MPI_Recv", "MPI_Finalize"] {
+            let right = |name: &&str| outcome.count(&format!("where {function} {name}")) == 1;
+            if !allowed.iter().any(|name| right(&name)) || outcome.count("where: repeated") > 0 {
+                return Err(format!("{function}\n{list:?}\n{}", outcome.report()).into());
+            }
+        }
+    }
+    Ok(())
 }

@@ -93,13 +93,13 @@ impl Head<'_> {
             if self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
-            extra.push((name, self.from_application(name)?));
+            extra.push((name, self.address_in_application(name)?));
         }
         Ok(extra)
     }
 
     /// The address of a symbol that neither the tool nor MPI nor glibc defines.
-    fn from_application(&self, name: &str) -> Result<usize, LoadError> {
+    fn address_in_application(&self, name: &str) -> Result<usize, LoadError> {
         let c_name = CString::new(name).unwrap_or_default();
         if let Some(address) = self.process.global(&c_name) {
             return Ok(address);

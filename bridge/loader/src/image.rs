@@ -6,7 +6,8 @@
 //! # Safety
 //! Everything here rests on one fact: an [`Image`] is made from what `dl_iterate_phdr` reports, so `ld.so` has
 //! checked and mapped the tables it points to. Objects found this way are assumed never to be unloaded; MPI
-//! libraries, the executable and its dependencies are not.
+//! libraries, the executable and its dependencies are not. Indices into tables come from the object itself, and are computed
+//! with wrapping arithmetic: only the access is unsafe.
 #![expect(unsafe_code, reason = "reads the tables of loaded objects through raw pointers")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -208,7 +209,7 @@ impl Image {
         }
         let strtab = strtab as *const c_char;
         // SAFETY: offsets in the dynamic section refer to the string table.
-        let string = |offset: usize| unsafe { CStr::from_ptr(strtab.add(offset)) };
+        let string = |offset: usize| unsafe { CStr::from_ptr(strtab.wrapping_add(offset)) };
         let count = |bytes: usize| bytes / size_of::<Rela>();
         Some(Image {
             path,
@@ -298,9 +299,9 @@ impl Image {
     pub fn find_hashed(&self, name: &CStr, hash: u32) -> Option<Symbol> {
         let index = self.gnu_hash?.find(hash, |index| {
             // SAFETY: the hash table yields indices of the symbol table.
-            let symbol = unsafe { &*self.symtab.add(index) };
+            let symbol = unsafe { &*self.symtab.wrapping_add(index) };
             // SAFETY: `st_name` is an offset in the string table.
-            let found = unsafe { CStr::from_ptr(self.strtab.add(symbol.st_name as usize)) };
+            let found = unsafe { CStr::from_ptr(self.strtab.wrapping_add(symbol.st_name as usize)) };
             found == name && symbol.st_shndx != 0
         })?;
         self.symbol(index)
@@ -308,14 +309,14 @@ impl Image {
 
     fn symbol(&self, index: usize) -> Option<Symbol> {
         // SAFETY: callers pass indices below the table's length.
-        let symbol = unsafe { &*self.symtab.add(index) };
+        let symbol = unsafe { &*self.symtab.wrapping_add(index) };
         if symbol.st_info >> 4 == STB_LOCAL {
             return None;
         }
         let defined = symbol.st_shndx != 0;
         Some(Symbol {
             // SAFETY: `st_name` is an offset in the string table.
-            name: unsafe { CStr::from_ptr(self.strtab.add(symbol.st_name as usize)) },
+            name: unsafe { CStr::from_ptr(self.strtab.wrapping_add(symbol.st_name as usize)) },
             index,
             kind: match symbol.st_info & 0xf {
                 STT_FUNC => Kind::Function,
@@ -341,16 +342,16 @@ impl Image {
         self.relas.into_iter().flat_map(|(table, count)| (0..count).map(move |index| (table, index))).filter_map(
             |(table, index)| {
                 // SAFETY: the dynamic section gives the table's length.
-                let rela = unsafe { *table.add(index) };
+                let rela = unsafe { *table.wrapping_add(index) };
                 let symbol = (rela.info >> 32) as usize;
                 if symbol == 0 || !BY_NAME.contains(&(rela.info & 0xffff_ffff)) {
                     return None;
                 }
                 // SAFETY: relocations name symbols of this table.
-                let symbol = unsafe { &*self.symtab.add(symbol) };
+                let symbol = unsafe { &*self.symtab.wrapping_add(symbol) };
                 Some(Binding {
                     // SAFETY: `st_name` is an offset in the string table.
-                    name: unsafe { CStr::from_ptr(self.strtab.add(symbol.st_name as usize)) },
+                    name: unsafe { CStr::from_ptr(self.strtab.wrapping_add(symbol.st_name as usize)) },
                     place: (self.base + rela.offset as usize) as *mut usize,
                     addend: rela.addend,
                     is_call: rela.info & 0xffff_ffff == JUMP_SLOT,
@@ -385,13 +386,13 @@ impl GnuHash {
     /// How long the symbol table is; no other table tells: the end of the chain of the last bucket.
     fn symbol_count(&self) -> usize {
         // SAFETY: as many buckets as the header says.
-        let last = (0..self.bucket_count as usize).map(|i| unsafe { *self.buckets.add(i) }).max().unwrap_or(0);
+        let last = (0..self.bucket_count as usize).map(|i| unsafe { *self.buckets.wrapping_add(i) }).max().unwrap_or(0);
         if last < self.symbol_base {
             return self.symbol_base as usize;
         }
         let mut index = last as usize;
         // SAFETY: a chain ends with an entry whose lowest bit is set, where the loop stops.
-        while unsafe { *self.chain.add(index - self.symbol_base as usize) } & 1 == 0 {
+        while unsafe { *self.chain.wrapping_add(index - self.symbol_base as usize) } & 1 == 0 {
             index += 1;
         }
         index + 1
@@ -403,18 +404,18 @@ impl GnuHash {
         }
         let word = (hash / 64) & self.bloom_mask;
         // SAFETY: the mask keeps the index inside the filter.
-        let filter = unsafe { *self.bloom.add(word as usize) };
+        let filter = unsafe { *self.bloom.wrapping_add(word as usize) };
         if (filter >> (hash % 64)) & (filter >> ((hash >> self.bloom_shift) % 64)) & 1 == 0 {
             return None;
         }
         // SAFETY: the remainder keeps the index inside the buckets.
-        let mut index = unsafe { *self.buckets.add((hash % self.bucket_count) as usize) };
+        let mut index = unsafe { *self.buckets.wrapping_add((hash % self.bucket_count) as usize) };
         if index < self.symbol_base {
             return None;
         }
         loop {
             // SAFETY: a chain ends with an entry whose lowest bit is set, where the loop stops.
-            let entry = unsafe { *self.chain.add((index - self.symbol_base) as usize) };
+            let entry = unsafe { *self.chain.wrapping_add((index - self.symbol_base) as usize) };
             if (entry ^ hash) >> 1 == 0 && is_it(index as usize) {
                 return Some(index as usize);
             }

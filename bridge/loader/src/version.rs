@@ -38,7 +38,7 @@ impl Versions {
                 // SAFETY: the first auxiliary entry starts with the offset of the version's name.
                 let offset = unsafe { *((at + definition.aux as usize) as *const u32) };
                 // SAFETY: it lies in the string table.
-                let name = unsafe { CStr::from_ptr(strtab.add(offset as usize)) };
+                let name = unsafe { CStr::from_ptr(strtab.wrapping_add(offset as usize)) };
                 names.insert(definition.index & 0x7fff, name);
             }
             at += definition.next as usize;
@@ -54,7 +54,7 @@ impl Versions {
     /// The version of symbol number `index` of the same object, and whether it is the default one (`@@`).
     pub fn of(&self, index: usize) -> Option<(&'static CStr, bool)> {
         // SAFETY: `.gnu.version` has an entry for each symbol.
-        let number = unsafe { *self.versym.add(index) };
+        let number = unsafe { *self.versym.wrapping_add(index) };
         Some((*self.names.get(&(number & 0x7fff))?, number & 0x8000 == 0))
     }
 }

@@ -28,7 +28,7 @@ fn numbers() -> HashMap<FnId, i32> {
     FnId::all().filter_map(|id| Some((id, numbering.value(id)?))).collect()
 }
 
-/// Lines of a number and an enumerator, `258	MPI_SEND_T`.
+/// Lines of a number, a tab and an enumerator (`258`, `MPI_SEND_T`).
 fn from_file(path: &Path) -> HashMap<FnId, i32> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| {
         log::fatal(

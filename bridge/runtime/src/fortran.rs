@@ -96,14 +96,14 @@ impl Fortran {
                     rebind::rebind(image, Which::All, |name| self.to_c(name, &to_c));
                 }
             } else if !defines_wrappers(image) {
-                rebind::rebind(image, Which::All, |name| self.from_application(name, process));
+                rebind::rebind(image, Which::All, |name| self.application_link(name, process));
             }
         }
     }
 
     /// What the application's reference to a Fortran function is bound to: a wrapper, or what bypasses all tools, if it asks
     /// for `pmpi_f_`. `None`: MPI's own, which calls C.
-    fn from_application(&self, name: &CStr, process: &Process) -> Option<usize> {
+    fn application_link(&self, name: &CStr, process: &Process) -> Option<usize> {
         // The names of C, of which there are many more, are told apart by their first letters.
         if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..]) {
             return None;

@@ -96,7 +96,11 @@ static void judge(const char *how, const char *name, int function, int result_is
         int called_by_link = function == PCONTROL && (visit->kind == 'd' || is_shifted);
         if (visit->kind == 'q' || (i == 0 && visit->kind != 't' && !called_by_link)) {
             Dl_info info = { 0 };
-            if (!dladdr(visit->caller, &info) || !info.dli_sname || strcmp(info.dli_sname, site) != 0)
+            int known_site = dladdr(visit->caller, &info) && info.dli_sname;
+            /* Nothing stands between the program and a tool of its own: its call is the application's, too. */
+            int is_right = known_site && (strcmp(info.dli_sname, site) == 0
+                                          || (own_tools && i > 0 && strcmp(info.dli_sname, name) == 0));
+            if (!is_right)
                 complain(&trace, "%s: layer %d has %p as calling address, in %s of %s\n", site, places[i], visit->caller,
                          info.dli_sname ? info.dli_sname : "?", info.dli_fname ? info.dli_fname : "?");
         }

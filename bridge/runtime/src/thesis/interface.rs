@@ -23,9 +23,10 @@ unsafe fn layer<'a>(vector: *const Vector, level: c_int) -> Option<&'a DynamicLi
     // SAFETY: the caller's promise. The vector is never freed.
     let vector = unsafe { vector.as_ref() }?;
     let level = usize::try_from(level).ok().filter(|_| level < vector.total)?;
-    // SAFETY: there are `total` items, which are never freed.
-    let item = unsafe { vector.items.load(Ordering::Acquire).add(level).as_ref() };
-    item.copied()
+    // SAFETY: there are `total` items.
+    let item = unsafe { vector.items.load(Ordering::Acquire).add(level) };
+    // SAFETY: null if the caller made the vector itself; else an item of the runtime, which is never freed.
+    unsafe { item.as_ref() }.copied()
 }
 
 fn place(index: c_int) -> Option<usize> {
@@ -39,10 +40,9 @@ pub extern "C" fn QMPI_Table_query(index: c_int, function: *mut *mut c_void, tab
         return 1;
     }
     let place = place(index);
-    let cell = place.filter(|_| !table.is_null()).map(|place| {
-        // SAFETY: the caller passes a table, of an element of the vector.
-        unsafe { &*table.add(place) }
-    });
+    // SAFETY: null, or a table of an element of the vector.
+    let table = unsafe { table.cast::<[Cell; COUNT]>().as_ref() };
+    let cell = place.zip(table).map(|(place, table)| &table[place]);
     let next = cell.map(|cell| cell.func_ptr.load(Ordering::Acquire)).filter(|next| !next.is_null());
     let (next, result) = next.map_or_else(
         || (std::ptr::with_exposed_provenance_mut(vector::lacking(place)), 1), //

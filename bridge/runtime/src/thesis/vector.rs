@@ -76,9 +76,14 @@ impl Builder {
         std::ptr::from_ref(self.vector).expose_provenance()
     }
 
+    /// The layer at this level.
+    pub(crate) fn layer(&self, level: usize) -> Option<&'static DynamicLib> {
+        self.layers.get(level).copied()
+    }
+
     /// What is below the layer at this place of the stack is complete: `chain` ends there.
     pub(crate) fn below(&self, tool: ToolId, mpi: &str, chain: &mut Chain) {
-        let Some(layer) = usize::try_from(tool.0).ok().and_then(|level| self.layers.get(level)) else { return };
+        let Some(layer) = usize::try_from(tool.0).ok().and_then(|level| self.layer(level)) else { return };
         for (index, cell) in layer.table.iter().enumerate() {
             let Some(id) = thesis::function(index) else { continue };
             if let Some((address, tool)) = chain.thesis(id) {

@@ -246,9 +246,11 @@ mod tests {
     fn call(exec: Exec<c_int>, level: c_int, number: c_int, vector: *const Vector, args: usize) {
         macro_rules! call {
             ($($n:literal: $($i:literal)*;)*) => {
-                // SAFETY: `target` reads words of the caller's stack, of which there are enough in a test.
                 match args {
-                    $( $n => unsafe { exec(target as *const c_void, level, number, vector, $(WORD[$i]),*) }, )*
+                    $( $n => {
+                        // SAFETY: `target` reads words of the caller's stack, of which there are enough in a test.
+                        unsafe { exec(target as *const c_void, level, number, vector, $(WORD[$i]),*) }
+                    } )*
                     _ => unreachable!(),
                 }
             };
@@ -306,8 +308,7 @@ mod tests {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let builder = Builder::new(&[None, None]);
         let vector: *const Vector = std::ptr::with_exposed_provenance(builder.vector());
-        // SAFETY: of the builder, with three items.
-        let layer = unsafe { *(*vector).items.load(Ordering::Relaxed).add(2) };
+        let layer = builder.layer(2).unwrap();
         for index in 0..COUNT {
             let level = c_int::try_from(1000 + index).unwrap();
             layer.table[index].level.store(level, Ordering::Relaxed);
