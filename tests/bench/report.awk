@@ -1,11 +1,13 @@
 # Turns the measurements of ci/bench into tables, in Markdown. Input, a measurement per line:
 #
 #   calls   MPI CONFIGURATION ROUND FUNCTION ARGUMENTS NS
-#   instr   MPI CONFIGURATION FUNCTION COUNT
+#   instr   MPI CONFIGURATION FUNCTION OBJECT COUNT                        (OBJECT: libqmpi, other)
 #   setup   MPI TOOL INSTANCES ROUND CPU-MS PRIVATE-KB SHARED-KB PSS-KB     (INSTANCES -: without libqmpi)
 #   layer   MPI TOOL INSTANCES ROUND POSITION MS                           (POSITION 1: loaded first)
 #   load    MPI TOOL INSTANCES LOADED
 #   machine TEXT...
+#
+# and those that qmpi.awk reports.
 #
 # Differences are taken within a round, and then the median over rounds: what slows a whole round down cancels out.
 # A spread is that of the middle half of the rounds.
@@ -53,6 +55,7 @@ function row_name(config,   n) {
     if (config == "preload") return "tool under LD_PRELOAD"
     if (config == "preload-call") return "calling tool under LD_PRELOAD"
     if (config == "0") return "libqmpi, empty stack"
+    if (config ~ /^[a-z]/) return qmpi_row_name(config)
     n = config; sub(/-call$/, "", n)
     return "libqmpi, " n (config ~ /call/ ? " calling" : "") (n == 1 ? " tool" : " tools")
 }
@@ -65,9 +68,10 @@ function reference(config) {
     return "none"
 }
 
-function head(first,   i, line, rule) {
+function head(mpi, first,   i, line, rule) {
     line = "| " first " |"; rule = "|---|"
     for (i = 1; i <= functions; i++) {
+        if (!((mpi, fn_name[i]) in has)) continue
         line = line " " fn_name[i] ", " arguments[fn_name[i]] " arguments |"; rule = rule "--:|"
     }
     print line "\n" rule
@@ -75,12 +79,12 @@ function head(first,   i, line, rule) {
 
 function calls_table(mpi,   c, i, config, line, value, ref, clock) {
     printf "\n### %s: ns per call\n\n", title_of(mpi)
-    head("")
+    head(mpi, "")
     for (c = 1; c <= configs; c++) {
         config = config_name[c]
-        if (!((mpi, config) in seen)) continue
+        if (!((mpi, config) in seen) || row_name(config) == "") continue
         line = "| " row_name(config) " |"
-        for (i = 1; i <= functions; i++) line = line sprintf(" %.2f |", difference(mpi, config, "", fn_name[i], 1))
+        for (i = 1; i <= functions; i++) if ((mpi, fn_name[i]) in has) line = line sprintf(" %.2f |", difference(mpi, config, "", fn_name[i], 1))
         print line
     }
     difference_row(mpi, "**empty stack**, over no libqmpi", "0", "none", 1)
@@ -93,6 +97,7 @@ function calls_table(mpi,   c, i, config, line, value, ref, clock) {
     difference_row(mpi, "calling tool under LD_PRELOAD, over no libqmpi", "preload-call", "none", 1)
     difference_row(mpi, "one bridged calling tool, over LD_PRELOAD", "1-call", "preload-call", 1)
     difference_row(mpi, "each further calling layer, 1 to 10", "10-call", "1-call", 9)
+    qmpi_rows(mpi)
     clock = difference(mpi, "none", "", "cycle", 1)
     if (clock > 0) printf "\n%d rounds; a clock cycle took %.3f ns (%.2f GHz).\n", COUNT, clock, 1 / clock
     goal("empty stack, over no libqmpi: " title_of(mpi), difference(mpi, "0", "none", "Comm_rank", 1), "ns", 0.4)
@@ -104,6 +109,7 @@ function difference_row(mpi, text, a, b, by,   i, line, value) {
     if (!((mpi, a) in seen) || !((mpi, b) in seen)) return
     line = "| " text " |"
     for (i = 1; i <= functions; i++) {
+        if (!((mpi, fn_name[i]) in has)) continue
         value = difference(mpi, a, b, fn_name[i], by)
         line = line " " with_spread(value) " |"
     }
@@ -114,10 +120,10 @@ function instructions_table(mpi,   c, i, config, line, any) {
     for (c = 1; c <= configs; c++) if ((mpi, config_name[c], "Comm_rank") in instr) any = 1
     if (!any) return
     printf "\n### %s: instructions per call\n\nExact, counted by callgrind; in brackets: over no libqmpi.\n\n", title_of(mpi)
-    head("")
+    head(mpi, "")
     for (c = 1; c <= configs; c++) {
         config = config_name[c]
-        if (!((mpi, config, "Comm_rank") in instr)) continue
+        if (!((mpi, config, "Comm_rank") in instr) || row_name(config) == "") continue
         line = "| " row_name(config) " |"
         for (i = 1; i <= functions; i++)
             line = line sprintf(" %.2f (%+.2f) |", instr[mpi, config, fn_name[i]],
@@ -171,10 +177,11 @@ $1 == "calls" {
     if (!(($2, $3) in seen)) { seen[$2, $3] = 1; if (!($3 in known)) { known[$3] = 1; config_name[++configs] = $3 } }
     if (!($2 in rounds)) mpi_name[++mpis] = $2
     if ($4 > rounds[$2]) rounds[$2] = $4
+    if ($6 > 0) has[$2, $5] = 1
     if ($6 > 0 && !($5 in arguments)) { arguments[$5] = $6; fn_name[++functions] = $5 }
     ns[$2, $3, $4, $5] = $7
 }
-$1 == "instr" { instr[$2, $3, $4] = $5 }
+$1 == "instr" { instr[$2, $3, $4] += $6; if ($5 == "libqmpi") ours[$3, $4] = $6 }
 $1 == "setup" {
     if (!(($2, $3) in setup_seen)) { setup_seen[$2, $3] = 1; setup_name[++setups] = $2 SUBSEP $3 }
     if ($5 > setup_rounds) setup_rounds = $5
@@ -187,7 +194,9 @@ END {
     if (machine != "") printf "%s", machine
     for (m = 1; m <= mpis; m++) calls_table(mpi_name[m])
     for (m = 1; m <= mpis; m++) instructions_table(mpi_name[m])
+    qmpi_tables()
     setup_table()
+    native_table()
     print "\n### Goals\n\nTimes of calls are for the function with two arguments.\n\n| | goal | measured | |\n|---|--:|--:|---|"
     for (g = 1; g <= goal_count; g++) print goals[g]
 }

@@ -123,6 +123,10 @@ fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
         // The header without the library.
         command.args(include_directories(mpi));
     }
+    if source.kind != "pmpi" {
+        // qmpi.h, qmpix.h, qmpi_thesis.h.
+        command.arg("-I").arg(product::root().join("bridge/include"));
+    }
     command.args(["-O2", "-g"]);
     if shape == Shape::Library {
         command.args(["-shared", "-fPIC"]);

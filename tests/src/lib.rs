@@ -11,6 +11,7 @@
 //! | `matrix.rs` | tools that intercept everything, generated from the table of functions |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `product.rs` | the command and the runtime under test |
+//! | `tables.rs` | the tables that counters print, read back |
 //! | `trial.rs` | one check, on each MPI that it is for |
 
 pub mod compile;
@@ -19,10 +20,12 @@ pub mod job;
 pub mod matrix;
 pub mod mpi;
 pub mod product;
+pub mod tables;
 pub mod trial;
 
 pub use compile::{program, tool};
 pub use directives::{Case, Source};
 pub use job::{Job, Outcome};
 pub use mpi::Mpi;
+pub use tables::{Table, Tables};
 pub use trial::{Check, Verdict, on_each_mpi};

@@ -28,6 +28,22 @@ pub fn runtime() -> PathBuf {
     built("libqmpi.so")
 }
 
+/// The bridge as a QMPI tool, `libqmpi_bridge.so`.
+///
+/// # Panics
+/// When it is not built; the message says how.
+pub fn plugin() -> PathBuf {
+    built("libqmpi_bridge.so")
+}
+
+/// The generator, `shim-gen`.
+///
+/// # Panics
+/// When it is not built; the message says how.
+pub fn generator() -> PathBuf {
+    built("shim-gen")
+}
+
 fn built(name: &str) -> PathBuf {
     let path = target().join("release").join(name);
     assert!(path.exists(), "{} is missing: run `cargo build --release --workspace` first", path.display());

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         ("found_by_name", &Mpi::ALL, found_by_name),
         ("found_by_name_of_a_later_library", &Mpi::ALL, found_by_name_of_a_later_library),
         ("found_by_path", &Mpi::ALL, found_by_path),
+        ("name_taken", &Mpi::ALL, name_taken),
         ("by_the_command", &Mpi::ALL, by_the_command),
         ("linked", &Mpi::ALL, linked),
         ("compiled_in", &Mpi::ALL, compiled_in),
@@ -106,13 +107,27 @@ fn found_by_path(mpi: Mpi) -> Verdict {
     Ok(())
 }
 
+/// Another file whose names are taken: it is not replaced by the one that came first, without a word.
+fn name_taken(mpi: Mpi) -> Verdict {
+    let library = foo_bar(mpi);
+    let directory = tempfile::tempdir()?;
+    let other = directory.path().join("libother.so");
+    std::fs::copy(&library, &other)?;
+    let list = format!("foo={},foo={}", library.display(), other.display());
+    let outcome = ring(mpi).by_hand(&list).run();
+    if outcome.status == 0 || !outcome.stderr.contains("libother.so") {
+        return Err(format!("no word about the second file\n{}", outcome.report()).into());
+    }
+    Ok(())
+}
+
 fn by_the_command(mpi: Mpi) -> Verdict {
     let directory = ToolPath::new(mpi, "libfoo.so")?;
     let library = foo_bar(mpi).display().to_string();
     let named = |name: &str| format!("{name}={library}");
-    let (foo, bar) = (named("foo"), named("bar"));
-    check_ring(&ring(mpi).stack(&[&foo, &bar, &foo]).run(), ["foo", "bar", "foo"])?;
-    check_ring(&directory.apply(ring(mpi).stack(&["foo", &bar, "foo"])).run(), ["foo", "bar", "foo"])
+    let (first, second) = (named("foo"), named("bar"));
+    check_ring(&ring(mpi).stack(&[&first, &second, &first]).run(), ["foo", "bar", "foo"])?;
+    check_ring(&directory.apply(ring(mpi).stack(&["foo", &second, "foo"])).run(), ["foo", "bar", "foo"])
 }
 
 fn linked(mpi: Mpi) -> Verdict {
@@ -314,7 +329,7 @@ fn calling_address(mpi: Mpi, file: &str) -> Verdict {
         outcome.expect(0, &[])?;
         for function in ["MPI_Init", "MPI_Comm_rank", "MPI_Send", "MPI_Recv", "MPI_Finalize"] {
             let right = |name: &&str| outcome.count(&format!("where {function} {name}")) == 1;
-            if !allowed.iter().any(|name| right(&name)) || outcome.count("where: repeated") > 0 {
+            if !allowed.iter().any(right) || outcome.count("where: repeated") > 0 {
                 return Err(format!("{function}\n{list:?}\n{}", outcome.report()).into());
             }
         }

@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use libtest_mimic::Failed;
 use qmpi_tests::product;
 use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool};
 
@@ -248,17 +247,7 @@ fn tools_that_do_not_load(mpi: Mpi) -> Verdict {
 
 /// The header, and a tool as the thesis writes them, in C++.
 fn header_in_cxx(mpi: Mpi) -> Verdict {
-    let source = compile::directory(mpi).join("thesis_cxx.cc");
-    std::fs::create_dir_all(compile::directory(mpi))?;
-    let text = "//# lang: c++\n//# cflags: -I../bridge/include -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX\n\
-        #include <mpi.h>\n#include <cstdio>\n#include \"qmpi_thesis.h\"\n\
-        static char wrapper[] = \"X_Barrier\", none[] = \"NULL\";\n\
-        extern \"C\" char *get_interceptions(int i) { return i == _MPI_Barrier ? wrapper : none; }\n\
-        extern \"C\" int X_Barrier(MPI_Comm comm, int i, vector *v) {\n\
-            void *f = NULL;\n    QMPI_TABLE_QUERY(16, &f, (*VECTOR_GET(v, i)).table);\n\
-            std::printf(\"X_Barrier\\n\");\n    return EXEC_FUNC(f, i, 16, v, comm);\n}\n";
-    std::fs::write(&source, text).map_err(|error| Failed::from(error.to_string()))?;
-    let tool = compile::library(mpi, &source).display().to_string();
+    let tool = compile::companion(mpi, "thesis_cxx.cc").display().to_string();
     let outcome = with_tools(mpi, 2, "ring.c", &[&tool]).run();
     expect(&outcome, "X_Barrier", &[("X_Barrier", 2)])
 }

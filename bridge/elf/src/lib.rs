@@ -15,12 +15,14 @@
 //! | what kind of tool is it, and what will not work? | [`tool`], [`hazard`] |
 //! | does it call this import? | `relocation` |
 //! | what is it bound to? | [`provider`] |
+//! | a copy that needs other libraries | [`duplicate`] |
 //!
 //! Files are read with positioned reads rather than mapped: a library that is replaced while it is
 //! inspected then gives an error instead of a SIGBUS in the MPI process, and no `unsafe` is needed.
 
 pub mod abi_family;
 pub mod closure;
+pub mod duplicate;
 mod dynamic;
 pub mod error;
 pub mod family;

@@ -130,6 +130,8 @@ const QMPI_DRAFT: &[&str] = &[
     "MPI_Get_next_tool_function",
     "MPI_Get_tool_storage",
     "MPI_Get_calling_address",
+    "MPI_Register_function",
+    "MPI_Get_function",
 ];
 const LD_PRELOAD: &str = "LD_PRELOAD";
 /// An MPI library has hundreds of these. A tool has none, or aliases for a few.
@@ -408,9 +410,12 @@ fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
     }
 }
 
-/// Names of the QMPI interface, which the runtime defines: `QMPI_*`, and the draft's spelling of them.
+/// Names of the QMPI interface, which the runtime defines: `QMPI_*`, its extensions, and the draft's and the slides' spelling.
 fn is_qmpi(name: &str) -> bool {
-    name.starts_with("QMPI_") || REGISTRATION.contains(&name) || QMPI_DRAFT.contains(&name)
+    name.starts_with("QMPI_")
+        || name.starts_with("QMPIX_")
+        || REGISTRATION.contains(&name)
+        || QMPI_DRAFT.contains(&name)
 }
 
 /// `MPI_Init_f`, `MPI_Init_f08`: what Open MPI's Fortran bindings call the C side of a procedure.

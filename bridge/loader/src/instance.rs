@@ -16,7 +16,7 @@ use crate::image::Image;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Handle, Namespace, ProviderFile};
 use crate::process::Process;
-use crate::{overrides, pcontrol, shared};
+use crate::{clone, overrides, pcontrol, shared};
 
 /// What the overrides know about the instance that calls them. Lives as long as the process.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct Instance {
     pub(crate) is_base: bool,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
-    pub(crate) namespace: OnceLock<Namespace>,
+    pub(crate) namespace: OnceLock<Arc<Namespace>>,
     pub(crate) handle: OnceLock<Handle>,
     /// Libraries that the tool opened with RTLD_GLOBAL, which a namespace cannot have.
     pub(crate) opened_global: Mutex<Vec<CString>>,
@@ -55,6 +55,15 @@ pub struct Loaded {
     pub duration: Duration,
 }
 
+/// Where an instance lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a namespace of its own.
+    Namespace,
+    /// In the namespace of all clones.
+    Clone,
+}
+
 /// What is below a tool.
 pub struct Links<'a> {
     /// The next link of each C function by its number; 0: nothing there.
@@ -68,7 +77,13 @@ pub struct Links<'a> {
 ///
 /// # Errors
 /// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
-pub fn load(process: &mut Arc<Process>, layer: &Layer, tool: &Tool, links: &Links<'_>) -> Result<Loaded, LoadError> {
+pub fn load(
+    process: &mut Arc<Process>,
+    layer: &Layer,
+    tool: &Tool,
+    links: &Links<'_>,
+    place: Place,
+) -> Result<Loaded, LoadError> {
     let start = Instant::now();
     admit(process, layer, tool)?;
     let wanted = wanted(layer)?;
@@ -91,7 +106,10 @@ pub fn load(process: &mut Arc<Process>, layer: &Layer, tool: &Tool, links: &Link
         opened_global: Mutex::new(Vec::new()),
     }));
     ALL.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
-    let handle = bind(instance, tool)?;
+    let handle = match place {
+        Place::Namespace => bind(instance, tool)?,
+        Place::Clone => clone::bind(instance, tool)?,
+    };
 
     let mut entries = Vec::new();
     // Wrappers in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
@@ -190,8 +208,7 @@ pub fn wanted(layer: &Layer) -> Result<Option<Vec<FnId>>, LoadError> {
 fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
-    let is_mpi = |soname: &&String| qmpi_elf::is_mpi_soname(soname);
-    let soname = needed.iter().find(is_mpi).map_or(process.mpi_name(), String::as_str);
+    let soname = mpi_soname(tool, process);
     let mut files = Vec::new();
     for name in needed.iter().filter(|name| *name != soname) {
         files.extend(provider_file(process, name)?.map(|file| (name.clone(), file)));
@@ -214,7 +231,7 @@ fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
     let (Some(namespace), Some(tool)) = (namespace, tool) else {
         return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });
     };
-    instance.namespace.get_or_init(|| namespace);
+    instance.namespace.get_or_init(|| Arc::new(namespace));
     Ok(*instance.handle.get_or_init(|| tool))
 }
 
@@ -255,8 +272,14 @@ impl Instance {
             return Some(namespace);
         }
         let namespace = Namespace::new(Namespace::around(caller)?, self.providers.get()?)?;
-        Some(self.namespace.get_or_init(|| namespace))
+        Some(self.namespace.get_or_init(|| Arc::new(namespace)))
     }
+}
+
+/// The SONAME by which the tool asks for its MPI library.
+pub(crate) fn mpi_soname<'a>(tool: &'a Tool, process: &'a Process) -> &'a str {
+    let is_mpi = |soname: &&String| qmpi_elf::is_mpi_soname(soname);
+    tool.closure.stopped.iter().find(is_mpi).map_or(process.mpi_name(), String::as_str)
 }
 
 /// The provider for one needed library, if it takes one.

@@ -7,6 +7,7 @@
 //! | write the namespace's head: `PMPI_f` is the next link | `head.rs` |
 //! | write providers for shared libraries | `shared.rs`, `memory_file.rs` |
 //! | `dlmopen` head, providers, tool | `namespace.rs` |
+//! | more instances than namespaces | `clone.rs` |
 //! | what the tool must not call bare | `overrides/` |
 //! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
@@ -18,6 +19,7 @@
 
 mod arch;
 pub mod callback;
+pub mod clone;
 pub mod conversion;
 pub mod counter;
 mod error;
@@ -39,6 +41,6 @@ mod trampoline;
 mod version;
 
 pub use error::LoadError;
-pub use instance::{Instance, Links, Loaded, inspect, load, wanted};
+pub use instance::{Instance, Links, Loaded, Place, inspect, load, wanted};
 pub use process::Process;
 pub use shared::close_files;

@@ -124,6 +124,18 @@ impl Namespace {
         Ok(())
     }
 
+    /// Loads a library into a namespace that is there already.
+    pub(crate) fn load(&self, path: &CStr) -> Result<Handle, String> {
+        open(self.id, path)
+    }
+
+    /// Remembers an object that is loaded already as a provider.
+    pub(crate) fn adopt(&self, soname: &str, path: &CStr) {
+        if let Some(handle) = self.loaded(path) {
+            self.lock().push((soname.into(), handle));
+        }
+    }
+
     /// A library by any name, if it is loaded here already.
     pub(crate) fn loaded(&self, name: &CStr) -> Option<Handle> {
         // SAFETY: RTLD_NOLOAD: no constructor can run.

@@ -3,6 +3,8 @@
 //! A PMPI tool that the application is linked with, or that is preloaded, comes first, and its `PMPI_f` starts the chain.
 //! MPI's Fortran libraries are the other kind: see `fortran.rs`.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ffi::CStr;
 use std::sync::Arc;
 
@@ -21,28 +23,44 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<&
     let own = (entry::set as *const ()).addr();
     let Some(ours) = process.images().iter().find(|image| image.contains(own)) else { return };
     let tops = chain.all_pmpi();
-    // What comes after the MPI library in the search order is a tool's own library: its `MPI_f` is nobody's.
-    let before_mpi = process.images().iter().take_while(|image| !process.is_mpi(image));
-    let mut behind_us = false;
-    let mut taken = Vec::new();
-    for image in before_mpi {
-        behind_us |= image.is_same(ours);
-        let Some(functions) = tool_functions(image).filter(|_| !image.is_same(ours)) else { continue };
+    let program = &process.images()[0];
+    let mut taken = HashMap::new();
+    let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
+    for (image, functions) in tools(process, ours) {
+        let behind_us = position(image) > position(ours);
+        // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
+        let tops = if image.is_same(program) { chain.all_entries() } else { tops.clone() };
         for part in with_libraries(image, process) {
             rebind_profiling(part, &tops, process);
         }
-        // An object before us in the search order gets the application's calls anyway.
-        for (id, address) in functions.into_iter().filter(|_| behind_us) {
-            if !taken.contains(&id) {
-                entry::set(id, address);
-                taken.push(id);
+        for (id, address) in functions {
+            let Entry::Vacant(place) = taken.entry(id) else { continue };
+            let link = *place.insert(chain.recorded(address));
+            // Before us it gets the calls anyway, and a pointer to our function that it looked up must not lead back to it.
+            if behind_us {
+                entry::set(id, link);
             }
         }
     }
-    shorten(process, ours);
+    shorten(process, &taken, ours);
     if let Some(fortran) = fortran {
-        fortran.enter(process, ours);
+        fortran.enter(process, chain, ours);
     }
+}
+
+/// The PMPI tools among the objects of the program, with the functions that they define, in search order.
+///
+/// What comes after the MPI library in that order is a tool's own library: its `MPI_f` is nobody's.
+fn tools<'a>(process: &'a Process, ours: &'a Image) -> impl Iterator<Item = (&'a Image, Vec<(FnId, usize)>)> {
+    let before_mpi = process.images().iter().take_while(|image| !process.is_mpi(image));
+    let others = before_mpi.filter(|image| !image.is_same(ours));
+    others.filter_map(|image| Some((image, tool_functions(image)?)))
+}
+
+/// Is there a PMPI tool in the program?
+pub(crate) fn has_tools(process: &Process) -> bool {
+    let own = (entry::set as *const ()).addr();
+    process.images().iter().find(|image| image.contains(own)).is_some_and(|ours| tools(process, ours).next().is_some())
 }
 
 /// A tool and the libraries that it brought with it: those that it needs, and the program does not.
@@ -66,20 +84,21 @@ fn with_libraries<'a>(tool: &'a Image, process: &'a Process) -> Vec<&'a Image> {
     parts
 }
 
-/// Points calls that are bound to an entry stub of ours directly to where the stub jumps.
+/// Points calls that are bound to an entry stub of ours directly to where the stub jumps, and those that are bound to a
+/// tool of the program (`taken`) as well: that may have to note where the call came from.
 ///
 /// The stub costs two cycles. Function pointers stay as they are, so that they compare equal everywhere; objects that are
 /// opened later use the stub.
-fn shorten(process: &Process, ours: &Image) {
+fn shorten(process: &Process, taken: &HashMap<FnId, usize>, ours: &Image) {
     let others = process.images().iter().filter(|image| !image.is_same(ours));
     for image in others {
         rebind::rebind(image, Which::Calls, |name| {
-            if !name.to_bytes().starts_with(b"MPI") {
+            let id = plain_id(name)?;
+            if image.find(name).is_some() {
                 return None;
             }
-            let id = FnId::by_name(name.to_str().ok()?)?;
-            let is_ours = process.global(name).is_some_and(|bound| ours.contains(bound)) && image.find(name).is_none();
-            is_ours.then(|| entry::get(id)).flatten()
+            let goes_to_us = || process.global(name).is_some_and(|bound| ours.contains(bound));
+            taken.get(&id).copied().or_else(|| goes_to_us().then(|| entry::get(id)).flatten())
         });
     }
 }
@@ -98,6 +117,12 @@ fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
     });
 }
 
+/// The function of an unshifted name; most names are told apart by their first letters.
+fn plain_id(name: &CStr) -> Option<FnId> {
+    let shape = name.to_bytes().starts_with(b"MPI") || name.to_bytes().starts_with(b"OMPI_");
+    shape.then(|| FnId::by_name(name.to_str().ok()?)).flatten()
+}
+
 fn profiling_id(name: &CStr) -> Option<FnId> {
     if !name.to_bytes().starts_with(b"PMPI") {
         return None;
@@ -112,8 +137,7 @@ fn tool_functions(image: &Image) -> Option<Vec<(FnId, usize)>> {
     let mut imports = false;
     for symbol in image.symbols() {
         if symbol.defined {
-            let function = symbol.name.to_bytes().starts_with(b"MPI") && symbol.kind == Kind::Function;
-            let id = function.then(|| FnId::by_name(symbol.name.to_str().ok()?)).flatten();
+            let id = (symbol.kind == Kind::Function).then(|| plain_id(symbol.name)).flatten();
             defines.extend(id.map(|id| (id, symbol.address)));
         } else {
             imports |= [c"dlsym", c"dlvsym"].contains(&symbol.name) || profiling_id(symbol.name).is_some();

@@ -171,6 +171,24 @@ impl Chain {
         Some((address, link.tool))
     }
 
+    /// Does anybody below a PMPI tool ask where the application called?
+    pub(crate) fn records(&self) -> bool {
+        self.mode == CallerMode::Keep
+    }
+
+    /// A link from the application to its own PMPI tool's function, which notes the return address if anybody asks for it.
+    pub(crate) fn recorded(&self, address: usize) -> usize {
+        match self.mode {
+            CallerMode::Ignore => address,
+            CallerMode::Keep => made(conversion::record(address)),
+        }
+    }
+
+    /// Where the application's calls go, for all functions.
+    pub(crate) fn all_entries(&mut self) -> Box<[usize]> {
+        FnId::all().map(|id| self.entry(id)).collect()
+    }
+
     /// Where the application's calls of `id` go; 0 if nowhere.
     pub(crate) fn entry(&mut self, id: FnId) -> usize {
         let Some(link) = self.links[id.index()] else { return 0 };

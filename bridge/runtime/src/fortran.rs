@@ -16,7 +16,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::rebind::{self, Which};
 use qmpi_loader::{LoadError, Process, fortran, log};
 
-use crate::chain::{self, ToolId};
+use crate::chain::{self, Chain, ToolId};
 
 /// What a layer intercepts.
 #[derive(Default)]
@@ -82,7 +82,7 @@ impl Fortran {
     }
 
     /// Lets Fortran calls of the application and of MPI's Fortran libraries enter the chain.
-    pub(crate) fn enter(&self, process: &Process, ours: &Image) {
+    pub(crate) fn enter(&self, process: &Process, chain: &Chain, ours: &Image) {
         if self.layers.is_empty() {
             return;
         }
@@ -96,14 +96,14 @@ impl Fortran {
                     rebind::rebind(image, Which::All, |name| self.to_c(name, &to_c));
                 }
             } else if !defines_wrappers(image) {
-                rebind::rebind(image, Which::All, |name| self.application_link(name, process));
+                rebind::rebind(image, Which::All, |name| self.application_link(name, process, chain));
             }
         }
     }
 
     /// What the application's reference to a Fortran function is bound to: a wrapper, or what bypasses all tools, if it asks
     /// for `pmpi_f_`. `None`: MPI's own, which calls C.
-    fn application_link(&self, name: &CStr, process: &Process) -> Option<usize> {
+    fn application_link(&self, name: &CStr, process: &Process, chain: &Chain) -> Option<usize> {
         // The names of C, of which there are many more, are told apart by their first letters.
         if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..]) {
             return None;
@@ -114,7 +114,12 @@ impl Fortran {
             let real = process.function(name)?;
             return Some(made(fortran::resume(real, self.layers.len())));
         }
-        self.wrapper(0, text).map(|wrapper| made(fortran::enter(wrapper)))
+        // Who asks where the application called wants this call, not that of MPI's Fortran library.
+        match self.wrapper(0, text) {
+            Some(wrapper) => Some(chain.recorded(made(fortran::enter(wrapper)))),
+            None if chain.records() => Some(chain.recorded(process.function(name)?)),
+            None => None,
+        }
     }
 
     /// What the Fortran library's reference to a C function is bound to; made once for each function.

@@ -15,9 +15,10 @@ use std::time::Duration;
 use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, SearchPath, Tool, ToolKind};
 use qmpi_loader::conversion::CallerMode;
-use qmpi_loader::{LoadError, Process, log};
+use qmpi_loader::{LoadError, Place, Process, clone, log};
 use qmpi_stack::{OnError, Request, Stack};
 
+use crate::base;
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::finalize::{self, Station};
 use crate::fortran::Fortran;
@@ -73,6 +74,8 @@ fn in_linker_path(name: &str) -> Option<PathBuf> {
 struct Wanted<'a> {
     layer: &'a qmpi_stack::Layer,
     kind: Kind,
+    /// Of a PMPI tool.
+    place: Place,
 }
 
 enum Kind {
@@ -91,7 +94,8 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
     }
     let mut mode = CallerMode::Ignore;
-    let wanted = look(process, requested, &mut mode);
+    let mut wanted = look(process, requested, &mut mode);
+    house(&mut wanted);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
     native::initialize(ToolId::of_layer(0), &names);
 
@@ -113,7 +117,9 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         }
         let layer = match &wanted.kind {
             Kind::Nothing => Ok(None),
-            Kind::Pmpi(file) => load_pmpi(process, wanted.layer, file, tool, &mut chain, fortran.as_ref()).map(Some),
+            Kind::Pmpi(file) => {
+                load_pmpi(process, wanted.layer, file, tool, &mut chain, fortran.as_ref(), wanted.place).map(Some)
+            }
             Kind::Native(_) => {
                 if let Some(builder) = &mut builder {
                     builder.below(tool, &mut chain);
@@ -159,6 +165,39 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     (chain, fortran)
 }
 
+/// Decides which PMPI tools get a namespace: all of them, as long as there are enough. Otherwise those that cannot do
+/// without, and as many others as there is room for, from the outermost; the rest are clones.
+fn house(wanted: &mut [Wanted<'_>]) {
+    let pmpi: Vec<(usize, bool)> = (wanted.iter().enumerate())
+        .filter_map(|(index, wanted)| match &wanted.kind {
+            Kind::Pmpi(tool) => Some((index, clone::obstacle(tool).is_some())),
+            Kind::Native(_) | Kind::Thesis(_) | Kind::Nothing => None,
+        })
+        .collect();
+    let left = namespaces_left();
+    if pmpi.len() <= left {
+        return;
+    }
+    // One is for the clones.
+    let mut room = left.saturating_sub(1).saturating_sub(pmpi.iter().filter(|(_, needs_own)| *needs_own).count());
+    for (index, needs_own) in pmpi {
+        if needs_own {
+            continue;
+        }
+        if room > 0 {
+            room -= 1;
+        } else {
+            wanted[index].place = Place::Clone;
+        }
+    }
+}
+
+/// glibc's `DL_NNS` is 16, of which the program has one; each auditing library has another.
+fn namespaces_left() -> usize {
+    let auditors = std::env::var("LD_AUDIT").map_or(0, |list| list.split(':').filter(|name| !name.is_empty()).count());
+    15_usize.saturating_sub(auditors)
+}
+
 /// Puts the named stack of the configuration on top of these functions and returns what is on top of it then; `None`, after
 /// saying why, if it cannot be set up.
 ///
@@ -181,7 +220,7 @@ pub(crate) fn open_named(name: &str, below: &[Next]) -> Option<Box<[Next]>> {
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
         let layer = match &wanted.kind {
             Kind::Nothing => continue,
-            Kind::Pmpi(file) => load_pmpi(&mut process, wanted.layer, file, tool, &mut chain, None),
+            Kind::Pmpi(file) => load_pmpi(&mut process, wanted.layer, file, tool, &mut chain, None, wanted.place),
             Kind::Native(_) => {
                 builder.below(tool, &mut chain);
                 registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO)
@@ -233,52 +272,64 @@ fn look<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
     let stack = &requested.stack;
     let mut files: HashMap<PathBuf, Rc<Tool>> = HashMap::new();
     let mut libraries = Libraries::default();
-    let mut pmpi_above = false;
-    let here = stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank));
-    here.map(|(index, layer)| {
-        let fail = |reason: &str, hint: Option<String>| {
-            report(&layer.label, reason, hint, stack.on_error);
-            Kind::Nothing
-        };
-        let unresolved = stack.unresolved.iter().find(|(unresolved, _)| *unresolved == index);
-        let kind = match unresolved {
-            Some(_) if native::is_registered(&layer.name) => {
-                // Linked with the program: whether it asks for the caller is not worth a look.
-                keep_if(pmpi_above, mode);
-                Kind::Native(layer.name.clone())
-            }
-            Some((_, error)) => fail(&error.to_string(), error.hint()),
-            None => match inspected(process, layer, &mut files) {
-                Err(error) => fail(&error.to_string(), error.hint()),
-                Ok(tool) => match &tool.kind {
-                    ToolKind::Pmpi => {
-                        pmpi_above = true;
-                        Kind::Pmpi(tool)
-                    }
-                    ToolKind::Qmpi => {
-                        keep_if(pmpi_above && native::asks_for_caller(&tool), mode);
-                        match libraries.name_of(&layer.name, &layer.path) {
-                            Ok(name) => Kind::Native(name),
-                            Err(error) => fail(&error.to_string(), error.hint()),
+    // What stands between the application's call and a tool: PMPI tools of the program, MPI's Fortran libraries.
+    let mut pmpi_above = base::has_tools(process) || Fortran::is_there(process);
+    let here: Vec<(usize, &qmpi_stack::Layer)> =
+        stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank)).collect();
+    // A library may register names for which there is no file: all are loaded before one is missed.
+    for (_, layer) in
+        here.iter().filter(|(index, _)| stack.unresolved.iter().all(|(unresolved, _)| unresolved != index))
+    {
+        if inspected(process, layer, &mut files).is_ok_and(|tool| tool.kind == ToolKind::Qmpi) {
+            // What is wrong with it is said when it is its turn.
+            let _ = libraries.name_of(&layer.name, &layer.path);
+        }
+    }
+    here.into_iter()
+        .map(|(index, layer)| {
+            let fail = |reason: &str, hint: Option<String>| {
+                report(&layer.label, reason, hint, stack.on_error);
+                Kind::Nothing
+            };
+            let unresolved = stack.unresolved.iter().find(|(unresolved, _)| *unresolved == index);
+            let kind = match unresolved {
+                Some(_) if native::is_registered(&layer.name) => {
+                    // Linked with the program: whether it asks for the caller is not worth a look.
+                    keep_if(pmpi_above, mode);
+                    Kind::Native(layer.name.clone())
+                }
+                Some((_, error)) => fail(&error.to_string(), error.hint()),
+                None => match inspected(process, layer, &mut files) {
+                    Err(error) => fail(&error.to_string(), error.hint()),
+                    Ok(tool) => match &tool.kind {
+                        ToolKind::Pmpi => {
+                            pmpi_above = true;
+                            Kind::Pmpi(tool)
                         }
-                    }
-                    ToolKind::Thesis => {
-                        pmpi_above = true;
-                        match thesis_library(process, layer, &tool) {
-                            Ok(library) => Kind::Thesis(library),
-                            Err((reason, hint)) => fail(&reason, hint),
+                        ToolKind::Qmpi => {
+                            keep_if(pmpi_above && native::asks_for_caller(&tool), mode);
+                            match libraries.name_of(&layer.name, &layer.path) {
+                                Ok(name) => Kind::Native(name),
+                                Err(error) => fail(&error.to_string(), error.hint()),
+                            }
                         }
-                    }
-                    other => {
-                        let error = LoadError::NotATool { path: layer.path.clone(), reason: not_a_tool(other) };
-                        fail(&error.to_string(), error.hint())
-                    }
+                        ToolKind::Thesis => {
+                            pmpi_above = true;
+                            match thesis_library(process, layer, &tool) {
+                                Ok(library) => Kind::Thesis(library),
+                                Err((reason, hint)) => fail(&reason, hint),
+                            }
+                        }
+                        other => {
+                            let error = LoadError::NotATool { path: layer.path.clone(), reason: not_a_tool(other) };
+                            fail(&error.to_string(), error.hint())
+                        }
+                    },
                 },
-            },
-        };
-        Wanted { layer, kind }
-    })
-    .collect()
+            };
+            Wanted { layer, kind, place: Place::Namespace }
+        })
+        .collect()
 }
 
 fn keep_if(asked: bool, mode: &mut CallerMode) {
@@ -316,11 +367,12 @@ fn load_pmpi(
     tool: ToolId,
     chain: &mut Chain,
     fortran: Option<&Fortran>,
+    place: Place,
 ) -> Result<Layer, LoadError> {
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, name, &now);
     let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
-    let loaded = qmpi_loader::load(process, layer, file, &links)?;
+    let loaded = qmpi_loader::load(process, layer, file, &links, place)?;
     Ok(Layer {
         label: layer.label.clone(),
         tool,

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "walks link maps and calls the tool back")]
 
 use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
 
 use libc::{Elf64_Ehdr, Elf64_Phdr, PT_TLS};
 
@@ -46,7 +47,15 @@ extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void
     }
     // SAFETY: glibc passes a valid description.
     let template = unsafe { *info };
-    for map in Instance::all().iter().filter_map(|instance| instance.namespace.get()).flat_map(objects) {
+    let mut namespaces: Vec<&Arc<Namespace>> = Vec::new();
+    let instances = Instance::all();
+    for namespace in instances.iter().filter_map(|instance| instance.namespace.get()) {
+        // Clones share one.
+        if !namespaces.iter().any(|known| Arc::ptr_eq(known, namespace)) {
+            namespaces.push(namespace);
+        }
+    }
+    for map in namespaces.into_iter().flat_map(|namespace| objects(namespace)) {
         let Some(mut own) = describe(map, &template) else { continue };
         let result = (walk.callback)(&raw mut own, size_of::<libc::dl_phdr_info>(), walk.data);
         if result != 0 {

@@ -69,6 +69,10 @@ fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr) -> Option<C
     } else {
         return None;
     };
+    if qmpi_elf::is_mpi_soname(soname) {
+        // The instance's own head: in the namespace of clones others answer to the same name.
+        return instance.providers.get()?.iter().find(|(known, _)| known == soname).map(|(_, path)| path.clone());
+    }
     provide(namespace, process, soname).ok()?;
     namespace.has_provider(soname).then(|| CString::new(soname).ok())?
 }

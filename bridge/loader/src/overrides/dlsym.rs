@@ -44,8 +44,9 @@ fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name
     if !(next || default || head) {
         return None;
     }
-    // The head brought everything, so it finds what any of them has.
-    let in_scope = namespace.head().find(name).is_some();
+    // The head brought everything, so it finds what any of them has; a clone is not brought by the first object.
+    let tool = instance.handle.get();
+    let in_scope = namespace.head().find(name).is_some() || tool.is_some_and(|tool| tool.find(name).is_some());
     if in_scope {
         return None;
     }

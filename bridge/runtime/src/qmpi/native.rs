@@ -29,6 +29,14 @@ pub(crate) enum NativeError {
         /// The library.
         path: PathBuf,
     },
+    /// Its name belongs to another library already.
+    #[error("{}: the name {name} is registered by another library", path.display())]
+    NameTaken {
+        /// The library.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
     /// The library registers several names, none of which was asked for.
     #[error("{}: it registers {names}, and not {name}", path.display())]
     OtherNames {
@@ -49,14 +57,29 @@ impl NativeError {
             NativeError::NoName { .. } => {
                 "it must call QMPI_Register_tool_name from a constructor, with a name of its own".into()
             }
+            NativeError::NameTaken { .. } => {
+                "names of QMPI tools are unique: use one of the two libraries, as often as you like".into()
+            }
             NativeError::OtherNames { path, .. } => format!("write NAME={}", path.display()),
         })
     }
 }
 
-/// Libraries loaded so far, with the names that each registered.
+/// A library that was loaded for the stack.
+struct Library {
+    path: PathBuf,
+    /// The names that it registered when it was loaded.
+    names: Vec<String>,
+    /// Names that it wanted to register, and that were taken.
+    refused: Vec<String>,
+    /// It was there before: linked with the program, preloaded, or the same file under another name. Then any name may be
+    /// one of its.
+    was_there: bool,
+}
+
+/// Libraries loaded so far.
 #[derive(Default)]
-pub(crate) struct Libraries(Vec<(PathBuf, Vec<String>)>);
+pub(crate) struct Libraries(Vec<Library>);
 
 impl Libraries {
     /// Loads the library of a layer, unless it is loaded, and finds the registered name that the layer means.
@@ -64,17 +87,22 @@ impl Libraries {
     /// # Errors
     /// When it does not load or registers no fitting name.
     pub(crate) fn name_of(&mut self, name: &str, path: &Path) -> Result<String, NativeError> {
-        let names = match self.0.iter().position(|(known, _)| known == path) {
-            Some(known) => &self.0[known].1,
+        let known = self.0.iter().position(|library| library.path == path);
+        let index = match known {
+            Some(index) => index,
             None => {
-                let names = load(path)?;
-                self.0.push((path.into(), names));
-                &self.0[self.0.len() - 1].1
+                self.0.push(load(path)?);
+                self.0.len() - 1
             }
         };
+        let Library { names, refused, was_there, .. } = &self.0[index];
+        if names.iter().any(|known| known == name) || (*was_there && registry::find(name).is_some()) {
+            return Ok(name.into());
+        }
+        if let Some(taken) = refused.iter().find(|refused| *refused == name).or(refused.first()) {
+            return Err(NativeError::NameTaken { path: path.into(), name: taken.clone() });
+        }
         match names.as_slice() {
-            // A library that was there from the start (linked, preloaded) registered before it was opened here.
-            _ if names.iter().any(|known| known == name) || registry::find(name).is_some() => Ok(name.into()),
             [] => Err(NativeError::NoName { path: path.into() }),
             [only] => Ok(only.clone()),
             several => {
@@ -90,20 +118,28 @@ pub(crate) fn is_registered(name: &str) -> bool {
     registry::find(name).is_some()
 }
 
-/// Loads a library into the base namespace. Its constructors register names, which are returned.
-fn load(path: &Path) -> Result<Vec<String>, NativeError> {
+/// Loads a library into the base namespace. Its constructors register names.
+fn load(path: &Path) -> Result<Library, NativeError> {
     #![expect(unsafe_code, reason = "constructors of the tool run")]
-    use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+    use libloading::os::unix::{Library as Handle, RTLD_LOCAL, RTLD_NOW};
     let before = registry::len();
+    registry::take_refused();
+    // SAFETY: nothing is loaded that is not there.
+    let was_there = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL | libc::RTLD_NOLOAD) }.is_ok();
     // SAFETY: the user asked for the tool; its constructors run as they would if the program were linked with it.
-    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
+    let library = unsafe { Handle::open(Some(path), RTLD_NOW | RTLD_LOCAL) };
     let library = library.map_err(|error| {
         let message = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
         NativeError::Load { path: path.into(), message }
     })?;
     // Its functions are in the chain for as long as the process lives.
     std::mem::forget(library);
-    Ok(registry::names_after(before))
+    Ok(Library {
+        path: path.into(),
+        names: registry::names_after(before),
+        refused: registry::take_refused(),
+        was_there,
+    })
 }
 
 /// Runs the init callbacks in stack order: layer `first + i` is a native tool if `names[i]` is its registered name.

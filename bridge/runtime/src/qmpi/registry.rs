@@ -13,10 +13,12 @@ const MAX_NAME: usize = 256;
 
 struct Registry {
     names: Vec<(String, Init)>,
+    /// Names that were taken already when somebody else wanted them.
+    refused: Vec<String>,
     is_closed: bool,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), is_closed: false });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), is_closed: false });
 
 /// Registers a name; it must be new, and tools must not have been initialized yet.
 pub(super) fn register(name: &str, init: Init) -> Class {
@@ -26,7 +28,11 @@ pub(super) fn register(name: &str, init: Init) -> Class {
     }
     // A name must be able to stand in a tool list.
     let unusable = name.is_empty() || name.len() >= MAX_NAME || name.contains([',', ':', '=', '/']);
-    if unusable || registry.names.iter().any(|(known, _)| known == name) {
+    if unusable {
+        return Class::Arg;
+    }
+    if registry.names.iter().any(|(known, _)| known == name) {
+        registry.refused.push(name.into());
         return Class::Arg;
     }
     registry.names.push((name.into(), init));
@@ -46,6 +52,11 @@ pub(super) fn len() -> usize {
 /// The names registered after the first `count`.
 pub(super) fn names_after(count: usize) -> Vec<String> {
     lock().names.iter().skip(count).map(|(name, _)| name.clone()).collect()
+}
+
+/// Takes the names that were refused since this was asked last.
+pub(super) fn take_refused() -> Vec<String> {
+    std::mem::take(&mut lock().refused)
 }
 
 /// No registration from here on.

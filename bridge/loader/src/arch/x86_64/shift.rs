@@ -15,7 +15,10 @@
 //! * **append** (PMPI → thesis): level and vector after the last argument; a frame from n = 5 on.
 //!
 //! The context is the application's return address. Where a PMPI tool stands in between and somebody below asks for it,
-//! the stubs whose name says `record` put it into a word of thread-local storage, and `recall` takes it from there.
+//! the stubs whose name says `record` put it into thread-local storage, and `recall` takes it from there. With it goes a
+//! *witness*: a place on the stack that holds a return address as long as the recorded call is under way. Where it does not
+//! any more (the tool was called in a way that nobody saw, or called back from below) the record is stale, and the caller of
+//! the stub is the next best answer.
 //!
 //! `MPI_Pcontrol` is variadic: it is treated as [`VARIADIC`] words, `al` and the vector registers stay as they are. On the
 //! way down it needs a frame as well: how much of the stack is its own, nobody knows.
@@ -31,6 +34,9 @@ use crate::conversion::{Arity, CallerMode};
 pub(crate) const MAX_ARGS: usize = 20;
 /// Words of a variadic call: six registers and twelve on the stack.
 const VARIADIC: usize = 18;
+
+/// How far above a stub's frame the witness of a call may lie: more than any tool's frames take, less than a stack.
+const WITNESS_DISTANCE: usize = 0x4_0000;
 
 /// What a shift-up stub adds.
 #[derive(Debug)]
@@ -71,9 +77,10 @@ global_asm!(
     ".hidden qmpi_caller",
     ".globl qmpi_caller",
     ".type qmpi_caller, @object",
-    ".size qmpi_caller, 8",
+    ".size qmpi_caller, 24",
+    // The context, where the witness is, and what it holds.
     "qmpi_caller:",
-    ".zero 8",
+    ".zero 24",
     ".popsection",
     // --- QMPI → PMPI; r11 is the target.
     ".macro qmpi_down_body n",
@@ -104,11 +111,20 @@ global_asm!(
     "qmpi_down_body \\n",
     ".cfi_endproc",
     ".endm",
+    // Needs a caller that is a call, not a jump: what is on top of the stack is the witness. No register but r10 is free.
+    ".macro qmpi_record_witness",
+    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "mov qword ptr fs:[r10 + 8], rsp",
+    "pop qword ptr fs:[r10 + 16]",
+    ".cfi_adjust_cfa_offset -8",
+    "push qword ptr fs:[r10 + 16]",
+    ".cfi_adjust_cfa_offset 8",
+    ".endm",
     ".macro qmpi_down_record n",
     ".balign 16",
     "qmpi_down_record_\\n:",
     ".cfi_startproc",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "qmpi_record_witness",
     "mov qword ptr fs:[r10], rdi",
     "qmpi_down_body \\n",
     ".cfi_endproc",
@@ -138,11 +154,22 @@ global_asm!(
     ".macro qmpi_up_context recall, at",
     ".if \\recall",
     "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    // The witness lies above, and not far: a stack that it was on may be gone by now.
+    "mov rdi, qword ptr fs:[r10 + 8]",
+    "sub rdi, rsp",
+    "cmp rdi, {witness_distance}",
+    "ja 3f",
+    "mov rdi, qword ptr [rsp + rdi]",
+    "cmp rdi, qword ptr fs:[r10 + 16]",
+    "jne 3f",
     "mov rdi, qword ptr fs:[r10]",
     "test rdi, rdi",
-    "cmovz rdi, qword ptr [r11 + {up_context}]",
+    "jnz 4f",
+    "3:",
+    "mov rdi, qword ptr [r11 + {up_context}]",
     "test rdi, rdi",
     "cmovz rdi, qword ptr [rsp + \\at]",
+    "4:",
     ".else",
     "mov rdi, qword ptr [rsp + \\at]",
     ".endif",
@@ -280,7 +307,7 @@ global_asm!(
     ".balign 16",
     "qmpi_down_record_v:",
     ".cfi_startproc",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "qmpi_record_witness",
     "mov qword ptr fs:[r10], rdi",
     "qmpi_down_variadic_body",
     ".cfi_endproc",
@@ -351,7 +378,7 @@ global_asm!(
     ".globl qmpi_record",
     "qmpi_record:",
     ".cfi_startproc",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
+    "qmpi_record_witness",
     "pop qword ptr fs:[r10]",
     ".cfi_adjust_cfa_offset -8",
     "push qword ptr fs:[r10]",
@@ -377,6 +404,7 @@ global_asm!(
     "qmpi_table qmpi_up_recall",
     "qmpi_table qmpi_append",
     ".popsection",
+    witness_distance = const WITNESS_DISTANCE,
     up_target = const std::mem::offset_of!(Up, target),
     up_tool = const std::mem::offset_of!(Up, tool),
     up_context = const std::mem::offset_of!(Up, context),

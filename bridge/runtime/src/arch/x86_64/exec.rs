@@ -217,7 +217,6 @@ mod tests {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     static RECEIVED: Mutex<[usize; WORDS]> = Mutex::new([0; WORDS]);
 
-    #[expect(clippy::too_many_arguments, reason = "as many as MPI has")]
     extern "C" fn target(
         a0: usize,
         a1: usize,
@@ -309,10 +308,10 @@ mod tests {
         let builder = Builder::new(&[None, None]);
         let vector: *const Vector = std::ptr::with_exposed_provenance(builder.vector());
         let layer = builder.layer(2).unwrap();
-        for index in 0..COUNT {
+        for (index, args) in ARGS.iter().enumerate() {
             let level = c_int::try_from(1000 + index).unwrap();
             layer.table[index].level.store(level, Ordering::Relaxed);
-            let args = usize::from(ARGS[index]);
+            let args = usize::from(*args);
             call(exec_func, 2, c_int::try_from(index).unwrap(), vector, args);
             check(args, level, vector);
         }

@@ -1,0 +1,78 @@
+//! The tables that `counter.c` and `qmpi_counter.c` print, read back.
+
+use std::collections::BTreeMap;
+
+use crate::Outcome;
+
+/// Calls and bytes of each function that was called.
+pub type Table = BTreeMap<String, (u64, u64)>;
+
+/// All tables of a job's stdout, by their titles.
+#[derive(Debug)]
+pub struct Tables<'a> {
+    outcome: &'a Outcome,
+    tables: BTreeMap<String, Table>,
+}
+
+impl<'a> Tables<'a> {
+    /// Reads them. The last of several with one title counts.
+    pub fn of(outcome: &'a Outcome) -> Tables<'a> {
+        let mut tables: BTreeMap<String, Table> = BTreeMap::new();
+        let mut title = String::new();
+        for line in outcome.stdout.lines() {
+            if let Some((label, _)) = line.split_once(": MPI calls of ") {
+                title = label.to_owned();
+                tables.insert(title.clone(), Table::new());
+                continue;
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let (&[function, calls, bytes, _seconds], Some(table)) = (words.as_slice(), tables.get_mut(&title))
+                && let (Ok(calls), Ok(bytes)) = (calls.parse(), bytes.parse())
+            {
+                table.insert(function.to_owned(), (calls, bytes));
+            }
+        }
+        Tables { outcome, tables }
+    }
+
+    /// The table with this title.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn get(&self, title: &str) -> Result<&Table, String> {
+        self.tables.get(title).ok_or_else(|| format!("no table {title}\n{}", self.outcome.report()))
+    }
+
+    /// Fails unless the table is this one.
+    ///
+    /// # Errors
+    /// Both tables, and all of the output.
+    pub fn expect(&self, title: &str, expected: &Table) -> Result<(), String> {
+        let table = self.get(title)?;
+        if table == expected {
+            return Ok(());
+        }
+        Err(format!("{title} is\n{table:?}\nand not\n{expected:?}\n{}", self.outcome.report()))
+    }
+
+    /// Fails unless the table has these rows (function, calls, bytes), and no others.
+    ///
+    /// # Errors
+    /// As for [`Tables::expect`].
+    pub fn expect_all(&self, title: &str, rows: &[(&str, u64, u64)]) -> Result<(), String> {
+        let rows = rows.iter().map(|(function, calls, bytes)| ((*function).to_owned(), (*calls, *bytes)));
+        self.expect(title, &rows.collect())
+    }
+
+    /// Fails unless the table has so many calls of the function; 0 if it has no such row.
+    ///
+    /// # Errors
+    /// What it has, and all of the output.
+    pub fn expect_calls(&self, title: &str, function: &str, calls: u64) -> Result<(), String> {
+        let counted = self.get(title)?.get(function).map_or(0, |(calls, _)| *calls);
+        if counted == calls {
+            return Ok(());
+        }
+        Err(format!("{title} counted {counted} {function}, not {calls}\n{}", self.outcome.report()))
+    }
+}
