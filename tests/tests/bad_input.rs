@@ -87,9 +87,9 @@ fn files(mpi: Mpi) -> Verdict {
     refused_twice(mpi, "libm.so.6", &["libm.so.6", "not an MPI tool"])?;
     let library = if mpi == Mpi::OpenMpi { "libmpi.so.40" } else { "libmpich.so.12" };
     refused_twice(mpi, library, &[library, "is an MPI library, not a tool"])?;
-    // One more than there are namespaces.
-    let order = tool(mpi, "order").display().to_string();
-    refused_twice(mpi, &vec![order; 16].join(","), &["namespace", "16"])
+    // One more than there are namespaces, of a tool that cannot share one.
+    let closure = tool(mpi, "closure").display().to_string();
+    refused_twice(mpi, &vec![closure; 16].join(","), &["closure", "namespace"])
 }
 
 /// Named in another way than its file, which the message must name all the same.

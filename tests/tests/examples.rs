@@ -121,7 +121,8 @@ fn rows_and_columns(mpi: Mpi) -> Verdict {
         let outcome = Job::new(mpi, 4, &program(mpi, "grid.c")).stack(&stack).run();
         outcome.expect(0, &["grid: rows 2 of 2, columns 2 of 2, renamed 2".to_owned()])?;
         let tables = Tables::of(&outcome);
-        let of_rows = [("MPI_Allreduce", 12, 48), ("MPI_Bcast", 4, 16), ("MPI_Comm_dup", 4, 0), ("MPI_Comm_free", 4, 0)];
+        let of_rows =
+            [("MPI_Allreduce", 12, 48), ("MPI_Bcast", 4, 16), ("MPI_Comm_dup", 4, 0), ("MPI_Comm_free", 4, 0)];
         let of_columns = [("MPI_Allreduce", 12, 48), ("MPI_Comm_free", 8, 0)];
         tables.expect_all("rows", &of_rows)?;
         tables.expect_all("columns", &of_columns)?;

@@ -71,12 +71,16 @@ pub enum Error {
     },
 
     /// More private namespaces than there are.
-    #[error("{count} PMPI tools in the stack, but glibc has 16 namespaces, of which {left} are free for tools")]
+    #[error("{count} instances need a namespace of their own, and glibc has {left} for tools ({layer}: {reason})")]
     TooManyLayers {
-        /// How many are asked for.
+        /// How many need one.
         count: usize,
-        /// How many there can be.
+        /// How many there are.
         left: usize,
+        /// One of them.
+        layer: String,
+        /// Why it cannot share one.
+        reason: String,
     },
 
     /// `functions` of the configuration file names something else.

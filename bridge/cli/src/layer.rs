@@ -79,6 +79,12 @@ impl InspectedLayer {
         self.tool.kind == ToolKind::Pmpi
     }
 
+    /// Whether it cannot share a namespace with other instances.
+    #[must_use]
+    pub fn needs_namespace(&self) -> bool {
+        self.is_bridged() && self.tool.clone_obstacle().is_some()
+    }
+
     /// The MPI it is built for; `None` if it works with any.
     #[must_use]
     pub fn family(&self) -> Option<MpiFamily> {
@@ -153,10 +159,10 @@ impl InspectedLayer {
     }
 }
 
-/// How many namespaces the layers take in one process: those of the rank with most, since `ranks` may keep them apart.
+/// How many layers of a kind there are in one process: those of the rank with most, since `ranks` may keep them apart.
 #[must_use]
-pub fn namespaces(layers: &[InspectedLayer]) -> usize {
-    let bridged = || layers.iter().filter(|layer| layer.is_bridged());
+pub fn at_once(layers: &[InspectedLayer], kind: fn(&InspectedLayer) -> bool) -> usize {
+    let bridged = || layers.iter().filter(|layer| kind(layer));
     // Sets of ranks overlap most where one of them begins.
     let starts = bridged().filter_map(|layer| layer.layer.ranks.as_ref()).flat_map(RankSet::starts);
     let at = |rank| bridged().filter(|layer| layer.layer.ranks.as_ref().is_none_or(|set| set.contains(rank))).count();

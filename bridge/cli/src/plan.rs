@@ -89,10 +89,14 @@ pub fn check(
         }
     }
     resolved.stack.layers = layers.iter().map(|layer| layer.layer.clone()).collect();
-    let count = layer::namespaces(&layers);
     let left = doctor::namespaces_left(get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned()).as_deref());
-    if count > left {
-        return Err(Error::TooManyLayers { count, left });
+    if layer::at_once(&layers, InspectedLayer::is_bridged) > left {
+        // The others share the last one.
+        let count = layer::at_once(&layers, InspectedLayer::needs_namespace);
+        let demanding = layers.iter().find_map(|layer| Some((layer.label().to_owned(), layer.tool.clone_obstacle()?)));
+        if let Some((layer, reason)) = demanding.filter(|_| count >= left) {
+            return Err(Error::TooManyLayers { count, left, layer, reason });
+        }
     }
     for (i, layer) in layers.iter().enumerate() {
         warnings.extend(layer.warnings(i + 1 == layers.len()));

@@ -90,13 +90,20 @@ fn env_survives_a_shell() {
 }
 
 #[test]
-fn fifteen_fit_and_sixteen_do_not() {
+fn more_than_fifteen_must_be_able_to_share() {
     let fixture = Fixture::with_tools();
-    let list = |count: usize| vec!["./libtool.so"; count].join(",");
-    fixture.qmpi(["env", "-t", &list(15), "-t", "./libnative.so"]).success();
-    fixture.qmpi(["env", "-t", &list(16)]).failure(3, "16 PMPI tools in the stack, but glibc has 16 namespaces");
-    let audited = fixture.qmpi_with(["list", "-t", &list(15)], &[("LD_AUDIT", "libnothing.so")]);
-    assert_eq!(audited.status, 3);
+    let list = |name: &str, count: usize| vec![name; count].join(",");
+    fixture.qmpi(["env", "-t", &list("./libtool.so", 15), "-t", "./libnative.so"]).success();
+    fixture.qmpi(["env", "-t", &list("./libtool.so", 100)]).success();
+    // Each instance has a library of its own that calls MPI.
+    fixture.library("libhelper.so", "int PMPI_Init(void *, void *); int help(void) { return PMPI_Init(0, 0); }", &[]);
+    let tool = "int help(void); int PMPI_Init(void *, void *); int MPI_Init(void *a, void *b) { return help() + PMPI_Init(a, b); }";
+    fixture.library("libdemanding.so", tool, &["-L.", "-l:libhelper.so", "-Wl,-rpath,$ORIGIN"]);
+    fixture.qmpi(["env", "-t", &list("./libdemanding.so", 15)]).success();
+    let line = "16 instances need a namespace of their own, and glibc has 15 for tools (libdemanding.so: its library";
+    fixture.qmpi(["env", "-t", &list("./libdemanding.so", 16)]).failure(3, line);
+    let audited = [("LD_AUDIT", "libnothing.so")];
+    assert_eq!(fixture.qmpi_with(["list", "-t", &list("./libdemanding.so", 15)], &audited).status, 3);
     // On different ranks they are never together.
     let mut config = String::from("stack = [");
     (0..20).for_each(|i| write!(config, "\"t{i}\",").unwrap());

@@ -177,6 +177,22 @@ impl Tool {
         Ok(Tool::assemble(closure, gathered, undefined_elsewhere))
     }
 
+    /// Why every instance needs a linker namespace of its own, if it does: clones that share one have one copy of the tool's
+    /// private libraries, which must neither call MPI nor call back.
+    pub fn clone_obstacle(&self) -> Option<String> {
+        let root: HashSet<&str> = self.closure.root().exports().map(|symbol| symbol.name).collect();
+        for library in self.closure.objects.iter().skip(1) {
+            let is_mpi = |symbol: &Symbol<'_>| classify(symbol.name).is_some() || is_mpi_like(symbol.name);
+            if let Some(symbol) = library.imports().find(is_mpi) {
+                return Some(format!("its library {} calls {}", library.name(), symbol.name));
+            }
+            if let Some(symbol) = library.imports().find(|symbol| !symbol.weak && root.contains(symbol.name)) {
+                return Some(format!("its library {} refers to {} in the tool", library.name(), symbol.name));
+            }
+        }
+        None
+    }
+
     /// Is this import called, rather than read? Where that cannot be told it is not.
     pub fn calls(&self, name: &str) -> bool {
         self.closure.objects.iter().any(|object| object.called().is_ok_and(|names| names.contains(name)))

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! What differs from a namespace of its own: the tool's private libraries exist once for all clones, so they must neither
-//! call MPI nor call back; its path is that of a file in memory; a plugin that it opens does not find its symbols.
+//! call MPI nor call back ([`Tool::clone_obstacle`]); its path is that of a file in memory; a plugin that it opens does not
+//! find its symbols.
 
-use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,24 +19,10 @@ use qmpi_elf::Tool;
 
 use crate::Instance;
 use crate::error::LoadError;
-use crate::head::{self, Head};
+use crate::head::Head;
 use crate::instance::{mpi_soname, provide};
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Handle, Namespace};
-
-/// Why a tool needs a namespace of its own, if it does.
-pub fn obstacle(tool: &Tool) -> Option<String> {
-    let root: HashSet<&str> = tool.closure.root().exports().map(|symbol| symbol.name).collect();
-    for library in tool.closure.objects.iter().skip(1) {
-        if let Some(symbol) = library.imports().find(|symbol| head::is_mpi_function(symbol.name)) {
-            return Some(format!("its library {} calls {}", library.name(), symbol.name));
-        }
-        if let Some(symbol) = library.imports().find(|symbol| !symbol.weak && root.contains(symbol.name)) {
-            return Some(format!("its library {} calls {} in the tool", library.name(), symbol.name));
-        }
-    }
-    None
-}
 
 /// The namespace of all clones, made for the first.
 fn common(tool: &Path) -> Result<Arc<Namespace>, LoadError> {

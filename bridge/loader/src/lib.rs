@@ -19,7 +19,7 @@
 
 mod arch;
 pub mod callback;
-pub mod clone;
+mod clone;
 pub mod conversion;
 pub mod counter;
 mod error;

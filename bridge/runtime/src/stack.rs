@@ -15,7 +15,7 @@ use std::time::Duration;
 use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, SearchPath, Tool, ToolKind};
 use qmpi_loader::conversion::CallerMode;
-use qmpi_loader::{LoadError, Place, Process, clone, log};
+use qmpi_loader::{LoadError, Place, Process, log};
 use qmpi_stack::{OnError, Request, Stack};
 
 use crate::base;
@@ -170,7 +170,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
 fn house(wanted: &mut [Wanted<'_>]) {
     let pmpi: Vec<(usize, bool)> = (wanted.iter().enumerate())
         .filter_map(|(index, wanted)| match &wanted.kind {
-            Kind::Pmpi(tool) => Some((index, clone::obstacle(tool).is_some())),
+            Kind::Pmpi(tool) => Some((index, tool.clone_obstacle().is_some())),
             Kind::Native(_) | Kind::Thesis(_) | Kind::Nothing => None,
         })
         .collect();
