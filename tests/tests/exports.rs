@@ -42,7 +42,8 @@ fn the_bridge_exports_nothing_and_needs_the_public_interface_only() {
     let bridge = product::runtime().with_file_name("libqmpi_bridge.so");
     assert_eq!(exports(&bridge), BTreeSet::new());
     let file = ElfFile::open(&bridge).unwrap();
-    let of_qmpi: BTreeSet<&str> = file.imports().map(|symbol| symbol.name).filter(|name| name.contains("MPI")).collect();
+    let of_qmpi: BTreeSet<&str> =
+        file.imports().map(|symbol| symbol.name).filter(|name| name.contains("MPI")).collect();
     let public =
         ["QMPI_Get_function", "QMPI_Register_function", "QMPI_Register_tool_name", "QMPI_Register_tool_storage"];
     assert_eq!(of_qmpi, BTreeSet::from(public));

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         ("rows_and_others", &Mpi::ALL, rows_and_others),
         ("between_other_layers", &Mpi::ALL, between_other_layers),
         ("stacks_of_several_tools", &Mpi::ALL, stacks_of_several_tools),
+        ("native_tools_in_both", &Mpi::ALL, native_tools_in_both),
         ("empty_stacks", &Mpi::ALL, empty_stacks),
         ("unknown_stack", &Mpi::ALL, unknown_stack),
         ("unknown_tool", &Mpi::ALL, unknown_tool),
@@ -95,24 +96,39 @@ fn between_other_layers(mpi: Mpi) -> Verdict {
     Ok(tables.expect_all("below", &[&all[..], &[("MPI_Reduce", 12, 3 * sum)]].concat())?)
 }
 
-/// Tools of both kinds in a named stack, and two instances of one.
+/// Two layers above each other, and a tool that calls other functions than it is called for.
 fn stacks_of_several_tools(mpi: Mpi) -> Verdict {
-    let rows: &[&str] = &["counter", "tbcast", "in_rows"];
-    let stacks = [("rows", rows), ("others", &["in_others", "counter"])];
-    let outcome = Config::new(mpi, &["switch"], &stacks, &["in_rows", "in_others"])?.run(mpi);
+    let rows: &[&str] = &["above_tbcast", "tbcast", "in_rows"];
+    let stacks = [("rows", rows), ("others", &["in_others", "in_others"])];
+    let outcome = Config::new(mpi, &["switch"], &stacks, &["above_tbcast", "in_rows", "in_others"])?.run(mpi);
     finished(&outcome)?;
     let tables = Tables::of(&outcome);
-    // Native instances count from the stack that is loaded first, that of the others.
-    tables.expect_calls("counter", "MPI_Allreduce", 4)?;
-    tables.expect_calls("counter", "MPI_Bcast", 0)?;
-    tables.expect_calls("counter#2", "MPI_Allreduce", 12)?;
-    tables.expect_calls("counter#2", "MPI_Bcast", 4)?;
+    tables.expect_calls("above_tbcast", "MPI_Bcast", 4)?;
+    tables.expect_calls("above_tbcast", "MPI_Send", 0)?;
     tables.expect_calls("in_rows", "MPI_Bcast", 0)?;
     // Two rows of two: one message each.
     tables.expect_calls("in_rows", "MPI_Send", 2)?;
     tables.expect_calls("in_rows", "MPI_Recv", 2)?;
     tables.expect_calls("in_others", "MPI_Send", 0)?;
-    Ok(tables.expect_calls("in_others", "MPI_Init", 4)?)
+    tables.expect_calls("in_others", "MPI_Init", 4)?;
+    // The outer one of both sums up above the inner one, whose table comes last.
+    tables.expect_calls("in_others", "MPI_Reduce", 4)?;
+    if outcome.count("in_others: MPI calls") == 2 { Ok(()) } else { Err(outcome.report().into()) }
+}
+
+/// Instances of one library that is loaded when the first stack is opened.
+fn native_tools_in_both(mpi: Mpi) -> Verdict {
+    let stacks: [(&str, &[&str]); 2] = [("rows", &["counter", "tbcast", "in_rows"]), ("others", &["counter"])];
+    let outcome = Config::new(mpi, &["switch"], &stacks, &["in_rows"])?.run(mpi);
+    finished(&outcome)?;
+    let tables = Tables::of(&outcome);
+    // The stack of the others is loaded first.
+    tables.expect_calls("counter", "MPI_Allreduce", 4)?;
+    tables.expect_calls("counter", "MPI_Bcast", 0)?;
+    tables.expect_calls("counter#2", "MPI_Allreduce", 12)?;
+    tables.expect_calls("counter#2", "MPI_Bcast", 4)?;
+    tables.expect_calls("in_rows", "MPI_Bcast", 0)?;
+    Ok(tables.expect_calls("in_rows", "MPI_Send", 2)?)
 }
 
 fn empty_stacks(mpi: Mpi) -> Verdict {

@@ -13,7 +13,7 @@
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
 //! | stubs that carry data | `trampoline.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
-//! | rebinding of objects in the base namespace | `rebind.rs` |
+//! | rebinding of objects in the base namespace, names added to it | `rebind.rs`, `last_resort.rs` |
 //!
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
 
@@ -27,6 +27,7 @@ pub mod fortran;
 mod head;
 pub mod image;
 mod instance;
+pub mod last_resort;
 pub mod log;
 mod memory_file;
 pub mod missing;

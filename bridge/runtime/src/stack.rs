@@ -397,6 +397,7 @@ fn thesis_library(
         let error = LoadError::OtherMpi { path, tool: of_tool.name().into(), process };
         return Err((error.to_string(), error.hint()));
     }
+    thesis::provide_general_names(tool).map_err(|error| (error.to_string(), error.hint()))?;
     thesis::Library::open(&layer.path).map_err(|error| (error.to_string(), error.hint()))
 }
 

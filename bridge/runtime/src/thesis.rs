@@ -13,6 +13,6 @@ mod interface;
 mod library;
 pub(crate) mod vector;
 
-pub(crate) use interface::misused;
+pub(crate) use interface::{misused, provide_general_names};
 pub(crate) use library::Library;
 pub(crate) use vector::Builder;

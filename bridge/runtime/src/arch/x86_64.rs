@@ -6,7 +6,7 @@
 //! * `x86_64/exec.rs`: the call of the next layer as tools of the thesis's dialect make it.
 #![expect(unsafe_code, reason = "naked functions")]
 
-mod exec;
+pub(crate) mod exec;
 
 use std::arch::{global_asm, naked_asm};
 

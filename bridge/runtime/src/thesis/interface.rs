@@ -1,18 +1,21 @@
 //! The C functions of `qmpi_thesis.h`, but for `exec_func`. None crashes, whatever level, index or null it is given.
 //!
 //! What the prototype calls `vector_get`, `vector_total` and `exec_func` has no export of that name: libqmpi.so is preloaded,
-//! and would take such names from programs that use them for something else. The header has them.
+//! and would take such names from programs that use them for something else. The header has them; for a tool that was
+//! compiled without it they are put at the end of the process's scope.
 #![expect(unsafe_code, reason = "exported C functions that follow pointers of their callers")]
 #![allow(non_snake_case, reason = "names of the prototype")]
 #![allow(unreachable_pub, reason = "reached by name from other objects")]
 
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::thesis::COUNT;
-use qmpi_loader::log;
+use qmpi_elf::Tool;
+use qmpi_loader::{LoadError, last_resort, log};
 
 use super::vector::{self, Cell, DynamicLib, Vector};
+use crate::arch::exec;
 use crate::qmpi::Class;
 
 /// The layer at this level.
@@ -135,4 +138,34 @@ mod tests {
         QMPI_Set_context(vector, 1, null(), 16);
         assert_eq!(of(1), [0, 0]);
     }
+}
+
+/// `vector_get(v, index)` of the prototype.
+extern "C" fn vector_get(vector: *const Vector, index: c_int) -> *const DynamicLib {
+    // SAFETY: the caller passes what its wrapper got.
+    unsafe { layer(vector, index) }.map_or(std::ptr::null(), std::ptr::from_ref)
+}
+
+/// `vector_total(v)` of the prototype.
+extern "C" fn vector_total(vector: *const Vector) -> c_int {
+    // SAFETY: the caller passes what its wrapper got.
+    unsafe { vector.as_ref() }.map_or(0, |vector| vector.total)
+}
+
+/// The prototype's names that are no exports, where `tool` wants one of them.
+///
+/// # Errors
+/// When they cannot be added to the process.
+pub(crate) fn provide_general_names(tool: &Tool) -> Result<(), LoadError> {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let names: [(&str, usize); 3] = [
+        ("exec_func", (exec::QMPI_Exec_func as *const ()).addr()),
+        ("vector_get", (vector_get as *const ()).addr()),
+        ("vector_total", (vector_total as *const ()).addr()),
+    ];
+    let wants = |name: &str| tool.undefined_elsewhere.iter().any(|undefined| undefined == name);
+    if !names.iter().any(|(name, _)| wants(name)) || DONE.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    last_resort::add("libqmpi-thesis.so", &names)
 }
