@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
-use qmpi_elf::{MpiFamily, SearchPath, Tool};
+use qmpi_elf::{ElfFile, MpiFamily, SearchPath, Tool};
 use qmpi_stack::Layer;
 
 use crate::error::LoadError;
@@ -16,7 +16,7 @@ use crate::image::Image;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Handle, Namespace, ProviderFile};
 use crate::process::Process;
-use crate::{clone, overrides, pcontrol, shared};
+use crate::{clone, log, overrides, pcontrol, shared};
 
 /// What the overrides know about the instance that calls them. Lives as long as the process.
 #[derive(Debug)]
@@ -106,6 +106,11 @@ pub fn load(
         opened_global: Mutex::new(Vec::new()),
     }));
     ALL.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
+    log::debug(|| {
+        let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
+        let private: Vec<&str> = tool.closure.objects.iter().skip(1).map(ElfFile::name).collect();
+        format!("{label}: {place:?}; served by the process: {served}; private: {}", private.join(", "))
+    });
     let handle = match place {
         Place::Namespace => bind(instance, tool)?,
         Place::Clone => clone::bind(instance, tool)?,

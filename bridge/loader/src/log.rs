@@ -41,6 +41,13 @@ pub fn line(level: LogLevel, text: &str) {
     }
 }
 
+/// Prints a line for those who look into what happens; made only if they do.
+pub fn debug(text: impl FnOnce() -> String) {
+    if is_enabled(LogLevel::Debug) {
+        once(LogLevel::Debug, &text());
+    }
+}
+
 /// Warns of something that holds for all ranks.
 pub fn warn(text: &str, hint: Option<&str>) {
     once(LogLevel::Warn, &format!("warning: {text}"));

@@ -108,12 +108,15 @@ fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
     let by_name = Instance::in_base(image.path(), tops, process).lookups().unwrap_or_else(|error| {
         log::fatal(&error.to_string(), error.hint().as_deref());
     });
-    rebind::rebind(image, Which::All, |name| {
+    let count = rebind::rebind(image, Which::All, |name| {
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == name) {
             return Some(*lookup);
         }
         let id = profiling_id(name)?;
         Some(tops[id.index()]).filter(|address| *address != 0)
+    });
+    log::debug(|| {
+        format!("{}: {count} references enter the chain: a PMPI tool of the program", image.path().display())
     });
 }
 

@@ -93,7 +93,8 @@ impl Fortran {
             }
             if process.is_mpi(image) {
                 if is_fortran(image) {
-                    rebind::rebind(image, Which::All, |name| self.to_c(name, &to_c));
+                    let count = rebind::rebind(image, Which::All, |name| self.to_c(name, &to_c));
+                    log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
                 }
             } else if !defines_wrappers(image) {
                 rebind::rebind(image, Which::All, |name| self.application_link(name, process, chain));

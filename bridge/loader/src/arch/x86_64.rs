@@ -13,11 +13,13 @@
 //! | file | what |
 //! |---|---|
 //! | `trampoline.rs` | one word of data for a shim |
+//! | `arguments.rs` | text for stubs that ask where to go |
 //! | `overrides.rs` | `dlopen`, `dlsym`, ... of a tool |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `shift.rs` | from one calling convention of tools to another |
 
+mod arguments;
 mod fortran;
 mod links;
 mod overrides;

@@ -92,54 +92,16 @@ pub(crate) const fn lazy(id: usize) -> *mut () {
     unsafe { (&raw const qmpi_lazy).cast::<[u8; LAZY_SIZE]>().add(id) as *mut () }
 }
 
-/// The first call of a function: `r11d` is its number. Keeps all that can hold an argument, six registers, eight vector
-/// registers and `al` (psABI 3.2.3, 3.5.7), asks [`crate::start::first_call`] where to go, and goes there.
+/// The first call of a function: `r11d` is its number. Keeps the arguments, asks [`crate::start::first_call`] where to go, and
+/// goes there.
 #[unsafe(naked)]
 extern "C" fn first_call() {
     naked_asm!(
         ".cfi_startproc",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "sub rsp, 192",
-        "mov [rsp], rdi",
-        "mov [rsp + 8], rsi",
-        "mov [rsp + 16], rdx",
-        "mov [rsp + 24], rcx",
-        "mov [rsp + 32], r8",
-        "mov [rsp + 40], r9",
-        "mov [rsp + 48], rax",
-        "movups [rsp + 64], xmm0",
-        "movups [rsp + 80], xmm1",
-        "movups [rsp + 96], xmm2",
-        "movups [rsp + 112], xmm3",
-        "movups [rsp + 128], xmm4",
-        "movups [rsp + 144], xmm5",
-        "movups [rsp + 160], xmm6",
-        "movups [rsp + 176], xmm7",
+        qmpi_loader::keep_arguments!(),
         "mov edi, r11d",
         "call {resolve}",
-        "mov r11, rax",
-        "movups xmm0, [rsp + 64]",
-        "movups xmm1, [rsp + 80]",
-        "movups xmm2, [rsp + 96]",
-        "movups xmm3, [rsp + 112]",
-        "movups xmm4, [rsp + 128]",
-        "movups xmm5, [rsp + 144]",
-        "movups xmm6, [rsp + 160]",
-        "movups xmm7, [rsp + 176]",
-        "mov rdi, [rsp]",
-        "mov rsi, [rsp + 8]",
-        "mov rdx, [rsp + 16]",
-        "mov rcx, [rsp + 24]",
-        "mov r8, [rsp + 32]",
-        "mov r9, [rsp + 40]",
-        "mov rax, [rsp + 48]",
-        "leave",
-        ".cfi_def_cfa rsp, 8",
-        "jmp r11",
+        qmpi_loader::go_on_with_arguments!(),
         ".cfi_endproc",
         resolve = sym crate::start::first_call,
     )
