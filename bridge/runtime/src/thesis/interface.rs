@@ -95,6 +95,36 @@ pub(crate) extern "C" fn misused() -> c_int {
     Class::Arg.code()
 }
 
+/// `vector_get(v, index)` of the prototype.
+extern "C" fn vector_get(vector: *const Vector, index: c_int) -> *const DynamicLib {
+    // SAFETY: the caller passes what its wrapper got.
+    unsafe { layer(vector, index) }.map_or(std::ptr::null(), std::ptr::from_ref)
+}
+
+/// `vector_total(v)` of the prototype.
+extern "C" fn vector_total(vector: *const Vector) -> c_int {
+    // SAFETY: the caller passes what its wrapper got.
+    unsafe { vector.as_ref() }.map_or(0, |vector| vector.total)
+}
+
+/// The prototype's names that are no exports, where `tool` wants one of them.
+///
+/// # Errors
+/// When they cannot be added to the process.
+pub(crate) fn provide_general_names(tool: &Tool) -> Result<(), LoadError> {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let names: [(&str, usize); 3] = [
+        ("exec_func", (exec::QMPI_Exec_func as *const ()).addr()),
+        ("vector_get", (vector_get as *const ()).addr()),
+        ("vector_total", (vector_total as *const ()).addr()),
+    ];
+    let wants = |name: &str| tool.undefined_elsewhere.iter().any(|undefined| undefined == name);
+    if !names.iter().any(|(name, _)| wants(name)) || DONE.swap(true, Ordering::Relaxed) {
+        return Ok(());
+    }
+    last_resort::add("libqmpi-thesis.so", &names)
+}
+
 #[cfg(test)]
 mod tests {
     use std::ptr::{null, null_mut};
@@ -138,34 +168,4 @@ mod tests {
         QMPI_Set_context(vector, 1, null(), 16);
         assert_eq!(of(1), [0, 0]);
     }
-}
-
-/// `vector_get(v, index)` of the prototype.
-extern "C" fn vector_get(vector: *const Vector, index: c_int) -> *const DynamicLib {
-    // SAFETY: the caller passes what its wrapper got.
-    unsafe { layer(vector, index) }.map_or(std::ptr::null(), std::ptr::from_ref)
-}
-
-/// `vector_total(v)` of the prototype.
-extern "C" fn vector_total(vector: *const Vector) -> c_int {
-    // SAFETY: the caller passes what its wrapper got.
-    unsafe { vector.as_ref() }.map_or(0, |vector| vector.total)
-}
-
-/// The prototype's names that are no exports, where `tool` wants one of them.
-///
-/// # Errors
-/// When they cannot be added to the process.
-pub(crate) fn provide_general_names(tool: &Tool) -> Result<(), LoadError> {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    let names: [(&str, usize); 3] = [
-        ("exec_func", (exec::QMPI_Exec_func as *const ()).addr()),
-        ("vector_get", (vector_get as *const ()).addr()),
-        ("vector_total", (vector_total as *const ()).addr()),
-    ];
-    let wants = |name: &str| tool.undefined_elsewhere.iter().any(|undefined| undefined == name);
-    if !names.iter().any(|(name, _)| wants(name)) || DONE.swap(true, Ordering::Relaxed) {
-        return Ok(());
-    }
-    last_resort::add("libqmpi-thesis.so", &names)
 }

@@ -8,7 +8,7 @@ use std::arch::global_asm;
 
 use super::{Stub, stub};
 
-/// What [`resume`] needs.
+/// What [`fortran_resume`] needs.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Resume {
