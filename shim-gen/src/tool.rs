@@ -138,12 +138,22 @@ fn skeleton_wrapper(prototype: &Prototype, tool: &str) -> String {
     text
 }
 
+/// The wrapper, and what it calls instead of going on when an instance has not asked yet.
 fn passthrough_wrapper(prototype: &Prototype, tool: &str) -> String {
+    let stem = stem(&prototype.name);
+    let own = prototype.arguments();
+    let more = if own.is_empty() { String::new() } else { format!(", {own}") };
     let back = if prototype.result == "void" { "" } else { "return " };
+    let again = |name: &str| wrapped(&format!("{back}{name}_{stem}(context, tool_id{more});"), '(');
+    let first = format!("{tool}_first");
     format!(
-        "\n{}\n{{\n    const struct next *next = next_of(context, tool_id, NEXT_{});\n    {back}{};\n}}\n",
+        "\n{};\n\n{}\n{{\n    const struct next *next = &table[NEXT_{stem}][tool_id];\n    if (IS_FIRST(next)) {{\n        \
+         {}\n    }} else {{\n        {back}{};\n    }}\n}}\n\n{}\n{{\n    ask(tool_id, NEXT_{stem});\n    {}\n}}\n",
+        head(prototype, &first).replacen("static", "FIRST", 1),
         head(prototype, tool),
-        stem(&prototype.name),
-        call(prototype)
+        again(&first),
+        call(prototype),
+        head(prototype, &first).replacen("static", "FIRST", 1),
+        again(tool),
     )
 }

@@ -197,6 +197,6 @@ END {
     qmpi_tables()
     setup_table()
     native_table()
-    print "\n### Goals\n\nTimes of calls are for the function with two arguments.\n\n| | goal | measured | |\n|---|--:|--:|---|"
+    print "\n### Goals\n\nTimes of calls are for the function with two arguments, unless a row says which.\n\n| | goal | measured | |\n|---|--:|--:|---|"
     for (g = 1; g <= goal_count; g++) print goals[g]
 }

@@ -55,7 +55,7 @@ pub fn executable_with(mpi: Mpi, source: &Path, library: &Path) -> PathBuf {
 /// When it does not compile.
 pub fn tool(mpi: Mpi, name: &str) -> PathBuf {
     let directory = product::root().join("legacy-tools");
-    let path = ["c", "cc"].map(|ending| directory.join(format!("{name}.{ending}")));
+    let path = ["c", "cc", "f90"].map(|ending| directory.join(format!("{name}.{ending}")));
     let path = path.iter().find(|path| path.exists()).unwrap_or_else(|| panic!("no tool {name}"));
     build(mpi, &Source::read(path), Shape::Library)
 }

@@ -12,8 +12,11 @@
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `product.rs` | the command and the runtime under test |
 //! | `tables.rs` | the tables that counters print, read back |
+//! | `cells.rs` | what docs/matrix.md is made of |
 //! | `trial.rs` | one check, on each MPI that it is for |
+//! | `wheel.rs` | MPI libraries from PyPI, programs and tools built for them |
 
+pub mod cells;
 pub mod compile;
 pub mod directives;
 pub mod job;
@@ -22,6 +25,7 @@ pub mod mpi;
 pub mod product;
 pub mod tables;
 pub mod trial;
+pub mod wheel;
 
 pub use compile::{program, tool};
 pub use directives::{Case, Source};
@@ -29,3 +33,4 @@ pub use job::{Job, Outcome};
 pub use mpi::Mpi;
 pub use tables::{Table, Tables};
 pub use trial::{Check, Verdict, on_each_mpi};
+pub use wheel::Wheel;

@@ -1,5 +1,5 @@
-//! `libqmpi_bridge.so`: PMPI tools as tools of an MPI that has QMPI itself. No released MPI calls QMPI tools, so `libqmpi.so` is
-//! the MPI here: it is given nothing but a list of names, and the plugin has a configuration that `libqmpi.so` never reads.
+//! `libqmpi_bridge.so`: PMPI tools as tools of an MPI that has QMPI itself. `libqmpi.so` stands for such an MPI: it is given
+//! nothing but a list of names, and the plugin has a configuration that `libqmpi.so` never reads.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -37,6 +37,11 @@ pub fn arity(id: FnId) -> Arity {
 /// # Errors
 /// When there are no trampolines left.
 pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, LoadError> {
+    if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode)
+        && let Some(link) = arch::direct_down(target, count)
+    {
+        return Ok(link);
+    }
     trampoline::with_word(arch::down(arity, mode), target)
 }
 
@@ -45,6 +50,11 @@ pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, Load
 /// # Errors
 /// When there are no trampolines left.
 pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> Result<usize, LoadError> {
+    if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode)
+        && let Some(link) = arch::direct_up(target, tool, count)
+    {
+        return Ok(link);
+    }
     trampoline::allocate(arch::up(arity, mode), Box::leak(Box::new(up_payload(target, tool))))
 }
 

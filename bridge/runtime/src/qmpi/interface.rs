@@ -90,12 +90,24 @@ unsafe fn store_next(next: Option<tools::Next>, function: *mut usize, tool: *mut
     }
 }
 
+/// What is not in the table, and all errors. Apart, so that the way of nearly every call saves no registers.
+///
+/// # Safety
+/// As for [`store_next`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn look_up_slowly(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
+    // SAFETY: as for this function.
+    unsafe { store_next(tools::next(tool, value), function, next) }
+}
+
 /// Stores the tool's storage.
 ///
 /// # Safety
 /// As for [`store_next`].
-#[inline]
-unsafe fn store_storage(tool: c_int, storage: *mut *mut c_void) -> c_int {
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn store_storage(tool: c_int, storage: *mut *mut c_void) -> c_int {
     match tools::storage(tool) {
         Some(address) if !storage.is_null() => {
             // SAFETY: not null, so writable.
@@ -168,8 +180,15 @@ interface! {
 
     /// What to call next for an enumerator, and the id to pass; once all tools are initialized.
     [QMPI_Get_function, MPI_Get_next_tool_function, MPI_Get_function](tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) {
+        if let Some(found) = tools::next_at_once(tool, value) && !function.is_null() && !next.is_null() {
+            // SAFETY: not null, so variables of the caller's.
+            unsafe { function.write(found.function) };
+            // SAFETY: as above.
+            unsafe { next.write(found.tool) };
+            return 0;
+        }
         // SAFETY: the caller passes pointers to variables.
-        unsafe { store_next(tools::next(tool, value), function, next) }
+        unsafe { look_up_slowly(tool, value, function, next) }
     }
 
     /// The same for a function by its name.
@@ -181,6 +200,11 @@ interface! {
 
     /// What the tool registered as its storage.
     [QMPI_Get_tool_storage, MPI_Get_tool_storage](_context: Context, tool: c_int, storage: *mut *mut c_void) {
+        if let Some(address) = tools::storage_at_once(tool) && !storage.is_null() {
+            // SAFETY: not null, so a variable of the caller's.
+            unsafe { storage.write(std::ptr::with_exposed_provenance_mut(address)) };
+            return 0;
+        }
         // SAFETY: the caller passes a pointer to a variable.
         unsafe { store_storage(tool, storage) }
     }

@@ -31,17 +31,24 @@ pub(crate) struct Next {
 }
 
 /// A layer for good.
+#[derive(Clone, Copy)]
 struct Tool {
+    /// By the value of the enumerator in the numbering in force. Empty for layers that are no QMPI tools.
+    next: &'static [Next],
     storage: usize,
-    /// By the value of the enumerator in the numbering in force.
-    next: Box<[Next]>,
     /// By the table's own number: for look-up by name.
-    by_id: Box<[Next]>,
+    by_id: &'static [Next],
+    is_there: bool,
+}
+
+impl Tool {
+    const NONE: Tool = Tool { next: &[], storage: 0, by_id: &[], is_there: false };
 }
 
 /// All layers by their number, `[0]` standing for the application: what it would call next is the top of the chain.
 struct Tools {
-    tools: Vec<Option<&'static Tool>>,
+    /// In place, not behind pointers: a look-up is then three dependent loads.
+    tools: Vec<Tool>,
     numbering: &'static Numbering,
 }
 
@@ -102,21 +109,22 @@ impl Builder {
             let id = i32::try_from(value).ok().and_then(|value| self.numbering.function(value));
             id.map_or(Next::default(), |id| by_id[id.index()])
         };
-        let next = (0..self.numbering.len()).map(by_value).collect();
+        let next: Box<[Next]> = (0..self.numbering.len()).map(by_value).collect();
         let storage = change(tool.0, |draft| draft.storage).unwrap_or(0);
-        self.tools.insert(tool.0, Tool { storage, next, by_id });
+        let (next, by_id) = (Box::leak(next), Box::leak(by_id));
+        self.tools.insert(tool.0, Tool { next, storage, by_id, is_there: true });
     }
 
     /// Freezes everything. `last` is the highest number given to a layer.
     pub(crate) fn publish(self, last: ToolId) {
         let mut all = published().map(|tools| tools.tools.clone()).unwrap_or_default();
         let len = usize::try_from(last.0).unwrap_or(0) + 1;
-        all.resize(len.max(all.len()), None);
+        all.resize(len.max(all.len()), Tool::NONE);
         let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, tool) in self.tools {
             drafts.remove(&number);
             if let Some(place) = usize::try_from(number).ok().and_then(|index| all.get_mut(index)) {
-                *place = Some(Box::leak(Box::new(tool)));
+                *place = tool;
             }
         }
         let tools = Box::leak(Box::new(Tools { tools: all, numbering: self.numbering }));
@@ -133,7 +141,7 @@ pub(crate) fn functions_at_top(chain: &mut Chain) -> Box<[Next]> {
 
 /// What comes next for a tool, for all functions.
 pub(super) fn all_next(tool: i32) -> Option<Box<[Next]>> {
-    Some(tool_of(tool)?.by_id.clone())
+    Some(tool_of(tool)?.by_id.into())
 }
 
 fn published() -> Option<&'static Tools> {
@@ -141,15 +149,24 @@ fn published() -> Option<&'static Tools> {
     unsafe { TOOLS.load(Ordering::Acquire).as_ref() }
 }
 
-/// What comes next for `tool` and the enumerator `value`; `None`: no such tool, no such function, or too early.
+/// What comes next for `tool` and the enumerator `value`, if that is in the table: the way of nearly every call.
 #[inline]
+pub(super) fn next_at_once(tool: i32, value: i32) -> Option<&'static Next> {
+    // What is negative is too large.
+    let next = published()?.tools.get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
+    (next.function != 0).then_some(next)
+}
+
+/// What comes next for `tool` and the enumerator `value`; `None`: no such tool, no such function, or too early.
 pub(super) fn next(tool: i32, value: i32) -> Option<Next> {
-    let tool = tool_of(tool)?;
-    match usize::try_from(value).ok().and_then(|value| tool.next.get(value)) {
-        Some(next) => (next.function != 0).then_some(*next),
-        // Numbers that hold in every numbering are not in the table: few functions have no other.
-        None => next_in(tool, published()?.numbering.function(value)?),
-    }
+    next_in(tool_of(tool)?, published()?.numbering.function(value)?)
+}
+
+/// The storage of `tool`, if everything is set up.
+#[inline]
+pub(super) fn storage_at_once(tool: i32) -> Option<usize> {
+    let tool = published()?.tools.get(tool as u32 as usize)?;
+    tool.is_there.then_some(tool.storage)
 }
 
 fn next_in(tool: &Tool, id: FnId) -> Option<Next> {
@@ -184,5 +201,6 @@ pub(super) fn function_of(value: i32) -> Option<FnId> {
 
 #[inline]
 fn tool_of(tool: i32) -> Option<&'static Tool> {
-    *published()?.tools.get(usize::try_from(tool).ok()?)?
+    let tool = published()?.tools.get(usize::try_from(tool).ok()?)?;
+    tool.is_there.then_some(tool)
 }

@@ -25,7 +25,7 @@
 #![expect(unsafe_code, reason = "tables of machine code")]
 
 use std::arch::global_asm;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Stub, stub};
 use crate::conversion::{Arity, CallerMode};
@@ -85,10 +85,18 @@ global_asm!(
     ".popsection",
     // --- QMPI → PMPI; r11 is the target.
     ".macro qmpi_down_body n",
+    ".if \\n > 0",
     "mov rdi, rdx",
+    ".endif",
+    ".if \\n > 1",
     "mov rsi, rcx",
+    ".endif",
+    ".if \\n > 2",
     "mov rdx, r8",
+    ".endif",
+    ".if \\n > 3",
     "mov rcx, r9",
+    ".endif",
     ".if \\n > 4",
     "mov r8, qword ptr [rsp + 8]",
     ".endif",
@@ -103,13 +111,13 @@ global_asm!(
     ".set .Lqmpi_k, .Lqmpi_k + 1",
     ".endr",
     ".endif",
-    "jmp r11",
     ".endm",
     ".macro qmpi_down n",
     ".balign 16",
     "qmpi_down_\\n:",
     ".cfi_startproc",
     "qmpi_down_body \\n",
+    "jmp r11",
     ".cfi_endproc",
     ".endm",
     // Needs a caller that is a call, not a jump: what is on top of the stack is the witness. No register but r10 is free.
@@ -128,6 +136,7 @@ global_asm!(
     "qmpi_record_witness",
     "mov qword ptr fs:[r10], rdi",
     "qmpi_down_body \\n",
+    "jmp r11",
     ".cfi_endproc",
     ".endm",
     // The variadic one: a copy of the words that may be arguments.
@@ -288,6 +297,70 @@ global_asm!(
     ".endif",
     ".cfi_endproc",
     ".endm",
+    // --- In one piece with their trampoline: one jump less. All of a kind are equally long. The end is in the table of
+    // the next one.
+    ".macro qmpi_direct_down n",
+    ".balign 16",
+    "qmpi_direct_down_\\n:",
+    ".rept {direct}",
+    "qmpi_down_body \\n",
+    "jmp qword ptr [rip + {down_rows} + .Lqmpi_row]",
+    ".balign 16, 0xcc",
+    ".set .Lqmpi_row, .Lqmpi_row + 8",
+    ".endr",
+    ".endm",
+    ".macro qmpi_direct_up n",
+    ".balign 16",
+    "qmpi_direct_up_\\n:",
+    ".rept {direct}",
+    ".if \\n > 3",
+    "mov r9, rcx",
+    ".endif",
+    ".if \\n > 2",
+    "mov r8, rdx",
+    ".endif",
+    ".if \\n > 1",
+    "mov rcx, rsi",
+    ".endif",
+    ".if \\n > 0",
+    "mov rdx, rdi",
+    ".endif",
+    "mov esi, dword ptr [rip + {up_rows} + .Lqmpi_row + 8]",
+    "mov rdi, qword ptr [rsp]",
+    "jmp qword ptr [rip + {up_rows} + .Lqmpi_row]",
+    ".balign 16, 0xcc",
+    ".set .Lqmpi_row, .Lqmpi_row + 16",
+    ".endr",
+    ".endm",
+    ".pushsection .text.qmpi_direct, \"ax\", @progbits",
+    ".cfi_startproc",
+    ".set .Lqmpi_row, 0",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6",
+    "qmpi_direct_down \\n",
+    ".endr",
+    "qmpi_direct_down_7:",
+    ".set .Lqmpi_row, 0",
+    ".irp n, 0, 1, 2, 3, 4",
+    "qmpi_direct_up \\n",
+    ".endr",
+    "qmpi_direct_up_5:",
+    ".cfi_endproc",
+    ".popsection",
+    ".pushsection .data.rel.ro.qmpi_direct, \"aw\", @progbits",
+    ".balign 8",
+    ".hidden qmpi_direct_down_table",
+    ".globl qmpi_direct_down_table",
+    "qmpi_direct_down_table:",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7",
+    ".quad qmpi_direct_down_\\n",
+    ".endr",
+    ".hidden qmpi_direct_up_table",
+    ".globl qmpi_direct_up_table",
+    "qmpi_direct_up_table:",
+    ".irp n, 0, 1, 2, 3, 4, 5",
+    ".quad qmpi_direct_up_\\n",
+    ".endr",
+    ".popsection",
     // --- All of them, and tables of their addresses.
     ".macro qmpi_each stub",
     ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20",
@@ -377,7 +450,63 @@ global_asm!(
     append_target = const std::mem::offset_of!(Append, target),
     append_level = const std::mem::offset_of!(Append, level),
     append_vector = const std::mem::offset_of!(Append, vector),
+    direct = const DIRECT,
+    down_rows = sym DOWN_ROWS,
+    up_rows = sym UP_ROWS,
 );
+
+/// How many stubs with a trampoline of their own there are for each number of arguments: enough for every function once.
+const DIRECT: usize = 256;
+/// The largest number of arguments of those down, and of those up: what needs no words on the stack.
+const DIRECT_DOWN: usize = 6;
+const DIRECT_UP: usize = 4;
+
+/// Written once, before the address of the stub is given away.
+static DOWN_ROWS: [AtomicUsize; DIRECT * (DIRECT_DOWN + 1)] =
+    [const { AtomicUsize::new(0) }; DIRECT * (DIRECT_DOWN + 1)];
+
+/// As [`Up`], without a context.
+#[repr(C)]
+struct UpRow {
+    target: AtomicUsize,
+    tool: AtomicUsize,
+}
+
+static UP_ROWS: [UpRow; DIRECT * (DIRECT_UP + 1)] =
+    [const { UpRow { target: AtomicUsize::new(0), tool: AtomicUsize::new(0) } }; DIRECT * (DIRECT_UP + 1)];
+
+unsafe extern "C" {
+    static qmpi_direct_down_table: [usize; DIRECT_DOWN + 2];
+    static qmpi_direct_up_table: [usize; DIRECT_UP + 2];
+}
+
+/// Takes one of the stubs from `table`: its number within its kind, and its address.
+fn take(table: &[usize], taken: &[AtomicUsize], count: u8) -> Option<(usize, usize)> {
+    let count = usize::from(count);
+    let number = taken.get(count)?.fetch_add(1, Ordering::Relaxed);
+    let (start, end) = (table[count], table[count + 1]);
+    // The next kind begins where this one ends, as all are aligned.
+    (number < DIRECT).then(|| (count * DIRECT + number, start + (end - start) / DIRECT * number))
+}
+
+/// QMPI → PMPI with one jump, while there are stubs left.
+pub(crate) fn direct_down(target: usize, count: u8) -> Option<usize> {
+    static TAKEN: [AtomicUsize; DIRECT_DOWN + 1] = [const { AtomicUsize::new(0) }; DIRECT_DOWN + 1];
+    // SAFETY: a table of constants.
+    let (row, address) = take(unsafe { &qmpi_direct_down_table }, &TAKEN, count)?;
+    DOWN_ROWS[row].store(target, Ordering::Release);
+    Some(address)
+}
+
+/// PMPI → QMPI with one jump, while there are stubs left.
+pub(crate) fn direct_up(target: usize, tool: i32, count: u8) -> Option<usize> {
+    static TAKEN: [AtomicUsize; DIRECT_UP + 1] = [const { AtomicUsize::new(0) }; DIRECT_UP + 1];
+    // SAFETY: a table of constants.
+    let (row, address) = take(unsafe { &qmpi_direct_up_table }, &TAKEN, count)?;
+    UP_ROWS[row].tool.store(tool as u32 as usize, Ordering::Relaxed);
+    UP_ROWS[row].target.store(target, Ordering::Release);
+    Some(address)
+}
 
 /// The stubs of one kind; those that need no frame for variadic calls have no entry of their own for them.
 type Table = [Stub; MAX_ARGS + 1];

