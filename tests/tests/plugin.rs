@@ -311,7 +311,7 @@ fn bad_configuration(mpi: Mpi) -> Verdict {
         ("[tool.nothing_has_this_name]\n".to_owned(), "no tool `nothing_has_this_name` found", ""),
         (
             format!("[tool.outer]\npath = {counter:?}\nfunctions = [\"MPI_Sned\"]\n"),
-            "MPI_Sned is not an MPI function",
+            "`MPI_Sned` is no MPI function",
             "MPI_Send",
         ),
     ] {

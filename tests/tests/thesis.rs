@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         ("back_traces_reach_main", &Mpi::ALL, back_traces_reach_main),
         ("misuse", &Mpi::ALL, misuse),
         ("tools_that_do_not_load", &Mpi::ALL, tools_that_do_not_load),
+        ("as_it_was", &Mpi::ALL, as_it_was),
         ("header_in_cxx", &Mpi::ALL, header_in_cxx),
     ])
 }
@@ -221,33 +222,37 @@ fn misuse(mpi: Mpi) -> Verdict {
 /// One line says why, and one what to do; or the rest of the stack goes on without it.
 fn tools_that_do_not_load(mpi: Mpi) -> Verdict {
     let misuse = compile::companion(mpi, "thesis_misuse.c").display().to_string();
-    let undefined = compile::companion(mpi, "thesis_undefined.c").display().to_string();
     let t1 = path(mpi, "thesis_t1");
-    for (tool, reason, hint) in [
-        (
-            &misuse,
-            "get_interceptions(258) says that Misuse_Send wraps MPI_Send, but there is no such symbol",
-            "visible",
-        ),
-        (&undefined, "undefined symbol: exec_func", "compile it with qmpi_thesis.h"),
-    ] {
-        let job = Job::new(mpi, 1, &program(mpi, "early.c")).args(&["initialized".to_owned()]);
-        let job = job.env("THESIS_MISUSE", "wrapper").stack(&[tool, &t1]);
-        let refused = job.run();
-        if refused.status == 0 || !refused.stderr.contains(reason) || !refused.stderr.contains(hint) {
-            return Err(refused.report().into());
-        }
-        let skipped = job.env("QMPI_ON_ERROR", "skip").run();
-        if skipped.status != 0 || !skipped.stderr.contains(reason) || skipped.count("T1 MPI_Init at level 2") != 1 {
-            return Err(skipped.report().into());
-        }
+    let reason = "get_interceptions(258) says that Misuse_Send wraps MPI_Send, but there is no such symbol";
+    let job = Job::new(mpi, 1, &program(mpi, "early.c")).args(&["initialized".to_owned()]);
+    let job = job.env("THESIS_MISUSE", "wrapper").stack(&[&misuse, &t1]);
+    let refused = job.run();
+    if refused.status == 0 || !refused.stderr.contains(reason) || !refused.stderr.contains("visible") {
+        return Err(refused.report().into());
+    }
+    let skipped = job.env("QMPI_ON_ERROR", "skip").run();
+    if skipped.status != 0 || !skipped.stderr.contains(reason) || skipped.count("T1 MPI_Init at level 2") != 1 {
+        return Err(skipped.report().into());
     }
     Ok(())
+}
+
+/// A tool as it was compiled for the prototype finds the prototype's own names.
+fn as_it_was(mpi: Mpi) -> Verdict {
+    let old = compile::companion(mpi, "thesis_as_it_was.c").display().to_string();
+    let outcome = with_tools(mpi, 2, "ring.c", &[&old, &old]).run();
+    expect(
+        &outcome,
+        "as_it_was",
+        &[("as_it_was: MPI_Init at level 1 of 2", 2), ("as_it_was: MPI_Init at level 2 of 2", 2)],
+    )
 }
 
 /// The header, and a tool as the thesis writes them, in C++.
 fn header_in_cxx(mpi: Mpi) -> Verdict {
     let tool = compile::companion(mpi, "thesis_cxx.cc").display().to_string();
     let outcome = with_tools(mpi, 2, "ring.c", &[&tool]).run();
-    expect(&outcome, "X_Barrier", &[("X_Barrier", 2)])
+    // Two ranks write without line buffering: their lines may run into each other.
+    let found = outcome.stdout.matches("X_Barrier").count();
+    if outcome.status == 0 && found == 2 { Ok(()) } else { Err(outcome.report().into()) }
 }

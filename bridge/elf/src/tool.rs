@@ -133,6 +133,8 @@ const QMPI_DRAFT: &[&str] = &[
     "MPI_Register_function",
     "MPI_Get_function",
 ];
+/// Names of the 2018 prototype, which the runtime puts at the end of the process's scope for tools that want them.
+const THESIS: &[&str] = &["exec_func", "vector_get", "vector_total"];
 const LD_PRELOAD: &str = "LD_PRELOAD";
 /// An MPI library has hundreds of these. A tool has none, or aliases for a few.
 const PMPI_OF_A_LIBRARY: usize = 32;
@@ -172,6 +174,9 @@ impl Tool {
         for (index, object) in closure.objects.iter().enumerate() {
             let others = gathered.walk(object, index == 0)?;
             wanted.extend(others.into_iter().filter(|symbol| !is_served(symbol, &closure)).map(|symbol| symbol.name));
+        }
+        if gathered.defines_interceptions {
+            wanted.retain(|name| !THESIS.contains(name));
         }
         let undefined_elsewhere = undefined_elsewhere(wanted, &closure, search);
         Ok(Tool::assemble(closure, gathered, undefined_elsewhere))

@@ -47,7 +47,7 @@ pub enum LoadError {
         symbol: String,
     },
     /// `functions` in the configuration names something that is no MPI function.
-    #[error("{}: functions: {name} is not an MPI function", path.display())]
+    #[error("{}: `functions`: `{name}` is no MPI function", path.display())]
     UnknownFunction {
         /// The tool.
         path: PathBuf,
@@ -96,7 +96,9 @@ impl LoadError {
                 "link the tool with the library that defines it (readelf -d shows what it is linked with)".into()
             }
             LoadError::UnknownFunction { .. } => "functions takes names such as \"MPI_Send\"".into(),
-            LoadError::Namespaces { .. } => "use at most 15 PMPI tools, fewer with LD_AUDIT".into(),
+            LoadError::Namespaces { .. } => {
+                "tools with libraries of their own that call MPI need one each: use at most 15 of them, fewer with LD_AUDIT".into()
+            }
             LoadError::Link { message, .. } if message.contains("static TLS") => {
                 "start the job with `qmpi run`, which makes room (glibc.rtld.optional_static_tls)".into()
             }

@@ -42,7 +42,7 @@ impl Requested {
         log::set_speaker(rank.unwrap_or(0) == 0);
         let resolved = Request::from_env(&get).and_then(|request| {
             log::set_level(request.log);
-            Request { keep_names: true, ..request }.resolve(&in_linker_path)
+            with_registered_names(request).resolve(&in_linker_path)
         });
         match resolved {
             Ok(stack) => Requested { stack, rank },
@@ -53,7 +53,7 @@ impl Requested {
     /// The same for a named stack of the configuration file.
     fn named(name: &str) -> Result<Requested, qmpi_stack::Error> {
         let get = |name: &str| std::env::var_os(name);
-        let request = Request { keep_names: true, ..Request::from_env(&get)? };
+        let request = with_registered_names(Request::from_env(&get)?);
         let stack = request.resolve_named(name, &in_linker_path)?;
         Ok(Requested { stack, rank: qmpi_stack::rank_from_env(&get) })
     }
@@ -63,6 +63,11 @@ impl Requested {
         let mut names = self.stack.unresolved.iter().filter_map(|(index, _)| self.stack.layers.get(*index));
         names.any(|layer| !native::is_registered(&layer.name))
     }
+}
+
+/// A name that a tool has registered stands for it, whatever files there are; others may still be registered.
+fn with_registered_names(request: Request) -> Request {
+    Request { keep_names: true, registered: native::registered_names(), ..request }
 }
 
 fn in_linker_path(name: &str) -> Option<PathBuf> {
@@ -211,6 +216,7 @@ pub(crate) fn open_named(name: &str, below: &[Next]) -> Option<Box<[Next]>> {
             return None;
         }
     };
+    native::accept_names();
     let wanted = look(&mut process, &requested, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();

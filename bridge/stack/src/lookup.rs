@@ -60,13 +60,15 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    fn unresolved(&self, name: String) -> Error {
+    pub(crate) fn unresolved(&self, name: String) -> Error {
         let mut searched: Vec<String> = self.directories.iter().map(|path| path.display().to_string()).collect();
         searched.push("the linker's path".to_owned());
         let mut candidates: Vec<String> = self.config.tools.keys().cloned().collect();
         for directory in &self.directories {
             candidates.extend(file_names(directory).iter().filter_map(|file| tool_name(file)).map(str::to_owned));
         }
+        // A section without a path has the name itself.
+        candidates.retain(|candidate| *candidate != name);
         let nearest = nearest(&name, candidates.iter().map(String::as_str)).map(str::to_owned);
         Error::Unresolved { name, searched, nearest }
     }

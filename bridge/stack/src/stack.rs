@@ -90,6 +90,8 @@ pub struct Request {
     pub thesis_tools: Option<String>,
     /// A name that leads to no file is kept: a tool may be loaded already that registers it.
     pub keep_names: bool,
+    /// Names that tools have registered already: no file is looked for, unless the configuration names one.
+    pub registered: Vec<String>,
 }
 
 impl Request {
@@ -110,6 +112,7 @@ impl Request {
             log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
             keep_names: false,
+            registered: Vec::new(),
         })
     }
 
@@ -165,7 +168,11 @@ impl Request {
         for element in elements {
             let name = element.name();
             let label = unique(&mut labels, &name);
-            match lookup.file(&element) {
+            let is_registered = matches!(element, Element::Name(_))
+                && self.registered.contains(&name)
+                && config.tools.get(&name).is_none_or(|tool| tool.path.is_none());
+            let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
+            match file {
                 Ok(path) => stack.layers.push(Layer::new(config, label, name, path)),
                 Err(error @ Error::Unresolved { .. }) if self.keep_names => {
                     stack.unresolved.push((stack.layers.len(), error));

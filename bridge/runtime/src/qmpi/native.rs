@@ -142,6 +142,16 @@ fn load(path: &Path) -> Result<Library, NativeError> {
     })
 }
 
+/// Lets libraries of another stack register names, until [`initialize`].
+pub(crate) fn accept_names() {
+    registry::open();
+}
+
+/// All names that are registered.
+pub(crate) fn registered_names() -> Vec<String> {
+    registry::names_after(0)
+}
+
 /// Runs the init callbacks in stack order: layer `first + i` is a native tool if `names[i]` is its registered name.
 pub(crate) fn initialize(first: ToolId, names: &[Option<String>]) {
     registry::close();

@@ -59,6 +59,11 @@ pub(super) fn take_refused() -> Vec<String> {
     std::mem::take(&mut lock().refused)
 }
 
+/// Libraries of another stack are about to be loaded: their constructors register names.
+pub(super) fn open() {
+    lock().is_closed = false;
+}
+
 /// No registration from here on.
 pub(super) fn close() {
     lock().is_closed = true;

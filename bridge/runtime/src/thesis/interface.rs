@@ -118,7 +118,7 @@ pub(crate) fn provide_general_names(tool: &Tool) -> Result<(), LoadError> {
         ("vector_get", (vector_get as *const ()).addr()),
         ("vector_total", (vector_total as *const ()).addr()),
     ];
-    let wants = |name: &str| tool.undefined_elsewhere.iter().any(|undefined| undefined == name);
+    let wants = |name: &str| tool.closure.root().imports().any(|symbol| symbol.name == name);
     if !names.iter().any(|(name, _)| wants(name)) || DONE.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
