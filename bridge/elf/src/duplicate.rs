@@ -39,12 +39,11 @@ struct Segment {
 
 /// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with `needed` instead of what it needs.
 ///
-/// Search paths and the SONAME are left out: `needed` has paths where names would not lead to the right file, and one
-/// SONAME must not stand for all copies.
+/// `runpath` is where it looks for libraries that it opens later. The SONAME is left out: one must not stand for all copies.
 ///
 /// # Errors
 /// When the file has no notes whose program header could be used, or is not what it was when it was checked.
-pub fn duplicate(bytes: &[u8], needed: &[&str]) -> Result<Vec<u8>, DuplicateError> {
+pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result<Vec<u8>, DuplicateError> {
     const CHANGED: DuplicateError = DuplicateError("its tables are not where they should be");
     let segments = segments(bytes).ok_or(CHANGED)?;
     let find = |kind| segments.iter().find(|segment| segment.kind == kind).copied();
@@ -61,9 +60,10 @@ pub fn duplicate(bytes: &[u8], needed: &[&str]) -> Result<Vec<u8>, DuplicateErro
     let mut strings = slice(bytes, strings_at, strings_len).ok_or(CHANGED)?.to_vec();
 
     let mut new = Vec::new();
-    for name in needed {
-        new.push((DT_NEEDED, strings.len() as u64));
-        strings.extend_from_slice(name.as_bytes());
+    let names = needed.iter().map(|name| (DT_NEEDED, *name));
+    for (tag, text) in names.chain(runpath.map(|path| (DT_RUNPATH, path))) {
+        new.push((tag, strings.len() as u64));
+        strings.extend_from_slice(text.as_bytes());
         strings.push(0);
     }
     let dropped = [DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_NULL];

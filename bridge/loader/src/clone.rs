@@ -1,21 +1,22 @@
 //! More instances than namespaces: copies of a tool that share one.
 //!
 //! glibc has 16 namespaces. A clone is a copy of the tool's file in memory that needs, before anything else, a head of its own
-//! (`qmpi_elf::duplicate`). All clones live in one namespace whose first object defines nothing, so each finds its head's
-//! symbols behind its own, and nobody else's:
+//! (`qmpi_elf::duplicate`). All clones live in one namespace whose first object defines nearly nothing, so each finds its
+//! head's symbols behind its own, and nobody else's:
 //!
 //! ```text
-//! first object (empty)   libc, libm, ... (providers)   head 1   clone 1   head 2   clone 2   ...
+//! first object   libc, libm, ... (providers)   head 1   clone 1   head 2   clone 2   ...
 //! ```
 //!
 //! What differs from a namespace of its own: the tool's private libraries exist once for all clones, so they must neither
 //! call MPI nor call back ([`Tool::clone_obstacle`]); its path is that of a file in memory; a plugin that it opens does not
 //! find its symbols.
 
-use std::path::Path;
+use std::ffi::CString;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_elf::Tool;
+use qmpi_elf::provider::Provided;
 
 use crate::Instance;
 use crate::error::LoadError;
@@ -23,17 +24,24 @@ use crate::head::Head;
 use crate::instance::{mpi_soname, provide};
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Handle, Namespace};
+use crate::overrides;
 
 /// The namespace of all clones, made for the first.
-fn common(tool: &Path) -> Result<Arc<Namespace>, LoadError> {
+///
+/// Its first object defines one function, the same for all: private libraries that unwind (libunwind) are loaded before any
+/// head, and must see the frames of all namespaces.
+fn common(first_clone: &'static Instance) -> Result<Arc<Namespace>, LoadError> {
     static COMMON: Mutex<Option<Arc<Namespace>>> = Mutex::new(None);
     const NAME: &str = "qmpi-clones";
     let mut common = COMMON.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(namespace) = common.as_ref() {
         return Ok(Arc::clone(namespace));
     }
-    let first = qmpi_elf::provider::write(NAME, &[], &[], &[])?;
-    let first = memory_file(NAME, &first)?;
+    let tool = first_clone.path.as_path();
+    let table = overrides::table(first_clone)?;
+    let shared = table.iter().filter(|(name, _)| *name == "dl_iterate_phdr");
+    let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(name, *address)).collect();
+    let first = memory_file(NAME, &qmpi_elf::provider::write(NAME, &[], &[], &symbols)?)?;
     let handle = Namespace::create(tool, &first)?;
     let namespace = Namespace::new(handle, &[(NAME.into(), first.path().to_owned())])
         .ok_or_else(|| LoadError::Link { path: tool.into(), message: "the namespace of clones is not there".into() })?;
@@ -44,9 +52,17 @@ fn common(tool: &Path) -> Result<Arc<Namespace>, LoadError> {
 pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
-    let namespace = common(&instance.path)?;
+    let namespace = common(instance)?;
     for soname in tool.closure.stopped.iter().filter(|soname| !qmpi_elf::is_mpi_soname(soname)) {
         provide(&namespace, process, soname)?;
+    }
+    // Its private libraries, those first that others need: under their SONAMEs the copy finds them, and their versions.
+    for library in tool.closure.objects.iter().skip(1).rev() {
+        let path = CString::new(library.path().as_os_str().as_encoded_bytes());
+        let path = path.map_err(|error| failed(error.to_string()))?;
+        if namespace.loaded(&path).is_none() {
+            namespace.load(&path).map_err(failed)?;
+        }
     }
     let soname = mpi_soname(tool, process);
     let head = Head { process, tool, links: &instance.links, instance }.write(soname, &[])?;
@@ -56,7 +72,9 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, L
     let bytes = std::fs::read(&instance.path).map_err(|error| failed(error.to_string()))?;
     let needed = needed(tool, head_path);
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
-    let copy = qmpi_elf::duplicate::duplicate(&bytes, &needed).map_err(|error| failed(error.to_string()))?;
+    let runpath = runpath(tool);
+    let copy = qmpi_elf::duplicate::duplicate(&bytes, &needed, runpath.as_deref());
+    let copy = copy.map_err(|error| failed(error.to_string()))?;
     let name = instance.path.file_name().unwrap_or_default().to_string_lossy();
     let copy = memory_file(&name, &copy)?;
 
@@ -69,14 +87,22 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, L
     Ok(*instance.handle.get_or_init(|| handle))
 }
 
-/// What a clone needs: its head, then what the tool needs, its private libraries by their paths.
+/// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.
 fn needed(tool: &Tool, head: &str) -> Vec<String> {
     let private = |name: &str| {
         let found = tool.closure.objects.iter().skip(1).find(|object| object.name() == name)?;
-        found.path().to_str().map(str::to_owned)
+        if found.soname().is_some() { None } else { found.path().to_str().map(str::to_owned) }
     };
     let names = tool.closure.root().needed().iter().filter(|name| !qmpi_elf::is_mpi_soname(name));
     [head.to_owned()].into_iter().chain(names.map(|name| private(name).unwrap_or_else(|| name.clone()))).collect()
+}
+
+/// Where the tool looks for libraries that it opens, seen from its own directory: a file in memory has none.
+fn runpath(tool: &Tool) -> Option<String> {
+    let root = tool.closure.root();
+    let directory = root.path().parent()?.to_str()?;
+    let path = root.runpath().or(root.rpath())?;
+    Some(path.replace("${ORIGIN}", directory).replace("$ORIGIN", directory))
 }
 
 fn memory_file(name: &str, bytes: &[u8]) -> Result<MemoryFile, LoadError> {

@@ -55,10 +55,12 @@ pub enum LoadError {
         name: String,
     },
     /// All of glibc's namespaces are taken.
-    #[error("{}: no namespace left for it: glibc has 16 of them, the program's own included", path.display())]
+    #[error("{}: no namespace left for it: glibc has 16 of them, the program's own included; {reason}", path.display())]
     Namespaces {
         /// The tool.
         path: PathBuf,
+        /// Why it cannot share one.
+        reason: String,
     },
     /// The dynamic linker refused.
     #[error("{}: {message}", path.display())]

@@ -8,14 +8,6 @@ use crate::arch::{self, Resume};
 use crate::error::LoadError;
 use crate::trampoline;
 
-/// A link from the application to a tool's Fortran wrapper.
-///
-/// # Errors
-/// When there are no trampolines left.
-pub fn enter(wrapper: usize) -> Result<usize, LoadError> {
-    trampoline::with_word(arch::fortran_enter(), wrapper)
-}
-
 /// A link from a tool to MPI's Fortran library: C functions called from there enter the chain below `level` layers.
 ///
 /// # Errors

@@ -230,7 +230,10 @@ fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
     let providers =
         instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
     namespace::leave_gap();
-    let handle = Namespace::create(&instance.path, &head)?;
+    let handle = Namespace::create(&instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
+        (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
+        (error, _) => error,
+    })?;
     let namespace = Namespace::new(handle, providers);
     let tool = namespace.as_ref().and_then(|namespace| namespace.loaded(&c_string(&instance.path)?));
     let (Some(namespace), Some(tool)) = (namespace, tool) else {

@@ -61,7 +61,7 @@ impl Namespace {
     pub(crate) fn create(tool: &Path, head: &MemoryFile) -> Result<Handle, LoadError> {
         open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
             if message.contains("no more namespaces") {
-                return LoadError::Namespaces { path: tool.into() };
+                return LoadError::Namespaces { path: tool.into(), reason: "others took them".into() };
             }
             // dlerror starts with the file's name, which the error has already.
             let prefix = format!("{}: ", tool.display());

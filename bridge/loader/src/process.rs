@@ -14,9 +14,10 @@ use qmpi_elf::{MpiFamily, family as glibc};
 
 use crate::image::{Image, Kind, Symbol};
 
-/// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of
-/// MPI, and an unwinder in the base namespace of glibc before 2.35 sees the base namespace alone.
-const PRIVATE: [&str; 2] = ["libstdc++.so.", "libgcc_s.so."];
+/// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, an
+/// unwinder in the base namespace of glibc before 2.35 sees the base namespace alone, and what Fortran reads from the
+/// environment is the instance's.
+const PRIVATE: [&str; 4] = ["libstdc++.so.", "libgcc_s.so.", "libgfortran.so.", "libquadmath.so."];
 
 /// The loaded objects of the base namespace, and what is known about them.
 #[derive(Debug, Clone)]

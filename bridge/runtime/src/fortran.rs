@@ -7,6 +7,7 @@
 //!
 //! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
@@ -24,8 +25,6 @@ struct Layer {
     c: HashSet<FnId>,
     /// Fortran wrappers by symbol name.
     wrappers: HashMap<String, usize>,
-    /// The functions of these.
-    fortran: HashSet<FnId>,
 }
 
 /// Fortran's side of the chain, built with it from the innermost layer outwards.
@@ -53,7 +52,6 @@ impl Fortran {
         self.layers[index] = Layer {
             c: layer.entries.iter().map(|(id, _)| *id).collect(),
             wrappers: layer.fortran.iter().cloned().collect(),
-            fortran: layer.fortran.iter().filter_map(|(name, _)| id(name)).collect(),
         };
     }
 
@@ -77,8 +75,9 @@ impl Fortran {
     fn wrapper(&self, level: usize, name: &str) -> Option<usize> {
         let id = id(name)?;
         let plain = plain(name)?;
-        let first = self.layers[level..].iter().find(|layer| layer.c.contains(&id) || layer.fortran.contains(&id))?;
-        first.wrappers.get(plain).copied()
+        // A wrapper for another binding of the same function is not in the way of this one.
+        let sees = |layer: &&Layer| layer.c.contains(&id) || layer.wrappers.contains_key(&*plain);
+        self.layers[level..].iter().find(sees)?.wrappers.get(&*plain).copied()
     }
 
     /// Lets Fortran calls of the application and of MPI's Fortran libraries enter the chain.
@@ -117,7 +116,7 @@ impl Fortran {
         }
         // Who asks where the application called wants this call, not that of MPI's Fortran library.
         match self.wrapper(0, text) {
-            Some(wrapper) => Some(chain.recorded(made(fortran::enter(wrapper)))),
+            Some(wrapper) => Some(chain.recorded(wrapper)),
             None if chain.records() => Some(chain.recorded(process.function(name)?)),
             None => None,
         }
@@ -139,10 +138,19 @@ fn id(name: &str) -> Option<FnId> {
     qmpi_abi::classify(name).filter(|symbol| symbol.binding != Binding::C).map(|symbol| symbol.id)
 }
 
-/// `mpi_send_` of `pmpi_send_`: the name under which a wrapper is found.
-fn plain(name: &str) -> Option<&str> {
+/// `mpi_send_` of `pmpi_send_`, and of MPICH's `pmpir_send_f08ts_`, `mpi_send_f08ts_`: the name that a wrapper has.
+fn plain(name: &str) -> Option<Cow<'_, str>> {
     let symbol = qmpi_abi::classify(name)?;
-    if symbol.profiling { name.get(1..) } else { Some(name) }
+    if !symbol.profiling {
+        return Some(name.into());
+    }
+    if let Some(rest) = name.strip_prefix("pmpir_") {
+        return Some(format!("mpi_{rest}").into());
+    }
+    if let Some(rest) = name.strip_prefix("pmpixr_") {
+        return Some(format!("mpix_{rest}").into());
+    }
+    name.get(1..).map(Cow::from)
 }
 
 /// Is it one of MPI's Fortran libraries?

@@ -59,20 +59,6 @@ global_asm!(
     "ret",
     ".endm",
     ".pushsection .text.qmpi_fortran, \"ax\", @progbits",
-    // The application's Fortran call of a tool's wrapper; r11 is the wrapper. A tail jump, unless the application was called
-    // back from inside such a call: then the level is 0 again meanwhile.
-    ".balign 16",
-    ".hidden qmpi_fortran_enter",
-    ".globl qmpi_fortran_enter",
-    "qmpi_fortran_enter:",
-    ".cfi_startproc",
-    "mov r10, qword ptr [rip + qmpi_level@GOTTPOFF]",
-    "cmp qword ptr fs:[r10], 0",
-    "jne 2f",
-    "jmp r11",
-    "2:",
-    "qmpi_call_at_level 0, r11",
-    ".cfi_endproc",
     // A tool's call of `pmpi_f_`: r11 is the payload.
     ".balign 16",
     ".hidden qmpi_fortran_resume",
@@ -83,7 +69,8 @@ global_asm!(
     "mov r11, qword ptr [r11 + {target}]",
     "qmpi_call_at_level r10, r11",
     ".cfi_endproc",
-    // The Fortran library's call of a C function: r11 is a table of links, one for each level.
+    // The Fortran library's call of a C function: r11 is a table of links, one for each level. On the way, the level is 0
+    // again: MPI may call the program back, whose calls are new ones.
     ".balign 16",
     ".hidden qmpi_fortran_to_c",
     ".globl qmpi_fortran_to_c",
@@ -91,7 +78,12 @@ global_asm!(
     ".cfi_startproc",
     "mov r10, qword ptr [rip + qmpi_level@GOTTPOFF]",
     "mov r10, qword ptr fs:[r10]",
-    "jmp qword ptr [r11 + 8 * r10]",
+    "test r10, r10",
+    "jnz 2f",
+    "jmp qword ptr [r11]",
+    "2:",
+    "mov r11, qword ptr [r11 + 8 * r10]",
+    "qmpi_call_at_level 0, r11",
     ".cfi_endproc",
     ".popsection",
     level = const std::mem::offset_of!(Resume, level),
@@ -99,14 +91,8 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    fn qmpi_fortran_enter();
     fn qmpi_fortran_resume();
     fn qmpi_fortran_to_c();
-}
-
-/// The application → a tool's Fortran wrapper (the payload).
-pub(crate) fn fortran_enter() -> Stub {
-    stub(qmpi_fortran_enter)
 }
 
 /// A tool → the Fortran library: see [`Resume`].
