@@ -345,6 +345,7 @@ fn stacks(mpi: Mpi, which: usize) -> Verdict {
         cells::note("fortran", mpi, language, "stacks of several kinds", "every layer every call, once (2)");
         return Ok(());
     }
+    cells::note("fortran", mpi, language, "stacks of several kinds", "not in every order (3)");
     Err(failures.join("\n\n").into())
 }
 

@@ -171,16 +171,16 @@ fn other_abis_are_refused() -> Verdict {
     Ok(())
 }
 
-/// Opens the library in a mode of its own before mpi4py does. Every call that the counters count is one of mpi4py's.
+/// Opens the library in a mode of its own before mpi4py does. The barrier is there to be counted: the other calls are large-count
+/// ones (`MPI_Bcast_c`) in newer releases.
 const LATE: &str = "\
 import ctypes, os, sys
 library, mode = sys.argv[1:]
 ctypes.CDLL(library, mode=os.RTLD_NOW | getattr(os, mode))
 from mpi4py import MPI
-world, buffer = MPI.COMM_WORLD, bytearray(4)
+world = MPI.COMM_WORLD
 total = world.allreduce(world.rank + 1)
 world.Barrier()
-world.Bcast([buffer, MPI.BYTE], root=0)
 os.write(1, b'sum %d\\n' % total)
 ";
 
@@ -188,10 +188,9 @@ os.write(1, b'sum %d\\n' % total)
 const FOUND: &str = "\
 import os
 from mpi4py import MPI
-world, buffer = MPI.COMM_WORLD, bytearray(4)
+world = MPI.COMM_WORLD
 total = world.allreduce(world.rank + 1)
 world.Barrier()
-world.Bcast([buffer, MPI.BYTE], root=0)
 os.write(1, b'sum %d\\n' % total)
 ";
 
@@ -234,7 +233,7 @@ fn sees_python(launcher: &[String], counter: &str, script: &[String], env: &[(&s
             return Err(format!("not the right sum\n{}", outcome.report()).into());
         }
         if words[0].ends_with("/qmpi") {
-            for function in ["MPI_Barrier", "MPI_Bcast", "MPI_Init_thread", "MPI_Finalize"] {
+            for function in ["MPI_Init_thread", "MPI_Barrier", "MPI_Finalize"] {
                 let rows = outcome.stdout.lines().filter(|line| line.split_whitespace().next() == Some(function));
                 if rows.count() != 2 {
                     return Err(format!("not in both tables: {function}\n{}", outcome.report()).into());
