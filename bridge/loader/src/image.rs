@@ -39,6 +39,7 @@ const STT_COMMON: u8 = 5;
 const STT_TLS: u8 = 6;
 const STT_GNU_IFUNC: u8 = 10;
 const STB_LOCAL: u8 = 0;
+const STB_WEAK: u8 = 2;
 
 /// What a symbol of a loaded object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +82,8 @@ pub struct Binding {
     pub addend: i64,
     /// The word is for calls only: nobody compares the address in it with another one.
     pub is_call: bool,
+    /// The reference is weak: null if nobody defines the symbol.
+    pub is_weak: bool,
 }
 
 #[repr(C)]
@@ -355,6 +358,7 @@ impl Image {
                     place: (self.base + rela.offset as usize) as *mut usize,
                     addend: rela.addend,
                     is_call: rela.info & 0xffff_ffff == JUMP_SLOT,
+                    is_weak: symbol.st_info >> 4 == STB_WEAK && symbol.st_shndx == 0,
                 })
             },
         )

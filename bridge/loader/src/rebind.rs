@@ -7,7 +7,7 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::image::Image;
+use crate::image::{Binding, Image};
 
 /// Which references to rebind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +16,20 @@ pub enum Which {
     All,
     /// Calls: function pointers stay equal to those that others have.
     Calls,
+    /// Weak ones, by which a program asks whether a function exists.
+    Weak,
 }
 
 /// Points references of `image` to a name for which `target` has an address there. Returns how many there were.
 pub fn rebind(image: &Image, which: Which, target: impl Fn(&CStr) -> Option<usize>) -> usize {
     let mut unprotected = None;
     let mut count = 0;
-    for binding in image.bindings().filter(|binding| which == Which::All || binding.is_call) {
+    let concerned = |binding: &Binding| match which {
+        Which::All => true,
+        Which::Calls => binding.is_call,
+        Which::Weak => binding.is_weak,
+    };
+    for binding in image.bindings().filter(concerned) {
         let Some(address) = target(binding.name) else { continue };
         if !image.is_writable(binding.place.addr()) && unprotected.is_none() {
             unprotected = Some(Unprotected::new(image));

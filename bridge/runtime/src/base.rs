@@ -43,6 +43,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<&
         }
     }
     shorten(process, &taken, ours);
+    forget_what_mpi_lacks(process, &tops, ours);
     if let Some(fortran) = fortran {
         fortran.enter(process, chain, ours);
     }
@@ -99,6 +100,18 @@ fn shorten(process: &Process, taken: &HashMap<FnId, usize>, ours: &Image) {
             }
             let goes_to_us = || process.global(name).is_some_and(|bound| ours.contains(bound));
             taken.get(&id).copied().or_else(|| goes_to_us().then(|| entry::get(id)).flatten())
+        });
+    }
+}
+
+/// Makes weak references to functions null that this MPI lacks and no layer adds, as they are without us: a program asks so
+/// whether a function exists, and libqmpi defines all of them.
+fn forget_what_mpi_lacks(process: &Process, tops: &[usize], ours: &Image) {
+    for image in process.images().iter().filter(|image| !image.is_same(ours)) {
+        rebind::rebind(image, Which::Weak, |name| {
+            let id = plain_id(name)?;
+            let is_lacking = tops[id.index()] == 0 && process.global(name).is_some_and(|bound| ours.contains(bound));
+            is_lacking.then_some(0)
         });
     }
 }
