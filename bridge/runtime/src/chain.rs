@@ -212,6 +212,6 @@ impl Link {
 }
 
 /// Without stubs there is no stack.
-fn made(stub: Result<usize, LoadError>) -> usize {
+pub(crate) fn made(stub: Result<usize, LoadError>) -> usize {
     stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
 }

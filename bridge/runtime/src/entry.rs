@@ -41,7 +41,7 @@ pub(crate) fn get(id: FnId) -> Option<usize> {
 /// Defines one entry stub per row.
 macro_rules! entries {
     ($($id:literal $name:ident;)*) => {
-        $( $crate::arch::entry_stub!($id $name); )*
+        $( $crate::arch::entry_stub!($crate::entry::SLOTS, $id $name); )*
     };
 }
 pub(crate) use entries;

@@ -15,9 +15,9 @@ use std::ffi::{CStr, CString};
 use qmpi_abi::{Binding, FnId};
 use qmpi_loader::image::Image;
 use qmpi_loader::rebind::{self, Which};
-use qmpi_loader::{LoadError, Process, fortran, log};
+use qmpi_loader::{Process, fortran, log};
 
-use crate::chain::{self, Chain, ToolId};
+use crate::chain::{self, Chain, ToolId, made};
 
 /// What a layer intercepts.
 #[derive(Default)]
@@ -161,9 +161,4 @@ fn is_fortran(image: &Image) -> bool {
 /// Does it define Fortran functions of MPI?
 fn defines_wrappers(image: &Image) -> bool {
     image.symbols().filter(|symbol| symbol.defined).any(|symbol| symbol.name.to_str().ok().and_then(id).is_some())
-}
-
-/// Without stubs there is no stack.
-fn made(stub: Result<usize, LoadError>) -> usize {
-    stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
 }

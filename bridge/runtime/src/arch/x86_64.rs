@@ -15,10 +15,10 @@ use crate::entry::FUNCTIONS;
 /// Bytes of one lazy stub.
 const LAZY_SIZE: usize = 16;
 
-/// Defines the exported function `$name`, which goes where slot `$id` points.
+/// Defines the exported function `$name`, which goes where number `$id` of `$slots` points.
 macro_rules! entry_stub {
-    ($id:literal $name:ident) => {
-        /// Entry point of the application into the chain.
+    ($slots:path, $id:literal $name:ident) => {
+        /// One jump: the caller's return address and all arguments stay as they are.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         #[unsafe(link_section = ".text.qmpi_entry")]
@@ -29,34 +29,13 @@ macro_rules! entry_stub {
                 // One stub in eight would cross a cache line otherwise, which takes a cycle more.
                 ".balign 16, 0xcc",
                 ".cfi_endproc",
-                slots = sym $crate::entry::SLOTS,
+                slots = sym $slots,
                 id = const $id,
             )
         }
     };
 }
 pub(crate) use entry_stub;
-
-/// Defines the exported function `$name`, the MPI library's function `$id` for callers that are QMPI tools.
-macro_rules! name_shifted_stub {
-    ($id:literal $name:ident) => {
-        /// The MPI library's function, past all layers: `(context, tool_id, args...)`.
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        #[unsafe(link_section = ".text.qmpi_entry")]
-        pub extern "C" fn $name() {
-            std::arch::naked_asm!(
-                ".cfi_startproc",
-                "jmp qword ptr [rip + {slots} + 8 * {id}]",
-                ".balign 16, 0xcc",
-                ".cfi_endproc",
-                slots = sym $crate::qmpi::entry::SLOTS,
-                id = const $id,
-            )
-        }
-    };
-}
-pub(crate) use name_shifted_stub;
 
 global_asm!(
     ".pushsection .text.qmpi_lazy, \"ax\", @progbits",

@@ -38,7 +38,7 @@ pub(crate) fn resolve(id: FnId, make: impl FnOnce() -> Option<usize>) -> Option<
 /// Defines one stub per row.
 macro_rules! entries {
     ($($id:literal $name:ident $args:tt;)*) => {
-        $( $crate::arch::name_shifted_stub!($id $name); )*
+        $( $crate::arch::entry_stub!($crate::qmpi::entry::SLOTS, $id $name); )*
     };
 }
 pub(crate) use entries;

@@ -9,10 +9,10 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::thesis::{self, COUNT};
-use qmpi_loader::{log, missing};
+use qmpi_loader::missing;
 
 use super::library::{Library, NOT_INTERCEPTED};
-use crate::chain::{Chain, ToolId};
+use crate::chain::{Chain, ToolId, made};
 
 /// `char path[100]`
 const PATH: usize = 100;
@@ -100,11 +100,6 @@ impl Builder {
 /// What a call of a missing function is reported with.
 const WHO: &str = "a tool with get_interceptions";
 const HINT: &str = "run the tool on an MPI that has this function; QMPI_Table_query returns 1 where it is missing";
-
-/// Without stubs there is no stack.
-fn made(stub: Result<usize, qmpi_loader::LoadError>) -> usize {
-    stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
-}
 
 /// A function that says what is missing; 0 if there is no tool of the dialect in the stack.
 pub(super) fn lacking(index: Option<usize>) -> usize {
