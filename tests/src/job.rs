@@ -118,7 +118,7 @@ impl Job {
 
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_remove("QMPI_LOG");
-        command.envs(self.mpi.map(Mpi::variables).unwrap_or_default().iter().copied());
+        command.envs(self.mpi.map(Mpi::variables).unwrap_or_default());
         if self.ranks == 0 {
             // A process on its own needs no daemon of Open MPI's beside it.
             command.env("OMPI_MCA_ess_singleton_isolated", "1");

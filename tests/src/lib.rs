@@ -23,6 +23,7 @@ pub mod job;
 pub mod matrix;
 pub mod mpi;
 pub mod product;
+mod session;
 pub mod tables;
 pub mod trial;
 pub mod wheel;

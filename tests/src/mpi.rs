@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use crate::session;
+
 /// An installed MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mpi {
@@ -51,17 +53,18 @@ impl Mpi {
     }
 
     /// Variables without which it does not start here.
-    pub fn variables(self) -> &'static [(&'static str, &'static str)] {
+    pub fn variables(self) -> Vec<(&'static str, String)> {
         match self {
-            Mpi::OpenMpi => &[
+            Mpi::OpenMpi => vec![
                 // Tests run as root in containers.
-                ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+                ("OMPI_ALLOW_RUN_AS_ROOT", "1".into()),
+                ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1".into()),
                 // More ranks than cores: give the core away instead of polling.
-                ("OMPI_MCA_mpi_yield_when_idle", "1"),
-                ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+                ("OMPI_MCA_mpi_yield_when_idle", "1".into()),
+                ("OMPI_MCA_btl_vader_single_copy_mechanism", "none".into()),
+                session::variable(),
             ],
-            Mpi::Mpich => &[],
+            Mpi::Mpich => Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Outcome, Source, product};
+use crate::{Mpi, Outcome, Source, product};
 
 /// Builds one at a time, as `compile` does.
 static BUILDING: Mutex<()> = Mutex::new(());
@@ -139,10 +139,9 @@ pub fn build(compiler: &str, directory: &Path, path: &Path, options: &[&str]) ->
 pub fn run(words: &[String], env: &[(&str, String)]) -> Outcome {
     let mut command = Command::new("timeout");
     command.args(["-k", "5", PATIENCE]).args(words).env_remove("QMPI_LOG");
-    for name in ["OMPI", "PRTE"] {
-        command.env(format!("{name}_ALLOW_RUN_AS_ROOT"), "1").env(format!("{name}_ALLOW_RUN_AS_ROOT_CONFIRM"), "1");
-    }
-    command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_btl_vader_single_copy_mechanism", "none");
+    // The launchers of Open MPI 5 read the same under another name.
+    command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.envs(Mpi::OpenMpi.variables());
     command.envs(env.iter().map(|(name, value)| (name, value)));
     let result = command.output().unwrap_or_else(|error| panic!("{words:?}: {error}"));
     Outcome {

@@ -106,11 +106,8 @@ impl Place {
         let words: Vec<String> = parts.concat();
         // What an earlier run left.
         let _ = std::fs::remove_file(self.path("trace"));
-        let output = Command::new("timeout")
-            .args(["-k", "5", "60"])
-            .args(&words)
-            .envs(self.mpi.variables().iter().copied())
-            .output()?;
+        let output =
+            Command::new("timeout").args(["-k", "5", "60"]).args(&words).envs(self.mpi.variables()).output()?;
         let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let trace = std::fs::read_to_string(self.path("trace")).unwrap_or_default();
         let ranks = trace.lines().filter(|line| *line == "enter order MPI_Init").count();

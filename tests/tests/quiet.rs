@@ -49,7 +49,7 @@ fn the_launcher(mpi: Mpi) -> Verdict {
 fn same(mpi: Mpi, words: &[&str]) -> Verdict {
     let command = |words: &[&str]| {
         let mut command = Command::new(words[0]);
-        command.args(&words[1..]).envs(mpi.variables().iter().copied());
+        command.args(&words[1..]).envs(mpi.variables());
         command
     };
     let plain = command(words).output()?;

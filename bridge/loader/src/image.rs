@@ -228,9 +228,14 @@ impl Image {
         })
     }
 
+    /// Tells it from all other objects that are loaded at the same time.
+    pub fn id(&self) -> usize {
+        self.symtab.addr()
+    }
+
     /// Do both describe the same object?
     pub fn is_same(&self, other: &Image) -> bool {
-        self.symtab == other.symtab
+        self.id() == other.id()
     }
 
     /// The file it was loaded from.
@@ -265,10 +270,7 @@ impl Image {
 
     /// Does `address` lie in one of its segments?
     pub fn contains(&self, address: usize) -> bool {
-        self.phdrs.iter().filter(|phdr| phdr.p_type == PT_LOAD).any(|phdr| {
-            let start = self.base + phdr.p_vaddr as usize;
-            (start..start + phdr.p_memsz as usize).contains(&address)
-        })
+        is_loaded_at(address, self.base, self.phdrs)
     }
 
     /// The part of it that `ld.so` made read-only after relocation, as start and length in bytes.
@@ -363,6 +365,23 @@ impl Image {
             },
         )
     }
+}
+
+/// Does `address` lie in a segment of the object that `info` describes?
+pub fn contains(info: &libc::dl_phdr_info, address: usize) -> bool {
+    if info.dlpi_phdr.is_null() {
+        return false;
+    }
+    // SAFETY: `ld.so` keeps the program headers of a loaded object mapped.
+    let phdrs = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+    is_loaded_at(address, info.dlpi_addr as usize, phdrs)
+}
+
+fn is_loaded_at(address: usize, base: usize, phdrs: &[Elf64_Phdr]) -> bool {
+    phdrs.iter().filter(|phdr| phdr.p_type == PT_LOAD).any(|phdr| {
+        let start = base + phdr.p_vaddr as usize;
+        (start..start + phdr.p_memsz as usize).contains(&address)
+    })
 }
 
 impl GnuHash {

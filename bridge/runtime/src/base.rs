@@ -16,6 +16,7 @@ use qmpi_loader::{Instance, Process, log};
 use crate::chain::Chain;
 use crate::entry;
 use crate::fortran::Fortran;
+use crate::lacking;
 
 /// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
 /// through libqmpi's entry stubs out of all calls that are bound already.
@@ -43,7 +44,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<&
         }
     }
     shorten(process, &taken, ours);
-    forget_what_mpi_lacks(process, &tops, ours);
+    lacking::forget(process.images());
     if let Some(fortran) = fortran {
         fortran.enter(process, chain, ours);
     }
@@ -104,18 +105,6 @@ fn shorten(process: &Process, taken: &HashMap<FnId, usize>, ours: &Image) {
     }
 }
 
-/// Makes weak references to functions null that this MPI lacks and no layer adds, as they are without us: a program asks so
-/// whether a function exists, and libqmpi defines all of them.
-fn forget_what_mpi_lacks(process: &Process, tops: &[usize], ours: &Image) {
-    for image in process.images().iter().filter(|image| !image.is_same(ours)) {
-        rebind::rebind(image, Which::Weak, |name| {
-            let id = plain_id(name)?;
-            let is_lacking = tops[id.index()] == 0 && process.global(name).is_some_and(|bound| ours.contains(bound));
-            is_lacking.then_some(0)
-        });
-    }
-}
-
 /// Points every `PMPI_*` that `image` refers to at the top of the chain, and look-ups by name as well.
 fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
     let by_name = Instance::in_base(image.path(), tops, process).lookups().unwrap_or_else(|error| {
@@ -134,7 +123,7 @@ fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
 }
 
 /// The function of an unshifted name; most names are told apart by their first letters.
-fn plain_id(name: &CStr) -> Option<FnId> {
+pub(crate) fn plain_id(name: &CStr) -> Option<FnId> {
     let shape = name.to_bytes().starts_with(b"MPI") || name.to_bytes().starts_with(b"OMPI_");
     shape.then(|| FnId::by_name(name.to_str().ok()?)).flatten()
 }

@@ -171,6 +171,11 @@ impl Chain {
         Some((address, link.tool))
     }
 
+    /// Does a layer have a wrapper of `id`?
+    pub(crate) fn is_intercepted(&self, id: FnId) -> bool {
+        self.links[id.index()].is_some_and(|link| link.tool != ToolId::MPI)
+    }
+
     /// Does anybody below a PMPI tool ask where the application called?
     pub(crate) fn records(&self) -> bool {
         self.mode == CallerMode::Keep

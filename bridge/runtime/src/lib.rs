@@ -8,11 +8,12 @@
 //! | | who comes after whom | `chain.rs` |
 //! | | tools that speak QMPI | `qmpi.rs`, `qmpi/` |
 //! | | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
+//! | | what a program must not find: functions that MPI lacks | `lacking.rs` |
 //! | | tools in the application; Fortran | `base.rs`, `fortran.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on request | calls per layer | `stats.rs` |
 //!
-//! Symbols are exported here and nowhere else in the workspace: `MPI_*` and `QMPI_*`, never `PMPI_*` (the MPI library calls those
+//! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*` and `dlsym`, never `PMPI_*` (the MPI library calls those
 //! itself, and an application that does means to bypass tools).
 
 mod arch;
@@ -21,6 +22,7 @@ mod chain;
 mod entry;
 mod finalize;
 mod fortran;
+mod lacking;
 mod qmpi;
 mod stack;
 mod start;

@@ -14,10 +14,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_loader::conversion::{self, CallerMode};
+use qmpi_loader::image::Image;
 use qmpi_loader::{Process, log};
 
 use crate::stack::Requested;
-use crate::{base, entry, qmpi, stack, stats};
+use crate::{base, entry, lacking, qmpi, stack, stats};
 
 /// Not started.
 const IDLE: i32 = 0;
@@ -33,6 +34,8 @@ static ON_LOAD: extern "C" fn() = on_load;
 extern "C" fn on_load() {
     if Process::has_mpi() {
         ensure_started(Moment::Load);
+    } else {
+        lacking::forget(&Image::of_process());
     }
 }
 
@@ -65,14 +68,29 @@ pub(crate) extern "C" fn first_call(number: usize) -> usize {
     Process::with_mpi().and_then(|process| process.real(id)).unwrap_or_else(|| lacking(id))
 }
 
-/// The MPI of this process has no such function.
+/// The MPI of this process has no such function, or there is no MPI.
 fn lacking(id: FnId) -> ! {
-    let process = Process::with_mpi();
-    let mpi = process.as_ref().map_or("no MPI library", Process::mpi_name);
-    log::fatal(
-        &format!("{} was called, which {mpi} does not have", id.name()),
-        Some("the program was built for a newer MPI, or for another one"),
-    )
+    let name = id.name();
+    match Process::with_mpi() {
+        Some(process) => log::fatal(
+            &format!("{name} was called, which {} does not have", process.mpi_name()),
+            Some("the program was built for a newer MPI, or for another one"),
+        ),
+        None => log::fatal(
+            &format!("{name} was called in a process without an MPI library"),
+            Some("link the program with one, or open one first"),
+        ),
+    }
+}
+
+/// Is everything set up?
+pub(crate) fn is_done() -> bool {
+    STATE.load(Ordering::Acquire) == DONE
+}
+
+/// The same as a call of an MPI function: something is about to be known of MPI.
+pub(crate) fn before_first_call() {
+    ensure_started(Moment::FirstCall);
 }
 
 /// Sets everything up, unless that has happened. A thread that comes meanwhile waits.
@@ -107,6 +125,9 @@ fn start(moment: Moment) -> bool {
         match chain.entry(id) {
             0 => {}
             address => entry::set(id, address),
+        }
+        if chain.is_intercepted(id) {
+            lacking::intercepted(id);
         }
     }
     base::enter(&process, &mut chain, fortran.as_ref());

@@ -3,14 +3,19 @@
 //! * `MPI_f`, exported: `jmp *slot[f]`. A tail jump keeps the application's return address on top of the stack, so the
 //!   first layer sees the application as its caller.
 //! * Before the slots are filled, each leads to its *lazy* stub, which starts the runtime and then goes on with the call.
+//! * `dlsym`, exported: may change the handle, then goes on with a tail jump, too.
 //! * `x86_64/exec.rs`: the call of the next layer as tools of the thesis's dialect make it.
 #![expect(unsafe_code, reason = "naked functions")]
 
 pub(crate) mod exec;
 
 use std::arch::{global_asm, naked_asm};
+use std::ffi::CStr;
 
 use crate::entry::FUNCTIONS;
+
+/// The version of symbols that glibc has had from the beginning.
+pub(crate) const FIRST_GLIBC: &CStr = c"GLIBC_2.2.5";
 
 /// Bytes of one lazy stub.
 const LAZY_SIZE: usize = 16;
@@ -83,5 +88,24 @@ extern "C" fn first_call() {
         qmpi_loader::go_on_with_arguments!(),
         ".cfi_endproc",
         resolve = sym crate::start::first_call,
+    )
+}
+
+/// `dlsym(handle, name)` of the process: asks [`crate::lacking::decide`], and goes on to glibc's, whose caller is ours.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+extern "C" fn dlsym() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rdx, qword ptr [rsp]",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "call {decide}",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "mov rdi, rax",
+        "jmp rdx",
+        ".cfi_endproc",
+        decide = sym crate::lacking::decide,
     )
 }

@@ -1,0 +1,179 @@
+//! Functions that the process's MPI library lacks. libqmpi defines every function there is, and a program must not find one
+//! by that which it would not find without us.
+//!
+//! Programs ask in two ways. A *weak reference* is null if nobody defines the function: those that `ld.so` bound to us are
+//! made null again. And `dlsym`: the process gets ours, which fails for such a name as glibc's does. Whoever opens a library
+//! (Python, for an extension module) looks something up in it next, so that is when weak references in new objects are seen to.
+#![expect(unsafe_code, reason = "stands before dlsym")]
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_abi::FnId;
+use qmpi_loader::image::{self, Image};
+use qmpi_loader::log;
+use qmpi_loader::rebind::{self, Which};
+
+use crate::{arch, base, entry, start};
+
+/// Makes weak references in `images` to what is lacking null.
+pub(crate) fn forget<'a>(images: impl IntoIterator<Item = &'a Image>) {
+    for image in images {
+        if image.contains(own_address()) {
+            continue;
+        }
+        rebind::rebind(image, Which::Weak, |name| {
+            let lacking = is_lacking(base::plain_id(name)?) && is_ours(libc::RTLD_DEFAULT, name);
+            lacking.then_some(0)
+        });
+    }
+}
+
+/// The functions of which a layer has a wrapper: preloaded, the tool would be found.
+static INTERCEPTED: [AtomicBool; entry::FUNCTIONS] = [const { AtomicBool::new(false) }; entry::FUNCTIONS];
+
+/// A layer has a wrapper of `id`.
+pub(crate) fn intercepted(id: FnId) {
+    INTERCEPTED[id.index()].store(true, Ordering::Relaxed);
+}
+
+/// Does neither the MPI library have the function nor a layer add it?
+fn is_lacking(id: FnId) -> bool {
+    entry::get(id).is_none()
+}
+
+/// An address in this library.
+fn own_address() -> usize {
+    (is_lacking as *const ()).addr()
+}
+
+/// Does glibc's `dlsym` find this library's function?
+fn is_ours(handle: *mut c_void, name: &CStr) -> bool {
+    // SAFETY: `name` is a C string; the handle came from the caller of `dlsym`, who vouches for it.
+    let found = unsafe { real()(handle, name.as_ptr()) };
+    object_of(found.addr()) == Some(Object::Own)
+}
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+
+/// The `dlsym` that comes after ours: glibc's, or that of another preloaded library.
+fn real() -> Dlsym {
+    static REAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+    let mut real = REAL.load(Ordering::Relaxed);
+    if real.is_null() {
+        // SAFETY: both are C strings.
+        real = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), arch::FIRST_GLIBC.as_ptr()) };
+        if real.is_null() {
+            log::fatal("the C library has no dlsym", None);
+        }
+        REAL.store(real, Ordering::Relaxed);
+    }
+    // SAFETY: a function of this type is what the name means in the C library.
+    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real) }
+}
+
+/// What [`decide`] answers: with which handle to go on, and where.
+#[repr(C)]
+pub(crate) struct Lookup {
+    handle: *mut c_void,
+    real: Dlsym,
+}
+
+/// `dlsym(handle, name)` by `caller`, the return address of the call.
+pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller: usize) -> Lookup {
+    let lookup = |handle| Lookup { handle, real: real() };
+    if name.is_null() {
+        return lookup(handle);
+    }
+    // SAFETY: `dlsym` wants a C string.
+    let name = unsafe { CStr::from_ptr(name) };
+    see_to_new_objects();
+    let Some(id) = base::plain_id(name) else { return lookup(handle) };
+    // A tool in a namespace has a `dlsym` of its own.
+    if object_of(caller) != Some(Object::Other) {
+        return lookup(handle);
+    }
+    lookup(if would_be_found(handle, id, name) { handle } else { without_mpi() })
+}
+
+/// Would the process find the function without us?
+fn would_be_found(handle: *mut c_void, id: FnId, name: &CStr) -> bool {
+    // Which object comes next depends on who asks; but only one that comes before us finds us.
+    let asked = if handle == libc::RTLD_NEXT { libc::RTLD_DEFAULT } else { handle };
+    // SAFETY: `name` is a C string; we are the caller, and have objects after us.
+    let behind_us = || unsafe { !real()(libc::RTLD_NEXT, name.as_ptr()).is_null() };
+    if !is_ours(asked, name) || behind_us() {
+        return true;
+    }
+    // MPI may have been opened for one library only; the layers are there for all.
+    start::before_first_call();
+    INTERCEPTED[id.index()].load(Ordering::Relaxed)
+}
+
+/// A handle in which no function of MPI is found: that of the C library.
+fn without_mpi() -> *mut c_void {
+    // SAFETY: the C library is loaded; no constructor can run.
+    let handle = unsafe { libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+    if handle.is_null() { log::fatal("the C library is not named libc.so.6", None) } else { handle }
+}
+
+/// Whose object an address lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Object {
+    /// This library.
+    Own,
+    /// Another one of the base namespace.
+    Other,
+}
+
+/// `None`: it is not in the base namespace.
+fn object_of(address: usize) -> Option<Object> {
+    struct Search {
+        address: usize,
+        found: Option<Object>,
+    }
+    extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
+        // SAFETY: `ld.so` hands a valid description to each call.
+        let info = unsafe { &*info };
+        // SAFETY: the one below.
+        let search = unsafe { &mut *search.cast::<Search>() };
+        let has = |address| image::contains(info, address);
+        if has(search.address) {
+            search.found = Some(if has(own_address()) { Object::Own } else { Object::Other });
+        }
+        search.found.is_some().into()
+    }
+    let mut search = Search { address, found: None };
+    // SAFETY: the callback's type is what the function wants, and it does not unwind.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    search.found
+}
+
+/// Makes weak references null in objects that were opened since the last look, once it is known what is lacking.
+fn see_to_new_objects() {
+    /// How many objects had ever been opened at the last look.
+    static SEEN: AtomicU64 = AtomicU64::new(0);
+    /// By the address of its dynamic section, each object that has been seen to.
+    static KNOWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+    extern "C" fn count(info: *mut libc::dl_phdr_info, _: usize, opened: *mut c_void) -> c_int {
+        // SAFETY: `ld.so` hands a valid description to each call.
+        let info = unsafe { &*info };
+        // SAFETY: the number below.
+        unsafe { *opened.cast::<u64>() = info.dlpi_adds };
+        1
+    }
+    if !start::is_done() {
+        return;
+    }
+    let mut opened = 0u64;
+    // SAFETY: the callback's type is what the function wants, and it does not unwind.
+    unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut opened).cast()) };
+    if SEEN.swap(opened, Ordering::Relaxed) == opened {
+        return;
+    }
+    let images = Image::of_process();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    forget(images.iter().filter(|image| !known.contains(&image.id())));
+    *known = images.iter().map(Image::id).collect();
+}
