@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD};
 
-use qmpi_elf::provider::gnu_hash;
+use qmpi_elf::Name;
 
 use crate::version::Versions;
 
@@ -297,17 +297,17 @@ impl Image {
 
     /// The definition of `name`, of whatever version.
     pub fn find(&self, name: &CStr) -> Option<Symbol> {
-        self.find_hashed(name, gnu_hash(name.to_bytes()))
+        self.find_name(Name::from(name))
     }
 
     /// The same where the name's hash is known: many objects are asked for one name.
-    pub fn find_hashed(&self, name: &CStr, hash: u32) -> Option<Symbol> {
-        let index = self.gnu_hash?.find(hash, |index| {
+    pub fn find_name(&self, name: Name<'_>) -> Option<Symbol> {
+        let index = self.gnu_hash?.find(name.hash(), |index| {
             // SAFETY: the hash table yields indices of the symbol table.
             let symbol = unsafe { &*self.symtab.wrapping_add(index) };
             // SAFETY: `st_name` is an offset in the string table.
             let found = unsafe { CStr::from_ptr(self.strtab.wrapping_add(symbol.st_name as usize)) };
-            found == name && symbol.st_shndx != 0
+            found.to_bytes() == name.bytes() && symbol.st_shndx != 0
         })?;
         self.symbol(index)
     }

@@ -132,7 +132,7 @@ fn profiling_id(name: &CStr) -> Option<FnId> {
     if !name.to_bytes().starts_with(b"PMPI") {
         return None;
     }
-    let symbol = qmpi_abi::classify(name.to_str().ok()?)?;
+    let symbol = qmpi_abi::classify_c(name)?;
     (symbol.profiling && symbol.binding == Binding::C).then_some(symbol.id)
 }
 

@@ -124,7 +124,7 @@ impl Fortran {
 
     /// What the Fortran library's reference to a C function is bound to; made once for each function.
     fn to_c(&self, name: &CStr, made_before: &RefCell<HashMap<FnId, usize>>) -> Option<usize> {
-        let symbol = qmpi_abi::classify(name.to_str().ok()?).filter(|symbol| symbol.binding == Binding::C)?;
+        let symbol = qmpi_abi::classify_c(name).filter(|symbol| symbol.binding == Binding::C)?;
         let links: Vec<usize> = self.below.iter().map(|links| links[symbol.id.index()]).collect();
         if links.contains(&0) {
             return None;
@@ -160,5 +160,8 @@ fn is_fortran(image: &Image) -> bool {
 
 /// Does it define Fortran functions of MPI?
 fn defines_wrappers(image: &Image) -> bool {
-    image.symbols().filter(|symbol| symbol.defined).any(|symbol| symbol.name.to_str().ok().and_then(id).is_some())
+    image
+        .symbols()
+        .filter(|symbol| symbol.defined)
+        .any(|symbol| qmpi_abi::classify_c(symbol.name).is_some_and(|symbol| symbol.binding != Binding::C))
 }
