@@ -9,7 +9,7 @@
 //! | | tools that speak QMPI | `qmpi.rs`, `qmpi/` |
 //! | | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
 //! | | what a program must not find: functions that MPI lacks | `lacking.rs` |
-//! | | tools in the application; Fortran | `base.rs`, `fortran.rs` |
+//! | | tools in the application; Fortran; libraries opened later | `base.rs`, `fortran.rs`, `late.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on request | calls per layer | `stats.rs` |
 //!
@@ -23,6 +23,7 @@ mod entry;
 mod finalize;
 mod fortran;
 mod lacking;
+mod late;
 mod qmpi;
 mod stack;
 mod start;

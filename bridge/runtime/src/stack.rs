@@ -113,7 +113,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.watch_finalize(Station(wanted.len()));
-    let mut fortran = Fortran::is_there(process).then(|| Fortran::new(wanted.len(), chain.all_pmpi()));
+    let mut fortran = Fortran::new(wanted.len(), &mut chain);
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
         let label = &wanted.layer.label;
@@ -123,7 +123,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         let layer = match &wanted.kind {
             Kind::Nothing => Ok(None),
             Kind::Pmpi(file) => {
-                load_pmpi(process, wanted.layer, file, tool, &mut chain, fortran.as_ref(), wanted.place).map(Some)
+                load_pmpi(process, wanted.layer, file, tool, &mut chain, Some(&fortran), wanted.place).map(Some)
             }
             Kind::Native(_) => {
                 if let Some(builder) = &mut builder {
@@ -140,9 +140,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         match layer {
             Ok(None) => {}
             Ok(Some(layer)) => {
-                if let Some(fortran) = &mut fortran {
-                    fortran.push(index, &layer);
-                }
+                fortran.push(index, &layer, process);
                 let ms = layer.duration.as_secs_f64() * 1e3;
                 let path = wanted.layer.path.display();
                 log::once(
@@ -155,9 +153,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
         chain.watch_finalize(Station(index));
-        if let Some(fortran) = &mut fortran {
-            fortran.top(index, chain.all_pmpi());
-        }
+        fortran.top(index, chain.all_pmpi());
     }
     if let Some(mut builder) = builder {
         builder.below(ToolId::MPI, &mut chain);
@@ -167,7 +163,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         vector.below(ToolId::MPI, process.mpi_name(), &mut chain);
     }
     finalize::name_layers(wanted.iter().map(|wanted| wanted.layer.label.clone()).collect());
-    (chain, fortran)
+    (chain, Some(fortran))
 }
 
 /// Decides which PMPI tools get a namespace: all of them, as long as there are enough. Otherwise those that cannot do

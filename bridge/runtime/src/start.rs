@@ -18,7 +18,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::{Process, log};
 
 use crate::stack::Requested;
-use crate::{base, entry, lacking, qmpi, stack, stats};
+use crate::{base, entry, lacking, late, qmpi, stack, stats};
 
 /// Not started.
 const IDLE: i32 = 0;
@@ -130,7 +130,8 @@ fn start(moment: Moment) -> bool {
             lacking::intercepted(id);
         }
     }
-    base::enter(&process, &mut chain, fortran.as_ref());
+    base::enter(&process, &mut chain, fortran);
+    late::seen(process.images());
     qmpi_loader::close_files();
     true
 }
