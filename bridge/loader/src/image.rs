@@ -13,8 +13,9 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
-use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD};
+use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
 
+use qmpi_elf::NumberingNote;
 use qmpi_elf::provider::gnu_hash;
 
 use crate::version::Versions;
@@ -269,6 +270,21 @@ impl Image {
             let start = self.base + phdr.p_vaddr as usize;
             (start..start + phdr.p_memsz as usize).contains(&address)
         })
+    }
+
+    /// By which numbers of functions its parts mean them, as [`qmpi_elf::ElfFile::numberings`] says of a file.
+    pub fn numberings(&self) -> Vec<NumberingNote> {
+        let mut found = Vec::new();
+        for phdr in self.phdrs.iter().filter(|phdr| phdr.p_type == PT_NOTE && phdr.p_memsz > 0) {
+            let (start, size) = (self.base.wrapping_add(phdr.p_vaddr as usize), phdr.p_memsz as usize);
+            if !self.contains(start) || !self.contains(start.wrapping_add(size - 1)) {
+                continue;
+            }
+            // SAFETY: `ld.so` has mapped both ends, and thus what is between them: notes are part of one segment.
+            let notes = unsafe { std::slice::from_raw_parts(start as *const u8, size) };
+            NumberingNote::collect(notes, phdr.p_align, &mut found);
+        }
+        found
     }
 
     /// The part of it that `ld.so` made read-only after relocation, as start and length in bytes.
