@@ -11,6 +11,7 @@
 //! | | tools in the application; Fortran | `base.rs`, `fortran.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on request | calls per layer | `stats.rs` |
+//! | | what tools that register themselves intercept | `survey.rs` |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*` and `QMPI_*`, never `PMPI_*` (the MPI library calls those
 //! itself, and an application that does means to bypass tools).
@@ -25,4 +26,5 @@ mod qmpi;
 mod stack;
 mod start;
 mod stats;
+mod survey;
 mod thesis;
