@@ -121,7 +121,14 @@ pub fn build(compiler: &str, directory: &Path, path: &Path, options: &[&str]) ->
     let ending = if options.contains(&"-shared") { ".so" } else { "" };
     let output = directory.join(format!("{}{ending}", source.name));
     let modified = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    if modified(&output).is_some_and(|built| modified(path).is_some_and(|written| written < built)) {
+    let is_older = |built| {
+        product::headers()
+            .iter()
+            .map(PathBuf::as_path)
+            .chain([path])
+            .all(|path| modified(path).is_some_and(|written| written < built))
+    };
+    if modified(&output).is_some_and(is_older) {
         return output;
     }
     let mut command = Command::new(compiler);

@@ -121,6 +121,8 @@ pub enum Command {
     Inspect(InspectArgs),
 
     /// Show the stack: layers, who intercepts what, who calls whom
+    ///
+    /// Tools that register themselves are loaded for that, in a process of its own in which no MPI runs.
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
 
@@ -215,6 +217,10 @@ pub struct ListArgs {
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+
+    /// Load no tool: what QMPI tools intercept, which register themselves, is then not known
+    #[arg(long)]
+    pub no_load: bool,
 }
 
 /// `qmpi env`

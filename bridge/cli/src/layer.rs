@@ -12,6 +12,7 @@ use crate::edges::Node;
 use crate::glibc;
 use crate::manifest::{self, Manifest};
 use crate::plan::Warning;
+use crate::survey::Registered;
 
 /// A layer whose file is a tool that can be loaded, as far as that can be seen.
 pub struct InspectedLayer {
@@ -21,6 +22,8 @@ pub struct InspectedLayer {
     pub tool: Tool,
     /// What is known about it besides.
     pub manifest: Option<&'static Manifest>,
+    /// What it registers when it is loaded; `None` for a tool that does not, or that was not asked.
+    pub registered: Option<Registered>,
 }
 
 impl InspectedLayer {
@@ -52,7 +55,7 @@ impl InspectedLayer {
             return Err(Error::WillNotLoad { layer: label, path, message: hazard.text.clone() });
         }
         let manifest = manifest::find(&layer.path);
-        Ok(Self { layer, tool, manifest })
+        Ok(Self { layer, tool, manifest, registered: None })
     }
 
     /// The label within the stack.
@@ -132,20 +135,61 @@ impl InspectedLayer {
     pub fn node(&self) -> Node {
         let names = |list: &[FnId]| list.iter().map(|id| id.name().to_owned()).collect::<BTreeSet<String>>();
         let intercepts = self.intercepts();
-        let mut calls = names(&self.tool.pmpi_imports);
-        calls.extend(names(&self.tool.mpi_calls));
-        calls.extend(
+        let mut node =
+            Node { label: self.label().to_owned(), calls: intercepts.clone(), intercepts, ..Node::default() };
+        if !self.is_bridged() {
+            // In the program's own namespace `PMPI_*` is the MPI library's.
+            node.past = names(&self.tool.pmpi_imports);
+            let imports = self.tool.closure.root().imports();
+            let shifted = imports.filter_map(|symbol| FnId::by_name(symbol.name.strip_prefix('Q')?));
+            node.past.extend(shifted.map(|id| id.name().to_owned()));
+            return node;
+        }
+        node.calls.extend(names(&self.tool.pmpi_imports));
+        node.calls.extend(names(&self.tool.mpi_calls));
+        node.calls.extend(
             self.tool.dlsym_names.iter().filter_map(|name| classify(name)).map(|symbol| symbol.id.name().to_owned()),
         );
-        calls.extend(intercepts.iter().cloned());
-        Node { label: self.label().to_owned(), intercepts, calls }
+        node.fortran = self.fortran();
+        let of_fortran = |name: &String| Some(classify(name)?.id.name().to_owned());
+        node.fortran_calls = self.tool.fortran_imports.iter().filter_map(of_fortran).collect();
+        node
     }
 
-    /// The functions that arrive at it: those the tool defines, less what `functions` leaves out.
+    /// The functions that arrive at it in C: those the tool defines or registers, less what `functions` leaves out.
     #[must_use]
     pub fn intercepts(&self) -> BTreeSet<String> {
-        let wanted = |name: &str| self.layer.functions.as_ref().is_none_or(|only| only.iter().any(|one| one == name));
-        self.tool.intercepts.iter().map(|id| id.name()).filter(|name| wanted(name)).map(str::to_owned).collect()
+        // Wrappers in a library of the tool's are not used.
+        let defined = || self.tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
+        let names: Vec<&str> = match &self.registered {
+            Some(Registered::Functions(names)) => names.iter().map(String::as_str).collect(),
+            _ if !self.is_bridged() => Vec::new(),
+            _ => defined().iter().map(|id| id.name()).collect(),
+        };
+        names.into_iter().filter(|name| self.is_wanted(name)).map(str::to_owned).collect()
+    }
+
+    /// The functions that may arrive at it in Fortran.
+    #[must_use]
+    pub fn fortran(&self) -> BTreeSet<String> {
+        let wrappers = self.tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
+        let names = wrappers.iter().filter_map(|name| classify(name)).map(|symbol| symbol.id.name());
+        let is_called = |name: &&str| self.is_bridged() && self.is_wanted(name);
+        names.filter(is_called).map(str::to_owned).collect()
+    }
+
+    fn is_wanted(&self, name: &str) -> bool {
+        let only = self.layer.functions.as_ref();
+        only.is_none_or(|only| only.iter().any(|one| one == name)) && (self.layer.pcontrol || name != "MPI_Pcontrol")
+    }
+
+    /// Why it is not known what it intercepts, if it is not.
+    #[must_use]
+    pub fn unknown(&self) -> Option<&str> {
+        match &self.registered {
+            Some(Registered::Unknown(reason)) => Some(reason),
+            _ => None,
+        }
     }
 
     /// Names in `functions` that the tool does not define: without effect.

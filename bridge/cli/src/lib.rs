@@ -7,7 +7,7 @@
 //! |---|---|
 //! | command line | [`args`], [`usage`], [`generate`] |
 //! | which stack | [`request`], [`manifest`] |
-//! | will it work | [`layer`], [`program`], [`plan`] |
+//! | will it work | [`layer`], [`program`], [`plan`], [`survey`] |
 //! | the environment | [`environment`], [`preload`], [`tunables`], [`runtime`], [`shell`] |
 //! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
 //! | what they print | [`terminal`], [`listing`], [`tool_report`], [`mpi_report`], [`edges`] |
@@ -37,6 +37,7 @@ pub mod request;
 pub mod run;
 pub mod runtime;
 pub mod shell;
+pub mod survey;
 pub mod terminal;
 pub mod tool_report;
 pub mod tunables;

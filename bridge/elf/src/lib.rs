@@ -14,6 +14,7 @@
 //! | does this library belong to glibc, to an MPI, and to which? | [`family`], [`abi_family`], [`mpi_data`] |
 //! | what kind of tool is it, and what will not work? | [`tool`], [`hazard`] |
 //! | does it call this import? | `relocation` |
+//! | by which numbers does it mean functions? | [`numbering_note`] |
 //! | what is it bound to? | [`provider`], [`name`] |
 //! | a copy that needs other libraries | [`duplicate`] |
 //!
@@ -33,6 +34,7 @@ pub mod ld_cache;
 pub mod machine;
 pub mod mpi_data;
 pub mod name;
+pub mod numbering_note;
 pub mod provider;
 mod relocation;
 pub mod search;
@@ -49,6 +51,7 @@ pub use family::{is_dynamic_linker, is_glibc_family, requires_glibc_private};
 pub use file::{ElfFile, Tls};
 pub use hazard::{Effect, Hazard};
 pub use name::{Name, Names};
+pub use numbering_note::NumberingNote;
 pub use search::SearchPath;
 pub use symbol::{Symbol, SymbolKind, Symbols};
 pub use tool::{ObjectDetail, Tool, ToolKind, WayDown};

@@ -13,9 +13,9 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
-use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD};
+use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
 
-use qmpi_elf::Name;
+use qmpi_elf::{Name, NumberingNote};
 
 use crate::version::Versions;
 
@@ -271,6 +271,21 @@ impl Image {
     /// Does `address` lie in one of its segments?
     pub fn contains(&self, address: usize) -> bool {
         is_loaded_at(address, self.base, self.phdrs)
+    }
+
+    /// By which numbers of functions its parts mean them, as [`qmpi_elf::ElfFile::numberings`] says of a file.
+    pub fn numberings(&self) -> Vec<NumberingNote> {
+        let mut found = Vec::new();
+        for phdr in self.phdrs.iter().filter(|phdr| phdr.p_type == PT_NOTE && phdr.p_memsz > 0) {
+            let (start, size) = (self.base.wrapping_add(phdr.p_vaddr as usize), phdr.p_memsz as usize);
+            if !self.contains(start) || !self.contains(start.wrapping_add(size - 1)) {
+                continue;
+            }
+            // SAFETY: `ld.so` has mapped both ends, and thus what is between them: notes are part of one segment.
+            let notes = unsafe { std::slice::from_raw_parts(start as *const u8, size) };
+            NumberingNote::collect(notes, phdr.p_align, &mut found);
+        }
+        found
     }
 
     /// The part of it that `ld.so` made read-only after relocation, as start and length in bytes.

@@ -12,6 +12,7 @@
 //! | | tools in the application; Fortran; libraries opened later | `base.rs`, `fortran.rs`, `late.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on request | calls per layer | `stats.rs` |
+//! | | what tools that register themselves intercept | `survey.rs` |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*` and `dlsym`, never `PMPI_*` (the MPI library calls those
 //! itself, and an application that does means to bypass tools).
@@ -28,4 +29,5 @@ mod qmpi;
 mod stack;
 mod start;
 mod stats;
+mod survey;
 mod thesis;

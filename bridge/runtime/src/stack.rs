@@ -102,14 +102,14 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     let mut wanted = look(process, requested, &mut mode);
     house(&mut wanted);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
-    native::initialize(ToolId::of_layer(0), &names);
+    initialize(&mut wanted, ToolId::of_layer(0), &names, stack.on_error);
 
     LAST.take(wanted.len());
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
         return (chain, None);
     }
-    let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(native::numbering_of(process)));
+    let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(native::numbering()));
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.watch_finalize(Station(wanted.len()));
@@ -166,6 +166,15 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     (chain, Some(fortran))
 }
 
+/// Runs the init callbacks of native tools. Who cannot be set up is left out.
+fn initialize(wanted: &mut [Wanted<'_>], first: ToolId, names: &[Option<String>], on_error: OnError) {
+    for (place, error) in native::initialize(first, names) {
+        let wanted = &mut wanted[place];
+        report(&wanted.layer.label, &error.to_string(), error.hint(), on_error);
+        wanted.kind = Kind::Nothing;
+    }
+}
+
 /// Decides which PMPI tools get a namespace: all of them, as long as there are enough. Otherwise those that cannot do
 /// without, and as many others as there is room for, from the outermost; the rest are clones.
 fn house(wanted: &mut [Wanted<'_>]) {
@@ -213,12 +222,12 @@ pub(crate) fn open_named(name: &str, below: &[Next]) -> Option<Box<[Next]>> {
         }
     };
     native::accept_names();
-    let wanted = look(&mut process, &requested, &mut CallerMode::Keep);
+    let mut wanted = look(&mut process, &requested, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
-    native::initialize(first, &names);
+    initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
-    let mut builder = Builder::new(native::numbering_of(&process));
+    let mut builder = Builder::new(native::numbering());
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
         let layer = match &wanted.kind {
             Kind::Nothing => continue,
