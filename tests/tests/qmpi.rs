@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         ("sessions", &[Mpi::Mpich], sessions),
         ("threads", &Mpi::ALL, threads),
         ("calling_address", &Mpi::ALL, |mpi| calling_address(mpi, "ring.c")),
+        ("calling_address_after_callbacks", &Mpi::ALL, calling_address_after_callbacks),
         ("calling_address_mpifh", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_mpifh.f90")),
         ("calling_address_use_mpi", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_use_mpi.f90")),
         ("calling_address_f08", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_f08.f90")),
@@ -333,6 +334,24 @@ fn calling_address(mpi: Mpi, file: &str) -> Verdict {
                 return Err(format!("{function}\n{list:?}\n{}", outcome.report()).into());
             }
         }
+    }
+    Ok(())
+}
+
+/// A PMPI tool whose wrapper makes MPI call the application back, which calls MPI, and then goes on with the call: below it the
+/// address is still that of the application's call, not of the callback's, nor the tool's.
+fn calling_address_after_callbacks(mpi: Mpi) -> Verdict {
+    let tool = format!("where={}", compile::companion(mpi, "qmpi_where.c").display());
+    let above = compile::companion(mpi, "dups_inside.c").display().to_string();
+    let job = Job::new(mpi, 2, &program(mpi, "callback_inside.c"));
+    for list in [vec![&above, &tool], vec![&above, &above, &tool], vec![&tool, &above, &tool]] {
+        let list: Vec<&str> = list.into_iter().map(String::as_str).collect();
+        let outcome = job.clone().by_hand(&list.join(",")).run();
+        outcome.expect(0, &["callback_inside: done".to_owned()])?;
+        for (function, site) in [("MPI_Send", "outer_send"), ("MPI_Recv", "outer_recv")] {
+            outcome.expect(0, &[format!("where {function} callback_inside {site}")])?;
+        }
+        silent(&outcome)?;
     }
     Ok(())
 }

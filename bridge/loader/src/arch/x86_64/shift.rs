@@ -15,10 +15,7 @@
 //! * **append** (PMPI → thesis): level and vector after the last argument; a frame from n = 5 on.
 //!
 //! The context is the application's return address. Where a PMPI tool stands in between and somebody below asks for it,
-//! the stubs whose name says `record` put it into thread-local storage, and `recall` takes it from there. With it goes a
-//! *witness*: a place on the stack that holds a return address as long as the recorded call is under way. Where it does not
-//! any more (the tool was called in a way that nobody saw, or called back from below) the record is stale, and the caller of
-//! the stub is the next best answer.
+//! the stubs whose name says `record` keep it, and `recall` finds it: see `caller.rs`.
 //!
 //! `MPI_Pcontrol` is variadic: it is treated as [`VARIADIC`] words, `al` and the vector registers stay as they are. On the
 //! way down it needs a frame as well: how much of the stack is its own, nobody knows.
@@ -27,6 +24,7 @@
 use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::caller::{self, caller_macros};
 use super::{Stub, stub};
 use crate::conversion::{Arity, CallerMode};
 use crate::{go_on_with_arguments, keep_arguments};
@@ -35,9 +33,6 @@ use crate::{go_on_with_arguments, keep_arguments};
 pub(crate) const MAX_ARGS: usize = 20;
 /// Words of a variadic call: six registers and twelve on the stack.
 const VARIADIC: usize = 18;
-
-/// How far above a stub's frame the witness of a call may lie: more than any tool's frames take, less than a stack.
-const WITNESS_DISTANCE: usize = 0x4_0000;
 
 /// What a shift-up stub adds.
 #[derive(Debug)]
@@ -72,17 +67,7 @@ pub(crate) struct Append {
 }
 
 global_asm!(
-    // The application's return address, for layers below a PMPI tool. Initial-exec: libqmpi is there from the start.
-    ".pushsection .tbss.qmpi_caller, \"awT\", @nobits",
-    ".balign 8",
-    ".hidden qmpi_caller",
-    ".globl qmpi_caller",
-    ".type qmpi_caller, @object",
-    ".size qmpi_caller, 24",
-    // The context, where the witness is, and what it holds.
-    "qmpi_caller:",
-    ".zero 24",
-    ".popsection",
+    caller_macros!(),
     // A word of the stack in two halves, by way of rax, which holds nothing for a function that is not variadic. A QMPI
     // wrapper that goes on with a jump writes an `int` as four bytes: a load of all eight would wait until that store has left
     // the processor's store buffer, some twenty cycles. What calls PMPI functions pushes whole words.
@@ -129,38 +114,6 @@ global_asm!(
     "jmp r11",
     ".cfi_endproc",
     ".endm",
-    // Needs a caller that is a call, not a jump: what is on top of the stack is the witness. No register but r10 is free.
-    ".macro qmpi_record_witness",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    "mov qword ptr fs:[r10 + 8], rsp",
-    "pop qword ptr fs:[r10 + 16]",
-    ".cfi_adjust_cfa_offset -8",
-    "push qword ptr fs:[r10 + 16]",
-    ".cfi_adjust_cfa_offset 8",
-    ".endm",
-    // The same for a context that came down: a record of it that still holds has the better witness, one further up.
-    ".macro qmpi_record_context",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    "cmp rdi, qword ptr fs:[r10]",
-    "jne 6f",
-    "push rax",
-    ".cfi_adjust_cfa_offset 8",
-    "mov rax, qword ptr fs:[r10 + 8]",
-    "sub rax, rsp",
-    "cmp rax, {witness_distance}",
-    "ja 5f",
-    "mov rax, qword ptr [rsp + rax]",
-    "cmp rax, qword ptr fs:[r10 + 16]",
-    "5:",
-    // Leaves the flags: `ja` came with the carry and zero flags clear, so that is unequal, too.
-    "pop rax",
-    ".cfi_adjust_cfa_offset -8",
-    "je 7f",
-    "6:",
-    "qmpi_record_witness",
-    "mov qword ptr fs:[r10], rdi",
-    "7:",
-    ".endm",
     ".macro qmpi_down_record n",
     ".balign 16",
     "qmpi_down_record_\\n:",
@@ -194,23 +147,13 @@ global_asm!(
     // --- PMPI → QMPI; r11 is the payload. `at` is how far the stack pointer is below the return address.
     ".macro qmpi_up_context recall, at",
     ".if \\recall",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    // The witness lies above, and not far: a stack that it was on may be gone by now.
-    "mov rdi, qword ptr fs:[r10 + 8]",
-    "sub rdi, rsp",
-    "cmp rdi, {witness_distance}",
-    "ja 3f",
-    "mov rdi, qword ptr [rsp + rdi]",
-    "cmp rdi, qword ptr fs:[r10 + 16]",
-    "jne 3f",
-    "mov rdi, qword ptr fs:[r10]",
-    "test rdi, rdi",
-    "jnz 4f",
-    "3:",
+    "qmpi_recall 5f",
+    "jmp 6f",
+    "5:",
     "mov rdi, qword ptr [r11 + {up_context}]",
     "test rdi, rdi",
     "cmovz rdi, qword ptr [rsp + \\at]",
-    "4:",
+    "6:",
     ".else",
     "mov rdi, qword ptr [rsp + \\at]",
     ".endif",
@@ -447,8 +390,8 @@ global_asm!(
     ".cfi_startproc",
     keep_arguments!(),
     "mov rdi, r11",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    "mov rsi, qword ptr fs:[r10]",
+    "qmpi_top_record",
+    "mov rsi, qword ptr fs:[r10 + 8]",
     "call {find_late}",
     go_on_with_arguments!(),
     ".cfi_endproc",
@@ -458,11 +401,7 @@ global_asm!(
     ".globl qmpi_record",
     "qmpi_record:",
     ".cfi_startproc",
-    "qmpi_record_witness",
-    "pop qword ptr fs:[r10]",
-    ".cfi_adjust_cfa_offset -8",
-    "push qword ptr fs:[r10]",
-    ".cfi_adjust_cfa_offset 8",
+    "qmpi_record_return",
     "jmp r11",
     ".cfi_endproc",
     ".popsection",
@@ -484,7 +423,10 @@ global_asm!(
     "qmpi_table qmpi_up_recall",
     "qmpi_table qmpi_append",
     ".popsection",
-    witness_distance = const WITNESS_DISTANCE,
+    witness_distance = const caller::WITNESS_DISTANCE,
+    record = const caller::RECORD,
+    last_record = const caller::RECORD * (caller::DEPTH - 1),
+    records = const caller::RECORD * caller::DEPTH,
     up_target = const std::mem::offset_of!(Up, target),
     up_tool = const std::mem::offset_of!(Up, tool),
     up_context = const std::mem::offset_of!(Up, context),
