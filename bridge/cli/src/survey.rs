@@ -100,7 +100,10 @@ fn wait(mut child: Child) -> (String, String) {
         }
         match child.try_wait() {
             Ok(Some(status)) => {
-                text.extend(receiver.try_iter().flatten());
+                // What it wrote last may not have been read yet; who else has the pipe says nothing more.
+                while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
+                    text.extend(part);
+                }
                 if !status.success() {
                     why = format!("loading the tools ended the process ({status})");
                 }
