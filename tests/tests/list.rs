@@ -12,6 +12,7 @@ fn main() -> ExitCode {
         ("edges_through_all_kinds", &Mpi::ALL, edges_through_all_kinds),
         ("settings", &Mpi::ALL, settings),
         ("fortran_wrappers_only", &Mpi::ALL, fortran_wrappers_only),
+        ("names_without_a_file", &Mpi::ALL, names_without_a_file),
         ("without_loading", &Mpi::ALL, without_loading),
         ("tools_that_misbehave", &[Mpi::Mpich], tools_that_misbehave),
     ])
@@ -102,6 +103,23 @@ fn fortran_wrappers_only(mpi: Mpi) -> Verdict {
             "  application -> pmpi: 1 function in Fortran: MPI_Send",
             "  application -> only: 1 function in Fortran: MPI_Recv",
         ],
+    )
+}
+
+/// A name without a file: another tool's library has it, or nobody of the list.
+fn names_without_a_file(mpi: Mpi) -> Verdict {
+    let library = companion(mpi, "foo", "qmpi_foo_bar.c");
+    let outcome = list(&["bar".to_owned(), library.clone()], &[]);
+    shows(&outcome, &["   0  bar  QMPI    (registered by name)"])?;
+    // All that the one intercepts the other one does.
+    if outcome.count("  bar -> foo: ") != 1 || outcome.count("  by bar, foo: ") != 1 || outcome.count("  by ") != 1 {
+        return Err(format!("not the same functions\n{}", outcome.report()).into());
+    }
+    let outcome = list(&["ghost".to_owned(), library], &[]);
+    shows(
+        &outcome,
+        &["      intercepts what it registers when it runs; edges do not show it: \
+                       no tool of the list registers the name; the program may"],
     )
 }
 

@@ -157,6 +157,10 @@ pub struct StackArgs {
     /// The configuration file (TOML): default stack and settings of each tool
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+
+    /// COMMAND, where there is one: it may register tools itself.
+    #[arg(skip)]
+    pub command: Vec<OsString>,
 }
 
 /// How much the runtime says.

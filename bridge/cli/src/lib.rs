@@ -6,7 +6,7 @@
 //! | phase | modules |
 //! |---|---|
 //! | command line | [`args`], [`usage`], [`generate`] |
-//! | which stack | [`request`], [`manifest`] |
+//! | which stack | [`request`], [`registrar`], [`manifest`] |
 //! | will it work | [`layer`], [`program`], [`plan`], [`survey`] |
 //! | the environment | [`environment`], [`preload`], [`tunables`], [`runtime`], [`shell`] |
 //! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
@@ -33,6 +33,7 @@ pub mod mpi_report;
 pub mod plan;
 pub mod preload;
 pub mod program;
+pub mod registrar;
 pub mod request;
 pub mod run;
 pub mod runtime;
@@ -58,10 +59,13 @@ pub const SCHEMA: u32 = 1;
 /// The whole command: parses `args`, does what they say, prints an error once.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let cli = match Cli::try_parse_from(&args) {
+    let mut cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error, &args),
     };
+    if let Command::Run(args) = &mut cli.command {
+        args.stack.command.clone_from(&args.command);
+    }
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {
         Command::Run(args) => run::run(args).map(|()| true),

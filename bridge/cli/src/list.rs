@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
 use crate::edges::{self, Edge, Language, Node};
-use crate::layer::InspectedLayer;
+use crate::layer::{BY_NAME, InspectedLayer};
 use crate::listing::{count, shortened, wrapped};
 use crate::plan::{self, Warning};
 use crate::survey::{self, Registered};
@@ -31,7 +31,8 @@ struct Report {
 struct LayerReport {
     label: String,
     name: String,
-    path: PathBuf,
+    /// Null for a name that somebody registers.
+    path: Option<PathBuf>,
     kind: &'static str,
     mpi: Option<&'static str>,
     known_as: Option<&'static str>,
@@ -99,7 +100,7 @@ impl LayerReport {
         Self {
             label: layer.label.clone(),
             name: layer.name.clone(),
-            path: layer.path.clone(),
+            path: (!layer.is_name_only()).then(|| layer.path.clone()),
             kind: inspected.kind(),
             mpi: inspected.family().map(|family| family.name()),
             known_as: inspected.manifest.map(|manifest| manifest.name.as_str()),
@@ -159,7 +160,8 @@ fn text(report: &Report, style: Style) -> String {
     }
     let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
     for (i, layer) in report.layers.iter().enumerate() {
-        let _ = writeln!(text, "  {i:>2}  {:width$}  {:<6}  {}", layer.label, layer.kind, layer.path.display());
+        let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
+        let _ = writeln!(text, "  {i:>2}  {:width$}  {:<6}  {path}", layer.label, layer.kind);
         for line in layer.settings() {
             let _ = writeln!(text, "      {line}");
         }

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::abi_family::{self, Role};
-use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname};
+use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool};
 
 use crate::plan::Warning;
 use crate::{Error, executable};
@@ -23,6 +23,8 @@ pub struct Program {
     pub library: String,
     /// Whose library that is, if that can be told.
     pub family: Option<MpiFamily>,
+    /// It, or a library that it is linked with, registers QMPI tools.
+    pub registers_tools: bool,
 }
 
 impl Program {
@@ -109,7 +111,8 @@ fn inspect(path: PathBuf, elf: ElfFile, search: &SearchPath) -> Option<Program> 
         let file = search.find(name, closure.root(), &[]).and_then(|file| ElfFile::open(&file).ok());
         file.and_then(|file| abi_family::family_of_library(&file)).or_else(|| abi_family::family_of_name(name))
     });
-    Some(Program { path, library, family })
+    let registers_tools = closure.objects.iter().any(tool::registers_tools);
+    Some(Program { path, library, family, registers_tools })
 }
 
 /// Whether a file without dynamic section has `PMPI_Init` in a string table: its MPI library is inside. Read in pieces: such

@@ -51,7 +51,9 @@ fn start(
 ) -> Result<Child, String> {
     let runtime = runtime::find(get).map_err(|error| error.to_string())?;
     let line = |(place, layer): &(usize, &InspectedLayer)| {
-        let (kind, name, path) = (layer.kind(), &layer.layer.name, layer.path().to_str()?);
+        let (kind, name) = (layer.kind(), &layer.layer.name);
+        // A name alone: another tool of the list may register it.
+        let path = if layer.layer.is_name_only() { "" } else { layer.path().to_str()? };
         (!path.contains(['\t', '\n'])).then(|| format!("{}\t{kind}\t{name}\t{path}", place + 1))
     };
     let lines: Vec<String> = asked.iter().filter_map(line).collect();
@@ -98,7 +100,10 @@ fn wait(mut child: Child) -> (String, String) {
         }
         match child.try_wait() {
             Ok(Some(status)) => {
-                text.extend(receiver.try_iter().flatten());
+                // What it wrote last may not have been read yet; who else has the pipe says nothing more.
+                while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
+                    text.extend(part);
+                }
                 if !status.success() {
                     why = format!("loading the tools ended the process ({status})");
                 }

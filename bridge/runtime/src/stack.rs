@@ -16,7 +16,7 @@ use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, SearchPath, Tool, ToolKind};
 use qmpi_loader::conversion::CallerMode;
 use qmpi_loader::{LoadError, Place, Process, log};
-use qmpi_stack::{OnError, Request, Stack};
+use qmpi_stack::{OnError, PassedOver, Request, Stack};
 
 use crate::base;
 use crate::chain::{Chain, Convention, Layer, ToolId};
@@ -45,7 +45,10 @@ impl Requested {
             with_registered_names(request).resolve(&in_linker_path)
         });
         match resolved {
-            Ok(stack) => Requested { stack, rank },
+            Ok(stack) => {
+                say_what_is_passed_over(&stack);
+                Requested { stack, rank }
+            }
             Err(error) => log::fatal(&error.to_string(), error.hint().as_deref()),
         }
     }
@@ -62,6 +65,15 @@ impl Requested {
     pub(crate) fn waits_for_names(&self) -> bool {
         let mut names = self.stack.unresolved.iter().filter_map(|(index, _)| self.stack.layers.get(*index));
         names.any(|layer| !native::is_registered(&layer.name))
+    }
+}
+
+/// `TOOLS` may be meant for others: then it is only said to those who want to know.
+fn say_what_is_passed_over(stack: &Stack) {
+    match &stack.passed_over {
+        Some(passed_over) if passed_over.is_meant => log::warn(&passed_over.to_string(), Some(PassedOver::HINT)),
+        Some(passed_over) => log::once(log::LogLevel::Info, &passed_over.to_string()),
+        None => {}
     }
 }
 

@@ -5,7 +5,8 @@
 //! before it counts.
 //!
 //! ```text
-//! QMPI_SURVEY   1 TAB QMPI TAB heatmap TAB /opt/libheatmap.so       a line for each tool: place in the stack, from 1
+//! QMPI_SURVEY   1 TAB QMPI TAB heatmap TAB /opt/libheatmap.so       a line for each tool: place in the stack, from 1;
+//!                                                                   no path: a tool of the list may register the name
 //! answer        qmpi-survey TAB 1 TAB + TAB MPI_Init MPI_Send        or - and why it is not known
 //! ```
 #![expect(unsafe_code, reason = "an init_array entry, unsetenv, and _exit")]
@@ -74,12 +75,21 @@ fn survey(text: &str) {
     // All are loaded before one is initialized, as in a program.
     let mut libraries = Libraries::default();
     let mut named = Vec::new();
-    for tool in asked.iter().filter(|tool| !tool.is_thesis) {
+    let is_name_only = |tool: &&Asked| tool.path.as_os_str().is_empty();
+    for tool in asked.iter().filter(|tool| !tool.is_thesis && !is_name_only(tool)) {
         match libraries.name_of(&tool.name, &tool.path) {
             Ok(name) => named.push((tool, name)),
             Err(error) => tool.answer(Err(error)),
         }
     }
+    for tool in asked.iter().filter(is_name_only) {
+        if native::is_registered(&tool.name) {
+            named.push((tool, tool.name.clone()));
+        } else {
+            tool.answer(Err("no tool of the list registers the name; the program may"));
+        }
+    }
+    named.sort_by_key(|(tool, _)| tool.place);
     for (tool, name) in named {
         match native::initialize(tool.place, &[Some(name)]).pop() {
             Some((_, error)) => tool.answer(Err(error)),

@@ -34,4 +34,4 @@ pub use nearest::nearest;
 pub use rank::rank_from_env;
 pub use ranks::RankSet;
 pub use setting::{LogLevel, OnError};
-pub use stack::{Layer, Origin, Request, Skipped, Stack};
+pub use stack::{Layer, Origin, PassedOver, Request, Skipped, Stack};
