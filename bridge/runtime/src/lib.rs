@@ -10,6 +10,7 @@
 //! | | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
 //! | | tools in the application; Fortran | `base.rs`, `fortran.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
+//! | on several hosts | do the others have the stack? | `reach.rs` |
 //! | on request | calls per layer | `stats.rs` |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*` and `QMPI_*`, never `PMPI_*` (the MPI library calls those
@@ -22,6 +23,7 @@ mod entry;
 mod finalize;
 mod fortran;
 mod qmpi;
+mod reach;
 mod stack;
 mod start;
 mod stats;

@@ -17,7 +17,7 @@ use qmpi_loader::conversion::{self, CallerMode};
 use qmpi_loader::{Process, log};
 
 use crate::stack::Requested;
-use crate::{base, entry, qmpi, stack, stats};
+use crate::{base, entry, qmpi, reach, stack, stats};
 
 /// Not started.
 const IDLE: i32 = 0;
@@ -111,5 +111,6 @@ fn start(moment: Moment) -> bool {
     }
     base::enter(&process, &mut chain, fortran.as_ref());
     qmpi_loader::close_files();
+    reach::check(requested.has_layers());
     true
 }
