@@ -1,5 +1,5 @@
 //! Does the stack reach every rank? Launchers under `qmpi run`, `qmpi run` under launchers, jobs of two programs, one process alone,
-//! what a program spawns. Several hosts: `hosts.rs`.
+//! and a stack that is lost on the way. Several hosts, and what a program spawns: `hosts.rs`.
 
 use std::process::ExitCode;
 
@@ -15,7 +15,6 @@ fn main() -> ExitCode {
         ("two_programs", &Mpi::ALL, two_programs),
         ("one_of_two_programs", &Mpi::ALL, one_of_two_programs),
         ("two_hosts_here", &Mpi::ALL, two_hosts_here),
-        ("spawned", &Mpi::ALL, spawned),
         ("lost_on_the_way", &Mpi::ALL, lost_on_the_way),
     ])
 }
@@ -116,15 +115,6 @@ fn two_hosts_here(mpi: Mpi) -> Verdict {
         Mpi::Mpich => words("-hosts localhost,127.0.0.1 -launcher fork -n 2"),
     };
     place.expect(&[&place.qmpi_run(), &place.launcher(launchers(mpi)[1]), &options, &[place.ring()]], 2)
-}
-
-/// What the program starts itself.
-fn spawned(mpi: Mpi) -> Verdict {
-    let place = Place::new(mpi)?;
-    let (launcher, program) = (place.launcher(launchers(mpi)[0]), [program(mpi, "spawn.c").display().to_string()]);
-    place.expect(&[&place.qmpi_run(), &launcher, &words("-n 1"), &program], 3)?;
-    cells::note("launchers", mpi, "`MPI_Comm_spawn`", "launchers", "every rank");
-    Ok(())
 }
 
 /// Between launcher and program somebody takes the stack away, and leaves the runtime. A runtime that nobody asked for a stack,

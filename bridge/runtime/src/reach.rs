@@ -21,6 +21,9 @@ const PRELOAD: &str = "LD_PRELOAD";
 /// How far above a rank its launcher may be: shells and debuggers stand between.
 const GENERATIONS: usize = 8;
 
+/// What Slurm, PBS and LSF set in a job.
+const BATCH_JOBS: [&str; 4] = ["SLURM_JOB_ID", "SLURM_JOBID", "PBS_JOBID", "LSB_JOBID"];
+
 /// Looks at the launcher, if there is reason to, and says what is lost. `has_layers`: this rank has a stack.
 pub(crate) fn check(has_layers: bool) {
     if !has_layers {
@@ -65,10 +68,10 @@ fn lost_elsewhere(ranks: u32) {
     if dropped.is_empty() {
         return;
     }
-    let stack = if dropped.contains(&PRELOAD) { "without a stack" } else { "with another stack, or none" };
-    let (name, are) = (launcher.kind.name(), if ranks == 1 { "rank is" } else { "ranks are" });
+    let what = if dropped.contains(&PRELOAD) { "the stack does not reach" } else { "not all of the stack reaches" };
+    let (size, name) = (world_size().unwrap_or(ranks), launcher.kind.name());
     log::report_error(
-        &format!("{ranks} {are} on other hosts and run {stack}: {name} does not pass {} on", dropped.join(", ")),
+        &format!("{what} {ranks} of {size} ranks, on other hosts: {name} does not pass {} on", dropped.join(", ")),
         Some(&format!("put `qmpi run` directly before the launcher, or pass {}", launcher.kind.advice(&names))),
     );
 }
@@ -136,8 +139,12 @@ impl Ancestor {
         self.get(name).is_some_and(|value| get(name) == Some(value))
     }
 
-    /// Files that say more, or `qmpi run` behind the launcher.
+    /// Files that say more, `qmpi run` behind the launcher, or a batch system that starts its daemons with the whole environment.
     fn is_uncertain(&self) -> bool {
+        BATCH_JOBS.iter().any(|name| self.get(name).is_some()) || self.says_more()
+    }
+
+    fn says_more(&self) -> bool {
         self.args.iter().any(|word| {
             let is_file_option = matches!(word.trim_start_matches('-'), "tune" | "am" | "amca" | "app" | "configfile");
             (word.starts_with('-') && is_file_option) || word.rsplit('/').next() == Some("qmpi")
