@@ -52,7 +52,12 @@ fn main() -> ExitCode {
             Site::Debian(mpi) => mpi.require(),
             Site::Wheel(wheel) => wheel.require(),
         }
-        for (name, _, check) in CHECKS.into_iter().filter(|(_, launchers, _)| launchers.contains(&site.launcher())) {
+        for (name, launchers, check) in CHECKS {
+            // MPICH 5.0.1 fails in MPI_Comm_spawn in one run of ten to four, without us: nothing could be told from it.
+            let is_hopeless = name == "spawned" && matches!(site, Site::Wheel(Wheel::MPICH_5));
+            if is_hopeless || !launchers.contains(&site.launcher()) {
+                continue;
+            }
             trials.push(Trial::test(format!("{}::{name}", site.name()), move || check(site)));
         }
     }
@@ -143,14 +148,19 @@ impl Site {
     }
 }
 
+/// A program without MPI. Open MPI 5.0.11 sometimes (3 of 50 runs) waits for ever for one on two hosts that ends at once, also
+/// without us.
+fn script(line: &str) -> String {
+    format!("#!/bin/sh\nsleep 0.3\n{line}\n")
+}
+
 fn every_rank(site: Site) -> Verdict {
     let traced = site.traced()?;
     let job = site.job();
     // Without us, to know that there are two ranks, and nothing of the environment on the second.
-    let far = wheel::run(
-        &[site.remote(&traced), words("sh -c"), vec!["echo far=$FAR mark=$MARK".into()]].concat(),
-        &[("MARK", "x".into())],
-    );
+    let far = traced.script("far", &script("echo far=$FAR mark=$MARK"))?;
+    let far = wheel::run(&[site.remote(&traced), vec![far]].concat(), &[("MARK", "x".into())]);
+    far.expect(0, &[])?;
     let passes_all = site.launcher() == Launcher::Hydra;
     let expected = ["far= mark=x", if passes_all { "far=yes mark=x" } else { "far=yes mark=" }];
     if far.lines() != expected {
@@ -170,9 +180,11 @@ fn nothing_else_in_the_environment(site: Site) -> Verdict {
         outcome.stdout.lines().filter_map(|line| Some(line.split_once('=')?.0.to_owned())).collect()
     };
     // On the second host only; `printenv` would be MPI's to find.
-    let show = traced.script("show", "#!/bin/sh\n[ -z \"$FAR\" ] || env\n")?;
+    let show = traced.script("show", &script("[ -z \"$FAR\" ] || env"))?;
     let plain = wheel::run(&[site.remote(&traced), vec![show.clone()]].concat(), &[]);
     let under_run = wheel::run(&[traced.qmpi_run(), site.remote(&traced), vec![show]].concat(), &[]);
+    plain.expect(0, &[])?;
+    under_run.expect(0, &[])?;
     let (plain, with) = (names(&plain), names(&under_run));
     let more: Vec<&str> = with.difference(&plain).map(String::as_str).collect();
     let less: Vec<&String> = plain.difference(&with).collect();
@@ -266,9 +278,9 @@ fn without_qmpi_run(site: Site) -> Verdict {
 fn user_keeps(site: Site, traced: &Traced, options: &[String], env: &[(&str, String)], expected: &str) -> Verdict {
     let line = [&traced.qmpi_run(), &site.mpirun(traced), options, &site.hosts()].map(|part| part.to_vec()).concat();
     traced.expect_silent(&[&line, &site.job()], env, 2)?;
-    let show = traced.script("show", "#!/bin/sh\n[ -z \"$FAR\" ] || echo \"there: $MINE $OTHER\"\n")?;
+    let show = traced.script("show", &script("[ -z \"$FAR\" ] || echo \"there: $MINE $OTHER\""))?;
     let outcome = wheel::run(&[line, vec![show]].concat(), env);
-    if outcome.lines() == [format!("there: {expected}")] {
+    if outcome.status == 0 && outcome.lines() == [format!("there: {expected}")] {
         return Ok(());
     }
     Err(format!("{options:?}: the user's variables are not {expected:?}\n{}", outcome.report()).into())
