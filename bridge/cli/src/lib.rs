@@ -8,9 +8,10 @@
 //! | command line | [`args`], [`usage`], [`generate`] |
 //! | which stack | [`request`], [`registrar`], [`manifest`] |
 //! | will it work | [`layer`], [`program`], [`plan`], [`survey`] |
+//! | will it get to the ranks | [`launcher`], [`forward`] |
 //! | the environment | [`environment`], [`preload`], [`tunables`], [`runtime`], [`shell`] |
 //! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
-//! | what they print | [`terminal`], [`listing`], [`tool_report`], [`mpi_report`], [`edges`] |
+//! | what they print | [`terminal`], [`listing`], [`tool_report`], [`mpi_report`], [`launch_report`], [`edges`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
@@ -21,10 +22,13 @@ pub mod env;
 pub mod environment;
 mod error;
 pub mod executable;
+pub mod forward;
 pub mod generate;
 pub mod glibc;
 pub mod inspect;
 pub mod installed_mpi;
+pub mod launch_report;
+pub mod launcher;
 pub mod layer;
 pub mod list;
 pub mod listing;

@@ -50,7 +50,7 @@ pub struct Survey {
 /// [`Error::StaticMpi`] for a program that contains its MPI library.
 pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> Result<Survey, Error> {
     let mut survey = Survey::default();
-    let mut without_linker = None;
+    let (mut without_linker, mut other_machine) = (None, None);
     for (i, word) in command.iter().enumerate() {
         if i > 0 && word.as_encoded_bytes().starts_with(b"-") {
             continue;
@@ -65,6 +65,10 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
                     return Err(Error::StaticMpi { program: path });
                 }
                 without_linker.get_or_insert(path);
+                continue;
+            }
+            Err(qmpi_elf::Error::WrongClass { path } | qmpi_elf::Error::ForeignMachine { path, .. }) => {
+                other_machine.get_or_insert(path);
                 continue;
             }
             // A script, an input file: not what is looked for.
@@ -87,6 +91,12 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
             survey.program = Some(program);
             return Ok(survey);
         }
+    }
+    if let Some(path) = other_machine {
+        survey.warnings.push(Warning::new(
+            format!("{} is no 64-bit program of this machine: libqmpi.so cannot be preloaded into it", path.display()),
+            "build the MPI program for x86-64",
+        ));
     }
     if let Some(path) = without_linker {
         survey.warnings.push(Warning::new(

@@ -11,6 +11,7 @@
 //! | | what a program must not find: functions that MPI lacks | `lacking.rs` |
 //! | | tools in the application; Fortran; libraries opened later | `base.rs`, `fortran.rs`, `late.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
+//! | on several hosts | do the others have the stack? | `reach.rs` |
 //! | on request | calls per layer | `stats.rs` |
 //! | | what tools that register themselves intercept | `survey.rs` |
 //!
@@ -26,6 +27,7 @@ mod fortran;
 mod lacking;
 mod late;
 mod qmpi;
+mod reach;
 mod stack;
 mod start;
 mod stats;

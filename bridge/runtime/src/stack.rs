@@ -61,6 +61,11 @@ impl Requested {
         Ok(Requested { stack, rank: qmpi_stack::rank_from_env(&get) })
     }
 
+    /// Is there anything in it?
+    pub(crate) fn has_layers(&self) -> bool {
+        !self.stack.layers.is_empty()
+    }
+
     /// Is there a name that neither a file has nor a tool has registered so far?
     pub(crate) fn waits_for_names(&self) -> bool {
         let mut names = self.stack.unresolved.iter().filter_map(|(index, _)| self.stack.layers.get(*index));

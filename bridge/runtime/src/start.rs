@@ -18,7 +18,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::{Process, log};
 
 use crate::stack::Requested;
-use crate::{base, entry, lacking, late, qmpi, stack, stats};
+use crate::{base, entry, lacking, late, qmpi, reach, stack, stats};
 
 /// Not started.
 const IDLE: i32 = 0;
@@ -133,5 +133,6 @@ fn start(moment: Moment) -> bool {
     base::enter(&process, &mut chain, fortran);
     late::seen(process.images());
     qmpi_loader::close_files();
+    reach::check(requested.has_layers());
     true
 }

@@ -27,3 +27,6 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 /// The variable of the 2018 prototype, `path:path`. Its name is so general that other programs may use it for something
 /// else: it counts only if nothing else names a stack and every element is a shared object.
 pub const THESIS_TOOLS: &str = "TOOLS";
+
+/// All that are ours.
+pub const ALL: [&str; 6] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS];
