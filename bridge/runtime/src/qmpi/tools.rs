@@ -2,18 +2,17 @@
 //!
 //! Two phases. While init callbacks run, tools register into [`Draft`]s under a lock. Then the chain is built, and all is
 //! frozen into [`Tool`]s: from there on a look-up is an index into a table, without a lock.
-#![expect(unsafe_code, reason = "tables that C callers index")]
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 
 use crate::chain::{Chain, ToolId};
+use crate::published::Published;
 
 /// A layer while tools are initialized.
 #[derive(Debug)]
@@ -60,10 +59,7 @@ static DRAFTS: Mutex<BTreeMap<i32, Draft>> = Mutex::new(BTreeMap::new());
 
 /// All layers by their number, `[0]` standing for the application: what it would call next is the top of the chain. Replaced by
 /// a longer table when a named stack is added, and never freed.
-static TOOLS: AtomicPtr<Tool> = AtomicPtr::new(NonNull::dangling().as_ptr());
-/// How many there are: 0 until everything is set up. Written after, and read before the table: who sees a length sees a table
-/// that is as long at least. So a look-up is three dependent loads, and a comparison with what does not depend on them.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+static TOOLS: Published<Tool> = Published::new(AtomicPtr::new(Published::<Tool>::NOWHERE), AtomicUsize::new(0));
 
 /// Makes room for what this tool registers, which means functions by numbers of this numbering.
 pub(super) fn draft(tool: ToolId, numbering: &'static Numbering) {
@@ -142,7 +138,7 @@ impl Builder {
 
     /// Freezes everything. `last` is the highest number given to a layer.
     pub(crate) fn publish(self, last: ToolId) {
-        let mut all = published().to_vec();
+        let mut all = TOOLS.get().to_vec();
         let len = usize::try_from(last.0).unwrap_or(0) + 1;
         all.resize(len.max(all.len()), Tool::NONE);
         let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,9 +148,7 @@ impl Builder {
                 *place = tool;
             }
         }
-        let all = Box::leak(all.into_boxed_slice());
-        TOOLS.store(all.as_mut_ptr(), Ordering::Release);
-        COUNT.store(all.len(), Ordering::Release);
+        TOOLS.publish(all.into());
     }
 }
 
@@ -171,18 +165,11 @@ pub(super) fn all_next(tool: i32) -> Option<(Box<[Next]>, &'static Numbering)> {
     Some((more.by_id.clone(), more.numbering))
 }
 
-#[inline]
-fn published() -> &'static [Tool] {
-    let count = COUNT.load(Ordering::Acquire);
-    // SAFETY: `publish` leaked a table of that length or a longer one; before, the length is 0 and the pointer dangles.
-    unsafe { std::slice::from_raw_parts(TOOLS.load(Ordering::Acquire), count) }
-}
-
 /// What comes next for `tool` and the enumerator `value`, if that is in the table: the way of nearly every call.
 #[inline]
 pub(super) fn next_at_once(tool: i32, value: i32) -> Option<&'static Next> {
     // What is negative is too large.
-    let next = published().get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
+    let next = TOOLS.get().get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
     (next.function != 0).then_some(next)
 }
 
@@ -195,7 +182,7 @@ pub(super) fn next(tool: i32, value: i32) -> Option<Next> {
 /// The storage of `tool`, if everything is set up.
 #[inline]
 pub(super) fn storage_at_once(tool: i32) -> Option<usize> {
-    let tool = published().get(tool as u32 as usize)?;
+    let tool = TOOLS.get().get(tool as u32 as usize)?;
     tool.more.is_some().then_some(tool.storage)
 }
 
@@ -220,7 +207,7 @@ pub(super) fn storage(tool: i32) -> Option<*mut c_void> {
 
 /// Has everything been set up?
 pub(super) fn is_published() -> bool {
-    COUNT.load(Ordering::Acquire) != 0
+    !TOOLS.get().is_empty()
 }
 
 /// The function that a tool means by a number: while it is initialized, and later.
@@ -233,7 +220,7 @@ pub(super) fn function_of(tool: i32, value: i32) -> Option<FnId> {
 
 #[inline]
 fn tool_of(tool: i32) -> Option<&'static Tool> {
-    let tool = published().get(usize::try_from(tool).ok()?)?;
+    let tool = TOOLS.get().get(usize::try_from(tool).ok()?)?;
     tool.more.is_some().then_some(tool)
 }
 
