@@ -11,7 +11,10 @@ use crate::{Mpi, Outcome, Source, product};
 static BUILDING: Mutex<()> = Mutex::new(());
 
 /// Seconds after which a job counts as hung.
-const PATIENCE: &str = "180";
+const PATIENCE: u32 = 180;
+
+/// The status of a job that was ended for that: timeout(1)'s.
+pub const HUNG: i32 = 124;
 
 /// A library, and the ABI that is used of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,11 +165,21 @@ pub fn build(compiler: &str, directory: &Path, path: &Path, options: &[&str]) ->
 /// # Panics
 /// When it cannot be started.
 pub fn run(words: &[String], env: &[(&str, String)]) -> Outcome {
+    run_within(PATIENCE, words, env)
+}
+
+/// The same for a job that counts as hung after that many seconds only. The status is then [`HUNG`].
+///
+/// # Panics
+/// When it cannot be started.
+pub fn run_within(seconds: u32, words: &[String], env: &[(&str, String)]) -> Outcome {
     let mut command = Command::new("timeout");
-    command.args(["-k", "5", PATIENCE]).args(words).env_remove("QMPI_LOG");
+    command.args(["-k", "5", &seconds.to_string()]).args(words).env_remove("QMPI_LOG");
     // The launchers of Open MPI 5 read the same under another name.
     command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.envs(Mpi::OpenMpi.variables());
+    // MPICH 4.1 and newer: threads that poll sleep now and then. The nearest it has to giving the core away.
+    command.env("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1");
     command.envs(env.iter().map(|(name, value)| (name, value)));
     let result = command.output().unwrap_or_else(|error| panic!("{words:?}: {error}"));
     Outcome {
