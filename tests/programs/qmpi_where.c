@@ -55,7 +55,8 @@ static int where_Finalize(QMPI_Context c, int id)
     for (int f = 0; f < FUNCTIONS && rank == 0; f++) {
         Dl_info info = { 0 };
         const char *file = dladdr(sites[f], &info) ? info.dli_fname : "nowhere", *slash = strrchr(file, '/');
-        printf("where %s %s %s\n", names[f], slash ? slash + 1 : file, info.dli_sname ? info.dli_sname : "");
+        const char *function = info.dli_sname ? info.dli_sname : "";
+        printf("where %s %s%s%s\n", names[f], slash ? slash + 1 : file, *function ? " " : "", function);
     }
     if (rank == 0 && sites[SEND] == sites[RECV])
         puts("where: repeated");
