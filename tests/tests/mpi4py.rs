@@ -60,31 +60,43 @@ const SHORT: [&str; 12] = [
     "test_comm[.]",
 ];
 
+/// Are all tests to be run, however long they take?
+fn is_full() -> bool {
+    std::env::var_os("QMPI_TEST_FULL").is_some()
+}
+
+/// Seconds after which a run counts as hung. Three ranks of an MPICH that cannot but poll take many minutes on two cores.
+fn patience() -> u32 {
+    if is_full() { 2400 } else { 300 }
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let mut trials = Vec::new();
+    let mut trials = vec![Trial::test("ranks_that_write_at_once", ranks_that_write_at_once)];
     let mut add = |python: &Python, ranks: usize, part: Part| {
         let name = match part {
-            Part::Processes => format!("{}::processes", python.name),
+            Part::Processes => format!("{}::{ranks}::processes", python.name),
             Part::All | Part::Short => format!("{}::{ranks}", python.name),
         };
         let python = python.clone();
         trials.push(Trial::test(name, move || same_tests_fail(&python, ranks, part)));
     };
-    let full = std::env::var_os("QMPI_TEST_FULL").is_some();
     let [debian, mpich_5] = [debian(), binary(Wheel::MPICH_5)];
     add(&debian, 1, Part::All);
     add(&debian, 3, Part::All);
     add(&mpich_5, 1, Part::All);
-    add(&mpich_5, 3, if full { Part::All } else { Part::Short });
+    add(&mpich_5, 3, if is_full() { Part::All } else { Part::Short });
     add(&mpich_5, 1, Part::Processes);
-    if full {
+    if is_full() {
         for python in [binary_on_debian(), built_for_debian(), binary(Wheel::MPICH_4), binary(Wheel::OPEN_MPI_5)] {
             add(&python, 1, Part::All);
             add(&python, 3, Part::All);
         }
-        add(&binary(Wheel::MPICH_4), 1, Part::Processes);
-        add(&binary(Wheel::OPEN_MPI_5), 1, Part::Processes);
+        add(&mpich_5, 3, Part::Processes);
+        for wheel in [Wheel::MPICH_4, Wheel::OPEN_MPI_5] {
+            add(&binary(wheel), 1, Part::Processes);
+            add(&binary(wheel), 3, Part::Processes);
+        }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -125,11 +137,6 @@ impl Part {
             Part::Processes => each("-i", &PROCESSES),
         }
     }
-
-    /// Seconds after which a run counts as hung. Three ranks of an MPICH that cannot but poll take many minutes on two cores.
-    fn patience(self, ranks: usize) -> u32 {
-        if self == Part::All && ranks > 1 { 2400 } else { 300 }
-    }
 }
 
 impl Library {
@@ -137,6 +144,13 @@ impl Library {
         match self {
             Library::Debian(mpi) => mpi.launcher(ranks),
             Library::Wheel(wheel) => wheel.launcher(ranks),
+        }
+    }
+
+    fn variables(self) -> Vec<(&'static str, String)> {
+        match self {
+            Library::Debian(_) => Vec::new(), // `run_within` has set them
+            Library::Wheel(wheel) => wheel.variables(),
         }
     }
 
@@ -187,12 +201,14 @@ fn same_tests_fail(python: &Python, ranks: usize, part: Part) -> Result<(), Fail
     words.extend([python.command.display().to_string(), suite.display().to_string(), "-q".into()]);
     words.extend(part.options());
     words.extend(python.library.hangs(ranks).iter().flat_map(|module| ["-e".to_owned(), (*module).to_owned()]));
+    let env = python.library.variables();
     let start = Instant::now();
-    let plain = run_within(part.patience(ranks), &words, &[]);
+    let plain = run_within(patience(), &words, &env);
     let between = Instant::now();
-    let below = run_within(part.patience(ranks), &stacked(&python.library.layers(), &words), &[]);
+    let below = run_within(patience(), &stacked(&python.library.layers(), &words), &env);
     let (plain_seconds, seconds) = ((between - start).as_secs_f64(), between.elapsed().as_secs_f64());
     let (expected, found) = (Results::of(&plain), Results::of(&below));
+    let name = if part == Part::Processes { format!("{}, processes", python.name) } else { python.name.to_owned() };
     if expected.finished != ranks || expected.tests == 0 {
         return Err(format!("without us: not all ranks came to the end\n{}", tail(&plain)).into());
     }
@@ -207,7 +223,7 @@ fn same_tests_fail(python: &Python, ranks: usize, part: Part) -> Result<(), Fail
     }
     println!(
         "{}, {ranks} ranks: {} tests, {} skipped, {} kinds of failure, {plain_seconds:.0} s and {seconds:.0} s",
-        python.name,
+        name,
         expected.tests,
         expected.skipped,
         expected.failures.len()
@@ -231,21 +247,42 @@ struct Results {
 impl Results {
     fn of(outcome: &Outcome) -> Results {
         let mut results = Results::default();
-        for line in outcome.stderr.lines().chain(outcome.stdout.lines()) {
-            let tests = line.strip_prefix("Ran ").and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
-            if let Some(tests) = tests {
-                results.tests += tests;
-                results.finished += 1;
-            } else if line.starts_with("ERROR: ") || line.starts_with("FAIL: ") {
-                *results.failures.entry(line.to_owned()).or_default() += 1;
-            } else if line.starts_with("OK (") || line.starts_with("FAILED (") {
-                let skipped =
-                    line.split_once("skipped=").and_then(|(_, rest)| rest.split([',', ')']).next()?.parse().ok());
-                results.skipped += skipped.unwrap_or(0);
-            }
-        }
+        outcome.stderr.lines().chain(outcome.stdout.lines()).for_each(|line| results.add(line));
         results
     }
+
+    /// A rank writes whole lines, but for the last: "OK" or "FAILED", then " (skipped=4)". Others may come between.
+    fn add(&mut self, line: &str) {
+        let mut line = line;
+        while let Some(rest) = line.strip_prefix("OK").or_else(|| line.strip_prefix("FAILED")) {
+            line = rest;
+        }
+        let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok();
+        if let Some(tests) = line.strip_prefix("Ran ").and_then(number) {
+            self.tests += tests;
+            self.finished += 1;
+        } else if line.starts_with("ERROR: ") || line.starts_with("FAIL: ") {
+            *self.failures.entry(line.to_owned()).or_default() += 1;
+        } else if line.starts_with(" (") {
+            self.skipped += line.split_once("skipped=").and_then(|(_, rest)| number(rest)).unwrap_or(0);
+        }
+    }
+}
+
+/// What three ranks write when they come to the end at the same time.
+fn ranks_that_write_at_once() -> Result<(), Failed> {
+    let mut results = Results::default();
+    for line in ["ERROR: testA (b.C)", "Ran 69 tests in 5.1s", "", "OKRan 69 tests in 5.2s"] {
+        results.add(line);
+    }
+    for line in
+        [" (skipped=2)", "FAILEDOKERROR: testA (b.C)", "Ran 1 test in 6s", " (failures=1, skipped=3)", " (skipped=4)"]
+    {
+        results.add(line);
+    }
+    let failures = BTreeMap::from([("ERROR: testA (b.C)".to_owned(), 2)]);
+    let expected = Results { tests: 139, finished: 3, skipped: 9, failures };
+    if results == expected { Ok(()) } else { Err(format!("{results:?}").into()) }
 }
 
 fn tail(outcome: &Outcome) -> String {
