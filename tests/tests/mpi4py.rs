@@ -12,6 +12,7 @@ use std::time::Instant;
 use libtest_mimic::{Arguments, Failed, Trial};
 use qmpi_tests::wheel::{self, run_within, stacked};
 use qmpi_tests::{Mpi, Outcome, Wheel, compile, product, tool};
+use tempfile::TempDir;
 
 /// mpi4py on some MPI.
 #[derive(Debug, Clone)]
@@ -72,7 +73,7 @@ fn patience() -> u32 {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let mut trials = vec![Trial::test("ranks_that_write_at_once", ranks_that_write_at_once)];
+    let mut trials = Vec::new();
     let mut add = |python: &Python, ranks: usize, part: Part| {
         let name = match part {
             Part::Processes => format!("{}::{ranks}::processes", python.name),
@@ -197,29 +198,36 @@ fn same_tests_fail(python: &Python, ranks: usize, part: Part) -> Result<(), Fail
     for path in [&suite, &python.command] {
         assert!(path.exists(), "{} is not there: run `bash ci/setup`, or `bash ci/test-full`", path.display());
     }
-    let mut words = python.library.launcher(ranks);
-    words.extend([python.command.display().to_string(), suite.display().to_string(), "-q".into()]);
-    words.extend(part.options());
-    words.extend(python.library.hangs(ranks).iter().flat_map(|module| ["-e".to_owned(), (*module).to_owned()]));
+    let temporary = || tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary directory: {error}"));
+    let [plain_said, below_said] = [temporary(), temporary()];
+    let words = |said: &TempDir| {
+        let mut words = python.library.launcher(ranks);
+        words.extend([python.command.display().to_string(), "-c".into(), SUITE.into()]);
+        words.extend([said.path().display().to_string(), suite.display().to_string(), "-v".into()]);
+        words.extend(part.options());
+        words.extend(python.library.hangs(ranks).iter().flat_map(|module| ["-e".to_owned(), (*module).to_owned()]));
+        words
+    };
     let env = python.library.variables();
     let start = Instant::now();
-    let plain = run_within(patience(), &words, &env);
+    let (plain, expected) = run_suite(&words(&plain_said), &env, &plain_said);
     let between = Instant::now();
-    let below = run_within(patience(), &stacked(&python.library.layers(), &words), &env);
+    let (below, found) = run_suite(&stacked(&python.library.layers(), &words(&below_said)), &env, &below_said);
     let (plain_seconds, seconds) = ((between - start).as_secs_f64(), between.elapsed().as_secs_f64());
-    let (expected, found) = (Results::of(&plain), Results::of(&below));
     let name = if part == Part::Processes { format!("{}, processes", python.name) } else { python.name.to_owned() };
     if expected.finished != ranks || expected.tests == 0 {
-        return Err(format!("without us: not all ranks came to the end\n{}", tail(&plain)).into());
+        return Err(format!("without us: not all ranks came to the end\n{}", tail(&plain, &plain_said)).into());
     }
     if (&found, below.status) != (&expected, plain.status) {
-        let [plain, below] = [tail(&plain), tail(&below)];
+        let [plain, below] = [tail(&plain, &plain_said), tail(&below, &below_said)];
         return Err(format!("without us: {expected:?}\nbelow three layers: {found:?}\n{plain}\n{below}").into());
     }
     // The innermost layer has counted all ranks, so the calls did go through the stack.
     let table = format!("MPI calls of {ranks} ranks");
     if !below.stdout.contains(&table) {
-        return Err(format!("below three layers: no line `{table}` of the counter\n{}", tail(&below)).into());
+        return Err(
+            format!("below three layers: no line `{table}` of the counter\n{}", tail(&below, &below_said)).into()
+        );
     }
     println!(
         "{}, {ranks} ranks: {} tests, {} skipped, {} kinds of failure, {plain_seconds:.0} s and {seconds:.0} s",
@@ -229,6 +237,28 @@ fn same_tests_fail(python: &Python, ranks: usize, part: Part) -> Result<(), Fail
         expected.failures.len()
     );
     Ok(())
+}
+
+/// Runs the suite as `runtests.py` does, but with a file for what each rank says: on one stream the ranks' lines mix.
+const SUITE: &str = r#"
+import os, runpy, sys
+directory, suite = sys.argv[1:3]
+rank = os.environ.get("OMPI_COMM_WORLD_RANK") or os.environ["PMI_RANK"]
+os.dup2(os.open(os.path.join(directory, rank), os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+sys.argv = sys.argv[2:]
+sys.path[0] = os.path.dirname(suite)
+runpy.run_path(suite, run_name="__main__")
+"#;
+
+/// Runs a part of the suite, and reads what the ranks said.
+fn run_suite(words: &[String], env: &[(&str, String)], directory: &TempDir) -> (Outcome, Results) {
+    let outcome = run_within(patience(), words, env);
+    let mut results = Results::default();
+    for entry in std::fs::read_dir(directory.path()).into_iter().flatten().flatten() {
+        let text = std::fs::read(entry.path()).unwrap_or_default();
+        String::from_utf8_lossy(&text).lines().for_each(|line| results.add(line));
+    }
+    (outcome, results)
 }
 
 /// What a run of the suite comes to, over all ranks.
@@ -245,52 +275,30 @@ struct Results {
 }
 
 impl Results {
-    fn of(outcome: &Outcome) -> Results {
-        let mut results = Results::default();
-        outcome.stderr.lines().chain(outcome.stdout.lines()).for_each(|line| results.add(line));
-        results
-    }
-
-    /// A rank writes whole lines, but for the last: "OK" or "FAILED", then " (skipped=4)". Others may come between.
     fn add(&mut self, line: &str) {
-        let mut line = line;
-        while let Some(rest) = line.strip_prefix("OK").or_else(|| line.strip_prefix("FAILED")) {
-            line = rest;
-        }
         let number = |text: &str| text.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok();
         if let Some(tests) = line.strip_prefix("Ran ").and_then(number) {
             self.tests += tests;
             self.finished += 1;
         } else if line.starts_with("ERROR: ") || line.starts_with("FAIL: ") {
             *self.failures.entry(line.to_owned()).or_default() += 1;
-        } else if line.starts_with(" (") {
+        } else if line.starts_with("OK (") || line.starts_with("FAILED (") {
             self.skipped += line.split_once("skipped=").and_then(|(_, rest)| number(rest)).unwrap_or(0);
         }
     }
 }
 
-/// What three ranks write when they come to the end at the same time.
-fn ranks_that_write_at_once() -> Result<(), Failed> {
-    let mut results = Results::default();
-    for line in ["ERROR: testA (b.C)", "Ran 69 tests in 5.1s", "", "OKRan 69 tests in 5.2s"] {
-        results.add(line);
-    }
-    for line in
-        [" (skipped=2)", "FAILEDOKERROR: testA (b.C)", "Ran 1 test in 6s", " (failures=1, skipped=3)", " (skipped=4)"]
-    {
-        results.add(line);
-    }
-    let failures = BTreeMap::from([("ERROR: testA (b.C)".to_owned(), 2)]);
-    let expected = Results { tests: 139, finished: 3, skipped: 9, failures };
-    if results == expected { Ok(()) } else { Err(format!("{results:?}").into()) }
-}
-
-fn tail(outcome: &Outcome) -> String {
-    let last = |text: &str| {
+/// The end of what a run printed, and of what each rank said.
+fn tail(outcome: &Outcome, said: &TempDir) -> String {
+    let last = |text: &str, count: usize| {
         let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(30)..].join("\n")
+        lines[lines.len().saturating_sub(count)..].join("\n")
     };
-    let hung = if outcome.status == wheel::HUNG { ", hung; with -v instead of -q it says in which test" } else { "" };
-    let [stdout, stderr] = [last(&outcome.stdout), last(&outcome.stderr)];
-    format!("{}\nstatus: {}{hung}\n{stdout}\n{stderr}", outcome.command, outcome.status)
+    let hung = if outcome.status == wheel::HUNG { ", hung" } else { "" };
+    let mut text = format!("{}\nstatus: {}{hung}\n", outcome.command, outcome.status);
+    for entry in std::fs::read_dir(said.path()).into_iter().flatten().flatten() {
+        let words = std::fs::read(entry.path()).unwrap_or_default();
+        text += &format!("rank {}:\n{}\n", entry.file_name().display(), last(&String::from_utf8_lossy(&words), 8));
+    }
+    text + &last(&outcome.stdout, 10) + "\n" + &last(&outcome.stderr, 30)
 }
