@@ -16,12 +16,21 @@ extern "C" {
 #endif
 
 /* A table of functions: for each function of MPI the address to call, in the way QMPI tools are called
- * (context, tool_id, arguments...), and the tool_id to pass. A function that is not set has none. */
+ * (context, tool_id, arguments...), and the tool_id to pass. A function that is not set has none.
+ *
+ * Numbers of functions are those of the tool that made the table. For a tool that was compiled with the mpi.h of another
+ * release of MPICH, look functions up by name. */
 typedef int QMPIX_Table;
 #define QMPIX_TABLE_NULL 0
 
 /* A new table in which no function is set. */
 int QMPIX_Table_create(QMPIX_Table *table);
+
+/* The same, and whose numbers of functions it is used with: QMPIX_NUMBERING of qmpi.h. So is a call of the former. */
+int QMPIX_Table_create_numbered(unsigned numbering, QMPIX_Table *table);
+#ifdef QMPIX_NUMBERING
+#define QMPIX_Table_create(table) QMPIX_Table_create_numbered(QMPIX_NUMBERING, table)
+#endif
 
 /* A new table of what comes next below a tool: the answers of QMPI_Get_function for all functions. Once all tools are
  * initialized, that is, from the first MPI call on. */

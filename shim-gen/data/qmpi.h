@@ -56,6 +56,29 @@
 #define QMPIX_HAS_(major, minor, openmpi) QMPIX_STANDARD_(major, minor)
 #endif
 
+/* Whose numbers of functions the tool is compiled with: MPICH_NUMVERSION of the mpi.h that has numbers, 0 where this file
+ * has. Each object file gets it as a note, so that the runtime reads the tool's numbers as they are meant whatever MPICH
+ * runs; a compiler that cannot write the note makes tools for the MPICH release they are compiled with. 0xffffffff: those
+ * of the MPI that runs. */
+#ifndef QMPIX_NUMBERING
+#if !QMPIX_NATIVE_
+#define QMPIX_NUMBERING 0
+#elif defined(MPICH_NUMVERSION)
+#define QMPIX_NUMBERING MPICH_NUMVERSION
+#endif
+#endif
+#if defined(QMPIX_NUMBERING) && defined(__GNUC__) && defined(__ELF__)
+#define QMPIX_QUOTED_(text) #text
+#define QMPIX_TEXT_(macro) QMPIX_QUOTED_(macro)
+__asm__(".pushsection .note.qmpi,\"a\",%note\n"
+        "\t.balign 4\n"
+        "\t.long 5, 4, 1\n"
+        "\t.asciz \"QMPI\"\n"
+        "\t.balign 4\n"
+        "\t.long " QMPIX_TEXT_(QMPIX_NUMBERING) "\n"
+        "\t.popsection");
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -121,6 +121,12 @@ impl Availability {
     }
 }
 
+/// Whether the prototype has types of a vendor's: `qmpi.h` leaves such functions to the vendor's header, since nothing tells
+/// which types that has.
+pub(crate) fn has_vendor_types(prototype: &Prototype) -> bool {
+    types(prototype).iter().any(|name| name.starts_with("MPIX_") || name.starts_with("ompi_"))
+}
+
 /// Names of MPI's types in a prototype.
 fn types(prototype: &Prototype) -> Vec<String> {
     let texts = prototype.params.iter().map(|param| &param.ctype).chain([&prototype.result]);

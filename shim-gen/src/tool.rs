@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use crate::availability::has_vendor_types;
 use crate::error::{Error, Result};
 use crate::header::Header;
 use crate::numbering::enumerator;
 use crate::prototype::Prototype;
-use crate::qmpi::{shifted_name, shifted_parameters};
+use crate::qmpi::shifted_parameters;
 
 const SKELETON: &str = include_str!("../data/skeleton.c");
 const PASSTHROUGH: &str = include_str!("../data/qmpi-passthrough.c");
@@ -74,9 +75,13 @@ fn stem(function: &str) -> String {
 
 /// `static int mytool_Send(QMPI_Context context, int tool_id, ...)`
 fn head(prototype: &Prototype, tool: &str) -> String {
+    declaration(prototype, "static", &format!("{tool}_{}", stem(&prototype.name)))
+}
+
+fn declaration(prototype: &Prototype, class: &str, name: &str) -> String {
     // MPI-3.0 removed the name; the type is the same.
     let parameters = shifted_parameters(prototype).replace("MPI_Handler_function", "MPI_Comm_errhandler_function");
-    wrapped(&format!("static {} {tool}_{}({parameters})", prototype.result, stem(&prototype.name)), '(')
+    wrapped(&format!("{class} {} {name}({parameters})", prototype.result), '(')
 }
 
 /// The line, broken at commas where it is too long, the rest below what follows the last `opening` before the first comma.
@@ -104,16 +109,26 @@ fn wrapped(line: &str, opening: char) -> String {
     text
 }
 
+/// The type of a function as tools see it: that of `qmpi.h`, or one of this tool's own, and its declaration.
+fn function_type(prototype: &Prototype, tool: &str) -> (String, Option<String>) {
+    if !has_vendor_types(prototype) {
+        return (format!("Q{}_t", prototype.name), None);
+    }
+    let name = format!("{tool}_{}_t", stem(&prototype.name));
+    let declaration = format!("\n{};\n", declaration(prototype, "typedef", &name));
+    (name, Some(declaration))
+}
+
 /// `((QMPI_Send_t *) next->function)(context, next->tool_id, buf, count)`
-fn call(prototype: &Prototype) -> String {
-    let name = shifted_name(&prototype.name).unwrap_or_default();
+fn call(prototype: &Prototype, function_type: &str) -> String {
     let own = prototype.arguments();
     let more = if own.is_empty() { String::new() } else { format!(", {own}") };
-    format!("(({name}_t *) next->function)(context, next->tool_id{more})")
+    format!("(({function_type} *) next->function)(context, next->tool_id{more})")
 }
 
 fn skeleton_wrapper(prototype: &Prototype, tool: &str) -> String {
-    let mut text = format!("\n{}\n{{\n", head(prototype, tool));
+    let (function_type, declaration) = function_type(prototype, tool);
+    let mut text = format!("{}\n{}\n{{\n", declaration.unwrap_or_default(), head(prototype, tool));
     let stem = stem(&prototype.name);
     let has_result = prototype.result != "void";
     // Writing into a String cannot fail, here and below.
@@ -129,7 +144,7 @@ fn skeleton_wrapper(prototype: &Prototype, tool: &str) -> String {
         );
     }
     let set = if has_result { "returned = " } else { "" };
-    let _ = writeln!(text, "{}", wrapped(&format!("    {set}{};", call(prototype)), '('));
+    let _ = writeln!(text, "{}", wrapped(&format!("    {set}{};", call(prototype, &function_type)), '('));
     text.push_str("    /* TODO: after the call */\n");
     if has_result {
         text.push_str("    return returned;\n");
@@ -146,13 +161,15 @@ fn passthrough_wrapper(prototype: &Prototype, tool: &str) -> String {
     let back = if prototype.result == "void" { "" } else { "return " };
     let again = |name: &str| wrapped(&format!("{back}{name}_{stem}(context, tool_id{more});"), '(');
     let first = format!("{tool}_first");
+    let (function_type, declaration) = function_type(prototype, tool);
     format!(
-        "\n{};\n\n{}\n{{\n    const struct next *next = &table[NEXT_{stem}][tool_id];\n    if (IS_FIRST(next)) {{\n        \
+        "{}\n{};\n\n{}\n{{\n    const struct next *next = &table[NEXT_{stem}][tool_id];\n    if (IS_FIRST(next)) {{\n        \
          {}\n    }} else {{\n        {back}{};\n    }}\n}}\n\n{}\n{{\n    ask(tool_id, NEXT_{stem});\n    {}\n}}\n",
+        declaration.unwrap_or_default(),
         head(prototype, &first).replacen("static", "FIRST", 1),
         head(prototype, tool),
         again(&first),
-        call(prototype),
+        call(prototype, &function_type),
         head(prototype, &first).replacen("static", "FIRST", 1),
         again(tool),
     )

@@ -34,6 +34,13 @@ fn skeletons_for_every_function() {
         let text = shim_gen::qmpi_passthrough(&[header], &["mpi.h".to_owned()], "pass", &BTreeSet::new());
         compiles(&format!("qmpi-passthrough-{}", label.name), &text, C, &directory);
     }
+    // The standard ABI's header, in which MPICH has extensions of its own.
+    for (label, directory) in include_directories().into_iter().flatten().filter(|(label, _)| label == "mpi_abi") {
+        let header = read(&directory);
+        compiles(&format!("skeleton-{label}"), &skeleton(&header, &all(&header)), C, &directory);
+        let text = shim_gen::qmpi_passthrough(&[header], &["mpi.h".to_owned()], "pass", &BTreeSet::new());
+        compiles(&format!("qmpi-passthrough-{label}"), &text, C, &directory);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //# cflags: -I../bridge/include
 //# libs: -ldl
 /* qmpi_where: a QMPI tool that asks for the calling address of some functions. At the end rank 0 prints for each the file that
- * the address of its last call is in: `where MPI_Send ring`; `repeated` if MPI_Send and MPI_Recv have the same address. */
+ * the address of its last call is in, and the function if it is exported: `where MPI_Send ring main`; `repeated` if MPI_Send and MPI_Recv have the same address. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -53,9 +53,10 @@ static int where_Finalize(QMPI_Context c, int id)
     WHERE(Finalize, FINALIZE)
     QMPI_Comm_rank(c, id, MPI_COMM_WORLD, &rank);
     for (int f = 0; f < FUNCTIONS && rank == 0; f++) {
-        Dl_info info;
+        Dl_info info = { 0 };
         const char *file = dladdr(sites[f], &info) ? info.dli_fname : "nowhere", *slash = strrchr(file, '/');
-        printf("where %s %s\n", names[f], slash ? slash + 1 : file);
+        const char *function = info.dli_sname ? info.dli_sname : "";
+        printf("where %s %s%s%s\n", names[f], slash ? slash + 1 : file, *function ? " " : "", function);
     }
     if (rank == 0 && sites[SEND] == sites[RECV])
         puts("where: repeated");

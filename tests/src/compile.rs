@@ -111,7 +111,7 @@ fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
     for file in source.companions.iter().chain(&source.links) {
         build_locked(mpi, &Source::read(&source.path.with_file_name(file)), Shape::Library);
     }
-    if source.with.iter().chain([&source.path]).all(|source| is_newer(&output, source)) {
+    if source.with.iter().chain([&source.path]).chain(&product::headers()).all(|source| is_newer(&output, source)) {
         return output;
     }
     let mut command = if source.needs_mpi {

@@ -13,6 +13,7 @@
 //! | `product.rs` | the command and the runtime under test |
 //! | `tables.rs` | the tables that counters print, read back |
 //! | `cells.rs` | what docs/matrix.md is made of |
+//! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
 //! | `trial.rs` | one check, on each MPI that it is for |
 //! | `wheel.rs` | MPI libraries from PyPI, programs and tools built for them |
 
@@ -25,6 +26,7 @@ pub mod mpi;
 pub mod product;
 mod session;
 pub mod tables;
+pub mod traced;
 pub mod trial;
 pub mod wheel;
 
@@ -33,5 +35,6 @@ pub use directives::{Case, Source};
 pub use job::{Job, Outcome};
 pub use mpi::Mpi;
 pub use tables::{Table, Tables};
+pub use traced::Traced;
 pub use trial::{Check, Verdict, on_each_mpi};
 pub use wheel::Wheel;

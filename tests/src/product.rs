@@ -1,6 +1,7 @@
-//! The command and the runtime under test: what `cargo build --release` leaves in `target/release`.
+//! What is tested: what `cargo build --release` leaves in `target/release`, the headers, and what is generated.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The root of the repository.
 pub fn root() -> &'static Path {
@@ -42,6 +43,27 @@ pub fn plugin() -> PathBuf {
 /// When it is not built; the message says how.
 pub fn generator() -> PathBuf {
     built("shim-gen")
+}
+
+/// A tool for all functions of a header, written by `shim-gen KIND` into a directory, as `NAME.c`.
+///
+/// # Panics
+/// When it cannot be written.
+pub fn generated(header: &Path, directory: &Path, kind: &str, name: &str) -> PathBuf {
+    std::fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+    let output = Command::new(generator()).arg(kind).arg("--header").arg(header).output();
+    let output = output.unwrap_or_else(|error| panic!("shim-gen: {error}"));
+    assert!(output.status.success(), "shim-gen {kind}: {}", String::from_utf8_lossy(&output.stderr));
+    let path = directory.join(format!("{name}.c"));
+    if std::fs::read(&path).ok().as_ref() != Some(&output.stdout) {
+        std::fs::write(&path, &output.stdout).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+    path
+}
+
+/// The headers for tools: what includes them is built again where one of them has changed.
+pub fn headers() -> [PathBuf; 3] {
+    ["qmpi.h", "qmpix.h", "qmpi_thesis.h"].map(|name| root().join("bridge/include").join(name))
 }
 
 fn built(name: &str) -> PathBuf {

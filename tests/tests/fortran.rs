@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         ("other_names_are_not_in_the_way", &Mpi::ALL, other_names_are_not_in_the_way),
         ("call_sites_in_callbacks", &Mpi::ALL, call_sites_in_callbacks),
         ("environment_of_a_tool_in_fortran", &Mpi::ALL, environment_of_a_tool_in_fortran),
+        ("opened_late", &Mpi::ALL, opened_late),
     ])
 }
 
@@ -391,4 +392,27 @@ fn environment_of_a_tool_in_fortran(mpi: Mpi) -> Verdict {
         return Ok(());
     }
     Err(format!("reports of {:?}\n{}", reports.keys().collect::<Vec<_>>(), outcome.report()).into())
+}
+
+/// A library in Fortran that the program opens: the first with MPI, or after one in C that initialized it. Two layers, with C
+/// and with Fortran wrappers, see its calls.
+fn opened_late(mpi: Mpi) -> Verdict {
+    let program = program(mpi, "late_fortran.c");
+    let tools = ["fortran_counter", "counter"].map(|name| tool(mpi, name).display().to_string());
+    for when in ["alone", "second"] {
+        let job = Job::new(mpi, 2, &program).args(&[when.to_owned()]);
+        let outcome = job.stack(&[&tools[0], &tools[1]]).run();
+        outcome.expect(0, &["late_fortran: sum 3".to_owned()]).map_err(|reason| format!("{when}: {reason}"))?;
+        let tables = Tables::of(&outcome);
+        for function in ["MPI_Init", "MPI_Barrier", "MPI_Allreduce", "MPI_Finalize"] {
+            tables.expect_calls("counter", function, 2).map_err(|reason| format!("{when}: {reason}"))?;
+        }
+        // Of a tool that was loaded before there was a Fortran library, only the C wrappers have a way down.
+        let expected = if when == "alone" { [0, 1, 0] } else { [1, 0, 0] };
+        let report = reports(&outcome).remove("fortran_counter").unwrap_or_default();
+        if report.get("Allreduce").is_none_or(|row| row[..3] != expected) {
+            return Err(format!("{when}: not {expected:?} calls of MPI_Allreduce\n{}", outcome.report()).into());
+        }
+    }
+    Ok(())
 }

@@ -1,15 +1,11 @@
 //! Does the stack reach every rank? Launchers under `qmpi run`, `qmpi run` under launchers, jobs of two programs, one process alone,
-//! and two "hosts": a remote shell that, like ssh, takes nothing of the environment along.
+//! and a stack that is lost on the way. Several hosts, and what a program spawns: `hosts.rs`.
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Mpi, Verdict, cells, on_each_mpi, product, program, tool};
-
-/// What has to get to a rank.
-const VARIABLES: [&str; 3] = ["LD_PRELOAD", "QMPI_TOOL_LIST", "QMPI_CONFIG"];
+use qmpi_tests::traced::words;
+use qmpi_tests::{Mpi, Traced, Verdict, cells, on_each_mpi, product, program, tool};
 
 fn main() -> ExitCode {
     on_each_mpi(&[
@@ -19,48 +15,23 @@ fn main() -> ExitCode {
         ("two_programs", &Mpi::ALL, two_programs),
         ("one_of_two_programs", &Mpi::ALL, one_of_two_programs),
         ("two_hosts_here", &Mpi::ALL, two_hosts_here),
-        ("another_host", &Mpi::ALL, another_host),
-        ("another_host_without_the_variables", &Mpi::ALL, another_host_without_the_variables),
-        ("another_host_run_inside", &Mpi::ALL, another_host_run_inside),
+        ("lost_on_the_way", &Mpi::ALL, lost_on_the_way),
     ])
 }
 
-/// A stack of one tool that notes every call of every rank in a file, also where no variable of ours arrives: its settings are
-/// in the configuration file.
+/// The stack, and an MPI.
 struct Place {
-    directory: tempfile::TempDir,
+    traced: Traced,
     mpi: Mpi,
 }
 
 impl Place {
     fn new(mpi: Mpi) -> Result<Place, Failed> {
-        let place = Place { directory: tempfile::tempdir()?, mpi };
-        let text = format!(
-            "stack = [\"order\"]\n[tool.order]\npath = {:?}\nenv = {{ ORDER_FILE = {:?}, ORDER_RANK = \"all\" }}\n",
-            tool(mpi, "order"),
-            place.path("trace")
-        );
-        std::fs::write(place.path("qmpi.toml"), text)?;
-        // The host comes first; hydra puts an option of ssh before it.
-        let shell =
-            "#!/bin/sh\n[ \"$1\" != -x ] || shift\nshift\nexec env -i PATH=\"$PATH\" HOME=\"$HOME\" sh -c \"$*\"\n";
-        std::fs::write(place.path("remote_shell"), shell)?;
-        std::fs::set_permissions(place.path("remote_shell"), PermissionsExt::from_mode(0o755))?;
-        Ok(place)
+        Ok(Place { traced: Traced::new(&tool(mpi, "order"))?, mpi })
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.path(name).display().to_string()
-    }
-
-    /// `qmpi run` with the stack.
     fn qmpi_run(&self) -> Vec<String> {
-        [product::command().display().to_string(), "run".into(), "-c".into(), self.text("qmpi.toml"), "--".into()]
-            .to_vec()
+        self.traced.qmpi_run()
     }
 
     /// A launcher by its name, with what a small machine needs.
@@ -72,59 +43,14 @@ impl Place {
         words
     }
 
-    /// The launcher with a second host, behind the remote shell.
-    fn remote(&self) -> Vec<String> {
-        let shell = self.text("remote_shell");
-        let words: Vec<&str> = match self.mpi {
-            Mpi::OpenMpi => {
-                vec![
-                    "mpirun.openmpi",
-                    "--oversubscribe",
-                    "--mca",
-                    "plm",
-                    "rsh",
-                    "--mca",
-                    "plm_rsh_agent",
-                    &shell,
-                    "--host",
-                    "localhost:1,elsewhere:1",
-                ]
-            }
-            Mpi::Mpich => {
-                vec!["mpiexec.hydra", "-launcher", "ssh", "-launcher-exec", &shell, "-hosts", "localhost,elsewhere"]
-            }
-        };
-        words.into_iter().map(str::to_owned).collect()
-    }
-
     fn ring(&self) -> String {
         program(self.mpi, "ring.c").display().to_string()
     }
 
-    /// Runs it; fails unless the program ended well and so many ranks had the stack.
+    /// Runs it; fails unless the program ended well, so many ranks had the stack, and we said nothing.
     fn expect(&self, parts: &[&[String]], with_stack: usize) -> Verdict {
-        let words: Vec<String> = parts.concat();
-        // What an earlier run left.
-        let _ = std::fs::remove_file(self.path("trace"));
-        let output =
-            Command::new("timeout").args(["-k", "5", "60"]).args(&words).envs(self.mpi.variables()).output()?;
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        let trace = std::fs::read_to_string(self.path("trace")).unwrap_or_default();
-        let ranks = trace.lines().filter(|line| *line == "enter order MPI_Init").count();
-        if output.status.success() && out.lines().any(|line| line == "done") && ranks == with_stack {
-            return Ok(());
-        }
-        let status = output.status;
-        let words = words.join(" ");
-        Err(format!(
-            "{words}: {status}, {ranks} ranks with the stack, not {with_stack}\n--- stdout\n{out}--- stderr\n{err}"
-        )
-        .into())
+        self.traced.expect_silent(parts, &[], with_stack)
     }
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split_whitespace().map(str::to_owned).collect()
 }
 
 fn launchers(mpi: Mpi) -> &'static [&'static str] {
@@ -155,8 +81,8 @@ fn run_inside(mpi: Mpi) -> Verdict {
 fn alone(mpi: Mpi) -> Verdict {
     let place = Place::new(mpi)?;
     let job = qmpi_tests::Job::alone(mpi, &program(mpi, "early.c")).args(&["initialized".to_owned()]);
-    job.config(&place.path("qmpi.toml")).run().expect(0, &[])?;
-    let trace = std::fs::read_to_string(place.path("trace")).unwrap_or_default();
+    job.config(&place.traced.path("qmpi.toml")).run().expect(0, &[])?;
+    let trace = std::fs::read_to_string(place.traced.path("trace")).unwrap_or_default();
     if !trace.lines().any(|line| line == "enter order MPI_Init") {
         return Err(format!("no MPI_Init in the trace\n{trace}").into());
     }
@@ -191,34 +117,25 @@ fn two_hosts_here(mpi: Mpi) -> Verdict {
     place.expect(&[&place.qmpi_run(), &place.launcher(launchers(mpi)[1]), &options, &[place.ring()]], 2)
 }
 
-/// hydra sends the environment itself; Open MPI sends what it is told to: with -x, or by a parameter of its own.
-fn another_host(mpi: Mpi) -> Verdict {
+/// Between launcher and program somebody takes the stack away, and leaves the runtime. A runtime that nobody asked for a stack,
+/// or one with an empty stack, is silent.
+fn lost_on_the_way(mpi: Mpi) -> Verdict {
     let place = Place::new(mpi)?;
-    let (run, remote, ring) = (place.qmpi_run(), place.remote(), [place.ring()]);
-    if mpi == Mpi::Mpich {
-        place.expect(&[&run, &remote, &words("-n 2"), &ring], 2)?;
-        place.expect(&[&run, &remote, &words("-genvlist"), &[VARIABLES.join(",")], &words("-n 2"), &ring], 2)?;
-        cells::note("launchers", mpi, "another host", "launchers", "every rank");
-        return Ok(());
+    let (launcher, ring) = (place.launcher(launchers(mpi)[0]), [place.ring()]);
+    let two = words("-n 2 env -u QMPI_TOOL_LIST -u QMPI_CONFIG");
+    let outcome = place.traced.expect(&[&place.qmpi_run(), &launcher, &two, &ring], &[], 0)?;
+    let said = outcome.said();
+    let is_clear = (0..2).all(|rank| {
+        let line = format!(
+            "qmpi: error: rank {rank} runs without its stack: its launcher has QMPI_TOOL_LIST, QMPI_CONFIG, which got lost on the way"
+        );
+        said.contains(&line.as_str())
+    });
+    if !is_clear || said.len() != 4 {
+        return Err(format!("not an error and a hint of each rank\n{}", outcome.report()).into());
     }
-    let options: Vec<String> = VARIABLES.iter().flat_map(|name| ["-x".to_owned(), (*name).to_owned()]).collect();
-    place.expect(&[&run, &remote, &options, &words("-n 2"), &ring], 2)?;
-    let list = format!("OMPI_MCA_mca_base_env_list={}", VARIABLES.join(";"));
-    place.expect(&[&["env".to_owned(), list], &run, &remote, &words("-n 2"), &ring], 2)?;
-    cells::note("launchers", mpi, "another host", "launchers", "with `-x NAME` or `mca_base_env_list` (4)");
-    Ok(())
-}
-
-/// What is lost, so that a change of it does not go unnoticed.
-fn another_host_without_the_variables(mpi: Mpi) -> Verdict {
-    let place = Place::new(mpi)?;
-    let drop = if mpi == Mpi::Mpich { words("-genvnone -n 2") } else { words("-x LD_PRELOAD -n 2") };
-    place.expect(&[&place.qmpi_run(), &place.remote(), &drop, &[place.ring()]], 1)
-}
-
-fn another_host_run_inside(mpi: Mpi) -> Verdict {
-    let place = Place::new(mpi)?;
-    place.expect(&[&place.remote(), &words("-n 2"), &place.qmpi_run(), &[place.ring()]], 2)?;
-    cells::note("launchers", mpi, "another host, `qmpi run ./app` there", "launchers", "every rank");
-    Ok(())
+    let preload = ("LD_PRELOAD", product::runtime().display().to_string());
+    place.traced.expect_silent(&[&launcher, &words("-n 2"), &ring], &[preload], 0)?;
+    let empty = [product::command().display().to_string(), "run".into()];
+    place.expect(&[&empty, &launcher, &two, &ring], 0)
 }

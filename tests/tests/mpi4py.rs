@@ -5,8 +5,8 @@
 //! it on three of MPICH, and the tests that start processes. With `QMPI_TEST_FULL` set, as in `ci/test-full`: everything on every MPI.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -174,7 +174,7 @@ impl Library {
             Library::Wheel(wheel) => (wheel.header(), wheel.directory()),
         };
         let build = |kind: &str, name: &str| {
-            let source = generate(&header, &directory, kind, name);
+            let source = product::generated(&header, &directory, kind, name);
             match self {
                 Library::Debian(mpi) => {
                     let include = product::root().join("bridge/include").display().to_string();
@@ -191,19 +191,6 @@ impl Library {
         };
         vec![pmpi, native, counter.display().to_string()]
     }
-}
-
-/// A tool for all functions of a header.
-fn generate(header: &Path, directory: &Path, kind: &str, name: &str) -> PathBuf {
-    std::fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    let output = Command::new(product::generator()).arg(kind).arg("--header").arg(header).output();
-    let output = output.unwrap_or_else(|error| panic!("shim-gen: {error}"));
-    assert!(output.status.success(), "shim-gen {kind}: {}", String::from_utf8_lossy(&output.stderr));
-    let path = directory.join(format!("{name}.c"));
-    if std::fs::read(&path).ok().as_ref() != Some(&output.stdout) {
-        std::fs::write(&path, &output.stdout).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    }
-    path
 }
 
 fn same_tests_fail(python: &Python, ranks: usize, part: Part) -> Result<(), Failed> {

@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         add(wheel, "preloaded_and_alone", preloaded_and_alone);
         add(wheel, "stack_of_three", stack_of_three);
         add(wheel, "native_tools", native_tools);
+        add(wheel, "all_functions", all_functions);
         if wheel == Wheel::MPICH_5_ABI {
             continue; // mpi4py has no such build
         }
@@ -123,6 +124,27 @@ fn native_tools(wheel: Wheel) -> Verdict {
         ended(&outcome)?;
         if outcome.count("foo ") != ranks || outcome.count("bar ") != ranks {
             return Err(format!("not a line of each tool and rank\n{}", outcome.report()).into());
+        }
+    }
+    Ok(())
+}
+
+/// Tools that `shim-gen` writes for all functions of the header, of either kind, change nothing.
+fn all_functions(wheel: Wheel) -> Verdict {
+    let build = |kind: &str, name: &str| {
+        let source = qmpi_tests::product::generated(&wheel.header(), &wheel.directory(), kind, name);
+        wheel.library(&source).display().to_string()
+    };
+    let pmpi = build("passthrough", "pass_pmpi");
+    let native = format!("passthrough={}", build("qmpi-passthrough", "pass_qmpi"));
+    let tools = [native.clone(), pmpi.clone(), native, pmpi, built(wheel, "counter")];
+    for ranks in [1, 4] {
+        let words = job(wheel, ranks, "ring.c");
+        let (alone, below) = (run(&stacked(&tools[4..], &words), &[]), run(&stacked(&tools, &words), &[]));
+        ended(&alone)?;
+        ended(&below)?;
+        if shown(&alone) != shown(&below) {
+            return Err(differ("below all functions", &alone, &below));
         }
     }
     Ok(())

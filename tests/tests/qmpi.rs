@@ -17,6 +17,9 @@ fn main() -> ExitCode {
         ("found_by_path", &Mpi::ALL, found_by_path),
         ("name_taken", &Mpi::ALL, name_taken),
         ("by_the_command", &Mpi::ALL, by_the_command),
+        ("registered_by_the_program", &Mpi::ALL, registered_by_the_program),
+        ("registered_says_the_file", &Mpi::ALL, registered_says_the_file),
+        ("registered_by_nobody", &Mpi::ALL, registered_by_nobody),
         ("linked", &Mpi::ALL, linked),
         ("compiled_in", &Mpi::ALL, compiled_in),
         ("preloaded", &Mpi::ALL, preloaded),
@@ -27,6 +30,7 @@ fn main() -> ExitCode {
         ("sessions", &[Mpi::Mpich], sessions),
         ("threads", &Mpi::ALL, threads),
         ("calling_address", &Mpi::ALL, |mpi| calling_address(mpi, "ring.c")),
+        ("calling_address_after_callbacks", &Mpi::ALL, calling_address_after_callbacks),
         ("calling_address_mpifh", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_mpifh.f90")),
         ("calling_address_use_mpi", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_use_mpi.f90")),
         ("calling_address_f08", &Mpi::ALL, |mpi| calling_address(mpi, "fortran_f08.f90")),
@@ -128,6 +132,57 @@ fn by_the_command(mpi: Mpi) -> Verdict {
     let (first, second) = (named("foo"), named("bar"));
     check_ring(&ring(mpi).stack(&[&first, &second, &first]).run(), ["foo", "bar", "foo"])?;
     check_ring(&directory.apply(ring(mpi).stack(&["foo", &second, "foo"])).run(), ["foo", "bar", "foo"])
+}
+
+/// `qmpi run -t NAME` without a file of that name: the program, a library that it is linked with, or one that is preloaded,
+/// registers it.
+fn registered_by_the_program(mpi: Mpi) -> Verdict {
+    let names = ["foo", "bar", "foo"];
+    let compiled_in = compile::program_with(mpi, "qmpi_compiled_in.c", &product::runtime());
+    let linked = compile::program_with(mpi, "ring.c", &foo_bar(mpi));
+    for program in [compiled_in, linked] {
+        check_ring(&Job::new(mpi, 2, &program).stack(&names).run(), names)?;
+    }
+    let library = foo_bar(mpi).display().to_string();
+    // A tool has to find the runtime in every process that it is preloaded into.
+    let preload = format!("{}:{library}", product::runtime().display());
+    check_ring(&ring(mpi).stack(&names).env("LD_PRELOAD", preload).run(), names)?;
+    // The other one of two names that a file of the list has.
+    let first = format!("foo={library}");
+    check_ring(&ring(mpi).stack(&["bar", &first, &first]).run(), ["bar", "foo", "foo"])
+}
+
+/// Where nothing shows it: `registered = true`, also for a name that a file has.
+fn registered_says_the_file(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("qmpi.toml");
+    let section = "registered = true\n";
+    std::fs::write(&file, format!("stack = [\"foo\", \"bar\", \"foo\"]\n[tool.foo]\n{section}[tool.bar]\n{section}"))?;
+    // A file of that name, which is not looked at.
+    std::fs::write(directory.path().join("libfoo.so"), "")?;
+    let library = foo_bar(mpi).display().to_string();
+    // Preloaded by a script: the command sees neither the program nor the library.
+    let script = directory.path().join("start");
+    std::fs::write(&script, format!("#!/bin/sh\nLD_PRELOAD=$LD_PRELOAD:{library} exec \"$@\"\n"))?;
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let tool_path = directory.path().display().to_string();
+    let job = Job::new(mpi, 2, &script).args(&[program(mpi, "ring.c").display().to_string()]);
+    check_ring(&job.config(&file).env("QMPI_TOOL_PATH", tool_path).run(), ["foo", "bar", "foo"])
+}
+
+/// Refused by the command where nothing registers tools, by the runtime where it is not this one.
+fn registered_by_nobody(mpi: Mpi) -> Verdict {
+    let of_command = ring(mpi).stack(&["foo"]).run();
+    let linked = compile::program_with(mpi, "ring.c", &foo_bar(mpi));
+    let of_runtime = Job::new(mpi, 2, &linked).stack(&["foo", "fooo"]).run();
+    for (outcome, name) in [(of_command, "foo"), (of_runtime, "fooo")] {
+        let is_said =
+            outcome.stderr.contains(&format!("no tool `{name}` found in")) && outcome.stderr.contains("hint: ");
+        if outcome.status == 0 || !is_said || outcome.stdout.contains("done") {
+            return Err(format!("not refused\n{}", outcome.report()).into());
+        }
+    }
+    Ok(())
 }
 
 fn linked(mpi: Mpi) -> Verdict {
@@ -333,6 +388,24 @@ fn calling_address(mpi: Mpi, file: &str) -> Verdict {
                 return Err(format!("{function}\n{list:?}\n{}", outcome.report()).into());
             }
         }
+    }
+    Ok(())
+}
+
+/// A PMPI tool whose wrapper makes MPI call the application back, which calls MPI, and then goes on with the call: below it the
+/// address is still that of the application's call, not of the callback's, nor the tool's.
+fn calling_address_after_callbacks(mpi: Mpi) -> Verdict {
+    let tool = format!("where={}", compile::companion(mpi, "qmpi_where.c").display());
+    let above = compile::companion(mpi, "dups_inside.c").display().to_string();
+    let job = Job::new(mpi, 2, &program(mpi, "callback_inside.c"));
+    for list in [vec![&above, &tool], vec![&above, &above, &tool], vec![&tool, &above, &tool]] {
+        let list: Vec<&str> = list.into_iter().map(String::as_str).collect();
+        let outcome = job.clone().by_hand(&list.join(",")).run();
+        outcome.expect(0, &["callback_inside: done".to_owned()])?;
+        for (function, site) in [("MPI_Send", "outer_send"), ("MPI_Recv", "outer_recv")] {
+            outcome.expect(0, &[format!("where {function} callback_inside {site}")])?;
+        }
+        silent(&outcome)?;
     }
     Ok(())
 }

@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         ("pcontrol", &Mpi::ALL, pcontrol),
         ("pcontrol_among_pmpi_tools", &Mpi::ALL, pcontrol_among_pmpi_tools),
         ("settings", &Mpi::ALL, settings),
+        ("not_a_list_of_tools", &Mpi::ALL, not_a_list_of_tools),
         ("back_traces_reach_main", &Mpi::ALL, back_traces_reach_main),
         ("misuse", &Mpi::ALL, misuse),
         ("tools_that_do_not_load", &Mpi::ALL, tools_that_do_not_load),
@@ -44,6 +45,26 @@ fn expect(outcome: &Outcome, prefix: &str, expected: &[(&str, usize)]) -> Verdic
     }
     if outcome.count(prefix) != sum || !outcome.said().is_empty() {
         return Err(format!("more than {sum} lines\n{}", outcome.report()).into());
+    }
+    Ok(())
+}
+
+/// One element is no shared object: nothing is loaded, and it is said if the list seems to be ours.
+fn not_a_list_of_tools(mpi: Mpi) -> Verdict {
+    let t1 = path(mpi, "thesis_t1");
+    for (tools, log, said) in [
+        (&[t1.as_str(), "/nowhere/libt2.so"][..], "warn", 2),
+        (&["./make", "./gcc"], "warn", 2),
+        (&["make gcc"], "warn", 0),
+        (&["make gcc"], "info", 1),
+    ] {
+        let outcome = with_tools(mpi, 2, "gathers.c", tools).env("QMPI_LOG", log).run();
+        outcome.expect(0, &["gathers: 1 2 and 1 2 2".to_owned()])?;
+        let lines = outcome.said();
+        let is_named = lines.first().is_none_or(|line| line.contains("TOOLS is set, but passed over: `"));
+        if lines.len() != said || !is_named || outcome.count("T1") > 0 {
+            return Err(format!("not {said} lines\n{}", outcome.report()).into());
+        }
     }
     Ok(())
 }

@@ -18,5 +18,5 @@ pub mod thesis;
 pub use function::{Function, Origin, ResultKind};
 pub use id::FnId;
 pub use numbering::Numbering;
-pub use symbol::{Binding, MpiSymbol, classify, is_mpi_like};
+pub use symbol::{Binding, MpiSymbol, classify, classify_c, is_mpi_like};
 pub use table::{COUNT, FUNCTIONS};

@@ -39,6 +39,9 @@ impl Numbering {
     /// The numbering of `qmpi.h`, in force where `mpi.h` has none: a function's number is its row.
     pub const OWN: &'static Self = &Self { name: "own", functions: &ROWS };
 
+    /// Nobody knows what a number below [`Numbering::BASE`] means.
+    pub const UNKNOWN: &'static Self = &Self { name: "unknown", functions: &[] };
+
     /// `QMPIX_FUNCTION_BASE` of `qmpi.h`: this plus a function's row means the function in every numbering.
     pub const BASE: i32 = 0x10000;
 
@@ -50,12 +53,14 @@ impl Numbering {
     pub fn for_mpich(version: &str) -> Option<&'static Self> {
         let mut numbers = version.split('.').map(leading_number);
         let series = (numbers.next()??, numbers.next()??);
-        let patch = numbers.next().flatten().unwrap_or(0);
-        let known = tables::KNOWN.iter().flat_map(|known| known.releases.iter().map(move |release| (release, known)));
-        known
-            .filter(|((major, minor, _), _)| (u32::from(*major), u32::from(*minor)) == series)
-            .min_by_key(|((_, _, known), _)| u32::from(*known).abs_diff(patch))
-            .map(|(_, known)| &known.numbering)
+        nearest(series, numbers.next().flatten().unwrap_or(0))
+    }
+
+    /// The numbering of the release with this `MPICH_NUMVERSION`: 40302300 is 4.3.2. As for [`Numbering::for_mpich`].
+    #[must_use]
+    pub fn for_mpich_number(number: u32) -> Option<&'static Self> {
+        let (major, minor, patch) = release(number);
+        nearest((major, minor), patch)
     }
 
     /// The numberings of all known MPICH releases, the oldest first.
@@ -82,10 +87,26 @@ impl Numbering {
 
     /// One more than the last number: `MPI_LAST_FUNC_T`.
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "no numbering is empty")]
+    #[expect(clippy::len_without_is_empty, reason = "none but the unknown one is empty")]
     pub fn len(&self) -> usize {
         self.functions.len()
     }
+}
+
+/// Major and minor version and patch level of an `MPICH_NUMVERSION`: one or two digits, two and two; three more say which
+/// pre-release it is.
+#[must_use]
+pub fn release(number: u32) -> (u32, u32, u32) {
+    (number / 10_000_000, number / 100_000 % 100, number / 1000 % 100)
+}
+
+/// The numbering of the known release of a series that is nearest to `patch`.
+fn nearest(series: (u32, u32), patch: u32) -> Option<&'static Numbering> {
+    let known = tables::KNOWN.iter().flat_map(|known| known.releases.iter().map(move |release| (release, known)));
+    known
+        .filter(|((major, minor, _), _)| (u32::from(*major), u32::from(*minor)) == series)
+        .min_by_key(|((_, _, known), _)| u32::from(*known).abs_diff(patch))
+        .map(|(_, known)| &known.numbering)
 }
 
 /// 2 of `2rc1`.
@@ -125,6 +146,25 @@ mod tests {
         for version in ["3.4.3", "5.1.0", "6.0", "4", "", "x", "4.x", "99999999999.0"] {
             assert_eq!(name(version), None, "{version}");
         }
+    }
+
+    #[test]
+    fn releases_by_number() {
+        let name = |number| Numbering::for_mpich_number(number).map(|numbering| numbering.name);
+        assert_eq!(name(40_002_300), Some("mpich-4.0.2"));
+        assert_eq!(name(40_302_300), Some("mpich-4.3.1"));
+        // 5.0.0b1
+        assert_eq!(name(50_000_101), Some("mpich-5.0.0"));
+        for number in [0, 30_403_300, 50_100_300, u32::MAX] {
+            assert_eq!(name(number), None, "{number}");
+        }
+        assert_eq!(release(100_213_300), (10, 2, 13));
+    }
+
+    #[test]
+    fn what_is_unknown() {
+        assert_eq!(Numbering::UNKNOWN.function(0), None);
+        assert_eq!(Numbering::UNKNOWN.function(Numbering::BASE), FnId::from_index(0));
     }
 
     #[test]

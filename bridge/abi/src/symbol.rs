@@ -10,6 +10,8 @@
 //! names of MPI 4.0 section 19.1.5; `large` is how MPICH tells the large-count specifics apart, and
 //! `pmpir_` (and `pmpixr_`) the prefix of its profiling names.
 
+use std::ffi::CStr;
+
 use crate::id::FnId;
 
 /// An MPI function under one of its linker names.
@@ -50,6 +52,16 @@ pub fn classify(symbol: &str) -> Option<MpiSymbol> {
         [b'm', b'p', b'i', ..] => classify_lower(symbol, false),
         _ => None,
     }
+}
+
+/// The same for a C string. Its bytes are looked at first, before anybody asks whether they are text.
+#[must_use]
+pub fn classify_c(symbol: &CStr) -> Option<MpiSymbol> {
+    let is_candidate = matches!(
+        symbol.to_bytes(),
+        [b'P' | b'p', ..] | [b'M', b'P', b'I', ..] | [b'O', b'M', b'P', b'I', ..] | [b'm', b'p', b'i', ..]
+    );
+    is_candidate.then(|| classify(symbol.to_str().ok()?)).flatten()
 }
 
 /// Whether a symbol has the shape of an MPI function: `MPI_Xxx`, `MPIX_Xxx` (both also with `P` in front) or `OMPI_Xxx`.

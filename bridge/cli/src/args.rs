@@ -41,8 +41,9 @@ ENVIRONMENT
   NO_COLOR      no colours if set and not empty
 
 NOTES
-  A launcher that starts processes on other hosts may not pass the environment on:
-  `qmpi env --help` shows how to tell it to.";
+  Launchers of Open MPI and MPICH that start processes on other hosts are told to pass the
+  variables on: --dry-run shows the options that are added. A launcher inside a script is not;
+  `qmpi doctor -- LAUNCHER ...` says what it needs.";
 
 const INSPECT_EXAMPLES: &str = "\
 EXAMPLES
@@ -65,14 +66,18 @@ EXAMPLES
   In a batch script, or before a launcher that `run` cannot be put in front of:
       eval \"$(qmpi env -t mpiP)\"
       srun -n 64 ./app
-  Launchers that pass on only what they are told to:
-      Open MPI on several hosts:  mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST ...
-      MPICH (Hydra):              passes everything on by default";
+  Launchers on several hosts pass on only what they are told to:
+      Open MPI:       mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST ..., each variable that is printed
+      MPICH (Hydra):  everything, but with -genvnone or -genvlist
+      Slurm:          everything, but with --export or SLURM_EXPORT_ENV
+  `qmpi doctor -- LAUNCHER ...` says what a command line lacks.";
 
 const DOCTOR_EXAMPLES: &str = "\
 EXAMPLES
   What would stop a run here?
       qmpi doctor
+  Does the stack get to every rank of this job, and what would have to be passed?
+      qmpi doctor -- mpirun --host a,b -n 2 ./app
   Only what failed:
       qmpi doctor --json | jq -r '.checks[] | select(.status == \"fail\") | .message'
 
@@ -121,6 +126,8 @@ pub enum Command {
     Inspect(InspectArgs),
 
     /// Show the stack: layers, who intercepts what, who calls whom
+    ///
+    /// Tools that register themselves are loaded for that, in a process of its own in which no MPI runs.
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
 
@@ -155,6 +162,10 @@ pub struct StackArgs {
     /// The configuration file (TOML): default stack and settings of each tool
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+
+    /// COMMAND, where there is one: it may register tools itself.
+    #[arg(skip)]
+    pub command: Vec<OsString>,
 }
 
 /// How much the runtime says.
@@ -215,6 +226,10 @@ pub struct ListArgs {
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+
+    /// Load no tool: what QMPI tools intercept, which register themselves, is then not known
+    #[arg(long)]
+    pub no_load: bool,
 }
 
 /// `qmpi env`
@@ -239,6 +254,10 @@ pub struct DoctorArgs {
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+
+    /// A launcher and its arguments, as for `run`: would the variables get to every rank?
+    #[arg(value_name = "COMMAND", last = true)]
+    pub command: Vec<OsString>,
 }
 
 /// `qmpi man`

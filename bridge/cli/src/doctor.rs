@@ -7,13 +7,15 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
+use crate::environment::Variable;
 use crate::layer::InspectedLayer;
 use crate::terminal::{self, Style};
-use crate::{Error, executable, glibc, installed_mpi, plan, preload, runtime};
+use crate::{Error, executable, glibc, installed_mpi, launch_report, plan, preload, runtime};
 
 /// glibc's DL_NNS less the application's own.
 const NAMESPACES: usize = 15;
 
+/// How an answer is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Status {
@@ -24,7 +26,7 @@ enum Status {
 
 /// One question and its answer.
 #[derive(Debug, Serialize)]
-struct Check {
+pub struct Check {
     name: &'static str,
     status: Status,
     message: String,
@@ -45,7 +47,12 @@ struct Report {
 /// Only if stdout cannot be written.
 pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
-    let checks = checks(&get);
+    let mut checks = checks(&get);
+    let variables = variables(&get);
+    checks.extend(launch_report::launchers(&variables, &get));
+    if !args.command.is_empty() {
+        checks.extend(launch_report::command(&args.command, &variables, &get));
+    }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
     if args.json {
         terminal::answer_json(&Report { schema: crate::SCHEMA, ok, checks })?;
@@ -74,12 +81,17 @@ fn checks(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
 }
 
 impl Check {
-    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+    pub(crate) fn ok(name: &'static str, message: impl Into<String>) -> Self {
         Self { name, status: Status::Ok, message: message.into(), hint: None }
     }
 
-    fn warn(name: &'static str, message: impl Into<String>, hint: &str) -> Self {
+    pub(crate) fn warn(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { name, status: Status::Warn, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// With something to do all the same.
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 
     fn fail(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -180,7 +192,7 @@ fn preloaded(value: Option<&str>) -> Check {
             "the dynamic linker warns about it in every process; remove it",
         );
     }
-    if entries.iter().any(|entry| entry.rsplit('/').next() == Some(preload::RUNTIME)) {
+    if value.is_some_and(preload::has_runtime) {
         return Check::warn(
             NAME,
             "LD_PRELOAD has libqmpi.so already",
@@ -205,7 +217,7 @@ fn mpi_libraries() -> Vec<Check> {
 
 fn program(name: &'static str, what: &str, path: Option<&OsStr>) -> Check {
     match executable::find(OsStr::new(name), path) {
-        None => Check::warn(name, format!("no {name} on PATH"), &format!("only needed for a {what} of that name")),
+        None => Check::warn(name, format!("no {name} on PATH"), format!("only needed for a {what} of that name")),
         Some(file) => {
             let version = installed_mpi::program_version(&file);
             let version = version.map_or_else(String::new, |version| format!(" ({version})"));
@@ -229,6 +241,14 @@ fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
             }
         }
     }
+}
+
+/// What a run from this environment would set; at least its names, where the stack cannot be set up.
+fn variables(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
+    let plan = plan::make(&StackArgs::default(), VerbosityArgs::default(), &None, get);
+    plan.map(|plan| plan.variables).unwrap_or_else(|_| {
+        [qmpi_stack::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
+    })
 }
 
 fn read(path: &str) -> String {

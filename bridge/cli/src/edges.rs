@@ -1,10 +1,13 @@
 //! Who calls whom: next(i, f) is the first layer below i that intercepts f, else the MPI library.
+//!
+//! Calls of Fortran are counted apart, as far as a layer has a Fortran wrapper for the function: the first layer that intercepts
+//! it gets the call, in Fortran if it has such a wrapper; from there on it is a call of C.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-/// One layer as far as the edges are concerned.
+/// One layer as far as the edges are concerned. Functions are named as in C.
 #[derive(Debug, Clone, Default)]
 pub struct Node {
     /// Its label.
@@ -13,6 +16,21 @@ pub struct Node {
     pub intercepts: BTreeSet<String>,
     /// The functions that it may call below: those it intercepts and those it calls as `PMPI_*`.
     pub calls: BTreeSet<String>,
+    /// The functions that it may call past all layers: a QMPI tool's `QMPI_*` and `PMPI_*`.
+    pub past: BTreeSet<String>,
+    /// The functions that it has Fortran wrappers for.
+    pub fortran: BTreeSet<String>,
+    /// The functions that it may call below in Fortran.
+    pub fortran_calls: BTreeSet<String>,
+}
+
+/// In which language a call arrives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Language {
+    /// C, whatever the caller is written in.
+    C,
+    /// Fortran.
+    Fortran,
 }
 
 /// Calls from one layer that arrive at another.
@@ -22,6 +40,8 @@ pub struct Edge {
     pub from: String,
     /// A label, or [`MPI`].
     pub to: String,
+    /// How they are made.
+    pub language: Language,
     /// The functions, as `MPI_*`.
     pub functions: Vec<String>,
 }
@@ -35,27 +55,51 @@ pub const MPI: &str = "MPI library";
 /// function.
 #[must_use]
 pub fn edges(nodes: &[Node]) -> Vec<Edge> {
-    let all: BTreeSet<String> = nodes.iter().flat_map(|node| node.intercepts.iter().cloned()).collect();
-    let mut edges = from(APPLICATION, &all, nodes);
+    let all = |functions: fn(&Node) -> &BTreeSet<String>| -> BTreeSet<String> {
+        nodes.iter().flat_map(|node| functions(node).iter().cloned()).collect()
+    };
+    let nothing = BTreeSet::new();
+    let mut edges = of_c(APPLICATION, &all(|node| &node.intercepts), &nothing, nodes);
+    edges.extend(of_fortran(APPLICATION, &all(|node| &node.fortran), nodes));
     for (i, node) in nodes.iter().enumerate() {
-        edges.extend(from(&node.label, &node.calls, &nodes[i + 1..]));
+        edges.extend(of_c(&node.label, &node.calls, &node.past, &nodes[i + 1..]));
+        edges.extend(of_fortran(&node.label, &node.fortran_calls, &nodes[i + 1..]));
     }
     edges
 }
 
-fn from(label: &str, calls: &BTreeSet<String>, below: &[Node]) -> Vec<Edge> {
+fn of_c(label: &str, calls: &BTreeSet<String>, past: &BTreeSet<String>, below: &[Node]) -> Vec<Edge> {
+    let target = |function: &String| below.iter().position(|node| node.intercepts.contains(function));
+    let calls = calls.iter().map(|function| (target(function), function));
+    edges_to(label, Language::C, calls.chain(past.iter().map(|function| (None, function))), below)
+}
+
+/// Below a layer without a Fortran wrapper the call goes on in C: such a layer gets it as it gets all others.
+fn of_fortran(label: &str, calls: &BTreeSet<String>, below: &[Node]) -> Vec<Edge> {
+    let sees = |node: &Node, function: &String| node.fortran.contains(function) || node.intercepts.contains(function);
+    let target = |function: &String| below.iter().position(|node| sees(node, function));
+    edges_to(label, Language::Fortran, calls.iter().map(|function| (target(function), function)), below)
+}
+
+/// One edge for each target; none is the MPI library.
+fn edges_to<'a>(
+    label: &str,
+    language: Language,
+    calls: impl Iterator<Item = (Option<usize>, &'a String)>,
+    below: &[Node],
+) -> Vec<Edge> {
     // By position, so that the nearest layer comes first and the MPI library last.
-    let mut targets: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for function in calls {
-        let next = below.iter().position(|node| node.intercepts.contains(function)).unwrap_or(below.len());
-        targets.entry(next).or_default().push(function.clone());
+    let mut targets: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
+    for (target, function) in calls {
+        targets.entry(target.unwrap_or(below.len())).or_default().insert(function.clone());
     }
     targets
         .into_iter()
         .map(|(next, functions)| Edge {
             from: label.to_owned(),
             to: below.get(next).map_or(MPI, |node| &node.label).to_owned(),
-            functions,
+            language,
+            functions: functions.into_iter().collect(),
         })
         .collect()
 }
@@ -67,7 +111,7 @@ mod tests {
     fn node(label: &str, intercepts: &[&str], others: &[&str]) -> Node {
         let intercepts: BTreeSet<String> = intercepts.iter().map(|&name| name.to_owned()).collect();
         let calls = intercepts.iter().cloned().chain(others.iter().map(|&name| name.to_owned())).collect();
-        Node { label: label.to_owned(), intercepts, calls }
+        Node { label: label.to_owned(), intercepts, calls, ..Node::default() }
     }
 
     #[test]
@@ -91,6 +135,47 @@ mod tests {
                 "outer>inner:MPI_Comm_rank,MPI_Send",
                 "middle>MPI library:MPI_Init,MPI_Recv",
                 "inner>MPI library:MPI_Comm_rank,MPI_Send",
+            ]
+        );
+    }
+
+    fn names(functions: &[&str]) -> BTreeSet<String> {
+        functions.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    #[test]
+    fn what_goes_past_all_layers() {
+        let mut native = node("native", &["MPI_Send"], &[]);
+        native.past = names(&["MPI_Send", "MPI_Comm_rank"]);
+        let edges = edges(&[native, node("below", &["MPI_Send", "MPI_Comm_rank"], &[])]);
+        let from_native: Vec<_> = edges.iter().filter(|edge| edge.from == "native").collect();
+        assert_eq!(
+            (from_native[0].to.as_str(), &from_native[0].functions[..]),
+            ("below", &["MPI_Send".to_owned()][..])
+        );
+        assert_eq!((from_native[1].to.as_str(), from_native[1].functions.len()), (MPI, 2));
+    }
+
+    #[test]
+    fn fortran_ends_where_a_layer_has_no_wrapper_of_it() {
+        let fortran = |label: &str| Node {
+            label: label.to_owned(),
+            fortran: names(&["MPI_Send"]),
+            fortran_calls: names(&["MPI_Send"]),
+            ..Node::default()
+        };
+        let nodes = [fortran("first"), fortran("second"), node("c", &["MPI_Send"], &[]), fortran("missed")];
+        let shown: Vec<String> =
+            edges(&nodes).iter().map(|edge| format!("{}>{} in {:?}", edge.from, edge.to, edge.language)).collect();
+        assert_eq!(
+            shown,
+            [
+                "application>c in C",
+                "application>first in Fortran",
+                "first>second in Fortran",
+                "second>c in Fortran",
+                "c>MPI library in C",
+                "missed>MPI library in Fortran",
             ]
         );
     }

@@ -73,6 +73,9 @@ fn tool_list(layers: &[Layer], config: Option<&Config>) -> Result<String, Error>
 }
 
 fn element(layer: &Layer, config: Option<&Config>) -> Result<String, Error> {
+    if layer.is_name_only() {
+        return Ok(layer.name.clone());
+    }
     let fault = |why| Error::Unlistable { layer: layer.label.clone(), path: layer.path.clone(), why };
     let path = layer.path.to_str().ok_or_else(|| fault("it is not valid UTF-8"))?;
     if path.contains([',', ':']) || path.trim() != path {
@@ -117,6 +120,7 @@ mod tests {
             origin: Origin::ToolList,
             skipped: Vec::new(),
             unresolved: Vec::new(),
+            passed_over: None,
         };
         Resolved { stack, config: None }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
-use qmpi_elf::{Effect, Hazard, MpiFamily, SearchPath, Tool, ToolKind};
+use qmpi_elf::{Effect, Hazard, MpiFamily, ObjectDetail, SearchPath, Tool, ToolKind};
 use qmpi_stack::{Layer, RankSet};
 
 use crate::Error;
@@ -12,16 +12,22 @@ use crate::edges::Node;
 use crate::glibc;
 use crate::manifest::{self, Manifest};
 use crate::plan::Warning;
+use crate::survey::Registered;
 
 /// A layer whose file is a tool that can be loaded, as far as that can be seen.
 pub struct InspectedLayer {
     /// What was asked for.
     pub layer: Layer,
-    /// What it is.
-    pub tool: Tool,
+    /// What it is; `None` for a name that has no file, which somebody registers.
+    pub tool: Option<Tool>,
     /// What is known about it besides.
     pub manifest: Option<&'static Manifest>,
+    /// What it registers when it is loaded; `None` for a tool that does not, or that was not asked.
+    pub registered: Option<Registered>,
 }
+
+/// What people see instead of a path where there is none.
+pub const BY_NAME: &str = "(registered by name)";
 
 impl InspectedLayer {
     /// Inspects the file of `layer`.
@@ -29,6 +35,9 @@ impl InspectedLayer {
     /// # Errors
     /// Everything that keeps it from being a layer.
     pub fn new(layer: Layer, search: &SearchPath) -> Result<Self, Error> {
+        if layer.is_name_only() {
+            return Ok(Self { layer, tool: None, manifest: None, registered: None });
+        }
         let shared = |name: &str| layer.share.iter().any(|share| share == name);
         let tool = Tool::inspect(&layer.path, search, &shared)
             .map_err(|source| Error::Inspect { layer: Some(layer.label.clone()), source })?;
@@ -52,7 +61,7 @@ impl InspectedLayer {
             return Err(Error::WillNotLoad { layer: label, path, message: hazard.text.clone() });
         }
         let manifest = manifest::find(&layer.path);
-        Ok(Self { layer, tool, manifest })
+        Ok(Self { layer, tool: Some(tool), manifest, registered: None })
     }
 
     /// The label within the stack.
@@ -61,34 +70,44 @@ impl InspectedLayer {
         &self.layer.label
     }
 
-    /// The tool's file.
+    /// The tool's file, or what stands in its place for people where there is none.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.layer.path
+        if self.layer.is_name_only() { Path::new(BY_NAME) } else { &self.layer.path }
     }
 
     /// `PMPI`, `QMPI` or `thesis`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        kind_name(&self.tool.kind)
+        self.tool.as_ref().map_or("QMPI", |tool| kind_name(&tool.kind))
     }
 
     /// Whether it takes one of glibc's namespaces.
     #[must_use]
     pub fn is_bridged(&self) -> bool {
-        self.tool.kind == ToolKind::Pmpi
+        self.pmpi().is_some()
     }
 
     /// Whether it cannot share a namespace with other instances.
     #[must_use]
     pub fn needs_namespace(&self) -> bool {
-        self.is_bridged() && self.tool.clone_obstacle().is_some()
+        self.namespace_reason().is_some()
+    }
+
+    /// Why it cannot.
+    #[must_use]
+    pub fn namespace_reason(&self) -> Option<String> {
+        self.pmpi()?.clone_obstacle()
+    }
+
+    fn pmpi(&self) -> Option<&Tool> {
+        self.tool.as_ref().filter(|tool| tool.kind == ToolKind::Pmpi)
     }
 
     /// The MPI it is built for; `None` if it works with any.
     #[must_use]
     pub fn family(&self) -> Option<MpiFamily> {
-        self.tool.abi
+        self.tool.as_ref()?.abi
     }
 
     /// What the user should know. `innermost`: no layer is below this one.
@@ -102,7 +121,8 @@ impl InspectedLayer {
             (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
             (effect, _) => effect == Effect::Limited,
         };
-        let of_inspection = self.tool.hazards.iter().filter(applies).map(|hazard| &hazard.text);
+        let hazards = self.tool.iter().flat_map(|tool| &tool.hazards);
+        let of_inspection = hazards.filter(applies).map(|hazard| &hazard.text);
         let of_manifest = self.manifest.iter().flat_map(|manifest| &manifest.wrong);
         let mut warnings: Vec<Warning> = of_inspection
             .chain(of_manifest)
@@ -132,29 +152,68 @@ impl InspectedLayer {
     pub fn node(&self) -> Node {
         let names = |list: &[FnId]| list.iter().map(|id| id.name().to_owned()).collect::<BTreeSet<String>>();
         let intercepts = self.intercepts();
-        let mut calls = names(&self.tool.pmpi_imports);
-        calls.extend(names(&self.tool.mpi_calls));
-        calls.extend(
-            self.tool.dlsym_names.iter().filter_map(|name| classify(name)).map(|symbol| symbol.id.name().to_owned()),
-        );
-        calls.extend(intercepts.iter().cloned());
-        Node { label: self.label().to_owned(), intercepts, calls }
+        let mut node =
+            Node { label: self.label().to_owned(), calls: intercepts.clone(), intercepts, ..Node::default() };
+        let Some(tool) = &self.tool else { return node };
+        if !self.is_bridged() {
+            // In the program's own namespace `PMPI_*` is the MPI library's.
+            node.past = names(&tool.pmpi_imports);
+            let imports = tool.closure.root().imports();
+            let shifted = imports.filter_map(|symbol| FnId::by_name(symbol.name.strip_prefix('Q')?));
+            node.past.extend(shifted.map(|id| id.name().to_owned()));
+            return node;
+        }
+        let function = |name: &String| Some(classify(name)?.id.name().to_owned());
+        node.calls.extend(names(&tool.pmpi_imports));
+        node.calls.extend(names(&tool.mpi_calls));
+        node.calls.extend(tool.dlsym_names.iter().filter_map(function));
+        node.fortran = self.fortran();
+        node.fortran_calls = tool.fortran_imports.iter().filter_map(function).collect();
+        node
     }
 
-    /// The functions that arrive at it: those the tool defines, less what `functions` leaves out.
+    /// The functions that arrive at it in C: those the tool defines or registers, less what `functions` leaves out.
     #[must_use]
     pub fn intercepts(&self) -> BTreeSet<String> {
-        let wanted = |name: &str| self.layer.functions.as_ref().is_none_or(|only| only.iter().any(|one| one == name));
-        self.tool.intercepts.iter().map(|id| id.name()).filter(|name| wanted(name)).map(str::to_owned).collect()
+        let names: Vec<&str> = match &self.registered {
+            Some(Registered::Functions(names)) => names.iter().map(String::as_str).collect(),
+            _ => self.wrappers().iter().flat_map(|root| &root.intercepts).map(|id| id.name()).collect(),
+        };
+        names.into_iter().filter(|name| self.is_wanted(name)).map(str::to_owned).collect()
+    }
+
+    /// The functions that may arrive at it in Fortran.
+    #[must_use]
+    pub fn fortran(&self) -> BTreeSet<String> {
+        let wrappers = self.wrappers().into_iter().flat_map(|root| &root.fortran_wrappers);
+        let names = wrappers.filter_map(|name| classify(name)).map(|symbol| symbol.id.name());
+        names.filter(|name| self.is_wanted(name)).map(str::to_owned).collect()
+    }
+
+    /// Where a PMPI tool has its wrappers: those in a library of its are not used.
+    fn wrappers(&self) -> Option<&ObjectDetail> {
+        self.pmpi()?.objects.first()
+    }
+
+    fn is_wanted(&self, name: &str) -> bool {
+        let only = self.layer.functions.as_ref();
+        only.is_none_or(|only| only.iter().any(|one| one == name)) && (self.layer.pcontrol || name != "MPI_Pcontrol")
+    }
+
+    /// Why it is not known what it intercepts, if it is not.
+    #[must_use]
+    pub fn unknown(&self) -> Option<&str> {
+        match &self.registered {
+            Some(Registered::Unknown(reason)) => Some(reason),
+            _ => None,
+        }
     }
 
     /// Names in `functions` that the tool does not define: without effect.
     #[must_use]
     pub fn functions_without_effect(&self) -> Vec<&str> {
-        if self.tool.kind != ToolKind::Pmpi {
-            return Vec::new();
-        }
-        let defined = |name: &str| self.tool.intercepts.iter().any(|id| id.name() == name);
+        let Some(tool) = self.pmpi() else { return Vec::new() };
+        let defined = |name: &str| tool.intercepts.iter().any(|id| id.name() == name);
         self.layer.functions.iter().flatten().map(String::as_str).filter(|name| !defined(name)).collect()
     }
 }
@@ -176,7 +235,7 @@ pub fn static_tls(layers: &[InspectedLayer]) -> u64 {
     layers
         .iter()
         .filter(|layer| layer.is_bridged() || seen.insert(layer.path().to_owned()))
-        .fold(0, |sum: u64, layer| sum.saturating_add(layer.tool.static_tls_bytes))
+        .fold(0, |sum: u64, layer| sum.saturating_add(layer.tool.as_ref().map_or(0, |tool| tool.static_tls_bytes)))
 }
 
 /// One word for a kind.

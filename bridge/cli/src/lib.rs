@@ -6,11 +6,12 @@
 //! | phase | modules |
 //! |---|---|
 //! | command line | [`args`], [`usage`], [`generate`] |
-//! | which stack | [`request`], [`manifest`] |
-//! | will it work | [`layer`], [`program`], [`plan`] |
+//! | which stack | [`request`], [`registrar`], [`manifest`] |
+//! | will it work | [`layer`], [`program`], [`plan`], [`survey`] |
+//! | will it get to the ranks | [`launcher`], [`forward`] |
 //! | the environment | [`environment`], [`preload`], [`tunables`], [`runtime`], [`shell`] |
 //! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
-//! | what they print | [`terminal`], [`listing`], [`tool_report`], [`mpi_report`], [`edges`] |
+//! | what they print | [`terminal`], [`listing`], [`tool_report`], [`mpi_report`], [`launch_report`], [`edges`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
@@ -21,10 +22,13 @@ pub mod env;
 pub mod environment;
 mod error;
 pub mod executable;
+pub mod forward;
 pub mod generate;
 pub mod glibc;
 pub mod inspect;
 pub mod installed_mpi;
+pub mod launch_report;
+pub mod launcher;
 pub mod layer;
 pub mod list;
 pub mod listing;
@@ -33,10 +37,12 @@ pub mod mpi_report;
 pub mod plan;
 pub mod preload;
 pub mod program;
+pub mod registrar;
 pub mod request;
 pub mod run;
 pub mod runtime;
 pub mod shell;
+pub mod survey;
 pub mod terminal;
 pub mod tool_report;
 pub mod tunables;
@@ -57,10 +63,13 @@ pub const SCHEMA: u32 = 1;
 /// The whole command: parses `args`, does what they say, prints an error once.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let cli = match Cli::try_parse_from(&args) {
+    let mut cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error, &args),
     };
+    if let Command::Run(args) = &mut cli.command {
+        args.stack.command.clone_from(&args.command);
+    }
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {
         Command::Run(args) => run::run(args).map(|()| true),

@@ -1,16 +1,17 @@
 //! `qmpi list`: the stack with its edges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
-use crate::edges::{self, Edge, Node};
-use crate::layer::InspectedLayer;
+use crate::edges::{self, Edge, Language, Node};
+use crate::layer::{BY_NAME, InspectedLayer};
 use crate::listing::{count, shortened, wrapped};
 use crate::plan::{self, Warning};
+use crate::survey::{self, Registered};
 use crate::terminal::{self, Style};
 use crate::{Error, SCHEMA};
 
@@ -20,6 +21,8 @@ struct Report {
     layers: Vec<LayerReport>,
     /// Who sees a call, outermost first.
     intercepted: BTreeMap<String, Vec<String>>,
+    /// Who has a Fortran wrapper for it.
+    intercepted_in_fortran: BTreeMap<String, Vec<String>>,
     edges: Vec<Edge>,
     warnings: Vec<String>,
 }
@@ -28,7 +31,8 @@ struct Report {
 struct LayerReport {
     label: String,
     name: String,
-    path: PathBuf,
+    /// Null for a name that somebody registers.
+    path: Option<PathBuf>,
     kind: &'static str,
     mpi: Option<&'static str>,
     known_as: Option<&'static str>,
@@ -39,8 +43,11 @@ struct LayerReport {
     pcontrol: bool,
     share: Vec<String>,
     intercepts: Vec<String>,
+    fortran_wrappers: Vec<String>,
     /// Its functions are only known when it is loaded.
     registers_at_run_time: bool,
+    /// Why they are not known, if they are not: edges leave the layer out then.
+    intercepts_unknown: Option<String>,
     advice: Vec<String>,
 }
 
@@ -50,7 +57,16 @@ struct LayerReport {
 /// Whatever stops it from being set up.
 pub fn list(args: &ListArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let checked = plan::check(&args.stack, VerbosityArgs::default(), &get)?;
+    let mut checked = plan::check(&args.stack, VerbosityArgs::default(), &get)?;
+    if args.no_load {
+        for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
+            layer.registered = Some(Registered::Unknown("it is not loaded".to_owned()));
+        }
+    } else {
+        for (place, registered) in survey::ask(&checked.layers, &get) {
+            checked.layers[place].registered = Some(registered);
+        }
+    }
     Warning::print_all(&checked.warnings, &get);
     let report = report(&checked.layers, &checked.warnings);
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
@@ -58,19 +74,24 @@ pub fn list(args: &ListArgs) -> Result<(), Error> {
 
 fn report(layers: &[InspectedLayer], warnings: &[Warning]) -> Report {
     let nodes: Vec<Node> = layers.iter().map(InspectedLayer::node).collect();
-    let mut intercepted: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for node in &nodes {
-        for function in &node.intercepts {
-            intercepted.entry(function.clone()).or_default().push(node.label.clone());
-        }
-    }
     Report {
         schema: SCHEMA,
         layers: layers.iter().map(LayerReport::new).collect(),
-        intercepted,
+        intercepted: interceptors(&nodes, |node| &node.intercepts),
+        intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
         edges: edges::edges(&nodes),
         warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
     }
+}
+
+fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for node in nodes {
+        for function in functions(node) {
+            found.entry(function.clone()).or_default().push(node.label.clone());
+        }
+    }
+    found
 }
 
 impl LayerReport {
@@ -79,7 +100,7 @@ impl LayerReport {
         Self {
             label: layer.label.clone(),
             name: layer.name.clone(),
-            path: layer.path.clone(),
+            path: (!layer.is_name_only()).then(|| layer.path.clone()),
             kind: inspected.kind(),
             mpi: inspected.family().map(|family| family.name()),
             known_as: inspected.manifest.map(|manifest| manifest.name.as_str()),
@@ -90,7 +111,9 @@ impl LayerReport {
             pcontrol: layer.pcontrol,
             share: layer.share.clone(),
             intercepts: inspected.intercepts().into_iter().collect(),
+            fortran_wrappers: inspected.fortran().into_iter().collect(),
             registers_at_run_time: !inspected.is_bridged(),
+            intercepts_unknown: inspected.unknown().map(str::to_owned),
             advice: inspected.manifest.map(|manifest| manifest.advice.clone()).unwrap_or_default(),
         }
     }
@@ -120,8 +143,8 @@ impl LayerReport {
         if !self.share.is_empty() {
             add("shares", self.share.join(", "));
         }
-        if self.registers_at_run_time {
-            add("intercepts", "what it registers when it is loaded; edges do not show it".to_owned());
+        if let Some(reason) = &self.intercepts_unknown {
+            add("intercepts", format!("what it registers when it runs; edges do not show it: {reason}"));
         }
         lines.extend(self.advice.iter().map(|advice| format!("advice: {advice}")));
         lines
@@ -137,19 +160,27 @@ fn text(report: &Report, style: Style) -> String {
     }
     let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
     for (i, layer) in report.layers.iter().enumerate() {
-        let _ = writeln!(text, "  {i:>2}  {:width$}  {:<6}  {}", layer.label, layer.kind, layer.path.display());
+        let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
+        let _ = writeln!(text, "  {i:>2}  {:width$}  {:<6}  {path}", layer.label, layer.kind);
         for line in layer.settings() {
             let _ = writeln!(text, "      {line}");
         }
     }
-    let _ = writeln!(text, "{}", style.bold("intercepted"));
-    for (labels, functions) in by_interceptors(&report.intercepted) {
-        let _ = writeln!(text, "  by {}: {}", labels.join(", "), count(functions.len(), "function"));
-        text.push_str(&wrapped(functions, 6));
+    for (heading, intercepted) in
+        [("intercepted", &report.intercepted), ("intercepted in Fortran", &report.intercepted_in_fortran)]
+    {
+        if !intercepted.is_empty() {
+            let _ = writeln!(text, "{}", style.bold(heading));
+        }
+        for (labels, functions) in by_interceptors(intercepted) {
+            let _ = writeln!(text, "  by {}: {}", labels.join(", "), count(functions.len(), "function"));
+            text.push_str(&wrapped(functions, 6));
+        }
     }
     let _ = writeln!(text, "{}", style.bold("edges"));
     for edge in &report.edges {
-        let number = count(edge.functions.len(), "function");
+        let in_fortran = if edge.language == Language::Fortran { " in Fortran" } else { "" };
+        let number = format!("{}{in_fortran}", count(edge.functions.len(), "function"));
         let _ = writeln!(text, "  {} -> {}: {number}: {}", edge.from, edge.to, shortened(&edge.functions, 4));
     }
     text

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use qmpi_elf::{SearchPath, is_mpi_soname};
-use qmpi_stack::{OnError, Origin};
+use qmpi_stack::{OnError, Origin, PassedOver};
 
 use crate::args::{StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
@@ -80,6 +80,8 @@ pub fn check(
     let mut warnings: Vec<Warning> =
         resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &Error::Stack(skipped.error))).collect();
     warnings.extend(ignored_order(stack, &resolved));
+    let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
+    warnings.extend(passed_over.map(|passed_over| Warning::new(passed_over.to_string(), PassedOver::HINT)));
     let mut layers = Vec::new();
     for layer in &resolved.stack.layers {
         match InspectedLayer::new(layer.clone(), &search) {
@@ -93,7 +95,7 @@ pub fn check(
     if layer::at_once(&layers, InspectedLayer::is_bridged) > left {
         // The others share the last one.
         let count = layer::at_once(&layers, InspectedLayer::needs_namespace);
-        let demanding = layers.iter().find_map(|layer| Some((layer.label().to_owned(), layer.tool.clone_obstacle()?)));
+        let demanding = layers.iter().find_map(|layer| Some((layer.label().to_owned(), layer.namespace_reason()?)));
         if let Some((layer, reason)) = demanding.filter(|_| count >= left) {
             return Err(Error::TooManyLayers { count, left, layer, reason });
         }

@@ -25,6 +25,12 @@ pub fn with_runtime(existing: Option<&str>, runtime: &Path, is_mpi: &dyn Fn(&str
     Ok(entries.join(":"))
 }
 
+/// Whether the runtime is in this value of `LD_PRELOAD`.
+#[must_use]
+pub fn has_runtime(value: &str) -> bool {
+    value.split([' ', ':']).any(|entry| file_name(entry) == RUNTIME)
+}
+
 fn file_name(entry: &str) -> &str {
     entry.rsplit('/').next().unwrap_or(entry)
 }

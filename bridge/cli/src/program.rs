@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::abi_family::{self, Role};
-use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname};
+use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool};
 
 use crate::plan::Warning;
 use crate::{Error, executable};
@@ -23,6 +23,8 @@ pub struct Program {
     pub library: String,
     /// Whose library that is, if that can be told.
     pub family: Option<MpiFamily>,
+    /// It, or a library that it is linked with, registers QMPI tools.
+    pub registers_tools: bool,
 }
 
 impl Program {
@@ -48,7 +50,7 @@ pub struct Survey {
 /// [`Error::StaticMpi`] for a program that contains its MPI library.
 pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> Result<Survey, Error> {
     let mut survey = Survey::default();
-    let mut without_linker = None;
+    let (mut without_linker, mut other_machine) = (None, None);
     for (i, word) in command.iter().enumerate() {
         if i > 0 && word.as_encoded_bytes().starts_with(b"-") {
             continue;
@@ -63,6 +65,10 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
                     return Err(Error::StaticMpi { program: path });
                 }
                 without_linker.get_or_insert(path);
+                continue;
+            }
+            Err(qmpi_elf::Error::WrongClass { path } | qmpi_elf::Error::ForeignMachine { path, .. }) => {
+                other_machine.get_or_insert(path);
                 continue;
             }
             // A script, an input file: not what is looked for.
@@ -85,6 +91,12 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
             survey.program = Some(program);
             return Ok(survey);
         }
+    }
+    if let Some(path) = other_machine {
+        survey.warnings.push(Warning::new(
+            format!("{} is no 64-bit program of this machine: libqmpi.so cannot be preloaded into it", path.display()),
+            "build the MPI program for x86-64",
+        ));
     }
     if let Some(path) = without_linker {
         survey.warnings.push(Warning::new(
@@ -109,7 +121,8 @@ fn inspect(path: PathBuf, elf: ElfFile, search: &SearchPath) -> Option<Program> 
         let file = search.find(name, closure.root(), &[]).and_then(|file| ElfFile::open(&file).ok());
         file.and_then(|file| abi_family::family_of_library(&file)).or_else(|| abi_family::family_of_name(name))
     });
-    Some(Program { path, library, family })
+    let registers_tools = closure.objects.iter().any(tool::registers_tools);
+    Some(Program { path, library, family, registers_tools })
 }
 
 /// Whether a file without dynamic section has `PMPI_Init` in a string table: its MPI library is inside. Read in pieces: such

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use qmpi_abi::FnId;
 use qmpi_elf::SearchPath;
 use qmpi_stack::lookup::absolute;
-use qmpi_stack::{Config, Element, LogLevel, Request, Stack, list, nearest, variable};
+use qmpi_stack::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, nearest, variable};
 
 use crate::Error;
 use crate::args::{StackArgs, VerbosityArgs};
+use crate::registrar::Surroundings;
 
 /// The stack with what it was read from.
 pub struct Resolved {
@@ -22,6 +23,9 @@ pub struct Resolved {
 /// A request, with the options of the command line applied.
 pub struct Asked {
     request: Request,
+    command: Vec<OsString>,
+    path: Option<OsString>,
+    preload: Option<OsString>,
 }
 
 /// Reads the environment and lets the options win over it.
@@ -53,7 +57,9 @@ pub fn with_options(
         (false, 1) => request.log = LogLevel::Info,
         (false, _) => request.log = LogLevel::Debug,
     }
-    Ok(Asked { request })
+    // A name may have no file.
+    request.keep_names = true;
+    Ok(Asked { request, command: stack.command.clone(), path: get("PATH"), preload: get("LD_PRELOAD") })
 }
 
 impl Asked {
@@ -74,8 +80,29 @@ impl Asked {
         let nothing = Config::default();
         let settings = config.as_ref().map_or(&nothing, |(_, config)| config);
         let search = SearchPath::from_process();
-        let stack = self.request.resolve_with(settings, &|name| search.find_by_name(name))?;
+        let mut stack = self.request.resolve_with(settings, &|name| search.find_by_name(name))?;
+        self.settle_names(&mut stack, settings, &search)?;
         Ok(Resolved { stack, config })
+    }
+
+    /// Of the names without a file those stay that the file or the surroundings speak for.
+    fn settle_names(&self, stack: &mut Stack, config: &Config, search: &SearchPath) -> Result<(), Error> {
+        let is_declared = |layer: &Layer| config.tools.get(&layer.name).is_some_and(|tool| tool.registered);
+        let mut doubtful = std::mem::take(&mut stack.unresolved);
+        doubtful.retain(|(place, _)| !is_declared(&stack.layers[*place]));
+        let (command, path, preload) = (&self.command[..], self.path.clone(), self.preload.clone());
+        if doubtful.is_empty() || (Surroundings { command, path, preload, search }).register_tools(&stack.layers) {
+            return Ok(());
+        }
+        // From the end, so that places stay what they are.
+        for (place, error) in doubtful.into_iter().rev() {
+            if stack.on_error == OnError::Abort {
+                return Err(error.into());
+            }
+            let label = stack.layers.remove(place).label;
+            stack.skipped.insert(0, Skipped { label, error });
+        }
+        Ok(())
     }
 }
 
@@ -116,7 +143,7 @@ mod tests {
     use super::*;
 
     fn asked(tools: &[&str], verbose: u8, env: &[(&str, &str)]) -> Result<Request, Error> {
-        let stack = StackArgs { tools: tools.iter().map(|&tool| tool.into()).collect(), config: None };
+        let stack = StackArgs { tools: tools.iter().map(|&tool| tool.into()).collect(), ..StackArgs::default() };
         let get = |name: &str| env.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
         with_options(&stack, VerbosityArgs { quiet: false, verbose }, &get).map(|asked| asked.request)
     }

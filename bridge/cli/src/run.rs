@@ -1,4 +1,4 @@
-//! `qmpi run`: check everything, set the environment, become COMMAND.
+//! `qmpi run`: check everything, set the environment, see that a launcher passes it on, become COMMAND.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -8,6 +8,8 @@ use std::process::Command;
 
 use crate::args::RunArgs;
 use crate::environment::Variable;
+use crate::forward::{self, Forward};
+use crate::launcher::{self, Found};
 use crate::plan::{self, Plan, Warning};
 use crate::program::{self, Program};
 use crate::shell::quote_if_needed;
@@ -20,7 +22,7 @@ use crate::{Error, executable};
 /// Whatever stops the stack, and a COMMAND that cannot be started.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let plan = plan::make(&args.stack, args.verbosity, &args.stats, &get)?;
+    let mut plan = plan::make(&args.stack, args.verbosity, &args.stats, &get)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {
@@ -30,16 +32,23 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if let Some(program) = &survey.program {
         plan.check_program(program)?;
     }
+    let found = launcher::find(&args.command, path.as_deref());
+    let forward = match &found {
+        Some(found) => forward::forward(&args.command, found, &plan.variables, &get),
+        None => Forward { command: args.command.clone(), ..Forward::default() },
+    };
     if !args.verbosity.quiet {
-        Warning::print_all(plan.warnings.iter().chain(&survey.warnings), &get);
+        Warning::print_all(plan.warnings.iter().chain(&survey.warnings).chain(&forward.warnings), &get);
     }
     if args.verbosity.verbose > 0 {
-        notes(&plan, survey.program.as_ref());
+        notes(&plan, survey.program.as_ref(), found.as_ref(), &forward);
     }
+    let Forward { command, list, .. } = forward;
+    plan.variables.extend(list);
     if args.dry_run {
-        return terminal::answer(&dry_run(&plan, &args.command, Style::stdout()));
+        return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
     }
-    Err(become_command(&args.command, &plan.variables))
+    Err(become_command(&command, &plan.variables))
 }
 
 fn become_command(command: &[OsString], variables: &[Variable]) -> Error {
@@ -56,14 +65,24 @@ fn become_command(command: &[OsString], variables: &[Variable]) -> Error {
     }
 }
 
-fn notes(plan: &Plan, program: Option<&Program>) {
+fn notes(plan: &Plan, program: Option<&Program>, launcher: Option<&Found>, forward: &Forward) {
     for layer in &plan.layers {
         terminal::note(&format!("layer `{}`: {} {}", layer.label(), layer.kind(), layer.path().display()));
     }
     if let Some(program) = program {
         terminal::note(&format!("{} uses {} ({})", program.path.display(), program.mpi(), program.library));
     }
-    terminal::note("variables reach other hosts only if the launcher passes them on (Open MPI: -x NAME)");
+    let Some(launcher) = launcher else {
+        return terminal::note(
+            "variables reach other hosts if the launcher passes them on (`qmpi doctor -- LAUNCHER ...`)",
+        );
+    };
+    let name = launcher.launcher.name();
+    match (&forward.added, &forward.list) {
+        (Some(added), _) => terminal::note(&format!("{name} is told to pass the variables on: {added}")),
+        (None, Some(list)) => terminal::note(&format!("{name} is told to pass on {}", list.value)),
+        (None, None) => {}
+    }
 }
 
 fn dry_run(plan: &Plan, command: &[OsString], style: Style) -> String {

@@ -16,8 +16,12 @@ use crate::terminal::Style;
 pub struct ToolReport {
     what: String,
     known_as: Option<&'static str>,
+    #[serde(skip)]
+    is_qmpi: bool,
     /// What it intercepts is only known then.
     registers_at_run_time: bool,
+    /// Whose numbers of functions a QMPI tool is compiled with; of nobody's it takes those of the MPICH that runs.
+    numberings: Vec<String>,
     mpi: Option<&'static str>,
     mpi_evidence: Option<String>,
     intercepts: Vec<&'static str>,
@@ -74,6 +78,8 @@ impl ToolReport {
             what: what(&tool.kind),
             known_as: manifest.map(|manifest| manifest.name.as_str()),
             registers_at_run_time: matches!(tool.kind, ToolKind::Qmpi | ToolKind::Thesis),
+            is_qmpi: tool.kind == ToolKind::Qmpi,
+            numberings: numberings(tool),
             mpi: tool.abi.map(|family| family.name()),
             mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
             intercepts: names(&tool.intercepts),
@@ -116,6 +122,11 @@ impl ToolReport {
         }
         if !self.registers_at_run_time {
             line("goes on by", self.way_down_text());
+        }
+        if self.is_qmpi {
+            let known = self.numberings.join(" and ");
+            let unknown = "as in the MPICH that runs: it is compiled without qmpi.h";
+            line("numbers", if known.is_empty() { unknown.to_owned() } else { format!("functions as {known} does") });
         }
         // The first object is the tool itself.
         let private: Vec<&str> = self.objects.iter().skip(1).map(|object| object.name.as_str()).collect();
@@ -188,6 +199,18 @@ impl ToolReport {
             let _ = writeln!(text, "    - {advice}");
         }
     }
+}
+
+/// What `qmpi.h` noted in the tool's files.
+fn numberings(tool: &Tool) -> Vec<String> {
+    let mut names = Vec::new();
+    for note in tool.closure.objects.iter().flat_map(|object| object.numberings().unwrap_or_default()) {
+        let name = note.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn what(kind: &ToolKind) -> String {

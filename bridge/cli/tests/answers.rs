@@ -133,3 +133,30 @@ fn doctor_fails_for_what_stops_a_run() {
         assert!(answer.stdout.contains("hint: "), "{}", answer.stdout);
     }
 }
+
+#[test]
+fn doctor_about_a_command_line() {
+    let fixture = Fixture::with_tools();
+    for name in ["orterun", "mpiexec.hydra", "srun"] {
+        let file = fixture.write(name, "#!/bin/sh\n");
+        std::fs::set_permissions(file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    for (line, expected) in [
+        (
+            "./orterun --host a,b ./app",
+            "ok    command     Open MPI does not pass LD_PRELOAD, QMPI_TOOL_LIST on to ranks on other hosts; `qmpi run` adds \
+             -x LD_PRELOAD -x QMPI_TOOL_LIST\n                  hint: without `qmpi run` pass -x LD_PRELOAD -x QMPI_TOOL_LIST\n",
+        ),
+        ("./mpiexec.hydra -n 2 ./app", "ok    command     hydra passes the variables on to all ranks\n"),
+        (
+            "./mpiexec.hydra -genvnone -n 2 ./app",
+            "hydra does not pass LD_PRELOAD, QMPI_TOOL_LIST on to ranks on other hosts",
+        ),
+        ("./srun --export=A ./app", "warn  command     srun is told to keep LD_PRELOAD, QMPI_TOOL_LIST from the ranks"),
+        ("./libtool.so", "warn  command     ./libtool.so is no launcher that is known here"),
+        ("./nowhere", "warn  command     ./nowhere: command not found"),
+    ] {
+        let answer = fixture.qmpi(["doctor", "--"].into_iter().chain(line.split(' ')));
+        assert!(answer.stdout.contains(expected), "{line}\n{}", answer.stdout);
+    }
+}

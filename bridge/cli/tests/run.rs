@@ -170,3 +170,51 @@ fn mpi_inside_the_executable() {
     assert_eq!(answer.status, 0);
     assert!(answer.stderr.contains("warning: ./plain is linked statically"), "{}", answer.stderr);
 }
+
+#[test]
+fn a_32_bit_program() {
+    let fixture = Fixture::new();
+    let mut program = std::fs::read(fixture.compile("app", "int main(void) { return 0; }", &[])).unwrap();
+    program[4] = 1; // EI_CLASS: ELFCLASS32
+    std::fs::write(fixture.path().join("app"), program).unwrap();
+    let answer = fixture.qmpi(["run", "--dry-run", "env", "./app"]);
+    assert_eq!(answer.status, 0);
+    assert!(answer.stderr.contains("warning: ./app is no 64-bit program of this machine"), "{}", answer.stderr);
+}
+
+/// A launcher in the directory, for what needs no MPI: which words are added, and where.
+#[test]
+fn a_launcher_is_told_to_pass_the_variables_on() {
+    let fixture = Fixture::new();
+    for (name, line, expected) in [
+        ("orterun", "./orterun -n 2 ./a", "./orterun -x LD_PRELOAD -x QMPI_TOOL_LIST -n 2 ./a"),
+        ("prterun", "env ./prterun ./a", "env ./prterun -x LD_PRELOAD -x QMPI_TOOL_LIST ./a"),
+        ("mpiexec.hydra", "./mpiexec.hydra -n 2 ./a", "./mpiexec.hydra -n 2 ./a"),
+    ] {
+        let file = fixture.write(name, "#!/bin/sh\n");
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let words = ["run", "--dry-run"].into_iter().chain(line.split(' '));
+        let text = fixture.qmpi(words).success();
+        assert_eq!(text.lines().last().unwrap().trim(), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_launcher_that_keeps_the_variables_is_warned_of() {
+    let fixture = Fixture::new();
+    let file = fixture.write("srun", "#!/bin/sh\nexit 5\n");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let answer = fixture.qmpi(["run", "./srun", "--export=NONE", "./a"]);
+    assert_eq!(answer.status, 5);
+    let lines: Vec<&str> = answer.stderr.lines().filter(|line| line.starts_with("qmpi: ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "qmpi: warning: srun is told to keep LD_PRELOAD, QMPI_TOOL_LIST from the ranks: they run without the stack",
+            "qmpi: hint: pass --export=ALL,LD_PRELOAD,QMPI_TOOL_LIST or --export=ALL",
+        ]
+    );
+    assert!(!fixture.qmpi(["run", "-q", "./srun", "--export=NONE", "./a"]).stderr.contains("qmpi: "));
+    let told = fixture.qmpi_with(["run", "./srun", "./a"], &[("SLURM_EXPORT_ENV", "ALL")]);
+    assert!(!told.stderr.contains("qmpi: "), "{}", told.stderr);
+}

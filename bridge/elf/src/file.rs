@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use goblin::elf::header::ET_DYN;
-use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_TLS};
+use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS};
 
 use crate::dynamic::DynamicTable;
 use crate::error::{Error, ObjectKind};
 use crate::image::Image;
 use crate::machine;
+use crate::numbering_note::NumberingNote;
 use crate::strings;
 use crate::symbol::{ENTRY_SIZE, Select, StringTable, SymbolTable, Symbols};
 use crate::symbol_count::symbol_count;
@@ -223,6 +224,20 @@ impl ElfFile {
     /// Versions that it defines, without the base version (its own name).
     pub fn version_definitions(&self) -> &[String] {
         &self.symbols.versions.definitions
+    }
+
+    /// By which numbers of functions its parts mean them: what `qmpi.h` noted, each once. Usually one or none.
+    ///
+    /// # Errors
+    /// If the file cannot be read any more.
+    pub fn numberings(&self) -> Result<Vec<NumberingNote>, Error> {
+        let image = Image::open(&self.path)?;
+        let mut found = Vec::new();
+        for segment in image.segments.iter().filter(|segment| segment.p_type == PT_NOTE) {
+            let bytes = image.read("notes (PT_NOTE)", segment.p_offset, segment.p_filesz)?;
+            NumberingNote::collect(&bytes, segment.p_align, &mut found);
+        }
+        Ok(found)
     }
 
     /// Strings in the loaded contents that satisfy `pred`: NUL-terminated, printable ASCII, of at

@@ -14,7 +14,8 @@
 //! | does this library belong to glibc, to an MPI, and to which? | [`family`], [`abi_family`], [`mpi_data`] |
 //! | what kind of tool is it, and what will not work? | [`tool`], [`hazard`] |
 //! | does it call this import? | `relocation` |
-//! | what is it bound to? | [`provider`] |
+//! | by which numbers does it mean functions? | [`numbering_note`] |
+//! | what is it bound to? | [`provider`], [`name`] |
 //! | a copy that needs other libraries | [`duplicate`] |
 //!
 //! Files are read with positioned reads rather than mapped: a library that is replaced while it is
@@ -32,6 +33,8 @@ mod image;
 pub mod ld_cache;
 pub mod machine;
 pub mod mpi_data;
+pub mod name;
+pub mod numbering_note;
 pub mod provider;
 mod relocation;
 pub mod search;
@@ -47,6 +50,8 @@ pub use error::{Error, FileKind, ObjectKind};
 pub use family::{is_dynamic_linker, is_glibc_family, requires_glibc_private};
 pub use file::{ElfFile, Tls};
 pub use hazard::{Effect, Hazard};
+pub use name::{Name, Names};
+pub use numbering_note::NumberingNote;
 pub use search::SearchPath;
 pub use symbol::{Symbol, SymbolKind, Symbols};
 pub use tool::{ObjectDetail, Tool, ToolKind, WayDown};

@@ -18,6 +18,8 @@ use object::endian::{I64, LittleEndian as LE, U16, U32, U64};
 use object::pod::bytes_of;
 use thiserror::Error;
 
+use crate::name::Name;
+
 const PAGE: usize = 0x1000;
 /// The second hash of a Bloom filter word is taken from the bits above these (as GNU ld does).
 const BLOOM_SHIFT: u32 = 26;
@@ -37,9 +39,9 @@ pub enum ProvidedKind {
 
 /// The version of a provided symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ProvidedVersion<'a> {
-    /// Its name, such as `GLIBC_2.2.5`.
-    pub name: &'a str,
+pub struct ProvidedVersion {
+    /// Its place among the versions that the provider defines.
+    pub place: usize,
     /// `name@@version`: what a reference without a version gets.
     pub default: bool,
 }
@@ -48,35 +50,28 @@ pub struct ProvidedVersion<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Provided<'a> {
     /// The symbol's name.
-    pub name: &'a str,
+    pub name: Name<'a>,
     /// Its version; `None` satisfies a reference to any version.
-    pub version: Option<ProvidedVersion<'a>>,
+    pub version: Option<ProvidedVersion>,
     /// Function or variable.
     pub kind: ProvidedKind,
     /// Where it is, in this process.
     pub address: u64,
-    /// Kept, because the same names are written for one instance after the other.
-    hash: u32,
 }
 
 impl<'a> Provided<'a> {
     /// A symbol without a version.
-    pub fn new(name: &'a str, kind: ProvidedKind, address: usize) -> Provided<'a> {
-        Provided { name, version: None, kind, address: address as u64, hash: gnu_hash(name.as_bytes()) }
-    }
-
-    /// The hash of its name.
-    pub fn hash(&self) -> u32 {
-        self.hash
+    pub fn new(name: impl Into<Name<'a>>, kind: ProvidedKind, address: usize) -> Provided<'a> {
+        Provided { name: name.into(), version: None, kind, address: address as u64 }
     }
 
     /// A function without a version.
-    pub fn function(name: &'a str, address: usize) -> Provided<'a> {
+    pub fn function(name: impl Into<Name<'a>>, address: usize) -> Provided<'a> {
         Provided::new(name, ProvidedKind::Function, address)
     }
 
     /// The same symbol with a version.
-    pub fn with_version(self, version: Option<ProvidedVersion<'a>>) -> Provided<'a> {
+    pub fn with_version(self, version: Option<ProvidedVersion>) -> Provided<'a> {
         Provided { version, ..self }
     }
 
@@ -98,14 +93,16 @@ pub enum ProviderError {
         name: String,
     },
     /// A symbol has a version that the provider does not define.
-    #[error("provider {soname}: {symbol} has the version {version}, which is not defined")]
+    #[error("provider {soname}: {symbol} has version {place} of {count}")]
     UnknownVersion {
         /// The provider.
         soname: String,
         /// The symbol.
         symbol: String,
-        /// Its version.
-        version: String,
+        /// Where its version should be, counted from 0.
+        place: usize,
+        /// How many there are.
+        count: usize,
     },
     /// More than 32,000 versions.
     #[error("provider {soname}: too many symbol versions")]
@@ -115,15 +112,11 @@ pub enum ProviderError {
     },
 }
 
-/// The hash of `.gnu.hash` (`elf/dl-lookup.c:_dl_new_hash`).
-pub fn gnu_hash(name: &[u8]) -> u32 {
-    name.iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)))
-}
-
 /// Writes the provider library `soname` that defines `symbols`, for x86-64.
 ///
-/// `needed` are the names or paths of libraries that are to be loaded with it. `versions` are defined in this order whether a symbol has them or not: a tool's reference to a version that the library
-/// lacks is an error in `ld.so` even where no symbol needs it. A version of a symbol that is not among them is an error.
+/// `needed` are the names or paths of libraries that are to be loaded with it. `versions` are defined in this order whether a
+/// symbol has them or not: a tool's reference to a version that the library lacks is an error in `ld.so` even where no
+/// symbol needs it.
 ///
 /// Strings are not merged and the records are laid out by hand: this runs in the MPI process, once per instance, over
 /// thousands of symbols.
@@ -136,28 +129,30 @@ pub fn write(
     versions: &[&str],
     symbols: &[Provided<'_>],
 ) -> Result<Vec<u8>, ProviderError> {
-    let bad = |name: &str| name.is_empty() || name.contains('\0');
-    let names = symbols.iter().map(|symbol| symbol.name);
-    if let Some(name) = names.chain([soname]).chain(needed.iter().chain(versions).copied()).find(|name| bad(name)) {
-        return Err(ProviderError::Name { soname: soname.into(), name: name.into() });
+    let others = [soname].into_iter().chain(needed.iter().chain(versions).copied()).map(Name::from);
+    if let Some(name) = symbols.iter().map(|symbol| symbol.name).chain(others).find(|name| !name.is_sound()) {
+        return Err(ProviderError::Name { soname: soname.into(), name: name.to_string() });
     }
     if versions.len() > 32_000 {
         return Err(ProviderError::Versions { soname: soname.into() });
     }
     let buckets = Buckets::new(symbols);
-    let mut strings = Strings(vec![0]);
+    let mut strings = Strings::for_names_of(symbols);
     let soname_at = strings.add(soname);
     let needed: Vec<u32> = needed.iter().map(|name| strings.add(name)).collect();
     let mut tables = Tables {
         hash: buckets.section(symbols),
-        symbols: bytes_of(&elf::Sym64::<LE>::default()).to_vec(),
-        versyms: vec![0, 0],
+        symbols: Vec::with_capacity((1 + symbols.len()) * size_of::<elf::Sym64<LE>>()),
+        versyms: Vec::with_capacity((1 + symbols.len()) * size_of::<u16>()),
         verdefs: Vec::new(),
     };
+    // Symbol 0 is the null symbol.
+    tables.symbols.extend_from_slice(bytes_of(&elf::Sym64::<LE>::default()));
+    tables.versyms.extend_from_slice(&[0, 0]);
     for index in buckets.order.iter().copied() {
         let symbol = &symbols[index as usize];
-        tables.symbols.extend_from_slice(bytes_of(&record(symbol, strings.add(symbol.name))));
-        tables.versyms.extend_from_slice(&version_number(soname, versions, symbol)?.to_le_bytes());
+        tables.symbols.extend_from_slice(bytes_of(&record(symbol, strings.add_bytes(symbol.name.bytes()))));
+        tables.versyms.extend_from_slice(&version_number(soname, versions.len(), symbol)?.to_le_bytes());
     }
     if versions.is_empty() {
         tables.versyms.clear();
@@ -182,17 +177,15 @@ fn record(symbol: &Provided<'_>, name: u32) -> elf::Sym64<LE> {
     }
 }
 
-fn version_number(soname: &str, versions: &[&str], symbol: &Provided<'_>) -> Result<u16, ProviderError> {
-    let Some(version) = symbol.version else { return Ok(elf::VER_NDX_GLOBAL) };
-    let index = versions.iter().position(|name| *name == version.name);
-    let index = index.ok_or_else(|| ProviderError::UnknownVersion {
-        soname: soname.into(),
-        symbol: symbol.name.into(),
-        version: version.name.into(),
-    })?;
-    let hidden = if version.default { 0 } else { VERSYM_HIDDEN };
+fn version_number(soname: &str, count: usize, symbol: &Provided<'_>) -> Result<u16, ProviderError> {
+    let Some(ProvidedVersion { place, default }) = symbol.version else { return Ok(elf::VER_NDX_GLOBAL) };
+    if place >= count {
+        let symbol = symbol.name.to_string();
+        return Err(ProviderError::UnknownVersion { soname: soname.into(), symbol, place, count });
+    }
+    let hidden = if default { 0 } else { VERSYM_HIDDEN };
     // Below 32,000: checked by the caller.
-    Ok((FIRST_VERSION + index as u16) | hidden)
+    Ok((FIRST_VERSION + place as u16) | hidden)
 }
 
 /// `.gnu.version_d`: the library itself, then its versions, each with one name.
@@ -224,9 +217,21 @@ fn version_definitions(soname: &str, soname_at: u32, versions: &[&str], strings:
 struct Strings(Vec<u8>);
 
 impl Strings {
+    /// With room for the names of `symbols`, and a little more.
+    fn for_names_of(symbols: &[Provided<'_>]) -> Strings {
+        let room: usize = symbols.iter().map(|symbol| symbol.name.bytes().len() + 1).sum();
+        let mut text = Vec::with_capacity(room + PAGE);
+        text.push(0);
+        Strings(text)
+    }
+
     fn add(&mut self, text: &str) -> u32 {
+        self.add_bytes(text.as_bytes())
+    }
+
+    fn add_bytes(&mut self, text: &[u8]) -> u32 {
         let at = self.0.len() as u32;
-        self.0.extend_from_slice(text.as_bytes());
+        self.0.extend_from_slice(text);
         self.0.push(0);
         at
     }
@@ -245,7 +250,7 @@ impl Buckets {
         let count = symbols.len() as u32 / 2 + 1;
         let mut starts = vec![0; count as usize + 1];
         for symbol in symbols {
-            starts[(symbol.hash % count) as usize + 1] += 1;
+            starts[(symbol.name.hash() % count) as usize + 1] += 1;
         }
         for bucket in 0..count as usize {
             starts[bucket + 1] += starts[bucket];
@@ -253,7 +258,7 @@ impl Buckets {
         let mut next = starts.clone();
         let mut order = vec![0; symbols.len()];
         for (index, symbol) in symbols.iter().enumerate() {
-            let place = &mut next[(symbol.hash % count) as usize];
+            let place = &mut next[(symbol.name.hash() % count) as usize];
             order[*place as usize] = index as u32;
             *place += 1;
         }
@@ -265,8 +270,8 @@ impl Buckets {
         let bloom_count = (symbols.len() as u32 / 8).next_power_of_two();
         let mut bloom = vec![0u64; bloom_count as usize];
         for symbol in symbols {
-            let word = &mut bloom[((symbol.hash / 64) & (bloom_count - 1)) as usize];
-            *word |= (1 << (symbol.hash % 64)) | (1 << ((symbol.hash >> BLOOM_SHIFT) % 64));
+            let word = &mut bloom[((symbol.name.hash() / 64) & (bloom_count - 1)) as usize];
+            *word |= (1 << (symbol.name.hash() % 64)) | (1 << ((symbol.name.hash() >> BLOOM_SHIFT) % 64));
         }
         let mut section = Vec::with_capacity(16 + bloom.len() * 8 + self.starts.len() * 4 + symbols.len() * 4);
         let words = [self.count, 1, bloom_count, BLOOM_SHIFT];
@@ -279,7 +284,7 @@ impl Buckets {
         }
         for range in self.starts.windows(2) {
             for place in range[0]..range[1] {
-                let hash = symbols[self.order[place as usize] as usize].hash;
+                let hash = symbols[self.order[place as usize] as usize].name.hash();
                 let end = u32::from(place + 1 == range[1]);
                 section.extend(((hash & !1) | end).to_le_bytes());
             }
@@ -299,7 +304,10 @@ struct Tables {
 impl Tables {
     fn lay_out(&self, strings: &[u8], soname_at: u32, needed: &[u32], versions: usize) -> Vec<u8> {
         const HEADERS: usize = 4;
-        let mut file = vec![0; size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>()];
+        let headers = size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>();
+        let tables = [&self.hash, &self.symbols, strings, &self.versyms, &self.verdefs];
+        let mut file = Vec::with_capacity(tables.iter().map(|table| table.len()).sum::<usize>() + headers + 2 * PAGE);
+        file.resize(headers, 0);
         let mut place = |bytes: &[u8]| {
             file.resize(file.len().next_multiple_of(8), 0);
             let at = file.len() as u64;

@@ -139,6 +139,11 @@ const LD_PRELOAD: &str = "LD_PRELOAD";
 /// An MPI library has hundreds of these. A tool has none, or aliases for a few.
 const PMPI_OF_A_LIBRARY: usize = 32;
 
+/// Does this object register QMPI tools, or refer to what does?
+pub fn registers_tools(object: &ElfFile) -> bool {
+    object.imports().any(|symbol| REGISTRATION.contains(&symbol.name))
+}
+
 /// What the walk over all symbols gathers.
 #[derive(Debug, Default)]
 struct Gathered {

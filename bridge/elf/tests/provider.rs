@@ -9,15 +9,16 @@ use qmpi_elf::{ElfFile, SymbolKind};
 
 const SONAME: &str = "libprovided.so.1";
 
-fn versioned(name: &'static str, version: &'static str, default: bool, address: usize) -> Provided<'static> {
-    Provided::function(name, address).with_version(Some(ProvidedVersion { name: version, default }))
+/// Of the versions "V_1", "V_2" ...
+fn versioned(name: &'static str, place: usize, default: bool, address: usize) -> Provided<'static> {
+    Provided::function(name, address).with_version(Some(ProvidedVersion { place, default }))
 }
 
 fn symbols() -> Vec<Provided<'static>> {
     vec![
-        versioned("copy", "V_1", false, 0x1000),
-        versioned("copy", "V_2", true, 0x2000),
-        versioned("only_old", "V_1", false, 0x3000),
+        versioned("copy", 0, false, 0x1000),
+        versioned("copy", 1, true, 0x2000),
+        versioned("only_old", 0, false, 0x3000),
         Provided::function("plain", 0x7fff_1234_5678),
         Provided::new("variable", ProvidedKind::Data, 0x5555_0000_0010),
     ]
@@ -69,7 +70,8 @@ fn goblin_agrees() {
         assert!(
             elf.dynsyms
                 .iter()
-                .any(|read| elf.dynstrtab.get_at(read.st_name) == Some(symbol.name) && read.st_value == symbol.address)
+                .any(|read| elf.dynstrtab.get_at(read.st_name).map(str::as_bytes) == Some(symbol.name.bytes())
+                    && read.st_value == symbol.address)
         );
     }
 }
@@ -88,7 +90,7 @@ fn the_dynamic_linker_takes_addresses_as_they_are() {
     // Enough symbols for several buckets and words of the Bloom filter.
     let names: Vec<String> = (0..3000).map(|i| format!("symbol_{i}")).collect();
     let mut all = symbols();
-    all.extend(names.iter().enumerate().map(|(i, name)| Provided::function(name, 0x10_0000 + i)));
+    all.extend(names.iter().enumerate().map(|(i, name)| Provided::function(name.as_str(), 0x10_0000 + i)));
     let path = library(&directory, &write(SONAME, &[], &["V_1", "V_2"], &all).unwrap());
     let path = CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: the library has no constructors.
@@ -128,7 +130,7 @@ fn what_cannot_be_written() {
     let name = |name| write(SONAME, &[], &[], &[Provided::function(name, 1)]);
     assert!(matches!(name(""), Err(ProviderError::Name { .. })));
     assert!(matches!(name("a\0b"), Err(ProviderError::Name { .. })));
-    let unknown = write(SONAME, &[], &["V_1"], &[versioned("a", "V_2", true, 1)]);
+    let unknown = write(SONAME, &[], &["V_1"], &[versioned("a", 1, true, 1)]);
     let line = unknown.unwrap_err().to_string();
-    assert_eq!(line, "provider libprovided.so.1: a has the version V_2, which is not defined");
+    assert_eq!(line, "provider libprovided.so.1: a has version 1 of 1");
 }

@@ -17,9 +17,9 @@
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
-use qmpi_abi::{Binding, FnId};
+use qmpi_abi::{Binding, FnId, MpiSymbol};
 use qmpi_elf::provider::{Provided, ProvidedKind};
-use qmpi_elf::{SymbolKind, Tool};
+use qmpi_elf::{Name, Names, SymbolKind, Tool};
 
 use crate::error::LoadError;
 use crate::image::Image;
@@ -43,31 +43,35 @@ impl Head<'_> {
         let overrides = overrides::table(self.instance)?;
         symbols.extend(overrides.into_iter().map(|(name, address)| Provided::function(name, address)));
         for Export { symbol, function } in self.process.exports() {
-            if symbol.kind == ProvidedKind::Function && own.contains(symbol.name) {
+            if symbol.kind == ProvidedKind::Function && own.contains(&symbol.name) {
                 continue;
             }
             let link = match function {
                 Some(id) => Some(self.links[id.index()]).filter(|link| *link != 0),
-                None => self.instance.fortran_links.get(symbol.name).copied(),
+                None if self.instance.fortran_links.is_empty() => None,
+                None => str::from_utf8(symbol.name.bytes())
+                    .ok()
+                    .and_then(|name| self.instance.fortran_links.get(name))
+                    .copied(),
             };
             symbols.push(link.map_or(*symbol, |link| symbol.at(link)));
         }
         let extra = self.imports_that_mpi_lacks(&own)?;
-        symbols.extend(extra.iter().map(|(name, address)| Provided::function(name, *address)));
+        symbols.extend(extra.iter().map(|(name, address)| Provided::function(*name, *address)));
         let versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         Ok(qmpi_elf::provider::write(soname, needed, &versions, &symbols)?)
     }
 
-    fn functions_of_tool(&self) -> HashSet<&str> {
+    fn functions_of_tool(&self) -> Names<'_> {
         let functions = self.tool.closure.root().exports();
         functions
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::IFunc))
-            .map(|symbol| symbol.name)
+            .map(|symbol| Name::from(symbol.name))
             .collect()
     }
 
     /// Addresses for what the tool imports and no MPI library of the process defines.
-    fn imports_that_mpi_lacks(&self, own: &HashSet<&str>) -> Result<Vec<(&str, usize)>, LoadError> {
+    fn imports_that_mpi_lacks(&self, own: &Names<'_>) -> Result<Vec<(&str, usize)>, LoadError> {
         const OTHER_MPI: &str =
             "run the tool on an MPI that has this function, or list only other functions under `functions`";
         let tool = &self.instance.label;
@@ -76,7 +80,7 @@ impl Head<'_> {
         let objects = self.tool.closure.objects.iter();
         for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
             let name = symbol.name;
-            let wanted = !symbol.weak && is_mpi_function(name) && !own.contains(name);
+            let wanted = !symbol.weak && is_mpi_function(name) && !own.contains(&Name::from(name));
             if !wanted || self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
@@ -117,13 +121,17 @@ impl Head<'_> {
 
 /// The next link for a name, if it is one of a C function of MPI and something below has it.
 pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {
-    let id = c_function(name)?;
+    let id = function_of_c(qmpi_abi::classify(name))?;
     links.get(id.index()).copied().filter(|address| *address != 0)
 }
 
 /// The function of the table that this is a C name of.
-pub(crate) fn c_function(name: &str) -> Option<FnId> {
-    qmpi_abi::classify(name).filter(|symbol| symbol.binding == Binding::C).map(|symbol| symbol.id)
+pub(crate) fn c_function(name: &CStr) -> Option<FnId> {
+    function_of_c(qmpi_abi::classify_c(name))
+}
+
+fn function_of_c(symbol: Option<MpiSymbol>) -> Option<FnId> {
+    symbol.filter(|symbol| symbol.binding == Binding::C).map(|symbol| symbol.id)
 }
 
 /// Is it a name of MPI, whether the table has it or not?

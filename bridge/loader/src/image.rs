@@ -13,9 +13,9 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 
-use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD};
+use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
 
-use qmpi_elf::provider::gnu_hash;
+use qmpi_elf::{Name, NumberingNote};
 
 use crate::version::Versions;
 
@@ -273,6 +273,21 @@ impl Image {
         is_loaded_at(address, self.base, self.phdrs)
     }
 
+    /// By which numbers of functions its parts mean them, as [`qmpi_elf::ElfFile::numberings`] says of a file.
+    pub fn numberings(&self) -> Vec<NumberingNote> {
+        let mut found = Vec::new();
+        for phdr in self.phdrs.iter().filter(|phdr| phdr.p_type == PT_NOTE && phdr.p_memsz > 0) {
+            let (start, size) = (self.base.wrapping_add(phdr.p_vaddr as usize), phdr.p_memsz as usize);
+            if !self.contains(start) || !self.contains(start.wrapping_add(size - 1)) {
+                continue;
+            }
+            // SAFETY: `ld.so` has mapped both ends, and thus what is between them: notes are part of one segment.
+            let notes = unsafe { std::slice::from_raw_parts(start as *const u8, size) };
+            NumberingNote::collect(notes, phdr.p_align, &mut found);
+        }
+        found
+    }
+
     /// The part of it that `ld.so` made read-only after relocation, as start and length in bytes.
     pub fn relro(&self) -> Option<(usize, usize)> {
         let relro = self.phdrs.iter().find(|phdr| phdr.p_type == PT_GNU_RELRO)?;
@@ -297,17 +312,17 @@ impl Image {
 
     /// The definition of `name`, of whatever version.
     pub fn find(&self, name: &CStr) -> Option<Symbol> {
-        self.find_hashed(name, gnu_hash(name.to_bytes()))
+        self.find_name(Name::from(name))
     }
 
     /// The same where the name's hash is known: many objects are asked for one name.
-    pub fn find_hashed(&self, name: &CStr, hash: u32) -> Option<Symbol> {
-        let index = self.gnu_hash?.find(hash, |index| {
+    pub fn find_name(&self, name: Name<'_>) -> Option<Symbol> {
+        let index = self.gnu_hash?.find(name.hash(), |index| {
             // SAFETY: the hash table yields indices of the symbol table.
             let symbol = unsafe { &*self.symtab.wrapping_add(index) };
             // SAFETY: `st_name` is an offset in the string table.
             let found = unsafe { CStr::from_ptr(self.strtab.wrapping_add(symbol.st_name as usize)) };
-            found == name && symbol.st_shndx != 0
+            found.to_bytes() == name.bytes() && symbol.st_shndx != 0
         })?;
         self.symbol(index)
     }

@@ -16,7 +16,7 @@ use crate::namespace::dlerror;
 /// When the library that stands for them cannot be made or loaded.
 pub fn add(soname: &str, functions: &[(&str, usize)]) -> Result<(), LoadError> {
     let symbols: Vec<Provided<'_>> =
-        functions.iter().map(|(name, address)| Provided::function(name, *address)).collect();
+        functions.iter().map(|(name, address)| Provided::function(*name, *address)).collect();
     let bytes = provider::write(soname, &[], &[], &symbols)?;
     let file = MemoryFile::new(soname, &bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     // SAFETY: the library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.

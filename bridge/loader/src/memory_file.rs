@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// A file without a name that lives as long as this value, or as something has it mapped.
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
-    file: File,
+    /// The path leads to it as long as it is open.
+    _file: File,
     path: CString,
     /// Where there is no `/proc`, the file has a real name until it is dropped.
     named: Option<std::path::PathBuf>,
@@ -32,7 +33,7 @@ impl MemoryFile {
         static OPENED: AtomicUsize = AtomicUsize::new(0);
         let slashes = "/".repeat(1 + OPENED.fetch_add(1, Ordering::Relaxed) % 2048);
         let path = CString::new(format!("/proc/self/fd{slashes}{}", file.as_raw_fd()))?;
-        Ok(MemoryFile { file, path, named: None })
+        Ok(MemoryFile { _file: file, path, named: None })
     }
 
     /// The same in the directory for temporary files.
@@ -43,7 +44,7 @@ impl MemoryFile {
         let mut file = File::create_new(&path)?;
         file.write_all(bytes)?;
         let c_path = CString::new(path.as_os_str().as_encoded_bytes())?;
-        Ok(MemoryFile { file, path: c_path, named: Some(path) })
+        Ok(MemoryFile { _file: file, path: c_path, named: Some(path) })
     }
 
     /// The path under which `dlmopen` finds it.
@@ -75,6 +76,5 @@ impl Drop for MemoryFile {
             // Nothing depends on it: the mapping stays, and the name is in a temporary directory.
             let _ = std::fs::remove_file(path);
         }
-        let _ = &self.file;
     }
 }

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
 use qmpi_elf::provider::Provided;
-use qmpi_elf::{MpiFamily, family as glibc};
+use qmpi_elf::{MpiFamily, Name, family as glibc};
 
 use crate::image::{Image, Kind, Symbol};
 
@@ -112,14 +112,13 @@ impl Process {
             let mut exports = Vec::with_capacity(4096);
             for (index, image) in self.mpi().enumerate() {
                 for symbol in image.symbols().filter(|symbol| symbol.defined) {
-                    let Ok(name) = symbol.name.to_str() else { continue };
-                    let kind = crate::shared::provided_kind(&symbol);
-                    let provided = Provided::new(name, kind, 0);
-                    if self.mpi().take(index).any(|other| other.find_hashed(symbol.name, provided.hash()).is_some()) {
+                    let provided = Provided::new(symbol.name, crate::shared::provided_kind(&symbol), 0);
+                    if self.mpi().take(index).any(|other| other.find_name(provided.name).is_some()) {
                         continue;
                     }
-                    if let Some(address) = self.resolve(image, &symbol, provided.hash()) {
-                        exports.push(Export { symbol: provided.at(address), function: crate::head::c_function(name) });
+                    if let Some(address) = self.resolve(image, &symbol, provided.name) {
+                        let function = crate::head::c_function(symbol.name);
+                        exports.push(Export { symbol: provided.at(address), function });
                     }
                 }
             }
@@ -191,10 +190,10 @@ impl Process {
     }
 
     /// The address that a reference to this symbol of a shared library gets in this process.
-    pub fn resolve(&self, image: &Image, symbol: &Symbol, hash: u32) -> Option<usize> {
+    pub fn resolve(&self, image: &Image, symbol: &Symbol, name: Name<'_>) -> Option<usize> {
         match symbol.kind {
             // The executable may hold the real object: a copy relocation, or a Fortran common block.
-            Kind::Data => match self.is_interposed(image, symbol.name, hash) {
+            Kind::Data => match self.is_interposed(image, name) {
                 true => self.global(symbol.name).or(Some(symbol.address)),
                 false => Some(symbol.address),
             },
@@ -208,9 +207,9 @@ impl Process {
     ///
     /// The link map lists objects in the order of the scope, as far as they were loaded at start-up; those loaded later are
     /// not in it before `image`.
-    pub(crate) fn is_interposed(&self, image: &Image, name: &CStr, hash: u32) -> bool {
-        let before = self.images.iter().take_while(|other| !other.is_same(image));
-        before.into_iter().any(|other| other.find_hashed(name, hash).is_some())
+    pub(crate) fn is_interposed(&self, image: &Image, name: Name<'_>) -> bool {
+        let mut before = self.images.iter().take_while(|other| !other.is_same(image));
+        before.any(|other| other.find_name(name).is_some())
     }
 
     /// What the process's own scope has under this name, as a preloaded library would find it.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use qmpi_elf::Name;
 use qmpi_elf::family as glibc;
 use qmpi_elf::provider::{Provided, ProvidedKind, ProvidedVersion};
 
@@ -57,12 +58,12 @@ pub fn close_files() {
 fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> {
     if !glibc::is_glibc_family(soname) {
         let image = process.shared(soname);
-        let bytes = image.map(|image| write(soname, image, |symbol, _, hash| process.resolve(image, symbol, hash)));
+        let bytes = image.map(|image| write(soname, image, |symbol, _, name| process.resolve(image, symbol, name)));
         return bytes.transpose();
     }
     let member = family_member(process, soname);
     let bytes = member.map(|(image, handle)| {
-        write(soname, &image, |symbol, version, hash| glibc_address(process, &image, handle, symbol, version, hash))
+        write(soname, &image, |symbol, version, name| glibc_address(process, &image, handle, symbol, version, name))
     });
     bytes.transpose()
 }
@@ -71,7 +72,7 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
 fn write(
     soname: &str,
     image: &Image,
-    resolve: impl Fn(&Symbol, Option<&CStr>, u32) -> Option<usize>,
+    resolve: impl Fn(&Symbol, Option<&CStr>, Name<'_>) -> Option<usize>,
 ) -> Result<Vec<u8>, LoadError> {
     let versions: Vec<&str> = image.version_names().collect();
     let symbols: Vec<Provided<'_>> = image
@@ -79,12 +80,9 @@ fn write(
         .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
         .filter_map(|symbol| {
             let version = image.versions().and_then(|versions| versions.of(symbol.index));
-            let provided = Provided::new(symbol.name.to_str().ok()?, provided_kind(&symbol), 0);
-            let address = resolve(&symbol, version.map(|(name, _)| name), provided.hash())?;
-            let version = match version {
-                Some((name, default)) => Some(ProvidedVersion { name: name.to_str().ok()?, default }),
-                None => None,
-            };
+            let provided = Provided::new(symbol.name, provided_kind(&symbol), 0);
+            let address = resolve(&symbol, version.map(|version| version.name), provided.name)?;
+            let version = version.map(|version| ProvidedVersion { place: version.place, default: version.default });
             Some(provided.at(address).with_version(version))
         })
         .collect();
@@ -117,7 +115,7 @@ fn glibc_address(
     handle: *mut c_void,
     symbol: &Symbol,
     version: Option<&CStr>,
-    hash: u32,
+    name: Name<'_>,
 ) -> Option<usize> {
     extern "C" fn nothing_to_do(_initial: bool) {}
     // ld.so calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
@@ -125,7 +123,7 @@ fn glibc_address(
         return Some((nothing_to_do as *const ()).addr());
     }
     // ld.so is asked only where its answer may be another one: asking takes ten times as long.
-    if symbol.kind != Kind::Ifunc && !process.is_interposed(image, symbol.name, hash) {
+    if symbol.kind != Kind::Ifunc && !process.is_interposed(image, name) {
         return Some(symbol.address);
     }
     let look = |handle| {

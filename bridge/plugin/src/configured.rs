@@ -19,7 +19,8 @@ pub(crate) fn layers() -> Vec<Layer> {
 
 /// All sections, whatever the order: the order is the MPI library's business.
 fn resolve(config: &Config) -> Result<Vec<Layer>, qmpi_stack::Error> {
-    let names: Vec<&str> = config.tools.keys().map(String::as_str).collect();
+    let with_file = config.tools.iter().filter(|(_, tool)| !tool.registered);
+    let names: Vec<&str> = with_file.map(|(name, _)| name.as_str()).collect();
     let tool_path = std::env::var(variable::TOOL_PATH).ok();
     let request = Request { tool_list: Some(names.join(",")), tool_path, ..Request::default() };
     let find = |name: &str| SearchPath::from_process().find_by_name(name);

@@ -1,4 +1,5 @@
 //! The number that stands for each function in the MPI of this process.
+#![expect(unsafe_code, reason = "a section of its own")]
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,6 +8,11 @@ use std::sync::OnceLock;
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 use qmpi_loader::{Process, log};
+
+/// What `qmpi.h` notes in tools (`qmpi_elf::numbering_note`): this one's numbers are those of the MPI that runs.
+#[used]
+#[unsafe(link_section = ".note.qmpi")]
+static NOTE: [u32; 6] = [5, 4, 1, u32::from_ne_bytes(*b"QMPI"), 0, u32::MAX];
 
 /// A file that `shim-gen numbering` made from the MPI's `mpi_proto.h`, for an MPICH that is not known here.
 const FILE: &str = "QMPI_BRIDGE_NUMBERING";

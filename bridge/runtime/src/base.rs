@@ -13,16 +13,15 @@ use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::rebind::{self, Which};
 use qmpi_loader::{Instance, Process, log};
 
-use crate::chain::Chain;
+use crate::chain::{self, Chain};
 use crate::entry;
 use crate::fortran::Fortran;
 use crate::lacking;
 
 /// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
 /// through libqmpi's entry stubs out of all calls that are bound already.
-pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<&Fortran>) {
-    let own = (entry::set as *const ()).addr();
-    let Some(ours) = process.images().iter().find(|image| image.contains(own)) else { return };
+pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<Fortran>) {
+    let Some(ours) = process.images().iter().find(|image| entry::is_ours(image)) else { return };
     let tops = chain.all_pmpi();
     let program = &process.images()[0];
     let mut taken = HashMap::new();
@@ -36,7 +35,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<&
         }
         for (id, address) in functions {
             let Entry::Vacant(place) = taken.entry(id) else { continue };
-            let link = *place.insert(chain.recorded(address));
+            let link = *place.insert(chain::recorded(address, chain.mode()));
             // Before us it gets the calls anyway, and a pointer to our function that it looked up must not lead back to it.
             if behind_us {
                 entry::set(id, link);
@@ -46,7 +45,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<&
     shorten(process, &taken, ours);
     lacking::forget(process.images());
     if let Some(fortran) = fortran {
-        fortran.enter(process, chain, ours);
+        fortran.enter(process);
     }
 }
 
@@ -61,8 +60,11 @@ fn tools<'a>(process: &'a Process, ours: &'a Image) -> impl Iterator<Item = (&'a
 
 /// Is there a PMPI tool in the program?
 pub(crate) fn has_tools(process: &Process) -> bool {
-    let own = (entry::set as *const ()).addr();
-    process.images().iter().find(|image| image.contains(own)).is_some_and(|ours| tools(process, ours).next().is_some())
+    process
+        .images()
+        .iter()
+        .find(|image| entry::is_ours(image))
+        .is_some_and(|ours| tools(process, ours).next().is_some())
 }
 
 /// A tool and the libraries that it brought with it: those that it needs, and the program does not.
@@ -132,7 +134,7 @@ fn profiling_id(name: &CStr) -> Option<FnId> {
     if !name.to_bytes().starts_with(b"PMPI") {
         return None;
     }
-    let symbol = qmpi_abi::classify(name.to_str().ok()?)?;
+    let symbol = qmpi_abi::classify_c(name)?;
     (symbol.profiling && symbol.binding == Binding::C).then_some(symbol.id)
 }
 

@@ -177,16 +177,8 @@ impl Chain {
     }
 
     /// Does anybody below a PMPI tool ask where the application called?
-    pub(crate) fn records(&self) -> bool {
-        self.mode == CallerMode::Keep
-    }
-
-    /// A link from the application to its own PMPI tool's function, which notes the return address if anybody asks for it.
-    pub(crate) fn recorded(&self, address: usize) -> usize {
-        match self.mode {
-            CallerMode::Ignore => address,
-            CallerMode::Keep => made(conversion::record(address)),
-        }
+    pub(crate) fn mode(&self) -> CallerMode {
+        self.mode
     }
 
     /// Where the application's calls go, for all functions.
@@ -202,10 +194,7 @@ impl Chain {
             // The application's return address is on the stack: no need to look elsewhere.
             (Convention::Qmpi, tool, _) => made(conversion::up(link.address, tool.0, arity, CallerMode::Ignore)),
             (_, ToolId::MPI, _) | (_, _, CallerMode::Ignore) => self.pmpi(id),
-            (_, _, CallerMode::Keep) => {
-                let target = self.pmpi(id);
-                made(conversion::record(target))
-            }
+            (_, _, CallerMode::Keep) => recorded(self.pmpi(id), CallerMode::Keep),
         }
     }
 }
@@ -213,6 +202,14 @@ impl Chain {
 impl Link {
     fn new(address: usize, convention: Convention, tool: ToolId) -> Link {
         Link { address, convention, tool, as_pmpi: None, as_qmpi: None }
+    }
+}
+
+/// A link from the application to a PMPI tool's function, which notes the return address if anybody asks for it.
+pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
+    match mode {
+        CallerMode::Ignore => address,
+        CallerMode::Keep => made(conversion::record(address)),
     }
 }
 

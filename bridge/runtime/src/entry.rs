@@ -10,6 +10,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_abi::FnId;
+use qmpi_loader::image::Image;
 
 use crate::arch;
 
@@ -36,6 +37,16 @@ pub(crate) fn set(id: FnId, address: usize) {
 pub(crate) fn get(id: FnId) -> Option<usize> {
     let slot = SLOTS[id.index()].load(Ordering::Acquire);
     (slot != arch::lazy(id.index())).then(|| slot.addr())
+}
+
+/// An address in this library.
+pub(crate) fn own_address() -> usize {
+    (set as *const ()).addr()
+}
+
+/// Is it this library?
+pub(crate) fn is_ours(image: &Image) -> bool {
+    image.contains(own_address())
 }
 
 /// Defines one entry stub per row.

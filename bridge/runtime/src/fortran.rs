@@ -5,19 +5,24 @@
 //! handles and sentinels and calls C. When a Fortran wrapper goes on with `pmpi_send_`, the chain goes on below its layer,
 //! again in Fortran if the next layer has a wrapper, else in C. Nobody sees a call twice.
 //!
+//! Libraries that are opened later are seen to when the program looks something up in them (`late.rs`).
+//!
 //! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, CString};
+use std::sync::OnceLock;
 
 use qmpi_abi::{Binding, FnId};
+use qmpi_loader::conversion::CallerMode;
 use qmpi_loader::image::Image;
 use qmpi_loader::rebind::{self, Which};
 use qmpi_loader::{Process, fortran, log};
 
 use crate::chain::{self, Chain, ToolId, made};
+use crate::entry;
 
 /// What a layer intercepts.
 #[derive(Default)]
@@ -32,14 +37,18 @@ pub(crate) struct Fortran {
     layers: Vec<Layer>,
     /// The C links below so many layers.
     below: Vec<Box<[usize]>>,
+    mode: CallerMode,
 }
 
+/// Of the stack that the environment asks for, for libraries that are opened later.
+static OF_PROCESS: OnceLock<Fortran> = OnceLock::new();
+
 impl Fortran {
-    /// For so many layers, above the C functions `bottom` of the MPI library.
-    pub(crate) fn new(layers: usize, bottom: Box<[usize]>) -> Fortran {
+    /// For so many layers, above `chain`, which is the MPI library alone.
+    pub(crate) fn new(layers: usize, chain: &mut Chain) -> Fortran {
         let mut below: Vec<Box<[usize]>> = vec![Box::default(); layers + 1];
-        below[layers] = bottom;
-        Fortran { layers: (0..layers).map(|_| Layer::default()).collect(), below }
+        below[layers] = chain.all_pmpi();
+        Fortran { layers: (0..layers).map(|_| Layer::default()).collect(), below, mode: chain.mode() }
     }
 
     /// Is there one of MPI's Fortran libraries in the process?
@@ -47,11 +56,13 @@ impl Fortran {
         process.mpi().any(is_fortran)
     }
 
-    /// Adds layer `index`.
-    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer) {
+    /// Adds layer `index`. Without a Fortran library in the process its Fortran wrappers have no way down: calls of a
+    /// library that is opened later come to its C wrappers.
+    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer, process: &Process) {
+        let goes_down = !layer.fortran.is_empty() && Fortran::is_there(process);
         self.layers[index] = Layer {
             c: layer.entries.iter().map(|(id, _)| *id).collect(),
-            wrappers: layer.fortran.iter().cloned().collect(),
+            wrappers: layer.fortran.iter().filter(|_| goes_down).cloned().collect(),
         };
     }
 
@@ -80,14 +91,20 @@ impl Fortran {
         self.layers[level..].iter().find(sees)?.wrappers.get(&*plain).copied()
     }
 
-    /// Lets Fortran calls of the application and of MPI's Fortran libraries enter the chain.
-    pub(crate) fn enter(&self, process: &Process, chain: &Chain, ours: &Image) {
-        if self.layers.is_empty() {
+    /// Lets Fortran calls of all objects enter the chain, and those of objects that will be opened.
+    pub(crate) fn enter(self, process: &Process) {
+        let all = OF_PROCESS.get_or_init(|| self);
+        all.rebind(process, |_| true);
+    }
+
+    /// Lets Fortran calls of the application and of MPI's Fortran libraries enter the chain, of these objects.
+    fn rebind(&self, process: &Process, concerned: impl Fn(&Image) -> bool) {
+        if !Fortran::is_there(process) {
             return;
         }
         let to_c = RefCell::default();
-        for image in process.images() {
-            if image.is_same(ours) {
+        for image in process.images().iter().filter(|image| concerned(image)) {
+            if entry::is_ours(image) {
                 continue;
             }
             if process.is_mpi(image) {
@@ -96,14 +113,14 @@ impl Fortran {
                     log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
                 }
             } else if !defines_wrappers(image) {
-                rebind::rebind(image, Which::All, |name| self.application_link(name, process, chain));
+                rebind::rebind(image, Which::All, |name| self.application_link(name, process));
             }
         }
     }
 
     /// What the application's reference to a Fortran function is bound to: a wrapper, or what bypasses all tools, if it asks
     /// for `pmpi_f_`. `None`: MPI's own, which calls C.
-    fn application_link(&self, name: &CStr, process: &Process, chain: &Chain) -> Option<usize> {
+    fn application_link(&self, name: &CStr, process: &Process) -> Option<usize> {
         // The names of C, of which there are many more, are told apart by their first letters.
         if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..]) {
             return None;
@@ -116,20 +133,28 @@ impl Fortran {
         }
         // Who asks where the application called wants this call, not that of MPI's Fortran library.
         match self.wrapper(0, text) {
-            Some(wrapper) => Some(chain.recorded(wrapper)),
-            None if chain.records() => Some(chain.recorded(process.function(name)?)),
+            Some(wrapper) => Some(chain::recorded(wrapper, self.mode)),
+            None if self.mode == CallerMode::Keep => Some(chain::recorded(process.function(name)?, self.mode)),
             None => None,
         }
     }
 
     /// What the Fortran library's reference to a C function is bound to; made once for each function.
     fn to_c(&self, name: &CStr, made_before: &RefCell<HashMap<FnId, usize>>) -> Option<usize> {
-        let symbol = qmpi_abi::classify(name.to_str().ok()?).filter(|symbol| symbol.binding == Binding::C)?;
+        let symbol = qmpi_abi::classify_c(name).filter(|symbol| symbol.binding == Binding::C)?;
         let links: Vec<usize> = self.below.iter().map(|links| links[symbol.id.index()]).collect();
         if links.contains(&0) {
             return None;
         }
         Some(*made_before.borrow_mut().entry(symbol.id).or_insert_with(|| made(fortran::to_c(links))))
+    }
+}
+
+/// The same for objects that were opened since: only those that `is_new`.
+pub(crate) fn enter_late(is_new: impl Fn(&Image) -> bool) {
+    let Some(all) = OF_PROCESS.get() else { return };
+    if let Some(process) = Process::with_mpi() {
+        all.rebind(&process, is_new);
     }
 }
 
@@ -160,5 +185,8 @@ fn is_fortran(image: &Image) -> bool {
 
 /// Does it define Fortran functions of MPI?
 fn defines_wrappers(image: &Image) -> bool {
-    image.symbols().filter(|symbol| symbol.defined).any(|symbol| symbol.name.to_str().ok().and_then(id).is_some())
+    image
+        .symbols()
+        .filter(|symbol| symbol.defined)
+        .any(|symbol| qmpi_abi::classify_c(symbol.name).is_some_and(|symbol| symbol.binding != Binding::C))
 }

@@ -2,25 +2,23 @@
 //! by that which it would not find without us.
 //!
 //! Programs ask in two ways. A *weak reference* is null if nobody defines the function: those that `ld.so` bound to us are
-//! made null again. And `dlsym`: the process gets ours, which fails for such a name as glibc's does. Whoever opens a library
-//! (Python, for an extension module) looks something up in it next, so that is when weak references in new objects are seen to.
+//! made null again. And `dlsym`: the process gets ours, which fails for such a name as glibc's does.
 #![expect(unsafe_code, reason = "stands before dlsym")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_loader::image::{self, Image};
 use qmpi_loader::log;
 use qmpi_loader::rebind::{self, Which};
 
-use crate::{arch, base, entry, start};
+use crate::{arch, base, entry, late, start};
 
 /// Makes weak references in `images` to what is lacking null.
 pub(crate) fn forget<'a>(images: impl IntoIterator<Item = &'a Image>) {
     for image in images {
-        if image.contains(own_address()) {
+        if entry::is_ours(image) {
             continue;
         }
         rebind::rebind(image, Which::Weak, |name| {
@@ -41,11 +39,6 @@ pub(crate) fn intercepted(id: FnId) {
 /// Does neither the MPI library have the function nor a layer add it?
 fn is_lacking(id: FnId) -> bool {
     entry::get(id).is_none()
-}
-
-/// An address in this library.
-fn own_address() -> usize {
-    (is_lacking as *const ()).addr()
 }
 
 /// Does glibc's `dlsym` find this library's function?
@@ -88,7 +81,7 @@ pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller
     }
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    see_to_new_objects();
+    late::look();
     let Some(id) = base::plain_id(name) else { return lookup(handle) };
     // A tool in a namespace has a `dlsym` of its own.
     if object_of(caller) != Some(Object::Other) {
@@ -140,7 +133,7 @@ fn object_of(address: usize) -> Option<Object> {
         let search = unsafe { &mut *search.cast::<Search>() };
         let has = |address| image::contains(info, address);
         if has(search.address) {
-            search.found = Some(if has(own_address()) { Object::Own } else { Object::Other });
+            search.found = Some(if has(entry::own_address()) { Object::Own } else { Object::Other });
         }
         search.found.is_some().into()
     }
@@ -148,32 +141,4 @@ fn object_of(address: usize) -> Option<Object> {
     // SAFETY: the callback's type is what the function wants, and it does not unwind.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
     search.found
-}
-
-/// Makes weak references null in objects that were opened since the last look, once it is known what is lacking.
-fn see_to_new_objects() {
-    /// How many objects had ever been opened at the last look.
-    static SEEN: AtomicU64 = AtomicU64::new(0);
-    /// By the address of its dynamic section, each object that has been seen to.
-    static KNOWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-    extern "C" fn count(info: *mut libc::dl_phdr_info, _: usize, opened: *mut c_void) -> c_int {
-        // SAFETY: `ld.so` hands a valid description to each call.
-        let info = unsafe { &*info };
-        // SAFETY: the number below.
-        unsafe { *opened.cast::<u64>() = info.dlpi_adds };
-        1
-    }
-    if !start::is_done() {
-        return;
-    }
-    let mut opened = 0u64;
-    // SAFETY: the callback's type is what the function wants, and it does not unwind.
-    unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut opened).cast()) };
-    if SEEN.swap(opened, Ordering::Relaxed) == opened {
-        return;
-    }
-    let images = Image::of_process();
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    forget(images.iter().filter(|image| !known.contains(&image.id())));
-    *known = images.iter().map(Image::id).collect();
 }

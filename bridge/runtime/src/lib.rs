@@ -9,9 +9,11 @@
 //! | | tools that speak QMPI | `qmpi.rs`, `qmpi/` |
 //! | | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
 //! | | what a program must not find: functions that MPI lacks | `lacking.rs` |
-//! | | tools in the application; Fortran | `base.rs`, `fortran.rs` |
+//! | | tools in the application; Fortran; libraries opened later | `base.rs`, `fortran.rs`, `late.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
+//! | on several hosts | do the others have the stack? | `reach.rs` |
 //! | on request | calls per layer | `stats.rs` |
+//! | | what tools that register themselves intercept | `survey.rs` |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*` and `dlsym`, never `PMPI_*` (the MPI library calls those
 //! itself, and an application that does means to bypass tools).
@@ -23,8 +25,14 @@ mod entry;
 mod finalize;
 mod fortran;
 mod lacking;
+mod late;
+mod once;
+mod published;
 mod qmpi;
+mod reach;
 mod stack;
 mod start;
 mod stats;
+mod survey;
+mod sync;
 mod thesis;

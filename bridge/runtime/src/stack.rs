@@ -16,7 +16,7 @@ use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, SearchPath, Tool, ToolKind};
 use qmpi_loader::conversion::CallerMode;
 use qmpi_loader::{LoadError, Place, Process, log};
-use qmpi_stack::{OnError, Request, Stack};
+use qmpi_stack::{OnError, PassedOver, Request, Stack};
 
 use crate::base;
 use crate::chain::{Chain, Convention, Layer, ToolId};
@@ -45,7 +45,10 @@ impl Requested {
             with_registered_names(request).resolve(&in_linker_path)
         });
         match resolved {
-            Ok(stack) => Requested { stack, rank },
+            Ok(stack) => {
+                say_what_is_passed_over(&stack);
+                Requested { stack, rank }
+            }
             Err(error) => log::fatal(&error.to_string(), error.hint().as_deref()),
         }
     }
@@ -58,10 +61,24 @@ impl Requested {
         Ok(Requested { stack, rank: qmpi_stack::rank_from_env(&get) })
     }
 
+    /// Is there anything in it?
+    pub(crate) fn has_layers(&self) -> bool {
+        !self.stack.layers.is_empty()
+    }
+
     /// Is there a name that neither a file has nor a tool has registered so far?
     pub(crate) fn waits_for_names(&self) -> bool {
         let mut names = self.stack.unresolved.iter().filter_map(|(index, _)| self.stack.layers.get(*index));
         names.any(|layer| !native::is_registered(&layer.name))
+    }
+}
+
+/// `TOOLS` may be meant for others: then it is only said to those who want to know.
+fn say_what_is_passed_over(stack: &Stack) {
+    match &stack.passed_over {
+        Some(passed_over) if passed_over.is_meant => log::warn(&passed_over.to_string(), Some(PassedOver::HINT)),
+        Some(passed_over) => log::once(log::LogLevel::Info, &passed_over.to_string()),
+        None => {}
     }
 }
 
@@ -102,18 +119,18 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     let mut wanted = look(process, requested, &mut mode);
     house(&mut wanted);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
-    native::initialize(ToolId::of_layer(0), &names);
+    initialize(&mut wanted, ToolId::of_layer(0), &names, stack.on_error);
 
     LAST.take(wanted.len());
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
         return (chain, None);
     }
-    let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(native::numbering_of(process)));
+    let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(native::numbering()));
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.watch_finalize(Station(wanted.len()));
-    let mut fortran = Fortran::is_there(process).then(|| Fortran::new(wanted.len(), chain.all_pmpi()));
+    let mut fortran = Fortran::new(wanted.len(), &mut chain);
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
         let label = &wanted.layer.label;
@@ -123,7 +140,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         let layer = match &wanted.kind {
             Kind::Nothing => Ok(None),
             Kind::Pmpi(file) => {
-                load_pmpi(process, wanted.layer, file, tool, &mut chain, fortran.as_ref(), wanted.place).map(Some)
+                load_pmpi(process, wanted.layer, file, tool, &mut chain, Some(&fortran), wanted.place).map(Some)
             }
             Kind::Native(_) => {
                 if let Some(builder) = &mut builder {
@@ -140,9 +157,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         match layer {
             Ok(None) => {}
             Ok(Some(layer)) => {
-                if let Some(fortran) = &mut fortran {
-                    fortran.push(index, &layer);
-                }
+                fortran.push(index, &layer, process);
                 let ms = layer.duration.as_secs_f64() * 1e3;
                 let path = wanted.layer.path.display();
                 log::once(
@@ -155,9 +170,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
         chain.watch_finalize(Station(index));
-        if let Some(fortran) = &mut fortran {
-            fortran.top(index, chain.all_pmpi());
-        }
+        fortran.top(index, chain.all_pmpi());
     }
     if let Some(mut builder) = builder {
         builder.below(ToolId::MPI, &mut chain);
@@ -167,7 +180,16 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
         vector.below(ToolId::MPI, process.mpi_name(), &mut chain);
     }
     finalize::name_layers(wanted.iter().map(|wanted| wanted.layer.label.clone()).collect());
-    (chain, fortran)
+    (chain, Some(fortran))
+}
+
+/// Runs the init callbacks of native tools. Who cannot be set up is left out.
+fn initialize(wanted: &mut [Wanted<'_>], first: ToolId, names: &[Option<String>], on_error: OnError) {
+    for (place, error) in native::initialize(first, names) {
+        let wanted = &mut wanted[place];
+        report(&wanted.layer.label, &error.to_string(), error.hint(), on_error);
+        wanted.kind = Kind::Nothing;
+    }
 }
 
 /// Decides which PMPI tools get a namespace: all of them, as long as there are enough. Otherwise those that cannot do
@@ -217,12 +239,12 @@ pub(crate) fn open_named(name: &str, below: &[Next]) -> Option<Box<[Next]>> {
         }
     };
     native::accept_names();
-    let wanted = look(&mut process, &requested, &mut CallerMode::Keep);
+    let mut wanted = look(&mut process, &requested, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
-    native::initialize(first, &names);
+    initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
-    let mut builder = Builder::new(native::numbering_of(&process));
+    let mut builder = Builder::new(native::numbering());
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
         let layer = match &wanted.kind {
             Kind::Nothing => continue,

@@ -10,22 +10,18 @@
 #![expect(unsafe_code, reason = "an init_array entry, and gettid")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::AtomicI32;
 
 use qmpi_abi::FnId;
 use qmpi_loader::conversion::{self, CallerMode};
 use qmpi_loader::image::Image;
 use qmpi_loader::{Process, log};
 
+use crate::once::{self, Once};
 use crate::stack::Requested;
-use crate::{base, entry, lacking, qmpi, stack, stats};
+use crate::{base, entry, lacking, late, qmpi, reach, stack, stats};
 
-/// Not started.
-const IDLE: i32 = 0;
-/// Started; any other value is the thread that is at it.
-const DONE: i32 = -1;
-
-static STATE: AtomicI32 = AtomicI32::new(IDLE);
+static STARTED: Once = Once::new(AtomicI32::new(once::IDLE));
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -85,7 +81,7 @@ fn lacking(id: FnId) -> ! {
 
 /// Is everything set up?
 pub(crate) fn is_done() -> bool {
-    STATE.load(Ordering::Acquire) == DONE
+    STARTED.is_done()
 }
 
 /// The same as a call of an MPI function: something is about to be known of MPI.
@@ -97,18 +93,7 @@ pub(crate) fn before_first_call() {
 fn ensure_started(moment: Moment) {
     // SAFETY: takes no arguments and returns a number.
     let me = unsafe { libc::gettid() };
-    match STATE.compare_exchange(IDLE, me, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => {
-            let state = if start(moment) { DONE } else { IDLE };
-            STATE.store(state, Ordering::Release);
-        }
-        Err(state) if state == me => {} // a tool's constructor calls MPI
-        Err(_) => {
-            while ![IDLE, DONE].contains(&STATE.load(Ordering::Acquire)) {
-                std::thread::yield_now();
-            }
-        }
-    }
+    STARTED.ensure(me, || start(moment));
 }
 
 /// Returns whether everything is set up.
@@ -130,7 +115,9 @@ fn start(moment: Moment) -> bool {
             lacking::intercepted(id);
         }
     }
-    base::enter(&process, &mut chain, fortran.as_ref());
+    base::enter(&process, &mut chain, fortran);
+    late::seen(process.images());
     qmpi_loader::close_files();
+    reach::check(requested.has_layers());
     true
 }

@@ -13,6 +13,9 @@
 //! ranks = "0-3,8"                           # only on these ranks
 //! pcontrol = true                           # deliver MPI_Pcontrol (the default)
 //! share = ["libpapi.so.7"]                  # libraries that must exist once per process
+//!
+//! [tool.of_the_program]
+//! registered = true                         # the program registers this name: no file is looked for
 //! ```
 //!
 //! Unknown keys are errors, so that a misspelt one is not silently without effect. The document is walked by hand rather than
@@ -53,16 +56,26 @@ pub struct ToolConfig {
     pub pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
+    /// There is no file: the program, or a library of its, registers the name.
+    pub registered: bool,
 }
 
 impl Default for ToolConfig {
     fn default() -> Self {
-        Self { path: None, env: Vec::new(), functions: None, ranks: None, pcontrol: true, share: Vec::new() }
+        Self {
+            path: None,
+            env: Vec::new(),
+            functions: None,
+            ranks: None,
+            pcontrol: true,
+            share: Vec::new(),
+            registered: false,
+        }
     }
 }
 
 const FILE_KEYS: &[&str] = &["stack", "stacks", "tool"];
-const TOOL_KEYS: &[&str] = &["path", "env", "functions", "ranks", "pcontrol", "share"];
+const TOOL_KEYS: &[&str] = &["path", "env", "functions", "ranks", "pcontrol", "share", "registered"];
 
 impl Config {
     /// Reads the file at `path`.
@@ -127,6 +140,7 @@ type Value<'i> = Spanned<DeValue<'i>>;
 impl Document<'_> {
     fn tool(&self, section: &Value<'_>, name: &str) -> Result<ToolConfig, Error> {
         let mut tool = ToolConfig::default();
+        let mut registered = None;
         for (key, value) in self.table(section, &format!("tool.{name}"), "a table of settings")? {
             let full = format!("tool.{name}.{}", key.get_ref());
             match key.get_ref().as_ref() {
@@ -143,14 +157,22 @@ impl Document<'_> {
                     tool.ranks = Some(ranks.map_err(|fault| self.value(value.span(), &full, fault.into()))?);
                 }
                 "pcontrol" => {
-                    let flag = value.get_ref().as_bool();
-                    tool.pcontrol = flag.ok_or_else(|| self.typed(value, &full, "true or false"))?;
+                    tool.pcontrol = self.flag(value, &full)?;
+                }
+                "registered" => {
+                    tool.registered = self.flag(value, &full)?;
+                    registered = Some(value.span());
                 }
                 "share" => tool.share = self.strings(value, &full, SONAME)?,
                 _ => return Err(self.unknown(key, full, TOOL_KEYS)),
             }
         }
-        Ok(tool)
+        match registered {
+            Some(span) if tool.registered && tool.path.is_some() => {
+                Err(self.value(span, &format!("tool.{name}.registered"), ValueFault::WithPath))
+            }
+            _ => Ok(tool),
+        }
     }
 
     fn env(&self, value: &Value<'_>, full: &str) -> Result<Vec<(String, String)>, Error> {
@@ -193,6 +215,10 @@ impl Document<'_> {
 
     fn string<'v>(&self, value: &'v Value<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
         value.get_ref().as_str().ok_or_else(|| self.typed(value, full, expected))
+    }
+
+    fn flag(&self, value: &Value<'_>, full: &str) -> Result<bool, Error> {
+        value.get_ref().as_bool().ok_or_else(|| self.typed(value, full, "true or false"))
     }
 
     fn filled<'v>(&self, value: &'v Value<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {

@@ -152,6 +152,9 @@ pub enum ValueFault {
     /// A character that the environment or a file name cannot carry there.
     #[error("`{0}` must not contain {1}")]
     Character(String, &'static str),
+    /// A name that the program registers has no file.
+    #[error("a tool that the program registers has no `path`")]
+    WithPath,
     /// Not a set of ranks.
     #[error(transparent)]
     Ranks(#[from] RanksError),
@@ -177,7 +180,10 @@ impl Error {
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
             Self::Unresolved { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Unresolved { name, .. } => {
-                format!("give a path, ./{name} or {name}=PATH, or set QMPI_TOOL_PATH")
+                format!(
+                    "give a path, ./{name} or {name}=PATH, or set QMPI_TOOL_PATH; if the program registers it: \
+                     `registered = true` in [tool.{name}]"
+                )
             }
             Self::NoStack { name, .. } => format!("[stacks] {name} = [\"outer\", \"inner\"]"),
             Self::NoFile { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),

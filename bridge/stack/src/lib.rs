@@ -12,11 +12,13 @@
 //! | [`lookup`] | from a tool's name to its file |
 //! | [`stack`] | all of that put together |
 //! | [`rank`] | this process's rank before `MPI_Init` |
+//! | [`launcher`] | what a launcher's command line does with the variables |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 pub mod config;
 mod error;
+pub mod launcher;
 pub mod list;
 pub mod lookup;
 mod nearest;
@@ -28,10 +30,11 @@ pub mod variable;
 
 pub use config::Config;
 pub use error::Error;
+pub use launcher::Launcher;
 pub use list::Element;
 pub use lookup::Lookup;
 pub use nearest::nearest;
 pub use rank::rank_from_env;
 pub use ranks::RankSet;
 pub use setting::{LogLevel, OnError};
-pub use stack::{Layer, Origin, Request, Skipped, Stack};
+pub use stack::{Layer, Origin, PassedOver, Request, Skipped, Stack};

@@ -71,6 +71,29 @@ pub struct Stack {
     /// Layers that are only a name so far, by their place in `layers`, and why no file was found; not empty only with
     /// [`Request::keep_names`]. Their `path` is the name.
     pub unresolved: Vec<(usize, Error)>,
+    /// Why `TOOLS` was passed over, if it was.
+    pub passed_over: Option<PassedOver>,
+}
+
+/// A `TOOLS` that is no list of shared objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The first element that is none.
+    element: String,
+    /// Others are, or all look like paths: probably it was meant as one.
+    pub is_meant: bool,
+}
+
+impl std::fmt::Display for PassedOver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TOOLS is set, but passed over: `{}` in it is no shared object", self.element)
+    }
+}
+
+impl PassedOver {
+    /// What the user can do about it.
+    pub const HINT: &'static str =
+        "name the tools with -t or in QMPI_TOOL_LIST; if TOOLS is another program's, unset it";
 }
 
 /// What the user asks for, before anything is looked up.
@@ -145,7 +168,11 @@ impl Request {
     /// As there.
     pub fn resolve_with(&self, config: &Config, linker: Linker<'_>) -> Result<Stack, Error> {
         let (origin, elements) = self.elements(config)?;
-        self.find(config, linker, origin, elements)
+        let passed_over = match (origin, &self.thesis_tools) {
+            (Origin::Nowhere, Some(tools)) => passed_over(tools),
+            _ => None,
+        };
+        Ok(Stack { passed_over, ..self.find(config, linker, origin, elements)? })
     }
 
     fn find(
@@ -164,13 +191,15 @@ impl Request {
             origin,
             skipped: Vec::new(),
             unresolved: Vec::new(),
+            passed_over: None,
         };
         for element in elements {
             let name = element.name();
             let label = unique(&mut labels, &name);
+            let settings = config.tools.get(&name);
             let is_registered = matches!(element, Element::Name(_))
-                && self.registered.contains(&name)
-                && config.tools.get(&name).is_none_or(|tool| tool.path.is_none());
+                && settings.is_none_or(|tool| tool.path.is_none())
+                && (self.registered.contains(&name) || settings.is_some_and(|tool| tool.registered));
             let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
             match file {
                 Ok(path) => stack.layers.push(Layer::new(config, label, name, path)),
@@ -213,6 +242,13 @@ impl Layer {
         }
     }
 
+    /// Whether it has no file: its tool is registered by whoever has it.
+    #[must_use]
+    pub fn is_name_only(&self) -> bool {
+        // Paths of files are absolute.
+        !self.path.is_absolute()
+    }
+
     /// Whether the layer exists on `rank`. Where no launcher tells the rank, it does.
     #[must_use]
     pub fn on_rank(&self, rank: Option<u32>) -> bool {
@@ -238,6 +274,16 @@ fn unique(labels: &mut HashSet<String>, name: &str) -> String {
 fn thesis_elements(text: &str) -> Option<Vec<Element>> {
     let paths: Vec<&str> = text.split(':').map(str::trim).collect();
     paths.iter().all(|path| is_elf(Path::new(path))).then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
+}
+
+/// Why [`thesis_elements`] takes `TOOLS` for somebody else's; `None` if it is empty.
+fn passed_over(text: &str) -> Option<PassedOver> {
+    let elements: Vec<&str> = text.split(':').map(str::trim).collect();
+    let element = (*elements.iter().find(|path| !is_elf(Path::new(path)))?).to_owned();
+    let looks_like_a_path = |element: &&&str| element.contains('/');
+    let is_meant = elements.iter().any(|path| is_elf(Path::new(path)))
+        || elements.iter().filter(|element| !element.is_empty()).all(|element| looks_like_a_path(&element));
+    (!text.trim().is_empty()).then_some(PassedOver { element, is_meant })
 }
 
 /// Whether the file begins as an ELF file does. The rest is for the inspection, which can say what is wrong.
@@ -323,6 +369,38 @@ mod tests {
             let stack = request(&[("TOOLS", tools)]).unwrap().resolve(NO_LINKER).unwrap();
             assert_eq!((stack.origin, stack.layers.len()), (Origin::Nowhere, 0), "{tools}");
         }
+    }
+
+    #[test]
+    fn a_thesis_variable_that_is_passed_over() {
+        let exe = elf();
+        let of = |tools: &str| request(&[("TOOLS", tools)]).unwrap().resolve(NO_LINKER).unwrap().passed_over;
+        let one_is_missing = of(&format!("{}:/nowhere/libx.so", exe.display())).unwrap();
+        assert_eq!(
+            one_is_missing.to_string(),
+            "TOOLS is set, but passed over: `/nowhere/libx.so` in it is no shared object"
+        );
+        assert!(one_is_missing.is_meant && of("./a.so:./b.so").unwrap().is_meant);
+        assert!(of(&format!("{}:", exe.display())).unwrap().is_meant);
+        assert!(!of("make gcc").unwrap().is_meant && !of("a:/b").unwrap().is_meant);
+        assert_eq!((of(""), of(" "), of(exe.to_str().unwrap())), (None, None, None));
+        // Nobody looks at it where something else names the tools.
+        let list = request(&[("TOOLS", "./a.so"), ("QMPI_TOOL_LIST", "")]).unwrap().resolve(NO_LINKER).unwrap();
+        assert_eq!(list.passed_over, None);
+    }
+
+    #[test]
+    fn names_that_the_program_registers() {
+        let config = config("[tool.own]\nregistered = true\nranks = \"1\"");
+        let linker: Linker<'_> = &|_| Some(elf());
+        let mut wanted = request(&[("QMPI_TOOL_LIST", "own,other")]).unwrap();
+        wanted.keep_names = true;
+        let stack = wanted.resolve_with(&config, linker).unwrap();
+        let [own, other] = &stack.layers[..] else { panic!("two layers") };
+        assert!(own.is_name_only() && own.ranks.is_some() && !other.is_name_only());
+        assert_eq!(stack.unresolved.len(), 1);
+        let error = Config::parse(Path::new("/q.toml"), "[tool.x]\nregistered = true\npath = \"x.so\"").unwrap_err();
+        assert!(error.to_string().starts_with("/q.toml:2: `tool.x.registered`: "), "{error}");
     }
 
     #[test]

@@ -18,6 +18,15 @@ pub const LOG: &str = "QMPI_LOG";
 /// Asks for a table of calls per layer at the end: `1` for stderr, anything else is a file name.
 pub const STATS: &str = "QMPI_STATS";
 
+/// The command's own: which tools the runtime is to load and ask, in a process without a program.
+pub const SURVEY: &str = "QMPI_SURVEY";
+
+/// How each line of the runtime's answer begins.
+pub const SURVEY_ANSWER: &str = "qmpi-survey";
+
 /// The variable of the 2018 prototype, `path:path`. Its name is so general that other programs may use it for something
 /// else: it counts only if nothing else names a stack and every element is a shared object.
 pub const THESIS_TOOLS: &str = "TOOLS";
+
+/// All that are ours.
+pub const ALL: [&str; 6] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS];

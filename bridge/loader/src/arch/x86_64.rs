@@ -17,9 +17,11 @@
 //! | `overrides.rs` | `dlopen`, `dlsym`, ... of a tool |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
+//! | `caller.rs` | text for stubs that keep the application's return address |
 //! | `shift.rs` | from one calling convention of tools to another |
 
 mod arguments;
+mod caller;
 mod fortran;
 mod links;
 mod overrides;

@@ -9,9 +9,11 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use qmpi_abi::FnId;
+use qmpi_elf::NumberingNote;
 
 use super::class::Class;
-use super::{present, registry, table, tools};
+use super::table::Table;
+use super::{native, present, registry, table, tools};
 
 /// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
 type Context = *mut c_void;
@@ -41,6 +43,14 @@ fn register_function(tool: c_int, id: Option<FnId>, function: Function) -> Class
     in_init(tool, |draft| draft.set_function(id, function as usize))
 }
 
+fn register_number(tool: c_int, value: c_int, function: Function) -> Class {
+    match tools::function_of(tool, value) {
+        // The tool is refused when its init callback returns, with a reason. An error here it would make its own of.
+        None if tools::unreadable(tool).is_some() => Class::Success,
+        id => register_function(tool, id, function),
+    }
+}
+
 fn register_info(tool: c_int, version: *const c_char, description: *const c_char) -> Class {
     let kept = |words| text(words).and_then(|words| CString::new(words).ok());
     in_init(tool, |_| present::say(tool, kept(version), kept(description)))
@@ -50,11 +60,11 @@ fn register_info(tool: c_int, version: *const c_char, description: *const c_char
 ///
 /// # Safety
 /// As for [`store_next`].
-unsafe fn store_table(functions: Option<table::Functions>, handle: *mut c_int) -> Class {
-    match functions {
-        Some(functions) if !handle.is_null() => {
+unsafe fn store_table(table: Option<Table>, handle: *mut c_int) -> Class {
+    match table {
+        Some(table) if !handle.is_null() => {
             // SAFETY: not null, so writable.
-            unsafe { handle.write(table::add(functions)) };
+            unsafe { handle.write(table::add(table)) };
             Class::Success
         }
         None if !tools::is_published() => Class::Other,
@@ -62,12 +72,13 @@ unsafe fn store_table(functions: Option<table::Functions>, handle: *mut c_int) -
     }
 }
 
-fn open_stack(name: *const c_char, below: c_int) -> Result<table::Functions, Class> {
-    let (Some(name), Some(below)) = (text(name), table::get(below)) else { return Err(Class::Arg) };
+fn open_stack(name: *const c_char, below: c_int) -> Result<Table, Class> {
+    let (Some(name), Some(below)) = (text(name), Table::get(below)) else { return Err(Class::Arg) };
     if !tools::is_published() {
         return Err(Class::Other);
     }
-    crate::stack::open_named(name, &below).ok_or(Class::Arg)
+    let top = crate::stack::open_named(name, below.functions()).ok_or(Class::Arg)?;
+    Ok(below.with(top))
 }
 
 /// Stores what comes next.
@@ -170,7 +181,7 @@ interface! {
 
     /// Registers the function that is called for an enumerator; in the init callback.
     [QMPI_Register_function, MPI_Register_tool_function, MPI_Register_function](tool: c_int, value: c_int, function: Function) {
-        register_function(tool, tools::function_of(value), function).code()
+        register_number(tool, value, function).code()
     }
 
     /// The same for a function by its name, such as `MPIX_Comm_agree`.
@@ -241,19 +252,26 @@ interface! {
     /// A new table in which nothing is set.
     [QMPIX_Table_create](handle: *mut c_int) {
         // SAFETY: the caller passes a pointer to a variable.
-        unsafe { store_table(Some(table::empty()), handle) }.code()
+        unsafe { store_table(Some(Table::empty(native::numbering())), handle) }.code()
+    }
+
+    /// The same, for functions numbered as a note of this value says.
+    [QMPIX_Table_create_numbered](numbering: u32, handle: *mut c_int) {
+        let numbering = NumberingNote::of(numbering).numbering(native::numbering());
+        // SAFETY: the caller passes a pointer to a variable.
+        unsafe { store_table(Some(Table::empty(numbering)), handle) }.code()
     }
 
     /// A new table of what comes next below a tool.
     [QMPIX_Table_next](tool: c_int, handle: *mut c_int) {
         // SAFETY: the caller passes a pointer to a variable.
-        unsafe { store_table(table::next_of(tool), handle) }.code()
+        unsafe { store_table(Table::next_of(tool), handle) }.code()
     }
 
     /// A copy.
     [QMPIX_Table_copy](from: c_int, handle: *mut c_int) {
         // SAFETY: the caller passes a pointer to a variable.
-        unsafe { store_table(table::get(from), handle) }.code()
+        unsafe { store_table(Table::get(from), handle) }.code()
     }
 
     /// Destroys a table.
@@ -268,7 +286,7 @@ interface! {
 
     /// What is set for an enumerator.
     [QMPIX_Table_query](table: c_int, value: c_int, function: *mut usize, tool: *mut c_int) {
-        let next = tools::function_of(value).and_then(|id| table::query(table, id));
+        let next = table::function_of(table, value).and_then(|id| table::query(table, id));
         // SAFETY: the caller passes pointers to variables.
         unsafe { store_queried(next, function, tool) }.code()
     }
@@ -282,7 +300,7 @@ interface! {
 
     /// Sets a function.
     [QMPIX_Table_set](table: c_int, value: c_int, function: Function, tool: c_int) {
-        set(table, tools::function_of(value), function, tool).code()
+        set(table, table::function_of(table, value), function, tool).code()
     }
 
     /// The same by name.
@@ -292,7 +310,7 @@ interface! {
 
     /// Unsets a function.
     [QMPIX_Table_unset](table: c_int, value: c_int) {
-        table::set(table, tools::function_of(value), tools::Next::default()).code()
+        table::set(table, table::function_of(table, value), tools::Next::default()).code()
     }
 
     /// The same by name.
@@ -307,7 +325,7 @@ interface! {
         }
         match open_stack(name, below) {
             // SAFETY: the caller passes a pointer to a variable.
-            Ok(functions) => unsafe { store_table(Some(functions), top) }.code(),
+            Ok(table) => unsafe { store_table(Some(table), top) }.code(),
             Err(class) => class.code(),
         }
     }

@@ -5,8 +5,9 @@ use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
-use qmpi_elf::Tool;
-use qmpi_loader::Process;
+use qmpi_elf::{MpiFamily, NumberingNote, Tool};
+use qmpi_loader::image::Image;
+use qmpi_loader::{Process, log};
 use thiserror::Error;
 
 use super::{registry, tools};
@@ -47,6 +48,36 @@ pub(crate) enum NativeError {
         /// Those it has.
         names: String,
     },
+    /// It means functions by the numbers of a release that is not known.
+    #[error("{}: its number {number} stands for a function of {header}, whose numbers are not known", path.display())]
+    UnknownNumbers {
+        /// The object with its init callback.
+        path: PathBuf,
+        /// The first such number.
+        number: i32,
+        /// The MPI whose header it is compiled with.
+        header: String,
+    },
+    /// It means functions by numbers, and nothing tells whose.
+    #[error(
+        "{}: its number {number} stands for a function of the mpi.h that it is compiled with, and nothing in the file says \
+         which that is",
+        path.display()
+    )]
+    Numbers {
+        /// The object with its init callback.
+        path: PathBuf,
+        /// The first such number.
+        number: i32,
+    },
+    /// Its parts mean different functions by the same number.
+    #[error("{}: its parts are compiled with different numbers of functions: {headers}", path.display())]
+    Numberings {
+        /// The object with its init callback.
+        path: PathBuf,
+        /// Those of which MPIs.
+        headers: String,
+    },
 }
 
 impl NativeError {
@@ -61,6 +92,12 @@ impl NativeError {
                 "names of QMPI tools are unique: use one of the two libraries, as often as you like".into()
             }
             NativeError::OtherNames { path, .. } => format!("write NAME={}", path.display()),
+            NativeError::UnknownNumbers { .. } => {
+                "compile the tool with another release of MPICH, or let it use functions by name (QMPIX_*_by_name)"
+                    .into()
+            }
+            NativeError::Numbers { .. } => "include qmpi.h in the tool, and compile it again".into(),
+            NativeError::Numberings { .. } => "compile all of the tool with one mpi.h".into(),
         })
     }
 }
@@ -152,14 +189,57 @@ pub(crate) fn registered_names() -> Vec<String> {
     registry::names_after(0)
 }
 
-/// Runs the init callbacks in stack order: layer `first + i` is a native tool if `names[i]` is its registered name.
-pub(crate) fn initialize(first: ToolId, names: &[Option<String>]) {
+/// Runs the init callbacks in stack order: layer `first + i` is a native tool if `names[i]` is its registered name. Returns
+/// which layers cannot be set up, by their place.
+pub(crate) fn initialize(first: ToolId, names: &[Option<String>]) -> Vec<(usize, NativeError)> {
     registry::close();
-    for (tool, name) in (first.0..).map(ToolId).zip(names) {
-        if let Some(init) = name.as_deref().and_then(registry::find) {
-            tools::draft(tool);
-            init(tool.0);
+    let images = if names.iter().any(Option::is_some) { Image::of_process() } else { Vec::new() };
+    let mut failed = Vec::new();
+    for ((place, name), tool) in names.iter().enumerate().zip((first.0..).map(ToolId)) {
+        if let Some(init) = name.as_deref().and_then(registry::find)
+            && let Err(error) = initialize_one(tool, init, &images)
+        {
+            failed.push((place, error));
         }
+    }
+    failed
+}
+
+fn initialize_one(tool: ToolId, init: registry::Init, images: &[Image]) -> Result<(), NativeError> {
+    // Not the file that was named: a tool may be in a library of that file, or in the program.
+    let image = images.iter().find(|image| image.contains(init as *const () as usize));
+    let path = || image.map_or_else(PathBuf::new, |image| image.path().to_owned());
+    let notes = image.map(Image::numberings).unwrap_or_default();
+    let numbering = match notes.as_slice() {
+        [] => numbering_of_mpich().unwrap_or(Numbering::UNKNOWN),
+        [first, others @ ..] => {
+            let numbering = first.numbering(numbering());
+            if others.iter().any(|other| other.numbering(self::numbering()) != numbering) {
+                let headers = notes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+                return Err(NativeError::Numberings { path: path(), headers });
+            }
+            numbering
+        }
+    };
+    if let Some(note @ NumberingNote::Mpich(_)) = notes.first() {
+        warn_of_handles(&path(), *note);
+    }
+    log::debug(|| format!("{}: functions are numbered as in {}", path().display(), numbering.name));
+    tools::draft(tool, numbering);
+    init(tool.0);
+    let Some(number) = tools::unreadable(tool.0) else { return Ok(()) };
+    Err(match notes.first() {
+        Some(note) => NativeError::UnknownNumbers { path: path(), number, header: note.to_string() },
+        None => NativeError::Numbers { path: path(), number },
+    })
+}
+
+/// Numbers can be translated, the types of handles cannot.
+fn warn_of_handles(path: &Path, header: NumberingNote) {
+    let Some(process) = Process::with_mpi() else { return };
+    if process.family() != Some(MpiFamily::Mpich) {
+        let text = format!("{}: the mpi.h of {header} has other handles than {}", path.display(), process.mpi_name());
+        log::warn(&text, Some("compile the tool for this MPI, unless it intercepts only functions without handles"));
     }
 }
 
@@ -174,16 +254,18 @@ pub(crate) fn asks_for_caller(tool: &Tool) -> bool {
     tool.closure.objects.iter().any(|object| object.imports().any(|symbol| NAMES.contains(&symbol.name)))
 }
 
-/// The numbering of functions that tools for the MPI of this process were compiled with.
-pub(super) fn numbering() -> &'static Numbering {
-    static NUMBERING: OnceLock<&'static Numbering> = OnceLock::new();
-    NUMBERING.get_or_init(|| {
-        let process = Process::with_mpi();
-        process.as_ref().map_or(Numbering::OWN, numbering_of)
-    })
+/// The numbering of functions in force in this process: its MPICH's, or else that of `qmpi.h`.
+pub(crate) fn numbering() -> &'static Numbering {
+    numbering_of_mpich().unwrap_or(Numbering::OWN)
 }
 
-/// The numbering of the MPI library in `process`.
-pub(crate) fn numbering_of(process: &Process) -> &'static Numbering {
-    process.mpich_version().as_deref().and_then(Numbering::for_mpich).unwrap_or(Numbering::OWN)
+/// The numbering of the MPICH in this process, if it is one whose numbers are known.
+fn numbering_of_mpich() -> Option<&'static Numbering> {
+    static NUMBERING: OnceLock<Option<&'static Numbering>> = OnceLock::new();
+    if let Some(found) = NUMBERING.get() {
+        return *found;
+    }
+    // Not kept before MPI is there: it may come later.
+    let process = Process::with_mpi()?;
+    *NUMBERING.get_or_init(|| process.mpich_version().as_deref().and_then(Numbering::for_mpich))
 }

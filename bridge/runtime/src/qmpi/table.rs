@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
+use qmpi_abi::numbering::Numbering;
 
 use super::class::Class;
 use super::tools::{self, Next};
@@ -15,39 +16,66 @@ use crate::entry::FUNCTIONS;
 /// The functions of one table; a function that is not set has the address 0.
 pub(crate) type Functions = Box<[Next]>;
 
+/// A table.
+#[derive(Clone)]
+pub(super) struct Table {
+    functions: Functions,
+    /// Of the tool that made it.
+    numbering: &'static Numbering,
+}
+
 /// `QMPIX_Table`.
 pub(super) type Handle = i32;
 
 /// Handles start at 1: 0 is `QMPIX_TABLE_NULL`.
 struct Tables {
     last: Handle,
-    tables: BTreeMap<Handle, Functions>,
+    tables: BTreeMap<Handle, Table>,
 }
 
 static TABLES: Mutex<Tables> = Mutex::new(Tables { last: 0, tables: BTreeMap::new() });
 
 /// Adds a table.
-pub(super) fn add(functions: Functions) -> Handle {
+pub(super) fn add(table: Table) -> Handle {
     let mut tables = lock();
     tables.last += 1;
     let handle = tables.last;
-    tables.tables.insert(handle, functions);
+    tables.tables.insert(handle, table);
     handle
 }
 
-/// A table without functions.
-pub(super) fn empty() -> Functions {
-    vec![Next::default(); FUNCTIONS].into()
+impl Table {
+    /// A table without functions.
+    pub(super) fn empty(numbering: &'static Numbering) -> Table {
+        Table { functions: vec![Next::default(); FUNCTIONS].into(), numbering }
+    }
+
+    /// What comes next below a tool.
+    pub(super) fn next_of(tool: i32) -> Option<Table> {
+        let (functions, numbering) = tools::all_next(tool)?;
+        Some(Table { functions, numbering })
+    }
+
+    /// The table of this handle, as it is now.
+    pub(super) fn get(handle: Handle) -> Option<Table> {
+        lock().tables.get(&handle).cloned()
+    }
+
+    /// What it has for each function.
+    pub(super) fn functions(&self) -> &[Next] {
+        &self.functions
+    }
+
+    /// The same tool's table of other functions.
+    pub(super) fn with(&self, functions: Functions) -> Table {
+        Table { functions, numbering: self.numbering }
+    }
 }
 
-/// What comes next below a tool.
-pub(super) fn next_of(tool: i32) -> Option<Functions> {
-    tools::all_next(tool)
-}
-
-/// The contents of a table.
-pub(super) fn get(handle: Handle) -> Option<Functions> {
-    lock().tables.get(&handle).cloned()
+/// The function that whoever made the table means by a number.
+pub(super) fn function_of(handle: Handle, value: i32) -> Option<FnId> {
+    let numbering = lock().tables.get(&handle)?.numbering;
+    numbering.function(value)
 }
 
 /// Destroys a table.
@@ -57,14 +85,14 @@ pub(super) fn remove(handle: Handle) -> Class {
 
 /// What is set for a function.
 pub(super) fn query(handle: Handle, id: FnId) -> Option<Next> {
-    let next = *lock().tables.get(&handle)?.get(id.index())?;
+    let next = *lock().tables.get(&handle)?.functions.get(id.index())?;
     (next.function != 0).then_some(next)
 }
 
 /// Sets a function, or unsets it (address 0).
 pub(super) fn set(handle: Handle, id: Option<FnId>, next: Next) -> Class {
     let mut tables = lock();
-    let place = id.and_then(|id| tables.tables.get_mut(&handle)?.get_mut(id.index()));
+    let place = id.and_then(|id| tables.tables.get_mut(&handle)?.functions.get_mut(id.index()));
     match place {
         Some(place) => {
             *place = next;

@@ -2,23 +2,26 @@
 //!
 //! Two phases. While init callbacks run, tools register into [`Draft`]s under a lock. Then the chain is built, and all is
 //! frozen into [`Tool`]s: from there on a look-up is an index into a table, without a lock.
-#![expect(unsafe_code, reason = "tables that C callers index")]
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 
 use crate::chain::{Chain, ToolId};
+use crate::published::Published;
 
 /// A layer while tools are initialized.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Draft {
+    numbering: &'static Numbering,
     storage: usize,
     functions: Vec<(FnId, usize)>,
+    /// A number that it meant a function by, and that nobody can read.
+    unreadable: Option<i32>,
 }
 
 /// What comes next for one function: `QMPI_Get_function`'s answer.
@@ -33,33 +36,35 @@ pub(crate) struct Next {
 /// A layer for good.
 #[derive(Clone, Copy)]
 struct Tool {
-    /// By the value of the enumerator in the numbering in force. Empty for layers that are no QMPI tools.
+    /// By the value of the enumerator in the tool's own numbering. Empty for layers that are no QMPI tools.
     next: &'static [Next],
     storage: usize,
+    /// What is seldom asked for. `None` for layers that are no QMPI tools.
+    more: Option<&'static More>,
+}
+
+/// The part of a layer that is not on the way of nearly every call.
+struct More {
     /// By the table's own number: for look-up by name.
-    by_id: &'static [Next],
-    is_there: bool,
+    by_id: Box<[Next]>,
+    numbering: &'static Numbering,
 }
 
 impl Tool {
-    const NONE: Tool = Tool { next: &[], storage: 0, by_id: &[], is_there: false };
-}
-
-/// All layers by their number, `[0]` standing for the application: what it would call next is the top of the chain.
-struct Tools {
-    /// In place, not behind pointers: a look-up is then three dependent loads.
-    tools: Vec<Tool>,
-    numbering: &'static Numbering,
+    const NONE: Tool = Tool { next: &[], storage: 0, more: None };
 }
 
 /// The tools that are being initialized, by number.
 static DRAFTS: Mutex<BTreeMap<i32, Draft>> = Mutex::new(BTreeMap::new());
-/// Null until everything is set up; replaced when a named stack is added. Never freed.
-static TOOLS: AtomicPtr<Tools> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Makes room for what this tool registers.
-pub(super) fn draft(tool: ToolId) {
-    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.0, Draft::default());
+/// All layers by their number, `[0]` standing for the application: what it would call next is the top of the chain. Replaced by
+/// a longer table when a named stack is added, and never freed.
+static TOOLS: Published<Tool> = Published::new(AtomicPtr::new(Published::<Tool>::NOWHERE), AtomicUsize::new(0));
+
+/// Makes room for what this tool registers, which means functions by numbers of this numbering.
+pub(super) fn draft(tool: ToolId, numbering: &'static Numbering) {
+    let draft = Draft { numbering, storage: 0, functions: Vec::new(), unreadable: None };
+    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.0, draft);
 }
 
 /// Changes the draft of a tool, if it is being initialized.
@@ -78,6 +83,15 @@ impl Draft {
         self.storage = storage.addr();
     }
 
+    /// The function that the tool means by a number.
+    pub(super) fn function(&mut self, value: i32) -> Option<FnId> {
+        let function = self.numbering.function(value);
+        if function.is_none() && self.numbering == Numbering::UNKNOWN {
+            self.unreadable.get_or_insert(value);
+        }
+        function
+    }
+
     /// Registers a function; a second registration replaces the first.
     pub(super) fn set_function(&mut self, id: FnId, function: usize) {
         self.functions.retain(|(known, _)| *known != id);
@@ -90,14 +104,20 @@ pub(super) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
     change(tool.0, |draft| draft.functions.clone()).unwrap_or_default()
 }
 
+/// A number that the tool meant a function by, and that nobody can read: it does not get what it wants.
+pub(super) fn unreadable(tool: i32) -> Option<i32> {
+    change(tool, |draft| draft.unreadable)?
+}
+
 /// Gathers the next links of the tools while the chain grows past them.
 pub(crate) struct Builder {
+    /// Of who is no QMPI tool: the application.
     numbering: &'static Numbering,
     tools: BTreeMap<i32, Tool>,
 }
 
 impl Builder {
-    /// With functions numbered as in `numbering`.
+    /// Where the application's functions are numbered as in `numbering`.
     pub(crate) fn new(numbering: &'static Numbering) -> Builder {
         Builder { numbering, tools: BTreeMap::new() }
     }
@@ -105,19 +125,20 @@ impl Builder {
     /// What is below this tool is complete: `chain` ends there.
     pub(crate) fn below(&mut self, tool: ToolId, chain: &mut Chain) {
         let by_id = functions_at_top(chain);
+        let (numbering, storage) =
+            change(tool.0, |draft| (draft.numbering, draft.storage)).unwrap_or((self.numbering, 0));
         let by_value = |value| {
-            let id = i32::try_from(value).ok().and_then(|value| self.numbering.function(value));
+            let id = i32::try_from(value).ok().and_then(|value| numbering.function(value));
             id.map_or(Next::default(), |id| by_id[id.index()])
         };
-        let next: Box<[Next]> = (0..self.numbering.len()).map(by_value).collect();
-        let storage = change(tool.0, |draft| draft.storage).unwrap_or(0);
-        let (next, by_id) = (Box::leak(next), Box::leak(by_id));
-        self.tools.insert(tool.0, Tool { next, storage, by_id, is_there: true });
+        let next: Box<[Next]> = (0..numbering.len()).map(by_value).collect();
+        let more = Box::leak(Box::new(More { by_id, numbering }));
+        self.tools.insert(tool.0, Tool { next: Box::leak(next), storage, more: Some(more) });
     }
 
     /// Freezes everything. `last` is the highest number given to a layer.
     pub(crate) fn publish(self, last: ToolId) {
-        let mut all = published().map(|tools| tools.tools.clone()).unwrap_or_default();
+        let mut all = TOOLS.get().to_vec();
         let len = usize::try_from(last.0).unwrap_or(0) + 1;
         all.resize(len.max(all.len()), Tool::NONE);
         let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,8 +148,7 @@ impl Builder {
                 *place = tool;
             }
         }
-        let tools = Box::leak(Box::new(Tools { tools: all, numbering: self.numbering }));
-        TOOLS.store(tools, Ordering::Release);
+        TOOLS.publish(all.into());
     }
 }
 
@@ -139,44 +159,41 @@ pub(crate) fn functions_at_top(chain: &mut Chain) -> Box<[Next]> {
         .collect()
 }
 
-/// What comes next for a tool, for all functions.
-pub(super) fn all_next(tool: i32) -> Option<Box<[Next]>> {
-    Some(tool_of(tool)?.by_id.into())
-}
-
-fn published() -> Option<&'static Tools> {
-    // SAFETY: null, or leaked by `publish`.
-    unsafe { TOOLS.load(Ordering::Acquire).as_ref() }
+/// What comes next for a tool, for all functions, and how it numbers them.
+pub(super) fn all_next(tool: i32) -> Option<(Box<[Next]>, &'static Numbering)> {
+    let more = more_of(tool)?;
+    Some((more.by_id.clone(), more.numbering))
 }
 
 /// What comes next for `tool` and the enumerator `value`, if that is in the table: the way of nearly every call.
 #[inline]
 pub(super) fn next_at_once(tool: i32, value: i32) -> Option<&'static Next> {
     // What is negative is too large.
-    let next = published()?.tools.get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
+    let next = TOOLS.get().get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
     (next.function != 0).then_some(next)
 }
 
 /// What comes next for `tool` and the enumerator `value`; `None`: no such tool, no such function, or too early.
 pub(super) fn next(tool: i32, value: i32) -> Option<Next> {
-    next_in(tool_of(tool)?, published()?.numbering.function(value)?)
+    let more = more_of(tool)?;
+    next_in(more, more.numbering.function(value)?)
 }
 
 /// The storage of `tool`, if everything is set up.
 #[inline]
 pub(super) fn storage_at_once(tool: i32) -> Option<usize> {
-    let tool = published()?.tools.get(tool as u32 as usize)?;
-    tool.is_there.then_some(tool.storage)
+    let tool = TOOLS.get().get(tool as u32 as usize)?;
+    tool.more.is_some().then_some(tool.storage)
 }
 
-fn next_in(tool: &Tool, id: FnId) -> Option<Next> {
-    let next = *tool.by_id.get(id.index())?;
+fn next_in(more: &More, id: FnId) -> Option<Next> {
+    let next = *more.by_id.get(id.index())?;
     (next.function != 0).then_some(next)
 }
 
 /// The same for a function by its name.
 pub(super) fn next_by_id(tool: i32, id: FnId) -> Option<Next> {
-    next_in(tool_of(tool)?, id)
+    next_in(more_of(tool)?, id)
 }
 
 /// The storage of `tool`.
@@ -190,17 +207,23 @@ pub(super) fn storage(tool: i32) -> Option<*mut c_void> {
 
 /// Has everything been set up?
 pub(super) fn is_published() -> bool {
-    published().is_some()
+    !TOOLS.get().is_empty()
 }
 
-/// The function of an enumerator in the numbering in force.
-pub(super) fn function_of(value: i32) -> Option<FnId> {
-    let numbering = published().map_or_else(super::native::numbering, |tools| tools.numbering);
-    numbering.function(value)
+/// The function that a tool means by a number: while it is initialized, and later.
+pub(super) fn function_of(tool: i32, value: i32) -> Option<FnId> {
+    match change(tool, |draft| draft.function(value)) {
+        Some(function) => function,
+        None => more_of(tool).map_or_else(super::native::numbering, |more| more.numbering).function(value),
+    }
 }
 
 #[inline]
 fn tool_of(tool: i32) -> Option<&'static Tool> {
-    let tool = published()?.tools.get(usize::try_from(tool).ok()?)?;
-    tool.is_there.then_some(tool)
+    let tool = TOOLS.get().get(usize::try_from(tool).ok()?)?;
+    tool.more.is_some().then_some(tool)
+}
+
+fn more_of(tool: i32) -> Option<&'static More> {
+    tool_of(tool)?.more
 }

@@ -15,10 +15,7 @@
 //! * **append** (PMPI → thesis): level and vector after the last argument; a frame from n = 5 on.
 //!
 //! The context is the application's return address. Where a PMPI tool stands in between and somebody below asks for it,
-//! the stubs whose name says `record` put it into thread-local storage, and `recall` takes it from there. With it goes a
-//! *witness*: a place on the stack that holds a return address as long as the recorded call is under way. Where it does not
-//! any more (the tool was called in a way that nobody saw, or called back from below) the record is stale, and the caller of
-//! the stub is the next best answer.
+//! the stubs whose name says `record` keep it, and `recall` finds it: see `caller.rs`.
 //!
 //! `MPI_Pcontrol` is variadic: it is treated as [`VARIADIC`] words, `al` and the vector registers stay as they are. On the
 //! way down it needs a frame as well: how much of the stack is its own, nobody knows.
@@ -27,6 +24,7 @@
 use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::caller::{self, caller_macros};
 use super::{Stub, stub};
 use crate::conversion::{Arity, CallerMode};
 use crate::{go_on_with_arguments, keep_arguments};
@@ -35,9 +33,6 @@ use crate::{go_on_with_arguments, keep_arguments};
 pub(crate) const MAX_ARGS: usize = 20;
 /// Words of a variadic call: six registers and twelve on the stack.
 const VARIADIC: usize = 18;
-
-/// How far above a stub's frame the witness of a call may lie: more than any tool's frames take, less than a stack.
-const WITNESS_DISTANCE: usize = 0x4_0000;
 
 /// What a shift-up stub adds.
 #[derive(Debug)]
@@ -72,17 +67,16 @@ pub(crate) struct Append {
 }
 
 global_asm!(
-    // The application's return address, for layers below a PMPI tool. Initial-exec: libqmpi is there from the start.
-    ".pushsection .tbss.qmpi_caller, \"awT\", @nobits",
-    ".balign 8",
-    ".hidden qmpi_caller",
-    ".globl qmpi_caller",
-    ".type qmpi_caller, @object",
-    ".size qmpi_caller, 24",
-    // The context, where the witness is, and what it holds.
-    "qmpi_caller:",
-    ".zero 24",
-    ".popsection",
+    caller_macros!(),
+    // A word of the stack in two halves, by way of rax, which holds nothing for a function that is not variadic. A QMPI
+    // wrapper that goes on with a jump writes an `int` as four bytes: a load of all eight would wait until that store has left
+    // the processor's store buffer, some twenty cycles. What calls PMPI functions pushes whole words.
+    ".macro qmpi_load register, at",
+    "mov \\register\\()d, dword ptr [rsp + \\at]",
+    "mov eax, dword ptr [rsp + \\at + 4]",
+    "shl rax, 32",
+    "or \\register, rax",
+    ".endm",
     // --- QMPI → PMPI; r11 is the target.
     ".macro qmpi_down_body n",
     ".if \\n > 0",
@@ -98,15 +92,15 @@ global_asm!(
     "mov rcx, r9",
     ".endif",
     ".if \\n > 4",
-    "mov r8, qword ptr [rsp + 8]",
+    "qmpi_load r8, 8",
     ".endif",
     ".if \\n > 5",
-    "mov r9, qword ptr [rsp + 16]",
+    "qmpi_load r9, 16",
     ".endif",
     ".if \\n > 6",
     ".set .Lqmpi_k, 7",
     ".rept \\n - 6",
-    "mov r10, qword ptr [rsp + 8 * (.Lqmpi_k - 4)]",
+    "qmpi_load r10, 8 * (.Lqmpi_k - 4)",
     "mov qword ptr [rsp + 8 * (.Lqmpi_k - 6)], r10",
     ".set .Lqmpi_k, .Lqmpi_k + 1",
     ".endr",
@@ -119,38 +113,6 @@ global_asm!(
     "qmpi_down_body \\n",
     "jmp r11",
     ".cfi_endproc",
-    ".endm",
-    // Needs a caller that is a call, not a jump: what is on top of the stack is the witness. No register but r10 is free.
-    ".macro qmpi_record_witness",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    "mov qword ptr fs:[r10 + 8], rsp",
-    "pop qword ptr fs:[r10 + 16]",
-    ".cfi_adjust_cfa_offset -8",
-    "push qword ptr fs:[r10 + 16]",
-    ".cfi_adjust_cfa_offset 8",
-    ".endm",
-    // The same for a context that came down: a record of it that still holds has the better witness, one further up.
-    ".macro qmpi_record_context",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    "cmp rdi, qword ptr fs:[r10]",
-    "jne 6f",
-    "push rax",
-    ".cfi_adjust_cfa_offset 8",
-    "mov rax, qword ptr fs:[r10 + 8]",
-    "sub rax, rsp",
-    "cmp rax, {witness_distance}",
-    "ja 5f",
-    "mov rax, qword ptr [rsp + rax]",
-    "cmp rax, qword ptr fs:[r10 + 16]",
-    "5:",
-    // Leaves the flags: `ja` came with the carry and zero flags clear, so that is unequal, too.
-    "pop rax",
-    ".cfi_adjust_cfa_offset -8",
-    "je 7f",
-    "6:",
-    "qmpi_record_witness",
-    "mov qword ptr fs:[r10], rdi",
-    "7:",
     ".endm",
     ".macro qmpi_down_record n",
     ".balign 16",
@@ -185,28 +147,18 @@ global_asm!(
     // --- PMPI → QMPI; r11 is the payload. `at` is how far the stack pointer is below the return address.
     ".macro qmpi_up_context recall, at",
     ".if \\recall",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    // The witness lies above, and not far: a stack that it was on may be gone by now.
-    "mov rdi, qword ptr fs:[r10 + 8]",
-    "sub rdi, rsp",
-    "cmp rdi, {witness_distance}",
-    "ja 3f",
-    "mov rdi, qword ptr [rsp + rdi]",
-    "cmp rdi, qword ptr fs:[r10 + 16]",
-    "jne 3f",
-    "mov rdi, qword ptr fs:[r10]",
-    "test rdi, rdi",
-    "jnz 4f",
-    "3:",
+    "qmpi_recall 5f",
+    "jmp 6f",
+    "5:",
     "mov rdi, qword ptr [r11 + {up_context}]",
     "test rdi, rdi",
     "cmovz rdi, qword ptr [rsp + \\at]",
-    "4:",
+    "6:",
     ".else",
     "mov rdi, qword ptr [rsp + \\at]",
     ".endif",
     ".endm",
-    ".macro qmpi_up_registers n, recall, at",
+    ".macro qmpi_up_shift n",
     ".if \\n > 3",
     "mov r9, rcx",
     ".endif",
@@ -219,15 +171,14 @@ global_asm!(
     ".if \\n > 0",
     "mov rdx, rdi",
     ".endif",
+    ".endm",
+    ".macro qmpi_up_registers n, recall, at",
+    "qmpi_up_shift \\n",
     "mov esi, dword ptr [r11 + {up_tool}]",
     "qmpi_up_context \\recall, \\at",
     ".endm",
-    ".macro qmpi_up_body n, recall",
-    ".cfi_startproc",
-    ".if \\n <= 4",
-    "qmpi_up_registers \\n, \\recall, 0",
-    "jmp qword ptr [r11 + {up_target}]",
-    ".else",
+    // The frame from n = 5 on, with the words that go on the stack.
+    ".macro qmpi_up_enter n",
     // n - 4 words, and one more where the stack would not be aligned to 16 at the call.
     ".set .Lqmpi_frame, 8 * (\\n - 4 + ((\\n - 4 + 1) % 2))",
     "sub rsp, .Lqmpi_frame",
@@ -244,11 +195,22 @@ global_asm!(
     ".set .Lqmpi_k, .Lqmpi_k + 1",
     ".endr",
     ".endif",
-    "qmpi_up_registers \\n, \\recall, .Lqmpi_frame",
-    "call qword ptr [r11 + {up_target}]",
+    ".endm",
+    ".macro qmpi_up_leave",
     "add rsp, .Lqmpi_frame",
     ".cfi_adjust_cfa_offset -.Lqmpi_frame",
     "ret",
+    ".endm",
+    ".macro qmpi_up_body n, recall",
+    ".cfi_startproc",
+    ".if \\n <= 4",
+    "qmpi_up_registers \\n, \\recall, 0",
+    "jmp qword ptr [r11 + {up_target}]",
+    ".else",
+    "qmpi_up_enter \\n",
+    "qmpi_up_registers \\n, \\recall, .Lqmpi_frame",
+    "call qword ptr [r11 + {up_target}]",
+    "qmpi_up_leave",
     ".endif",
     ".cfi_endproc",
     ".endm",
@@ -321,35 +283,33 @@ global_asm!(
     ".endm",
     // --- In one piece with their trampoline: one jump less. All of a kind are equally long. The end is in the table of
     // the next one.
-    ".macro qmpi_direct_down n",
+    ".macro qmpi_direct_down n, count",
     ".balign 16",
     "qmpi_direct_down_\\n:",
-    ".rept {direct}",
+    ".rept \\count",
     "qmpi_down_body \\n",
     "jmp qword ptr [rip + {down_rows} + .Lqmpi_row]",
     ".balign 16, 0xcc",
     ".set .Lqmpi_row, .Lqmpi_row + 8",
     ".endr",
     ".endm",
-    ".macro qmpi_direct_up n",
+    ".macro qmpi_direct_up n, count",
     ".balign 16",
     "qmpi_direct_up_\\n:",
-    ".rept {direct}",
-    ".if \\n > 3",
-    "mov r9, rcx",
-    ".endif",
-    ".if \\n > 2",
-    "mov r8, rdx",
-    ".endif",
-    ".if \\n > 1",
-    "mov rcx, rsi",
-    ".endif",
-    ".if \\n > 0",
-    "mov rdx, rdi",
-    ".endif",
+    ".rept \\count",
+    ".if \\n <= 4",
+    "qmpi_up_shift \\n",
     "mov esi, dword ptr [rip + {up_rows} + .Lqmpi_row + 8]",
     "mov rdi, qword ptr [rsp]",
     "jmp qword ptr [rip + {up_rows} + .Lqmpi_row]",
+    ".else",
+    "qmpi_up_enter \\n",
+    "qmpi_up_shift \\n",
+    "mov esi, dword ptr [rip + {up_rows} + .Lqmpi_row + 8]",
+    "mov rdi, qword ptr [rsp + .Lqmpi_frame]",
+    "call qword ptr [rip + {up_rows} + .Lqmpi_row]",
+    "qmpi_up_leave",
+    ".endif",
     ".balign 16, 0xcc",
     ".set .Lqmpi_row, .Lqmpi_row + 16",
     ".endr",
@@ -358,14 +318,20 @@ global_asm!(
     ".cfi_startproc",
     ".set .Lqmpi_row, 0",
     ".irp n, 0, 1, 2, 3, 4, 5, 6",
-    "qmpi_direct_down \\n",
+    "qmpi_direct_down \\n, {direct}",
     ".endr",
-    "qmpi_direct_down_7:",
+    ".irp n, 7, 8, 9, 10, 11, 12, 13",
+    "qmpi_direct_down \\n, {direct_long}",
+    ".endr",
+    "qmpi_direct_down_14:",
     ".set .Lqmpi_row, 0",
     ".irp n, 0, 1, 2, 3, 4",
-    "qmpi_direct_up \\n",
+    "qmpi_direct_up \\n, {direct}",
     ".endr",
-    "qmpi_direct_up_5:",
+    ".irp n, 5, 6, 7, 8, 9, 10, 11, 12, 13",
+    "qmpi_direct_up \\n, {direct_long}",
+    ".endr",
+    "qmpi_direct_up_14:",
     ".cfi_endproc",
     ".popsection",
     ".pushsection .data.rel.ro.qmpi_direct, \"aw\", @progbits",
@@ -373,13 +339,13 @@ global_asm!(
     ".hidden qmpi_direct_down_table",
     ".globl qmpi_direct_down_table",
     "qmpi_direct_down_table:",
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14",
     ".quad qmpi_direct_down_\\n",
     ".endr",
     ".hidden qmpi_direct_up_table",
     ".globl qmpi_direct_up_table",
     "qmpi_direct_up_table:",
-    ".irp n, 0, 1, 2, 3, 4, 5",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14",
     ".quad qmpi_direct_up_\\n",
     ".endr",
     ".popsection",
@@ -424,8 +390,8 @@ global_asm!(
     ".cfi_startproc",
     keep_arguments!(),
     "mov rdi, r11",
-    "mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]",
-    "mov rsi, qword ptr fs:[r10]",
+    "qmpi_top_record",
+    "mov rsi, qword ptr fs:[r10 + 8]",
     "call {find_late}",
     go_on_with_arguments!(),
     ".cfi_endproc",
@@ -435,11 +401,7 @@ global_asm!(
     ".globl qmpi_record",
     "qmpi_record:",
     ".cfi_startproc",
-    "qmpi_record_witness",
-    "pop qword ptr fs:[r10]",
-    ".cfi_adjust_cfa_offset -8",
-    "push qword ptr fs:[r10]",
-    ".cfi_adjust_cfa_offset 8",
+    "qmpi_record_return",
     "jmp r11",
     ".cfi_endproc",
     ".popsection",
@@ -461,7 +423,10 @@ global_asm!(
     "qmpi_table qmpi_up_recall",
     "qmpi_table qmpi_append",
     ".popsection",
-    witness_distance = const WITNESS_DISTANCE,
+    witness_distance = const caller::WITNESS_DISTANCE,
+    record = const caller::RECORD,
+    last_record = const caller::RECORD * (caller::DEPTH - 1),
+    records = const caller::RECORD * caller::DEPTH,
     up_target = const std::mem::offset_of!(Up, target),
     up_tool = const std::mem::offset_of!(Up, tool),
     up_context = const std::mem::offset_of!(Up, context),
@@ -472,19 +437,42 @@ global_asm!(
     append_level = const std::mem::offset_of!(Append, level),
     append_vector = const std::mem::offset_of!(Append, vector),
     direct = const DIRECT,
+    direct_long = const DIRECT_LONG,
     down_rows = sym DOWN_ROWS,
     up_rows = sym UP_ROWS,
 );
 
 /// How many stubs with a trampoline of their own there are for each number of arguments: enough for every function once.
 const DIRECT: usize = 256;
-/// The largest number of arguments of those down, and of those up: what needs no words on the stack.
-const DIRECT_DOWN: usize = 6;
-const DIRECT_UP: usize = 4;
+/// The same where there are words on the stack: the stubs are longer, and the functions fewer.
+const DIRECT_LONG: usize = 96;
+/// The largest number of arguments of a direct stub.
+const DIRECT_ARGS: usize = 13;
+/// The largest number of arguments without words on the stack, on the way down and on the way up.
+const REGISTERS_DOWN: usize = 6;
+const REGISTERS_UP: usize = 4;
+
+/// How many direct stubs there are for `count` arguments, of which `registers` need no words on the stack.
+const fn capacity(count: usize, registers: usize) -> usize {
+    if count <= registers { DIRECT } else { DIRECT_LONG }
+}
+
+/// How many direct stubs there are for less than `count` arguments.
+const fn rows_before(count: usize, registers: usize) -> usize {
+    let mut rows = 0;
+    let mut of = 0;
+    while of < count {
+        rows += capacity(of, registers);
+        of += 1;
+    }
+    rows
+}
+
+const DOWN_COUNT: usize = rows_before(DIRECT_ARGS + 1, REGISTERS_DOWN);
+const UP_COUNT: usize = rows_before(DIRECT_ARGS + 1, REGISTERS_UP);
 
 /// Written once, before the address of the stub is given away.
-static DOWN_ROWS: [AtomicUsize; DIRECT * (DIRECT_DOWN + 1)] =
-    [const { AtomicUsize::new(0) }; DIRECT * (DIRECT_DOWN + 1)];
+static DOWN_ROWS: [AtomicUsize; DOWN_COUNT] = [const { AtomicUsize::new(0) }; DOWN_COUNT];
 
 /// As [`Up`], without a context.
 #[repr(C)]
@@ -493,37 +481,43 @@ struct UpRow {
     tool: AtomicUsize,
 }
 
-static UP_ROWS: [UpRow; DIRECT * (DIRECT_UP + 1)] =
-    [const { UpRow { target: AtomicUsize::new(0), tool: AtomicUsize::new(0) } }; DIRECT * (DIRECT_UP + 1)];
+static UP_ROWS: [UpRow; UP_COUNT] =
+    [const { UpRow { target: AtomicUsize::new(0), tool: AtomicUsize::new(0) } }; UP_COUNT];
+
+/// Where the direct stubs for each number of arguments start, and at last where they end.
+type Starts = [usize; DIRECT_ARGS + 2];
+/// How many of them are taken.
+type Taken = [AtomicUsize; DIRECT_ARGS + 1];
 
 unsafe extern "C" {
-    static qmpi_direct_down_table: [usize; DIRECT_DOWN + 2];
-    static qmpi_direct_up_table: [usize; DIRECT_UP + 2];
+    static qmpi_direct_down_table: Starts;
+    static qmpi_direct_up_table: Starts;
 }
 
-/// Takes one of the stubs from `table`: its number within its kind, and its address.
-fn take(table: &[usize], taken: &[AtomicUsize], count: u8) -> Option<(usize, usize)> {
+/// Takes one of the direct stubs: its row, and its address.
+fn take(starts: &Starts, taken: &Taken, registers: usize, count: u8) -> Option<(usize, usize)> {
     let count = usize::from(count);
     let number = taken.get(count)?.fetch_add(1, Ordering::Relaxed);
-    let (start, end) = (table[count], table[count + 1]);
+    let capacity = capacity(count, registers);
+    let (start, end) = (starts[count], starts[count + 1]);
     // The next kind begins where this one ends, as all are aligned.
-    (number < DIRECT).then(|| (count * DIRECT + number, start + (end - start) / DIRECT * number))
+    (number < capacity).then(|| (rows_before(count, registers) + number, start + (end - start) / capacity * number))
 }
 
 /// QMPI → PMPI with one jump, while there are stubs left.
 pub(crate) fn direct_down(target: usize, count: u8) -> Option<usize> {
-    static TAKEN: [AtomicUsize; DIRECT_DOWN + 1] = [const { AtomicUsize::new(0) }; DIRECT_DOWN + 1];
+    static TAKEN: Taken = [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1];
     // SAFETY: a table of constants.
-    let (row, address) = take(unsafe { &qmpi_direct_down_table }, &TAKEN, count)?;
+    let (row, address) = take(unsafe { &qmpi_direct_down_table }, &TAKEN, REGISTERS_DOWN, count)?;
     DOWN_ROWS[row].store(target, Ordering::Release);
     Some(address)
 }
 
-/// PMPI → QMPI with one jump, while there are stubs left.
+/// PMPI → QMPI with one jump or call, while there are stubs left.
 pub(crate) fn direct_up(target: usize, tool: i32, count: u8) -> Option<usize> {
-    static TAKEN: [AtomicUsize; DIRECT_UP + 1] = [const { AtomicUsize::new(0) }; DIRECT_UP + 1];
+    static TAKEN: Taken = [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1];
     // SAFETY: a table of constants.
-    let (row, address) = take(unsafe { &qmpi_direct_up_table }, &TAKEN, count)?;
+    let (row, address) = take(unsafe { &qmpi_direct_up_table }, &TAKEN, REGISTERS_UP, count)?;
     UP_ROWS[row].tool.store(tool as u32 as usize, Ordering::Relaxed);
     UP_ROWS[row].target.store(target, Ordering::Release);
     Some(address)

@@ -1,0 +1,107 @@
+//! The launcher in COMMAND, or on PATH: which file, and whose it is.
+//!
+//! `mpirun` and `mpiexec` are everybody's names. Whose a file is, is told by what its links lead to, else by what is in it;
+//! nothing is run for it. A script of that name is nobody's, unless it names hydra: what it does with its arguments is its own.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use qmpi_stack::Launcher;
+
+use crate::executable;
+
+/// Programs that run the rest of their command line. Of others nobody knows whether a word is a launcher or a file to look at.
+const WRAPPERS: [&str; 12] =
+    ["chrt", "env", "ionice", "nice", "nohup", "numactl", "setarch", "setsid", "stdbuf", "taskset", "time", "timeout"];
+
+/// No launcher is larger, other than in what does not matter here.
+const ENOUGH: u64 = 8 << 20;
+
+/// A launcher.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Which word of COMMAND it is.
+    pub index: usize,
+    /// Whose it is.
+    pub launcher: Launcher,
+    /// Its file, behind all links.
+    pub file: PathBuf,
+}
+
+/// The launcher that COMMAND starts. `path` is the value of PATH.
+#[must_use]
+pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<Found> {
+    let at = |index: usize| {
+        let (launcher, file) = identify(&executable::find(command.get(index)?, path)?)?;
+        Some(Found { index, launcher, file })
+    };
+    let first = Path::new(command.first()?).file_name()?.to_str()?;
+    if WRAPPERS.contains(&first) { (1..command.len()).find_map(at) } else { at(0) }
+}
+
+/// Whose launcher a file is, and the file itself behind all links. `None` if it is none, or nobody's that is known here.
+#[must_use]
+pub fn identify(file: &Path) -> Option<(Launcher, PathBuf)> {
+    let file = file.canonicalize().ok().filter(|file| executable::is_executable(file))?;
+    let name = file.file_name()?.to_str()?;
+    let launcher = Launcher::of_file_name(name).or_else(|| {
+        let is_everybodys = matches!(name.split('.').next(), Some("mpirun" | "mpiexec"));
+        is_everybodys.then(|| by_contents(&file)).flatten()
+    })?;
+    Some((launcher, file))
+}
+
+fn by_contents(file: &Path) -> Option<Launcher> {
+    let mut contents = Vec::new();
+    std::fs::File::open(file).ok()?.take(ENOUGH).read_to_end(&mut contents).ok()?;
+    let has = |text: &str| contents.windows(text.len()).any(|window| window == text.as_bytes());
+    if has("HYDRA build details") || has("mpiexec.hydra") {
+        return Some(Launcher::Hydra);
+    }
+    if !contents.starts_with(b"\x7fELF") {
+        return None;
+    }
+    if has("libopen-rte.so") {
+        return Some(Launcher::Orte);
+    }
+    // Open MPI 5 has a small program in this place that starts `prterun`.
+    file.with_file_name("prterun").exists().then_some(Launcher::Prrte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn write(directory: &Path, name: &str, contents: &str) -> PathBuf {
+        let file = directory.join(name);
+        std::fs::write(&file, contents).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+        file
+    }
+
+    #[test]
+    fn whose_it_is() {
+        let directory = std::env::temp_dir().join(format!("qmpi-launcher-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let of =
+            |name: &str, contents: &str| identify(&write(&directory, name, contents)).map(|(launcher, _)| launcher);
+        assert_eq!(of("orterun", ""), Some(Launcher::Orte));
+        assert_eq!(of("mpiexec.mpich", "\x7fELF HYDRA build details:"), Some(Launcher::Hydra));
+        assert_eq!(of("mpirun", "#!/bin/sh\nexec mpiexec.hydra \"$@\"\n"), Some(Launcher::Hydra));
+        assert_eq!(of("mpirun", "#!/bin/sh\nexec orterun \"$@\"\n"), None);
+        assert_eq!(of("mpiexec", "\x7fELF libopen-rte.so.40"), Some(Launcher::Orte));
+        assert_eq!(of("mpiexec", "\x7fELF"), None);
+        assert_eq!(of("grep", "HYDRA build details"), None);
+        assert_eq!(of("prterun", ""), Some(Launcher::Prrte));
+        assert_eq!(of("mpiexec", "\x7fELF"), Some(Launcher::Prrte));
+        std::os::unix::fs::symlink("orterun", directory.join("mpirun.x")).unwrap();
+        let command = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let found = |line: &str| find(&command(line), Some(directory.as_os_str())).map(|found| found.index);
+        assert_eq!(found("mpirun.x -n 2 ./app"), Some(0));
+        assert_eq!(found("timeout 5 mpirun.x -n 2 ./app"), Some(2));
+        assert_eq!(found("grep mpirun.x file"), None);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+}

@@ -1,0 +1,297 @@
+//! What a launcher's command line does with the environment: which variables get to ranks on other hosts.
+//!
+//! On its own host every launcher lets ranks inherit everything. To other hosts hydra and `srun` pass on everything unless told
+//! otherwise, Open MPI nothing but its own variables unless told otherwise. Seen on Open MPI 4.1.4 and 5.0.11 and on hydra 4.0.2,
+//! 4.3.2 and 5.0.1; `srun` by its manual.
+//!
+//! Options are recognized wherever they stand, as nobody knows all options of all launchers, and so where the program begins.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+/// Who starts the ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launcher {
+    /// `mpirun` of Open MPI up to 4: `-x` holds for one of several programs (`:`), and excludes [`ENV_LIST`].
+    Orte,
+    /// `mpirun` of Open MPI 5: `-x` holds for all programs, and goes with [`ENV_LIST`].
+    Prrte,
+    /// `mpiexec` of MPICH and its relatives.
+    Hydra,
+    /// `srun`.
+    Slurm,
+}
+
+/// Open MPI's parameter with variables to pass on.
+pub const ENV_LIST: &str = "mca_base_env_list";
+
+/// The variable that sets [`ENV_LIST`].
+pub const ENV_LIST_VARIABLE: &str = "OMPI_MCA_mca_base_env_list";
+
+/// The variable that sets what separates the elements of [`ENV_LIST`].
+const DELIMITER_VARIABLE: &str = "OMPI_MCA_mca_base_env_list_delimiter";
+
+/// hydra reads it where no option is given; `none` is what matters.
+const HYDRA_ENV: &str = "HYDRA_ENV";
+
+/// `srun` reads it where `--export` is not given.
+const SLURM_EXPORT: &str = "SLURM_EXPORT_ENV";
+
+impl Launcher {
+    /// By the name of its file, where that is no other's. `mpirun` and `mpiexec` are everybody's.
+    #[must_use]
+    pub fn of_file_name(name: &str) -> Option<Launcher> {
+        match name {
+            "orterun" => Some(Launcher::Orte),
+            "prterun" => Some(Launcher::Prrte),
+            "mpiexec.hydra" => Some(Launcher::Hydra),
+            "srun" => Some(Launcher::Slurm),
+            _ => None,
+        }
+    }
+
+    /// Whose it is, for messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Launcher::Orte => "Open MPI",
+            Launcher::Prrte => "Open MPI 5",
+            Launcher::Hydra => "hydra",
+            Launcher::Slurm => "Slurm",
+        }
+    }
+
+    /// What passes these variables on, if the user says it.
+    #[must_use]
+    pub fn advice(self, names: &[&str]) -> String {
+        match self {
+            Launcher::Orte | Launcher::Prrte => {
+                let options: Vec<String> = names.iter().map(|name| format!("-x {name}")).collect();
+                options.join(" ")
+            }
+            Launcher::Hydra => format!("-genvlist {}", names.join(",")),
+            Launcher::Slurm => format!("--export=ALL,{}", names.join(",")),
+        }
+    }
+}
+
+/// A launcher's command line and its environment.
+pub struct Line<'a> {
+    /// Who it is.
+    pub launcher: Launcher,
+    /// Its arguments, without its name.
+    pub args: &'a [String],
+    /// Its environment.
+    pub get: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+impl<'a> Line<'a> {
+    /// The arguments of each program of the job, which are separated by `:`.
+    pub fn programs(&self) -> impl Iterator<Item = &'a [String]> {
+        self.args.split(|word| word == ":")
+    }
+
+    /// Which of `names` do not get to ranks on other hosts.
+    #[must_use]
+    pub fn dropped<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
+        let everywhere = |name: &str| match self.launcher {
+            Launcher::Orte => self.lists(name) || self.programs().all(|args| given_by_x(args, name)),
+            Launcher::Prrte => self.lists(name) || given_by_x(self.args, name),
+            Launcher::Hydra => self.programs().all(|args| self.hydra_passes(args, name)),
+            Launcher::Slurm => self.slurm_passes(name),
+        };
+        names.iter().copied().filter(|name| !everywhere(name)).collect()
+    }
+
+    /// The value of [`ENV_LIST`] among the arguments: its place and itself.
+    #[must_use]
+    pub fn list_argument(&self) -> Option<(usize, &'a str)> {
+        let option = self.args.iter().position(|word| word == ENV_LIST)?;
+        Some((option + 1, self.args.get(option + 1)?))
+    }
+
+    /// What separates the elements of [`ENV_LIST`].
+    #[must_use]
+    pub fn delimiter(&self) -> char {
+        let given = self.text(DELIMITER_VARIABLE).and_then(|value| value.chars().next());
+        given.unwrap_or(';')
+    }
+
+    /// The value of `LD_PRELOAD` that this command line gives to ranks, whatever the environment says; the last one.
+    #[must_use]
+    pub fn preload(&self) -> Option<&'a str> {
+        const NAME: &str = "LD_PRELOAD";
+        let assigned = |word: &'a str| word.strip_prefix(NAME)?.strip_prefix('=');
+        match self.launcher {
+            Launcher::Orte | Launcher::Prrte => {
+                let given = self.args.windows(2).filter(|pair| pair[0] == "-x");
+                given.filter_map(|pair| assigned(&pair[1])).next_back()
+            }
+            Launcher::Hydra => {
+                let given = self.args.windows(3).filter(|words| sets(words) && words[1] == NAME);
+                given.map(|words| words[2].as_str()).next_back()
+            }
+            Launcher::Slurm => self.export().and_then(|value| value.split(',').find_map(assigned)),
+        }
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        (self.get)(name).map(|value| value.to_string_lossy().into_owned())
+    }
+
+    fn lists(&self, name: &str) -> bool {
+        let variable = self.text(ENV_LIST_VARIABLE);
+        // A parameter on the command line replaces the variable.
+        let list = self.list_argument().map(|(_, value)| value).or(variable.as_deref());
+        list.is_some_and(|list| list.split(self.delimiter()).any(|element| names(element, name)))
+    }
+
+    fn hydra_passes(&self, args: &[String], name: &str) -> bool {
+        let set = |args: &[String]| args.windows(2).any(|pair| sets(pair) && pair[1] == name);
+        let set_for_all = |args: &[String]| args.windows(2).any(|pair| option(&pair[0]).0 == "genv" && pair[1] == name);
+        if set(args) || self.programs().any(set_for_all) {
+            return true;
+        }
+        // What is said of one program goes before what is said of all, and both before the variable.
+        let for_all = || self.programs().find_map(|args| restriction(args, ["genvall", "genvnone", "genvlist"]));
+        match restriction(args, ["envall", "envnone", "envlist"]).or_else(for_all) {
+            Some(Restriction::To(names)) => names.contains(name),
+            Some(Restriction::All) => true,
+            None => self.text(HYDRA_ENV).is_none_or(|value| value != "none"),
+        }
+    }
+
+    /// The value of `--export`.
+    fn export(&self) -> Option<&'a str> {
+        let mut words = self.args.iter();
+        while let Some(word) = words.next() {
+            if let Some(value) = word.strip_prefix("--export=") {
+                return Some(value);
+            }
+            if word == "--export" {
+                return words.next().map(String::as_str);
+            }
+        }
+        None
+    }
+
+    fn slurm_passes(&self, name: &str) -> bool {
+        let Some(value) = self.export().map(str::to_owned).or_else(|| self.text(SLURM_EXPORT)) else { return true };
+        value.split(',').any(|element| element == "ALL" || names(element, name))
+    }
+}
+
+/// What hydra takes along.
+enum Restriction {
+    All,
+    To(BTreeSet<String>),
+}
+
+/// The first of the three options that is there: everything, nothing, these.
+fn restriction(args: &[String], [all, none, list]: [&str; 3]) -> Option<Restriction> {
+    args.iter().enumerate().find_map(|(index, word)| {
+        let (name, value) = option(word);
+        if name == all {
+            return Some(Restriction::All);
+        }
+        if name == none {
+            return Some(Restriction::To(BTreeSet::new()));
+        }
+        // hydra cuts the list in place: what the kernel shows of the command line has a word for each name.
+        let rest = args.get(index + 1..).unwrap_or_default().iter().map(String::as_str);
+        let words = value.into_iter().chain(rest.take_while(|word| !word.starts_with('-')));
+        (name == list).then(|| Restriction::To(words.flat_map(|word| word.split(',')).map(str::to_owned).collect()))
+    })
+}
+
+/// The name and value of an option as hydra reads it: with one dash or two, `NAME VALUE` or `NAME=VALUE`. No name if it is none.
+fn option(word: &str) -> (&str, Option<&str>) {
+    let text = if word.starts_with('-') { word.trim_start_matches('-') } else { "" };
+    text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
+}
+
+/// Whether these words begin with hydra's option that sets a variable.
+fn sets(words: &[String]) -> bool {
+    matches!(option(&words[0]).0, "genv" | "env")
+}
+
+fn given_by_x(args: &[String], name: &str) -> bool {
+    args.windows(2).any(|pair| pair[0] == "-x" && names(&pair[1], name))
+}
+
+/// Whether `NAME`, `NAME=VALUE` or `PREFIX*` stands for this variable.
+fn names(element: &str, name: &str) -> bool {
+    let pattern = element.split_once('=').map_or(element, |(pattern, _)| pattern);
+    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAMES: [&str; 2] = ["LD_PRELOAD", "QMPI_TOOL_LIST"];
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn dropped(launcher: Launcher, line: &str, variable: Option<(&str, &str)>) -> Vec<&'static str> {
+        let get = |name: &str| variable.filter(|(n, _)| *n == name).map(|(_, value)| value.into());
+        Line { launcher, args: &words(line), get: &get }.dropped(&NAMES)
+    }
+
+    #[test]
+    fn open_mpi_passes_what_it_is_told_to() {
+        use Launcher::{Orte, Prrte};
+        for launcher in [Orte, Prrte] {
+            assert_eq!(dropped(launcher, "-n 2 ./app", None), NAMES);
+            assert_eq!(dropped(launcher, "-x LD_PRELOAD -n 2 ./app", None), ["QMPI_TOOL_LIST"]);
+            assert_eq!(dropped(launcher, "-x LD_PRELOAD=/q -x QMPI_* ./app", None), [""; 0]);
+            let list = Some((ENV_LIST_VARIABLE, "A;LD_PRELOAD;QMPI_TOOL_LIST=x"));
+            assert_eq!(dropped(launcher, "./app", list), [""; 0]);
+            assert_eq!(dropped(launcher, "--mca mca_base_env_list LD_PRELOAD ./app", list), ["QMPI_TOOL_LIST"]);
+        }
+        let two = "-x LD_PRELOAD -x QMPI_TOOL_LIST ./a : ./b";
+        assert_eq!((dropped(Orte, two, None), dropped(Prrte, two, None)), (NAMES.to_vec(), vec![]));
+    }
+
+    #[test]
+    fn hydra_passes_all_but_what_it_is_told_not_to() {
+        let hydra = |line| dropped(Launcher::Hydra, line, None);
+        assert_eq!(dropped(Launcher::Hydra, "./app", Some((HYDRA_ENV, "none"))), NAMES);
+        assert_eq!(dropped(Launcher::Hydra, "-genvall ./app", Some((HYDRA_ENV, "none"))), [""; 0]);
+        assert_eq!(hydra("-genvlist=QMPI_TOOL_LIST -n 2 ./app"), ["LD_PRELOAD"]);
+        assert_eq!(hydra("-n 2 ./app"), [""; 0]);
+        assert_eq!(hydra("--genvnone -n 2 ./app"), NAMES);
+        assert_eq!(hydra("-genvlist HOME,LD_PRELOAD -n 2 ./app"), ["QMPI_TOOL_LIST"]);
+        assert_eq!(hydra("-genvlist HOME LD_PRELOAD -n 2 ./app"), ["QMPI_TOOL_LIST"]);
+        assert_eq!(hydra("-genvnone -genv LD_PRELOAD x -n 2 ./app"), ["QMPI_TOOL_LIST"]);
+        assert_eq!(hydra("-n 1 ./a : -envnone -n 1 ./b"), NAMES);
+        assert_eq!(hydra("-genvnone -n 2 -envall ./app"), [""; 0]);
+    }
+
+    #[test]
+    fn slurm_passes_all_but_what_it_is_told_not_to() {
+        let slurm = |line, variable: Option<&'static str>| {
+            dropped(Launcher::Slurm, line, variable.map(|value| (SLURM_EXPORT, value)))
+        };
+        assert_eq!(slurm("-n 2 ./app", None), [""; 0]);
+        assert_eq!(slurm("--export=NONE ./app", None), NAMES);
+        assert_eq!(slurm("--export HOME,LD_PRELOAD ./app", None), ["QMPI_TOOL_LIST"]);
+        assert_eq!(slurm("--export=A=1,ALL ./app", None), [""; 0]);
+        assert_eq!(slurm("./app", Some("NIL")), NAMES);
+        assert_eq!(slurm("--export=ALL ./app", Some("NONE")), [""; 0]);
+    }
+
+    #[test]
+    fn a_preload_of_the_command_line() {
+        let preload = |launcher, line: &str| {
+            let args = words(line);
+            Line { launcher, args: &args, get: &|_| None }.preload().map(str::to_owned)
+        };
+        assert_eq!(preload(Launcher::Orte, "-x LD_PRELOAD ./app"), None);
+        assert_eq!(preload(Launcher::Orte, "-x LD_PRELOAD=a.so ./app").unwrap(), "a.so");
+        assert_eq!(preload(Launcher::Hydra, "-genv LD_PRELOAD a.so -n 2 ./app").unwrap(), "a.so");
+        assert_eq!(preload(Launcher::Slurm, "--export=ALL,LD_PRELOAD=a.so ./app").unwrap(), "a.so");
+    }
+}
