@@ -76,3 +76,22 @@ impl<'a> Tables<'a> {
         Err(format!("{title} counted {counted} {function}, not {calls}\n{}", self.outcome.report()))
     }
 }
+
+/// Checks the table that the counter `name` wrote into a file of its own, where `number` counters are further out, on `ring.c` with
+/// two ranks: each gathers its table with one MPI_Reduce, which all instances further inside count.
+///
+/// # Errors
+/// What is wrong in it, and all of the output.
+pub fn expect_one_of_many(name: &str, number: usize, table: &str, outcome: &Outcome) -> Result<(), String> {
+    let calls = |function: &str| {
+        let row = table.lines().find(|line| line.split_whitespace().next() == Some(function))?;
+        row.split_whitespace().nth(1)?.parse::<usize>().ok()
+    };
+    let title = format!("{name}: MPI calls of 2 ranks");
+    let expected = [("MPI_Send", 6), ("MPI_Init", 2), ("MPI_Finalize", 2), ("MPI_Reduce", 4 + 2 * number)];
+    let wrong = expected.iter().find(|(function, count)| calls(function) != Some(*count));
+    if !table.starts_with(&title) || wrong.is_some() {
+        return Err(format!("{name}: {wrong:?} is wrong in\n{table}\n{}", outcome.report()));
+    }
+    Ok(())
+}
