@@ -4,13 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::Path;
 
+use qmpi_stack::preload;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
 use crate::environment::Variable;
 use crate::layer::InspectedLayer;
 use crate::terminal::{self, Style};
-use crate::{Error, executable, glibc, installed_mpi, launch_report, plan, preload, runtime};
+use crate::{Error, executable, glibc, installed_mpi, launch_report, plan, runtime};
 
 /// glibc's DL_NNS less the application's own.
 const NAMESPACES: usize = 15;

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_stack::{Config, Layer, LogLevel, OnError, variable};
+use qmpi_stack::{Config, Layer, LogLevel, OnError, preload, variable};
 
 use crate::request::Resolved;
-use crate::{Error, preload, tunables};
+use crate::{Error, tunables};
 
 /// One variable for the child.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
         set("GLIBC_TUNABLES", value);
     }
-    let value = preload::with_runtime(existing("LD_PRELOAD").as_deref(), with.runtime, with.is_mpi)?;
-    set("LD_PRELOAD", value);
+    let value = crate::preload::with_runtime(existing(preload::VARIABLE).as_deref(), with.runtime, with.is_mpi)?;
+    set(preload::VARIABLE, value);
     Ok(variables)
 }
 
@@ -109,6 +109,7 @@ mod tests {
             ranks: None,
             pcontrol: true,
             share: Vec::new(),
+            direct_calls: true,
         }
     }
 

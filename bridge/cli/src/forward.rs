@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 
 use qmpi_stack::Launcher;
 use qmpi_stack::launcher::{ENV_LIST, ENV_LIST_VARIABLE, Line};
-use qmpi_stack::variable;
+use qmpi_stack::{preload, variable};
 
 use crate::environment::Variable;
 use crate::launcher::Found;
 use crate::plan::Warning;
-use crate::preload;
 
 /// A command line whose launcher passes the variables on.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,9 @@
 
 use std::path::Path;
 
-use crate::Error;
+use qmpi_stack::preload::{RUNTIME, entries, file_name};
 
-/// The file name of the runtime.
-pub const RUNTIME: &str = "libqmpi.so";
+use crate::Error;
 
 /// The value of `LD_PRELOAD` with `runtime` in it, once. `is_mpi` tells the file name of an MPI library.
 ///
@@ -17,22 +16,12 @@ pub const RUNTIME: &str = "libqmpi.so";
 pub fn with_runtime(existing: Option<&str>, runtime: &Path, is_mpi: &dyn Fn(&str) -> bool) -> Result<String, Error> {
     let text = runtime.to_str().filter(|text| !text.contains([' ', ':']));
     let runtime = text.ok_or_else(|| Error::Preload { path: runtime.to_owned() })?;
-    let mut entries: Vec<&str> = existing.unwrap_or_default().split([' ', ':']).filter(|e| !e.is_empty()).collect();
+    let mut entries: Vec<&str> = entries(existing.unwrap_or_default()).collect();
     // One that is there already, perhaps of another installation, would be a second runtime.
     entries.retain(|entry| file_name(entry) != RUNTIME && *entry != runtime);
     let place = entries.iter().position(|entry| is_mpi(file_name(entry))).unwrap_or(entries.len());
     entries.insert(place, runtime);
     Ok(entries.join(":"))
-}
-
-/// Whether the runtime is in this value of `LD_PRELOAD`.
-#[must_use]
-pub fn has_runtime(value: &str) -> bool {
-    value.split([' ', ':']).any(|entry| file_name(entry) == RUNTIME)
-}
-
-fn file_name(entry: &str) -> &str {
-    entry.rsplit('/').next().unwrap_or(entry)
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use qmpi_stack::preload::RUNTIME;
+
 use crate::Error;
-use crate::preload::RUNTIME;
 
 /// Names another `libqmpi.so` than the one that belongs to the command.
 pub const VARIABLE: &str = "QMPI_RUNTIME";

@@ -22,8 +22,9 @@ use crate::Instance;
 use crate::error::LoadError;
 use crate::head::Head;
 use crate::instance::{mpi_soname, provide};
+use crate::link_map::Handle;
 use crate::memory_file::MemoryFile;
-use crate::namespace::{self, Handle, Namespace};
+use crate::namespace::{self, Namespace};
 use crate::overrides;
 
 /// The namespace of all clones, made for the first.

@@ -24,7 +24,7 @@ use qmpi_elf::{Name, Names, SymbolKind, Tool};
 use crate::error::LoadError;
 use crate::image::Image;
 use crate::process::{Export, Process};
-use crate::{log, missing, overrides};
+use crate::{dlsym, log, missing, overrides};
 
 /// What the head is made of.
 pub(crate) struct Head<'a> {
@@ -105,7 +105,7 @@ impl Head<'_> {
     /// The address of a symbol that neither the tool nor MPI nor glibc defines.
     fn address_in_application(&self, name: &str) -> Result<usize, LoadError> {
         let c_name = CString::new(name).unwrap_or_default();
-        if let Some(address) = self.process.global(&c_name) {
+        if let Some(address) = dlsym::global(&c_name) {
             return Ok(address);
         }
         let path = &self.instance.path;

@@ -4,19 +4,20 @@
 //! Files that are not loaded yet are the business of `qmpi-elf`.
 //!
 //! # Safety
-//! Everything here rests on one fact: an [`Image`] is made from what `dl_iterate_phdr` reports, so `ld.so` has
+//! Everything here rests on one fact: an [`Image`] is made from what `dl_iterate_phdr` or a link map reports, so `ld.so` has
 //! checked and mapped the tables it points to. Objects found this way are assumed never to be unloaded; MPI
 //! libraries, the executable and its dependencies are not. Indices into tables come from the object itself, and are computed
 //! with wrapping arithmetic: only the access is unsafe.
 #![expect(unsafe_code, reason = "reads the tables of loaded objects through raw pointers")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
-use libc::{Elf64_Phdr, Elf64_Sym, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
+use libc::{Elf64_Phdr, Elf64_Sym, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
 
 use qmpi_elf::{Name, NumberingNote};
 
+use crate::objects;
 use crate::version::Versions;
 
 // Tags of the dynamic section (gABI chapter 5; the libc crate has none of them).
@@ -69,6 +70,8 @@ pub struct Symbol {
     pub defined: bool,
     /// Its address in this process; for an [`Kind::Ifunc`] that of the resolver. 0 when not defined.
     pub address: usize,
+    /// How many bytes it has; 0 where the object does not tell.
+    pub size: usize,
 }
 
 /// A relocation of a loaded object that holds a symbol's address.
@@ -136,17 +139,11 @@ struct GnuHash {
 impl Image {
     /// All objects of the base namespace, in the order in which `ld.so` lists them: the executable first.
     pub fn of_process() -> Vec<Image> {
-        extern "C" fn collect(info: *mut libc::dl_phdr_info, _: usize, list: *mut c_void) -> c_int {
-            // SAFETY: `ld.so` hands a valid description to each call.
-            let info = unsafe { &*info };
-            // SAFETY: `list` is the vector below, which outlives the iteration.
-            let list = unsafe { &mut *list.cast::<Vec<Image>>() };
+        let mut list = Vec::with_capacity(64);
+        objects::find(|info| {
             list.extend(Image::of(info));
-            0
-        }
-        let mut list: Vec<Image> = Vec::with_capacity(64);
-        // SAFETY: the callback's type is what the function wants, and it does not unwind.
-        unsafe { libc::dl_iterate_phdr(Some(collect), (&raw mut list).cast()) };
+            None::<()>
+        });
         list
     }
 
@@ -164,15 +161,16 @@ impl Image {
             // SAFETY: `dlpi_name` is a C string that lives as long as the object.
             unsafe { CStr::from_ptr(info.dlpi_name) }
         };
+        Image::at(name, base, phdrs)
+    }
+
+    /// The object `name` at `base`, with these program headers, unless it has no dynamic symbols.
+    pub(crate) fn at(name: &CStr, base: usize, phdrs: &'static [Elf64_Phdr]) -> Option<Image> {
         let path = if name.is_empty() {
             std::env::current_exe().unwrap_or_default()
         } else {
             PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name.to_bytes()))
         };
-        Image::parse(path, base, phdrs)
-    }
-
-    fn parse(path: PathBuf, base: usize, phdrs: &'static [Elf64_Phdr]) -> Option<Image> {
         let dynamic = phdrs.iter().find(|phdr| phdr.p_type == PT_DYNAMIC)?;
         let mut entry = (base + usize::try_from(dynamic.p_vaddr).ok()?) as *const Dyn;
         // glibc relocates the pointers in place, unless the section is read-only (always in the vDSO).
@@ -288,6 +286,20 @@ impl Image {
         found
     }
 
+    /// `size` bytes of its code from `start` on, unless they are none.
+    pub fn code(&self, start: usize, size: usize) -> Option<&'static [u8]> {
+        let code =
+            self.phdrs.iter().filter(|phdr| phdr.p_type == PT_LOAD && phdr.p_flags & (PF_X | PF_R) == PF_X | PF_R);
+        let mut parts = code.map(|phdr| {
+            let start = self.base + phdr.p_vaddr as usize;
+            start..start + phdr.p_filesz as usize
+        });
+        let end = start.checked_add(size)?;
+        let is_code = parts.any(|part| part.contains(&start) && end <= part.end);
+        // SAFETY: mapped and readable, and not writable: only `direct.rs` changes code, and not while this is used.
+        is_code.then(|| unsafe { std::slice::from_raw_parts(start as *const u8, size) })
+    }
+
     /// The part of it that `ld.so` made read-only after relocation, as start and length in bytes.
     pub fn relro(&self) -> Option<(usize, usize)> {
         let relro = self.phdrs.iter().find(|phdr| phdr.p_type == PT_GNU_RELRO)?;
@@ -351,6 +363,7 @@ impl Image {
                 (true, 0xfff1) => symbol.st_value as usize, // SHN_ABS
                 (true, _) => self.base + symbol.st_value as usize,
             },
+            size: symbol.st_size as usize,
         })
     }
 

@@ -12,11 +12,12 @@ use qmpi_stack::Layer;
 
 use crate::error::LoadError;
 use crate::head::Head;
-use crate::image::Image;
+use crate::image::{Image, Kind};
+use crate::link_map::{Handle, LinkMap};
 use crate::memory_file::MemoryFile;
-use crate::namespace::{self, Handle, Namespace, ProviderFile};
+use crate::namespace::{self, Namespace, ProviderFile};
 use crate::process::Process;
-use crate::{clone, log, overrides, pcontrol, shared};
+use crate::{clone, direct, log, overrides, pcontrol, shared};
 
 /// What the overrides know about the instance that calls them. Lives as long as the process.
 #[derive(Debug)]
@@ -116,11 +117,25 @@ pub fn load(
         Place::Clone => clone::bind(instance, tool)?,
     };
 
+    let image = handle.map().and_then(LinkMap::image);
+    if let Some(image) = image.as_ref().filter(|_| layer.direct_calls) {
+        let count = direct::bind(image);
+        log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
+    }
+    let find = |name: &CStr| match image
+        .as_ref()
+        .filter(|image| image.versions().is_none())
+        .and_then(|image| image.find(name))
+    {
+        Some(symbol) if symbol.kind == Kind::Function => Some(symbol.address),
+        // It is not that simple.
+        _ => handle.find(name),
+    };
     let mut entries = Vec::new();
     // Wrappers in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
     let intercepts = tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
     for id in intercepts.iter().copied().filter(|id| wanted.as_ref().is_none_or(|wanted| wanted.contains(id))) {
-        let Some(address) = CString::new(id.name()).ok().and_then(|name| handle.find(&name)) else { continue };
+        let Some(address) = CString::new(id.name()).ok().and_then(|name| find(&name)) else { continue };
         let address = match (id.name(), tool.passes_pcontrol_on) {
             ("MPI_Pcontrol", _) if !layer.pcontrol => continue,
             ("MPI_Pcontrol", false) if links.c[id.index()] != 0 => {
@@ -141,7 +156,7 @@ pub fn load(
     let fortran = wrappers
         .iter()
         .filter(|name| is_wanted(name))
-        .filter_map(|name| Some((name.clone(), handle.find(&CString::new(name.as_str()).ok()?)?)))
+        .filter_map(|name| Some((name.clone(), find(&CString::new(name.as_str()).ok()?)?)))
         .collect();
     Ok(Loaded { instance, entries, fortran, duration: start.elapsed() })
 }

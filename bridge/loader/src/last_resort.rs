@@ -7,8 +7,8 @@
 use qmpi_elf::provider::{self, Provided};
 
 use crate::error::LoadError;
+use crate::link_map::dlerror;
 use crate::memory_file::MemoryFile;
-use crate::namespace::dlerror;
 
 /// Adds these functions to the base namespace, under the SONAME `soname`.
 ///

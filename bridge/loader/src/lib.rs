@@ -2,17 +2,18 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | look at the process: its MPI, what is shared | `process.rs`, `image.rs`, `version.rs` |
+//! | look at the process: its MPI, what is shared | `process.rs`, `objects.rs`, `image.rs`, `version.rs` |
 //! | look at the tool (with `qmpi-elf`), refuse what cannot work | `instance.rs` |
 //! | write the namespace's head: `PMPI_f` is the next link | `head.rs` |
 //! | write providers for shared libraries | `shared.rs`, `memory_file.rs` |
-//! | `dlmopen` head, providers, tool | `namespace.rs` |
+//! | `dlmopen` head, providers, tool | `namespace.rs`, `link_map.rs` |
 //! | more instances than namespaces | `clone.rs` |
 //! | what the tool must not call bare | `overrides/` |
 //! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
 //! | stubs that carry data | `trampoline.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
+//! | calls of the next link without a detour | `direct.rs`, `arch/x86_64/direct.rs` |
 //! | rebinding of objects in the base namespace, names added to it | `rebind.rs`, `last_resort.rs` |
 //!
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
@@ -22,16 +23,20 @@ pub mod callback;
 mod clone;
 pub mod conversion;
 pub mod counter;
+mod direct;
+pub mod dlsym;
 mod error;
 pub mod fortran;
 mod head;
 pub mod image;
 mod instance;
 pub mod last_resort;
+mod link_map;
 pub mod log;
 mod memory_file;
 pub mod missing;
 mod namespace;
+pub mod objects;
 mod overrides;
 pub mod passage;
 pub mod pcontrol;

@@ -1,5 +1,5 @@
 //! A private linker namespace: its head, its providers, and what is loaded into it.
-#![expect(unsafe_code, reason = "dlmopen, dlinfo and dlsym")]
+#![expect(unsafe_code, reason = "dlmopen, dlinfo and dladdr")]
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::LoadError;
+use crate::link_map::{Handle, LinkMap, dlerror};
 use crate::memory_file::MemoryFile;
 
 /// dlfcn.h; the libc crate lacks it.
@@ -23,25 +24,6 @@ unsafe extern "C" {
 
     /// dlfcn.h; the libc crate lacks it.
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
-}
-
-/// An object that `ld.so` loaded: what `dlopen` returns, which in glibc is its link map.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Handle(pub(crate) *mut c_void);
-
-// SAFETY: objects in a namespace are never unloaded, and `ld.so` locks its own structures.
-unsafe impl Send for Handle {}
-// SAFETY: as above.
-unsafe impl Sync for Handle {}
-
-/// The public part of glibc's `struct link_map` (`link.h`).
-#[repr(C)]
-pub(crate) struct LinkMap {
-    pub(crate) base: usize,
-    pub(crate) name: *const libc::c_char,
-    pub(crate) dynamic: *const c_void,
-    pub(crate) next: *const LinkMap,
-    pub(crate) previous: *const LinkMap,
 }
 
 /// A namespace with its head in place.
@@ -78,11 +60,7 @@ impl Namespace {
         if failed {
             return None;
         }
-        let path_of = |map: &LinkMap| {
-            // SAFETY: the name of a link map is a C string.
-            unsafe { CStr::from_ptr(map.name) }
-        };
-        let find = |path: &CStr| head.objects().find(|map| path_of(map) == path).map(Handle::of);
+        let find = |path: &CStr| head.objects().find(|map| map.name() == path).map(Handle::of);
         let known = providers.iter().filter_map(|(soname, path)| Some((soname.clone(), find(path)?)));
         Some(Namespace { id, head, providers: Mutex::new(known.collect()) })
     }
@@ -209,48 +187,8 @@ impl std::ops::Deref for ProviderFile {
     }
 }
 
-impl Handle {
-    /// The handle of the object that this link map describes: in glibc they are the same.
-    pub(crate) fn of(map: &'static LinkMap) -> Handle {
-        Handle(std::ptr::from_ref(map).cast_mut().cast())
-    }
-
-    /// The object and those that follow it in its namespace.
-    pub(crate) fn objects(self) -> impl Iterator<Item = &'static LinkMap> {
-        let mut next: *const LinkMap = self.0.cast();
-        std::iter::from_fn(move || {
-            // SAFETY: a handle is a link map, and so are its successors; none is ever unloaded.
-            let map = unsafe { next.as_ref() }?;
-            next = map.next;
-            Some(map)
-        })
-    }
-
-    /// What the object, or one that it needs, has under this name.
-    pub(crate) fn find(self, name: &CStr) -> Option<usize> {
-        // SAFETY: handles stay open.
-        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
-        if address.is_null() {
-            // Takes the message back: a later dlerror of the tool must not see it.
-            let _ = dlerror();
-        }
-        (!address.is_null()).then(|| address.addr())
-    }
-}
-
 fn open(namespace: libc::Lmid_t, path: &CStr) -> Result<Handle, String> {
     // SAFETY: constructors of a tool run here, as they would under LD_PRELOAD; providers have none.
     let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() { Err(dlerror()) } else { Ok(Handle(handle)) }
-}
-
-/// The last message of the dynamic linker.
-pub(crate) fn dlerror() -> String {
-    // SAFETY: glibc keeps the message per thread.
-    let message = unsafe { libc::dlerror() };
-    if message.is_null() {
-        return "unknown error of the dynamic linker".into();
-    }
-    // SAFETY: a C string that lives until the next call.
-    unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
 }

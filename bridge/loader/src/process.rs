@@ -13,6 +13,7 @@ use qmpi_elf::provider::Provided;
 use qmpi_elf::{MpiFamily, Name, family as glibc};
 
 use crate::image::{Image, Kind, Symbol};
+use crate::{dlsym, objects};
 
 /// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, an
 /// unwinder in the base namespace of glibc before 2.35 sees the base namespace alone, and what Fortran reads from the
@@ -27,6 +28,8 @@ pub struct Process {
     mpi: Vec<usize>,
     /// Which of them exist once per process, by SONAME; the glibc family is not listed.
     shared: BTreeMap<String, usize>,
+    /// Those of them that the configuration added.
+    also_shared: Vec<String>,
     /// What the MPI libraries define, worked out when it is first needed.
     exports: OnceLock<Vec<Export>>,
 }
@@ -43,29 +46,31 @@ pub(crate) struct Export {
 impl Process {
     /// Looks at the base namespace as it is now. `None`: no MPI library is loaded.
     pub fn with_mpi() -> Option<Process> {
-        let images = Image::of_process();
-        let mpi: Vec<usize> = (0..images.len()).filter(|index| is_mpi(&images[*index])).collect();
-        if !mpi.iter().any(|index| defines_pmpi(&images[*index])) {
-            return None;
-        }
-        let mut process = Process { images, mpi, shared: BTreeMap::new(), exports: OnceLock::new() };
-        process.share_closure();
-        Some(process)
+        Process::of(Image::of_process())
+    }
+
+    /// The same where its objects have been listed.
+    pub fn of(images: Vec<Image>) -> Option<Process> {
+        let mut process = Process {
+            images,
+            mpi: Vec::new(),
+            shared: BTreeMap::new(),
+            also_shared: Vec::new(),
+            exports: OnceLock::new(),
+        };
+        process.sort();
+        let has_mpi = process.mpi().any(defines_pmpi);
+        has_mpi.then_some(process)
     }
 
     /// Is there an MPI library? A few microseconds, for processes that merely inherited `LD_PRELOAD`.
     pub fn has_mpi() -> bool {
-        use std::ffi::c_void;
-        extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
-            // SAFETY: `ld.so` hands a valid description to each call.
-            let info = unsafe { &*info };
-            Image::of(info).is_some_and(|image| defines_pmpi(&image)).into()
-        }
-        // SAFETY: the callback's type is what the function wants, and it does not unwind.
-        unsafe { libc::dl_iterate_phdr(Some(look), std::ptr::null_mut()) != 0 }
+        objects::find(|info| Image::of(info).filter(defines_pmpi)).is_some()
     }
 
-    fn share_closure(&mut self) {
+    /// Finds out what each of `images` is.
+    fn sort(&mut self) {
+        self.mpi = (0..self.images.len()).filter(|index| is_mpi(&self.images[*index])).collect();
         let by_name: BTreeMap<&str, usize> =
             self.images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
         let mut todo = self.mpi.clone();
@@ -82,6 +87,7 @@ impl Process {
                 todo.extend(needed);
             }
         }
+        shared.extend(self.also_shared.iter().filter_map(|name| Some((name.clone(), *by_name.get(name.as_str())?))));
         self.shared = shared;
         self.exports = OnceLock::new();
     }
@@ -155,13 +161,9 @@ impl Process {
         if !self.images.iter().any(|image| image.name() == soname) {
             open_in_base(soname)?;
             self.images = Image::of_process();
-            let mpi = (0..self.images.len()).filter(|index| is_mpi(&self.images[*index])).collect();
-            self.mpi = mpi;
-            self.share_closure();
         }
-        if let Some(index) = self.images.iter().position(|image| image.name() == soname) {
-            self.shared.insert(soname.into(), index);
-        }
+        self.also_shared.push(soname.into());
+        self.sort();
         Ok(())
     }
 
@@ -194,7 +196,7 @@ impl Process {
         match symbol.kind {
             // The executable may hold the real object: a copy relocation, or a Fortran common block.
             Kind::Data => match self.is_interposed(image, name) {
-                true => self.global(symbol.name).or(Some(symbol.address)),
+                true => dlsym::global(symbol.name).or(Some(symbol.address)),
                 false => Some(symbol.address),
             },
             Kind::Function | Kind::Other => Some(symbol.address),
@@ -212,13 +214,6 @@ impl Process {
         before.any(|other| other.find_name(name).is_some())
     }
 
-    /// What the process's own scope has under this name, as a preloaded library would find it.
-    pub fn global(&self, name: &CStr) -> Option<usize> {
-        // SAFETY: `name` is a C string.
-        let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
-        (!address.is_null()).then(|| address.addr())
-    }
-
     fn address_in(&self, image: &Image, name: &CStr) -> Option<usize> {
         let path = CString::new(image.path().as_os_str().as_encoded_bytes()).ok()?;
         // SAFETY: RTLD_NOLOAD: no constructor can run.
@@ -227,7 +222,7 @@ impl Process {
             return None;
         }
         // SAFETY: the handle is open, and stays so: the object is never unloaded.
-        let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        let address = unsafe { dlsym::real()(handle, name.as_ptr()) };
         (!address.is_null()).then(|| address.addr())
     }
 
@@ -274,7 +269,7 @@ fn open_in_base(name: &str) -> Result<(), String> {
     let c_name = CString::new(name).map_err(|error| error.to_string())?;
     // SAFETY: the constructors of a library that the user wants loaded run here.
     let handle = unsafe { libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if handle.is_null() { Err(crate::namespace::dlerror()) } else { Ok(()) }
+    if handle.is_null() { Err(crate::link_map::dlerror()) } else { Ok(()) }
 }
 
 /// An MPI library that has the profiling interface.

@@ -13,6 +13,7 @@ use qmpi_elf::Name;
 use qmpi_elf::family as glibc;
 use qmpi_elf::provider::{Provided, ProvidedKind, ProvidedVersion};
 
+use crate::dlsym;
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
 use crate::memory_file::MemoryFile;
@@ -131,7 +132,7 @@ fn glibc_address(
             // SAFETY: the handle is open or a pseudo handle, the names are C strings.
             Some(version) => unsafe { dlvsym(handle, symbol.name.as_ptr(), version.as_ptr()) },
             // SAFETY: as above.
-            None => unsafe { libc::dlsym(handle, symbol.name.as_ptr()) },
+            None => unsafe { dlsym::real()(handle, symbol.name.as_ptr()) },
         };
         (!found.is_null()).then(|| found.addr())
     };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use qmpi_abi::{Binding, FnId};
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::rebind::{self, Which};
-use qmpi_loader::{Instance, Process, log};
+use qmpi_loader::{Instance, Process, dlsym, log};
 
 use crate::chain::{self, Chain};
 use crate::entry;
@@ -101,7 +101,7 @@ fn shorten(process: &Process, taken: &HashMap<FnId, usize>, ours: &Image) {
             if image.find(name).is_some() {
                 return None;
             }
-            let goes_to_us = || process.global(name).is_some_and(|bound| ours.contains(bound));
+            let goes_to_us = || dlsym::global(name).is_some_and(|bound| ours.contains(bound));
             taken.get(&id).copied().or_else(|| goes_to_us().then(|| entry::get(id)).flatten())
         });
     }

@@ -150,10 +150,10 @@ impl Fortran {
     }
 }
 
-/// The same for objects that were opened since: only those that `is_new`.
-pub(crate) fn enter_late(is_new: impl Fn(&Image) -> bool) {
+/// The same for objects that were opened since: only those of `images` that are new.
+pub(crate) fn enter_late(images: Vec<Image>, is_new: impl Fn(&Image) -> bool) {
     let Some(all) = OF_PROCESS.get() else { return };
-    if let Some(process) = Process::with_mpi() {
+    if let Some(process) = Process::of(images) {
         all.rebind(&process, is_new);
     }
 }

@@ -5,15 +5,15 @@
 //! made null again. And `dlsym`: the process gets ours, which fails for such a name as glibc's does.
 #![expect(unsafe_code, reason = "stands before dlsym")]
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_loader::image::{self, Image};
-use qmpi_loader::log;
 use qmpi_loader::rebind::{self, Which};
+use qmpi_loader::{dlsym, log, objects};
 
-use crate::{arch, base, entry, late, start};
+use crate::{base, entry, late, start};
 
 /// Makes weak references in `images` to what is lacking null.
 pub(crate) fn forget<'a>(images: impl IntoIterator<Item = &'a Image>) {
@@ -44,38 +44,20 @@ fn is_lacking(id: FnId) -> bool {
 /// Does glibc's `dlsym` find this library's function?
 fn is_ours(handle: *mut c_void, name: &CStr) -> bool {
     // SAFETY: `name` is a C string; the handle came from the caller of `dlsym`, who vouches for it.
-    let found = unsafe { real()(handle, name.as_ptr()) };
+    let found = unsafe { dlsym::real()(handle, name.as_ptr()) };
     object_of(found.addr()) == Some(Object::Own)
-}
-
-type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-
-/// The `dlsym` that comes after ours: glibc's, or that of another preloaded library.
-fn real() -> Dlsym {
-    static REAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-    let mut real = REAL.load(Ordering::Relaxed);
-    if real.is_null() {
-        // SAFETY: both are C strings.
-        real = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), arch::FIRST_GLIBC.as_ptr()) };
-        if real.is_null() {
-            log::fatal("the C library has no dlsym", None);
-        }
-        REAL.store(real, Ordering::Relaxed);
-    }
-    // SAFETY: a function of this type is what the name means in the C library.
-    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real) }
 }
 
 /// What [`decide`] answers: with which handle to go on, and where.
 #[repr(C)]
 pub(crate) struct Lookup {
     handle: *mut c_void,
-    real: Dlsym,
+    real: dlsym::Dlsym,
 }
 
 /// `dlsym(handle, name)` by `caller`, the return address of the call.
 pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller: usize) -> Lookup {
-    let lookup = |handle| Lookup { handle, real: real() };
+    let lookup = |handle| Lookup { handle, real: dlsym::real() };
     if name.is_null() {
         return lookup(handle);
     }
@@ -95,7 +77,7 @@ fn would_be_found(handle: *mut c_void, id: FnId, name: &CStr) -> bool {
     // Which object comes next depends on who asks; but only one that comes before us finds us.
     let asked = if handle == libc::RTLD_NEXT { libc::RTLD_DEFAULT } else { handle };
     // SAFETY: `name` is a C string; we are the caller, and have objects after us.
-    let behind_us = || unsafe { !real()(libc::RTLD_NEXT, name.as_ptr()).is_null() };
+    let behind_us = || unsafe { !dlsym::real()(libc::RTLD_NEXT, name.as_ptr()).is_null() };
     if !is_ours(asked, name) || behind_us() {
         return true;
     }
@@ -122,23 +104,9 @@ enum Object {
 
 /// `None`: it is not in the base namespace.
 fn object_of(address: usize) -> Option<Object> {
-    struct Search {
-        address: usize,
-        found: Option<Object>,
-    }
-    extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, search: *mut c_void) -> c_int {
-        // SAFETY: `ld.so` hands a valid description to each call.
-        let info = unsafe { &*info };
-        // SAFETY: the one below.
-        let search = unsafe { &mut *search.cast::<Search>() };
+    objects::find(|info| {
         let has = |address| image::contains(info, address);
-        if has(search.address) {
-            search.found = Some(if has(entry::own_address()) { Object::Own } else { Object::Other });
-        }
-        search.found.is_some().into()
-    }
-    let mut search = Search { address, found: None };
-    // SAFETY: the callback's type is what the function wants, and it does not unwind.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
-    search.found
+        let own = || if has(entry::own_address()) { Object::Own } else { Object::Other };
+        has(address).then(own)
+    })
 }

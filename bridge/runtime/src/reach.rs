@@ -14,9 +14,7 @@ use std::path::Path;
 use qmpi_loader::log;
 use qmpi_stack::Launcher;
 use qmpi_stack::launcher::{ENV_LIST_VARIABLE, Line};
-use qmpi_stack::variable;
-
-const PRELOAD: &str = "LD_PRELOAD";
+use qmpi_stack::{preload, variable};
 
 /// How far above a rank its launcher may be: shells and debuggers stand between.
 const GENERATIONS: usize = 8;
@@ -60,7 +58,7 @@ fn lost_elsewhere(ranks: u32) {
     }
     // A tool may have taken LD_PRELOAD out of this rank's environment by now.
     let names: Vec<&str> =
-        [PRELOAD].into_iter().chain(variable::ALL.into_iter().filter(|name| launcher.gave(name))).collect();
+        [preload::VARIABLE].into_iter().chain(variable::ALL.into_iter().filter(|name| launcher.gave(name))).collect();
     // Open MPI tells ranks its list also where it stands in a file.
     let get = |name: &str| if name == ENV_LIST_VARIABLE { get(name) } else { launcher.get(name) };
     let line = Line { launcher: launcher.kind, args: &launcher.args, get: &get };
@@ -68,7 +66,8 @@ fn lost_elsewhere(ranks: u32) {
     if dropped.is_empty() {
         return;
     }
-    let what = if dropped.contains(&PRELOAD) { "the stack does not reach" } else { "not all of the stack reaches" };
+    let what =
+        if dropped.contains(&preload::VARIABLE) { "the stack does not reach" } else { "not all of the stack reaches" };
     let (size, name) = (world_size().unwrap_or(ranks), launcher.kind.name());
     log::report_error(
         &format!("{what} {ranks} of {size} ranks, on other hosts: {name} does not pass {} on", dropped.join(", ")),
@@ -130,8 +129,7 @@ impl Ancestor {
     }
 
     fn has_runtime(&self) -> bool {
-        let value = self.get(PRELOAD).unwrap_or_default();
-        value.to_string_lossy().split([' ', ':']).any(|entry| entry.rsplit('/').next() == Some("libqmpi.so"))
+        self.get(preload::VARIABLE).is_some_and(|value| preload::has_runtime(&value.to_string_lossy()))
     }
 
     /// Whether this rank has the variable from there.

@@ -13,6 +13,7 @@
 //! ranks = "0-3,8"                           # only on these ranks
 //! pcontrol = true                           # deliver MPI_Pcontrol (the default)
 //! share = ["libpapi.so.7"]                  # libraries that must exist once per process
+//! direct_calls = true                       # shorten its calls of MPI (the default)
 //!
 //! [tool.of_the_program]
 //! registered = true                         # the program registers this name: no file is looked for
@@ -56,6 +57,8 @@ pub struct ToolConfig {
     pub pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
+    /// Whether its calls of MPI may be led around its linkage table.
+    pub direct_calls: bool,
     /// There is no file: the program, or a library of its, registers the name.
     pub registered: bool,
 }
@@ -69,13 +72,14 @@ impl Default for ToolConfig {
             ranks: None,
             pcontrol: true,
             share: Vec::new(),
+            direct_calls: true,
             registered: false,
         }
     }
 }
 
 const FILE_KEYS: &[&str] = &["stack", "stacks", "tool"];
-const TOOL_KEYS: &[&str] = &["path", "env", "functions", "ranks", "pcontrol", "share", "registered"];
+const TOOL_KEYS: &[&str] = &["path", "env", "functions", "ranks", "pcontrol", "share", "direct_calls", "registered"];
 
 impl Config {
     /// Reads the file at `path`.
@@ -156,9 +160,8 @@ impl Document<'_> {
                     let ranks = text.parse::<RankSet>();
                     tool.ranks = Some(ranks.map_err(|fault| self.value(value.span(), &full, fault.into()))?);
                 }
-                "pcontrol" => {
-                    tool.pcontrol = self.flag(value, &full)?;
-                }
+                "pcontrol" => tool.pcontrol = self.flag(value, &full)?,
+                "direct_calls" => tool.direct_calls = self.flag(value, &full)?,
                 "registered" => {
                     tool.registered = self.flag(value, &full)?;
                     registered = Some(value.span());
@@ -289,6 +292,7 @@ mod tests {
             functions = ["MPI_Send"]
             ranks = "0-3,8"
             pcontrol = false
+            direct_calls = false
             share = ["libpapi.so.7"]
             [tool.inner]
             path = "/opt/inner.so"
@@ -301,7 +305,7 @@ mod tests {
         assert_eq!(outer.env, [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]);
         assert_eq!(outer.functions.as_deref(), Some(&["MPI_Send".to_owned()][..]));
         assert_eq!(outer.ranks.as_ref().unwrap().to_string(), "0-3,8");
-        assert!(!outer.pcontrol);
+        assert!(!outer.pcontrol && !outer.direct_calls);
         assert_eq!(outer.share, ["libpapi.so.7"]);
         let inner = &config.tools["inner"];
         assert_eq!(*inner, ToolConfig { path: Some("/opt/inner.so".into()), ..ToolConfig::default() });

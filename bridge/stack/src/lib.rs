@@ -6,6 +6,7 @@
 //! | module | one thing |
 //! |---|---|
 //! | [`variable`] | names of the environment variables |
+//! | [`preload`] | what is in `LD_PRELOAD` |
 //! | [`list`] | the syntax of `QMPI_TOOL_LIST` |
 //! | [`config`] | the TOML file |
 //! | [`ranks`] | sets such as `0-3,8` |
@@ -22,6 +23,7 @@ pub mod launcher;
 pub mod list;
 pub mod lookup;
 mod nearest;
+pub mod preload;
 pub mod rank;
 pub mod ranks;
 pub mod setting;

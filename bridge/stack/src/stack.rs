@@ -31,6 +31,8 @@ pub struct Layer {
     pub pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
+    /// Whether its calls of MPI may be led around its linkage table.
+    pub direct_calls: bool,
 }
 
 /// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
@@ -239,6 +241,7 @@ impl Layer {
             ranks: settings.ranks,
             pcontrol: settings.pcontrol,
             share: settings.share,
+            direct_calls: settings.direct_calls,
         }
     }
 

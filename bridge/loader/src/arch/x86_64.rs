@@ -18,18 +18,26 @@
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `caller.rs` | text for stubs that keep the application's return address |
+//! | `direct.rs` | which instructions are calls through a linkage table |
 //! | `shift.rs` | from one calling convention of tools to another |
+
+use std::ffi::CStr;
 
 mod arguments;
 mod caller;
+mod direct;
 mod fortran;
 mod links;
 mod overrides;
 mod shift;
 mod trampoline;
 
+pub(crate) use direct::*;
 pub(crate) use fortran::*;
 pub(crate) use links::*;
 pub(crate) use overrides::*;
 pub(crate) use shift::*;
 pub(crate) use trampoline::*;
+
+/// The version of symbols that glibc has had from the beginning.
+pub(crate) const FIRST_GLIBC: &CStr = c"GLIBC_2.2.5";

@@ -5,20 +5,20 @@
 //! rest of the base.
 #![expect(unsafe_code, reason = "walks link maps and calls the tool back")]
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use libc::{Elf64_Ehdr, Elf64_Phdr, PT_TLS};
+use libc::PT_TLS;
 
 use crate::Instance;
-use crate::namespace::{Handle, LinkMap, Namespace};
+use crate::link_map::{Handle, LinkMap};
+use crate::namespace::Namespace;
 
 type Callback = extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 
 // Requests of dlinfo (dlfcn.h) that the libc crate lacks.
 const RTLD_DI_TLS_MODID: c_int = 9;
 const RTLD_DI_TLS_DATA: c_int = 10;
-const RTLD_DI_PHDR: c_int = 11;
 
 struct Walk {
     callback: Callback,
@@ -73,40 +73,21 @@ fn objects(namespace: &Namespace) -> impl Iterator<Item = &'static LinkMap> {
 }
 
 fn describe(map: &'static LinkMap, template: &libc::dl_phdr_info) -> Option<libc::dl_phdr_info> {
-    let (phdrs, count) = program_headers(map)?;
+    let phdrs = map.program_headers()?;
     let mut info = libc::dl_phdr_info {
         dlpi_addr: map.base as u64,
-        dlpi_name: map.name.cast::<c_char>(),
-        dlpi_phdr: phdrs,
-        dlpi_phnum: count,
+        dlpi_name: map.name().as_ptr(),
+        dlpi_phdr: phdrs.as_ptr(),
+        dlpi_phnum: phdrs.len().try_into().ok()?,
         dlpi_tls_modid: 0,
         dlpi_tls_data: std::ptr::null_mut(),
         ..*template
     };
-    // SAFETY: `program_headers` gives the length of the table.
-    let table = unsafe { std::slice::from_raw_parts(phdrs, count.into()) };
-    if table.iter().any(|phdr| phdr.p_type == PT_TLS) {
+    if phdrs.iter().any(|phdr| phdr.p_type == PT_TLS) {
         // SAFETY: stores a `size_t`.
         unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_TLS_MODID, (&raw mut info.dlpi_tls_modid).cast()) };
         // SAFETY: stores a pointer.
         unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_TLS_DATA, (&raw mut info.dlpi_tls_data).cast()) };
     }
     Some(info)
-}
-
-fn program_headers(map: &'static LinkMap) -> Option<(*const Elf64_Phdr, u16)> {
-    let mut phdrs: *const Elf64_Phdr = std::ptr::null();
-    // SAFETY: stores a pointer, and returns the number of headers (glibc ≥ 2.36; others refuse the request).
-    let count = unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_PHDR, (&raw mut phdrs).cast()) };
-    if count > 0 && !phdrs.is_null() {
-        return Some((phdrs, u16::try_from(count).ok()?));
-    }
-    // Takes the refusal back: a later dlerror of the tool must not see it.
-    // SAFETY: returns a pointer that is not used.
-    unsafe { libc::dlerror() };
-    let header = map.base as *const Elf64_Ehdr;
-    // SAFETY: the first segment of a shared object starts with its ELF header, at its base.
-    let header = unsafe { header.as_ref() }?;
-    (header.e_ident.starts_with(b"\x7fELF"))
-        .then(|| ((map.base + header.e_phoff as usize) as *const Elf64_Phdr, header.e_phnum))
 }

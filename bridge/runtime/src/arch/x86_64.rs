@@ -10,12 +10,8 @@
 pub(crate) mod exec;
 
 use std::arch::{global_asm, naked_asm};
-use std::ffi::CStr;
 
 use crate::entry::FUNCTIONS;
-
-/// The version of symbols that glibc has had from the beginning.
-pub(crate) const FIRST_GLIBC: &CStr = c"GLIBC_2.2.5";
 
 /// Bytes of one lazy stub.
 const LAZY_SIZE: usize = 16;

@@ -1,0 +1,139 @@
+//! Which instructions of a function are calls through its object's linkage table.
+
+use yaxpeax_arch::LengthedInstruction;
+use yaxpeax_x86::amd64::InstDecoder;
+
+/// A near call or jump: where its 32-bit displacement is, and what it leads to, both as offsets in the code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Branch {
+    pub(crate) displacement: usize,
+    pub(crate) target: isize,
+}
+
+/// Bytes of a displacement.
+pub(crate) const DISPLACEMENT: usize = 4;
+
+/// Near calls and jumps in a function's code to targets that `is_wanted` likes.
+///
+/// What looks like one may be part of another instruction, so the code is decoded from its beginning, as far as needed.
+pub(crate) fn branches(code: &[u8], is_wanted: impl Fn(isize) -> bool) -> Vec<Branch> {
+    let mut found = Vec::new();
+    let mut place = 0;
+    for displacement in 1..code.len() {
+        // call rel32, jmp rel32
+        if !matches!(code[displacement - 1], 0xe8 | 0xe9) {
+            continue;
+        }
+        let Some(target) = target(code, displacement) else { break };
+        if !is_wanted(target) {
+            continue;
+        }
+        let end = displacement + DISPLACEMENT;
+        let length = loop {
+            let Some(length) = length(&code[place..]) else { return found };
+            if place + length >= end {
+                break length;
+            }
+            place += length;
+        };
+        // Alone, or behind the prefix `bnd`.
+        let opcode = displacement - 1;
+        let begins = place == opcode || (place + 1 == opcode && code[place] == 0xf2);
+        if begins && place + length == end {
+            found.push(Branch { displacement, target });
+        }
+    }
+    found
+}
+
+/// The length of the first instruction.
+fn length(code: &[u8]) -> Option<usize> {
+    let instruction = InstDecoder::default().decode_slice(code).ok()?;
+    usize::try_from(instruction.len().to_const()).ok()
+}
+
+fn target(code: &[u8], displacement: usize) -> Option<isize> {
+    let bytes = code.get(displacement..displacement + DISPLACEMENT)?;
+    let relative = i32::from_le_bytes(bytes.try_into().ok()?);
+    isize::try_from(displacement + DISPLACEMENT).ok()?.checked_add(relative as isize)
+}
+
+/// The displacement that leads from the one at `place` to `target`, if it is near enough.
+pub(crate) fn displacement(place: usize, target: usize) -> Option<[u8; DISPLACEMENT]> {
+    let relative = target.wrapping_sub(place + DISPLACEMENT).cast_signed();
+    i32::try_from(relative).ok().map(i32::to_le_bytes)
+}
+
+/// The word that an entry of the linkage table jumps through, if this is one that begins at `address`.
+///
+/// `jmp *word(%rip)`, behind `endbr64` and with the prefix `bnd` where the linker was asked for that.
+pub(crate) fn word_of_entry(code: &[u8], address: usize) -> Option<usize> {
+    const ENDBR64: &[u8] = &[0xf3, 0x0f, 0x1e, 0xfa];
+    const BND: &[u8] = &[0xf2];
+    const JUMP: &[u8] = &[0xff, 0x25];
+    let rest = code.strip_prefix(ENDBR64).unwrap_or(code);
+    let rest = rest.strip_prefix(BND).unwrap_or(rest).strip_prefix(JUMP)?;
+    let relative = i32::from_le_bytes(*rest.first_chunk()?);
+    let end = address + (code.len() - rest.len()) + DISPLACEMENT;
+    Some(end.wrapping_add_signed(relative as isize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: [u8; 5] = [0xe8, 0x10, 0, 0, 0];
+
+    fn displacements(code: &[u8]) -> Vec<usize> {
+        branches(code, |_| true).iter().map(|branch| branch.displacement).collect()
+    }
+
+    #[test]
+    fn calls_and_jumps_with_and_without_a_prefix() {
+        assert_eq!(branches(&CALL, |_| true), [Branch { displacement: 1, target: 0x15 }]);
+        let code = [&[0x48, 0x83, 0xec, 0x08], &CALL[..], &[0xf2], &CALL[..], &[0xe9, 0xf0, 0xff, 0xff, 0xff]].concat();
+        assert_eq!(displacements(&code), [5, 11, 16]);
+        assert_eq!(branches(&code, |target| target == 4), [Branch { displacement: 16, target: 4 }]);
+    }
+
+    /// Every instruction here has the bytes of a call inside.
+    #[test]
+    fn no_parts_of_other_instructions() {
+        let immediate = [&[0x48, 0xb8], &CALL[..], &[0, 0, 0]].concat(); // movabs $..., %rax
+        let displaced = [0x8b, 0x80, 0xe8, 0x10, 0, 0, 0x90]; // mov 0x10e8(%rax), %eax; nop
+        let relative = [0xe8, 0xe8, 0x10, 0, 0, 0x90]; // call, whose displacement begins as a call does
+        assert_eq!(displacements(&immediate), [0; 0]);
+        assert_eq!(displacements(&displaced), [0; 0]);
+        assert_eq!(displacements(&relative), [1]);
+        assert_eq!(displacements(&[&immediate[..], &displaced, &CALL].concat()), [18]);
+    }
+
+    /// What cannot be decoded ends the search; what is cut off is none.
+    #[test]
+    fn other_bytes() {
+        assert_eq!(displacements(&[&[0x06], &CALL[..]].concat()), [0; 0]); // push %es: not in 64-bit code
+        for len in 0..CALL.len() {
+            assert_eq!(displacements(&CALL[..len]), [0; 0]);
+        }
+    }
+
+    #[test]
+    fn entries_of_the_linkage_table() {
+        let jump = [0xff, 0x25, 0x00, 0x10, 0, 0];
+        let with = |prefix: &[u8]| word_of_entry(&[prefix, &jump].concat(), 0x4000);
+        assert_eq!(with(&[]), Some(0x5006));
+        assert_eq!(with(&[0xf3, 0x0f, 0x1e, 0xfa]), Some(0x500a));
+        assert_eq!(with(&[0xf3, 0x0f, 0x1e, 0xfa, 0xf2]), Some(0x500b));
+        assert_eq!(with(&[0x90]), None);
+        assert_eq!(word_of_entry(&jump[..5], 0x4000), None);
+    }
+
+    #[test]
+    fn how_far_a_branch_goes() {
+        assert_eq!(displacement(0x1001, 0x1005), Some([0; 4]));
+        assert_eq!(displacement(0x1001, 0x1000), Some((-5i32).to_le_bytes()));
+        assert_eq!(displacement(0x1000, 0x1004 + 0x7fff_ffff), Some(i32::MAX.to_le_bytes()));
+        assert_eq!(displacement(0x1000, 0x1004 + 0x8000_0000), None);
+        assert_eq!(displacement(0x7fff_0000_0000, 0x1000), None);
+    }
+}
