@@ -60,6 +60,17 @@ pub fn tool(mpi: Mpi, name: &str) -> PathBuf {
     build(mpi, &Source::read(path), Shape::Library)
 }
 
+/// The same with more options for the compiler, as `NAME_VARIANT.so`.
+///
+/// # Panics
+/// When it does not compile.
+pub fn tool_variant(mpi: Mpi, name: &str, variant: &str, options: &[&str]) -> PathBuf {
+    let mut source = Source::read(&product::root().join("legacy-tools").join(format!("{name}.c")));
+    source.name = format!("{name}_{variant}");
+    source.cflags.extend(options.iter().map(|option| (*option).to_owned()));
+    build(mpi, &source, Shape::Library)
+}
+
 /// Builds a library of `tests/programs`, by file name, and returns its path: a tool that only one test wants.
 ///
 /// # Panics

@@ -190,6 +190,9 @@ impl Tool {
     /// Why every instance needs a linker namespace of its own, if it does: clones that share one have one copy of the tool's
     /// private libraries, which must neither call MPI nor call back.
     pub fn clone_obstacle(&self) -> Option<String> {
+        if self.closure.objects.len() <= 1 {
+            return None;
+        }
         let root: HashSet<&str> = self.closure.root().exports().map(|symbol| symbol.name).collect();
         for library in self.closure.objects.iter().skip(1) {
             let is_mpi = |symbol: &Symbol<'_>| classify(symbol.name).is_some() || is_mpi_like(symbol.name);

@@ -16,23 +16,24 @@
 //! anything of that does not hold, or the kernel does not let us, the call stays as it is, and works as well.
 #![expect(unsafe_code, reason = "reads the code of a loaded object")]
 
-use std::collections::HashMap;
+use std::ffi::CStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::arch::{self, DISPLACEMENT};
+use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY};
 use crate::dlsym;
-use crate::image::{Image, Kind};
+use crate::image::Image;
 
-/// Lets the wrappers of a tool that was bound just now call their next links. Returns how many calls were changed.
-pub(crate) fn bind(image: &Image) -> usize {
+/// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
+/// Returns how many calls were changed.
+pub(crate) fn bind(image: &Image, wrappers: impl IntoIterator<Item = (usize, usize)>) -> usize {
     if !has_one_thread() {
         return 0;
     }
-    let links = links(image);
-    let mut changes = changes(image, &links);
+    let links = Links::of(image);
+    let mut changes: Vec<Change> = wrappers.into_iter().flat_map(|wrapper| changes(image, &links, wrapper)).collect();
     // Names may share a wrapper.
     changes.sort_unstable_by_key(|change| change.place);
     changes.dedup();
@@ -46,38 +47,43 @@ struct Change {
     bytes: [u8; DISPLACEMENT],
 }
 
-/// What the words of the object that hold the address of a function of MPI hold: the place of the word, the address.
-fn links(image: &Image) -> HashMap<usize, usize> {
-    let of_mpi = image.bindings().filter(|binding| qmpi_abi::classify_c(binding.name).is_some());
-    let words = of_mpi.map(|binding| {
-        // SAFETY: an aligned word of the object's GOT or data.
-        let word = unsafe { AtomicUsize::from_ptr(binding.place) };
-        (binding.place.addr(), word.load(Ordering::Relaxed))
-    });
-    // A word that leads back into the object is not bound yet, or the tool's own business.
-    words.filter(|(_, address)| *address != 0 && !image.contains(*address)).collect()
+/// The words of an object that hold the address of a function of MPI: the place of each, and the address.
+struct Links(Vec<(usize, usize)>);
+
+impl Links {
+    fn of(image: &Image) -> Links {
+        let is_of_mpi = |name: &CStr| {
+            name.to_str().is_ok_and(|name| qmpi_abi::is_mpi_like(name) || qmpi_abi::classify(name).is_some())
+        };
+        let words = image.bindings().filter(|binding| is_of_mpi(binding.name)).map(|binding| {
+            // SAFETY: an aligned word of the object's GOT or data.
+            let word = unsafe { AtomicUsize::from_ptr(binding.place) };
+            (binding.place.addr(), word.load(Ordering::Relaxed))
+        });
+        // A word that leads back into the object is not bound yet, or the tool's own business.
+        let mut words: Vec<_> = words.filter(|(_, link)| *link != 0 && !image.contains(*link)).collect();
+        words.sort_unstable();
+        Links(words)
+    }
+
+    /// The link that an entry of the object's linkage table leads to.
+    fn behind(&self, entry: usize, image: &Image) -> Option<usize> {
+        let code = image.code(entry, LONGEST_ENTRY)?;
+        let word = arch::word_of_entry(code, entry)?;
+        let index = self.0.binary_search_by_key(&word, |(place, _)| *place).ok()?;
+        Some(self.0[index].1)
+    }
 }
 
-fn changes(image: &Image, links: &HashMap<usize, usize>) -> Vec<Change> {
-    let link_through = |entry: usize| {
-        const LONGEST_ENTRY: usize = 16;
-        let code = image.code(entry, LONGEST_ENTRY)?;
-        links.get(&arch::word_of_entry(code, entry)?).copied()
-    };
-    let is_wrapper = |name| qmpi_abi::classify_c(name).is_some_and(|symbol| !symbol.profiling);
-    let wrappers =
-        image.symbols().filter(|symbol| symbol.kind == Kind::Function && symbol.defined && is_wrapper(symbol.name));
-    let mut changes = Vec::new();
-    for (start, size) in wrappers.map(|symbol| (symbol.address, symbol.size)) {
-        let Some(code) = image.code(start, size) else { continue };
-        let link_behind = |target: isize| link_through(start.wrapping_add_signed(target));
-        for branch in arch::branches(code, |target| link_behind(target).is_some()) {
-            let place = start + branch.displacement;
-            let bytes = link_behind(branch.target).and_then(|link| arch::displacement(place, link));
-            changes.extend(bytes.map(|bytes| Change { place, bytes }));
-        }
-    }
-    changes
+fn changes(image: &Image, links: &Links, (start, size): (usize, usize)) -> Vec<Change> {
+    let Some(code) = image.code(start, size) else { return Vec::new() };
+    let link = |target: isize| links.behind(start.wrapping_add_signed(target), image);
+    let branches = arch::branches(code, |target| link(target).is_some());
+    let changes = branches.into_iter().filter_map(|branch| {
+        let place = start + branch.displacement;
+        Some(Change { place, bytes: arch::displacement(place, link(branch.target)?)? })
+    });
+    changes.collect()
 }
 
 /// Writes them, page by page. The kernel copies a page of a private mapping when it is written to; its protection stays, so

@@ -12,12 +12,13 @@ use qmpi_stack::Layer;
 
 use crate::error::LoadError;
 use crate::head::Head;
-use crate::image::{Image, Kind};
-use crate::link_map::{Handle, LinkMap};
+use crate::image::Image;
+use crate::link_map::Handle;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Namespace, ProviderFile};
 use crate::process::Process;
-use crate::{clone, direct, log, overrides, pcontrol, shared};
+use crate::wrappers::Wrappers;
+use crate::{clone, log, overrides, pcontrol, shared};
 
 /// What the overrides know about the instance that calls them. Lives as long as the process.
 #[derive(Debug)]
@@ -117,25 +118,12 @@ pub fn load(
         Place::Clone => clone::bind(instance, tool)?,
     };
 
-    let image = handle.map().and_then(LinkMap::image);
-    if let Some(image) = image.as_ref().filter(|_| layer.direct_calls) {
-        let count = direct::bind(image);
-        log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
-    }
-    let find = |name: &CStr| match image
-        .as_ref()
-        .filter(|image| image.versions().is_none())
-        .and_then(|image| image.find(name))
-    {
-        Some(symbol) if symbol.kind == Kind::Function => Some(symbol.address),
-        // It is not that simple.
-        _ => handle.find(name),
-    };
+    let mut wrappers = Wrappers::of(handle);
     let mut entries = Vec::new();
     // Wrappers in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
     let intercepts = tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
     for id in intercepts.iter().copied().filter(|id| wanted.as_ref().is_none_or(|wanted| wanted.contains(id))) {
-        let Some(address) = CString::new(id.name()).ok().and_then(|name| find(&name)) else { continue };
+        let Some(address) = wrappers.find(id.name()) else { continue };
         let address = match (id.name(), tool.passes_pcontrol_on) {
             ("MPI_Pcontrol", _) if !layer.pcontrol => continue,
             ("MPI_Pcontrol", false) if links.c[id.index()] != 0 => {
@@ -152,12 +140,13 @@ pub fn load(
             entries.iter().any(|(known, _)| *known == id) || wanted.as_ref().is_none_or(|ids| ids.contains(&id))
         })
     };
-    let wrappers = tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
-    let fortran = wrappers
-        .iter()
-        .filter(|name| is_wanted(name))
-        .filter_map(|name| Some((name.clone(), find(&CString::new(name.as_str()).ok()?)?)))
-        .collect();
+    let names = tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
+    let names = names.iter().filter(|name| is_wanted(name));
+    let fortran = names.filter_map(|name| Some((name.clone(), wrappers.find(name)?))).collect();
+    if layer.direct_calls {
+        let count = wrappers.call_directly();
+        log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
+    }
     Ok(Loaded { instance, entries, fortran, duration: start.elapsed() })
 }
 

@@ -13,7 +13,7 @@
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
 //! | stubs that carry data | `trampoline.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
-//! | calls of the next link without a detour | `direct.rs`, `arch/x86_64/direct.rs` |
+//! | its wrappers; their calls of the next link without a detour | `wrappers.rs`, `direct.rs`, `arch/x86_64/direct.rs` |
 //! | rebinding of objects in the base namespace, names added to it | `rebind.rs`, `last_resort.rs` |
 //!
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
@@ -45,6 +45,7 @@ pub mod rebind;
 mod shared;
 mod trampoline;
 mod version;
+mod wrappers;
 
 pub use error::LoadError;
 pub use instance::{Instance, Links, Loaded, Place, inspect, load, wanted};

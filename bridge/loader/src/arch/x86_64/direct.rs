@@ -13,6 +13,9 @@ pub(crate) struct Branch {
 /// Bytes of a displacement.
 pub(crate) const DISPLACEMENT: usize = 4;
 
+/// Bytes of the longest entry of a linkage table, and of any part of one.
+pub(crate) const LONGEST_ENTRY: usize = 16;
+
 /// Near calls and jumps in a function's code to targets that `is_wanted` likes.
 ///
 /// What looks like one may be part of another instruction, so the code is decoded from its beginning, as far as needed.
