@@ -112,9 +112,10 @@ fn replace(memory: &File, place: usize, bytes: &[u8]) -> io::Result<()> {
     memory.write_all_at(bytes, place as u64)
 }
 
-/// As glibc has it since 2.32. Older ones do not tell: then it may have more.
+/// What glibc knows (since 2.32) is believed if it says yes; threads that have ended again it still counts.
 fn has_one_thread() -> bool {
-    let Some(flag) = dlsym::global(c"__libc_single_threaded") else { return false };
+    let flag = dlsym::global(c"__libc_single_threaded");
     // SAFETY: a `char` of the C library, which only this thread could change.
-    unsafe { *(flag as *const u8) != 0 }
+    let is_single = flag.is_some_and(|flag| unsafe { *(flag as *const u8) != 0 });
+    is_single || std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
