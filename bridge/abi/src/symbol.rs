@@ -25,6 +25,14 @@ pub struct MpiSymbol {
     pub binding: Binding,
 }
 
+impl MpiSymbol {
+    /// The function, if this is a C name of it.
+    #[must_use]
+    pub fn c_function(self) -> Option<FnId> {
+        (self.binding == Binding::C).then_some(self.id)
+    }
+}
+
 /// The language binding that a symbol belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Binding {

@@ -21,11 +21,10 @@ use qmpi_elf::provider::Provided;
 use crate::Instance;
 use crate::error::LoadError;
 use crate::head::Head;
-use crate::instance::{mpi_soname, provide};
 use crate::link_map::Handle;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Namespace};
-use crate::overrides;
+use crate::{overrides, providers};
 
 /// The namespace of all clones, made for the first.
 ///
@@ -55,7 +54,7 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, L
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance)?;
     for soname in tool.closure.stopped.iter().filter(|soname| !qmpi_elf::is_mpi_soname(soname)) {
-        provide(&namespace, process, soname)?;
+        providers::provide(&namespace, process, soname)?;
     }
     // Its private libraries, those first that others need: under their SONAMEs the copy finds them, and their versions.
     for library in tool.closure.objects.iter().skip(1).rev() {
@@ -65,7 +64,7 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, L
             namespace.load(&path).map_err(failed)?;
         }
     }
-    let soname = mpi_soname(tool, process);
+    let soname = providers::mpi_soname(tool, process);
     let head = Head { process, tool, links: &instance.links, instance }.write(soname, &[])?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();

@@ -1,6 +1,6 @@
 //! The `dlsym` that comes after ours: glibc's, or that of another preloaded library.
 //!
-//! libqmpi exports one, for programs (`runtime/src/lacking.rs`); its own look-ups must not be taken for theirs.
+//! libqmpi exports one, for programs (`runtime/src/dlsym.rs`); its own look-ups must not be taken for theirs.
 #![expect(unsafe_code, reason = "asks the dynamic linker")]
 
 use std::ffi::{CStr, c_char, c_void};

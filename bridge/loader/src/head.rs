@@ -17,7 +17,6 @@
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
-use qmpi_abi::{Binding, FnId, MpiSymbol};
 use qmpi_elf::provider::{Provided, ProvidedKind};
 use qmpi_elf::{Name, Names, SymbolKind, Tool};
 
@@ -121,17 +120,8 @@ impl Head<'_> {
 
 /// The next link for a name, if it is one of a C function of MPI and something below has it.
 pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {
-    let id = function_of_c(qmpi_abi::classify(name))?;
+    let id = qmpi_abi::classify(name)?.c_function()?;
     links.get(id.index()).copied().filter(|address| *address != 0)
-}
-
-/// The function of the table that this is a C name of.
-pub(crate) fn c_function(name: &CStr) -> Option<FnId> {
-    function_of_c(qmpi_abi::classify_c(name))
-}
-
-fn function_of_c(symbol: Option<MpiSymbol>) -> Option<FnId> {
-    symbol.filter(|symbol| symbol.binding == Binding::C).map(|symbol| symbol.id)
 }
 
 /// Is it a name of MPI, whether the table has it or not?

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use libc::{Elf64_Phdr, Elf64_Sym, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
 
+use qmpi_elf::provider::ProvidedKind;
 use qmpi_elf::{Name, NumberingNote};
 
 use crate::objects;
@@ -72,6 +73,13 @@ pub struct Symbol {
     pub address: usize,
     /// How many bytes it has; 0 where the object does not tell.
     pub size: usize,
+}
+
+impl Symbol {
+    /// How a provider shows it.
+    pub(crate) fn provided_kind(&self) -> ProvidedKind {
+        if self.kind == Kind::Data { ProvidedKind::Data } else { ProvidedKind::Function }
+    }
 }
 
 /// A relocation of a loaded object that holds a symbol's address.

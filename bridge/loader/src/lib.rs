@@ -3,9 +3,10 @@
 //! | step | file |
 //! |---|---|
 //! | look at the process: its MPI, what is shared | `process.rs`, `objects.rs`, `image.rs`, `version.rs` |
-//! | look at the tool (with `qmpi-elf`), refuse what cannot work | `instance.rs` |
+//! | look at the tool (with `qmpi-elf`), refuse what cannot work | `load.rs` |
+//! | what is known of each tool while it runs | `instance.rs` |
 //! | write the namespace's head: `PMPI_f` is the next link | `head.rs` |
-//! | write providers for shared libraries | `shared.rs`, `memory_file.rs` |
+//! | write providers for shared libraries | `providers.rs`, `shared.rs`, `memory_file.rs` |
 //! | `dlmopen` head, providers, tool | `namespace.rs`, `link_map.rs` |
 //! | more instances than namespaces | `clone.rs` |
 //! | what the tool must not call bare | `overrides/` |
@@ -32,6 +33,7 @@ pub mod image;
 mod instance;
 pub mod last_resort;
 mod link_map;
+mod load;
 pub mod log;
 mod memory_file;
 pub mod missing;
@@ -41,6 +43,7 @@ mod overrides;
 pub mod passage;
 pub mod pcontrol;
 mod process;
+mod providers;
 pub mod rebind;
 mod shared;
 mod trampoline;
@@ -48,6 +51,7 @@ mod version;
 mod wrappers;
 
 pub use error::LoadError;
-pub use instance::{Instance, Links, Loaded, Place, inspect, load, wanted};
+pub use instance::Instance;
+pub use load::{Links, Loaded, Place, inspect, load, wanted};
 pub use process::Process;
 pub use shared::close_files;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
-use qmpi_abi::FnId;
+use qmpi_abi::{FnId, MpiSymbol};
 use qmpi_elf::provider::Provided;
 use qmpi_elf::{MpiFamily, Name, family as glibc};
 
@@ -118,12 +118,12 @@ impl Process {
             let mut exports = Vec::with_capacity(4096);
             for (index, image) in self.mpi().enumerate() {
                 for symbol in image.symbols().filter(|symbol| symbol.defined) {
-                    let provided = Provided::new(symbol.name, crate::shared::provided_kind(&symbol), 0);
+                    let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
                     if self.mpi().take(index).any(|other| other.find_name(provided.name).is_some()) {
                         continue;
                     }
                     if let Some(address) = self.resolve(image, &symbol, provided.name) {
-                        let function = crate::head::c_function(symbol.name);
+                        let function = qmpi_abi::classify_c(symbol.name).and_then(MpiSymbol::c_function);
                         exports.push(Export { symbol: provided.at(address), function });
                     }
                 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_elf::Name;
 use qmpi_elf::family as glibc;
-use qmpi_elf::provider::{Provided, ProvidedKind, ProvidedVersion};
+use qmpi_elf::provider::{Provided, ProvidedVersion};
 
 use crate::dlsym;
 use crate::error::LoadError;
@@ -81,18 +81,13 @@ fn write(
         .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
         .filter_map(|symbol| {
             let version = image.versions().and_then(|versions| versions.of(symbol.index));
-            let provided = Provided::new(symbol.name, provided_kind(&symbol), 0);
+            let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
             let address = resolve(&symbol, version.map(|version| version.name), provided.name)?;
             let version = version.map(|version| ProvidedVersion { place: version.place, default: version.default });
             Some(provided.at(address).with_version(version))
         })
         .collect();
     Ok(qmpi_elf::provider::write(soname, &[], &versions, &symbols)?)
-}
-
-/// How a provider shows a symbol of a loaded object.
-pub(crate) fn provided_kind(symbol: &Symbol) -> ProvidedKind {
-    if symbol.kind == Kind::Data { ProvidedKind::Data } else { ProvidedKind::Function }
 }
 
 /// The member as the process has it; one that it lacks (libm in a C program) is loaded first.

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use qmpi_abi::{Binding, FnId};
+use qmpi_abi::FnId;
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::rebind::{self, Which};
 use qmpi_loader::{Instance, Process, dlsym, log};
@@ -97,7 +97,7 @@ fn shorten(process: &Process, taken: &HashMap<FnId, usize>, ours: &Image) {
     let others = process.images().iter().filter(|image| !image.is_same(ours));
     for image in others {
         rebind::rebind(image, Which::Calls, |name| {
-            let id = plain_id(name)?;
+            let id = entry::plain_id(name)?;
             if image.find(name).is_some() {
                 return None;
             }
@@ -124,18 +124,11 @@ fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
     });
 }
 
-/// The function of an unshifted name; most names are told apart by their first letters.
-pub(crate) fn plain_id(name: &CStr) -> Option<FnId> {
-    let shape = name.to_bytes().starts_with(b"MPI") || name.to_bytes().starts_with(b"OMPI_");
-    shape.then(|| FnId::by_name(name.to_str().ok()?)).flatten()
-}
-
 fn profiling_id(name: &CStr) -> Option<FnId> {
     if !name.to_bytes().starts_with(b"PMPI") {
         return None;
     }
-    let symbol = qmpi_abi::classify_c(name)?;
-    (symbol.profiling && symbol.binding == Binding::C).then_some(symbol.id)
+    qmpi_abi::classify_c(name).filter(|symbol| symbol.profiling)?.c_function()
 }
 
 /// The `MPI_*` functions of an object that is a PMPI tool: it defines some, and imports `PMPI_*` or looks names up.
@@ -144,7 +137,7 @@ fn tool_functions(image: &Image) -> Option<Vec<(FnId, usize)>> {
     let mut imports = false;
     for symbol in image.symbols() {
         if symbol.defined {
-            let id = (symbol.kind == Kind::Function).then(|| plain_id(symbol.name)).flatten();
+            let id = (symbol.kind == Kind::Function).then(|| entry::plain_id(symbol.name)).flatten();
             defines.extend(id.map(|id| (id, symbol.address)));
         } else {
             imports |= [c"dlsym", c"dlvsym"].contains(&symbol.name) || profiling_id(symbol.name).is_some();

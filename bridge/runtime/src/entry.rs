@@ -6,6 +6,7 @@
 
 mod list;
 
+use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -37,6 +38,12 @@ pub(crate) fn set(id: FnId, address: usize) {
 pub(crate) fn get(id: FnId) -> Option<usize> {
     let slot = SLOTS[id.index()].load(Ordering::Acquire);
     (slot != arch::lazy(id.index())).then(|| slot.addr())
+}
+
+/// The function of an unshifted name; most names are told apart by their first letters.
+pub(crate) fn plain_id(name: &CStr) -> Option<FnId> {
+    let shape = name.to_bytes().starts_with(b"MPI") || name.to_bytes().starts_with(b"OMPI_");
+    shape.then(|| FnId::by_name(name.to_str().ok()?)).flatten()
 }
 
 /// An address in this library.

@@ -1,26 +1,18 @@
 //! Libraries that the program opens after the start-up: Python's extension modules, and what they bring.
 //!
 //! Nobody says when that happens. But whoever opens a library looks something up in it next, and `dlsym` of the process is
-//! ours (`lacking.rs`): it looks here whether there are new objects, which costs a look at a counter if there are none.
+//! ours (`dlsym.rs`): it looks here whether there are new objects, which costs a look at a counter if there are none.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_loader::image::Image;
 use qmpi_loader::{Process, objects};
 
 use crate::fortran::{self, Fortran};
-use crate::{lacking, start};
+use crate::{known, lacking, start};
 
 /// How many objects had ever been opened at the last look.
 static OPENED: AtomicU64 = AtomicU64::new(0);
-/// The objects that have been seen to.
-static KNOWN: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
-/// These have been seen to.
-pub(crate) fn seen(images: &[Image]) {
-    *KNOWN.lock().unwrap_or_else(PoisonError::into_inner) = images.iter().map(Image::id).collect();
-}
 
 /// Sees to objects that were opened since the last look.
 pub(crate) fn look() {
@@ -36,10 +28,10 @@ pub(crate) fn look() {
         return;
     }
     let images = Image::of_process();
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let known = known::all();
     let is_new = |image: &Image| !known.contains(&image.id());
     lacking::forget(images.iter().filter(|image| is_new(image)));
-    seen(&images);
+    known::set(&images);
     fortran::enter_late(images, is_new);
 }
 

@@ -8,8 +8,8 @@
 //! | | who comes after whom | `chain.rs` |
 //! | | tools that speak QMPI | `qmpi.rs`, `qmpi/` |
 //! | | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
-//! | | what a program must not find: functions that MPI lacks | `lacking.rs` |
-//! | | tools in the application; Fortran; libraries opened later | `base.rs`, `fortran.rs`, `late.rs` |
+//! | | tools in the application; Fortran; libraries opened later | `base.rs`, `fortran.rs`, `late.rs`, `known.rs` |
+//! | `dlsym`, or a weak reference | what a program must not find: functions that MPI lacks | `dlsym.rs`, `lacking.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on several hosts | do the others have the stack? | `reach.rs` |
 //! | on request | calls per layer | `stats.rs` |
@@ -21,9 +21,11 @@
 mod arch;
 mod base;
 mod chain;
+mod dlsym;
 mod entry;
 mod finalize;
 mod fortran;
+mod known;
 mod lacking;
 mod late;
 mod once;

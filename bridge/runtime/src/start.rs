@@ -19,7 +19,7 @@ use qmpi_loader::{Process, log};
 
 use crate::once::{self, Once};
 use crate::stack::Requested;
-use crate::{base, entry, lacking, late, qmpi, reach, stack, stats};
+use crate::{base, entry, known, lacking, qmpi, reach, stack, stats};
 
 static STARTED: Once = Once::new(AtomicI32::new(once::IDLE));
 
@@ -116,7 +116,7 @@ fn start(moment: Moment) -> bool {
         }
     }
     base::enter(&process, &mut chain, fortran);
-    late::seen(process.images());
+    known::set(process.images());
     qmpi_loader::close_files();
     reach::check(requested.has_layers());
     true

@@ -15,8 +15,8 @@ use std::sync::PoisonError;
 use qmpi_elf::{Closure, ElfFile, SearchPath};
 
 use crate::Instance;
-use crate::instance::provide;
 use crate::namespace::Namespace;
+use crate::providers::provide;
 
 /// The arguments with which glibc's `dlopen` is called; returned in `rax` and `rdx`.
 #[repr(C)]

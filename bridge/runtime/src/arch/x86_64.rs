@@ -87,7 +87,7 @@ extern "C" fn first_call() {
     )
 }
 
-/// `dlsym(handle, name)` of the process: asks [`crate::lacking::decide`], and goes on to glibc's, whose caller is ours.
+/// `dlsym(handle, name)` of the process: asks [`crate::dlsym::decide`], and goes on to glibc's, whose caller is ours.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn dlsym() {
@@ -102,6 +102,6 @@ extern "C" fn dlsym() {
         "mov rdi, rax",
         "jmp rdx",
         ".cfi_endproc",
-        decide = sym crate::lacking::decide,
+        decide = sym crate::dlsym::decide,
     )
 }
