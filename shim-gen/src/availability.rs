@@ -8,10 +8,10 @@ use regex::Regex;
 
 use crate::header::{Header, Label};
 use crate::numbering::{Numbering, Release, release};
+use crate::origin::{Origin, Version};
 use crate::prototype::Prototype;
 use crate::source::pattern;
-use crate::standard::Version;
-use crate::table::{Origin, Table};
+use crate::table::Table;
 
 /// Types of MPI and of its vendors in the text of a type, and C's only type that needs a header.
 static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:(?:MPIX?_|ompi_)\w+|bool\b)"));

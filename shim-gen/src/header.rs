@@ -5,9 +5,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::origin::Version;
 use crate::prototype::{Prototype, looks_like_one, parse};
 use crate::source::Source;
-use crate::standard::Version;
 
 /// Where a header comes from: `mpich-4.0.2` that follows MPI 4.0.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use crate::availability::{Availability, missing};
 use crate::header::{Header, Label};
 use crate::numbering::{Numbering, enumerator};
+use crate::origin::Origin;
 use crate::prototype::Prototype;
-use crate::table::{Origin, Row, Table};
+use crate::table::{Row, Table};
 
 /// Text of the header around what is generated for each function.
 const TEMPLATE: &str = include_str!("../data/qmpi.h");

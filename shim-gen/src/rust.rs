@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::table::{Origin, ResultKind, Row, Table};
+use crate::origin::Origin;
+use crate::table::{ResultKind, Row, Table};
 
 /// The text of `table.rs`.
 #[must_use]

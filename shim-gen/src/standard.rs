@@ -1,36 +1,9 @@
 //! Which version of the standard introduced and removed a function.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use crate::error::{Error, Result};
-use crate::table::Origin;
-
-/// A version of the MPI standard: major and minor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version(pub u8, pub u8);
-
-impl Version {
-    /// The list of functions is complete up to here; what came later is dated by the headers.
-    pub const LISTED: Self = Self(3, 1);
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.0, self.1)
-    }
-}
-
-impl FromStr for Version {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        text.split_once('.')
-            .and_then(|(major, minor)| Some(Self(major.parse().ok()?, minor.parse().ok()?)))
-            .ok_or_else(|| format!("`{text}` is not a version of the standard like 3.1"))
-    }
-}
+use crate::origin::{Origin, Version};
 
 /// The list of standard functions, as in `shim-gen/data/standard.txt`.
 #[derive(Debug, Clone, Default)]

@@ -8,7 +8,8 @@ use std::str::FromStr;
 use crate::error::{Error, Result};
 use crate::fortran::base_name;
 use crate::header::{Header, Label, Shape};
-use crate::standard::{Standard, Version};
+use crate::origin::{Origin, Version};
+use crate::standard::Standard;
 
 /// First lines of the file.
 const HEAD: &str = "\
@@ -61,39 +62,6 @@ impl FromStr for ResultKind {
             "double" => Ok(Self::Double),
             "void" => Ok(Self::Void),
             _ => Err(format!("`{text}` is not a kind of result")),
-        }
-    }
-}
-
-/// Who defines a function: column `since`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
-    /// The standard, since this version.
-    Standard(Version),
-    /// MPICH.
-    Mpich,
-    /// Open MPI.
-    OpenMpi,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Standard(version) => version.fmt(f),
-            Self::Mpich => f.write_str("mpich"),
-            Self::OpenMpi => f.write_str("openmpi"),
-        }
-    }
-}
-
-impl FromStr for Origin {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "mpich" => Ok(Self::Mpich),
-            "openmpi" => Ok(Self::OpenMpi),
-            _ => text.parse().map(Self::Standard),
         }
     }
 }

@@ -12,7 +12,7 @@ use qmpi_abi::FnId;
 use qmpi_loader::conversion::{self, CallerMode};
 use qmpi_loader::{LoadError, Process, log, pcontrol};
 
-use crate::qmpi::tools::Next;
+use crate::qmpi::next::Next;
 use crate::{finalize, stats};
 
 /// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library.

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | a tool's constructor registers names | `registry.rs` |
 //! | its file is loaded, its name found, its init callback run once per instance | `native.rs` |
-//! | what it registers, and what comes next for it | `tools.rs` |
+//! | what it registers, and what comes next for it | `tools.rs`, `next.rs` |
+//! | the numbers by which it means functions | `numbering.rs` |
 //! | `QMPI_*`: the MPI library past all layers | `entry.rs`, `list.rs` |
 //! | the C functions, under the draft's names and MPICH's | `interface.rs` |
 //! | extensions: function tables, the tools that are present | `table.rs`, `present.rs` |
@@ -14,6 +15,8 @@ mod class;
 pub(crate) mod entry;
 mod interface;
 pub(crate) mod native;
+pub(crate) mod next;
+pub(crate) mod numbering;
 pub(crate) mod present;
 mod registry;
 pub(crate) mod table;

@@ -23,8 +23,10 @@ use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::finalize::{self, Station};
 use crate::fortran::Fortran;
 use crate::qmpi::native::{self, Libraries};
+use crate::qmpi::next::Next;
+use crate::qmpi::numbering;
 use crate::qmpi::present;
-use crate::qmpi::tools::{Builder, Next, functions_at_top};
+use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::thesis;
 
 /// What the environment asks for.
@@ -126,7 +128,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     if wanted.is_empty() {
         return (chain, None);
     }
-    let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(native::numbering()));
+    let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(numbering::of_process()));
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.watch_finalize(Station(wanted.len()));
@@ -244,7 +246,7 @@ pub(crate) fn open_named(name: &str, below: &[Next]) -> Option<Box<[Next]>> {
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
-    let mut builder = Builder::new(native::numbering());
+    let mut builder = Builder::new(numbering::of_process());
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
         let layer = match &wanted.kind {
             Kind::Nothing => continue,

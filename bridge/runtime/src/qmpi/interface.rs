@@ -12,8 +12,9 @@ use qmpi_abi::FnId;
 use qmpi_elf::NumberingNote;
 
 use super::class::Class;
+use super::next::Next;
 use super::table::Table;
-use super::{native, present, registry, table, tools};
+use super::{numbering, present, registry, table, tools};
 
 /// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
 type Context = *mut c_void;
@@ -86,7 +87,7 @@ fn open_stack(name: *const c_char, below: c_int) -> Result<Table, Class> {
 /// # Safety
 /// Pointers that are not null are writable.
 #[inline]
-unsafe fn store_next(next: Option<tools::Next>, function: *mut usize, tool: *mut c_int) -> c_int {
+unsafe fn store_next(next: Option<Next>, function: *mut usize, tool: *mut c_int) -> c_int {
     match next {
         Some(next) if !function.is_null() && !tool.is_null() => {
             // SAFETY: not null, so writable.
@@ -252,12 +253,12 @@ interface! {
     /// A new table in which nothing is set.
     [QMPIX_Table_create](handle: *mut c_int) {
         // SAFETY: the caller passes a pointer to a variable.
-        unsafe { store_table(Some(Table::empty(native::numbering())), handle) }.code()
+        unsafe { store_table(Some(Table::empty(numbering::of_process())), handle) }.code()
     }
 
     /// The same, for functions numbered as a note of this value says.
     [QMPIX_Table_create_numbered](numbering: u32, handle: *mut c_int) {
-        let numbering = NumberingNote::of(numbering).numbering(native::numbering());
+        let numbering = NumberingNote::of(numbering).numbering(numbering::of_process());
         // SAFETY: the caller passes a pointer to a variable.
         unsafe { store_table(Some(Table::empty(numbering)), handle) }.code()
     }
@@ -310,12 +311,12 @@ interface! {
 
     /// Unsets a function.
     [QMPIX_Table_unset](table: c_int, value: c_int) {
-        table::set(table, table::function_of(table, value), tools::Next::default()).code()
+        table::set(table, table::function_of(table, value), Next::default()).code()
     }
 
     /// The same by name.
     [QMPIX_Table_unset_name](table: c_int, name: *const c_char) {
-        table::set(table, text(name).and_then(FnId::by_name), tools::Next::default()).code()
+        table::set(table, text(name).and_then(FnId::by_name), Next::default()).code()
     }
 
     /// Loads a named stack on top of a table.
@@ -333,7 +334,7 @@ interface! {
 
 fn set(table: c_int, id: Option<FnId>, function: Function, tool: c_int) -> Class {
     match function {
-        Some(function) => table::set(table, id, tools::Next { function: function as usize, tool }),
+        Some(function) => table::set(table, id, Next { function: function as usize, tool }),
         None => Class::Arg,
     }
 }
@@ -342,7 +343,7 @@ fn set(table: c_int, id: Option<FnId>, function: Function, tool: c_int) -> Class
 ///
 /// # Safety
 /// As for [`store_next`].
-unsafe fn store_queried(next: Option<tools::Next>, function: *mut usize, tool: *mut c_int) -> Class {
+unsafe fn store_queried(next: Option<Next>, function: *mut usize, tool: *mut c_int) -> Class {
     match next {
         Some(next) if !function.is_null() && !tool.is_null() => {
             // SAFETY: not null, so writable.

@@ -1,7 +1,6 @@
 //! Native QMPI tools: their libraries, their names, their init callbacks.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
@@ -10,7 +9,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::{Process, log};
 use thiserror::Error;
 
-use super::{registry, tools};
+use super::{numbering, registry, tools};
 use crate::chain::ToolId;
 
 /// A native tool could not be brought into the stack.
@@ -211,10 +210,10 @@ fn initialize_one(tool: ToolId, init: registry::Init, images: &[Image]) -> Resul
     let path = || image.map_or_else(PathBuf::new, |image| image.path().to_owned());
     let notes = image.map(Image::numberings).unwrap_or_default();
     let numbering = match notes.as_slice() {
-        [] => numbering_of_mpich().unwrap_or(Numbering::UNKNOWN),
+        [] => numbering::of_mpich().unwrap_or(Numbering::UNKNOWN),
         [first, others @ ..] => {
-            let numbering = first.numbering(numbering());
-            if others.iter().any(|other| other.numbering(self::numbering()) != numbering) {
+            let numbering = first.numbering(numbering::of_process());
+            if others.iter().any(|other| other.numbering(numbering::of_process()) != numbering) {
                 let headers = notes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
                 return Err(NativeError::Numberings { path: path(), headers });
             }
@@ -252,20 +251,4 @@ pub(crate) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
 pub(crate) fn asks_for_caller(tool: &Tool) -> bool {
     const NAMES: [&str; 2] = ["QMPI_Get_calling_address", "MPI_Get_calling_address"];
     tool.closure.objects.iter().any(|object| object.imports().any(|symbol| NAMES.contains(&symbol.name)))
-}
-
-/// The numbering of functions in force in this process: its MPICH's, or else that of `qmpi.h`.
-pub(crate) fn numbering() -> &'static Numbering {
-    numbering_of_mpich().unwrap_or(Numbering::OWN)
-}
-
-/// The numbering of the MPICH in this process, if it is one whose numbers are known.
-fn numbering_of_mpich() -> Option<&'static Numbering> {
-    static NUMBERING: OnceLock<Option<&'static Numbering>> = OnceLock::new();
-    if let Some(found) = NUMBERING.get() {
-        return *found;
-    }
-    // Not kept before MPI is there: it may come later.
-    let process = Process::with_mpi()?;
-    *NUMBERING.get_or_init(|| process.mpich_version().as_deref().and_then(Numbering::for_mpich))
 }

@@ -10,7 +10,8 @@ use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 
 use super::class::Class;
-use super::tools::{self, Next};
+use super::next::Next;
+use super::tools;
 use crate::entry::FUNCTIONS;
 
 /// The functions of one table; a function that is not set has the address 0.

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 
+use super::next::Next;
 use crate::chain::{Chain, ToolId};
 use crate::published::Published;
 
@@ -22,15 +23,6 @@ pub(crate) struct Draft {
     functions: Vec<(FnId, usize)>,
     /// A number that it meant a function by, and that nobody can read.
     unreadable: Option<i32>,
-}
-
-/// What comes next for one function: `QMPI_Get_function`'s answer.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
-pub(crate) struct Next {
-    /// 0: nobody has the function.
-    pub(crate) function: usize,
-    pub(crate) tool: i32,
 }
 
 /// A layer for good.
@@ -214,7 +206,7 @@ pub(super) fn is_published() -> bool {
 pub(super) fn function_of(tool: i32, value: i32) -> Option<FnId> {
     match change(tool, |draft| draft.function(value)) {
         Some(function) => function,
-        None => more_of(tool).map_or_else(super::native::numbering, |more| more.numbering).function(value),
+        None => more_of(tool).map_or_else(super::numbering::of_process, |more| more.numbering).function(value),
     }
 }
 
