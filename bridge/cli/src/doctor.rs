@@ -8,32 +8,11 @@ use qmpi_stack::preload;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
+use crate::check::{Check, Status};
 use crate::environment::Variable;
 use crate::layer::InspectedLayer;
 use crate::terminal::{self, Style};
-use crate::{Error, executable, glibc, installed_mpi, launch_report, plan, runtime};
-
-/// glibc's DL_NNS less the application's own.
-const NAMESPACES: usize = 15;
-
-/// How an answer is to be taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Status {
-    Ok,
-    Warn,
-    Fail,
-}
-
-/// One question and its answer.
-#[derive(Debug, Serialize)]
-pub struct Check {
-    name: &'static str,
-    status: Status,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<String>,
-}
+use crate::{Error, executable, glibc, installed_mpi, launch_report, namespaces, plan, runtime};
 
 #[derive(Debug, Serialize)]
 struct Report {
@@ -79,25 +58,6 @@ fn checks(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
     checks.push(program("mpiexec", "launcher", get("PATH").as_deref()));
     checks.push(stack(get));
     checks
-}
-
-impl Check {
-    pub(crate) fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self { name, status: Status::Ok, message: message.into(), hint: None }
-    }
-
-    pub(crate) fn warn(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { name, status: Status::Warn, message: message.into(), hint: Some(hint.into()) }
-    }
-
-    /// With something to do all the same.
-    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
-    }
-
-    fn fail(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { name, status: Status::Fail, message: message.into(), hint: Some(hint.into()) }
-    }
 }
 
 fn c_library(version: Option<glibc::Version>) -> Check {
@@ -155,19 +115,9 @@ fn runtime_found(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
     }
 }
 
-/// How many PMPI tools fit; each library of `LD_AUDIT` has a namespace too.
-#[must_use]
-pub fn namespaces_left(audit: Option<&str>) -> usize {
-    NAMESPACES.saturating_sub(auditors(audit))
-}
-
-fn auditors(audit: Option<&str>) -> usize {
-    audit.unwrap_or_default().split(':').filter(|library| !library.is_empty()).count()
-}
-
 fn namespaces(audit: Option<&str>) -> Check {
     const NAME: &str = "namespaces";
-    let (auditors, left) = (auditors(audit), namespaces_left(audit));
+    let (auditors, left) = (namespaces::auditors(audit), namespaces::left(audit));
     match auditors {
         0 => Check::ok(NAME, format!("{left} left: as many PMPI tools fit in a stack")),
         _ if left == 0 => Check::fail(NAME, "none left: LD_AUDIT takes them all", "unset LD_AUDIT"),

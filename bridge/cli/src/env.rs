@@ -1,8 +1,8 @@
 //! `qmpi env`: the variables that `run` would set, as commands for a POSIX shell.
 
 use crate::args::EnvArgs;
-use crate::plan::{self, Warning};
-use crate::{Error, shell, terminal};
+use crate::warning::Warning;
+use crate::{Error, plan, shell, terminal};
 
 /// Prints `export NAME='VALUE'` lines.
 ///

@@ -12,7 +12,7 @@ use qmpi_stack::{preload, variable};
 
 use crate::environment::Variable;
 use crate::launcher::Found;
-use crate::plan::Warning;
+use crate::warning::Warning;
 
 /// A command line whose launcher passes the variables on.
 #[derive(Debug, Default, PartialEq, Eq)]

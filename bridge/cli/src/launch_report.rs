@@ -6,9 +6,9 @@ use std::fmt::Write;
 use qmpi_stack::Launcher;
 use qmpi_stack::launcher::Line;
 
-use crate::doctor::Check;
+use crate::check::Check;
 use crate::environment::Variable;
-use crate::plan::Warning;
+use crate::warning::Warning;
 use crate::{executable, forward, launcher};
 
 /// The names under which launchers are looked for.

@@ -11,8 +11,7 @@ use crate::Error;
 use crate::edges::Node;
 use crate::glibc;
 use crate::manifest::{self, Manifest};
-use crate::plan::Warning;
-use crate::survey::Registered;
+use crate::warning::Warning;
 
 /// A layer whose file is a tool that can be loaded, as far as that can be seen.
 pub struct InspectedLayer {
@@ -24,6 +23,15 @@ pub struct InspectedLayer {
     pub manifest: Option<&'static Manifest>,
     /// What it registers when it is loaded; `None` for a tool that does not, or that was not asked.
     pub registered: Option<Registered>,
+}
+
+/// What is known of the functions that a layer registers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Registered {
+    /// These.
+    Functions(Vec<String>),
+    /// Why it is not known.
+    Unknown(String),
 }
 
 /// What people see instead of a path where there is none.

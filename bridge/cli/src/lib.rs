@@ -7,15 +7,17 @@
 //! |---|---|
 //! | command line | [`args`], [`usage`], [`generate`] |
 //! | which stack | [`request`], [`registrar`], [`manifest`] |
-//! | will it work | [`layer`], [`program`], [`plan`], [`survey`] |
+//! | will it work | [`layer`], [`program`], [`namespaces`], [`plan`], [`survey`] |
 //! | will it get to the ranks | [`launcher`], [`forward`] |
 //! | the environment | [`environment`], [`preload`], [`tunables`], [`runtime`], [`shell`] |
 //! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
-//! | what they print | [`terminal`], [`listing`], [`tool_report`], [`mpi_report`], [`launch_report`], [`edges`] |
+//! | what they print | [`tool_report`], [`mpi_report`], [`launch_report`], [`edges`] |
+//! | how they print it | [`terminal`], [`warning`], [`check`], [`listing`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 pub mod args;
+pub mod check;
 pub mod doctor;
 pub mod edges;
 pub mod env;
@@ -34,6 +36,7 @@ pub mod list;
 pub mod listing;
 pub mod manifest;
 pub mod mpi_report;
+pub mod namespaces;
 pub mod plan;
 pub mod preload;
 pub mod program;
@@ -47,6 +50,7 @@ pub mod terminal;
 pub mod tool_report;
 pub mod tunables;
 pub mod usage;
+pub mod warning;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -8,12 +8,11 @@ use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
 use crate::edges::{self, Edge, Language, Node};
-use crate::layer::{BY_NAME, InspectedLayer};
+use crate::layer::{BY_NAME, InspectedLayer, Registered};
 use crate::listing::{count, shortened, wrapped};
-use crate::plan::{self, Warning};
-use crate::survey::{self, Registered};
 use crate::terminal::{self, Style};
-use crate::{Error, SCHEMA};
+use crate::warning::Warning;
+use crate::{Error, SCHEMA, plan, survey};
 
 #[derive(Debug, Serialize)]
 struct Report {

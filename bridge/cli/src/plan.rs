@@ -11,35 +11,8 @@ use crate::environment::{self, Ingredients, Variable};
 use crate::layer::{self, InspectedLayer};
 use crate::program::Program;
 use crate::request::{self, Resolved};
-use crate::{Error, doctor, runtime, terminal};
-
-/// What is probably not meant, or will not work in full.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// One line.
-    pub message: String,
-    /// What to do about it.
-    pub hint: Option<String>,
-}
-
-impl Warning {
-    /// With a hint.
-    #[must_use]
-    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: Some(hint.into()) }
-    }
-
-    /// All of them, once a job: where a launcher started this command on every rank, rank 0 speaks for all.
-    pub fn print_all<'a>(warnings: impl IntoIterator<Item = &'a Self>, get: &dyn Fn(&str) -> Option<OsString>) {
-        if qmpi_stack::rank_from_env(get).is_none_or(|rank| rank == 0) {
-            warnings.into_iter().for_each(Self::print);
-        }
-    }
-
-    fn print(&self) {
-        terminal::warn(&self.message, self.hint.as_deref());
-    }
-}
+use crate::warning::Warning;
+use crate::{Error, namespaces, runtime};
 
 /// A stack and its inspection.
 pub struct Checked {
@@ -91,7 +64,7 @@ pub fn check(
         }
     }
     resolved.stack.layers = layers.iter().map(|layer| layer.layer.clone()).collect();
-    let left = doctor::namespaces_left(get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned()).as_deref());
+    let left = namespaces::left(get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned()).as_deref());
     if layer::at_once(&layers, InspectedLayer::is_bridged) > left {
         // The others share the last one.
         let count = layer::at_once(&layers, InspectedLayer::needs_namespace);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use qmpi_elf::abi_family::{self, Role};
 use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool};
 
-use crate::plan::Warning;
+use crate::warning::Warning;
 use crate::{Error, executable};
 
 /// An MPI program.

@@ -10,10 +10,11 @@ use crate::args::RunArgs;
 use crate::environment::Variable;
 use crate::forward::{self, Forward};
 use crate::launcher::{self, Found};
-use crate::plan::{self, Plan, Warning};
+use crate::plan::{self, Plan};
 use crate::program::{self, Program};
 use crate::shell::quote_if_needed;
 use crate::terminal::{self, Style};
+use crate::warning::Warning;
 use crate::{Error, executable};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.

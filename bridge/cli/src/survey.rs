@@ -11,17 +11,8 @@ use std::time::{Duration, Instant};
 
 use qmpi_stack::variable;
 
-use crate::layer::{self, InspectedLayer};
+use crate::layer::{self, InspectedLayer, Registered};
 use crate::{runtime, tunables};
-
-/// What is known of a layer's functions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Registered {
-    /// These.
-    Functions(Vec<String>),
-    /// Why it is not known.
-    Unknown(String),
-}
 
 /// How long tools may take to be loaded.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -14,8 +14,9 @@ use crate::error::{Error, ObjectKind};
 use crate::image::Image;
 use crate::machine;
 use crate::numbering_note::NumberingNote;
+use crate::string_table::StringTable;
 use crate::strings;
-use crate::symbol::{ENTRY_SIZE, Select, StringTable, SymbolTable, Symbols};
+use crate::symbol::{ENTRY_SIZE, Select, SymbolTable, Symbols};
 use crate::symbol_count::symbol_count;
 use crate::version::VersionTable;
 

@@ -8,11 +8,11 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what does this one file say? | [`file`](mod@file), [`symbol`], [`version`] |
+//! | what does this one file say? | [`file`](mod@file), [`symbol`], [`version`], `string_table` |
 //! | where would the dynamic linker find that library? | [`search`], [`ld_cache`] |
 //! | which libraries come with it? | [`closure`] |
 //! | does this library belong to glibc, to an MPI, and to which? | [`family`], [`abi_family`], [`mpi_data`] |
-//! | what kind of tool is it, and what will not work? | [`tool`], [`hazard`] |
+//! | what kind of tool is it, and what will not work? | [`tool`], `inspection`, [`hazard`], `facts`, `rules` |
 //! | does it call this import? | `relocation` |
 //! | by which numbers does it mean functions? | [`numbering_note`] |
 //! | what is it bound to? | [`provider`], [`name`] |
@@ -26,10 +26,12 @@ pub mod closure;
 pub mod duplicate;
 mod dynamic;
 pub mod error;
+mod facts;
 pub mod family;
 pub mod file;
 pub mod hazard;
 mod image;
+mod inspection;
 pub mod ld_cache;
 pub mod machine;
 pub mod mpi_data;
@@ -37,7 +39,9 @@ pub mod name;
 pub mod numbering_note;
 pub mod provider;
 mod relocation;
+mod rules;
 pub mod search;
+mod string_table;
 mod strings;
 pub mod symbol;
 mod symbol_count;

@@ -3,12 +3,10 @@
 //! A [`Symbol`] borrows its name from the file's string table, so walking the 6,000 symbols of a
 //! C++ runtime allocates nothing.
 
-use std::ffi::CStr;
-use std::ops::Range;
-
 use goblin::elf::section_header::{SHN_ABS, SHN_UNDEF};
 use goblin::elf::sym;
 
+use crate::string_table::StringTable;
 use crate::version::{SymbolVersion, Version, VersionTable};
 
 /// Size of an Elf64_Sym: st_name u32, st_info u8, st_other u8, st_shndx u16, st_value u64, st_size u64.
@@ -52,51 +50,6 @@ pub struct Symbol<'a> {
     pub value: u64,
     /// In bytes; 0 if not known.
     pub size: u64,
-}
-
-/// The dynamic string table, checked to be UTF-8 once so that names are free afterwards.
-#[derive(Debug, Default)]
-pub(crate) struct StringTable(String);
-
-impl StringTable {
-    /// Bytes that are not UTF-8 become `?`, so that offsets stay what they are; no name that
-    /// matters here has any.
-    pub(crate) fn new(mut bytes: Vec<u8>) -> StringTable {
-        loop {
-            match String::from_utf8(bytes) {
-                Ok(text) => return StringTable(text),
-                Err(error) => {
-                    bytes = error.into_bytes();
-                    if !bytes.is_ascii() {
-                        bytes.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
-                    }
-                }
-            }
-        }
-    }
-
-    /// The NUL-terminated string at an offset; `None` if it starts or ends outside.
-    pub(crate) fn get(&self, offset: u32) -> Option<&str> {
-        self.range(offset).map(|range| self.slice(range))
-    }
-
-    /// Where that string is, without the NUL.
-    pub(crate) fn range(&self, offset: u32) -> Option<Range<usize>> {
-        let from = offset as usize;
-        let length = CStr::from_bytes_until_nul(self.0.as_bytes().get(from..)?).ok()?.count_bytes();
-        // An offset into the middle of a character is no name.
-        self.0.is_char_boundary(from).then(|| from..from + length)
-    }
-
-    /// Whether the string at an offset starts like this; costs nothing, unlike [`Self::get`].
-    fn starts_with(&self, offset: u32, start: &[u8]) -> bool {
-        self.0.as_bytes().get(offset as usize..).is_some_and(|bytes| bytes.starts_with(start))
-    }
-
-    /// The text of a range that [`Self::range`] has given.
-    pub(crate) fn slice(&self, range: Range<usize>) -> &str {
-        self.0.get(range).unwrap_or_default()
-    }
 }
 
 /// Everything needed to walk the symbols of a file.
@@ -214,19 +167,4 @@ fn decode<'a>(
         value: u64::from_le_bytes([v0, v1, v2, v3, v4, v5, v6, v7]),
         size: u64::from_le_bytes([z0, z1, z2, z3, z4, z5, z6, z7]),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strings_end_inside_or_are_none() {
-        let table = StringTable::new(b"\0abc\0d\xffe\0open".to_vec());
-        assert_eq!(table.get(0), Some(""));
-        assert_eq!(table.get(2), Some("bc"));
-        assert_eq!(table.get(5), Some("d?e"));
-        assert_eq!(table.get(9), None);
-        assert_eq!(table.get(u32::MAX), None);
-    }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::dynamic::DynamicTable;
 use crate::error::Error;
 use crate::image::{Image, u16_at, u32_at};
-use crate::symbol::StringTable;
+use crate::string_table::StringTable;
 
 /// `VERSYM_HIDDEN`: not the default version of its name (`name@VERSION` rather than `name@@VERSION`).
 const HIDDEN: u16 = 0x8000;

@@ -1,0 +1,41 @@
+//! One question of `qmpi doctor` with its answer.
+
+use serde::Serialize;
+
+/// How an answer is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Ok,
+    Warn,
+    Fail,
+}
+
+/// One question and its answer.
+#[derive(Debug, Serialize)]
+pub struct Check {
+    pub(crate) name: &'static str,
+    pub(crate) status: Status,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) hint: Option<String>,
+}
+
+impl Check {
+    pub(crate) fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self { name, status: Status::Ok, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn warn(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { name, status: Status::Warn, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    pub(crate) fn fail(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { name, status: Status::Fail, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    /// With something to do all the same.
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
