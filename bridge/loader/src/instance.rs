@@ -16,6 +16,7 @@ use crate::image::Image;
 use crate::link_map::Handle;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Namespace, ProviderFile};
+use crate::overrides::getenv::Inherited;
 use crate::process::Process;
 use crate::wrappers::Wrappers;
 use crate::{clone, log, overrides, pcontrol, shared};
@@ -28,6 +29,7 @@ pub struct Instance {
     /// The tool's file.
     pub path: PathBuf,
     pub(crate) env: Vec<(CString, CString)>,
+    pub(crate) inherited: Inherited,
     pub(crate) links: Box<[usize]>,
     /// Next links of Fortran functions that the tool imports, by symbol name.
     pub(crate) fortran_links: HashMap<String, usize>,
@@ -94,6 +96,7 @@ pub fn load(
         label: layer.label.clone(),
         path: layer.path.clone(),
         env: layer.env.iter().filter_map(|(name, value)| Some((c_string(name)?, c_string(value)?))).collect(),
+        inherited: Inherited::copy(),
         links: links.c.into(),
         fortran_links: tool
             .fortran_imports
@@ -254,6 +257,7 @@ impl Instance {
             label: path.display().to_string(),
             path: path.into(),
             env: Vec::new(),
+            inherited: Inherited::none(),
             links: links.into(),
             fortran_links: HashMap::new(),
             process: Arc::clone(process),

@@ -21,6 +21,7 @@
 mod arch;
 pub mod callback;
 mod clone;
+mod clone_code;
 pub mod conversion;
 pub mod counter;
 mod direct;
