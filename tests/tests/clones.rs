@@ -2,6 +2,7 @@
 //! and see what it sees in a namespace of its own.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -18,6 +19,8 @@ fn main() -> ExitCode {
         ("goes_down_by_dlsym", &Mpi::ALL, |mpi| verdicts(mpi, "rtld_next", "ring.c", "tool rtld_next: ok calls=9")),
         ("cxx", &Mpi::ALL, |mpi| verdicts(mpi, "cxx_runtime", "ring.c", "tool cxx_runtime: ok calls=5")),
         ("opens_a_plugin", &Mpi::ALL, |mpi| verdicts(mpi, "dlopen_global", "ring.c", "tool dlopen_global: ok calls=1")),
+        ("opens_its_file", &Mpi::ALL, |mpi| verdicts(mpi, "own_file", "ring.c", "tool own_file: ok calls=2")),
+        ("cuts_its_setting", &Mpi::ALL, cuts_its_setting),
         ("walks_the_stack", &Mpi::ALL, walks_the_stack),
     ])
 }
@@ -100,8 +103,18 @@ fn library_that_calls_mpi(mpi: Mpi) -> Verdict {
 
 /// Says what it says under LD_PRELOAD, once an instance.
 fn verdicts(mpi: Mpi, name: &str, file: &str, verdict: &str) -> Verdict {
-    let tool = tool(mpi, name).display().to_string();
-    let outcome = Job::new(mpi, 2, &program(mpi, file)).stack(&[tool.as_str(); ONE_MORE]).run();
+    one_each(Job::new(mpi, 2, &program(mpi, file)), &tool(mpi, name), verdict)
+}
+
+/// One setting in the environment for all: each gets the whole.
+fn cuts_its_setting(mpi: Mpi) -> Verdict {
+    let job = Job::new(mpi, 2, &program(mpi, "ring.c")).env("ENV_CUTTER", "-k,8,end");
+    one_each(job, &tool(mpi, "env_cutter"), "tool env_cutter: ok calls=2 words=3 then=-k")
+}
+
+fn one_each(job: Job, tool: &Path, verdict: &str) -> Verdict {
+    let tool = tool.display().to_string();
+    let outcome = job.stack(&[tool.as_str(); ONE_MORE]).run();
     outcome.expect(0, &[verdict.to_owned()])?;
     let ok = outcome.stdout.lines().filter(|line| *line == verdict).count();
     if ok == ONE_MORE && outcome.count("tool ") == ok && outcome.said().is_empty() {

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         ("pcontrol_in_order", &Mpi::ALL, pcontrol_in_order),
         ("pcontrol_of_other_tools", &Mpi::ALL, pcontrol_of_other_tools),
         ("pcontrol_switched_off", &Mpi::ALL, pcontrol_switched_off),
+        ("pcontrol_in_fortran", &Mpi::ALL, pcontrol_in_fortran),
     ])
 }
 
@@ -301,4 +302,23 @@ fn pcontrol_switched_off(mpi: Mpi) -> Verdict {
     std::fs::remove_file(stack.file("trace"))?;
     layers[0].2.push_str("\npcontrol = false");
     pcontrol_trace(mpi, &stack, &layers, "c")
+}
+
+/// Fortran wrappers do not pass it on either; between them is a tool without, and one that is not to hear of it.
+fn pcontrol_in_fortran(mpi: Mpi) -> Verdict {
+    let stack = Stack::new()?;
+    let layers = [
+        ("a", tool(mpi, "fortran_pcontrol"), String::new()),
+        ("b", tool(mpi, "fortran_pcontrol"), "pcontrol = false".to_owned()),
+        ("c", tool(mpi, "pcontrol_passes"), String::new()),
+        ("d", tool(mpi, "fortran_pcontrol"), String::new()),
+    ];
+    let outcome = Job::new(mpi, 2, &program(mpi, "fortran_pcontrol.f90")).config(&stack.write(&layers)?).run();
+    let hears = "tool fortran_pcontrol: ok calls=3 levels=one,two";
+    let deaf = "tool fortran_pcontrol: ok calls=1 levels=";
+    let passes = "tool pcontrol_passes: ok calls=2 levels=1,2";
+    outcome.expect(0, &["fortran_pcontrol: done", hears, deaf, passes].map(str::to_owned))?;
+    let count = |line: &str| outcome.stdout.lines().filter(|said| *said == line).count();
+    let right = count(hears) == 2 && count(deaf) == 1 && outcome.count("tool ") == 4;
+    if right { Ok(()) } else { Err(outcome.report().into()) }
 }

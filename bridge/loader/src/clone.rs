@@ -9,22 +9,23 @@
 //! ```
 //!
 //! What differs from a namespace of its own: the tool's private libraries exist once for all clones, so they must neither
-//! call MPI nor call back ([`Tool::clone_obstacle`]); its path is that of a file in memory; a plugin that it opens does not
-//! find its symbols.
+//! call MPI nor call back ([`Tool::clone_obstacle`]); its path is that of a file in memory, but for its code
+//! (`clone_code`); a plugin that it opens does not find its symbols.
 
 use std::ffi::CString;
+use std::fs::File;
+use std::io::Read;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_elf::Tool;
 use qmpi_elf::provider::Provided;
 
-use crate::Instance;
 use crate::error::LoadError;
 use crate::head::Head;
 use crate::link_map::Handle;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Namespace};
-use crate::{overrides, providers};
+use crate::{Instance, clone_code, overrides, providers};
 
 /// The namespace of all clones, made for the first.
 ///
@@ -69,7 +70,9 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, L
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 
-    let bytes = std::fs::read(&instance.path).map_err(|error| failed(error.to_string()))?;
+    let mut file = File::open(&instance.path).map_err(|error| failed(error.to_string()))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
     let needed = needed(tool, head_path);
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
     let runpath = runpath(tool);
@@ -84,6 +87,9 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, L
     namespace::leave_gap();
     let handle = namespace.load(copy.path()).map_err(failed)?;
     namespace.adopt(soname, head.path());
+    if let Some(map) = handle.map() {
+        clone_code::take_from(&file, &bytes, map);
+    }
     Ok(*instance.handle.get_or_init(|| handle))
 }
 

@@ -22,7 +22,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY};
+use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY, PAGE};
 use crate::dlsym;
 use crate::image::Image;
 
@@ -89,7 +89,6 @@ fn changes(image: &Image, links: &Links, (start, size): (usize, usize)) -> Vec<C
 /// Writes them, page by page. The kernel copies a page of a private mapping when it is written to; its protection stays, so
 /// that nothing is ever writable and executable, and a signal handler of the tool finds its code at any time.
 fn write(image: &Image, changes: &[Change]) -> io::Result<usize> {
-    const PAGE: usize = 4096;
     if changes.is_empty() {
         return Ok(0);
     }

@@ -10,7 +10,7 @@ use qmpi_stack::Layer;
 use crate::error::LoadError;
 use crate::link_map::Handle;
 use crate::namespace::Namespace;
-use crate::overrides;
+use crate::overrides::{self, getenv::Inherited};
 use crate::process::Process;
 
 /// What the overrides know about the instance that calls them. Lives as long as the process.
@@ -21,6 +21,7 @@ pub struct Instance {
     /// The tool's file.
     pub path: PathBuf,
     pub(crate) env: Vec<(CString, CString)>,
+    pub(crate) inherited: Inherited,
     pub(crate) links: Box<[usize]>,
     /// Next links of Fortran functions that the tool imports, by symbol name.
     pub(crate) fortran_links: HashMap<String, usize>,
@@ -50,7 +51,8 @@ impl Instance {
         };
         let instance = Instance::new(layer.label.clone(), layer.path.clone(), links, process);
         let env = layer.env.iter().filter_map(variable).collect();
-        let instance: &'static Instance = Box::leak(Box::new(Instance { env, fortran_links, ..instance }));
+        let instance: &'static Instance =
+            Box::leak(Box::new(Instance { env, inherited: Inherited::copy(), fortran_links, ..instance }));
         ALL.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
         instance
     }
@@ -66,6 +68,7 @@ impl Instance {
             label,
             path,
             env: Vec::new(),
+            inherited: Inherited::none(),
             links: links.into(),
             fortran_links: HashMap::new(),
             process: Arc::clone(process),

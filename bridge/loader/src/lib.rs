@@ -22,6 +22,7 @@
 mod arch;
 pub mod callback;
 mod clone;
+mod clone_code;
 pub mod conversion;
 pub mod counter;
 mod direct;

@@ -100,8 +100,20 @@ pub fn load(
         })
     };
     let names = tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
-    let names = names.iter().filter(|name| is_wanted(name));
-    let fortran = names.filter_map(|name| Some((name.clone(), wrappers.find(name)?))).collect();
+    let mut fortran = Vec::new();
+    for name in names.iter().filter(|name| is_wanted(name)) {
+        let Some(address) = wrappers.find(name) else { continue };
+        let address = match is_pcontrol(name) {
+            true if !layer.pcontrol => continue,
+            true if !tool.passes_pcontrol_on && !tool.fortran_imports.iter().any(|name| is_pcontrol(name)) => {
+                let prefix = if name.starts_with('M') { 'P' } else { 'p' };
+                let below = (links.fortran)(&format!("{prefix}{name}"));
+                below.map_or(Ok(address), |below| pcontrol::deliver_to_both(address, below))?
+            }
+            _ => address,
+        };
+        fortran.push((name.clone(), address));
+    }
     if layer.direct_calls {
         let count = wrappers.call_directly();
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
@@ -147,6 +159,11 @@ fn admit(process: &mut Arc<Process>, layer: &Layer, tool: &Tool) -> Result<(), L
         }
     }
     Ok(())
+}
+
+/// Is it the Fortran name of `MPI_Pcontrol`, in some spelling?
+fn is_pcontrol(name: &str) -> bool {
+    qmpi_abi::classify(name).is_some_and(|symbol| symbol.id.name() == "MPI_Pcontrol")
 }
 
 fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {

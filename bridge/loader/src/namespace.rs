@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::arch::PAGE;
 use crate::error::LoadError;
 use crate::link_map::{Handle, LinkMap, dlerror};
 use crate::memory_file::MemoryFile;
@@ -153,7 +154,6 @@ impl Namespace {
 /// instead of 25. The gaps have different sizes of at most 8 pages, and take address space only.
 pub(crate) fn leave_gap() {
     static GAPS: AtomicUsize = AtomicUsize::new(0);
-    const PAGE: usize = 4096;
     let pages = 1 + GAPS.fetch_add(1, Ordering::Relaxed) * 5 % 8;
     // SAFETY: new pages that nobody refers to, and nobody can. Without them only time is lost.
     unsafe {

@@ -17,15 +17,15 @@ use crate::{Instance, arch, trampoline};
 /// The overrides of one instance: name and address.
 pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static str, usize)>, LoadError> {
     type Shim = extern "C" fn();
-    let always: [(&'static str, Shim); 4] = [
+    let shims: [(&'static str, Shim); 6] = [
         ("dlopen", arch::dlopen),
         ("dlsym", arch::dlsym),
         ("dlvsym", arch::dlvsym),
         ("dl_iterate_phdr", arch::dl_iterate_phdr),
+        ("getenv", arch::getenv),
+        ("secure_getenv", arch::secure_getenv),
     ];
-    let with_env: [(&'static str, Shim); 2] = [("getenv", arch::getenv), ("secure_getenv", arch::secure_getenv)];
-    let with_env = if instance.env.is_empty() { &[][..] } else { &with_env };
-    always.iter().chain(with_env).map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?))).collect()
+    shims.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?))).collect()
 }
 
 /// The look-up functions alone, for a tool of the base namespace.

@@ -1,7 +1,7 @@
 //! `MPI_Pcontrol` reaches every tool, as the 2018 thesis has it, although PMPI tools seldom pass it on.
 //!
 //! The rule: after an instance that defines `MPI_Pcontrol` and has no way to `PMPI_Pcontrol`, the chain goes on by
-//! itself. One that has a way is trusted to use it.
+//! itself, for its Fortran wrapper as well as for that of C. One that has a way is trusted to use it.
 
 use crate::error::LoadError;
 use crate::{arch, trampoline};

@@ -39,5 +39,8 @@ pub(crate) use overrides::*;
 pub(crate) use shift::*;
 pub(crate) use trampoline::*;
 
+/// Bytes of a page.
+pub(crate) const PAGE: usize = 4096;
+
 /// The version of symbols that glibc has had from the beginning.
 pub(crate) const FIRST_GLIBC: &CStr = c"GLIBC_2.2.5";
