@@ -41,6 +41,8 @@ pub(crate) struct Facts {
     pub(crate) unique: usize,
     /// Objects other than MPI's by name that define `PMPI_*`.
     pub(crate) second_mpi: Vec<String>,
+    /// `PMPI_*` that the root defines.
+    pub(crate) own_profiling: Vec<String>,
     /// The root has the string `LD_PRELOAD`.
     pub(crate) names_ld_preload: bool,
 }
@@ -221,6 +223,17 @@ const RULES: &[Rule] = &[
                 facts.second_mpi.iter().cloned(),
                 "defines PMPI functions of its own and would be a second MPI in the process",
                 "define PMPI functions of their own and would be a second MPI in the process",
+            )
+        },
+    },
+    Rule {
+        id: "defines-pmpi",
+        effect: Effect::Limited,
+        find: |_, facts| {
+            listed(
+                facts.own_profiling.iter().cloned(),
+                "is its own, which in a namespace sees the tool's calls only, not those of MPI's libraries and of the application",
+                "are its own, which in a namespace see the tool's calls only, not those of MPI's libraries and of the application",
             )
         },
     },

@@ -42,6 +42,6 @@ mod trampoline;
 mod version;
 
 pub use error::LoadError;
-pub use instance::{Instance, Links, Loaded, Place, inspect, load, wanted};
+pub use instance::{Instance, Links, Loaded, Place, admit, inspect, load, wanted};
 pub use process::Process;
 pub use shared::close_files;

@@ -26,7 +26,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<F
     let program = &process.images()[0];
     let mut taken = HashMap::new();
     let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
-    for (image, functions) in tools(process, ours) {
+    for (image, functions) in tools(process) {
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
         let tops = if image.is_same(program) { chain.all_entries() } else { tops.clone() };
@@ -45,26 +45,30 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<F
     shorten(process, &taken, ours);
     lacking::forget(process.images());
     if let Some(fortran) = fortran {
-        fortran.enter(process);
+        fortran.enter(process, taken);
     }
+}
+
+/// The objects that the linker searches before the MPI library, without ours.
+pub(crate) fn before_mpi(process: &Process) -> impl Iterator<Item = &Image> {
+    process.images().iter().take_while(|image| !process.is_mpi(image)).filter(|image| !entry::is_ours(image))
 }
 
 /// The PMPI tools among the objects of the program, with the functions that they define, in search order.
 ///
 /// What comes after the MPI library in that order is a tool's own library: its `MPI_f` is nobody's.
-fn tools<'a>(process: &'a Process, ours: &'a Image) -> impl Iterator<Item = (&'a Image, Vec<(FnId, usize)>)> {
-    let before_mpi = process.images().iter().take_while(|image| !process.is_mpi(image));
-    let others = before_mpi.filter(|image| !image.is_same(ours));
-    others.filter_map(|image| Some((image, tool_functions(image)?)))
+fn tools(process: &Process) -> impl Iterator<Item = (&Image, Vec<(FnId, usize)>)> {
+    before_mpi(process).filter_map(|image| Some((image, tool_functions(image)?)))
+}
+
+/// The PMPI tools of the program with the libraries that they brought with them.
+pub(crate) fn parts_of_tools(process: &Process) -> Vec<&Image> {
+    tools(process).flat_map(|(image, _)| with_libraries(image, process)).collect()
 }
 
 /// Is there a PMPI tool in the program?
 pub(crate) fn has_tools(process: &Process) -> bool {
-    process
-        .images()
-        .iter()
-        .find(|image| entry::is_ours(image))
-        .is_some_and(|ours| tools(process, ours).next().is_some())
+    process.images().iter().any(entry::is_ours) && tools(process).next().is_some()
 }
 
 /// A tool and the libraries that it brought with it: those that it needs, and the program does not.
@@ -117,7 +121,9 @@ fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
             return Some(*lookup);
         }
         let id = profiling_id(name)?;
-        Some(tops[id.index()]).filter(|address| *address != 0)
+        // A tool may define `PMPI_f` too, which is then what it calls.
+        let is_mpi = || before_mpi(process).all(|image| image.find(name).is_none());
+        Some(tops[id.index()]).filter(|address| *address != 0 && is_mpi())
     });
     log::debug(|| {
         format!("{}: {count} references enter the chain: a PMPI tool of the program", image.path().display())

@@ -122,6 +122,13 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     initialize(&mut wanted, ToolId::of_layer(0), &names, stack.on_error);
 
     LAST.take(wanted.len());
+    // A tool may bring MPI's Fortran library in; where its calls of that go on is settled when a layer is loaded. What is wrong
+    // with a tool is said when it is its turn.
+    for wanted in &wanted {
+        if let Kind::Pmpi(tool) = &wanted.kind {
+            let _ = qmpi_loader::admit(process, wanted.layer, tool);
+        }
+    }
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
         return (chain, None);
