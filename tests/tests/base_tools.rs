@@ -19,6 +19,8 @@ fn main() -> ExitCode {
         ("awkward_closure", &Mpi::ALL, |mpi| awkward(mpi, "closure")),
         ("awkward_rtld_next", &Mpi::ALL, |mpi| awkward(mpi, "rtld_next")),
         ("awkward_rtld_next_pmpi", &Mpi::ALL, |mpi| awkward(mpi, "rtld_next_pmpi")),
+        ("awkward_defines_pmpi", &Mpi::ALL, |mpi| awkward(mpi, "defines_pmpi")),
+        ("awkward_goes_on_in_fortran", &[Mpi::OpenMpi], |mpi| awkward(mpi, "goes_on_in_fortran")),
     ])
 }
 

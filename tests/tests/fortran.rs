@@ -22,6 +22,7 @@ fn main() -> ExitCode {
         ("qmpi_tool", &Mpi::ALL, qmpi_tool),
         ("qmpi_calling_address", &Mpi::ALL, qmpi_calling_address),
         ("as_under_ld_preload", &Mpi::ALL, as_under_ld_preload),
+        ("preloaded_beside_a_stack", &Mpi::ALL, preloaded_beside_a_stack),
         ("stacks_mpifh", &Mpi::ALL, |mpi| stacks(mpi, 0)),
         ("stacks_use_mpi", &Mpi::ALL, |mpi| stacks(mpi, 1)),
         ("stacks_f08", &Mpi::ALL, |mpi| stacks(mpi, 2)),
@@ -311,6 +312,40 @@ fn as_under_ld_preload(mpi: Mpi) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// A preloaded tool sees of a Fortran program what it sees without us, whatever is in the stack, and what it calls enters that.
+fn preloaded_beside_a_stack(mpi: Mpi) -> Verdict {
+    let counter = tool(mpi, "counter").display().to_string();
+    // On MPICH a tool of both kinds sees a call twice without us, and once with us.
+    let kinds = [Kind::C, Kind::FortranOnly, Kind::InFortran, Kind::Both];
+    for kind in kinds.into_iter().filter(|kind| *kind != Kind::Both || mpi == Mpi::OpenMpi) {
+        let preload = kind.file(mpi).display().to_string();
+        for (file, _, _) in PROGRAMS {
+            let job = Job::new(mpi, 2, &program(mpi, file));
+            let plain = job.clone().preload(&kind.file(mpi)).run();
+            right(&plain)?;
+            for tools in [&[] as &[&str], &[&counter]] {
+                let outcome = job.clone().env("LD_PRELOAD", preload.as_str()).stack(tools).run();
+                right(&outcome)?;
+                if calls_seen(&outcome) != calls_seen(&plain) {
+                    let (plain, outcome) = (plain.report(), outcome.report());
+                    return Err(format!("{kind:?}, {file}, {tools:?}: without us\n{plain}\nwith us\n{outcome}").into());
+                }
+                let finalize = outcome.stdout.lines().any(|line| line.trim_start().starts_with("MPI_Finalize   "));
+                if finalize == tools.is_empty() {
+                    return Err(format!("{kind:?}, {file}: the stack\n{}", outcome.report()).into());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The reports without the numbers of calls from the application: what is between may be ours.
+fn calls_seen(outcome: &Outcome) -> BTreeMap<String, BTreeMap<String, [u64; 3]>> {
+    let without_app = |report: Report| report.into_iter().map(|(name, [c, fortran, f08, _])| (name, [c, fortran, f08]));
+    reports(outcome).into_iter().map(|(label, report)| (label, without_app(report).collect())).collect()
 }
 
 /// Every layer sees every call once. `FortranOnly` and `InFortran` stand where a call is still one of Fortran's: below C wrappers

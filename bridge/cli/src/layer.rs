@@ -125,6 +125,8 @@ impl InspectedLayer {
         let more = format!("`qmpi inspect {}` says more", self.path().display());
         let applies = |hazard: &&Hazard| match (hazard.effect, hazard.id) {
             (Effect::Limited, "keeps-finalize" | "no-way-down") => !innermost,
+            // Worth knowing for who wonders, not at every run: what the program calls itself comes as ever.
+            (Effect::Limited, "defines-pmpi") => false,
             // dlopen refuses executable stacks since then.
             (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
             (effect, _) => effect == Effect::Limited,

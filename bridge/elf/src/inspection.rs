@@ -47,8 +47,6 @@ struct Gathered {
     imports_registration: bool,
     defines_registration: bool,
     defines_interceptions: bool,
-    /// `PMPI_*` that the root defines.
-    root_profiling: usize,
 }
 
 impl Tool {
@@ -144,7 +142,7 @@ impl Tool {
 
 fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
     let root = tool.closure.root();
-    if is_mpi_soname(root.name()) || gathered.root_profiling >= PMPI_OF_A_LIBRARY {
+    if is_mpi_soname(root.name()) || gathered.facts.own_profiling.len() >= PMPI_OF_A_LIBRARY {
         ToolKind::MpiLibrary
     } else if gathered.defines_registration {
         ToolKind::None { reason: "it defines the QMPI registration itself: a QMPI runtime, not a tool".into() }
@@ -167,7 +165,7 @@ impl Gathered {
         let mut detail =
             ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
         let mut looks_up = false;
-        let mut profiling = 0;
+        let mut profiling = Vec::new();
         let mut others = Vec::new();
         // MPI's C++ objects are the only mangled names of interest, and those as imports.
         for symbol in object.plain_exports().chain(object.imports()) {
@@ -185,9 +183,9 @@ impl Gathered {
             }
         }
         if is_root {
-            self.root_profiling = profiling;
+            self.facts.own_profiling = sorted(profiling);
             self.facts.unique = object.unique_count();
-        } else if profiling >= PMPI_OF_A_LIBRARY {
+        } else if profiling.len() >= PMPI_OF_A_LIBRARY {
             self.facts.second_mpi.push(detail.name.clone());
         }
         self.note_strings(object, &mut detail, is_root, looks_up)?;
@@ -220,7 +218,7 @@ impl Gathered {
     }
 
     /// Files a symbol of MPI; `false` for others.
-    fn note_mpi(&mut self, symbol: &Symbol<'_>, detail: &mut ObjectDetail, profiling: &mut usize) -> bool {
+    fn note_mpi(&mut self, symbol: &Symbol<'_>, detail: &mut ObjectDetail, profiling: &mut Vec<String>) -> bool {
         if is_mpi_data(symbol) {
             let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
             list.insert(symbol.name.to_owned());
@@ -240,7 +238,7 @@ impl Gathered {
             (Binding::C, true, false) => detail.intercepts.push(mpi.id),
             (Binding::C, false, false) => detail.mpi_imports.push(mpi.id),
             (Binding::C, false, true) => detail.pmpi_imports.push(mpi.id),
-            (_, true, true) => *profiling += 1,
+            (_, true, true) => profiling.push(symbol.name.to_owned()),
             (_, true, false) => detail.fortran_wrappers.push(symbol.name.to_owned()),
             (_, false, _) => detail.fortran_imports.push(symbol.name.to_owned()),
         }

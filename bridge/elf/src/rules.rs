@@ -66,6 +66,17 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "defines-pmpi",
+        effect: Effect::Limited,
+        find: |_, facts| {
+            listed(
+                facts.own_profiling.iter().cloned(),
+                "is its own, which in a namespace sees the tool's calls only, not those of MPI's libraries and of the application",
+                "are its own, which in a namespace see the tool's calls only, not those of MPI's libraries and of the application",
+            )
+        },
+    },
+    Rule {
         id: "interposes-libc",
         effect: Effect::Limited,
         find: |_, facts| {

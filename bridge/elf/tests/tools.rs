@@ -130,10 +130,12 @@ fn hazards() -> Outcome {
         int open(const char *path, int flags) { return fast; }
         int MPI_Finalize(void) { unsetenv("LD_PRELOAD"); dl_iterate_phdr(0, 0); return dlopen("x", 1) != 0; }
         int MPI_Pcontrol(int level, ...) { return 0; }
+        int PMPI_Send(void) { return 0; }
     "#;
     let options = ["-D_GNU_SOURCE", "-Wl,-z,execstack", "-w"];
     let tool = inspect(&library(directory.path(), "libhazard.so", source, &options)?)?;
     for id in [
+        "defines-pmpi",
         "interposes-libc",
         "dlopen",
         "dl-iterate-phdr",

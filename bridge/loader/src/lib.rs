@@ -53,6 +53,6 @@ mod wrappers;
 
 pub use error::LoadError;
 pub use instance::Instance;
-pub use load::{Links, Loaded, Place, inspect, load, wanted};
+pub use load::{Links, Loaded, Place, admit, inspect, load, wanted};
 pub use process::Process;
 pub use shared::close_files;

@@ -134,7 +134,10 @@ pub fn inspect(process: &mut Arc<Process>, layer: &Layer) -> Result<Tool, LoadEr
 }
 
 /// Refuses a PMPI tool that cannot work in this process, and makes libraries of MPI that it needs exist.
-fn admit(process: &mut Arc<Process>, layer: &Layer, tool: &Tool) -> Result<(), LoadError> {
+///
+/// # Errors
+/// The reason.
+pub fn admit(process: &mut Arc<Process>, layer: &Layer, tool: &Tool) -> Result<(), LoadError> {
     let path = &layer.path;
     if let (Some(of_tool), Some(of_process)) = (tool.abi, process.family())
         && of_tool != of_process

@@ -272,9 +272,11 @@ fn open_in_base(name: &str) -> Result<(), String> {
     if handle.is_null() { Err(crate::link_map::dlerror()) } else { Ok(()) }
 }
 
-/// An MPI library that has the profiling interface.
+/// An MPI library that has the profiling interface. A tool may define `PMPI_Init` as well, but hardly a function that is no
+/// communication and takes no time.
 fn defines_pmpi(image: &Image) -> bool {
-    image.find(c"PMPI_Init").is_some_and(|symbol| symbol.kind != Kind::Data)
+    let defines = |name| image.find(name).is_some_and(|symbol| symbol.kind != Kind::Data);
+    defines(c"PMPI_Init") && defines(c"PMPI_Get_version")
 }
 
 fn is_mpi(image: &Image) -> bool {

@@ -1,22 +1,21 @@
 //! Objects of the base namespace whose `PMPI_*` calls have to enter the chain.
 //!
-//! A PMPI tool that the application is linked with, or that is preloaded, comes first, and its `PMPI_f` starts the chain.
+//! A PMPI tool that the application is linked with, or that is preloaded (`program_tools.rs`), comes first, and its `PMPI_f`
+//! starts the chain.
 //! MPI's Fortran libraries are the other kind: see `fortran.rs`.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::ffi::CStr;
 use std::sync::Arc;
 
 use qmpi_abi::FnId;
-use qmpi_loader::image::{Image, Kind};
+use qmpi_loader::image::Image;
 use qmpi_loader::rebind::{self, Which};
 use qmpi_loader::{Instance, Process, dlsym, log};
 
 use crate::chain::{self, Chain};
-use crate::entry;
 use crate::fortran::Fortran;
-use crate::lacking;
+use crate::{entry, lacking, program_tools};
 
 /// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
 /// through libqmpi's entry stubs out of all calls that are bound already.
@@ -26,11 +25,11 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<F
     let program = &process.images()[0];
     let mut taken = HashMap::new();
     let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
-    for (image, functions) in tools(process, ours) {
+    for (image, functions) in program_tools::all(process) {
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
         let tops = if image.is_same(program) { chain.all_entries() } else { tops.clone() };
-        for part in with_libraries(image, process) {
+        for part in program_tools::with_libraries(image, process) {
             rebind_profiling(part, &tops, process);
         }
         for (id, address) in functions {
@@ -45,47 +44,8 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<F
     shorten(process, &taken, ours);
     lacking::forget(process.images());
     if let Some(fortran) = fortran {
-        fortran.enter(process);
+        fortran.enter(process, taken);
     }
-}
-
-/// The PMPI tools among the objects of the program, with the functions that they define, in search order.
-///
-/// What comes after the MPI library in that order is a tool's own library: its `MPI_f` is nobody's.
-fn tools<'a>(process: &'a Process, ours: &'a Image) -> impl Iterator<Item = (&'a Image, Vec<(FnId, usize)>)> {
-    let before_mpi = process.images().iter().take_while(|image| !process.is_mpi(image));
-    let others = before_mpi.filter(|image| !image.is_same(ours));
-    others.filter_map(|image| Some((image, tool_functions(image)?)))
-}
-
-/// Is there a PMPI tool in the program?
-pub(crate) fn has_tools(process: &Process) -> bool {
-    process
-        .images()
-        .iter()
-        .find(|image| entry::is_ours(image))
-        .is_some_and(|ours| tools(process, ours).next().is_some())
-}
-
-/// A tool and the libraries that it brought with it: those that it needs, and the program does not.
-fn with_libraries<'a>(tool: &'a Image, process: &'a Process) -> Vec<&'a Image> {
-    let images = process.images();
-    let needs = |image: &Image, name: &str| image.needed().iter().any(|needed| needed.to_str() == Ok(name));
-    let program = &images[0];
-    let mut parts = vec![tool];
-    if tool.is_same(program) {
-        return parts;
-    }
-    let mut index = 0;
-    while let Some(part) = parts.get(index).copied() {
-        let new = images.iter().filter(|image| needs(part, image.name()) && !needs(program, image.name()));
-        let new: Vec<&Image> = new
-            .filter(|image| !process.is_shared(image.name()) && !parts.iter().any(|known| known.is_same(image)))
-            .collect();
-        parts.extend(new);
-        index += 1;
-    }
-    parts
 }
 
 /// Points calls that are bound to an entry stub of ours directly to where the stub jumps, and those that are bound to a
@@ -116,32 +76,12 @@ fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == name) {
             return Some(*lookup);
         }
-        let id = profiling_id(name)?;
-        Some(tops[id.index()]).filter(|address| *address != 0)
+        let id = entry::profiling_id(name)?;
+        // A tool may define `PMPI_f` too, which is then what it calls.
+        let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(name).is_none());
+        Some(tops[id.index()]).filter(|address| *address != 0 && is_mpi())
     });
     log::debug(|| {
         format!("{}: {count} references enter the chain: a PMPI tool of the program", image.path().display())
     });
-}
-
-fn profiling_id(name: &CStr) -> Option<FnId> {
-    if !name.to_bytes().starts_with(b"PMPI") {
-        return None;
-    }
-    qmpi_abi::classify_c(name).filter(|symbol| symbol.profiling)?.c_function()
-}
-
-/// The `MPI_*` functions of an object that is a PMPI tool: it defines some, and imports `PMPI_*` or looks names up.
-fn tool_functions(image: &Image) -> Option<Vec<(FnId, usize)>> {
-    let mut defines = Vec::new();
-    let mut imports = false;
-    for symbol in image.symbols() {
-        if symbol.defined {
-            let id = (symbol.kind == Kind::Function).then(|| entry::plain_id(symbol.name)).flatten();
-            defines.extend(id.map(|id| (id, symbol.address)));
-        } else {
-            imports |= [c"dlsym", c"dlvsym"].contains(&symbol.name) || profiling_id(symbol.name).is_some();
-        }
-    }
-    (imports && !defines.is_empty()).then_some(defines)
 }

@@ -46,6 +46,14 @@ pub(crate) fn plain_id(name: &CStr) -> Option<FnId> {
     shape.then(|| FnId::by_name(name.to_str().ok()?)).flatten()
 }
 
+/// The function of a `PMPI_f` of C.
+pub(crate) fn profiling_id(name: &CStr) -> Option<FnId> {
+    if !name.to_bytes().starts_with(b"PMPI") {
+        return None;
+    }
+    qmpi_abi::classify_c(name).filter(|symbol| symbol.profiling)?.c_function()
+}
+
 /// An address in this library.
 pub(crate) fn own_address() -> usize {
     (set as *const ()).addr()

@@ -5,6 +5,9 @@
 //! handles and sentinels and calls C. When a Fortran wrapper goes on with `pmpi_send_`, the chain goes on below its layer,
 //! again in Fortran if the next layer has a wrapper, else in C. Nobody sees a call twice.
 //!
+//! A tool that is linked or preloaded keeps what it gets without us: its Fortran wrappers the application's calls, its C
+//! wrappers those that MPI's Fortran library makes by their names, unless it has a Fortran wrapper for the function.
+//!
 //! Libraries that are opened later are seen to when the program looks something up in them (`late.rs`).
 //!
 //! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
@@ -17,12 +20,12 @@ use std::sync::OnceLock;
 
 use qmpi_abi::{Binding, FnId};
 use qmpi_loader::conversion::CallerMode;
-use qmpi_loader::image::Image;
+use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::rebind::{self, Which};
 use qmpi_loader::{Process, fortran, log};
 
 use crate::chain::{self, Chain, ToolId, made};
-use crate::entry;
+use crate::{entry, program_tools};
 
 /// What a layer intercepts.
 #[derive(Default)]
@@ -38,6 +41,18 @@ pub(crate) struct Fortran {
     /// The C links below so many layers.
     below: Vec<Box<[usize]>>,
     mode: CallerMode,
+    program: OfProgram,
+}
+
+/// What tools of the program have that were there before us.
+#[derive(Default)]
+struct OfProgram {
+    /// Their C wrappers.
+    c: HashMap<FnId, usize>,
+    /// Their Fortran wrappers, by name.
+    wrappers: HashSet<CString>,
+    /// The functions of these.
+    wrapped: HashSet<FnId>,
 }
 
 /// Of the stack that the environment asks for, for libraries that are opened later.
@@ -48,7 +63,8 @@ impl Fortran {
     pub(crate) fn new(layers: usize, chain: &mut Chain) -> Fortran {
         let mut below: Vec<Box<[usize]>> = vec![Box::default(); layers + 1];
         below[layers] = chain.all_pmpi();
-        Fortran { layers: (0..layers).map(|_| Layer::default()).collect(), below, mode: chain.mode() }
+        let layers = (0..layers).map(|_| Layer::default()).collect();
+        Fortran { layers, below, mode: chain.mode(), program: OfProgram::default() }
     }
 
     /// Is there one of MPI's Fortran libraries in the process?
@@ -91,8 +107,16 @@ impl Fortran {
         self.layers[level..].iter().find(sees)?.wrappers.get(&*plain).copied()
     }
 
-    /// Lets Fortran calls of all objects enter the chain, and those of objects that will be opened.
-    pub(crate) fn enter(self, process: &Process) {
+    /// Lets Fortran calls of all objects enter the chain, and those of objects that will be opened. `of_program`: the C wrappers
+    /// of tools of the program.
+    pub(crate) fn enter(mut self, process: &Process, of_program: HashMap<FnId, usize>) {
+        self.program.c = of_program;
+        for symbol in program_tools::before_mpi(process).flat_map(Image::symbols).filter(|symbol| symbol.defined) {
+            if let Some(known) = qmpi_abi::classify_c(symbol.name).filter(|known| known.binding != Binding::C) {
+                self.program.wrappers.insert(symbol.name.to_owned());
+                self.program.wrapped.insert(known.id);
+            }
+        }
         let all = OF_PROCESS.get_or_init(|| self);
         all.rebind(process, |_| true);
     }
@@ -103,30 +127,37 @@ impl Fortran {
             return;
         }
         let to_c = RefCell::default();
+        let tools = program_tools::parts(process);
         for image in process.images().iter().filter(|image| concerned(image)) {
             if entry::is_ours(image) {
                 continue;
             }
             if process.is_mpi(image) {
                 if is_fortran(image) {
-                    let count = rebind::rebind(image, Which::All, |name| self.to_c(name, &to_c));
+                    let count = rebind::rebind(image, Which::All, |name| self.to_c(name, process, &to_c));
                     log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
                 }
             } else if !defines_wrappers(image) {
-                rebind::rebind(image, Which::All, |name| self.application_link(name, process));
+                let is_tool = tools.iter().any(|tool| tool.is_same(image));
+                rebind::rebind(image, Which::All, |name| self.application_link(name, is_tool, process));
             }
         }
     }
 
     /// What the application's reference to a Fortran function is bound to: a wrapper, or what bypasses all tools, if it asks
-    /// for `pmpi_f_`. `None`: MPI's own, which calls C.
-    fn application_link(&self, name: &CStr, process: &Process) -> Option<usize> {
+    /// for `pmpi_f_` and is no tool itself. `None`: MPI's own, which calls C.
+    fn application_link(&self, name: &CStr, is_tool: bool, process: &Process) -> Option<usize> {
         // The names of C, of which there are many more, are told apart by their first letters.
-        if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..]) {
+        if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..])
+            || self.program.wrappers.contains(name)
+        {
             return None;
         }
         let text = name.to_str().ok()?;
         let symbol = qmpi_abi::classify(text).filter(|symbol| symbol.binding != Binding::C)?;
+        if symbol.profiling && is_tool {
+            return None;
+        }
         if symbol.profiling {
             let real = process.function(name)?;
             return Some(made(fortran::resume(real, self.layers.len())));
@@ -140,15 +171,34 @@ impl Fortran {
     }
 
     /// What the Fortran library's reference to a C function is bound to; made once for each function.
-    fn to_c(&self, name: &CStr, made_before: &RefCell<HashMap<FnId, usize>>) -> Option<usize> {
+    fn to_c(&self, name: &CStr, process: &Process, made_before: &RefCell<MadeToC>) -> Option<usize> {
         let symbol = qmpi_abi::classify_c(name).filter(|symbol| symbol.binding == Binding::C)?;
-        let links: Vec<usize> = self.below.iter().map(|links| links[symbol.id.index()]).collect();
+        let mut links: Vec<usize> = self.below.iter().map(|links| links[symbol.id.index()]).collect();
         if links.contains(&0) {
             return None;
         }
-        Some(*made_before.borrow_mut().entry(symbol.id).or_insert_with(|| made(fortran::to_c(links))))
+        if let Some(wrapper) = self.of_program(name, symbol.id, symbol.profiling, process) {
+            links[0] = wrapper;
+        }
+        let made_before = &mut *made_before.borrow_mut();
+        Some(*made_before.entry((symbol.id, symbol.profiling)).or_insert_with(|| made(fortran::to_c(links))))
+    }
+
+    /// The function of a tool of the program that a call of MPI's Fortran library comes to without us.
+    fn of_program(&self, name: &CStr, id: FnId, profiling: bool, process: &Process) -> Option<usize> {
+        if self.program.wrapped.contains(&id) {
+            return None; // It has seen the call.
+        }
+        if !profiling {
+            return self.program.c.get(&id).copied();
+        }
+        let symbol = program_tools::before_mpi(process).find_map(|image| image.find(name))?;
+        (symbol.kind == Kind::Function).then(|| chain::recorded(symbol.address, self.mode))
     }
 }
+
+/// Links from MPI's Fortran library to C functions, by whether it asks for `PMPI_f`.
+type MadeToC = HashMap<(FnId, bool), usize>;
 
 /// The same for objects that were opened since: only those of `images` that are new.
 pub(crate) fn enter_late(images: Vec<Image>, is_new: impl Fn(&Image) -> bool) {

@@ -8,7 +8,7 @@
 //! | | who comes after whom | `chain.rs` |
 //! | | tools that speak QMPI | `qmpi.rs`, `qmpi/` |
 //! | | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
-//! | | tools in the application; Fortran; libraries opened later | `base.rs`, `fortran.rs`, `late.rs`, `known.rs` |
+//! | | tools of the program; Fortran; libraries opened later | `program_tools.rs`, `base.rs`, `fortran.rs`, `late.rs`, `known.rs` |
 //! | `dlsym`, or a weak reference | what a program must not find: functions that MPI lacks | `dlsym.rs`, `lacking.rs` |
 //! | `MPI_Finalize` | did it reach the MPI library? | `finalize.rs` |
 //! | on several hosts | do the others have the stack? | `reach.rs` |
@@ -29,6 +29,7 @@ mod known;
 mod lacking;
 mod late;
 mod once;
+mod program_tools;
 mod published;
 mod qmpi;
 mod reach;

@@ -18,7 +18,6 @@ use qmpi_loader::conversion::CallerMode;
 use qmpi_loader::{LoadError, Place, Process, log};
 use qmpi_stack::{OnError, PassedOver, Request, Stack};
 
-use crate::base;
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::finalize::{self, Station};
 use crate::fortran::Fortran;
@@ -27,7 +26,7 @@ use crate::qmpi::next::Next;
 use crate::qmpi::numbering;
 use crate::qmpi::present;
 use crate::qmpi::tools::{Builder, functions_at_top};
-use crate::thesis;
+use crate::{program_tools, thesis};
 
 /// What the environment asks for.
 pub(crate) struct Requested {
@@ -124,6 +123,13 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested) -> (Chain
     initialize(&mut wanted, ToolId::of_layer(0), &names, stack.on_error);
 
     LAST.take(wanted.len());
+    // A tool may bring MPI's Fortran library in; where its calls of that go on is settled when a layer is loaded. What is wrong
+    // with a tool is said when it is its turn.
+    for wanted in &wanted {
+        if let Kind::Pmpi(tool) = &wanted.kind {
+            let _ = qmpi_loader::admit(process, wanted.layer, tool);
+        }
+    }
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
         return (chain, None);
@@ -303,7 +309,7 @@ fn look<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
     let mut files: HashMap<PathBuf, Rc<Tool>> = HashMap::new();
     let mut libraries = Libraries::default();
     // What stands between the application's call and a tool: PMPI tools of the program, MPI's Fortran libraries.
-    let mut pmpi_above = base::has_tools(process) || Fortran::is_there(process);
+    let mut pmpi_above = program_tools::is_there(process) || Fortran::is_there(process);
     let here: Vec<(usize, &qmpi_stack::Layer)> =
         stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank)).collect();
     // A library may register names for which there is no file: all are loaded before one is missed.
