@@ -272,11 +272,12 @@ fn open_in_base(name: &str) -> Result<(), String> {
     if handle.is_null() { Err(crate::link_map::dlerror()) } else { Ok(()) }
 }
 
-/// An MPI library that has the profiling interface. A tool may define `PMPI_Init` as well, but hardly a function that is no
-/// communication and takes no time.
+/// An MPI library that has the profiling interface. A tool may define `PMPI_Init` as well: it has another name, and looks up
+/// what comes next.
 fn defines_pmpi(image: &Image) -> bool {
-    let defines = |name| image.find(name).is_some_and(|symbol| symbol.kind != Kind::Data);
-    defines(c"PMPI_Init") && defines(c"PMPI_Get_version")
+    let defines = image.find(c"PMPI_Init").is_some_and(|symbol| symbol.kind != Kind::Data);
+    let looks_up = || image.symbols().any(|symbol| !symbol.defined && symbol.name == c"dlsym");
+    defines && (qmpi_elf::is_mpi_soname(image.name()) || !looks_up())
 }
 
 fn is_mpi(image: &Image) -> bool {
