@@ -40,7 +40,7 @@ fn common(first_clone: &'static Instance) -> Result<Arc<Namespace>, LoadError> {
     }
     let tool = first_clone.path.as_path();
     let table = overrides::table(first_clone)?;
-    let shared = table.iter().filter(|(name, _)| *name == "dl_iterate_phdr");
+    let shared = table.iter().filter(|(name, _)| *name == c"dl_iterate_phdr");
     let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
     let first = memory_file(NAME, &qmpi_elf::provider::write(NAME, &[], &[], &symbols)?)?;
     let handle = Namespace::create(tool, &first)?;

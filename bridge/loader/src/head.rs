@@ -39,8 +39,8 @@ impl Head<'_> {
     pub(crate) fn write(&self, soname: &str, needed: &[&str]) -> Result<Vec<u8>, LoadError> {
         let own = self.functions_of_tool();
         let mut symbols: Vec<Provided<'_>> = Vec::with_capacity(4096);
-        let overrides = overrides::table(self.instance)?;
-        symbols.extend(overrides.into_iter().map(|(name, address)| Provided::function(name, address)));
+        let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
+        symbols.extend(overrides::symbols(self.instance, &mut versions)?);
         for Export { symbol, function } in self.process.exports() {
             if symbol.kind == ProvidedKind::Function && own.contains(&symbol.name) {
                 continue;
@@ -57,7 +57,6 @@ impl Head<'_> {
         }
         let extra = self.imports_that_mpi_lacks(&own)?;
         symbols.extend(extra.iter().map(|(name, address)| Provided::function(*name, *address)));
-        let versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         Ok(qmpi_elf::provider::write(soname, needed, &versions, &symbols)?)
     }
 

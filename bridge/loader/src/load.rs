@@ -78,47 +78,75 @@ pub fn load(
     };
 
     let mut wrappers = Wrappers::of(handle);
-    let mut entries = Vec::new();
-    // Wrappers in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
-    let intercepts = tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
-    for id in intercepts.iter().copied().filter(|id| wanted.as_ref().is_none_or(|wanted| wanted.contains(id))) {
-        let Some(address) = wrappers.find(id.name()) else { continue };
-        let address = match (id.name(), tool.passes_pcontrol_on) {
-            ("MPI_Pcontrol", _) if !layer.pcontrol => continue,
-            ("MPI_Pcontrol", false) if links.c[id.index()] != 0 => {
-                pcontrol::deliver_to_both(address, links.c[id.index()])?
-            }
-            _ => address,
-        };
-        entries.push((id, address));
-    }
-    // A layer that is restricted to some functions must not see their Fortran calls otherwise.
-    let is_wanted = |name: &str| {
-        let id = qmpi_abi::classify(name).map(|symbol| symbol.id);
-        id.is_some_and(|id| {
-            entries.iter().any(|(known, _)| *known == id) || wanted.as_ref().is_none_or(|ids| ids.contains(&id))
-        })
-    };
-    let names = tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
-    let mut fortran = Vec::new();
-    for name in names.iter().filter(|name| is_wanted(name)) {
-        let Some(address) = wrappers.find(name) else { continue };
-        let address = match is_pcontrol(name) {
-            true if !layer.pcontrol => continue,
-            true if !tool.passes_pcontrol_on && !tool.fortran_imports.iter().any(|name| is_pcontrol(name)) => {
-                let prefix = if name.starts_with('M') { 'P' } else { 'p' };
-                let below = (links.fortran)(&format!("{prefix}{name}"));
-                below.map_or(Ok(address), |below| pcontrol::deliver_to_both(address, below))?
-            }
-            _ => address,
-        };
-        fortran.push((name.clone(), address));
-    }
+    let wanted = Wanted { layer, tool, functions: wanted };
+    let entries = wanted.entries(links, &mut wrappers)?;
+    let fortran = wanted.fortran(&entries, links, &mut wrappers)?;
     if layer.direct_calls {
         let count = wrappers.call_directly();
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
     Ok(Loaded { instance, entries, fortran, duration: start.elapsed() })
+}
+
+/// What of a tool becomes links.
+struct Wanted<'a> {
+    layer: &'a Layer,
+    tool: &'a Tool,
+    /// The functions that the configuration restricts it to.
+    functions: Option<Vec<FnId>>,
+}
+
+impl Wanted<'_> {
+    fn has(&self, id: FnId) -> bool {
+        self.functions.as_ref().is_none_or(|functions| functions.contains(&id))
+    }
+
+    /// Its C wrappers. Those in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
+    fn entries(&self, links: &Links<'_>, wrappers: &mut Wrappers) -> Result<Vec<(FnId, usize)>, LoadError> {
+        let mut entries = Vec::new();
+        let intercepts = self.tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
+        for id in intercepts.iter().copied().filter(|id| self.has(*id)) {
+            let Some(address) = wrappers.find(id.name()) else { continue };
+            let below = links.c[id.index()];
+            let address = match (id.name(), self.tool.passes_pcontrol_on) {
+                ("MPI_Pcontrol", _) if !self.layer.pcontrol => continue,
+                ("MPI_Pcontrol", false) if below != 0 => pcontrol::deliver_to_both(address, below)?,
+                _ => address,
+            };
+            entries.push((id, address));
+        }
+        Ok(entries)
+    }
+
+    /// Its Fortran wrappers. A layer that is restricted to some functions must not see their Fortran calls otherwise.
+    fn fortran(
+        &self,
+        entries: &[(FnId, usize)],
+        links: &Links<'_>,
+        wrappers: &mut Wrappers,
+    ) -> Result<Vec<(String, usize)>, LoadError> {
+        let mut fortran = Vec::new();
+        let passes_on = self.tool.passes_pcontrol_on || self.tool.fortran_imports.iter().any(|name| is_pcontrol(name));
+        let names = self.tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
+        for name in names {
+            let Some(id) = qmpi_abi::classify(name).map(|symbol| symbol.id) else { continue };
+            if !entries.iter().any(|(known, _)| *known == id) && !self.has(id) {
+                continue;
+            }
+            let Some(address) = wrappers.find(name) else { continue };
+            let address = match is_pcontrol(name) {
+                true if !self.layer.pcontrol => continue,
+                true if !passes_on => {
+                    let prefix = if name.starts_with('M') { 'P' } else { 'p' };
+                    let below = (links.fortran)(&format!("{prefix}{name}"));
+                    below.map_or(Ok(address), |below| pcontrol::deliver_to_both(address, below))?
+                }
+                _ => address,
+            };
+            fortran.push((name.clone(), address));
+        }
+        Ok(fortran)
+    }
 }
 
 /// Looks at a layer's file: what kind of tool it is, what it needs.

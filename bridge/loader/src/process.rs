@@ -13,6 +13,7 @@ use qmpi_elf::provider::Provided;
 use qmpi_elf::{MpiFamily, Name, family as glibc};
 
 use crate::image::{Image, Kind, Symbol};
+use crate::version::SymbolVersion;
 use crate::{dlsym, objects};
 
 /// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, an
@@ -32,6 +33,8 @@ pub struct Process {
     also_shared: Vec<String>,
     /// What the MPI libraries define, worked out when it is first needed.
     exports: OnceLock<Vec<Export>>,
+    /// The versions of functions of glibc that are overridden, likewise.
+    glibc_versions: OnceLock<Vec<(&'static CStr, SymbolVersion)>>,
 }
 
 /// A symbol that an MPI library defines.
@@ -57,6 +60,7 @@ impl Process {
             shared: BTreeMap::new(),
             also_shared: Vec::new(),
             exports: OnceLock::new(),
+            glibc_versions: OnceLock::new(),
         };
         process.sort();
         let has_mpi = process.mpi().any(defines_pmpi);
@@ -129,6 +133,18 @@ impl Process {
                 }
             }
             exports
+        })
+    }
+
+    /// Under which versions the glibc of the process has these functions, which are always the same.
+    pub(crate) fn glibc_versions(&self, names: &[&CStr]) -> &[(&'static CStr, SymbolVersion)] {
+        self.glibc_versions.get_or_init(|| {
+            let family = self.images.iter().filter(|image| glibc::is_glibc_family(image.name()));
+            let versions = family.flat_map(|image| {
+                let wanted = image.symbols().filter(|symbol| symbol.defined && names.contains(&symbol.name));
+                wanted.filter_map(|symbol| Some((symbol.name, image.versions()?.of(symbol.index)?)))
+            });
+            versions.collect()
         })
     }
 
