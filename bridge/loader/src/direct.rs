@@ -16,15 +16,14 @@
 //! anything of that does not hold, or the kernel does not let us, the call stays as it is, and works as well.
 #![expect(unsafe_code, reason = "reads the code of a loaded object")]
 
-use std::ffi::CStr;
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY, PAGE};
-use crate::dlsym;
 use crate::image::Image;
+use crate::{dlsym, head};
 
 /// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
 /// Returns how many calls were changed.
@@ -52,10 +51,7 @@ struct Links(Vec<(usize, usize)>);
 
 impl Links {
     fn of(image: &Image) -> Links {
-        let is_of_mpi = |name: &CStr| {
-            name.to_str().is_ok_and(|name| qmpi_abi::is_mpi_like(name) || qmpi_abi::classify(name).is_some())
-        };
-        let words = image.bindings().filter(|binding| is_of_mpi(binding.name)).map(|binding| {
+        let words = image.bindings().filter(|binding| head::is_mpi_function_c(binding.name)).map(|binding| {
             // SAFETY: an aligned word of the object's GOT or data.
             let word = unsafe { AtomicUsize::from_ptr(binding.place) };
             (binding.place.addr(), word.load(Ordering::Relaxed))
@@ -101,14 +97,10 @@ fn write(image: &Image, changes: &[Change]) -> io::Result<usize> {
         for change in page {
             new[change.place - first.place..][..DISPLACEMENT].copy_from_slice(&change.bytes);
         }
-        replace(&memory, first.place, &new)?;
+        memory.write_all_at(&new, first.place as u64)?;
         written += page.len();
     }
     Ok(written)
-}
-
-fn replace(memory: &File, place: usize, bytes: &[u8]) -> io::Result<()> {
-    memory.write_all_at(bytes, place as u64)
 }
 
 /// What glibc knows (since 2.32) is believed if it says yes; threads that have ended again it still counts.

@@ -125,7 +125,8 @@ pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {
 
 /// Is it a name of MPI, whether the table has it or not?
 pub(crate) fn is_mpi_function(name: &str) -> bool {
-    qmpi_abi::classify(name).is_some() || qmpi_abi::is_mpi_like(name)
+    // The shape first: the table is searched only for the names of Fortran.
+    qmpi_abi::is_mpi_like(name) || qmpi_abi::classify(name).is_some()
 }
 
 /// The same for a C string.
