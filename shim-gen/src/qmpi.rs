@@ -1,4 +1,4 @@
-//! `bridge/include/qmpi.h` and `bridge/runtime/src/qmpi/list.rs`: MPI functions in the shape that QMPI gives them.
+//! `bridge/include/qmpi.h` and `bridge/entry/src/shifted/list.rs`: MPI functions in the shape that QMPI gives them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -110,7 +110,7 @@ fn shown(groups: &Groups) -> String {
     text.trim().to_owned()
 }
 
-/// The text of `bridge/runtime/src/qmpi/list.rs`. What an entry point looks like is the runtime's business.
+/// The text of `bridge/entry/src/shifted/list.rs`. What an entry point looks like is that of the crate.
 #[must_use]
 pub fn qmpi_stubs(table: &Table) -> String {
     let mut text =
@@ -119,7 +119,7 @@ pub fn qmpi_stubs(table: &Table) -> String {
                     //!\n\
                     //! @generated from functions.tsv by `shim-gen stubs --qmpi`.\n\
                     \n\
-                    crate::qmpi::entries! {\n"
+                    crate::shifted::define! {\n"
             .to_owned();
     for (id, row) in table.rows().iter().enumerate() {
         let Some(name) = shifted_name(&row.name) else { continue };

@@ -1,4 +1,4 @@
-//! `bridge/runtime/src/entry/list.rs`: which entry points there are. What one looks like is the runtime's business.
+//! `bridge/entry/src/functions/list.rs`: which entry points there are. What one looks like is that of the crate.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub fn stubs(table: &Table) -> String {
                     //!\n\
                     //! @generated from functions.tsv by `shim-gen stubs`.\n\
                     \n\
-                    crate::entry::entries! {\n"
+                    crate::functions::define! {\n"
         .to_owned();
     for (id, row) in table.rows().iter().enumerate() {
         // Writing into a String cannot fail.

@@ -7,6 +7,7 @@
 //! Not here: types of arguments. All arguments of MPI functions are integer-class words (handles are integers
 //! or pointers, a status goes by pointer), so their number is all that the bridge needs, for every MPI.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), no_std)]
 
 mod function;
 mod id;

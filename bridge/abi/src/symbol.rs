@@ -10,7 +10,7 @@
 //! names of MPI 4.0 section 19.1.5; `large` is how MPICH tells the large-count specifics apart, and
 //! `pmpir_` (and `pmpixr_`) the prefix of its profiling names.
 
-use std::ffi::CStr;
+use core::ffi::CStr;
 
 use crate::id::FnId;
 

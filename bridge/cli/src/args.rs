@@ -135,6 +135,10 @@ pub enum Command {
     #[command(after_help = ENV_EXAMPLES)]
     Env(EnvArgs),
 
+    /// Load tools that register themselves, and print what they intercept: `list` starts this process for itself
+    #[command(hide = true)]
+    Survey(SurveyArgs),
+
     /// Check what a run needs of this machine
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -299,4 +303,13 @@ mod tests {
         assert_eq!(stats(&["qmpi", "run", "--stats", "./app"]), (Some(None), 1));
         assert_eq!(stats(&["qmpi", "run", "--stats=f", "./app"]), (Some(Some("f".into())), 1));
     }
+}
+
+/// Arguments of `survey`.
+#[derive(Debug, Args)]
+pub struct SurveyArgs {
+    /// libqmpi_core.so, which loads the tools.
+    pub core: PathBuf,
+    /// The tools, a line each.
+    pub request: String,
 }

@@ -138,6 +138,15 @@ pub enum Error {
         given: bool,
     },
 
+    /// The library that loads the tools cannot be opened.
+    #[error("{}: {message}", .path.display())]
+    Core {
+        /// The library.
+        path: PathBuf,
+        /// What the dynamic linker says.
+        message: String,
+    },
+
     /// The path of the runtime cannot stand in `LD_PRELOAD`.
     #[error("{} cannot be preloaded: LD_PRELOAD is separated by blanks and colons", .path.display())]
     Preload {
@@ -216,6 +225,7 @@ impl Error {
             }
             Self::NoRuntime { given: true, .. } => "unset QMPI_RUNTIME, or set it to a libqmpi.so".into(),
             Self::NoRuntime { .. } => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so".into(),
+            Self::Core { .. } => "libqmpi_core.so belongs into the directory of libqmpi.so".into(),
             Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME".into(),
             Self::CommandNotFound { command } if command.contains('/') => "check the path".into(),
             Self::CommandNotFound { .. } => "check the spelling and PATH".into(),

@@ -13,7 +13,6 @@
 //! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
 //! | what they print | [`tool_report`], [`mpi_report`], [`launch_report`], [`edges`] |
 //! | how they print it | [`terminal`], [`warning`], [`check`], [`listing`] |
-#![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 pub mod args;
@@ -46,6 +45,7 @@ pub mod run;
 pub mod runtime;
 pub mod shell;
 pub mod survey;
+pub mod surveyed;
 pub mod terminal;
 pub mod tool_report;
 pub mod tunables;
@@ -80,6 +80,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Inspect(args) => inspect::inspect(args),
         Command::List(args) => list::list(args).map(|()| true),
         Command::Env(args) => env::env(args).map(|()| true),
+        Command::Survey(args) => surveyed::answer(args).map(|()| true),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Completions { shell } => generate::completions(*shell).map(|()| true),
         Command::Man(args) => generate::man(args).map(|()| true),

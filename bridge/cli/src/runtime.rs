@@ -10,6 +10,9 @@ use crate::Error;
 /// Names another `libqmpi.so` than the one that belongs to the command.
 pub const VARIABLE: &str = "QMPI_RUNTIME";
 
+/// The file name of the library that loads the tools, beside the runtime.
+pub const CORE: &str = "libqmpi_core.so";
+
 /// The runtime: QMPI_RUNTIME, or beside the command (`target/release/`), or in `../lib` and `../lib64` (installed).
 ///
 /// # Errors

@@ -1,6 +1,7 @@
 //! What tools intercept that register themselves: they are loaded in a process of their own, and asked.
 //!
-//! The other half, and what the two say to each other, is `survey.rs` of the runtime.
+//! That process is this command again (`qmpi survey`, not in the help), with the runtime preloaded. What the two say to each
+//! other is described in `survey.rs` of the core, which `surveyed.rs` calls there.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -48,9 +49,10 @@ fn start(
         (!path.contains(['\t', '\n'])).then(|| format!("{}\t{kind}\t{name}\t{path}", place + 1))
     };
     let lines: Vec<String> = asked.iter().filter_map(line).collect();
-    // Any program will do, as it never gets to run. Without the runtime this one prints a line that is no answer.
+    // The target of a link: the core is where the runtime's own file is.
+    let core = runtime.canonicalize().unwrap_or_else(|_| runtime.clone()).with_file_name(runtime::CORE);
     let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
-    command.arg("--version").env(variable::SURVEY, lines.join("\n")).env("LD_PRELOAD", runtime);
+    command.arg("survey").arg(core).arg(lines.join("\n")).env("LD_PRELOAD", runtime);
     for name in [variable::TOOL_LIST, variable::CONFIG, variable::STATS, variable::THESIS_TOOLS] {
         command.env_remove(name);
     }

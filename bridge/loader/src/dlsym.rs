@@ -1,30 +1,25 @@
-//! The `dlsym` that comes after ours: glibc's, or that of another preloaded library.
-//!
-//! libqmpi exports one, for programs (`runtime/src/dlsym.rs`); its own look-ups must not be taken for theirs.
+//! glibc's own `dlsym`: the process's may be that of `libqmpi.so`, whose look-ups must not be taken for a program's, or that of
+//! another preloaded library.
 #![expect(unsafe_code, reason = "asks the dynamic linker")]
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::{arch, log};
-
 /// The type of `dlsym`.
 pub type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 
-/// Finds it, once.
+/// Its address; the process's own before [`set`]. Machine code jumps through it.
+pub(crate) static REAL: AtomicPtr<c_void> = AtomicPtr::new(libc::dlsym as *mut c_void);
+
+/// Where it is, as `libqmpi.so` has found out.
+pub fn set(address: usize) {
+    REAL.store(std::ptr::with_exposed_provenance_mut(address), Ordering::Relaxed);
+}
+
+/// glibc's.
 pub fn real() -> Dlsym {
-    static REAL: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
-    let mut real = REAL.load(Ordering::Relaxed);
-    if real.is_null() {
-        // SAFETY: both are C strings.
-        real = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), arch::FIRST_GLIBC.as_ptr()) };
-        if real.is_null() {
-            log::fatal("the C library has no dlsym", None);
-        }
-        REAL.store(real, Ordering::Relaxed);
-    }
     // SAFETY: a function of this type is what the name means in the C library.
-    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(real) }
+    unsafe { std::mem::transmute::<*mut c_void, Dlsym>(REAL.load(Ordering::Relaxed)) }
 }
 
 /// What the process's own scope has under this name, as a preloaded library would find it.

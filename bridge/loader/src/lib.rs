@@ -12,6 +12,7 @@
 //! | what the tool must not call bare | `overrides/` |
 //! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
+//! | one thread at a time | `loader_lock.rs` |
 //! | stubs that carry data | `trampoline.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
 //! | its wrappers; their calls of the next link without a detour | `wrappers.rs`, `direct.rs`, `arch/x86_64/direct.rs` |
@@ -35,6 +36,7 @@ mod instance;
 pub mod last_resort;
 mod link_map;
 mod load;
+pub mod loader_lock;
 pub mod log;
 mod memory_file;
 pub mod missing;
@@ -47,6 +49,7 @@ mod process;
 mod providers;
 pub mod rebind;
 mod shared;
+pub mod thread_offsets;
 mod trampoline;
 mod version;
 mod wrappers;

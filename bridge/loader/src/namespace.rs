@@ -68,18 +68,7 @@ impl Namespace {
 
     /// The first object of the namespace that the code at `address` belongs to.
     pub(crate) fn around(address: usize) -> Option<Handle> {
-        // SAFETY: all-zero is a valid value.
-        let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-        let mut map: *mut LinkMap = std::ptr::null_mut();
-        // SAFETY: RTLD_DL_LINKMAP stores a pointer to a link map.
-        let found = unsafe {
-            dladdr1(std::ptr::without_provenance(address), &raw mut info, (&raw mut map).cast(), RTLD_DL_LINKMAP)
-        };
-        if found == 0 {
-            return None;
-        }
-        // SAFETY: `dladdr1` found the object; it is not unloaded while its code is running.
-        let mut map = unsafe { map.as_ref() }?;
+        let mut map = object_at(address)?.map()?;
         // SAFETY: neighbours in the list of a namespace, which is never unloaded.
         while let Some(previous) = unsafe { map.previous.as_ref() } {
             map = previous;
@@ -146,6 +135,20 @@ impl Namespace {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(String, Handle)>> {
         self.providers.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The object that the code at `address` belongs to, in whatever namespace.
+pub(crate) fn object_at(address: usize) -> Option<Handle> {
+    // SAFETY: all-zero is a valid value.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    let mut map: *mut LinkMap = std::ptr::null_mut();
+    // SAFETY: RTLD_DL_LINKMAP stores a pointer to a link map.
+    let found = unsafe {
+        dladdr1(std::ptr::without_provenance(address), &raw mut info, (&raw mut map).cast(), RTLD_DL_LINKMAP)
+    };
+    // SAFETY: `dladdr1` found the object; it is not unloaded while its code is running.
+    let map = unsafe { map.as_ref() }.filter(|_| found != 0)?;
+    Some(Handle::of(map))
 }
 
 /// Keeps instances of one tool from lying at equal distances.

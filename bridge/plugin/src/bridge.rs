@@ -12,11 +12,14 @@ use qmpi_stack::Layer;
 
 use crate::{configured, numbering, qmpi};
 
+qmpi_ring::define_thread_storage!();
+
 #[used]
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = on_load;
 
 extern "C" fn on_load() {
+    qmpi_loader::thread_offsets::set(thread_offsets());
     log::set_speaker(qmpi_stack::rank_from_env(&|name| std::env::var_os(name)).unwrap_or(0) == 0);
     for layer in configured::layers() {
         let Ok(name) = CString::new(layer.name.as_str()) else { continue };

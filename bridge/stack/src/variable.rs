@@ -18,10 +18,7 @@ pub const LOG: &str = "QMPI_LOG";
 /// Asks for a table of calls per layer at the end: `1` for stderr, anything else is a file name.
 pub const STATS: &str = "QMPI_STATS";
 
-/// The command's own: which tools the runtime is to load and ask, in a process without a program.
-pub const SURVEY: &str = "QMPI_SURVEY";
-
-/// How each line of the runtime's answer begins.
+/// How each line begins that says what a tool intercepts that registers itself.
 pub const SURVEY_ANSWER: &str = "qmpi-survey";
 
 /// The variable of the 2018 prototype, `path:path`. Its name is so general that other programs may use it for something

@@ -13,21 +13,19 @@
 //! | file | what |
 //! |---|---|
 //! | `trampoline.rs` | one word of data for a shim |
-//! | `arguments.rs` | text for stubs that ask where to go |
 //! | `overrides.rs` | `dlopen`, `dlsym`, ... of a tool |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `caller.rs` | text for stubs that keep the application's return address |
+//! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a linkage table |
 //! | `shift.rs` | from one calling convention of tools to another |
 
-use std::ffi::CStr;
-
-mod arguments;
 mod caller;
 mod direct;
 mod fortran;
 mod links;
+mod lock;
 mod overrides;
 mod shift;
 mod trampoline;
@@ -41,6 +39,3 @@ pub(crate) use trampoline::*;
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
-
-/// The version of symbols that glibc has had from the beginning.
-pub(crate) const FIRST_GLIBC: &CStr = c"GLIBC_2.2.5";

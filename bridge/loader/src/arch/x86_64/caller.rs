@@ -9,37 +9,27 @@
 //! the records are a stack of [`DEPTH`] entries. Who adds one takes away those whose calls are over; who looks for one
 //! takes the topmost whose call is not. A record more than there is room for takes the place of the last.
 //!
-//! ```text
-//! qmpi_caller   +0   offset of the topmost record
-//!               +8   record 0:  context, where the witness is, what it holds
-//!               +32  record 1:  ...
-//! ```
+//! The records are a thread-local variable of the library that is in the process from the start
+//! (`ring/src/arch/x86_64/thread_storage.rs`), found by its offset from the thread pointer.
 
-/// How many calls inside of calls are kept apart.
-pub(super) const DEPTH: usize = 8;
-/// Bytes of a record.
-pub(super) const RECORD: usize = 24;
+use qmpi_ring::ring::{CALLER_DEPTH as DEPTH, CALLER_RECORD as RECORD};
+
+/// Bytes of the last record's place.
+pub(super) const LAST: usize = RECORD * (DEPTH - 1);
+/// Bytes of all records.
+pub(super) const ALL: usize = RECORD * DEPTH;
+/// Bytes of one.
+pub(super) const ONE: usize = RECORD;
 /// How far above a stub's frame the witness of a call may lie: more than any tool's frames take, less than a stack.
 pub(super) const WITNESS_DISTANCE: usize = 0x4_0000;
 
-/// Text that defines the macros. They want `{witness_distance}`, `{record}`, `{last_record}` and `{records}`.
+/// Text that defines the macros. They want `{caller_offset}`, `{witness_distance}`, `{record}`, `{last_record}` and `{records}`.
 macro_rules! caller_macros {
     () => {
         "
-        // Initial-exec: libqmpi is there from the start.
-        .pushsection .tbss.qmpi_caller, \"awT\", @nobits
-        .balign 8
-        .hidden qmpi_caller
-        .globl qmpi_caller
-        .type qmpi_caller, @object
-        .size qmpi_caller, 8 + {records}
-        qmpi_caller:
-        .zero 8 + {records}
-        .popsection
-
         // r10 is where the topmost record is, less 8.
         .macro qmpi_top_record
-        mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]
+        mov r10, qword ptr [rip + {caller_offset}]
         add r10, qword ptr fs:[r10]
         .endm
 
@@ -59,7 +49,7 @@ macro_rules! caller_macros {
         // A new record but for its context, and r10 for it. What is on top of the stack is the witness, so the caller must have
         // made a call, not a jump. No other register is free.
         .macro qmpi_record_witness
-        mov r10, qword ptr [rip + qmpi_caller@GOTTPOFF]
+        mov r10, qword ptr [rip + {caller_offset}]
         cmp qword ptr fs:[r10], 0
         jne 2f
         // At the same depth as the last call, or less deep: that one is over.

@@ -1,6 +1,6 @@
 //! Fortran calls: at which layer the C functions that MPI's Fortran library calls enter the chain.
 //!
-//! A word of thread-local storage says how many layers the call has behind it; 0 outside of such calls. Only tools with
+//! A word of thread-local storage (`ring/src/arch/x86_64/thread_storage.rs`) says how many layers the call has behind it; 0 outside of such calls. Only tools with
 //! Fortran wrappers ever set it.
 #![expect(unsafe_code, reason = "machine code behind trampolines")]
 
@@ -19,15 +19,6 @@ pub(crate) struct Resume {
 }
 
 global_asm!(
-    ".pushsection .tbss.qmpi_level, \"awT\", @nobits",
-    ".balign 8",
-    ".hidden qmpi_level",
-    ".globl qmpi_level",
-    ".type qmpi_level, @object",
-    ".size qmpi_level, 8",
-    "qmpi_level:",
-    ".zero 8",
-    ".popsection",
     // Calls `target` with all arguments while the level is the one on top of the frame, and sets it back afterwards.
     // Fortran has no prototypes here: six registers and eighteen words of the stack hold every call of MPI's, hidden
     // lengths of strings included. r10 and r11 are free; rax counts no vector registers, Fortran is never variadic.
@@ -35,7 +26,7 @@ global_asm!(
     "push rbp",
     ".cfi_adjust_cfa_offset 8",
     ".cfi_rel_offset rbp, 0",
-    "mov rbp, qword ptr [rip + qmpi_level@GOTTPOFF]",
+    "mov rbp, qword ptr [rip + {level_offset}]",
     "push qword ptr fs:[rbp]",
     ".cfi_adjust_cfa_offset 8",
     "mov r10, \\level",
@@ -76,7 +67,7 @@ global_asm!(
     ".globl qmpi_fortran_to_c",
     "qmpi_fortran_to_c:",
     ".cfi_startproc",
-    "mov r10, qword ptr [rip + qmpi_level@GOTTPOFF]",
+    "mov r10, qword ptr [rip + {level_offset}]",
     "mov r10, qword ptr fs:[r10]",
     "test r10, r10",
     "jnz 2f",
@@ -88,6 +79,7 @@ global_asm!(
     ".popsection",
     level = const std::mem::offset_of!(Resume, level),
     target = const std::mem::offset_of!(Resume, target),
+    level_offset = sym crate::thread_offsets::FORTRAN_LEVEL,
 );
 
 unsafe extern "C" {

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::caller::{self, caller_macros};
 use super::{Stub, stub};
 use crate::conversion::{Arity, CallerMode};
-use crate::{go_on_with_arguments, keep_arguments};
+use qmpi_ring::{go_on_with_arguments, keep_arguments};
 
 /// The largest number of arguments that the stubs are made for; MPI's own largest is 13.
 pub(crate) const MAX_ARGS: usize = 20;
@@ -424,9 +424,10 @@ global_asm!(
     "qmpi_table qmpi_append",
     ".popsection",
     witness_distance = const caller::WITNESS_DISTANCE,
-    record = const caller::RECORD,
-    last_record = const caller::RECORD * (caller::DEPTH - 1),
-    records = const caller::RECORD * caller::DEPTH,
+    caller_offset = sym crate::thread_offsets::CALLER,
+    record = const caller::ONE,
+    last_record = const caller::LAST,
+    records = const caller::ALL,
     up_target = const std::mem::offset_of!(Up, target),
     up_tool = const std::mem::offset_of!(Up, tool),
     up_context = const std::mem::offset_of!(Up, context),

@@ -1,0 +1,27 @@
+//! `qmpi survey`: the process in which tools that register themselves are loaded and asked, for `list`.
+#![expect(unsafe_code, reason = "a function of libqmpi_core.so by its name")]
+
+use std::ffi::{CString, c_char};
+
+use libloading::Library;
+
+use crate::Error;
+use crate::args::SurveyArgs;
+
+/// Loads the tools of the request in this process, prints what they answer, and ends the process.
+///
+/// # Errors
+/// When the core cannot be opened.
+pub fn answer(args: &SurveyArgs) -> Result<(), Error> {
+    type Survey = unsafe extern "C" fn(*const c_char);
+    let fail = |error: libloading::Error| Error::Core { path: args.core.clone(), message: error.to_string() };
+    let request = CString::new(args.request.as_str()).unwrap_or_default();
+    // SAFETY: the core's constructors are those of Rust's runtime.
+    let core = unsafe { Library::new(&args.core) }.map_err(fail)?;
+    // SAFETY: the core's function of this name has this type.
+    let survey = unsafe { core.get::<Survey>(b"qmpi_core_survey\0") }.map_err(fail)?;
+    // SAFETY: a C string; this process does nothing else.
+    unsafe { survey(request.as_ptr()) };
+    // SAFETY: the process ends here. Exit handlers of tools that were never used must not run.
+    unsafe { libc::_exit(0) }
+}

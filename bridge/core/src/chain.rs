@@ -1,0 +1,219 @@
+//! Who comes after whom: the next link of every function below each layer.
+//!
+//! `next(i, f)` is the first layer below `i` that intercepts `f`, else the MPI library. It is worked out from the
+//! innermost layer outwards, once, and every edge is an address from then on.
+//!
+//! A link is native to one calling convention: that of PMPI (the MPI library, PMPI tools), of QMPI tools, or of the thesis's
+//! dialect. Who calls it in another one gets the address of a stub, which is made when it is first asked for.
+
+use std::time::Duration;
+
+use qmpi_abi::FnId;
+use qmpi_loader::conversion::{self, CallerMode};
+use qmpi_loader::{LoadError, Process, log, pcontrol};
+use qmpi_ring::Next;
+
+use crate::{finalize, stats};
+
+/// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct ToolId(pub(crate) i32);
+
+impl ToolId {
+    /// What `next_tool_id` is for the MPI library itself.
+    pub(crate) const MPI: ToolId = ToolId(0);
+
+    /// The layer at this place of the stack, 0 being the outermost.
+    pub(crate) fn of_layer(index: usize) -> ToolId {
+        ToolId(i32::try_from(index + 1).unwrap_or(i32::MAX))
+    }
+}
+
+/// How a link wants to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Convention {
+    /// `f(args...)`
+    Pmpi,
+    /// `f(context, tool_id, args...)`
+    Qmpi,
+    /// `f(args..., level, vector)`; the address of the vector.
+    Thesis(usize),
+}
+
+/// The next thing to call for one function.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    address: usize,
+    convention: Convention,
+    tool: ToolId,
+    /// The same for callers of the PMPI convention, once somebody asked.
+    as_pmpi: Option<usize>,
+    /// The same for callers of the QMPI convention.
+    as_qmpi: Option<usize>,
+}
+
+/// What a layer intercepts.
+#[derive(Debug)]
+pub(crate) struct Layer {
+    /// Its name in messages.
+    pub(crate) label: String,
+    pub(crate) tool: ToolId,
+    pub(crate) convention: Convention,
+    /// The functions, and the address to call.
+    pub(crate) entries: Vec<(FnId, usize)>,
+    /// Its Fortran wrappers, by symbol name.
+    pub(crate) fortran: Vec<(String, usize)>,
+    /// How long it took to load.
+    pub(crate) duration: Duration,
+}
+
+/// The chain as far as it is built: from the MPI library up to the layer pushed last.
+pub(crate) struct Chain {
+    /// The topmost link for each function.
+    links: Vec<Option<Link>>,
+    mode: CallerMode,
+}
+
+impl Chain {
+    /// The MPI library alone.
+    pub(crate) fn new(process: &Process, mode: CallerMode) -> Chain {
+        stats::column("MPI");
+        let link = |id| {
+            let address = stats::counted(id, process.real(id)?);
+            Some(Link::new(address, Convention::Pmpi, ToolId::MPI))
+        };
+        let links = FnId::all().map(link).collect();
+        Chain { links, mode }
+    }
+
+    /// A chain on top of functions that are called as those of QMPI tools.
+    pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
+        let link =
+            |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
+        Chain { links: functions.iter().map(link).collect(), mode }
+    }
+
+    /// Puts a layer on top.
+    pub(crate) fn push(&mut self, layer: &Layer) {
+        stats::column(&layer.label);
+        for (id, address) in &layer.entries {
+            let (address, convention) = match layer.convention {
+                Convention::Thesis(vector) if id.function().variadic => {
+                    (self.deliver(*id, *address, layer.tool, vector), Convention::Pmpi)
+                }
+                convention => (*address, convention),
+            };
+            let address = stats::counted(*id, address);
+            self.links[id.index()] = Some(Link::new(address, convention, layer.tool));
+        }
+    }
+
+    /// `MPI_Pcontrol` of the thesis's dialect: the wrapper gets the first argument, and the chain goes on by itself, with all.
+    fn deliver(&mut self, id: FnId, wrapper: usize, tool: ToolId, vector: usize) -> usize {
+        let wrapper = made(conversion::append(wrapper, tool.0, vector, conversion::arity(id)));
+        match self.pmpi(id) {
+            0 => wrapper,
+            below => made(pcontrol::deliver_to_both(wrapper, below)),
+        }
+    }
+
+    /// Watches the way of `MPI_Finalize` past the topmost link.
+    pub(crate) fn watch_finalize(&mut self, station: finalize::Station) {
+        let Some(id) = FnId::by_name("MPI_Finalize") else { return };
+        if let Some(link) = &mut self.links[id.index()] {
+            let address = finalize::watch(link.address, station);
+            *link = Link::new(address, link.convention, link.tool);
+        }
+    }
+
+    /// The topmost link of `id` for a caller of the PMPI convention; 0 if there is none.
+    pub(crate) fn pmpi(&mut self, id: FnId) -> usize {
+        let mode = self.mode;
+        let Some(link) = &mut self.links[id.index()] else { return 0 };
+        *link.as_pmpi.get_or_insert_with(|| {
+            let arity = conversion::arity(id);
+            made(match link.convention {
+                Convention::Pmpi => Ok(link.address),
+                Convention::Qmpi => conversion::up(link.address, link.tool.0, arity, mode),
+                Convention::Thesis(vector) => conversion::append(link.address, link.tool.0, vector, arity),
+            })
+        })
+    }
+
+    /// All topmost links for callers of the PMPI convention.
+    pub(crate) fn all_pmpi(&mut self) -> Box<[usize]> {
+        FnId::all().map(|id| self.pmpi(id)).collect()
+    }
+
+    /// The topmost link of `id` for a caller of the QMPI convention, and the id to pass.
+    pub(crate) fn qmpi(&mut self, id: FnId) -> Option<(usize, ToolId)> {
+        let mode = self.mode;
+        let below = self.links[id.index()]?;
+        if below.convention == Convention::Qmpi {
+            return Some((below.address, below.tool));
+        }
+        // From the MPI library nobody comes back up, so there is nothing to keep for anybody.
+        let mode = if below.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
+        let pmpi = self.pmpi(id);
+        let link = self.links[id.index()].as_mut()?;
+        let address = *link.as_qmpi.get_or_insert_with(|| made(conversion::down(pmpi, conversion::arity(id), mode)));
+        Some((address, link.tool))
+    }
+
+    /// The topmost link of `id` for a caller of the thesis's dialect, `f(args..., level, vector)`, and the level to pass.
+    ///
+    /// Where a tool of another kind or the MPI library comes next, it is the link for callers of the PMPI convention: two
+    /// words too many behind the arguments do no harm. The caller makes room for what it passes and takes it away again,
+    /// and a function looks at the places of its own arguments only (psABI 3.2.3).
+    pub(crate) fn thesis(&mut self, id: FnId) -> Option<(usize, ToolId)> {
+        let link = self.links[id.index()]?;
+        let address = if matches!(link.convention, Convention::Thesis(_)) { link.address } else { self.pmpi(id) };
+        Some((address, link.tool))
+    }
+
+    /// Does a layer have a wrapper of `id`?
+    pub(crate) fn is_intercepted(&self, id: FnId) -> bool {
+        self.links[id.index()].is_some_and(|link| link.tool != ToolId::MPI)
+    }
+
+    /// Does anybody below a PMPI tool ask where the application called?
+    pub(crate) fn mode(&self) -> CallerMode {
+        self.mode
+    }
+
+    /// Where the application's calls go, for all functions.
+    pub(crate) fn all_entries(&mut self) -> Box<[usize]> {
+        FnId::all().map(|id| self.entry(id)).collect()
+    }
+
+    /// Where the application's calls of `id` go; 0 if nowhere.
+    pub(crate) fn entry(&mut self, id: FnId) -> usize {
+        let Some(link) = self.links[id.index()] else { return 0 };
+        let arity = conversion::arity(id);
+        match (link.convention, link.tool, self.mode) {
+            // The application's return address is on the stack: no need to look elsewhere.
+            (Convention::Qmpi, tool, _) => made(conversion::up(link.address, tool.0, arity, CallerMode::Ignore)),
+            (_, ToolId::MPI, _) | (_, _, CallerMode::Ignore) => self.pmpi(id),
+            (_, _, CallerMode::Keep) => recorded(self.pmpi(id), CallerMode::Keep),
+        }
+    }
+}
+
+impl Link {
+    fn new(address: usize, convention: Convention, tool: ToolId) -> Link {
+        Link { address, convention, tool, as_pmpi: None, as_qmpi: None }
+    }
+}
+
+/// A link from the application to a PMPI tool's function, which notes the return address if anybody asks for it.
+pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
+    match mode {
+        CallerMode::Ignore => address,
+        CallerMode::Keep => made(conversion::record(address)),
+    }
+}
+
+/// Without stubs there is no stack.
+pub(crate) fn made(stub: Result<usize, LoadError>) -> usize {
+    stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+}

@@ -1,0 +1,75 @@
+//! What `libqmpi.so` calls: the one exported function, and the table that it returns.
+#![expect(unsafe_code, reason = "an exported function")]
+#![allow(unreachable_pub, reason = "reached by name")]
+
+use std::ffi::c_int;
+
+use qmpi_abi::FnId;
+use qmpi_loader::conversion::{self, CallerMode};
+use qmpi_loader::{Process, log};
+use qmpi_ring::{CoreFunctions, Ring, ring};
+
+use crate::qmpi::{Class, interface};
+use crate::{opened, reach, start, thesis};
+
+static FUNCTIONS: CoreFunctions = CoreFunctions {
+    start: start::start,
+    objects_opened: opened::objects_opened,
+    shifted,
+    unsupported: start::unsupported,
+    get_function: interface::get_function,
+    get_tool_storage: interface::get_tool_storage,
+    error_argument,
+    register_tool_name: interface::register_tool_name,
+    register_tool_storage: interface::register_tool_storage,
+    register_function: interface::register_function,
+    register_function_by_name: interface::register_function_by_name,
+    get_function_by_name: interface::get_function_by_name,
+    register_tool_info: interface::register_tool_info,
+    get_tools: interface::get_tools,
+    table_create: interface::table_create,
+    table_create_numbered: interface::table_create_numbered,
+    table_next: interface::table_next,
+    table_copy: interface::table_copy,
+    table_destroy: interface::table_destroy,
+    table_query: interface::table_query,
+    table_query_name: interface::table_query_name,
+    table_set: interface::table_set,
+    table_set_name: interface::table_set_name,
+    table_unset: interface::table_unset,
+    table_unset_name: interface::table_unset_name,
+    stack_open: interface::stack_open,
+    thesis_unsupported: thesis::unsupported,
+    thesis_no_layer,
+    report_lost_stack: reach::report_lost_stack,
+};
+
+/// Opens the core for the `libqmpi.so` whose words `ring` are; `None` if that is of another build.
+#[unsafe(no_mangle)]
+pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFunctions> {
+    if ring.layout != ring::LAYOUT {
+        return None;
+    }
+    crate::ring::set(ring);
+    qmpi_loader::dlsym::set(ring.glibc.dlsym.load(std::sync::atomic::Ordering::Relaxed));
+    qmpi_loader::thread_offsets::set((ring.thread_offsets)());
+    Some(&FUNCTIONS)
+}
+
+/// The address of the name-shifted function of this number.
+extern "C" fn shifted(number: usize) -> usize {
+    let link = || {
+        let id = FnId::from_index(number)?;
+        let real = Process::with_mpi()?.real(id)?;
+        conversion::down(real, conversion::arity(id), CallerMode::Ignore).ok()
+    };
+    link().unwrap_or_else(|| start::unsupported(number))
+}
+
+extern "C" fn error_argument() -> c_int {
+    Class::Arg.code()
+}
+
+extern "C" fn thesis_no_layer(level: c_int) {
+    log::line(log::LogLevel::Warn, &format!("QMPI_Set_context: there is no layer at level {level}"));
+}

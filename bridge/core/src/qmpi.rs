@@ -1,0 +1,22 @@
+//! The QMPI interface: registration, look-up, and the tools that speak it.
+//!
+//! | step | file |
+//! |---|---|
+//! | a tool's constructor registers names | `registry.rs` |
+//! | its file is loaded, its name found, its init callback run once per instance | `native.rs` |
+//! | what it registers, and what comes next for it | `tools.rs` |
+//! | the numbers by which it means functions | `numbering.rs` |
+//! | the C functions, but for those that wrappers call (`libqmpi.so` has them) | `interface.rs` |
+//! | extensions: function tables, the tools that are present | `table.rs`, `present.rs` |
+//! | error classes of the MPI in the process | `class.rs` |
+
+mod class;
+pub(crate) mod interface;
+pub(crate) mod native;
+pub(crate) mod numbering;
+pub(crate) mod present;
+mod registry;
+pub(crate) mod table;
+pub(crate) mod tools;
+
+pub(crate) use class::Class;

@@ -1,0 +1,179 @@
+//! The layers as QMPI tools know them: storage, registered functions, and what comes next.
+//!
+//! Two phases. While init callbacks run, tools register into [`Draft`]s under a lock. Then the chain is built, and all is
+//! frozen into [`Tool`]s, a table of `libqmpi.so`: from there on a look-up is an index into it, without a lock.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_abi::FnId;
+use qmpi_abi::numbering::Numbering;
+use qmpi_ring::tools::More;
+use qmpi_ring::{Next, Tool, Writer};
+
+use crate::chain::{Chain, ToolId};
+use crate::ring::ring;
+
+/// A layer while tools are initialized.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    numbering: &'static Numbering,
+    storage: usize,
+    functions: Vec<(FnId, usize)>,
+    /// A number that it meant a function by, and that nobody can read.
+    unreadable: Option<i32>,
+}
+
+/// The tools that are being initialized, by number.
+static DRAFTS: Mutex<BTreeMap<i32, Draft>> = Mutex::new(BTreeMap::new());
+
+/// Makes room for what this tool registers, which means functions by numbers of this numbering.
+pub(super) fn draft(tool: ToolId, numbering: &'static Numbering) {
+    let draft = Draft { numbering, storage: 0, functions: Vec::new(), unreadable: None };
+    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.0, draft);
+}
+
+/// Changes the draft of a tool, if it is being initialized.
+pub(super) fn change<T>(tool: i32, change: impl FnOnce(&mut Draft) -> T) -> Option<T> {
+    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&tool).map(change)
+}
+
+/// Is there a tool of this number for which everything is set up?
+pub(super) fn is_set_up(tool: i32) -> bool {
+    tool_of(tool).is_some()
+}
+
+impl Draft {
+    /// Sets the address that the tool gets back later.
+    pub(super) fn set_storage(&mut self, storage: *mut c_void) {
+        self.storage = storage.addr();
+    }
+
+    /// The function that the tool means by a number.
+    pub(super) fn function(&mut self, value: i32) -> Option<FnId> {
+        let function = self.numbering.function(value);
+        if function.is_none() && self.numbering == Numbering::UNKNOWN {
+            self.unreadable.get_or_insert(value);
+        }
+        function
+    }
+
+    /// Registers a function; a second registration replaces the first.
+    pub(super) fn set_function(&mut self, id: FnId, function: usize) {
+        self.functions.retain(|(known, _)| *known != id);
+        self.functions.push((id, function));
+    }
+}
+
+/// What a tool registered.
+pub(super) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
+    change(tool.0, |draft| draft.functions.clone()).unwrap_or_default()
+}
+
+/// A number that the tool meant a function by, and that nobody can read: it does not get what it wants.
+pub(super) fn unreadable(tool: i32) -> Option<i32> {
+    change(tool, |draft| draft.unreadable)?
+}
+
+/// Gathers the next links of the tools while the chain grows past them.
+pub(crate) struct Builder {
+    /// Of who is no QMPI tool: the application.
+    numbering: &'static Numbering,
+    tools: BTreeMap<i32, Tool>,
+}
+
+impl Builder {
+    /// Where the application's functions are numbered as in `numbering`.
+    pub(crate) fn new(numbering: &'static Numbering) -> Builder {
+        Builder { numbering, tools: BTreeMap::new() }
+    }
+
+    /// What is below this tool is complete: `chain` ends there.
+    pub(crate) fn below(&mut self, tool: ToolId, chain: &mut Chain) {
+        let by_id = functions_at_top(chain);
+        let (numbering, storage) =
+            change(tool.0, |draft| (draft.numbering, draft.storage)).unwrap_or((self.numbering, 0));
+        let by_value = |value| {
+            let id = i32::try_from(value).ok().and_then(|value| numbering.function(value));
+            id.map_or(Next::default(), |id| by_id[id.index()])
+        };
+        let next: Box<[Next]> = (0..numbering.len()).map(by_value).collect();
+        let more = Box::leak(Box::new(More { by_id: Box::leak(by_id), numbering }));
+        self.tools.insert(tool.0, Tool { next: Box::leak(next), storage, more: Some(more) });
+    }
+
+    /// Freezes everything. `last` is the highest number given to a layer.
+    pub(crate) fn publish(self, last: ToolId, writer: &Writer) {
+        let mut all = ring().tools.get().to_vec();
+        let len = usize::try_from(last.0).unwrap_or(0) + 1;
+        all.resize(len.max(all.len()), Tool::NONE);
+        let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
+        for (number, tool) in self.tools {
+            drafts.remove(&number);
+            if let Some(place) = usize::try_from(number).ok().and_then(|index| all.get_mut(index)) {
+                *place = tool;
+            }
+        }
+        ring().tools.publish(Box::leak(all.into_boxed_slice()), writer);
+    }
+}
+
+/// The topmost links of a chain for callers that are QMPI tools.
+pub(crate) fn functions_at_top(chain: &mut Chain) -> Box<[Next]> {
+    FnId::all()
+        .map(|id| chain.qmpi(id).map_or(Next::default(), |(function, tool)| Next { function, tool: tool.0 }))
+        .collect()
+}
+
+/// What comes next for a tool, for all functions, and how it numbers them.
+pub(super) fn all_next(tool: i32) -> Option<(Box<[Next]>, &'static Numbering)> {
+    let more = more_of(tool)?;
+    Some((more.by_id.into(), more.numbering))
+}
+
+/// What comes next for `tool` and the enumerator `value`; `None`: no such tool, no such function, or too early.
+pub(super) fn next(tool: i32, value: i32) -> Option<Next> {
+    let more = more_of(tool)?;
+    next_in(more, more.numbering.function(value)?)
+}
+
+fn next_in(more: &More, id: FnId) -> Option<Next> {
+    let next = *more.by_id.get(id.index())?;
+    (next.function != 0).then_some(next)
+}
+
+/// The same for a function by its name.
+pub(super) fn next_by_id(tool: i32, id: FnId) -> Option<Next> {
+    next_in(more_of(tool)?, id)
+}
+
+/// The storage of `tool`.
+pub(super) fn storage(tool: i32) -> Option<*mut c_void> {
+    if let Some(tool) = tool_of(tool) {
+        return Some(std::ptr::with_exposed_provenance_mut(tool.storage));
+    }
+    change(tool, |draft| std::ptr::with_exposed_provenance_mut(draft.storage))
+}
+
+/// Has everything been set up?
+pub(super) fn is_published() -> bool {
+    !ring().tools.get().is_empty()
+}
+
+/// The function that a tool means by a number: while it is initialized, and later.
+pub(super) fn function_of(tool: i32, value: i32) -> Option<FnId> {
+    match change(tool, |draft| draft.function(value)) {
+        Some(function) => function,
+        None => more_of(tool).map_or_else(super::numbering::of_process, |more| more.numbering).function(value),
+    }
+}
+
+fn tool_of(tool: i32) -> Option<&'static Tool> {
+    let tool = ring().tools.get().get(usize::try_from(tool).ok()?)?;
+    tool.more.is_some().then_some(tool)
+}
+
+fn more_of(tool: i32) -> Option<&'static More> {
+    tool_of(tool)?.more
+}

@@ -1,0 +1,88 @@
+//! Start-up: one thread at a time, and in which order.
+//!
+//! The lock of start-up is `ld.so`'s own ([`loader_lock`]). A thread that is in a constructor has that lock, and may be the first
+//! to call MPI: it does the work itself, and another thread that was about to begin waits for it, as it would for any `dlopen`. A
+//! lock of this library's own would make the two wait for each other.
+//!
+//! What comes back in the meantime does not wait: a constructor of a tool that calls MPI, or the child of a `fork` whose parent
+//! was here. Their calls go to the MPI library.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use qmpi_abi::FnId;
+use qmpi_loader::{Process, loader_lock, log};
+use qmpi_ring::{Moment, Writer};
+
+use crate::ring::ring;
+use crate::stack::Requested;
+use crate::{base, opened, reach, stack, stats};
+
+/// Not begun, or to be tried again.
+const IDLE: u8 = 0;
+/// A thread is at it, and holds `ld.so`'s lock; or a parent of this process was.
+const UNDER_WAY: u8 = 1;
+/// The slots are filled.
+const DONE: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(IDLE);
+
+/// Is everything set up?
+pub(crate) fn is_done() -> bool {
+    STATE.load(Ordering::Acquire) == DONE
+}
+
+/// Sets everything up, unless that has happened. Returns whether the slots are filled.
+pub(crate) extern "C" fn start(moment: Moment) -> bool {
+    is_done()
+        || loader_lock::with(|writer| {
+            if STATE.load(Ordering::Acquire) == IDLE {
+                STATE.store(UNDER_WAY, Ordering::Relaxed);
+                let state = if set_up(moment, writer) { DONE } else { IDLE };
+                STATE.store(state, Ordering::Release);
+            }
+            is_done()
+        })
+}
+
+/// Returns whether everything is set up. A stack with a name that is not registered yet is put off to the first call: a
+/// constructor that comes after this library's may register it.
+fn set_up(moment: Moment, writer: &Writer) -> bool {
+    let Some(process) = Process::with_mpi() else { return false };
+    let mut process = Arc::new(process);
+    let requested = Requested::from_env();
+    if moment == Moment::Load && requested.waits_for_names() {
+        return false;
+    }
+    stats::prepare(requested.rank);
+    let (mut chain, fortran) = stack::build(&mut process, &requested, writer);
+    for id in FnId::all() {
+        match chain.entry(id) {
+            0 => {}
+            address => ring().set(id, address),
+        }
+        if chain.is_intercepted(id) {
+            ring().intercepted[id.index()].store(true, Ordering::Relaxed);
+        }
+    }
+    base::enter(&process, &mut chain, fortran);
+    opened::set(process.images());
+    qmpi_loader::close_files();
+    reach::check(requested.has_layers());
+    true
+}
+
+/// A function of this number was called, and MPI does not have it, or there is no MPI.
+pub(crate) extern "C" fn unsupported(number: usize) -> ! {
+    let name = FnId::from_index(number).map_or("an unknown function", FnId::name);
+    match Process::with_mpi() {
+        Some(process) => log::fatal(
+            &format!("{name} was called, which {} does not have", process.mpi_name()),
+            Some("the program was built for a newer MPI, or for another one"),
+        ),
+        None => log::fatal(
+            &format!("{name} was called in a process without an MPI library"),
+            Some("link the program with one, or open one first"),
+        ),
+    }
+}

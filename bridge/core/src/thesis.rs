@@ -1,0 +1,19 @@
+//! Tools of the 2018 thesis's prototype: `get_interceptions`, and wrappers that get their level and a vector of all layers.
+//!
+//! | step | file |
+//! |---|---|
+//! | a library is opened and asked what it intercepts | `library.rs` |
+//! | what comes next for each layer, as its C structs have it | `vector.rs` |
+//! | names that tools compiled without `qmpi_thesis.h` want | `general_names.rs` |
+//!
+//! The C functions of `qmpi_thesis.h`, and `exec_func`, are in `libqmpi.so`.
+//!
+//! The level of a layer is its [`ToolId`](crate::chain::ToolId): in both, 0 is not a tool, and 1 is the outermost.
+
+mod general_names;
+mod library;
+pub(crate) mod vector;
+
+pub(crate) use general_names::{provide_general_names, unsupported};
+pub(crate) use library::Library;
+pub(crate) use vector::Builder;

@@ -1,0 +1,81 @@
+//! Rebinding an object that is already loaded: the words that hold a symbol's address get another one.
+#![expect(unsafe_code, reason = "writes into the GOT of loaded objects")]
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::mapped::Mapped;
+
+/// Which references to rebind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// All of them.
+    All,
+    /// Calls: function pointers stay equal to those that others have.
+    Calls,
+    /// Weak ones, by which a program asks whether a function exists.
+    Weak,
+}
+
+/// Points references of `object` to a name for which `target` has an address there; `target` is also told what the word holds.
+/// Returns how many references were changed.
+///
+/// # Safety
+/// The object stays loaded meanwhile, and its references to these names may be changed: they are function pointers or addresses of
+/// variables that nothing has remembered in another place.
+pub unsafe fn rebind(object: &Mapped<'_>, which: Which, mut target: impl FnMut(&CStr, usize) -> Option<usize>) -> usize {
+    let mut unprotected = None;
+    let mut count = 0_usize;
+    for (binding, place) in object.bindings() {
+        let is_concerned = match which {
+            Which::All => true,
+            Which::Calls => binding.is_call,
+            Which::Weak => binding.is_weak,
+        };
+        if !is_concerned {
+            continue;
+        }
+        // SAFETY: an aligned word inside of a segment of the object, which other threads may read meanwhile.
+        let word = unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(place)) };
+        let Some(address) = target(binding.name, word.load(Ordering::Relaxed)) else { continue };
+        if !object.segments().is_writable(place) && unprotected.is_none() {
+            unprotected = Some(Unprotected::new(object));
+        }
+        word.store(address.wrapping_add_signed(binding.addend as isize), Ordering::Relaxed);
+        count = count.wrapping_add(1);
+    }
+    count
+}
+
+/// The object's RELRO pages, writable as long as this lives.
+struct Unprotected {
+    start: usize,
+    len: usize,
+}
+
+impl Unprotected {
+    fn new(object: &Mapped<'_>) -> Unprotected {
+        let (start, len) = object.segments().relro().map_or((0, 0), |relro| (relro.start, relro.len()));
+        // SAFETY: asks for a constant.
+        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+        let mask = !page.wrapping_sub(1);
+        // As `elf/dl-reloc.c:_dl_protect_relro`: whole pages, rounded down at both ends.
+        let (first, end) = (start & mask, start.wrapping_add(len) & mask);
+        let region = Unprotected { start: first, len: end.saturating_sub(first) };
+        region.protect(libc::PROT_READ | libc::PROT_WRITE);
+        region
+    }
+
+    fn protect(&self, protection: i32) {
+        if self.len > 0 {
+            // SAFETY: pages of a loaded object that hold no code.
+            unsafe { libc::mprotect(core::ptr::with_exposed_provenance_mut(self.start), self.len, protection) };
+        }
+    }
+}
+
+impl Drop for Unprotected {
+    fn drop(&mut self) {
+        self.protect(libc::PROT_READ);
+    }
+}

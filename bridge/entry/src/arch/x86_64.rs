@@ -1,0 +1,212 @@
+//! Machine code for x86-64: how a call enters the stack.
+//!
+//! * `MPI_f`, exported: `jmp *slot[f]`. A tail jump keeps the application's return address on top of the stack, so the
+//!   first layer sees the application as its caller.
+//! * Before the slots are filled, each leads to its *lazy stub*, which starts the runtime and then goes on with the call.
+//! * `QMPI_f`, exported: a jump by way of the table `SHIFTED`, whose words are filled in when a function is first called.
+//! * `dlsym`, exported: may change the handle, then goes on with a tail jump, too.
+//! * `x86_64/exec.rs`: the call of the next layer as tools of the 2018 prototype make it.
+//!
+//! All exported stubs of a kind lie in a section of their own, for which one entry of `.eh_frame` is written here by hand: an
+//! entry for each of 1,600 stubs would take 50 KB, a third of the library.
+#![expect(unsafe_code, reason = "naked functions")]
+
+mod exec;
+
+use core::arch::{global_asm, naked_asm};
+
+use qmpi_abi::COUNT;
+
+qmpi_ring::define_thread_storage!();
+
+/// Bytes of one lazy stub.
+pub(crate) const LAZY_SIZE: usize = 8;
+/// Bytes of an entry stub: an aligned word, so that none crosses a cache line.
+const STUB_SIZE: usize = 8;
+/// Bytes of a stub of the name-shifted functions.
+const SHIFTED_SIZE: usize = 16;
+
+/// Defines the exported function `$name`, which goes where number `$id` of `$slots` points.
+macro_rules! entry_stub {
+    ($slots:path, $offset:expr, $id:literal $name:ident) => {
+        /// One jump: the caller's return address and all arguments stay as they are.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = "qmpi_entry")]
+        pub extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "jmp qword ptr [rip + {slots} + {offset} + 8 * {id}]",
+                ".balign 8, 0xcc",
+                slots = sym $slots,
+                offset = const $offset,
+                id = const $id,
+            )
+        }
+    };
+}
+pub(crate) use entry_stub;
+
+/// Defines the exported function `$name`: the name-shifted function number `$id`.
+macro_rules! shifted_stub {
+    ($id:literal $name:ident) => {
+        /// Goes on with the number of the function in `r11`.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = "qmpi_shifted")]
+        pub extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "mov r11d, {id}",
+                "jmp {to}",
+                ".balign 16, 0xcc",
+                id = const $id,
+                to = sym $crate::arch::shifted,
+            )
+        }
+    };
+}
+pub(crate) use shifted_stub;
+
+global_asm!(
+    ".pushsection .text.qmpi_lazy, \"ax\", @progbits",
+    ".balign 64",
+    ".hidden qmpi_lazy",
+    ".globl qmpi_lazy",
+    ".type qmpi_lazy, @function",
+    "qmpi_lazy:",
+    ".cfi_startproc",
+    ".rept {count}",
+    // The return address tells which stub it was.
+    "call {first_call}",
+    ".balign {size}, 0xcc",
+    ".endr",
+    ".cfi_endproc",
+    ".size qmpi_lazy, . - qmpi_lazy",
+    ".popsection",
+    // One entry of .eh_frame for each of the two sections of exported stubs (LSB 10.6.1): at every instruction in them the
+    // stack pointer is where it was when the function was called.
+    ".pushsection .eh_frame, \"a\", @unwind",
+    ".balign 8",
+    ".Lqmpi_cie:",
+    ".long .Lqmpi_cie_end - .Lqmpi_cie_begin",
+    ".Lqmpi_cie_begin:",
+    ".long 0",
+    ".byte 1",
+    ".asciz \"zR\"",
+    ".uleb128 1",
+    ".sleb128 -8",
+    ".byte 16",
+    ".uleb128 1",
+    ".byte 0x1b",
+    // DW_CFA_def_cfa rsp + 8; DW_CFA_offset: the return address is at the CFA - 8.
+    ".byte 0x0c, 7, 8, 0x90, 1",
+    ".balign 8, 0",
+    ".Lqmpi_cie_end:",
+    ".macro qmpi_fde name, start, size",
+    ".long .Lqmpi_\\name\\()_end - .Lqmpi_\\name\\()_begin",
+    ".Lqmpi_\\name\\()_begin:",
+    ".long . - .Lqmpi_cie",
+    ".long \\start - .",
+    ".long \\size",
+    ".uleb128 0",
+    ".balign 8, 0",
+    ".Lqmpi_\\name\\()_end:",
+    ".endm",
+    "qmpi_fde entry, __start_qmpi_entry, {count} * {stub_size}",
+    "qmpi_fde shifted, __start_qmpi_shifted, {count} * {shifted_size}",
+    ".popsection",
+    count = const COUNT,
+    size = const LAZY_SIZE,
+    stub_size = const STUB_SIZE,
+    shifted_size = const SHIFTED_SIZE,
+    first_call = sym first_call,
+);
+
+unsafe extern "C" {
+    static qmpi_lazy: [[u8; LAZY_SIZE]; COUNT];
+    /// The linker's names for the borders of the section of entry stubs.
+    static __start_qmpi_entry: u8;
+    static __stop_qmpi_entry: u8;
+}
+
+/// The address of the lazy stub of function number `id`.
+pub(crate) const fn lazy(id: usize) -> *mut () {
+    // SAFETY: only an address is taken, inside the array.
+    unsafe { (&raw const qmpi_lazy).cast::<[u8; LAZY_SIZE]>().add(id) as *mut () }
+}
+
+/// The number of the function whose entry stub is at `address`, if there is one. The stub's instruction names its slot.
+pub(crate) fn function_at(address: usize, slots: usize) -> Option<usize> {
+    let (start, stop) = ((&raw const __start_qmpi_entry).addr(), (&raw const __stop_qmpi_entry).addr());
+    if !(start..stop).contains(&address) {
+        return None;
+    }
+    // SAFETY: an entry stub: `ff 25` and a displacement of four bytes, readable as all code of this library.
+    let code = unsafe { core::ptr::with_exposed_provenance::<[u8; 6]>(address).read() };
+    let [0xff, 0x25, a, b, c, d] = code else { return None };
+    let slot = (address + code.len()).wrapping_add_signed(i32::from_le_bytes([a, b, c, d]) as isize);
+    let id = slot.wrapping_sub(slots) / size_of::<usize>();
+    (id < COUNT).then_some(id)
+}
+
+/// The first call of a function, by its lazy stub. Keeps the arguments, asks [`crate::start::first_call`] where to go, and goes
+/// there.
+#[unsafe(naked)]
+extern "C" fn first_call() {
+    naked_asm!(
+        ".cfi_startproc",
+        // A lazy stub has called this function.
+        ".cfi_def_cfa_offset 16",
+        "pop r11",
+        ".cfi_adjust_cfa_offset -8",
+        qmpi_ring::keep_arguments!(),
+        "mov rdi, r11",
+        "lea rax, [rip + qmpi_lazy]",
+        "sub rdi, rax",
+        "shr rdi, {shift}",
+        "call {resolve}",
+        qmpi_ring::go_on_with_arguments!(),
+        ".cfi_endproc",
+        shift = const LAZY_SIZE.trailing_zeros(),
+        resolve = sym crate::start::first_call,
+    )
+}
+
+/// A name-shifted function, whose number is in `r11`.
+#[unsafe(naked)]
+pub(crate) extern "C" fn shifted() {
+    naked_asm!(
+        ".cfi_startproc",
+        "lea r10, [rip + {functions}]",
+        "mov r10, qword ptr [r10 + 8 * r11]",
+        "test r10, r10",
+        "jz 2f",
+        "jmp r10",
+        "2:",
+        qmpi_ring::keep_arguments!(),
+        "mov rdi, r11",
+        "call {resolve}",
+        qmpi_ring::go_on_with_arguments!(),
+        ".cfi_endproc",
+        functions = sym crate::shifted::FUNCTIONS,
+        resolve = sym crate::shifted::resolve,
+    )
+}
+
+/// `dlsym(handle, name)` of the process: asks [`crate::dlsym::decide`], and goes on to glibc's, whose caller is ours.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+extern "C" fn dlsym() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rdx, qword ptr [rsp]",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "call {decide}",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "mov rdi, rax",
+        "jmp rdx",
+        ".cfi_endproc",
+        decide = sym crate::dlsym::decide,
+    )
+}

@@ -1,0 +1,53 @@
+//! The environment, and what it says of a stack.
+#![expect(unsafe_code, reason = "reads the C strings of `environ`")]
+
+use core::ffi::{CStr, c_char};
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// The value of a variable, read from `environ` itself: `getenv` may be another library's.
+pub(crate) fn get(name: &str) -> Option<&'static [u8]> {
+    // SAFETY: the C library's variable; null if the program has cleared its environment.
+    let mut place = unsafe { environ };
+    if place.is_null() {
+        return None;
+    }
+    loop {
+        // SAFETY: the list ends with a null pointer, where the loop stops.
+        let entry = unsafe { place.read() };
+        if entry.is_null() {
+            return None;
+        }
+        // SAFETY: entries of the environment are C strings.
+        let text = unsafe { CStr::from_ptr(entry) }.to_bytes();
+        if let Some(value) = text.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")) {
+            return Some(value);
+        }
+        // SAFETY: not past the null pointer.
+        place = unsafe { place.add(1) };
+    }
+}
+
+/// Is the variable set, and not empty?
+fn is_set(name: &str) -> bool {
+    get(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Does the environment name a stack? What is in it, and whether it can be had, is the core's business.
+pub(crate) fn names_a_stack() -> bool {
+    match get("QMPI_TOOL_LIST") {
+        // "No tools", also next to a configuration file.
+        Some([]) => is_set("QMPI_STATS"),
+        Some(_) => true,
+        None => is_set("QMPI_CONFIG") || is_set("TOOLS") || is_set("QMPI_STATS"),
+    }
+}
+
+/// Is this a rank of a job that was given this library, and none of the variables that belong to it? They may have been lost on
+/// the way.
+pub(crate) fn has_lost_a_stack() -> bool {
+    let is_rank = get("OMPI_COMM_WORLD_SIZE").is_some() || get("PMI_SIZE").is_some();
+    is_rank && ["QMPI_TOOL_LIST", "QMPI_CONFIG", "TOOLS"].into_iter().all(|name| get(name).is_none())
+}

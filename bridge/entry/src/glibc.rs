@@ -1,0 +1,143 @@
+//! glibc's own functions, found in its own symbol tables.
+//!
+//! `dlsym`, `dlopen` and `dl_iterate_phdr` of the process may be another library's: sanitizers define them, and a sanitizer that
+//! is not set up yet crashes when it is called. So their addresses are read from `libc.so.6` (before glibc 2.34: `libdl.so.2`),
+//! by way of the list of objects that `ld.so` keeps for debuggers. That list is read without a lock, once: by the first call of
+//! `dlsym` or the constructor of this library, when `ld.so` has loaded what the program is linked with and nothing is unloaded.
+#![expect(unsafe_code, reason = "follows ld.so's list of objects, and calls functions by address")]
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use qmpi_dynamic::objects::Info;
+use qmpi_dynamic::{Mapped, Segments, hash};
+use qmpi_ring::ring::{DlIteratePhdr, Dlopen, Dlsym, PhdrCallback};
+
+use crate::message;
+use crate::ring::RING;
+
+/// The public part of glibc's `struct link_map` (`link.h`).
+#[repr(C)]
+pub(crate) struct LinkMap {
+    base: usize,
+    name: *const c_char,
+    dynamic: *const c_void,
+    next: *const LinkMap,
+    previous: *const LinkMap,
+}
+
+/// The public part of `struct r_debug` (`link.h`).
+#[repr(C)]
+struct Debug {
+    version: c_int,
+    map: *const LinkMap,
+}
+
+unsafe extern "C" {
+    static _r_debug: Debug;
+}
+
+impl LinkMap {
+    /// The path that it was loaded from; empty for the program.
+    pub(crate) fn name(&self) -> &'static CStr {
+        // SAFETY: the name of a link map is a C string that lives as long as the object.
+        unsafe { CStr::from_ptr(self.name) }
+    }
+
+    /// Its tables, read by way of its ELF header; `None` where that is not at its base, as in a program at a fixed address.
+    fn mapped(&self) -> Option<Mapped<'static>> {
+        if self.base == 0 {
+            return None;
+        }
+        // SAFETY: `ld.so` maps a shared library from its ELF header on, at its base.
+        let header = unsafe { core::ptr::with_exposed_provenance::<libc::Elf64_Ehdr>(self.base).read() };
+        if header.e_ident.first_chunk() != Some(b"\x7fELF") {
+            return None;
+        }
+        let headers = core::ptr::with_exposed_provenance::<libc::Elf64_Phdr>(self.base + header.e_phoff as usize);
+        // SAFETY: the program headers are in the first segment, behind the ELF header.
+        let headers = unsafe { core::slice::from_raw_parts(headers, header.e_phnum.into()) };
+        // SAFETY: the object is loaded there, and stays: what the program was linked with is never unloaded.
+        Mapped::at(unsafe { Segments::new(self.base, headers) })
+    }
+
+    /// The definition of a name.
+    fn find(&self, name: &CStr) -> Option<usize> {
+        Some(self.mapped()?.find(name.to_bytes(), hash::gnu(name.to_bytes()))?.1)
+    }
+}
+
+/// The objects of the base namespace, the program first.
+fn objects() -> impl Iterator<Item = &'static LinkMap> {
+    // SAFETY: `ld.so`'s variable, set before anything else runs.
+    let first = unsafe { (&raw const _r_debug.map).read() };
+    // SAFETY: the list ends with a null pointer; see the text of this file.
+    core::iter::successors(unsafe { first.as_ref() }, |map| unsafe { map.next.as_ref() })
+}
+
+/// The object whose segments hold `address`.
+pub(crate) fn object_at(address: usize) -> Option<(&'static LinkMap, Mapped<'static>)> {
+    objects().find_map(|map| Some((map, map.mapped().filter(|mapped| mapped.segments().contains(address))?)))
+}
+
+/// The address of a function of glibc, kept in `place`.
+fn function(place: &AtomicUsize, name: &CStr) -> usize {
+    let mut address = place.load(Ordering::Relaxed);
+    if address == 0 {
+        let is_glibc = |map: &&LinkMap| {
+            let path = map.name().to_bytes();
+            path.ends_with(b"/libc.so.6") || path.ends_with(b"/libdl.so.2")
+        };
+        let found = objects().filter(is_glibc).find_map(|map| map.find(name));
+        address = found.unwrap_or_else(|| {
+            message::fatal(&["the C library has no ", name.to_str().unwrap_or_default()], None)
+        });
+        place.store(address, Ordering::Relaxed);
+    }
+    address
+}
+
+/// `dlsym`. Its caller decides what RTLD_NEXT means.
+pub(crate) fn dlsym() -> Dlsym {
+    // SAFETY: a function of this type is what the name means in glibc.
+    unsafe { core::mem::transmute::<usize, Dlsym>(function(&RING.glibc.dlsym, c"dlsym")) }
+}
+
+/// `dlopen`.
+pub(crate) fn dlopen() -> Dlopen {
+    // SAFETY: as above.
+    unsafe { core::mem::transmute::<usize, Dlopen>(function(&RING.glibc.dlopen, c"dlopen")) }
+}
+
+fn dl_iterate_phdr() -> DlIteratePhdr {
+    // SAFETY: as above.
+    unsafe { core::mem::transmute::<usize, DlIteratePhdr>(function(&RING.glibc.dl_iterate_phdr, c"dl_iterate_phdr")) }
+}
+
+/// Shows `visit` one object of the base namespace after the other, the program first, until it answers.
+///
+/// `ld.so` holds a lock meanwhile: `visit` must not call it.
+pub(crate) fn find_object<T>(mut visit: impl FnMut(Info<'_>) -> Option<T>) -> Option<T> {
+    let mut found = None;
+    each_object(&mut |info| {
+        found = visit(info);
+        found.is_some()
+    });
+    found
+}
+
+type Visitor<'a> = &'a mut dyn FnMut(Info<'_>) -> bool;
+
+fn each_object(mut visitor: Visitor<'_>) {
+    extern "C" fn call(info: *mut libc::dl_phdr_info, _: usize, visitor: *mut c_void) -> c_int {
+        // SAFETY: `ld.so` hands a valid description to each call.
+        let info = unsafe { &*info };
+        // SAFETY: the one below, which outlives the iteration and is used by no one else meanwhile.
+        let visitor = unsafe { &mut *visitor.cast::<Visitor<'_>>() };
+        // SAFETY: the object stays as long as the call lasts, and the closure cannot keep what it is shown.
+        visitor(unsafe { Info::new(info) }).into()
+    }
+    let call: PhdrCallback = call;
+    // SAFETY: the callback's type is what the function wants.
+    unsafe { dl_iterate_phdr()(call, (&raw mut visitor).cast()) };
+}

@@ -1,0 +1,159 @@
+//! The C functions of `qmpi.h` and `qmpix.h`: MPICH's names, the draft's names, and look-up by name.
+//!
+//! What wrappers call is answered here, by a look into a table; everything else is the core's.
+#![expect(unsafe_code, reason = "exported C functions that write through pointers of their callers")]
+#![allow(non_snake_case, reason = "names of MPI")]
+#![allow(unreachable_pub, reason = "reached by name from other objects")]
+
+use core::ffi::{c_char, c_int, c_void};
+
+use qmpi_ring::core_functions::{Function, Init};
+use qmpi_ring::{Next, Tool};
+
+use crate::core_library;
+use crate::ring::RING;
+
+/// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
+type Context = *mut c_void;
+
+/// What comes next for `tool` and the enumerator `value`, if that is in the table: the way of nearly every call.
+#[inline]
+fn next(tool: c_int, value: c_int) -> Option<&'static Next> {
+    // What is negative is too large.
+    let next = RING.tools.get().get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
+    (next.function != 0).then_some(next)
+}
+
+/// The layer with this id, if it is a QMPI tool that is set up.
+#[inline]
+fn tool_of(tool: c_int) -> Option<&'static Tool> {
+    let tool = RING.tools.get().get(tool as u32 as usize)?;
+    tool.more.is_some().then_some(tool)
+}
+
+/// What is not in the table, and all errors. Apart, so that the way of nearly every call saves no registers.
+#[cold]
+#[inline(never)]
+extern "C" fn get_function(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
+    (core_library::functions().get_function)(tool, value, function, next)
+}
+
+/// As above.
+#[cold]
+#[inline(never)]
+extern "C" fn get_tool_storage(tool: c_int, storage: *mut *mut c_void) -> c_int {
+    (core_library::functions().get_tool_storage)(tool, storage)
+}
+
+/// Defines the same functions under several names.
+macro_rules! interface {
+    ($( $(#[$doc:meta])* [$($name:ident),+] $args:tt $body:block )*) => {
+        $( interface!(@each [$($name)+] { $(#[$doc])* } $args $body); )*
+    };
+    (@each [] $doc:tt $args:tt $body:block) => {};
+    (@each [$first:ident $($rest:ident)*] $doc:tt $args:tt $body:block) => {
+        interface!(@one $first $doc $args $body);
+        interface!(@each [$($rest)*] $doc $args $body);
+    };
+    (@one $name:ident { $(#[$doc:meta])* } ($($arg:ident: $type:ty),*) $body:block) => {
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($($arg: $type),*) -> c_int $body
+    };
+}
+
+interface! {
+    /// What to call next for an enumerator, and the id to pass; once all tools are initialized.
+    [QMPI_Get_function, MPI_Get_next_tool_function, MPI_Get_function](tool: c_int, value: c_int, function: *mut usize, next_tool: *mut c_int) {
+        if let Some(found) = next(tool, value) && !function.is_null() && !next_tool.is_null() {
+            // SAFETY: not null, so a variable of the caller's.
+            unsafe { function.write(found.function) };
+            // SAFETY: as above.
+            unsafe { next_tool.write(found.tool) };
+            return 0;
+        }
+        get_function(tool, value, function, next_tool)
+    }
+
+    /// What the tool registered as its storage.
+    [QMPI_Get_tool_storage, MPI_Get_tool_storage](_context: Context, tool: c_int, storage: *mut *mut c_void) {
+        if let Some(found) = tool_of(tool) && !storage.is_null() {
+            // SAFETY: not null, so a variable of the caller's.
+            unsafe { storage.write(core::ptr::with_exposed_provenance_mut(found.storage)) };
+            return 0;
+        }
+        get_tool_storage(tool, storage)
+    }
+
+    /// Where the application called MPI.
+    [QMPI_Get_calling_address, MPI_Get_calling_address](context: Context, address: *mut *mut c_void) {
+        if address.is_null() {
+            return (core_library::functions().error_argument)();
+        }
+        // SAFETY: not null, so a variable of the caller's.
+        unsafe { address.write(context) };
+        0
+    }
+}
+
+/// Defines functions that are the core's.
+macro_rules! of_the_core {
+    ($( $(#[$doc:meta])* [$($name:ident),+] = $field:ident $args:tt; )*) => {
+        $( of_the_core!(@each [$($name)+] { $(#[$doc])* } $field $args); )*
+    };
+    (@each [] $doc:tt $field:ident $args:tt) => {};
+    (@each [$first:ident $($rest:ident)*] $doc:tt $field:ident $args:tt) => {
+        of_the_core!(@one $first $doc $field $args);
+        of_the_core!(@each [$($rest)*] $doc $field $args);
+    };
+    (@one $name:ident { $(#[$doc:meta])* } $field:ident ($($arg:ident: $type:ty),*)) => {
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($($arg: $type),*) -> c_int {
+            (core_library::functions().$field)($($arg),*)
+        }
+    };
+}
+
+of_the_core! {
+    /// Registers a tool's name and its init callback; before MPI is initialized.
+    [QMPI_Register_tool_name, MPI_Register_tool_name] = register_tool_name(name: *const c_char, init: Option<Init>);
+    /// Registers what `QMPI_Get_tool_storage` gives back; in the init callback.
+    [QMPI_Register_tool_storage, MPI_Register_tool_storage] = register_tool_storage(tool: c_int, storage: *mut c_void);
+    /// Registers the function that is called for an enumerator; in the init callback.
+    [QMPI_Register_function, MPI_Register_tool_function, MPI_Register_function] =
+        register_function(tool: c_int, value: c_int, function: Function);
+    /// The same for a function by its name, such as `MPIX_Comm_agree`.
+    [QMPIX_Register_function_by_name] = register_function_by_name(tool: c_int, name: *const c_char, function: Function);
+    /// What to call next for a function by its name.
+    [QMPIX_Get_function_by_name] =
+        get_function_by_name(tool: c_int, name: *const c_char, function: *mut usize, next: *mut c_int);
+    /// What a tool says of itself; in the init callback.
+    [QMPIX_Register_tool_info] = register_tool_info(tool: c_int, version: *const c_char, description: *const c_char);
+    /// The tools that are present.
+    [QMPIX_Get_tools] = get_tools(max: c_int, records: *mut c_void, count: *mut c_int);
+    /// A new table in which nothing is set.
+    [QMPIX_Table_create] = table_create(handle: *mut c_int);
+    /// The same, for functions numbered as a note of this value says.
+    [QMPIX_Table_create_numbered] = table_create_numbered(numbering: u32, handle: *mut c_int);
+    /// A new table of what comes next below a tool.
+    [QMPIX_Table_next] = table_next(tool: c_int, handle: *mut c_int);
+    /// A copy.
+    [QMPIX_Table_copy] = table_copy(from: c_int, handle: *mut c_int);
+    /// Destroys a table.
+    [QMPIX_Table_destroy] = table_destroy(handle: *mut c_int);
+    /// What is set for an enumerator.
+    [QMPIX_Table_query] = table_query(table: c_int, value: c_int, function: *mut usize, tool: *mut c_int);
+    /// The same by name.
+    [QMPIX_Table_query_name] = table_query_name(table: c_int, name: *const c_char, function: *mut usize, tool: *mut c_int);
+    /// Sets a function.
+    [QMPIX_Table_set] = table_set(table: c_int, value: c_int, function: Function, tool: c_int);
+    /// The same by name.
+    [QMPIX_Table_set_name] = table_set_name(table: c_int, name: *const c_char, function: Function, tool: c_int);
+    /// Unsets a function.
+    [QMPIX_Table_unset] = table_unset(table: c_int, value: c_int);
+    /// The same by name.
+    [QMPIX_Table_unset_name] = table_unset_name(table: c_int, name: *const c_char);
+    /// Loads a named stack on top of a table.
+    [QMPIX_Stack_open] = stack_open(name: *const c_char, below: c_int, top: *mut c_int);
+}

@@ -1,0 +1,45 @@
+//! `libqmpi.so`: the entry points of MPI, and a look whether this process has an MPI and a stack. Nothing else.
+//!
+//! It is preloaded into every process of a job: shells, launchers, compilers, the program. So it has neither `std` nor a heap,
+//! takes no lock of its own, and does what it does in some microseconds. Where there is an MPI and a stack it opens
+//! `libqmpi_core.so`, which loads the tools and fills in the tables that are read here.
+//!
+//! | when | what | file |
+//! |---|---|---|
+//! | a call | one jump through a slot, nothing else | `functions.rs`, `shifted.rs`, `arch/` |
+//! | the process is loaded, or calls MPI for the first time | is there an MPI, and a stack? | `start.rs`, `environment.rs` |
+//! | | yes: the core does the rest | `core_library.rs` |
+//! | | an MPI without a stack: calls go to the MPI library | `pass_through.rs` |
+//! | `dlsym`, a weak reference, a library that is opened | the process finds what it would find without this library | `dlsym.rs`, `weak.rs`, `opened.rs` |
+//! | a QMPI tool asks what comes next | a look into a table | `interface.rs` |
+//! | the same by the 2018 prototype's functions | | `thesis.rs`, `arch/x86_64/exec.rs` |
+//! | objects of the process, glibc's own functions, this library itself | | `objects.rs`, `glibc.rs`, `own.rs` |
+//!
+//! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*` and `dlsym`, never `PMPI_*` (the MPI library
+//! calls those itself, and an application that does means to bypass tools).
+#![cfg_attr(not(test), no_std)]
+
+mod arch;
+mod core_library;
+mod dlsym;
+mod environment;
+mod functions;
+mod glibc;
+mod interface;
+mod message;
+mod objects;
+mod opened;
+mod own;
+mod pass_through;
+mod ring;
+mod shifted;
+mod start;
+mod thesis;
+mod weak;
+
+/// Without an unwinder a panic can only end the process; no code here is meant to panic.
+#[cfg(not(test))]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    message::fatal(&["a bug in libqmpi.so ended the process"], None)
+}

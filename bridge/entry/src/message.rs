@@ -1,0 +1,37 @@
+//! The end of a process in which nothing can be done, in one line.
+#![expect(unsafe_code, reason = "write and _exit")]
+
+/// Exit status of a process whose stack cannot be set up.
+const SETUP_FAILED: i32 = 3;
+/// Longer lines are cut off.
+const LINE: usize = 8192;
+
+/// Prints `qmpi: error: ` and the parts of the reason, and a line for the hint, and ends the process.
+pub(crate) fn fatal(reason: &[&str], hint: Option<&str>) -> ! {
+    write(&["qmpi: error: "], reason);
+    if let Some(hint) = hint {
+        write(&["qmpi: hint: "], &[hint]);
+    }
+    // SAFETY: no memory is touched; the process ends here.
+    unsafe { libc::_exit(SETUP_FAILED) }
+}
+
+/// One line by one `write(2)`.
+fn write(head: &[&str], parts: &[&str]) {
+    let mut line = [0; LINE];
+    let mut len = 0;
+    let bytes = head.iter().chain(parts).flat_map(|part| part.bytes()).map(|byte| if byte == b'\n' { b' ' } else { byte });
+    // The newline has a place.
+    for byte in bytes.take(LINE - 1) {
+        if let Some(place) = line.get_mut(len) {
+            *place = byte;
+            len += 1;
+        }
+    }
+    if let Some(place) = line.get_mut(len) {
+        *place = b'\n';
+        len += 1;
+    }
+    // SAFETY: `len` bytes of `line` are written. Nothing is to be done if stderr is closed.
+    unsafe { libc::write(2, line.as_ptr().cast(), len) };
+}

@@ -1,0 +1,31 @@
+//! The exported `QMPI_*` functions: the MPI library's own, as QMPI tools call them.
+#![expect(unsafe_code, reason = "exports unmangled symbols")]
+#![allow(non_snake_case, unreachable_pub, reason = "MPI's names; they are reached by name from other objects")]
+
+mod list;
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use qmpi_abi::COUNT;
+
+use crate::core_library;
+
+/// Where each goes; 0 before the first call.
+pub(crate) static FUNCTIONS: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
+
+/// Where the name-shifted function number `id` goes.
+pub(crate) extern "C" fn resolve(id: usize) -> usize {
+    let address = (core_library::functions().shifted)(id);
+    if let Some(place) = FUNCTIONS.get(id) {
+        place.store(address, Ordering::Release);
+    }
+    address
+}
+
+/// Defines one stub per row; the count of arguments is the core's business.
+macro_rules! define {
+    ($($id:literal $name:ident $args:tt;)*) => {
+        $( $crate::arch::shifted_stub!($id $name); )*
+    };
+}
+pub(crate) use define;

@@ -1,0 +1,60 @@
+//! Start-up: when it happens. What happens is the core's business.
+//!
+//! With an MPI library in the process it happens as this library's constructor runs: then constructors of tools run before
+//! `main`, as under `LD_PRELOAD`. Where MPI is opened later (Python) it happens at the first call of an MPI function, or when the
+//! process looks something up in what it has opened, whichever is first. A process without MPI (a shell, a launcher) never gets
+//! further than the look for it.
+#![expect(unsafe_code, reason = "an init_array entry")]
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use qmpi_abi::FnId;
+use qmpi_ring::Moment;
+
+use crate::ring::RING;
+use crate::{core_library, environment, message, objects, opened, pass_through, weak};
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+
+/// Whether this library's constructor has run. Before, the process is not looked at.
+static LOADED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn on_load() {
+    if !objects::has_mpi() {
+        weak::clear_in_all();
+    } else if environment::names_a_stack() {
+        (core_library::functions().start)(Moment::Load);
+    } else {
+        pass_through::enter();
+        if environment::has_lost_a_stack() {
+            (core_library::functions().report_lost_stack)();
+        }
+    }
+    opened::all_seen();
+    LOADED.store(true, Ordering::Release);
+}
+
+/// Has this library's constructor run?
+pub(crate) fn is_loaded() -> bool {
+    LOADED.load(Ordering::Acquire)
+}
+
+/// Sets everything up, if there is a stack and an MPI.
+pub(crate) fn before_first_call() {
+    if environment::names_a_stack() && objects::has_mpi() {
+        (core_library::functions().start)(Moment::FirstCall);
+    }
+}
+
+/// Where the first call of function number `number` goes.
+pub(crate) extern "C" fn first_call(number: usize) -> usize {
+    let Some(id) = FnId::from_index(number) else { message::fatal(&["a call of an unknown function"], None) };
+    before_first_call();
+    if let Some(address) = RING.get(id) {
+        return address;
+    }
+    // There is no stack, or this thread comes back from a constructor of a tool while layers are being loaded.
+    pass_through::function(id).unwrap_or_else(|| (core_library::functions().unsupported)(number))
+}

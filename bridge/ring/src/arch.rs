@@ -1,0 +1,4 @@
+//! Machine code that both libraries have, for this architecture.
+
+#[cfg(target_arch = "x86_64")]
+pub mod x86_64;

@@ -1,0 +1,71 @@
+//! Functions of `libqmpi_core.so` that `libqmpi.so` calls.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use crate::ring::Ring;
+
+/// When start-up is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Moment {
+    /// The program is being loaded; constructors are still to come.
+    Load,
+    /// An MPI function was called, or is about to be looked up.
+    FirstCall,
+}
+
+/// `MPI_Tool_init_function`.
+pub type Init = extern "C" fn(c_int);
+/// `void (*)(void)`, possibly null.
+pub type Function = Option<extern "C" fn()>;
+
+/// The name of the function of `libqmpi_core.so` that has the type [`Open`].
+pub const OPEN: &core::ffi::CStr = c"qmpi_core_open";
+/// Returns the core's functions; `None` if the two libraries are not of the same build.
+pub type Open = extern "C" fn(&'static Ring) -> Option<&'static CoreFunctions>;
+
+/// The functions. Those of `qmpi.h` and `qmpix.h` have its arguments and return MPI error codes.
+#[derive(Debug)]
+#[repr(C)]
+#[expect(missing_docs, reason = "the functions of the headers, where they are described")]
+pub struct CoreFunctions {
+    /// Sets everything up, unless that has happened. Returns whether the slots are filled.
+    pub start: extern "C" fn(Moment) -> bool,
+    /// Objects were opened since the last call of this function.
+    pub objects_opened: extern "C" fn(),
+    /// The address of the name-shifted function of this number, `QMPI_f`; ends the process where MPI has none.
+    pub shifted: extern "C" fn(usize) -> usize,
+    /// A function of this number was called that MPI does not have; ends the process.
+    pub unsupported: extern "C" fn(usize) -> !,
+    /// Finds what comes next where [`crate::tools::Tool::next`] has nothing.
+    pub get_function: extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int,
+    /// Finds a storage that [`crate::tools::Tool::storage`] has not.
+    pub get_tool_storage: extern "C" fn(c_int, *mut *mut c_void) -> c_int,
+    /// The number of `MPI_ERR_ARG`.
+    pub error_argument: extern "C" fn() -> c_int,
+    pub register_tool_name: extern "C" fn(*const c_char, Option<Init>) -> c_int,
+    pub register_tool_storage: extern "C" fn(c_int, *mut c_void) -> c_int,
+    pub register_function: extern "C" fn(c_int, c_int, Function) -> c_int,
+    pub register_function_by_name: extern "C" fn(c_int, *const c_char, Function) -> c_int,
+    pub get_function_by_name: extern "C" fn(c_int, *const c_char, *mut usize, *mut c_int) -> c_int,
+    pub register_tool_info: extern "C" fn(c_int, *const c_char, *const c_char) -> c_int,
+    pub get_tools: extern "C" fn(c_int, *mut c_void, *mut c_int) -> c_int,
+    pub table_create: extern "C" fn(*mut c_int) -> c_int,
+    pub table_create_numbered: extern "C" fn(u32, *mut c_int) -> c_int,
+    pub table_next: extern "C" fn(c_int, *mut c_int) -> c_int,
+    pub table_copy: extern "C" fn(c_int, *mut c_int) -> c_int,
+    pub table_destroy: extern "C" fn(*mut c_int) -> c_int,
+    pub table_query: extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int,
+    pub table_query_name: extern "C" fn(c_int, *const c_char, *mut usize, *mut c_int) -> c_int,
+    pub table_set: extern "C" fn(c_int, c_int, Function, c_int) -> c_int,
+    pub table_set_name: extern "C" fn(c_int, *const c_char, Function, c_int) -> c_int,
+    pub table_unset: extern "C" fn(c_int, c_int) -> c_int,
+    pub table_unset_name: extern "C" fn(c_int, *const c_char) -> c_int,
+    pub stack_open: extern "C" fn(*const c_char, c_int, *mut c_int) -> c_int,
+    /// A function of the 2018 prototype's table that nothing has: says so when it is called.
+    pub thesis_unsupported: extern "C" fn(c_int) -> usize,
+    /// Says that the 2018 prototype's `QMPI_Set_context` was called for a level that does not exist.
+    pub thesis_no_layer: extern "C" fn(c_int),
+    /// Says that this rank runs without its stack, if the launcher was given one.
+    pub report_lost_stack: extern "C" fn(),
+}

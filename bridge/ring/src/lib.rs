@@ -1,0 +1,30 @@
+//! What `libqmpi.so` and `libqmpi_core.so` share.
+//!
+//! `libqmpi.so` is preloaded into every process of a job and has neither `std` nor a heap. `libqmpi_core.so` is opened where
+//! there is a stack; it loads tools and publishes what calls need. The two are built together and meet here:
+//!
+//! | what | written by | file |
+//! |---|---|---|
+//! | slots of the entry stubs, and other words of `libqmpi.so` | the core | [`ring`] |
+//! | functions of the core | the core, once | [`core_functions`] |
+//! | tables that are replaced as a whole, never freed | the holder of a [`Writer`] | [`published`], [`writer`] |
+//! | the layers as QMPI tools know them | the core | [`tools`] |
+//! | the C structs of the 2018 prototype | the core | [`thesis`] |
+//!
+//! Text for the assembler that both need is in [`arch`]. Nothing here allocates, locks or panics.
+#![cfg_attr(not(test), no_std)]
+
+pub mod arch;
+pub mod core_functions;
+pub mod published;
+pub mod ring;
+mod sync;
+pub mod thesis;
+pub mod tools;
+pub mod writer;
+
+pub use core_functions::{CoreFunctions, Moment};
+pub use published::Published;
+pub use ring::{Glibc, Ring, ThreadOffsets};
+pub use tools::{Next, Tool};
+pub use writer::Writer;

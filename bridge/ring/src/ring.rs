@@ -1,0 +1,94 @@
+//! The words of `libqmpi.so` that `libqmpi_core.so` reads and writes.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use qmpi_abi::{COUNT, FnId};
+
+use crate::published::Published;
+use crate::tools::Tool;
+
+/// Tells builds apart: the core refuses a `libqmpi.so` whose [`Ring`] looks different.
+pub const LAYOUT: usize = size_of::<Ring>() << 16 | size_of::<crate::CoreFunctions>();
+
+/// How many calls inside of calls are kept apart when it is recorded where the application called.
+pub const CALLER_DEPTH: usize = 8;
+/// Bytes of such a record.
+pub const CALLER_RECORD: usize = 24;
+
+/// The type of `dlsym`.
+pub type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+/// The type of `dl_iterate_phdr`'s callback.
+pub type PhdrCallback = extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+/// The type of `dl_iterate_phdr`.
+pub type DlIteratePhdr = unsafe extern "C" fn(PhdrCallback, *mut c_void) -> c_int;
+/// The type of `dlopen`.
+pub type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
+
+/// Functions of glibc itself, past every library that stands before it in the process (sanitizers, other preloaded libraries).
+#[derive(Debug)]
+#[repr(C)]
+pub struct Glibc {
+    /// [`Dlsym`]
+    pub dlsym: AtomicUsize,
+    /// [`DlIteratePhdr`]
+    pub dl_iterate_phdr: AtomicUsize,
+    /// [`Dlopen`]
+    pub dlopen: AtomicUsize,
+}
+
+/// Offsets of thread-local variables of `libqmpi.so` from the thread pointer, in bytes.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct ThreadOffsets {
+    /// The records of where the application called.
+    pub caller: usize,
+    /// How many layers a Fortran call has behind it.
+    pub fortran_level: usize,
+}
+
+/// The words.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Ring {
+    /// [`LAYOUT`] of the build.
+    pub layout: usize,
+    /// Where the entry stub of each function jumps; at first to its lazy stub.
+    pub slots: [AtomicPtr<()>; COUNT],
+    /// The first lazy stub.
+    pub lazy: AtomicPtr<()>,
+    /// Bytes of a lazy stub; they stand one behind the other.
+    pub lazy_size: usize,
+    /// The functions of which a layer has a wrapper: preloaded, the tool would be found.
+    pub intercepted: [AtomicBool; COUNT],
+    /// All layers by their id, `[0]` standing for the application: what it would call next is the top of the stack.
+    pub tools: Published<Tool>,
+    /// glibc's own functions.
+    pub glibc: Glibc,
+    /// Returns the offsets for this process.
+    pub thread_offsets: extern "C" fn() -> ThreadOffsets,
+}
+
+impl Ring {
+    /// Sends the application's calls of `id` to `address`.
+    pub fn set(&self, id: FnId, address: usize) {
+        self.slots[id.index()].store(core::ptr::with_exposed_provenance_mut(address), Ordering::Release);
+    }
+
+    /// Where the application's calls of `id` go, unless that is still the lazy stub.
+    pub fn get(&self, id: FnId) -> Option<usize> {
+        let slot = self.slots[id.index()].load(Ordering::Acquire).addr();
+        let lazy = self.lazy.load(Ordering::Relaxed).addr() + id.index() * self.lazy_size;
+        (slot != lazy).then_some(slot)
+    }
+
+    /// Has a layer a wrapper of `id`?
+    pub fn is_intercepted(&self, id: FnId) -> bool {
+        self.intercepted[id.index()].load(Ordering::Relaxed)
+    }
+
+    /// An address in `libqmpi.so`.
+    pub fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+}
