@@ -1,0 +1,183 @@
+//! A view of memory that is never read beyond its end.
+//!
+//! A pointer and a length rather than a slice: other threads may write to what is behind a table in the same segment, and a
+//! slice would promise that they do not.
+//!
+//! # Safety
+//! All reads of this crate happen here. The creator of a view promises that its bytes stay readable; each access is compared
+//! with the length first.
+#![expect(unsafe_code, reason = "reads memory through raw pointers, inside of checked bounds")]
+
+use core::ffi::CStr;
+use core::fmt;
+use core::marker::PhantomData;
+
+use libc::Elf64_Sym;
+
+/// Bytes of a file that was read, or of a mapped segment.
+#[derive(Clone, Copy)]
+pub struct Bytes<'a> {
+    start: *const u8,
+    len: usize,
+    memory: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: as a shared slice: the view only reads.
+unsafe impl Send for Bytes<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Bytes<'_> {}
+
+/// Types that any bytes are a value of.
+///
+/// # Safety
+/// No padding, no invalid values, no pointers.
+pub unsafe trait Plain: Copy {}
+
+// SAFETY: integers.
+unsafe impl Plain for u8 {}
+// SAFETY: as above.
+unsafe impl Plain for u16 {}
+// SAFETY: as above.
+unsafe impl Plain for u32 {}
+// SAFETY: as above.
+unsafe impl Plain for u64 {}
+// SAFETY: as above.
+unsafe impl Plain for i64 {}
+// SAFETY: integers that leave no gap: 4 + 1 + 1 + 2 + 8 + 8 bytes.
+unsafe impl Plain for Elf64_Sym {}
+// SAFETY: an array of such values has no padding either.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+impl<'a> Bytes<'a> {
+    /// No bytes.
+    pub const EMPTY: Bytes<'static> = Bytes { start: core::ptr::null(), len: 0, memory: PhantomData };
+
+    /// The `len` bytes at `start`.
+    ///
+    /// # Safety
+    /// All of them are readable as long as `'a` lasts, and those of tables are not written to.
+    pub const unsafe fn new(start: *const u8, len: usize) -> Bytes<'a> {
+        Bytes { start, len, memory: PhantomData }
+    }
+
+    /// How many.
+    pub const fn len(self) -> usize {
+        self.len
+    }
+
+    /// None?
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// The address of the first.
+    pub fn address(self) -> usize {
+        self.start.addr()
+    }
+
+    /// All behind the first `count`; none if there are not so many.
+    #[must_use]
+    pub const fn skip(self, count: usize) -> Bytes<'a> {
+        match self.len.checked_sub(count) {
+            Some(len) => Bytes { start: self.start.wrapping_add(count), len, memory: PhantomData },
+            None => Bytes { len: 0, ..self },
+        }
+    }
+
+    /// At most the first `count`.
+    #[must_use]
+    pub const fn up_to(self, count: usize) -> Bytes<'a> {
+        if count < self.len { Bytes { len: count, ..self } } else { self }
+    }
+
+    /// Exactly the first `count`; `None` if there are not so many.
+    pub const fn first(self, count: usize) -> Option<Bytes<'a>> {
+        if count <= self.len { Some(Bytes { len: count, ..self }) } else { None }
+    }
+
+    /// The value at a byte offset, aligned or not; `None` beyond the end.
+    pub fn read<T: Plain>(self, at: usize) -> Option<T> {
+        let end = at.checked_add(size_of::<T>())?;
+        if end > self.len {
+            return None;
+        }
+        let value = self.start.wrapping_add(at).cast::<T>();
+        // SAFETY: inside of the view, see above; every value of the bytes is one of the type.
+        Some(unsafe { value.read_unaligned() })
+    }
+
+    /// How many whole values fit in.
+    pub const fn count_of<T: Plain>(self) -> usize {
+        match self.len.checked_div(size_of::<T>()) {
+            Some(count) => count,
+            None => 0,
+        }
+    }
+
+    /// Value number `index` of a table of such values.
+    pub fn entry<T: Plain>(self, index: usize) -> Option<T> {
+        self.read(index.checked_mul(size_of::<T>())?)
+    }
+
+    /// The NUL-terminated string at an offset; `None` if it starts or ends outside.
+    pub fn string(self, at: usize) -> Option<&'a CStr> {
+        let mut len = 0_usize;
+        while self.read::<u8>(at.checked_add(len)?)? != 0 {
+            len = len.checked_add(1)?;
+        }
+        let start = self.start.wrapping_add(at);
+        // SAFETY: the bytes up to the NUL were read one by one; strings of tables are not written to.
+        let bytes = unsafe { core::slice::from_raw_parts(start, len.checked_add(1)?) };
+        // SAFETY: the last byte is the first NUL.
+        Some(unsafe { CStr::from_bytes_with_nul_unchecked(bytes) })
+    }
+
+    /// Is `text` the NUL-terminated string at an offset? Stops at the first byte that differs.
+    pub fn is_string(self, at: usize, text: &[u8]) -> bool {
+        let mut rest = self.skip(at);
+        for byte in text {
+            if *byte == 0 || rest.read::<u8>(0) != Some(*byte) {
+                return false;
+            }
+            rest = rest.skip(1);
+        }
+        rest.read::<u8>(0) == Some(0)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Bytes<'a> {
+    fn from(slice: &'a [u8]) -> Bytes<'a> {
+        Bytes { start: slice.as_ptr(), len: slice.len(), memory: PhantomData }
+    }
+}
+
+impl fmt::Debug for Bytes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes at {:#x}", self.len, self.address())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_read_beyond_the_end() {
+        let bytes = Bytes::from(&b"\x01\x02\x03\x04abc\0de"[..]);
+        assert_eq!(bytes.read::<u32>(0), Some(0x0403_0201));
+        assert_eq!(bytes.read::<u16>(1), Some(0x0302));
+        assert_eq!(bytes.read::<u64>(3), None);
+        assert_eq!(bytes.read::<u8>(usize::MAX), None);
+        assert_eq!(bytes.entry::<u64>(usize::MAX), None);
+        assert_eq!(bytes.string(4), Some(c"abc"));
+        assert_eq!(bytes.string(7), Some(c""));
+        assert_eq!(bytes.string(8), None);
+        assert_eq!(bytes.string(usize::MAX), None);
+        assert!(bytes.is_string(4, b"abc") && bytes.is_string(5, b"bc") && bytes.is_string(7, b""));
+        assert!(!bytes.is_string(4, b"ab") && !bytes.is_string(4, b"abcd") && !bytes.is_string(4, b"abc\0de"));
+        assert!(!bytes.is_string(8, b"de") && !bytes.is_string(99, b""));
+        assert_eq!(bytes.skip(11).len(), 0);
+        assert_eq!(bytes.skip(7).up_to(2).len(), 2);
+        assert!(bytes.first(11).is_none() && bytes.first(10).is_some());
+    }
+}

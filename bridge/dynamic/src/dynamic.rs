@@ -1,0 +1,275 @@
+//! The dynamic section: where the tables are, how long they say they are, and flags.
+//!
+//! Plain numbers; what they point to is read by [`Tables`](crate::Tables).
+
+use crate::bytes::Bytes;
+use crate::tags::*;
+
+/// A table that the dynamic section points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// DT_STRTAB.
+    Strings,
+    /// DT_SYMTAB.
+    Symbols,
+    /// DT_GNU_HASH.
+    GnuHash,
+    /// DT_HASH.
+    SysvHash,
+    /// DT_VERSYM.
+    VersionIndexes,
+    /// DT_VERDEF.
+    VersionDefinitions,
+    /// DT_VERNEED.
+    VersionNeeds,
+    /// DT_RELA.
+    Relocations,
+    /// DT_JMPREL.
+    PltRelocations,
+    /// DT_RELR.
+    RelativeRelocations,
+}
+
+/// How many kinds of tables there are.
+const TABLES: usize = 10;
+
+impl Table {
+    /// What it is called in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Table::Strings => "dynamic string table",
+            Table::Symbols => "dynamic symbol table",
+            Table::GnuHash => "hash table (DT_GNU_HASH)",
+            Table::SysvHash => "hash table (DT_HASH)",
+            Table::VersionIndexes => "symbol version table (DT_VERSYM)",
+            Table::VersionDefinitions => "version definitions (DT_VERDEF)",
+            Table::VersionNeeds => "version needs (DT_VERNEED)",
+            Table::Relocations => "relocations (DT_RELA)",
+            Table::PltRelocations => "PLT relocations (DT_JMPREL)",
+            Table::RelativeRelocations => "relative relocations (DT_RELR)",
+        }
+    }
+
+    const fn of_tag(tag: u64) -> Option<Table> {
+        Some(match tag {
+            DT_STRTAB => Table::Strings,
+            DT_SYMTAB => Table::Symbols,
+            DT_GNU_HASH => Table::GnuHash,
+            DT_HASH => Table::SysvHash,
+            DT_VERSYM => Table::VersionIndexes,
+            DT_VERDEF => Table::VersionDefinitions,
+            DT_VERNEED => Table::VersionNeeds,
+            DT_RELA => Table::Relocations,
+            DT_JMPREL => Table::PltRelocations,
+            DT_RELR => Table::RelativeRelocations,
+            _ => return None,
+        })
+    }
+
+    const fn of_size_tag(tag: u64) -> Option<Table> {
+        Some(match tag {
+            DT_STRSZ => Table::Strings,
+            DT_RELASZ => Table::Relocations,
+            DT_PLTRELSZ => Table::PltRelocations,
+            DT_RELRSZ => Table::RelativeRelocations,
+            _ => return None,
+        })
+    }
+
+    /// Tables whose size the dynamic section says.
+    const fn has_size(self) -> bool {
+        matches!(self, Table::Strings | Table::Relocations | Table::PltRelocations | Table::RelativeRelocations)
+    }
+}
+
+/// Does this tag have the address of something that ends the table before it?
+const fn is_address(tag: u64) -> bool {
+    Table::of_tag(tag).is_some()
+        || matches!(tag, DT_REL | DT_INIT | DT_FINI | DT_INIT_ARRAY | DT_FINI_ARRAY | DT_PLTGOT)
+}
+
+/// Where a table is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Its address, as the object was linked or as it is mapped.
+    pub address: u64,
+    /// Its size in bytes, where the dynamic section says one.
+    pub size: Option<u64>,
+    /// The address of the next table, where this one ends at the latest.
+    pub next: Option<u64>,
+}
+
+impl Extent {
+    /// The bytes of the table, of those that start at its address. `None`: its size reaches beyond them.
+    pub fn of(self, bytes: Bytes<'_>) -> Option<Bytes<'_>> {
+        match (self.size, self.next) {
+            (Some(size), _) => bytes.first(usize::try_from(size).ok()?),
+            (None, Some(next)) => {
+                Some(bytes.up_to(usize::try_from(next.saturating_sub(self.address)).unwrap_or(usize::MAX)))
+            }
+            (None, None) => Some(bytes),
+        }
+    }
+}
+
+/// What a dynamic section says.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Dynamic {
+    extents: [Option<Extent>; TABLES],
+    /// DT_SYMENT.
+    pub symbol_size: Option<u64>,
+    /// DT_SONAME, as the other three names an offset in the string table.
+    pub soname: Option<u64>,
+    /// DT_RPATH.
+    pub rpath: Option<u64>,
+    /// DT_RUNPATH.
+    pub runpath: Option<u64>,
+    /// DT_FLAGS; DT_BIND_NOW is in it.
+    pub flags: u64,
+    /// DT_FLAGS_1.
+    pub flags_1: u64,
+}
+
+/// A bit of [`Dynamic::flags`].
+const DF_BIND_NOW: u64 = 8;
+/// A bit of [`Dynamic::flags`].
+const DF_STATIC_TLS: u64 = 0x10;
+/// A bit of [`Dynamic::flags_1`].
+const DF_1_NOW: u64 = 1;
+/// A bit of [`Dynamic::flags_1`].
+const DF_1_NODELETE: u64 = 8;
+/// A bit of [`Dynamic::flags_1`].
+const DF_1_NODEFLIB: u64 = 0x800;
+/// A bit of [`Dynamic::flags_1`].
+const DF_1_PIE: u64 = 0x0800_0000;
+
+impl Dynamic {
+    /// Reads a section. `resolve` makes of an address in it one that counts.
+    ///
+    /// Of entries that stand there twice the last one counts, as for ld.so (`elf/get-dynamic-info.h`).
+    pub fn of(section: Bytes<'_>, resolve: impl Fn(u64) -> u64) -> Dynamic {
+        let mut dynamic = Dynamic::default();
+        let mut sizes = [0; TABLES];
+        for (tag, value) in entries(section) {
+            match tag {
+                DT_SYMENT => dynamic.symbol_size = Some(value),
+                DT_SONAME => dynamic.soname = Some(value),
+                DT_RPATH => dynamic.rpath = Some(value),
+                DT_RUNPATH => dynamic.runpath = Some(value),
+                DT_BIND_NOW => dynamic.flags |= DF_BIND_NOW,
+                DT_FLAGS => dynamic.flags |= value,
+                DT_FLAGS_1 => dynamic.flags_1 |= value,
+                _ => {
+                    if let Some(table) = Table::of_tag(tag)
+                        && let Some(extent) = dynamic.extents.get_mut(table as usize)
+                    {
+                        *extent = Some(Extent { address: resolve(value), size: None, next: None });
+                    }
+                    if let Some(table) = Table::of_size_tag(tag)
+                        && let Some(size) = sizes.get_mut(table as usize)
+                    {
+                        *size = value;
+                    }
+                }
+            }
+        }
+        for table in [Table::Strings, Table::Relocations, Table::PltRelocations, Table::RelativeRelocations] {
+            if let (Some(Some(extent)), Some(size)) =
+                (dynamic.extents.get_mut(table as usize), sizes.get(table as usize))
+            {
+                extent.size = Some(*size);
+            }
+        }
+        for address in entries(section).filter(|(tag, _)| is_address(*tag)).map(|(_, value)| resolve(value)) {
+            for extent in dynamic.extents.iter_mut().flatten() {
+                if address > extent.address && extent.next.is_none_or(|next| address < next) {
+                    extent.next = Some(address);
+                }
+            }
+        }
+        dynamic
+    }
+
+    /// Where a table is, if the object has it.
+    pub fn extent(&self, table: Table) -> Option<Extent> {
+        let extent = self.extents.get(table as usize).copied().flatten()?;
+        // A table of no bytes may have any address.
+        (!table.has_size() || extent.size != Some(0)).then_some(extent)
+    }
+
+    /// Everything is bound when the object is loaded.
+    pub const fn bind_now(&self) -> bool {
+        self.flags & DF_BIND_NOW != 0 || self.flags_1 & DF_1_NOW != 0
+    }
+
+    /// Its thread-local variables are of the initial-exec model.
+    pub const fn static_tls(&self) -> bool {
+        self.flags & DF_STATIC_TLS != 0
+    }
+
+    /// It is never unloaded.
+    pub const fn nodelete(&self) -> bool {
+        self.flags_1 & DF_1_NODELETE != 0
+    }
+
+    /// ld.so must not look for its libraries in the cache and the default directories.
+    pub const fn no_default_lib(&self) -> bool {
+        self.flags_1 & DF_1_NODEFLIB != 0
+    }
+
+    /// A position-independent executable.
+    pub const fn pie(&self) -> bool {
+        self.flags_1 & DF_1_PIE != 0
+    }
+}
+
+/// The offsets in the string table of the names of the libraries that the object needs.
+pub(crate) fn needed(section: Bytes<'_>) -> impl Iterator<Item = u64> {
+    entries(section).filter(|(tag, _)| *tag == DT_NEEDED).map(|(_, value)| value)
+}
+
+/// Tags and values, up to DT_NULL or the end.
+fn entries(section: Bytes<'_>) -> impl Iterator<Item = (u64, u64)> {
+    let pair = move |index| section.entry::<[u64; 2]>(index).map(|[tag, value]| (tag, value));
+    (0..).map_while(pair).take_while(|(tag, _)| *tag != DT_NULL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(entries: &[(u64, u64)]) -> Vec<u8> {
+        entries.iter().flat_map(|(tag, value)| [tag.to_ne_bytes(), value.to_ne_bytes()]).flatten().collect()
+    }
+
+    #[test]
+    fn a_table_ends_at_the_next_one() {
+        let bytes = section(&[
+            (DT_SYMTAB, 0x400),
+            (DT_STRTAB, 0x800),
+            (DT_STRSZ, 0x20),
+            (DT_VERSYM, 0x820),
+            (DT_NEEDED, 0x500),
+            (DT_NEEDED, 7),
+            (DT_RELA, 0),
+            (DT_NULL, 0),
+            (DT_SONAME, 9),
+        ]);
+        let dynamic = Dynamic::of(Bytes::from(&bytes[..]), |address| address + 0x1000);
+        let extent = |table| dynamic.extent(table).map(|extent| (extent.address, extent.size, extent.next));
+        assert_eq!(extent(Table::Symbols), Some((0x1400, None, Some(0x1800))));
+        assert_eq!(extent(Table::Strings), Some((0x1800, Some(0x20), Some(0x1820))));
+        assert_eq!(extent(Table::VersionIndexes), Some((0x1820, None, None)));
+        assert_eq!(extent(Table::Relocations), None, "no bytes");
+        assert_eq!(dynamic.soname, None, "behind the end");
+        assert_eq!(needed(Bytes::from(&bytes[..])).collect::<Vec<_>>(), [0x500, 7]);
+    }
+
+    #[test]
+    fn the_last_of_two_counts_and_a_section_may_end_without_null() {
+        let bytes = section(&[(DT_SONAME, 1), (DT_SONAME, 2), (DT_BIND_NOW, 0), (DT_FLAGS_1, DF_1_PIE)]);
+        let dynamic = Dynamic::of(Bytes::from(&bytes[..bytes.len() - 1]), |address| address);
+        assert_eq!(dynamic.soname, Some(2));
+        assert!(dynamic.bind_now() && !dynamic.pie(), "the last entry is cut off");
+    }
+}

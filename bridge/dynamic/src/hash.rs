@@ -1,0 +1,193 @@
+//! Hash tables of symbols, and the two hashes of a name.
+//!
+//! A table is a way to find numbers of symbols; [`Tables`](crate::Tables) compares the names.
+
+use crate::bytes::Bytes;
+
+/// The hash of a name in `.gnu.hash` (`elf/dl-new-hash.h`).
+pub const fn gnu(name: &[u8]) -> u32 {
+    let (mut hash, mut rest) = (5381_u32, name);
+    while let [byte, behind @ ..] = rest {
+        hash = hash.wrapping_mul(33).wrapping_add(*byte as u32);
+        rest = behind;
+    }
+    hash
+}
+
+/// The hash of a name in `.hash` (System V gABI, chapter 5).
+pub const fn sysv(name: &[u8]) -> u32 {
+    let (mut hash, mut rest) = (0_u32, name);
+    while let [byte, behind @ ..] = rest {
+        hash = (hash << 4).wrapping_add(*byte as u32);
+        let high = hash & 0xf000_0000;
+        hash = (hash ^ (high >> 24)) & !high;
+        rest = behind;
+    }
+    hash
+}
+
+/// A `.gnu.hash` section.
+///
+/// Layout (binutils, and glibc `elf/dl-setup_hash.c`): nbuckets, symoffset, bloom_size, bloom_shift: u32; bloom: u64 ×
+/// bloom_size; buckets: u32 × nbuckets; chain: u32 for each symbol from symoffset on, whose lowest bit marks the last symbol
+/// of a bucket.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GnuHash<'a> {
+    first_symbol: u32,
+    bloom_shift: u32,
+    bloom: Bytes<'a>,
+    buckets: Bytes<'a>,
+    chain: Bytes<'a>,
+}
+
+const WORD: usize = size_of::<u32>();
+const BLOOM_WORD: usize = size_of::<u64>();
+
+impl<'a> GnuHash<'a> {
+    /// `None`: its parts reach beyond its end.
+    pub(crate) fn of(bytes: Bytes<'a>) -> Option<GnuHash<'a>> {
+        let [buckets, first_symbol, bloom_words, bloom_shift] = bytes.read::<[u32; 4]>(0)?;
+        let rest = bytes.skip(size_of::<[u32; 4]>());
+        let bloom = rest.first((bloom_words as usize).checked_mul(BLOOM_WORD)?)?;
+        let rest = rest.skip(bloom.len());
+        let buckets = rest.first((buckets as usize).checked_mul(WORD)?)?;
+        Some(GnuHash { first_symbol, bloom_shift, bloom, buckets, chain: rest.skip(buckets.len()) })
+    }
+
+    /// The highest number of a symbol that is found through the table, plus one. Ok(None): no symbol is found through it.
+    /// `Err`: a bucket starts before the first symbol, or the last chain does not end.
+    pub(crate) fn symbol_count(&self) -> Result<Option<usize>, &'static str> {
+        let buckets = (0..).map_while(|index| self.buckets.entry::<u32>(index));
+        let last = buckets.max().unwrap_or(0);
+        if last == 0 {
+            return Ok(None);
+        }
+        let Some(start) = last.checked_sub(self.first_symbol) else {
+            return Err("a bucket starts before the first symbol");
+        };
+        let mut ends = (start as usize..).map_while(|index| self.chain.entry::<u32>(index));
+        match ends.position(|hash| hash & 1 == 1) {
+            Some(behind) => Ok((last as usize).checked_add(behind).and_then(|index| index.checked_add(1))),
+            None => Err("the last chain does not end"),
+        }
+    }
+
+    /// Numbers of symbols whose names may have this hash.
+    pub(crate) fn candidates(self, hash: u32) -> impl Iterator<Item = usize> + use<'a> {
+        let start = if self.may_have(hash) { self.bucket(hash) } else { None };
+        let mut next = start.and_then(|index| index.checked_sub(self.first_symbol));
+        core::iter::from_fn(move || {
+            loop {
+                let place = next?;
+                let entry = self.chain.entry::<u32>(place as usize)?;
+                next = if entry & 1 == 0 { place.checked_add(1) } else { None };
+                if (entry ^ hash) >> 1 == 0 {
+                    return Some((place as usize).saturating_add(self.first_symbol as usize));
+                }
+            }
+        })
+    }
+
+    /// The Bloom filter's answer; `bloom_size` is a power of two, or the filter says nothing.
+    fn may_have(&self, hash: u32) -> bool {
+        let words = self.bloom.len() / BLOOM_WORD;
+        if !words.is_power_of_two() {
+            return true;
+        }
+        let word = (hash as usize / 64) & words.wrapping_sub(1);
+        let second = hash.checked_shr(self.bloom_shift).unwrap_or(0);
+        self.bloom.entry::<u64>(word).is_none_or(|filter| (filter >> (hash % 64)) & (filter >> (second % 64)) & 1 == 1)
+    }
+
+    fn bucket(&self, hash: u32) -> Option<u32> {
+        let count = u32::try_from(self.buckets.len() / WORD).ok()?;
+        let index = hash.checked_rem(count)?;
+        self.buckets.entry::<u32>(index as usize).filter(|first| *first != 0)
+    }
+}
+
+/// A `.hash` section (System V gABI, chapter 5): nbucket, nchain, buckets, chain: u32; nchain is the number of symbols.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SysvHash<'a> {
+    buckets: Bytes<'a>,
+    chain: Bytes<'a>,
+}
+
+impl<'a> SysvHash<'a> {
+    /// `None`: its parts reach beyond its end.
+    pub(crate) fn of(bytes: Bytes<'a>) -> Option<SysvHash<'a>> {
+        let [buckets, chain] = bytes.read::<[u32; 2]>(0)?;
+        let rest = bytes.skip(size_of::<[u32; 2]>());
+        let buckets = rest.first((buckets as usize).checked_mul(WORD)?)?;
+        let chain = rest.skip(buckets.len()).first((chain as usize).checked_mul(WORD)?)?;
+        Some(SysvHash { buckets, chain })
+    }
+
+    pub(crate) fn symbol_count(&self) -> usize {
+        self.chain.len() / WORD
+    }
+
+    /// Numbers of symbols whose names may have this hash.
+    pub(crate) fn candidates(self, hash: u32) -> impl Iterator<Item = usize> + use<'a> {
+        let count = u32::try_from(self.buckets.len() / WORD).unwrap_or(0);
+        let mut next = hash.checked_rem(count).and_then(|index| self.buckets.entry::<u32>(index as usize));
+        // No chain has more symbols than there are; one that leads back to itself ends here.
+        (0..self.symbol_count()).map_while(move |_| {
+            let index = next.filter(|index| *index != 0)? as usize;
+            next = self.chain.entry::<u32>(index);
+            Some(index)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_of_the_specifications() {
+        // binutils and https://flapenguin.me/elf-dt-gnu-hash; gABI.
+        assert_eq!(gnu(b""), 0x0000_1505);
+        assert_eq!(gnu(b"printf"), 0x156b_2bb8);
+        assert_eq!(gnu(b"syscall"), 0xbac2_12a0);
+        assert_eq!(sysv(b""), 0);
+        assert_eq!(sysv(b"printf"), 0x077_905a6);
+        assert_eq!(sysv(b"exit"), 0x0006_cf04);
+    }
+
+    fn words(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    #[test]
+    fn a_sysv_chain_that_leads_back_ends() {
+        let bytes = words(&[1, 3, 1, 0, 2, 1]);
+        let table = SysvHash::of(Bytes::from(&bytes[..])).unwrap();
+        assert_eq!(table.symbol_count(), 3);
+        assert_eq!(table.candidates(77).collect::<Vec<_>>(), [1, 2, 1]);
+        assert!(SysvHash::of(Bytes::from(&words(&[1, u32::MAX, 1, 0])[..])).is_none());
+        let empty = words(&[0, 0]);
+        assert_eq!(SysvHash::of(Bytes::from(&empty[..])).unwrap().candidates(1).count(), 0);
+    }
+
+    #[test]
+    fn a_gnu_chain_without_an_end_ends_with_the_table() {
+        // One bucket from symbol 2 on, no filter, hashes 10, 12 and no last one.
+        let bytes = words(&[1, 2, 0, 0, 2, 10, 12]);
+        let table = GnuHash::of(Bytes::from(&bytes[..])).unwrap();
+        assert!(table.symbol_count().is_err());
+        assert_eq!(table.candidates(12).collect::<Vec<_>>(), [3]);
+        let bytes = words(&[1, 2, 0, 0, 2, 10, 13, 99]);
+        let table = GnuHash::of(Bytes::from(&bytes[..])).unwrap();
+        assert_eq!(table.symbol_count(), Ok(Some(4)));
+        assert_eq!(table.candidates(98).count(), 0, "behind the end of the chain");
+        let before = words(&[1, 5, 0, 0, 2, 11]);
+        let table = GnuHash::of(Bytes::from(&before[..])).unwrap();
+        assert!(table.symbol_count().is_err() && table.candidates(10).count() == 0);
+        let huge = words(&[u32::MAX, 2, u32::MAX, 99, 0]);
+        assert!(GnuHash::of(Bytes::from(&huge[..])).is_none());
+        // A shift of the filter that no u32 can do; a filter that lets nothing pass.
+        let shift = words(&[1, 2, 1, 99, 0, 0, 2, 11]);
+        assert_eq!(GnuHash::of(Bytes::from(&shift[..])).unwrap().candidates(10).count(), 0);
+    }
+}

@@ -1,0 +1,57 @@
+//! The tables that the dynamic linker uses of one ELF object: symbols, hash tables, versions, relocations.
+//!
+//! One reader for both: files before they are loaded, and objects as `ld.so` has mapped them. [`Tables`] is made from views of
+//! memory ([`Bytes`]), and does not know where they come from.
+//!
+//! | question | module |
+//! |---|---|
+//! | what may be read, and how far? | [`bytes`](Bytes) |
+//! | where does the dynamic section say the tables are? | [`dynamic`](Dynamic) |
+//! | the tables of one object | [`tables`](Tables) |
+//! | a symbol, by its number or by its name | [`symbol`](Symbol), [`hash`] |
+//! | versions that an object defines and needs | [`version`] |
+//! | words that hold the address of a symbol | [`relocation`] |
+//! | an object in this process | [`segments`](Segments), [`mapped`](Mapped) |
+//! | all objects of the base namespace | [`objects`] |
+//!
+//! # Where it may run
+//! In the callback of `dl_iterate_phdr`, in signal handlers, before any constructor. The crate has no `std` and no `alloc`;
+//! it never panics, and calls no function of the C library but `dl_iterate_phdr` in [`objects`]: strings are measured and
+//! compared byte by byte, because `strlen` and `memcmp` may be the functions of a sanitizer that is not ready. What is left is
+//! `memcpy` where a [`Mapped`] of 300 bytes is moved: a caller that must not have it keeps the `Option` and borrows from it.
+//!
+//! # What it trusts
+//! Nothing that an object says of itself. Each offset and each count is compared with the memory that is there; a chain of
+//! entries is followed for as many steps as there is room for entries, also where it leads back to its beginning.
+#![cfg_attr(not(test), no_std)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::unwrap_used
+    )
+)]
+
+mod bytes;
+mod dynamic;
+pub mod hash;
+mod mapped;
+pub mod objects;
+pub mod relocation;
+mod segments;
+mod symbol;
+mod tables;
+mod tags;
+pub mod version;
+
+pub use bytes::{Bytes, Plain};
+pub use dynamic::{Dynamic, Extent, Table};
+pub use mapped::Mapped;
+pub use segments::Segments;
+pub use symbol::{Kind, Symbol, Symbols};
+pub use tables::{Fault, Tables};

@@ -1,0 +1,145 @@
+//! Relocations: the words of an object that `ld.so` fills in with addresses.
+
+use core::ffi::CStr;
+
+use crate::bytes::Bytes;
+use crate::tables::Tables;
+
+/// Types of relocations that store the address of a symbol (psABI table 4.9): R_X86_64_64, GLOB_DAT, JUMP_SLOT.
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub(super) const ABSOLUTE: u32 = 1;
+    pub(super) const GLOB_DAT: u32 = 6;
+    pub(super) const JUMP_SLOT: u32 = 7;
+}
+
+/// The same of AArch64 (ELF for the Arm 64-bit Architecture, 5.7): R_AARCH64_ABS64, GLOB_DAT, JUMP_SLOT.
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub(super) const ABSOLUTE: u32 = 257;
+    pub(super) const GLOB_DAT: u32 = 1025;
+    pub(super) const JUMP_SLOT: u32 = 1026;
+}
+
+/// Size of an `Elf64_Rela`: r_offset, r_info: u64; r_addend: i64.
+const ENTRY: usize = 24;
+
+/// What a relocation stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A symbol's address, plus the addend: a pointer in data.
+    Absolute,
+    /// A symbol's address, in the GOT.
+    GlobDat,
+    /// A function's address, in a GOT slot that only the PLT jumps through.
+    JumpSlot,
+    /// Anything else.
+    Other(u32),
+}
+
+/// One relocation with an addend.
+#[derive(Debug, Clone, Copy)]
+pub struct Relocation {
+    /// The address of the word, before the object was relocated itself.
+    pub offset: u64,
+    /// What is stored there.
+    pub kind: Kind,
+    /// The number of the symbol; 0: none.
+    pub symbol: usize,
+    /// Added to the symbol's address.
+    pub addend: i64,
+}
+
+impl Relocation {
+    /// Relocation number `index` of a table.
+    pub(crate) fn at(table: Bytes<'_>, index: usize) -> Option<Relocation> {
+        let at = index.checked_mul(ENTRY)?;
+        let [offset, info] = table.read::<[u64; 2]>(at)?;
+        let kind = match info as u32 {
+            number::ABSOLUTE => Kind::Absolute,
+            number::GLOB_DAT => Kind::GlobDat,
+            number::JUMP_SLOT => Kind::JumpSlot,
+            other => Kind::Other(other),
+        };
+        Some(Relocation {
+            offset,
+            kind,
+            symbol: (info >> 32) as usize,
+            addend: table.read::<i64>(at.checked_add(16)?)?,
+        })
+    }
+
+    /// Does it store the address of a symbol that it names?
+    pub fn is_by_name(&self) -> bool {
+        self.symbol != 0 && !matches!(self.kind, Kind::Other(_))
+    }
+
+    /// All of a table of relocations, as DT_JMPREL points to one.
+    pub fn all(table: Bytes<'_>) -> impl Iterator<Item = Relocation> + use<'_> {
+        (0..).map_while(move |index| Relocation::at(table, index))
+    }
+}
+
+/// A word of an object that holds the address of a symbol by name.
+#[derive(Debug, Clone, Copy)]
+pub struct Binding<'a> {
+    /// The symbol it refers to.
+    pub name: &'a CStr,
+    /// The address of the word, before the object was relocated itself.
+    pub offset: u64,
+    /// Added to the symbol's address.
+    pub addend: i64,
+    /// The word is for calls only: its value is never compared with another address.
+    pub is_call: bool,
+    /// The reference is weak: null if nothing defines the symbol.
+    pub is_weak: bool,
+}
+
+impl<'a> Tables<'a> {
+    /// Relocations with addends: DT_RELA, then DT_JMPREL.
+    pub fn relocations(&self) -> impl Iterator<Item = Relocation> + use<'a> {
+        let [data, calls] = self.relocation_tables();
+        Relocation::all(data).chain(Relocation::all(calls))
+    }
+
+    /// The words that hold the address of a symbol by name: the GOT, and pointers in data.
+    pub fn bindings(&self) -> impl Iterator<Item = Binding<'a>> + use<'a> {
+        let symbols = self.symbol_table();
+        self.relocations().filter(Relocation::is_by_name).filter_map(move |relocation| {
+            let symbol = symbols.symbol(relocation.symbol)?;
+            Some(Binding {
+                name: symbol.name()?,
+                offset: relocation.offset,
+                addend: relocation.addend,
+                is_call: relocation.kind == Kind::JumpSlot,
+                is_weak: symbol.is_weak() && !symbol.is_defined(),
+            })
+        })
+    }
+
+    /// The addresses of the words to which DT_RELR adds the object's base (gABI, "Relative relocations").
+    ///
+    /// An even entry is an address; an odd one is a map of the 63 words behind the last.
+    pub fn relative_words(&self) -> impl Iterator<Item = u64> + use<'a> {
+        const WORD: u64 = 8;
+        let table = self.relative_relocations();
+        let (mut index, mut next, mut start, mut map) = (0_usize, 0_u64, 0_u64, 0_u64);
+        core::iter::from_fn(move || {
+            loop {
+                if map != 0 {
+                    let bit = u64::from(map.trailing_zeros());
+                    map &= map.wrapping_sub(1);
+                    return Some(start.wrapping_add(bit.wrapping_mul(WORD)));
+                }
+                let entry = table.entry::<u64>(index)?;
+                index = index.checked_add(1)?;
+                if entry & 1 == 0 {
+                    next = entry.wrapping_add(WORD);
+                    return Some(entry);
+                }
+                (start, map) = (next, entry >> 1);
+                next = next.wrapping_add(WORD.wrapping_mul(63));
+            }
+        })
+    }
+}

@@ -1,0 +1,304 @@
+//! The tables of one object, each a view that ends where the table ends.
+
+use core::ffi::CStr;
+
+use libc::Elf64_Sym;
+
+use crate::bytes::Bytes;
+use crate::dynamic::{self, Dynamic, Table};
+use crate::hash::{self, GnuHash, SysvHash};
+use crate::symbol::{Symbol, SymbolTable, Symbols};
+use crate::version::{Definitions, Index, Needs};
+
+/// The first contradiction in an object's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// Where.
+    pub table: Table,
+    /// What is wrong; `None`: the table lies outside of the object.
+    pub detail: Option<&'static str>,
+}
+
+/// The tables of one object. What is not there, or not inside of the object, is empty.
+#[derive(Debug, Clone, Copy)]
+pub struct Tables<'a> {
+    section: Bytes<'a>,
+    soname: Option<u64>,
+    symbols: SymbolTable<'a>,
+    gnu_hash: Option<GnuHash<'a>>,
+    sysv_hash: Option<SysvHash<'a>>,
+    version_indexes: Bytes<'a>,
+    version_definitions: Bytes<'a>,
+    version_needs: Bytes<'a>,
+    relocations: [Bytes<'a>; 2],
+    relative_relocations: Bytes<'a>,
+    fault: Option<Fault>,
+}
+
+/// Size of an Elf64_Sym.
+const SYMBOL: usize = size_of::<Elf64_Sym>();
+
+impl<'a> Tables<'a> {
+    /// The tables to which `dynamic` points; `section` is what it was read from. `memory` gives the bytes from an address to
+    /// the end of what is there, and is asked for each table once.
+    pub fn of(dynamic: &Dynamic, section: Bytes<'a>, memory: impl Fn(Table, u64) -> Option<Bytes<'a>>) -> Tables<'a> {
+        Tables::with_symbol_count(dynamic, section, memory, None)
+    }
+
+    /// The same where it is known how many symbols there are ([`Tables::symbol_count`]), and is not worked out again.
+    pub fn with_symbol_count(
+        dynamic: &Dynamic,
+        section: Bytes<'a>,
+        memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
+        symbol_count: Option<usize>,
+    ) -> Tables<'a> {
+        let mut fault = None;
+        let mut fail = |table, detail| fault = fault.or(Some(Fault { table, detail }));
+        let mut view = |table: Table| {
+            let Some(extent) = dynamic.extent(table) else { return Bytes::EMPTY };
+            let bytes = memory(table, extent.address);
+            bytes.and_then(|bytes| extent.of(bytes)).unwrap_or_else(|| {
+                fail(table, None);
+                Bytes::EMPTY
+            })
+        };
+        let strings = view(Table::Strings);
+        let gnu_hash = view(Table::GnuHash);
+        let sysv_hash = view(Table::SysvHash);
+        let version_indexes = view(Table::VersionIndexes);
+        let version_definitions = view(Table::VersionDefinitions);
+        let version_needs = view(Table::VersionNeeds);
+        // Up to the next table, and all that is there.
+        let symbols = view(Table::Symbols);
+        let whole = dynamic.extent(Table::Symbols).and_then(|extent| memory(Table::Symbols, extent.address));
+        // No contradictions of an object's symbols: the reader of a file does without relocations.
+        let any = |table| {
+            let extent = dynamic.extent(table)?;
+            extent.of(memory(table, extent.address)?)
+        };
+        let relocations = [Table::Relocations, Table::PltRelocations].map(|table| any(table).unwrap_or(Bytes::EMPTY));
+        let relative_relocations = any(Table::RelativeRelocations).unwrap_or(Bytes::EMPTY);
+
+        let mut tables = Tables {
+            section,
+            soname: dynamic.soname,
+            symbols: SymbolTable { entries: symbols, strings },
+            gnu_hash: GnuHash::of(gnu_hash),
+            sysv_hash: SysvHash::of(sysv_hash),
+            version_indexes,
+            version_definitions,
+            version_needs,
+            relocations,
+            relative_relocations,
+            fault,
+        };
+        if tables.gnu_hash.is_none() && dynamic.extent(Table::GnuHash).is_some() {
+            tables.fail(Table::GnuHash, None);
+        }
+        if tables.sysv_hash.is_none() && dynamic.extent(Table::SysvHash).is_some() {
+            tables.fail(Table::SysvHash, None);
+        }
+        if dynamic.symbol_size.is_some_and(|size| size != SYMBOL as u64) {
+            tables.fail(Table::Symbols, Some("entries that are not of 24 bytes"));
+        }
+        tables.symbols.entries = match symbol_count {
+            Some(count) => tables.first_symbols(whole.unwrap_or(symbols), count).unwrap_or(Bytes::EMPTY),
+            None => tables.count_symbols(whole.unwrap_or(symbols)),
+        };
+        // A symbol without an index has no version: less than one for each is damage, not a reason to read further.
+        let indexes = tables.symbol_count().saturating_mul(size_of::<u16>());
+        if !tables.version_indexes.is_empty() {
+            if tables.version_indexes.len() < indexes {
+                tables.fail(Table::VersionIndexes, None);
+            }
+            tables.version_indexes = tables.version_indexes.up_to(indexes);
+        }
+        tables
+    }
+
+    /// The symbols, as many as there are; `whole` reaches from the first to the end of its segment.
+    ///
+    /// The count is recorded nowhere but in the hash tables. A library that exports nothing has an empty `.gnu.hash`, whose
+    /// first symbol is number 1 whatever it imports (binutils `bfd/elflink.c`, "Empty .gnu.hash section is special"): the
+    /// symbols then end where the next table begins, because linkers put one right behind `.dynsym`.
+    fn count_symbols(&mut self, whole: Bytes<'a>) -> Bytes<'a> {
+        if let Some(hash) = self.sysv_hash {
+            match self.first_symbols(whole, hash.symbol_count()) {
+                Some(symbols) => return symbols,
+                None => self.fail(Table::Symbols, None),
+            }
+        }
+        if let Some(hash) = self.gnu_hash {
+            match hash.symbol_count() {
+                Ok(Some(count)) => match self.first_symbols(whole, count) {
+                    Some(symbols) => return symbols,
+                    None => self.fail(Table::Symbols, None),
+                },
+                Ok(None) => {}
+                Err(detail) => self.fail(Table::GnuHash, Some(detail)),
+            }
+        }
+        let symbols = self.symbols.entries;
+        symbols.up_to(symbols.len().saturating_sub(symbols.len() % SYMBOL))
+    }
+
+    fn first_symbols(&self, whole: Bytes<'a>, count: usize) -> Option<Bytes<'a>> {
+        whole.first(count.checked_mul(SYMBOL)?)
+    }
+
+    fn fail(&mut self, table: Table, detail: Option<&'static str>) {
+        self.fault = self.fault.or(Some(Fault { table, detail }));
+    }
+
+    /// The first thing in which the tables contradict themselves or the size of the object, if anything.
+    ///
+    /// For files, which are then refused. Objects that `ld.so` has loaded are used as far as their tables go.
+    pub fn check(&self) -> Option<Fault> {
+        let chain = |table, detail: Option<&'static str>| Some(Fault { table, detail: Some(detail?) });
+        let definitions = || {
+            let mut walk = self.version_definitions();
+            walk.by_ref().for_each(drop);
+            chain(Table::VersionDefinitions, walk.fault())
+        };
+        let needs = || {
+            let mut walk = self.version_needs();
+            walk.by_ref().for_each(drop);
+            chain(Table::VersionNeeds, walk.fault())
+        };
+        self.fault.or_else(definitions).or_else(needs)
+    }
+
+    /// The string at an offset of the string table.
+    pub fn string(&self, offset: u64) -> Option<&'a CStr> {
+        self.strings().string(usize::try_from(offset).ok()?)
+    }
+
+    /// The string table.
+    pub fn strings(&self) -> Bytes<'a> {
+        self.symbols.strings
+    }
+
+    /// DT_SONAME.
+    pub fn soname(&self) -> Option<&'a CStr> {
+        self.string(self.soname?)
+    }
+
+    /// DT_NEEDED, in order; names that are not inside of the string table are left out.
+    pub fn needed(&self) -> impl Iterator<Item = &'a CStr> + use<'a> {
+        let strings = self.strings();
+        self.needed_offsets().filter_map(move |offset| strings.string(usize::try_from(offset).ok()?))
+    }
+
+    /// DT_NEEDED as offsets in the string table.
+    pub fn needed_offsets(&self) -> impl Iterator<Item = u64> + use<'a> {
+        dynamic::needed(self.section)
+    }
+
+    /// The address of the symbol table in this process; tells objects apart that are loaded at the same time.
+    pub fn symbols_address(&self) -> usize {
+        self.symbols.entries.address()
+    }
+
+    /// How many symbols there are, the null symbol included.
+    pub fn symbol_count(&self) -> usize {
+        self.symbols.count()
+    }
+
+    /// Symbol number `index`, as a relocation names it.
+    pub fn symbol(&self, index: usize) -> Option<Symbol<'a>> {
+        self.symbols.symbol(index)
+    }
+
+    /// All symbols but the null symbol.
+    pub fn symbols(&self) -> Symbols<'a> {
+        Symbols::new(self.symbols)
+    }
+
+    /// The symbols that the object refers to and does not define.
+    pub fn undefined(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
+        self.symbols().filter(|symbol| !symbol.is_defined() && symbol.is_global() && symbol.name_offset() != 0)
+    }
+
+    /// The definition of a name: the one that a reference without a version gets from `dlsym`, else one of any version.
+    ///
+    /// `hash` is [`hash::gnu`] of the name: many objects are asked for one name. Where there is only a DT_HASH, the other
+    /// hash is worked out; without either all symbols are compared.
+    pub fn find(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
+        let mut hidden = None;
+        self.find_candidate(name, hash, |symbol| {
+            match self.version_index(symbol.index()) {
+                // `elf/dl-lookup.c: check_match`, with DL_LOOKUP_RETURN_NEWEST.
+                Some(index) if index.number() >= 2 && index.is_hidden() => {
+                    hidden = hidden.or(Some(*symbol));
+                    false
+                }
+                _ => true,
+            }
+        })
+        .or(hidden)
+    }
+
+    /// The definition that a reference to `name@version` gets: of this version, or one without versions.
+    pub fn find_versioned(&self, name: &[u8], hash: u32, version: &[u8]) -> Option<Symbol<'a>> {
+        self.find_candidate(name, hash, |symbol| match self.version_index(symbol.index()) {
+            None => true,
+            // The base version stands for all; ld.so takes it unless it is hidden.
+            Some(index) if index.number() < 2 => !index.is_hidden(),
+            // A number that stands for no definition counts as no version.
+            Some(index) => self.defined_version(index).map_or(!index.is_hidden(), |name| is_equal(name, version)),
+        })
+    }
+
+    fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
+        let mut fits = |index| {
+            let symbol = self.symbol(index)?;
+            (symbol.is_named(name) && symbol.is_found_by_linker() && is_it(&symbol)).then_some(symbol)
+        };
+        match (self.gnu_hash, self.sysv_hash) {
+            (Some(table), _) => table.candidates(hash).find_map(fits),
+            (None, Some(table)) => table.candidates(hash::sysv(name)).find_map(fits),
+            (None, None) => (1..self.symbol_count()).find_map(&mut fits),
+        }
+    }
+
+    /// Which version symbol number `index` has; `None`: the object has no versions.
+    pub fn version_index(&self, index: usize) -> Option<Index> {
+        self.version_indexes.entry::<u16>(index).map(Index)
+    }
+
+    /// The versions that the object defines, its own name included.
+    pub fn version_definitions(&self) -> Definitions<'a> {
+        Definitions::new(self.version_definitions, self.strings())
+    }
+
+    /// The versions that the object needs.
+    pub fn version_needs(&self) -> Needs<'a> {
+        Needs::new(self.version_needs, self.strings())
+    }
+
+    /// The version that a definition with this index has.
+    pub fn defined_version(&self, index: Index) -> Option<&'a CStr> {
+        let number = index.number();
+        self.version_definitions()
+            .find(|definition| definition.number == number && !definition.is_base)
+            .map(|definition| definition.name)
+    }
+
+    pub(crate) fn symbol_table(&self) -> SymbolTable<'a> {
+        self.symbols
+    }
+
+    /// DT_RELA and DT_JMPREL.
+    pub(crate) fn relocation_tables(&self) -> [Bytes<'a>; 2] {
+        self.relocations
+    }
+
+    pub(crate) fn relative_relocations(&self) -> Bytes<'a> {
+        self.relative_relocations
+    }
+}
+
+/// Byte by byte: `==` of slices may call `memcmp`.
+fn is_equal(name: &CStr, text: &[u8]) -> bool {
+    Bytes::from(name.to_bytes_with_nul()).is_string(0, text)
+}

@@ -1,0 +1,210 @@
+//! Versions of symbols: those that an object defines, those that it needs, and which one a symbol has.
+//!
+//! Read as in the LSB, "Symbol Versioning", and glibc `elf/dl-version.c`: chains of entries, each with the distance to the
+//! next one. The counts (DT_VERDEFNUM, `vn_cnt`, ...) are not used, as ld.so does not use them; what ends a walk is the last
+//! entry, or the end of the table.
+
+use core::ffi::CStr;
+
+use crate::bytes::Bytes;
+
+/// `VERSYM_HIDDEN`: not the default version of its name (`name@VERSION` rather than `name@@VERSION`).
+const HIDDEN: u16 = 0x8000;
+/// `VER_FLG_BASE`: the definition that names the library itself.
+const BASE: u16 = 1;
+/// Size of an `Elf64_Vernaux`, and no entry is shorter.
+const SHORTEST: usize = 16;
+/// A version number has 15 bits, so no object has more.
+const MOST: usize = 0x8000;
+
+/// The entry of a symbol in DT_VERSYM.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Index(pub u16);
+
+impl Index {
+    /// The number of a definition or of a need. 0: the symbol is local; 1: it has no version.
+    pub const fn number(self) -> u16 {
+        self.0 & !HIDDEN
+    }
+
+    /// A reference without a version does not get this symbol.
+    pub const fn is_hidden(self) -> bool {
+        self.0 & HIDDEN != 0
+    }
+}
+
+/// A version that an object defines.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition<'a> {
+    /// Its number in the object.
+    pub number: u16,
+    /// Names the library itself: no version of a symbol.
+    pub is_base: bool,
+    /// As in `GLIBC_2.34`.
+    pub name: &'a CStr,
+}
+
+/// A version that an object needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Need<'a> {
+    /// Its number in the object.
+    pub number: u16,
+    /// The SONAME of the library that has to define it.
+    pub file: &'a CStr,
+    /// As in `GLIBC_2.34`.
+    pub name: &'a CStr,
+    /// ld.so says nothing if it is not there.
+    pub is_weak: bool,
+}
+
+/// A walk over DT_VERDEF.
+#[derive(Debug, Clone)]
+pub struct Definitions<'a> {
+    table: Bytes<'a>,
+    strings: Bytes<'a>,
+    walk: Walk,
+}
+
+/// A walk over DT_VERNEED.
+#[derive(Debug, Clone)]
+pub struct Needs<'a> {
+    table: Bytes<'a>,
+    strings: Bytes<'a>,
+    /// Over the libraries.
+    files: Walk,
+    /// Over the versions of one library.
+    versions: Walk,
+    file: Option<&'a CStr>,
+}
+
+/// A chain of entries, of which each says how far the next one is.
+#[derive(Debug, Clone)]
+struct Walk {
+    next: Option<usize>,
+    /// How many entries there may still be.
+    room: usize,
+    fault: Option<&'static str>,
+}
+
+const OUTSIDE: &str = "an entry lies outside of the table";
+const OVERLAP: &str = "more entries than the table has room for";
+
+impl Walk {
+    fn new(table: Bytes<'_>) -> Walk {
+        let room = (table.len() / SHORTEST).min(MOST);
+        Walk { next: (!table.is_empty()).then_some(0), room, fault: None }
+    }
+
+    /// The place of the next entry.
+    fn step(&mut self) -> Option<usize> {
+        let at = self.next.take()?;
+        match self.room.checked_sub(1) {
+            Some(room) => self.room = room,
+            None => return self.fail(OVERLAP),
+        }
+        Some(at)
+    }
+
+    /// The one after that is so far behind it; 0: there is none.
+    fn go_on(&mut self, at: usize, distance: u32) {
+        self.next = if distance == 0 { None } else { at.checked_add(distance as usize) };
+    }
+
+    fn fail<T>(&mut self, fault: &'static str) -> Option<T> {
+        self.next = None;
+        self.fault = self.fault.or(Some(fault));
+        None
+    }
+}
+
+impl<'a> Definitions<'a> {
+    pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> Definitions<'a> {
+        Definitions { table, strings, walk: Walk::new(table) }
+    }
+
+    /// Why the walk ended before the last entry, if it did.
+    pub fn fault(&self) -> Option<&'static str> {
+        self.walk.fault
+    }
+}
+
+impl<'a> Iterator for Definitions<'a> {
+    type Item = Definition<'a>;
+
+    /// `Elf64_Verdef`: vd_version, vd_flags, vd_ndx, vd_cnt: u16; vd_hash, vd_aux, vd_next: u32. Its first
+    /// `Elf64_Verdaux` (vda_name, vda_next: u32) is the name; further ones are its parents.
+    fn next(&mut self) -> Option<Definition<'a>> {
+        let at = self.walk.step()?;
+        let entry = self.table.skip(at);
+        let read = || {
+            let [_, flags, number, _] = entry.read::<[u16; 4]>(0)?;
+            let [_, aux, next] = entry.read::<[u32; 3]>(8)?;
+            let name = self.strings.string(entry.read::<u32>(aux as usize)? as usize)?;
+            Some((Definition { number: Index(number).number(), is_base: flags & BASE != 0, name }, next))
+        };
+        let Some((definition, next)) = read() else { return self.walk.fail(OUTSIDE) };
+        self.walk.go_on(at, next);
+        Some(definition)
+    }
+}
+
+impl<'a> Needs<'a> {
+    pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> Needs<'a> {
+        let files = Walk::new(table);
+        let versions = Walk { next: None, ..files.clone() };
+        Needs { table, strings, files, versions, file: None }
+    }
+
+    /// Why the walk ended before the last entry, if it did.
+    pub fn fault(&self) -> Option<&'static str> {
+        self.files.fault.or(self.versions.fault)
+    }
+
+    /// `Elf64_Verneed`: vn_version, vn_cnt: u16; vn_file, vn_aux, vn_next: u32.
+    fn next_file(&mut self) -> Option<()> {
+        let at = self.files.step()?;
+        let entry = self.table.skip(at);
+        let Some((file, [aux, next])) =
+            entry.read::<u32>(4).and_then(|file| self.strings.string(file as usize)).zip(entry.read::<[u32; 2]>(8))
+        else {
+            return self.files.fail(OUTSIDE);
+        };
+        self.file = Some(file);
+        // The room goes on over all libraries: entries that several of them share would else be walked again and again.
+        self.versions.next = at.checked_add(aux as usize);
+        self.files.go_on(at, next);
+        Some(())
+    }
+
+    /// `Elf64_Vernaux`: vna_hash: u32; vna_flags, vna_other: u16; vna_name, vna_next: u32.
+    fn next_version(&mut self) -> Option<Need<'a>> {
+        const WEAK: u16 = 2;
+        let at = self.versions.step()?;
+        let entry = self.table.skip(at);
+        let read = || {
+            let [flags, number] = entry.read::<[u16; 2]>(4)?;
+            let [name, next] = entry.read::<[u32; 2]>(8)?;
+            let name = self.strings.string(name as usize)?;
+            Some((Need { number: Index(number).number(), file: self.file?, name, is_weak: flags & WEAK != 0 }, next))
+        };
+        let Some((need, next)) = read() else { return self.versions.fail(OUTSIDE) };
+        self.versions.go_on(at, next);
+        Some(need)
+    }
+}
+
+impl<'a> Iterator for Needs<'a> {
+    type Item = Need<'a>;
+
+    fn next(&mut self) -> Option<Need<'a>> {
+        loop {
+            if let Some(need) = self.next_version() {
+                return Some(need);
+            }
+            if self.fault().is_some() {
+                return None;
+            }
+            self.next_file()?;
+        }
+    }
+}
