@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use crate::dynamic::{self, Dynamic, Table};
 use crate::hash::{self, GnuHash, SysvHash};
 use crate::symbol::{Symbol, SymbolTable, Symbols};
-use crate::version::{Definitions, Index, Needs};
+use crate::version::{Definition, Definitions, Index, Needs};
 
 /// The first contradiction in an object's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,7 +245,7 @@ impl<'a> Tables<'a> {
             // The base version stands for all; ld.so takes it unless it is hidden.
             Some(index) if index.number() < 2 => !index.is_hidden(),
             // A number that stands for no definition counts as no version.
-            Some(index) => self.defined_version(index).map_or(!index.is_hidden(), |name| is_equal(name, version)),
+            Some(index) => self.definition(index).map_or(!index.is_hidden(), |definition| definition.is_named(version)),
         })
     }
 
@@ -276,12 +276,14 @@ impl<'a> Tables<'a> {
         Needs::new(self.version_needs, self.strings())
     }
 
-    /// The version that a definition with this index has.
+    /// The name of the version that a definition with this index has.
     pub fn defined_version(&self, index: Index) -> Option<&'a CStr> {
+        self.definition(index)?.name()
+    }
+
+    fn definition(&self, index: Index) -> Option<Definition<'a>> {
         let number = index.number();
-        self.version_definitions()
-            .find(|definition| definition.number == number && !definition.is_base)
-            .map(|definition| definition.name)
+        self.version_definitions().find(|definition| definition.number == number && !definition.is_base)
     }
 
     pub(crate) fn symbol_table(&self) -> SymbolTable<'a> {
@@ -296,9 +298,4 @@ impl<'a> Tables<'a> {
     pub(crate) fn relative_relocations(&self) -> Bytes<'a> {
         self.relative_relocations
     }
-}
-
-/// Byte by byte: `==` of slices may call `memcmp`.
-fn is_equal(name: &CStr, text: &[u8]) -> bool {
-    Bytes::from(name.to_bytes_with_nul()).is_string(0, text)
 }

@@ -33,28 +33,56 @@ impl Index {
     }
 }
 
-/// A version that an object defines.
+/// A version that an object defines; its name is measured when it is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Definition<'a> {
     /// Its number in the object.
     pub number: u16,
     /// Names the library itself: no version of a symbol.
     pub is_base: bool,
-    /// As in `GLIBC_2.34`.
-    pub name: &'a CStr,
+    name: Text<'a>,
 }
 
-/// A version that an object needs.
+/// A version that an object needs; its names are measured when they are asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Need<'a> {
     /// Its number in the object.
     pub number: u16,
-    /// The SONAME of the library that has to define it.
-    pub file: &'a CStr,
-    /// As in `GLIBC_2.34`.
-    pub name: &'a CStr,
     /// ld.so says nothing if it is not there.
     pub is_weak: bool,
+    file: Text<'a>,
+    name: Text<'a>,
+}
+
+/// A place in a string table.
+#[derive(Debug, Clone, Copy)]
+struct Text<'a> {
+    offset: usize,
+    strings: Bytes<'a>,
+}
+
+impl<'a> Definition<'a> {
+    /// As in `GLIBC_2.34`; `None` if it is not inside of the string table.
+    pub fn name(&self) -> Option<&'a CStr> {
+        self.name.strings.string(self.name.offset)
+    }
+
+    /// Is this its name?
+    pub fn is_named(&self, name: &[u8]) -> bool {
+        self.name.strings.is_string(self.name.offset, name)
+    }
+}
+
+impl<'a> Need<'a> {
+    /// As in `GLIBC_2.34`; `None` if it is not inside of the string table.
+    pub fn name(&self) -> Option<&'a CStr> {
+        self.name.strings.string(self.name.offset)
+    }
+
+    /// The SONAME of the library that has to define it; `None` if it is not inside of the string table.
+    pub fn file(&self) -> Option<&'a CStr> {
+        self.file.strings.string(self.file.offset)
+    }
 }
 
 /// A walk over DT_VERDEF.
@@ -74,7 +102,7 @@ pub struct Needs<'a> {
     files: Walk,
     /// Over the versions of one library.
     versions: Walk,
-    file: Option<&'a CStr>,
+    file: usize,
 }
 
 /// A chain of entries, of which each says how far the next one is.
@@ -139,7 +167,8 @@ impl<'a> Iterator for Definitions<'a> {
         let read = || {
             let [_, flags, number, _] = entry.read::<[u16; 4]>(0)?;
             let [_, aux, next] = entry.read::<[u32; 3]>(8)?;
-            let name = self.strings.string(entry.read::<u32>(aux as usize)? as usize)?;
+            let offset = entry.read::<u32>(aux as usize)? as usize;
+            let name = Text { offset, strings: self.strings };
             Some((Definition { number: Index(number).number(), is_base: flags & BASE != 0, name }, next))
         };
         let Some((definition, next)) = read() else { return self.walk.fail(OUTSIDE) };
@@ -152,7 +181,7 @@ impl<'a> Needs<'a> {
     pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> Needs<'a> {
         let files = Walk::new(table);
         let versions = Walk { next: None, ..files.clone() };
-        Needs { table, strings, files, versions, file: None }
+        Needs { table, strings, files, versions, file: 0 }
     }
 
     /// Why the walk ended before the last entry, if it did.
@@ -164,12 +193,10 @@ impl<'a> Needs<'a> {
     fn next_file(&mut self) -> Option<()> {
         let at = self.files.step()?;
         let entry = self.table.skip(at);
-        let Some((file, [aux, next])) =
-            entry.read::<u32>(4).and_then(|file| self.strings.string(file as usize)).zip(entry.read::<[u32; 2]>(8))
-        else {
+        let Some([file, aux, next]) = entry.read::<[u32; 3]>(4) else {
             return self.files.fail(OUTSIDE);
         };
-        self.file = Some(file);
+        self.file = file as usize;
         // The room goes on over all libraries: entries that several of them share would else be walked again and again.
         self.versions.next = at.checked_add(aux as usize);
         self.files.go_on(at, next);
@@ -184,8 +211,9 @@ impl<'a> Needs<'a> {
         let read = || {
             let [flags, number] = entry.read::<[u16; 2]>(4)?;
             let [name, next] = entry.read::<[u32; 2]>(8)?;
-            let name = self.strings.string(name as usize)?;
-            Some((Need { number: Index(number).number(), file: self.file?, name, is_weak: flags & WEAK != 0 }, next))
+            let text = |offset| Text { offset, strings: self.strings };
+            let (file, name) = (text(self.file), text(name as usize));
+            Some((Need { number: Index(number).number(), is_weak: flags & WEAK != 0, file, name }, next))
         };
         let Some((need, next)) = read() else { return self.versions.fail(OUTSIDE) };
         self.versions.go_on(at, next);
@@ -206,5 +234,48 @@ impl<'a> Iterator for Needs<'a> {
             }
             self.next_file()?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(words: &[u32]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+    }
+
+    const STRINGS: &[u8] = b"\0libx.so\0V1\0V2\0";
+
+    #[test]
+    fn definitions_that_lead_on_for_ever_end_with_the_table() {
+        // One definition whose next one is a byte behind it: each is a definition, up to the end.
+        let mut table = bytes(&[1, 2, 0, 20, 1, 9, 0]);
+        table.resize(400, 0);
+        let mut walk = Definitions::new(Bytes::from(&table[..]), Bytes::from(STRINGS));
+        let first = walk.next().unwrap();
+        assert_eq!((first.number, first.name(), first.is_base), (2, Some(c"V1"), false));
+        assert!(walk.by_ref().count() <= table.len() / SHORTEST);
+        let cut = table[..19].to_vec();
+        let mut walk = Definitions::new(Bytes::from(&cut[..]), Bytes::from(STRINGS));
+        assert!(walk.next().is_none() && walk.fault() == Some(OUTSIDE));
+    }
+
+    #[test]
+    fn needs_that_share_versions_are_walked_once_for_each_entry_of_the_table() {
+        // Ten libraries, all with the same chain of ten versions.
+        let mut words = Vec::new();
+        for library in 0..10_u32 {
+            words.extend([1, 1, (10 - library) * 16, if library < 9 { 16 } else { 0 }]);
+        }
+        for version in 0..10_u32 {
+            words.extend([0, (version + 2) << 16, 9, if version < 9 { 16 } else { 0 }]);
+        }
+        let table = bytes(&words);
+        let mut walk = Needs::new(Bytes::from(&table[..]), Bytes::from(STRINGS));
+        let first = walk.next().unwrap();
+        assert_eq!((first.number, first.file(), first.name()), (2, Some(c"libx.so"), Some(c"V1")));
+        assert_eq!(1 + walk.by_ref().count(), table.len() / SHORTEST);
+        assert_eq!(walk.fault(), Some(OVERLAP));
     }
 }

@@ -80,12 +80,11 @@ fn compare(tables: &Tables<'_>, elf: &Elf<'_>, path: &str) {
     assert_eq!(needed, elf.libraries, "{path}");
     assert_eq!(tables.soname().map(|name| text(Some(name))).as_deref(), elf.soname, "{path}");
 
-    let definitions: Vec<_> = tables.version_definitions().map(|one| (one.number, text(Some(one.name)))).collect();
+    let definitions: Vec<_> = tables.version_definitions().map(|one| (one.number, text(one.name()))).collect();
     let theirs = elf.verdef.iter().flat_map(|section| section.iter());
     let theirs: Vec<_> = theirs.map(|one| (one.vd_ndx, name(one.iter().next().unwrap().vda_name))).collect();
     assert_eq!(definitions, theirs, "{path}");
-    let needs: Vec<_> =
-        tables.version_needs().map(|one| (one.number, text(Some(one.file)), text(Some(one.name)))).collect();
+    let needs: Vec<_> = tables.version_needs().map(|one| (one.number, text(one.file()), text(one.name()))).collect();
     let theirs = elf.verneed.iter().flat_map(|section| section.iter());
     let theirs = theirs.flat_map(|file| {
         let versions = file.iter().map(|one| (one.vna_other, name(file.vn_file), name(one.vna_name)));

@@ -9,16 +9,20 @@ use std::path::{Path, PathBuf};
 use goblin::elf::header::ET_DYN;
 use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS};
 
-use crate::dynamic::DynamicTable;
+use qmpi_dynamic::Table;
+
 use crate::error::{Error, ObjectKind};
 use crate::image::Image;
 use crate::machine;
 use crate::numbering_note::NumberingNote;
-use crate::string_table::StringTable;
 use crate::strings;
-use crate::symbol::{ENTRY_SIZE, Select, SymbolTable, Symbols};
-use crate::symbol_count::symbol_count;
-use crate::version::VersionTable;
+use crate::symbol::{Select, SymbolTable, Symbols};
+use crate::tables::FileTables;
+use crate::version::{self, VersionTable};
+
+const SECTION: &str = "dynamic section";
+/// PATH_MAX: a longer name could not be opened.
+const LONGEST_PATH: usize = 4096;
 
 /// Thread-local storage that an object needs in every thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +46,6 @@ pub struct ElfFile {
     runpath: Option<String>,
     tls: Option<Tls>,
     exec_stack: bool,
-    pub(crate) dynamic: DynamicTable,
     pub(crate) symbols: SymbolTable,
 }
 
@@ -69,23 +72,25 @@ impl ElfFile {
     }
 
     fn read(image: Image) -> Result<ElfFile, Error> {
-        let dynamic = DynamicTable::read(&image)?;
-        let strings = read_strings(&image, &dynamic)?;
-        let count = symbol_count(&image, &dynamic)?;
-        let versions = VersionTable::read(&image, &dynamic, &strings, count)?;
-        let entries = read_symbols(&image, &dynamic, count)?;
+        let tables = FileTables::read(&image)?;
+        let limit = check_names(&image, &tables)?;
+        let versions = VersionTable::read(&image, &tables.view(), limit)?;
+        let dynamic = tables.dynamic;
 
-        let text = |offset: u64| -> Result<String, Error> {
-            u32::try_from(offset)
-                .ok()
-                .and_then(|offset| strings.get(offset))
-                .map(str::to_owned)
-                .ok_or_else(|| image.malformed("dynamic section", "a name lies outside of the string table"))
+        let text = |offset: u64| -> Result<&str, Error> {
+            let text = usize::try_from(offset).ok().and_then(|offset| tables.strings.get(offset));
+            text.ok_or_else(|| image.malformed(SECTION, "a name lies outside of the string table"))
         };
-        let needed = dynamic.needed.iter().map(|&offset| text(offset)).collect::<Result<Vec<_>, _>>()?;
-        let soname = dynamic.soname.map(text).transpose()?;
-        let rpath = dynamic.rpath.map(text).transpose()?;
-        let runpath = dynamic.runpath.map(text).transpose()?;
+        let owned = |offset: Option<u64>| offset.map(|offset| text(offset).map(str::to_owned)).transpose();
+        let mut needed = Vec::with_capacity(tables.needed.len().min(64));
+        for &offset in &tables.needed {
+            let name = text(offset)?;
+            if name.len() > LONGEST_PATH {
+                return Err(image.malformed(SECTION, "it needs a library whose name is longer than a path can be"));
+            }
+            needed.push(name.to_owned());
+        }
+        let (soname, rpath, runpath) = (owned(dynamic.soname)?, owned(dynamic.rpath)?, owned(dynamic.runpath)?);
 
         let segment = |wanted: u32| image.segments.iter().find(|segment| segment.p_type == wanted);
         let interp = match segment(PT_INTERP) {
@@ -98,7 +103,7 @@ impl ElfFile {
         Ok(ElfFile {
             path: image.path().to_owned(),
             identity: image.identity,
-            is_library: image.object_type == ET_DYN && !dynamic.pie,
+            is_library: image.object_type == ET_DYN && !dynamic.pie(),
             interp,
             soname,
             needed,
@@ -106,8 +111,7 @@ impl ElfFile {
             runpath,
             tls,
             exec_stack,
-            symbols: SymbolTable { entries, strings, versions },
-            dynamic,
+            symbols: SymbolTable { tables, versions },
         })
     }
 
@@ -179,12 +183,12 @@ impl ElfFile {
     /// Uses initial-exec TLS (DF_STATIC_TLS): its thread-local variables take room that is fixed
     /// when the program starts.
     pub fn static_tls(&self) -> bool {
-        self.dynamic.static_tls
+        self.symbols.tables.dynamic.static_tls()
     }
 
     /// Everything is bound when it is loaded.
     pub fn bind_now(&self) -> bool {
-        self.dynamic.bind_now
+        self.symbols.tables.dynamic.bind_now()
     }
 
     /// Asks for executable stacks, which newer glibc versions refuse to a running process.
@@ -194,17 +198,17 @@ impl ElfFile {
 
     /// Never unloaded (DF_1_NODELETE).
     pub fn nodelete(&self) -> bool {
-        self.dynamic.nodelete
+        self.symbols.tables.dynamic.nodelete()
     }
 
     /// ld.so must not look for its libraries in the cache and the default directories (DF_1_NODEFLIB).
     pub fn no_default_lib(&self) -> bool {
-        self.dynamic.no_default_lib
+        self.symbols.tables.dynamic.no_default_lib()
     }
 
     /// A position-independent executable (DF_1_PIE): a shared object in form only; dlopen refuses it.
     pub fn is_pie_executable(&self) -> bool {
-        self.dynamic.pie
+        self.symbols.tables.dynamic.pie()
     }
 
     /// Can be loaded as a library.
@@ -251,10 +255,10 @@ impl ElfFile {
     /// If the file cannot be read any more.
     pub fn strings_in_rodata(&self, pred: &dyn Fn(&str) -> bool) -> Result<BTreeSet<String>, Error> {
         let image = Image::open(&self.path)?;
-        let excluded = match self.dynamic.strtab {
-            Some(address) => {
-                let (from, _) = image.locate("dynamic string table", address)?;
-                from..from.saturating_add(self.dynamic.strsz)
+        let excluded = match self.symbols.tables.dynamic.extent(Table::Strings) {
+            Some(extent) => {
+                let (from, _) = image.locate(Table::Strings.name(), extent.address)?;
+                from..from.saturating_add(extent.size.unwrap_or(0))
             }
             None => 0..0,
         };
@@ -262,29 +266,28 @@ impl ElfFile {
     }
 }
 
-fn read_strings(image: &Image, dynamic: &DynamicTable) -> Result<StringTable, Error> {
-    match dynamic.strtab {
-        Some(address) if dynamic.strsz > 0 => {
-            image.read_at_address("dynamic string table", address, dynamic.strsz).map(StringTable::new)
-        }
-        _ => Ok(StringTable::default()),
+/// Makes sure that the names of all symbols together are not longer than a sound file could hold. Returns how long all names
+/// of one kind may be.
+///
+/// Nothing else bounds the time that a walk takes: 200,000 symbols may all have the same name of 5 MB. Linkers share the ends
+/// of names, and a name stands there once for each version, so a sound file may be exceeded, but never so far.
+fn check_names(image: &Image, tables: &FileTables) -> Result<usize, Error> {
+    let limit = usize::try_from(image.size).unwrap_or(usize::MAX).saturating_mul(4).saturating_add(1 << 20);
+    // Nearly always so: no name is that long.
+    let longest = limit / tables.symbol_count().max(1);
+    if !tables.strings.has_longer_than(longest) {
+        return Ok(limit);
     }
-}
-
-fn read_symbols(image: &Image, dynamic: &DynamicTable, count: u64) -> Result<Vec<u8>, Error> {
-    const TABLE: &str = "dynamic symbol table";
-    if let Some(size) = dynamic.syment.filter(|&size| size != ENTRY_SIZE) {
-        return Err(image.malformed(TABLE, format!("entries of {size} bytes")));
+    let mut left = limit;
+    for symbol in tables.view().symbols() {
+        let length = tables.strings.get(symbol.name_offset()).map_or(0, str::len);
+        left = left.checked_sub(length).ok_or_else(|| image.malformed(Table::Symbols.name(), version::OVERLAP))?;
     }
-    match dynamic.symtab {
-        Some(address) if count > 0 => image.read_at_address(TABLE, address, count.saturating_mul(ENTRY_SIZE)),
-        _ => Ok(Vec::new()),
-    }
+    Ok(limit)
 }
 
 fn read_interp(image: &Image, offset: u64, size: u64) -> Result<String, Error> {
-    // PATH_MAX: a longer name could not be opened.
-    let bytes = image.read("interpreter name (PT_INTERP)", offset, size.min(4096))?;
+    let bytes = image.read("interpreter name (PT_INTERP)", offset, size.min(LONGEST_PATH as u64))?;
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(text).into_owned())
 }

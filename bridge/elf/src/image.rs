@@ -206,12 +206,6 @@ fn open_regular(path: &Path) -> Result<(File, fs::Metadata), Error> {
     Ok((file, metadata))
 }
 
-/// Little-endian `u16` at a byte offset, `None` beyond the end.
-pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> Option<u16> {
-    let bytes = bytes.get(offset..offset.checked_add(2)?)?;
-    Some(u16::from_le_bytes(bytes.try_into().ok()?))
-}
-
 /// Little-endian `u32` at a byte offset, `None` beyond the end.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
     let bytes = bytes.get(offset..offset.checked_add(4)?)?;

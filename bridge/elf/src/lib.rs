@@ -8,7 +8,7 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what does this one file say? | [`file`](mod@file), [`symbol`], [`version`], `string_table` |
+//! | what does this one file say? | [`file`](mod@file), [`symbol`], [`version`], `tables`, `string_table` |
 //! | where would the dynamic linker find that library? | [`search`], [`ld_cache`] |
 //! | which libraries come with it? | [`closure`] |
 //! | does this library belong to glibc, to an MPI, and to which? | [`family`], [`abi_family`], [`mpi_data`] |
@@ -24,7 +24,6 @@
 pub mod abi_family;
 pub mod closure;
 pub mod duplicate;
-mod dynamic;
 pub mod error;
 mod facts;
 pub mod family;
@@ -44,7 +43,7 @@ pub mod search;
 mod string_table;
 mod strings;
 pub mod symbol;
-mod symbol_count;
+mod tables;
 pub mod tool;
 pub mod version;
 

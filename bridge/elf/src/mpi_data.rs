@@ -90,7 +90,7 @@ pub fn is_fortran_common(name: &str) -> bool {
 
 /// Whether a symbol is MPI data: by its name, or because it has the type of data and an MPI name.
 pub fn is_mpi_data(symbol: &Symbol<'_>) -> bool {
-    let may_be_data = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::IFunc);
+    let may_be_data = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc);
     may_be_data
         && (is_mpi_data_name(symbol.name) || (symbol.kind == SymbolKind::Data && symbol.name.starts_with("MPI_")))
 }

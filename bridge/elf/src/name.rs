@@ -8,6 +8,8 @@ use std::ffi::CStr;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
+use qmpi_dynamic::hash;
+
 /// The name of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name<'a> {
@@ -19,11 +21,6 @@ pub struct Name<'a> {
 
 /// Names, looked up by the hash that they have.
 pub type Names<'a> = HashSet<Name<'a>, BuildHasherDefault<AsItIs>>;
-
-/// The hash of `.gnu.hash` (`elf/dl-lookup.c:_dl_new_hash`).
-pub fn gnu_hash(name: &[u8]) -> u32 {
-    name.iter().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(*byte)))
-}
 
 impl<'a> Name<'a> {
     /// Its bytes.
@@ -44,14 +41,14 @@ impl<'a> Name<'a> {
 impl<'a> From<&'a str> for Name<'a> {
     fn from(name: &'a str) -> Name<'a> {
         let sound = !name.is_empty() && !name.contains('\0');
-        Name { hash: gnu_hash(name.as_bytes()), bytes: name.as_bytes(), sound }
+        Name { hash: hash::gnu(name.as_bytes()), bytes: name.as_bytes(), sound }
     }
 }
 
 impl<'a> From<&'a CStr> for Name<'a> {
     fn from(name: &'a CStr) -> Name<'a> {
         let bytes = name.to_bytes();
-        Name { hash: gnu_hash(bytes), bytes, sound: !bytes.is_empty() }
+        Name { hash: hash::gnu(bytes), bytes, sound: !bytes.is_empty() }
     }
 }
 
@@ -100,8 +97,8 @@ mod tests {
     #[test]
     fn the_hash_is_that_of_the_dynamic_linker() {
         // The example of the GNU hash's description.
-        assert_eq!(gnu_hash(b""), 5381);
-        assert_eq!(gnu_hash(b"printf"), 0x156b_2bb8);
+        assert_eq!(hash::gnu(b""), 5381);
+        assert_eq!(hash::gnu(b"printf"), 0x156b_2bb8);
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! The dynamic string table, in which names of symbols, versions and libraries are found by their offset.
+//! The dynamic string table as text, and how long names may be.
 
 use std::ffi::CStr;
-use std::ops::Range;
 
 /// The table, checked to be UTF-8 once so that names are free afterwards.
 #[derive(Debug, Default)]
@@ -24,27 +23,31 @@ impl StringTable {
         }
     }
 
-    /// The NUL-terminated string at an offset; `None` if it starts or ends outside.
-    pub(crate) fn get(&self, offset: u32) -> Option<&str> {
-        self.range(offset).map(|range| self.slice(range))
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.0.as_bytes()
     }
 
-    /// Where that string is, without the NUL.
-    pub(crate) fn range(&self, offset: u32) -> Option<Range<usize>> {
-        let from = offset as usize;
-        let length = CStr::from_bytes_until_nul(self.0.as_bytes().get(from..)?).ok()?.count_bytes();
-        // An offset into the middle of a character is no name.
-        self.0.is_char_boundary(from).then(|| from..from + length)
+    /// The NUL-terminated string at an offset; `None` if it starts or ends outside, or starts inside of a character.
+    pub(crate) fn get(&self, offset: usize) -> Option<&str> {
+        let length = CStr::from_bytes_until_nul(self.bytes().get(offset..)?).ok()?.count_bytes();
+        self.0.get(offset..offset + length)
     }
 
     /// Whether the string at an offset starts like this; costs nothing, unlike [`Self::get`].
-    pub(crate) fn starts_with(&self, offset: u32, start: &[u8]) -> bool {
-        self.0.as_bytes().get(offset as usize..).is_some_and(|bytes| bytes.starts_with(start))
+    pub(crate) fn starts_with(&self, offset: usize, start: &[u8]) -> bool {
+        self.bytes().get(offset..).is_some_and(|bytes| bytes.starts_with(start))
     }
 
-    /// The text of a range that [`Self::range`] has given.
-    pub(crate) fn slice(&self, range: Range<usize>) -> &str {
-        self.0.get(range).unwrap_or_default()
+    /// Is any string longer than `limit`? Looks at one byte in `limit`, and at what is before the end of a string.
+    pub(crate) fn has_longer_than(&self, limit: usize) -> bool {
+        let mut rest = self.bytes();
+        while let Some(start) = rest.get(..=limit) {
+            match start.iter().rposition(|byte| *byte == 0) {
+                Some(end) => rest = &rest[end + 1..],
+                None => return true,
+            }
+        }
+        false
     }
 }
 
@@ -59,6 +62,16 @@ mod tests {
         assert_eq!(table.get(2), Some("bc"));
         assert_eq!(table.get(5), Some("d?e"));
         assert_eq!(table.get(9), None);
-        assert_eq!(table.get(u32::MAX), None);
+        assert_eq!(table.get(usize::MAX), None);
+        let table = StringTable::new("\0aé\0".into());
+        assert_eq!((table.get(2), table.get(3)), (Some("é"), None));
+    }
+
+    #[test]
+    fn long_strings_are_found_wherever_they_are() {
+        for text in ["\0ab\0abcde\0a\0", "\0abcde\0", "abcde\0ab\0", "\0a\0b\0abcde"] {
+            let table = StringTable::new(text.into());
+            assert!(table.has_longer_than(4) && !table.has_longer_than(5), "{text:?}");
+        }
     }
 }

@@ -3,31 +3,11 @@
 //! A [`Symbol`] borrows its name from the file's string table, so walking the 6,000 symbols of a
 //! C++ runtime allocates nothing.
 
-use goblin::elf::section_header::{SHN_ABS, SHN_UNDEF};
-use goblin::elf::sym;
+pub use qmpi_dynamic::Kind as SymbolKind;
+use qmpi_dynamic::Tables;
 
-use crate::string_table::StringTable;
+use crate::tables::FileTables;
 use crate::version::{SymbolVersion, Version, VersionTable};
-
-/// Size of an Elf64_Sym: st_name u32, st_info u8, st_other u8, st_shndx u16, st_value u64, st_size u64.
-pub(crate) const ENTRY_SIZE: u64 = 24;
-
-/// What a symbol stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SymbolKind {
-    /// `STT_FUNC`.
-    Function,
-    /// `STT_OBJECT` or `STT_COMMON`.
-    Data,
-    /// `STT_TLS`: one per thread; its value is an offset and no address.
-    Tls,
-    /// `STT_GNU_IFUNC`: a function that returns the function.
-    IFunc,
-    /// `STT_NOTYPE`: usual for imports of a library that was not linked with what it calls.
-    Untyped,
-    /// Any other type.
-    Other,
-}
 
 /// One dynamic symbol that other objects can see, or that the object imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,10 +33,9 @@ pub struct Symbol<'a> {
 }
 
 /// Everything needed to walk the symbols of a file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SymbolTable {
-    pub(crate) entries: Vec<u8>,
-    pub(crate) strings: StringTable,
+    pub(crate) tables: FileTables,
     pub(crate) versions: VersionTable,
 }
 
@@ -71,21 +50,51 @@ pub(crate) struct Select {
 
 impl SymbolTable {
     pub(crate) fn iter(&self, select: Select) -> Symbols<'_> {
-        Symbols { table: self, next: 0, select }
+        let view = self.tables.view();
+        Symbols { table: self, symbols: view.symbols(), view, select }
     }
 
     /// Symbol number `index`, as a relocation names it.
     pub(crate) fn symbol(&self, index: usize) -> Option<Symbol<'_>> {
-        let entry = self.entries.chunks_exact(ENTRY_SIZE as usize).nth(index)?;
-        decode(self, index, entry.try_into().ok()?, Select::default())
+        let view = self.tables.view();
+        self.decode(&view, view.symbol(index)?, Select::default())
     }
 
     /// Number of STB_GNU_UNIQUE definitions.
     pub(crate) fn unique_count(&self) -> usize {
-        self.entries
-            .chunks_exact(ENTRY_SIZE as usize)
-            .filter(|entry| sym::st_bind(entry[4]) == sym::STB_GNU_UNIQUE)
-            .count()
+        self.tables.view().symbols().filter(qmpi_dynamic::Symbol::is_unique).count()
+    }
+
+    /// `None` for what the dynamic linker does not bind: local and hidden symbols, those without a name, and those whose name
+    /// lies outside of the string table.
+    fn decode<'a>(&'a self, view: &Tables<'a>, symbol: qmpi_dynamic::Symbol<'a>, select: Select) -> Option<Symbol<'a>> {
+        let (name_at, defined) = (symbol.name_offset(), symbol.is_defined());
+        let strings = &self.tables.strings;
+        if name_at == 0 || !symbol.is_global() {
+            return None;
+        }
+        if select.defined.is_some_and(|wanted| wanted != defined)
+            || (select.plain_only && strings.starts_with(name_at, b"_Z"))
+        {
+            return None;
+        }
+        let version = match self.versions.of(view.version_index(symbol.index())) {
+            // GNU ld gives 0 also to undefined symbols that it bound to nothing with a version.
+            SymbolVersion::Local if defined => return None,
+            SymbolVersion::Local | SymbolVersion::Unversioned => None,
+            SymbolVersion::Named(version) => Some(version),
+        };
+        Some(Symbol {
+            name: strings.get(name_at)?,
+            version,
+            defined,
+            kind: symbol.kind(),
+            weak: symbol.is_weak(),
+            unique: symbol.is_unique(),
+            absolute: symbol.is_absolute(),
+            value: symbol.value(),
+            size: symbol.size(),
+        })
     }
 }
 
@@ -93,7 +102,8 @@ impl SymbolTable {
 #[derive(Debug, Clone)]
 pub struct Symbols<'a> {
     table: &'a SymbolTable,
-    next: usize,
+    view: Tables<'a>,
+    symbols: qmpi_dynamic::Symbols<'a>,
     select: Select,
 }
 
@@ -101,70 +111,11 @@ impl<'a> Iterator for Symbols<'a> {
     type Item = Symbol<'a>;
 
     fn next(&mut self) -> Option<Symbol<'a>> {
-        loop {
-            let index = self.next;
-            let from = index.checked_mul(ENTRY_SIZE as usize)?;
-            let entry: &[u8; ENTRY_SIZE as usize] =
-                self.table.entries.get(from..from + ENTRY_SIZE as usize)?.try_into().ok()?;
-            self.next += 1;
-            if let Some(symbol) = decode(self.table, index, entry, self.select) {
-                return Some(symbol);
-            }
-        }
+        let (table, view, select) = (self.table, &self.view, self.select);
+        self.symbols.find_map(|symbol| table.decode(view, symbol, select))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, Some((self.table.entries.len() / ENTRY_SIZE as usize).saturating_sub(self.next)))
+        (0, self.symbols.size_hint().1)
     }
-}
-
-/// `None` for what the dynamic linker does not bind: the null symbol, local and hidden ones, and
-/// entries whose name lies outside of the string table.
-fn decode<'a>(
-    table: &'a SymbolTable,
-    index: usize,
-    entry: &[u8; ENTRY_SIZE as usize],
-    select: Select,
-) -> Option<Symbol<'a>> {
-    let [n0, n1, n2, n3, info, other, s0, s1, rest @ ..] = *entry;
-    let name_at = u32::from_le_bytes([n0, n1, n2, n3]);
-    let section = u32::from(u16::from_le_bytes([s0, s1]));
-    let [v0, v1, v2, v3, v4, v5, v6, v7, z0, z1, z2, z3, z4, z5, z6, z7] = rest;
-
-    let defined = section != SHN_UNDEF;
-    let binding = sym::st_bind(info);
-    let bound = matches!(binding, sym::STB_GLOBAL | sym::STB_WEAK | sym::STB_GNU_UNIQUE);
-    let visible = matches!(sym::st_visibility(other), sym::STV_DEFAULT | sym::STV_PROTECTED);
-    if name_at == 0 || !bound || (defined && !visible) {
-        return None;
-    }
-    if select.defined.is_some_and(|wanted| wanted != defined)
-        || (select.plain_only && table.strings.starts_with(name_at, b"_Z"))
-    {
-        return None;
-    }
-    let version = match table.versions.of(index, &table.strings) {
-        // GNU ld gives 0 also to undefined symbols that it bound to nothing with a version.
-        SymbolVersion::Local if defined => return None,
-        SymbolVersion::Local | SymbolVersion::Unversioned => None,
-        SymbolVersion::Named(version) => Some(version),
-    };
-    Some(Symbol {
-        name: table.strings.get(name_at)?,
-        version,
-        defined,
-        kind: match sym::st_type(info) {
-            sym::STT_FUNC => SymbolKind::Function,
-            sym::STT_OBJECT | sym::STT_COMMON => SymbolKind::Data,
-            sym::STT_TLS => SymbolKind::Tls,
-            sym::STT_GNU_IFUNC => SymbolKind::IFunc,
-            sym::STT_NOTYPE => SymbolKind::Untyped,
-            _ => SymbolKind::Other,
-        },
-        weak: binding == sym::STB_WEAK,
-        unique: binding == sym::STB_GNU_UNIQUE,
-        absolute: section == SHN_ABS,
-        value: u64::from_le_bytes([v0, v1, v2, v3, v4, v5, v6, v7]),
-        size: u64::from_le_bytes([z0, z1, z2, z3, z4, z5, z6, z7]),
-    })
 }

@@ -63,7 +63,7 @@ impl Head<'_> {
     fn functions_of_tool(&self) -> Names<'_> {
         let functions = self.tool.closure.root().exports();
         functions
-            .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::IFunc))
+            .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
             .map(|symbol| Name::from(symbol.name))
             .collect()
     }
