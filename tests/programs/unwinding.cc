@@ -2,14 +2,14 @@
 //# mpi: both
 //# libs: -lpthread
 //# ranks: 1
+//# args: callback
+//# expect-stdout: unwinding: callback: ended as expected, 1 destructor
 //# args: cancel
 //# expect-stdout: unwinding: cancel: ended as expected, 1 destructor
 //# args: exit
 //# expect-stdout: unwinding: exit: ended as expected, 1 destructor
 //# args: handler
 //# expect-stdout: unwinding: handler: ended as expected, 1 destructor
-//# args: callback
-//# expect-stdout: unwinding: callback: ended as expected, 1 destructor
 /* Ways in which a call of MPI ends without returning: a thread is cancelled or exits in a callback, the program's error handler or
  * reduction throws, or a tool does. Each time an object on the stack below MPI's frames has to be destroyed.
  *
