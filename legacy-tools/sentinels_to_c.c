@@ -113,5 +113,9 @@ int MPI_Dist_graph_create_adjacent(MPI_Comm c, int in, const int sources[], cons
 int MPI_Comm_spawn(const char *command, char *argv[], int n, MPI_Info info, int root, MPI_Comm c, MPI_Comm *children, int codes[])
 {
     begin_c(COMM_SPAWN);
+    if (is_answered(command)) {
+        *children = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
     return PMPI_Comm_spawn(command, argv, n, info, root, c, children, codes);
 }

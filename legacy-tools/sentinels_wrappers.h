@@ -29,12 +29,14 @@ static int recognize(void *address, enum sentinel sentinel)
     return is;
 }
 
-/* A test of the arguments alone, for MPIs that cannot start processes: does not go on. */
+/* Of a command of this name the arguments alone are looked at, for MPIs that cannot start processes: the call does not go on. */
+static int is_answered(const char *command) { return strncmp(command, "answered", 8) == 0; }
+
 static int answered(const char *command, F *children, F *error)
 {
     *children = PMPI_Comm_c2f(MPI_COMM_NULL);
     *error = MPI_SUCCESS;
-    return strncmp(command, "answered", 8) == 0;
+    return is_answered(command);
 }
 
 __attribute__((destructor)) static void report(void)
