@@ -5,6 +5,7 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `dt_hash.rs` | copies of libraries with DT_HASH only |
 //! | `directives.rs` | the `//#` lines of a source file |
 //! | `mpi.rs` | the MPI libraries that the tests run on |
 //! | `compile.rs` | source files become programs and tools, once |
@@ -20,6 +21,7 @@
 pub mod cells;
 pub mod compile;
 pub mod directives;
+pub mod dt_hash;
 pub mod job;
 pub mod matrix;
 pub mod mpi;
