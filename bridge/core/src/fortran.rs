@@ -19,7 +19,7 @@ use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 use qmpi_abi::{Binding, FnId};
-use qmpi_loader::conversion::CallerMode;
+use qmpi_loader::conversion::{self, CallerMode};
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::rebind::{self, Which};
 use qmpi_loader::{Process, fortran, log};
@@ -182,7 +182,8 @@ impl Fortran {
             links[0] = wrapper;
         }
         let made_before = &mut *made_before.borrow_mut();
-        Some(*made_before.entry((symbol.id, symbol.profiling)).or_insert_with(|| made(fortran::to_c(links))))
+        let arity = conversion::arity(symbol.id);
+        Some(*made_before.entry((symbol.id, symbol.profiling)).or_insert_with(|| made(fortran::to_c(links, arity))))
     }
 
     /// The function of a tool of the program that a call of MPI's Fortran library comes to without us.

@@ -19,6 +19,7 @@
 //! | `caller.rs` | text for stubs that keep the application's return address |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a linkage table |
+//! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
 //! | `shift.rs` | from one calling convention of tools to another |
 
 mod caller;
@@ -28,6 +29,7 @@ mod links;
 mod lock;
 mod overrides;
 mod shift;
+mod stack_words;
 mod trampoline;
 
 pub(crate) use direct::*;

@@ -2,6 +2,8 @@
 
 use std::arch::naked_asm;
 
+use super::stack_words::{copy_words, copy_words_across_pages};
+
 /// A call of something that does not exist; the payload says what.
 #[unsafe(naked)]
 pub(crate) extern "C" fn missing() {
@@ -61,8 +63,8 @@ pub(crate) extern "C" fn count() {
 
 /// `MPI_Pcontrol(level, ...)` of a tool that does not pass it on: calls the tool, then goes on to the next link.
 ///
-/// The function is variadic, so nobody knows its arguments: all that can hold one is kept, six registers, eight
-/// vector registers (psABI 3.5.7; `al` counts them) and twelve words of the stack.
+/// The function is variadic, so its arguments are unknown: all that can hold one is kept, six registers, eight
+/// vector registers (psABI 3.5.7; `al` counts them) and twelve words of the stack, as far as they can be read (`stack_words.rs`).
 ///
 /// ```text
 /// rbp+16  the caller's stack arguments      rsp+160  xmm0..xmm7
@@ -95,14 +97,7 @@ pub(crate) extern "C" fn pcontrol() {
         "movups [rsp + 240], xmm5",
         "movups [rsp + 256], xmm6",
         "movups [rsp + 272], xmm7",
-        // The copy: rsi, rdi and rcx are saved above and loaded again below.
-        "lea rsi, [rbp + 16]",
-        "mov rdi, rsp",
-        "mov ecx, 12",
-        "rep movsq",
-        "mov rdi, [rsp + 96]",
-        "mov rsi, [rsp + 104]",
-        "mov rcx, [rsp + 120]",
+        copy_words!(12 from 304),
         "call qword ptr [r11 + {tool}]",
         "movups xmm0, [rsp + 160]",
         "movups xmm1, [rsp + 176]",
@@ -123,6 +118,7 @@ pub(crate) extern "C" fn pcontrol() {
         "leave",
         ".cfi_def_cfa rsp, 8",
         "jmp qword ptr [r11 + {next}]",
+        copy_words_across_pages!(12 from 304),
         ".cfi_endproc",
         tool = const std::mem::offset_of!(crate::pcontrol::Delivery, tool),
         next = const std::mem::offset_of!(crate::pcontrol::Delivery, next),

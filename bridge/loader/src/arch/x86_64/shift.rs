@@ -17,22 +17,24 @@
 //! The context is the application's return address. Where a PMPI tool stands in between and somebody below asks for it,
 //! the stubs whose name says `record` keep it, and `recall` finds it: see `caller.rs`.
 //!
-//! `MPI_Pcontrol` is variadic: it is treated as [`VARIADIC`] words, `al` and the vector registers stay as they are. On the
-//! way down it needs a frame as well: how much of the stack is its own, nobody knows.
+//! `MPI_Pcontrol` is variadic: it is treated as eighteen words, six of them in registers; of those on the stack, as many as can be read
+//! (`stack_words.rs`). `al` and the vector registers stay as they are. Shift down needs a frame as well: how much of the stack
+//! belongs to the incoming arguments is unknown.
 #![expect(unsafe_code, reason = "tables of machine code")]
 
 use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::caller::{self, caller_macros};
+use super::stack_words::{copy_words, copy_words_across_pages};
 use super::{Stub, stub};
 use crate::conversion::{Arity, CallerMode};
 use qmpi_ring::{go_on_with_arguments, keep_arguments};
 
 /// The largest number of arguments that the stubs are made for; MPI's own largest is 13.
 pub(crate) const MAX_ARGS: usize = 20;
-/// Words of a variadic call: six registers and twelve on the stack.
-const VARIADIC: usize = 18;
+/// Where the tables have the stubs of variadic functions.
+const VARIADIC: usize = MAX_ARGS + 1;
 
 /// What a shift-up stub adds.
 #[derive(Debug)]
@@ -123,26 +125,24 @@ global_asm!(
     "jmp r11",
     ".cfi_endproc",
     ".endm",
-    // The variadic one: a copy of the words that may be arguments.
+    // The variadic one: a copy of the words that may be arguments, of which two go into registers.
     ".macro qmpi_down_variadic_body",
-    "sub rsp, 104",
-    ".cfi_adjust_cfa_offset 104",
-    ".set .Lqmpi_k, 0",
-    ".rept 12",
-    "mov r10, qword ptr [rsp + 104 + 8 * (.Lqmpi_k + 3)]",
-    "mov qword ptr [rsp + 8 * .Lqmpi_k], r10",
-    ".set .Lqmpi_k, .Lqmpi_k + 1",
-    ".endr",
+    "sub rsp, 120",
+    ".cfi_adjust_cfa_offset 120",
+    copy_words!(14 from 128),
     "mov rdi, rdx",
     "mov rsi, rcx",
     "mov rdx, r8",
     "mov rcx, r9",
-    "mov r8, qword ptr [rsp + 104 + 8]",
-    "mov r9, qword ptr [rsp + 104 + 16]",
+    "pop r8",
+    ".cfi_adjust_cfa_offset -8",
+    "pop r9",
+    ".cfi_adjust_cfa_offset -8",
     "call r11",
     "add rsp, 104",
     ".cfi_adjust_cfa_offset -104",
     "ret",
+    copy_words_across_pages!(14 from 128),
     ".endm",
     // --- PMPI → QMPI; r11 is the payload. `at` is how far the stack pointer is below the return address.
     ".macro qmpi_up_context recall, at",
@@ -212,6 +212,24 @@ global_asm!(
     "call qword ptr [r11 + {up_target}]",
     "qmpi_up_leave",
     ".endif",
+    ".cfi_endproc",
+    ".endm",
+    // The variadic one: six words in registers, and a copy of the words that may be arguments.
+    ".macro qmpi_up_variadic_body recall",
+    ".cfi_startproc",
+    "sub rsp, 104",
+    ".cfi_adjust_cfa_offset 104",
+    copy_words!(12 from 112),
+    "push r9",
+    ".cfi_adjust_cfa_offset 8",
+    "push r8",
+    ".cfi_adjust_cfa_offset 8",
+    "qmpi_up_registers 18, \\recall, 120",
+    "call qword ptr [r11 + {up_target}]",
+    "add rsp, 120",
+    ".cfi_adjust_cfa_offset -120",
+    "ret",
+    copy_words_across_pages!(12 from 112),
     ".cfi_endproc",
     ".endm",
     ".macro qmpi_up n",
@@ -372,6 +390,12 @@ global_asm!(
     "qmpi_record_context",
     "qmpi_down_variadic_body",
     ".cfi_endproc",
+    ".balign 16",
+    "qmpi_up_v:",
+    "qmpi_up_variadic_body 0",
+    ".balign 16",
+    "qmpi_up_recall_v:",
+    "qmpi_up_variadic_body 1",
     // A function of a QMPI tool with its id: [`Numbered`].
     ".balign 16",
     ".hidden qmpi_numbered",
@@ -420,7 +444,9 @@ global_asm!(
     "qmpi_table qmpi_down_record",
     ".quad qmpi_down_record_v",
     "qmpi_table qmpi_up",
+    ".quad qmpi_up_v",
     "qmpi_table qmpi_up_recall",
+    ".quad qmpi_up_recall_v",
     "qmpi_table qmpi_append",
     ".popsection",
     witness_distance = const caller::WITNESS_DISTANCE,
@@ -524,7 +550,7 @@ pub(crate) fn direct_up(target: usize, tool: i32, count: u8) -> Option<usize> {
     Some(address)
 }
 
-/// The stubs of one kind; those that need no frame for variadic calls have no entry of their own for them.
+/// The stubs of one kind that has none of its own for variadic calls.
 type Table = [Stub; MAX_ARGS + 1];
 /// As above, and the one for variadic calls.
 type TableAndVariadic = [Stub; MAX_ARGS + 2];
@@ -532,8 +558,8 @@ type TableAndVariadic = [Stub; MAX_ARGS + 2];
 unsafe extern "C" {
     static qmpi_down_table: TableAndVariadic;
     static qmpi_down_record_table: TableAndVariadic;
-    static qmpi_up_table: Table;
-    static qmpi_up_recall_table: Table;
+    static qmpi_up_table: TableAndVariadic;
+    static qmpi_up_recall_table: TableAndVariadic;
     static qmpi_append_table: Table;
     fn qmpi_record();
     fn qmpi_numbered();
@@ -544,7 +570,7 @@ unsafe extern "C" {
 pub(crate) fn down(arity: Arity, mode: CallerMode) -> Stub {
     let index = match arity {
         Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
-        Arity::Variadic => MAX_ARGS + 1,
+        Arity::Variadic => VARIADIC,
     };
     match mode {
         // SAFETY: a table of constants.
