@@ -1,7 +1,7 @@
 # The part of report.awk that is about QMPI tools. Input beside that of report.awk:
 #
 #   interface ROUND FUNCTION NS
-#   layers    TOOL LAYERS ROUND NS                     (TOOL: a letter of ci/bench)
+#   layers    TOOL LAYERS ROUND FUNCTION ARGUMENTS NS   (TOOL: a letter of ci/bench)
 #   native    MPI CONFIGURATION ROUND CPU-MS PRIVATE-KB SHARED-KB PSS-KB
 #
 # Letters: p PMPI pass-through, q generated QMPI pass-through, t QMPI tool with a table by tool id, l one that asks
@@ -184,11 +184,11 @@ $1 == "interface" {
     if ($2 > interface_rounds) interface_rounds = $2
     interface[$3, $2] = $4
 }
-$1 == "layers" {
+$1 == "layers" && $5 == "Comm_rank" {
     if (!($2 in layer_tool_seen)) { layer_tool_seen[$2] = 1; layer_tool[++layer_tools] = $2 }
     if (!($3 in layer_count_seen)) { layer_count_seen[$3] = 1; layer_count[++layer_counts] = $3 }
     if ($4 > layer_rounds) layer_rounds = $4
-    layer_ns[$2, $3, $4] = $5
+    layer_ns[$2, $3, $4] = $7
 }
 $1 == "native" {
     if (!($2 in native_mpi_seen)) { native_mpi_seen[$2] = 1; native_mpi[++native_mpis] = $2 }

@@ -172,6 +172,17 @@ function setup_table(   s, mpi, tool, part, kb, first) {
     print "\nkB are dirty pages, private and shared. CPU is the processor time of the process, its kernel part included."
 }
 
+# A measurement that is not whole, or of something that took no time, would count as 0.
+BEGIN {
+    split("calls 7 instr 6 setup 8 layer 7 load 5 interface 4 layers 7 native 8", list, " ")
+    for (i = 1; i in list; i += 2) fields[list[i]] = list[i + 1]
+}
+$1 != "machine" && (NF != fields[$1] || $NF !~ /^[0-9.]+$/ || (($1 == "native" || $1 == "setup") && !($(NF - 3) > 0))) {
+    print "bench: no measurement: " $0 >"/dev/stderr"
+    failed = 1
+    exit 1
+}
+
 $1 == "machine" { sub(/^machine /, ""); machine = machine "* " $0 "\n" }
 $1 == "calls" {
     if (!(($2, $3) in seen)) { seen[$2, $3] = 1; if (!($3 in known)) { known[$3] = 1; config_name[++configs] = $3 } }
@@ -191,6 +202,7 @@ $1 == "layer" { layers++; layer_of[layers] = $2 SUBSEP $3; layer_at[layers] = $6
 $1 == "load" { loaded[$2, $3] = $5 }
 
 END {
+    if (failed) exit 1
     if (machine != "") printf "%s", machine
     for (m = 1; m <= mpis; m++) calls_table(mpi_name[m])
     for (m = 1; m <= mpis; m++) instructions_table(mpi_name[m])
