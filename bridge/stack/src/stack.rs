@@ -4,7 +4,7 @@
 //! the thesis's `TOOLS`. A variable that is set but empty counts as set: `QMPI_TOOL_LIST=` means "no tools" even next to a
 //! configuration file. The settings of a layer are those of the section with its name, wherever the name came from.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ impl Request {
         elements: Vec<Element>,
     ) -> Result<Stack, Error> {
         let lookup = Lookup::new(config, self.tool_path.as_deref().unwrap_or_default(), linker)?;
-        let mut labels = HashSet::new();
+        let mut labels = Labels::default();
         let mut stack = Stack {
             layers: Vec::new(),
             on_error: self.on_error,
@@ -197,7 +197,7 @@ impl Request {
         };
         for element in elements {
             let name = element.name();
-            let label = unique(&mut labels, &name);
+            let label = labels.unique(&name);
             let settings = config.tools.get(&name);
             let is_registered = matches!(element, Element::Name(_))
                 && settings.is_none_or(|tool| tool.path.is_none())
@@ -262,15 +262,26 @@ impl Layer {
     }
 }
 
-/// `name`, or `name#2`, `name#3`, ... if that is taken.
-fn unique(labels: &mut HashSet<String>, name: &str) -> String {
-    let mut label = name.to_owned();
-    let mut instance = 1;
-    while !labels.insert(label.clone()) {
-        instance += 1;
-        label = format!("{name}#{instance}");
+/// Labels of layers, each another one.
+#[derive(Default)]
+struct Labels {
+    taken: HashSet<String>,
+    /// How many times each name was seen: a stack may have a thousand layers of one name.
+    instances: HashMap<String, usize>,
+}
+
+impl Labels {
+    /// `name`, or `name#2`, `name#3`, ... if that is taken.
+    fn unique(&mut self, name: &str) -> String {
+        let instance = self.instances.entry(name.into()).or_insert(0);
+        loop {
+            *instance += 1;
+            let label = if *instance == 1 { name.to_owned() } else { format!("{name}#{instance}") };
+            if self.taken.insert(label.clone()) {
+                return label;
+            }
+        }
     }
-    label
 }
 
 /// The elements of `TOOLS`, or `None` if it is not a list of shared objects.
