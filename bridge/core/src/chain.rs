@@ -214,6 +214,6 @@ pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
 }
 
 /// Without stubs there is no stack.
-pub(crate) fn made(stub: Result<usize, LoadError>) -> usize {
+pub(crate) fn made<T>(stub: Result<T, LoadError>) -> T {
     stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
 }

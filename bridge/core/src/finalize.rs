@@ -15,6 +15,8 @@ use std::sync::{Mutex, PoisonError};
 
 use qmpi_loader::{log, passage};
 
+use crate::chain::made;
+
 /// A place that the call passes: station `i` is the way into layer `i`, the last one the way into the MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Station(pub(crate) usize);
@@ -34,9 +36,9 @@ pub(crate) fn name_layers(labels: Vec<String>) {
     *LAYERS.lock().unwrap_or_else(PoisonError::into_inner) = labels;
 }
 
-/// A link that notes that the call reached `station` and jumps to `target`; `target` itself if there is no room for one.
+/// A link that notes that the call reached `station` and jumps to `target`.
 pub(crate) fn watch(target: usize, station: Station) -> usize {
-    passage::watch(target, visit, station.0).unwrap_or(target)
+    made(passage::watch(target, visit, station.0))
 }
 
 extern "C" fn visit(station: usize, stack: *const usize) {

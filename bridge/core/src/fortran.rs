@@ -14,9 +14,9 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CStr, CString};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use qmpi_abi::{Binding, FnId};
 use qmpi_loader::conversion::{self, CallerMode};
@@ -39,8 +39,11 @@ struct Layer {
 /// Fortran's side of the chain, built with it from the innermost layer outwards.
 pub(crate) struct Fortran {
     layers: Vec<Layer>,
-    /// The C links below so many layers.
-    below: Vec<Box<[usize]>>,
+    /// The C links below so many layers, where Fortran calls go on in C. Elsewhere there are none: to have them takes a stub for each
+    /// function of each layer.
+    below: Vec<Option<Box<[usize]>>>,
+    /// The tools that call MPI's Fortran library.
+    callers: Mutex<BTreeSet<ToolId>>,
     mode: CallerMode,
     program: OfProgram,
 }
@@ -62,10 +65,10 @@ static OF_PROCESS: OnceLock<Fortran> = OnceLock::new();
 impl Fortran {
     /// For so many layers, above `chain`, which is the MPI library alone.
     pub(crate) fn new(layers: usize, chain: &mut Chain) -> Fortran {
-        let mut below: Vec<Box<[usize]>> = vec![Box::default(); layers + 1];
-        below[layers] = chain.all_pmpi();
+        let mut below = vec![None; layers + 1];
+        below[layers] = Some(chain.all_pmpi());
         let layers = (0..layers).map(|_| Layer::default()).collect();
-        Fortran { layers, below, mode: chain.mode(), program: OfProgram::default() }
+        Fortran { layers, below, callers: Mutex::default(), mode: chain.mode(), program: OfProgram::default() }
     }
 
     /// Is there one of MPI's Fortran libraries in the process?
@@ -83,9 +86,17 @@ impl Fortran {
         };
     }
 
-    /// Sets the C links at the top of layer `index`.
-    pub(crate) fn top(&mut self, index: usize, links: Box<[usize]>) {
-        self.below[index] = links;
+    /// Sets the C links below layer `index`, if it has anything to do with Fortran. Called when it is loaded, before it is pushed on
+    /// `chain`.
+    pub(crate) fn below(&mut self, index: usize, layer: &chain::Layer, chain: &mut Chain) {
+        if !layer.fortran.is_empty() || self.callers.get_mut().unwrap_or_else(PoisonError::into_inner).contains(&layer.tool) {
+            self.below[index + 1] = Some(chain.all_pmpi());
+        }
+    }
+
+    /// Sets the C links of the whole chain.
+    pub(crate) fn top(&mut self, chain: &mut Chain) {
+        self.below[0] = Some(chain.all_pmpi());
     }
 
     /// Where a call of the symbol `name` (`pmpi_send_`, or `mpi_send_` that the tool does not define) by `tool` goes.
@@ -96,6 +107,7 @@ impl Fortran {
             return Some(wrapper);
         }
         let real = process.function(&CString::new(name).ok()?)?;
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner).insert(tool);
         Some(made(fortran::resume(real, level)))
     }
 
@@ -174,7 +186,10 @@ impl Fortran {
     /// What the Fortran library's reference to a C function is bound to; made once for each function.
     fn to_c(&self, name: &CStr, process: &Process, made_before: &RefCell<MadeToC>) -> Option<usize> {
         let symbol = qmpi_abi::classify_c(name).filter(|symbol| symbol.binding == Binding::C)?;
-        let mut links: Vec<usize> = self.below.iter().map(|links| links[symbol.id.index()]).collect();
+        // Where a layer has nothing to do with Fortran, no call goes on below it: any link will do.
+        let of_mpi = self.below.last()?.as_ref()?;
+        let link = |links: &Option<Box<[usize]>>| links.as_ref().unwrap_or(of_mpi)[symbol.id.index()];
+        let mut links: Vec<usize> = self.below.iter().map(link).collect();
         if links.contains(&0) {
             return None;
         }

@@ -165,6 +165,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         match layer {
             Ok(None) => {}
             Ok(Some(layer)) => {
+                fortran.below(index, &layer, &mut chain);
                 fortran.push(index, &layer, process);
                 let ms = layer.duration.as_secs_f64() * 1e3;
                 let path = wanted.layer.path.display();
@@ -178,8 +179,8 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
         chain.watch_finalize(Station(index));
-        fortran.top(index, chain.all_pmpi());
     }
+    fortran.top(&mut chain);
     if let Some(mut builder) = builder {
         builder.below(ToolId::MPI, &mut chain);
         builder.publish(LAST.get(), writer);

@@ -11,10 +11,12 @@ use qmpi_abi::FnId;
 use qmpi_loader::counter::Counter;
 use qmpi_loader::log;
 
-/// One layer, or the MPI library: its label, and a counter for each function that reaches it.
+use crate::chain::made;
+
+/// One layer, or the MPI library: its label, and by function the counter of its calls, where there is a link to it.
 struct Column {
     label: String,
-    counters: Vec<(FnId, &'static Counter)>,
+    counters: Vec<Option<&'static Counter>>,
 }
 
 /// What is printed where; `None` while nobody asked.
@@ -52,7 +54,7 @@ pub(crate) fn prepare(rank: Option<u32>) {
 /// Starts the column of a layer.
 pub(crate) fn column(label: &str) {
     if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        report.columns.push(Column { label: label.into(), counters: Vec::new() });
+        report.columns.push(Column { label: label.into(), counters: vec![None; qmpi_abi::COUNT] });
     }
 }
 
@@ -60,13 +62,9 @@ pub(crate) fn column(label: &str) {
 pub(crate) fn counted(id: FnId, address: usize) -> usize {
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(column) = report.as_mut().and_then(|report| report.columns.last_mut()) else { return address };
-    match Counter::before(address) {
-        Ok((counter, link)) => {
-            column.counters.push((id, counter));
-            link
-        }
-        Err(_) => address,
-    }
+    let (counter, link) = made(Counter::before(address));
+    column.counters[id.index()] = Some(counter);
+    link
 }
 
 extern "C" fn at_exit() {
@@ -88,14 +86,12 @@ fn write(path: &Path, text: &str) {
 
 /// Functions that were called, one a line, with a column per layer from the outermost to the MPI library.
 fn table(columns: &[Column]) -> String {
-    let calls =
-        |column: &Column, id: FnId| column.counters.iter().find(|(known, _)| *known == id).map(|(_, c)| c.calls());
     let mut text = format!("{:<32}", "calls");
     for column in columns {
         let _ = write!(text, " {:>14}", column.label);
     }
     for id in FnId::all() {
-        let row: Vec<Option<u64>> = columns.iter().map(|column| calls(column, id)).collect();
+        let row: Vec<Option<u64>> = columns.iter().map(|column| Some(column.counters[id.index()]?.calls())).collect();
         if row.iter().flatten().all(|calls| *calls == 0) {
             continue;
         }

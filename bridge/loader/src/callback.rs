@@ -16,7 +16,7 @@ pub(crate) struct WithData {
 /// Makes a function `void f(int)` that calls `function` with its argument and `data`; returns its address.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn with_data<T: Sync>(function: extern "C" fn(c_int, &'static T), data: &'static T) -> Result<usize, LoadError> {
     let payload = WithData { function: function as usize, data: std::ptr::from_ref(data).addr() };
     trampoline::allocate(arch::with_data, Box::leak(Box::new(payload)))

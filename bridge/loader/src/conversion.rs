@@ -35,12 +35,12 @@ pub fn arity(id: FnId) -> Arity {
 /// A link that is called as QMPI tools are, `(context, tool_id, args...)`, and calls the PMPI function `target`.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, LoadError> {
     if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode)
         && let Some(link) = arch::direct_down(target, count)
     {
-        return Ok(link);
+        return link.map_err(LoadError::Stubs);
     }
     trampoline::with_word(arch::down(arity, mode), target)
 }
@@ -48,12 +48,12 @@ pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, Load
 /// A link that is called as PMPI functions are and calls the function `target` of QMPI tool `tool`.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> Result<usize, LoadError> {
     if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode)
         && let Some(link) = arch::direct_up(target, tool, count)
     {
-        return Ok(link);
+        return link.map_err(LoadError::Stubs);
     }
     trampoline::allocate(arch::up(arity, mode), Box::leak(Box::new(up_payload(target, tool))))
 }
@@ -81,7 +81,7 @@ pub(crate) struct Late {
 /// The context is that of the application's call; in a thread of the tool's own, the last one that was seen.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn up_late(owner: i32, id: FnId, find: Find) -> Result<usize, LoadError> {
     let up = up_payload(arch::late() as usize, owner);
     let late = Box::leak(Box::new(Late { up, owner, id, find }));
@@ -95,13 +95,12 @@ pub(crate) extern "C" fn find_late(late: &'static Late, context: usize) -> usize
         LAST_CONTEXT.store(context, Ordering::Relaxed);
     }
     late.up.context.store(LAST_CONTEXT.load(Ordering::Relaxed), Ordering::Relaxed);
-    let target = (late.find)(late.owner, late.id).and_then(|(target, tool)| {
-        let numbered = Box::leak(Box::new(Numbered { target, tool }));
-        trampoline::allocate(arch::numbered(), numbered).ok()
-    });
-    let Some(target) = target else {
+    let Some((target, tool)) = (late.find)(late.owner, late.id) else {
         log::fatal(&format!("{} was called, and nothing comes next for it", late.id.name()), None)
     };
+    let numbered = Box::leak(Box::new(Numbered { target, tool }));
+    let target = trampoline::allocate(arch::numbered(), numbered)
+        .unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()));
     // Threads that come meanwhile find the same.
     late.up.target.store(target, Ordering::Release);
     target
@@ -110,7 +109,7 @@ pub(crate) extern "C" fn find_late(late: &'static Late, context: usize) -> usize
 /// A link that is called as PMPI functions are and calls the wrapper `target` of the thesis's dialect.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> Result<usize, LoadError> {
     trampoline::allocate(arch::append(arity), Box::leak(Box::new(Append { target, level, vector })))
 }
@@ -118,7 +117,7 @@ pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> Result<
 /// A link from the application to the PMPI function `target` that keeps the application's return address for layers below.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn record(target: usize) -> Result<usize, LoadError> {
     trampoline::with_word(arch::record(), target)
 }

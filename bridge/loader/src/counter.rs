@@ -17,7 +17,7 @@ impl Counter {
     /// Makes a link that counts and jumps to `target`, whose caller it does not hide. Returns its address, too.
     ///
     /// # Errors
-    /// When there are no trampolines left.
+    /// When no further stubs can be mapped.
     pub fn before(target: usize) -> Result<(&'static Counter, usize), LoadError> {
         let counter = Box::leak(Box::new(Counter { calls: AtomicU64::new(0), target }));
         Ok((counter, trampoline::allocate(arch::count, counter)?))

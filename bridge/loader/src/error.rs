@@ -81,9 +81,9 @@ pub enum LoadError {
         /// Why.
         source: std::io::Error,
     },
-    /// The pool of trampolines is used up.
-    #[error("too many layers: no trampolines left")]
-    Trampolines,
+    /// The stubs that are in the library are used up, and no further ones could be mapped.
+    #[error("no memory for stubs between layers: {0}")]
+    Stubs(#[source] std::io::Error),
 }
 
 impl LoadError {
@@ -105,7 +105,12 @@ impl LoadError {
                 "start the job with `qmpi run`, which makes room (glibc.rtld.optional_static_tls)".into()
             }
             LoadError::Link { .. } => "see whether it loads with LD_PRELOAD, and what LD_DEBUG=all says".into(),
-            LoadError::Provider(_) | LoadError::Memory { .. } | LoadError::Trampolines => return None,
+            LoadError::Stubs(_) => {
+                "the limits of memory and of mappings must leave room (ulimit -v, vm.max_map_count), and libqmpi_core.so's \
+                 file system or memfd_create must allow executable mappings"
+                    .into()
+            }
+            LoadError::Provider(_) | LoadError::Memory { .. } => return None,
         })
     }
 }

@@ -83,7 +83,7 @@ impl Instance {
     /// What this tool's references to `dlsym` and `dlvsym` are to be bound to.
     ///
     /// # Errors
-    /// When there are no trampolines left.
+    /// When no further stubs can be mapped.
     pub fn lookups(&'static self) -> Result<[(&'static CStr, usize); 2], LoadError> {
         overrides::lookups(self)
     }

@@ -13,7 +13,7 @@
 //! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
 //! | one thread at a time | `loader_lock.rs` |
-//! | stubs that carry data | `trampoline.rs`, `arch/` |
+//! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
 //! | its wrappers; their calls of the next link without a detour | `wrappers.rs`, `direct.rs`, `arch/x86_64/direct.rs` |
 //! | rebinding of objects in the base namespace, names added to it | `rebind.rs`, `last_resort.rs` |
@@ -21,6 +21,7 @@
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
 
 mod arch;
+mod blocks;
 pub mod callback;
 mod clone;
 mod clone_code;

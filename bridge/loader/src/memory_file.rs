@@ -28,11 +28,8 @@ impl MemoryFile {
         }
         let mut file = out_of_the_way(fd);
         file.write_all(bytes)?;
-        // ld.so takes an object for loaded when it knows its path: a descriptor's number is used again, so
-        // the path has to differ another way. Slashes may be repeated at will.
         static OPENED: AtomicUsize = AtomicUsize::new(0);
-        let slashes = "/".repeat(1 + OPENED.fetch_add(1, Ordering::Relaxed) % 2048);
-        let path = CString::new(format!("/proc/self/fd{slashes}{}", file.as_raw_fd()))?;
+        let path = CString::new(path(file.as_raw_fd(), OPENED.fetch_add(1, Ordering::Relaxed)))?;
         Ok(MemoryFile { _file: file, path, named: None })
     }
 
@@ -59,6 +56,16 @@ impl MemoryFile {
     }
 }
 
+/// A path of a descriptor that is another one for each `number`.
+///
+/// ld.so takes an object for loaded when it knows its path, and a descriptor's number is used again. Slashes may be repeated and
+/// `.` inserted at will: each bit of the number is `//` or `/.`.
+fn path(descriptor: c_int, number: usize) -> String {
+    let bits = usize::BITS - number.leading_zeros();
+    let bits: String = (0..bits).map(|bit| if number >> bit & 1 == 0 { "//" } else { "/." }).collect();
+    format!("/proc/self/fd{bits}/{descriptor}")
+}
+
 /// The file at a descriptor that programs do not count on: constructors of tools open files while this one is open.
 fn out_of_the_way(fd: c_int) -> File {
     const HIGH: c_int = 512;
@@ -76,5 +83,23 @@ impl Drop for MemoryFile {
             // Nothing depends on it: the mapping stays, and the name is in a temporary directory.
             let _ = std::fs::remove_file(path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_path_is_another_one_and_leads_to_the_file() {
+        let file = File::open("/proc/self/exe").unwrap();
+        let paths: HashSet<String> = (0..5000).map(|number| path(file.as_raw_fd(), number)).collect();
+        assert_eq!(paths.len(), 5000);
+        let target = std::fs::read_link("/proc/self/exe").unwrap();
+        assert!(paths.iter().all(|path| std::fs::read_link(path).unwrap() == target));
     }
 }

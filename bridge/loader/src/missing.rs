@@ -14,7 +14,7 @@ pub(crate) struct Missing {
 /// Makes a function that says that `function` is missing, and ends the process.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn stub(tool: &str, function: &str, reason: String, hint: &'static str) -> Result<usize, LoadError> {
     let missing = Missing { tool: tool.into(), function: function.into(), reason, hint };
     trampoline::allocate(arch::missing, Box::leak(Box::new(missing)))

@@ -19,7 +19,7 @@ pub(crate) struct Passage {
 /// For functions without arguments only: none are kept.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn watch(target: usize, visit: Visit, station: usize) -> Result<usize, LoadError> {
     trampoline::allocate(arch::passage, Box::leak(Box::new(Passage { visit, station, target })))
 }

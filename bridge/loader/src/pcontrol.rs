@@ -16,7 +16,7 @@ pub(crate) struct Delivery {
 /// Makes the link that calls `tool`, then `next`, with the same arguments.
 ///
 /// # Errors
-/// When there are no trampolines left.
+/// When no further stubs can be mapped.
 pub fn deliver_to_both(tool: usize, next: usize) -> Result<usize, LoadError> {
     trampoline::allocate(arch::pcontrol, Box::leak(Box::new(Delivery { tool, next })))
 }

@@ -20,7 +20,7 @@ use crate::ring::ring;
 pub(crate) struct Draft {
     numbering: &'static Numbering,
     storage: usize,
-    functions: Vec<(FnId, usize)>,
+    functions: BTreeMap<FnId, usize>,
     /// A number that it meant a function by, and that nobody can read.
     unreadable: Option<i32>,
 }
@@ -30,7 +30,7 @@ static DRAFTS: Mutex<BTreeMap<i32, Draft>> = Mutex::new(BTreeMap::new());
 
 /// Makes room for what this tool registers, which means functions by numbers of this numbering.
 pub(super) fn draft(tool: ToolId, numbering: &'static Numbering) {
-    let draft = Draft { numbering, storage: 0, functions: Vec::new(), unreadable: None };
+    let draft = Draft { numbering, storage: 0, functions: BTreeMap::new(), unreadable: None };
     DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.0, draft);
 }
 
@@ -61,14 +61,13 @@ impl Draft {
 
     /// Registers a function; a second registration replaces the first.
     pub(super) fn set_function(&mut self, id: FnId, function: usize) {
-        self.functions.retain(|(known, _)| *known != id);
-        self.functions.push((id, function));
+        self.functions.insert(id, function);
     }
 }
 
 /// What a tool registered.
 pub(super) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
-    change(tool.0, |draft| draft.functions.clone()).unwrap_or_default()
+    change(tool.0, |draft| draft.functions.iter().map(|(id, function)| (*id, *function)).collect()).unwrap_or_default()
 }
 
 /// A number that the tool meant a function by, and that nobody can read: it does not get what it wants.

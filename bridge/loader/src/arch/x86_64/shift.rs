@@ -23,11 +23,13 @@
 #![expect(unsafe_code, reason = "tables of machine code")]
 
 use std::arch::global_asm;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::caller::{self, caller_macros};
 use super::stack_words::{copy_words, copy_words_across_pages};
-use super::{Stub, stub};
+use super::{PAGE, Stub, stub};
+use crate::blocks::{Block, Blocks};
 use crate::conversion::{Arity, CallerMode};
 use qmpi_ring::{go_on_with_arguments, keep_arguments};
 
@@ -300,13 +302,13 @@ global_asm!(
     ".cfi_endproc",
     ".endm",
     // --- In one piece with their trampoline: one jump less. All of a kind are equally long. The end is in the table of
-    // the next one.
+    // the next one. Those without a frame are a block ([`crate::blocks`]), mapped again as often as needed.
     ".macro qmpi_direct_down n, count",
     ".balign 16",
     "qmpi_direct_down_\\n:",
     ".rept \\count",
     "qmpi_down_body \\n",
-    "jmp qword ptr [rip + {down_rows} + .Lqmpi_row]",
+    "jmp qword ptr [rip + {direct_rows} + .Lqmpi_row]",
     ".balign 16, 0xcc",
     ".set .Lqmpi_row, .Lqmpi_row + 8",
     ".endr",
@@ -315,26 +317,35 @@ global_asm!(
     ".balign 16",
     "qmpi_direct_up_\\n:",
     ".rept \\count",
-    ".if \\n <= 4",
     "qmpi_up_shift \\n",
-    "mov esi, dword ptr [rip + {up_rows} + .Lqmpi_row + 8]",
+    "mov esi, dword ptr [rip + {direct_rows} + .Lqmpi_row + 8]",
     "mov rdi, qword ptr [rsp]",
-    "jmp qword ptr [rip + {up_rows} + .Lqmpi_row]",
-    ".else",
+    "jmp qword ptr [rip + {direct_rows} + .Lqmpi_row]",
+    ".balign 16, 0xcc",
+    ".set .Lqmpi_row, .Lqmpi_row + 16",
+    ".endr",
+    ".endm",
+    ".macro qmpi_direct_up_frame n, count",
+    ".balign 16",
+    "qmpi_direct_up_\\n:",
+    ".rept \\count",
     "qmpi_up_enter \\n",
     "qmpi_up_shift \\n",
-    "mov esi, dword ptr [rip + {up_rows} + .Lqmpi_row + 8]",
+    "mov esi, dword ptr [rip + {frame_rows} + .Lqmpi_row + 8]",
     "mov rdi, qword ptr [rsp + .Lqmpi_frame]",
-    "call qword ptr [rip + {up_rows} + .Lqmpi_row]",
+    "call qword ptr [rip + {frame_rows} + .Lqmpi_row]",
     "qmpi_up_leave",
-    ".endif",
     ".balign 16, 0xcc",
     ".set .Lqmpi_row, .Lqmpi_row + 16",
     ".endr",
     ".endm",
     ".pushsection .text.qmpi_direct, \"ax\", @progbits",
+    ".balign {page}",
+    ".hidden qmpi_direct",
+    ".globl qmpi_direct",
+    "qmpi_direct:",
     ".cfi_startproc",
-    ".set .Lqmpi_row, 0",
+    ".set .Lqmpi_row, {direct_down}",
     ".irp n, 0, 1, 2, 3, 4, 5, 6",
     "qmpi_direct_down \\n, {direct}",
     ".endr",
@@ -342,12 +353,18 @@ global_asm!(
     "qmpi_direct_down \\n, {direct_long}",
     ".endr",
     "qmpi_direct_down_14:",
-    ".set .Lqmpi_row, 0",
+    ".set .Lqmpi_row, {direct_up}",
     ".irp n, 0, 1, 2, 3, 4",
     "qmpi_direct_up \\n, {direct}",
     ".endr",
+    "qmpi_direct_up_end:",
+    ".balign {page}, 0xcc",
+    ".hidden qmpi_direct_end",
+    ".globl qmpi_direct_end",
+    "qmpi_direct_end:",
+    ".set .Lqmpi_row, 0",
     ".irp n, 5, 6, 7, 8, 9, 10, 11, 12, 13",
-    "qmpi_direct_up \\n, {direct_long}",
+    "qmpi_direct_up_frame \\n, {direct_long}",
     ".endr",
     "qmpi_direct_up_14:",
     ".cfi_endproc",
@@ -363,7 +380,13 @@ global_asm!(
     ".hidden qmpi_direct_up_table",
     ".globl qmpi_direct_up_table",
     "qmpi_direct_up_table:",
-    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14",
+    ".irp n, 0, 1, 2, 3, 4, end",
+    ".quad qmpi_direct_up_\\n",
+    ".endr",
+    ".hidden qmpi_direct_up_frame_table",
+    ".globl qmpi_direct_up_frame_table",
+    "qmpi_direct_up_frame_table:",
+    ".irp n, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14",
     ".quad qmpi_direct_up_\\n",
     ".endr",
     ".popsection",
@@ -465,41 +488,43 @@ global_asm!(
     append_vector = const std::mem::offset_of!(Append, vector),
     direct = const DIRECT,
     direct_long = const DIRECT_LONG,
-    down_rows = sym DOWN_ROWS,
-    up_rows = sym UP_ROWS,
+    page = const PAGE,
+    direct_rows = sym DIRECT_ROWS,
+    direct_down = const std::mem::offset_of!(DirectRows, down),
+    direct_up = const std::mem::offset_of!(DirectRows, up),
+    frame_rows = sym FRAME_ROWS,
 );
 
-/// How many stubs with a trampoline of their own there are for each number of arguments: enough for every function once.
+/// How many stubs with a trampoline of their own a block has for each number of arguments: enough for every function once.
 const DIRECT: usize = 256;
 /// The same where there are words on the stack: the stubs are longer, and the functions fewer.
 const DIRECT_LONG: usize = 96;
 /// The largest number of arguments of a direct stub.
 const DIRECT_ARGS: usize = 13;
-/// The largest number of arguments without words on the stack, on the way down and on the way up.
+/// The largest number of arguments without words on the stack, in a shift down and in a shift up.
 const REGISTERS_DOWN: usize = 6;
 const REGISTERS_UP: usize = 4;
 
-/// How many direct stubs there are for `count` arguments, of which `registers` need no words on the stack.
-const fn capacity(count: usize, registers: usize) -> usize {
-    if count <= registers { DIRECT } else { DIRECT_LONG }
+/// How many direct stubs a block has for a shift down of `count` arguments.
+const fn down_capacity(count: usize) -> usize {
+    if count <= REGISTERS_DOWN { DIRECT } else { DIRECT_LONG }
 }
 
-/// How many direct stubs there are for less than `count` arguments.
-const fn rows_before(count: usize, registers: usize) -> usize {
+/// How many rows of shifts down there are for less than `count` arguments.
+const fn down_rows_before(count: usize) -> usize {
     let mut rows = 0;
     let mut of = 0;
     while of < count {
-        rows += capacity(of, registers);
+        rows += down_capacity(of);
         of += 1;
     }
     rows
 }
 
-const DOWN_COUNT: usize = rows_before(DIRECT_ARGS + 1, REGISTERS_DOWN);
-const UP_COUNT: usize = rows_before(DIRECT_ARGS + 1, REGISTERS_UP);
-
-/// Written once, before the address of the stub is given away.
-static DOWN_ROWS: [AtomicUsize; DOWN_COUNT] = [const { AtomicUsize::new(0) }; DOWN_COUNT];
+const DOWN_COUNT: usize = down_rows_before(DIRECT_ARGS + 1);
+const UP_COUNT: usize = DIRECT * (REGISTERS_UP + 1);
+const FRAME_KINDS: usize = DIRECT_ARGS - REGISTERS_UP;
+const FRAME_COUNT: usize = DIRECT_LONG * FRAME_KINDS;
 
 /// As [`Up`], without a context.
 #[repr(C)]
@@ -508,46 +533,100 @@ struct UpRow {
     tool: AtomicUsize,
 }
 
-static UP_ROWS: [UpRow; UP_COUNT] =
-    [const { UpRow { target: AtomicUsize::new(0), tool: AtomicUsize::new(0) } }; UP_COUNT];
+/// The rows of a block; whole pages, as they are mapped again.
+#[repr(C, align(4096))]
+struct DirectRows {
+    down: [AtomicUsize; DOWN_COUNT],
+    up: [UpRow; UP_COUNT],
+}
 
-/// Where the direct stubs for each number of arguments start, and at last where they end.
-type Starts = [usize; DIRECT_ARGS + 2];
-/// How many of them are taken.
-type Taken = [AtomicUsize; DIRECT_ARGS + 1];
+/// Each row is written once, before the address of the stub is given away.
+static DIRECT_ROWS: DirectRows =
+    DirectRows { down: [const { AtomicUsize::new(0) }; DOWN_COUNT], up: [const { UpRow::new() }; UP_COUNT] };
+
+/// Of direct stubs with a frame: there is one block of them, as no call returns into a copy.
+static FRAME_ROWS: [UpRow; FRAME_COUNT] = [const { UpRow::new() }; FRAME_COUNT];
+
+impl UpRow {
+    const fn new() -> UpRow {
+        UpRow { target: AtomicUsize::new(0), tool: AtomicUsize::new(0) }
+    }
+
+    fn set(&self, target: usize, tool: i32) {
+        self.tool.store(tool as u32 as usize, Ordering::Relaxed);
+        self.target.store(target, Ordering::Release);
+    }
+}
 
 unsafe extern "C" {
-    static qmpi_direct_down_table: Starts;
-    static qmpi_direct_up_table: Starts;
+    static qmpi_direct: u8;
+    static qmpi_direct_end: u8;
+    // Where the direct stubs for each number of arguments start, and at last where they end.
+    static qmpi_direct_down_table: [usize; DIRECT_ARGS + 2];
+    static qmpi_direct_up_table: [usize; REGISTERS_UP + 2];
+    static qmpi_direct_up_frame_table: [usize; FRAME_KINDS + 1];
 }
 
-/// Takes one of the direct stubs: its row, and its address.
-fn take(starts: &Starts, taken: &Taken, registers: usize, count: u8) -> Option<(usize, usize)> {
-    let count = usize::from(count);
-    let number = taken.get(count)?.fetch_add(1, Ordering::Relaxed);
-    let capacity = capacity(count, registers);
-    let (start, end) = (starts[count], starts[count + 1]);
+/// The block of direct stubs that is in the library.
+fn direct_block() -> Block {
+    let code = (&raw const qmpi_direct).expose_provenance();
+    Block {
+        code,
+        code_len: (&raw const qmpi_direct_end).addr() - code,
+        rows: (&raw const DIRECT_ROWS).expose_provenance(),
+        rows_len: size_of::<DirectRows>(),
+    }
+}
+
+static DIRECT_BLOCKS: Blocks = Blocks::new(direct_block);
+
+/// The rows of a block, and how far its code is from that of the library.
+fn direct_rows(number: usize) -> io::Result<(&'static DirectRows, usize)> {
+    let block = DIRECT_BLOCKS.get(number)?;
+    let rows = std::ptr::with_exposed_provenance::<DirectRows>(block.rows);
+    // SAFETY: blocks have such rows, zero at first, at addresses that stay mapped for ever.
+    Ok((unsafe { &*rows }, block.code.wrapping_sub((&raw const qmpi_direct).addr())))
+}
+
+/// The address of a stub of the library: number `index` of the `capacity` stubs of the kind `kind`.
+fn stub_address(starts: &[usize], kind: usize, capacity: usize, index: usize) -> usize {
     // The next kind begins where this one ends, as all are aligned.
-    (number < capacity).then(|| (rows_before(count, registers) + number, start + (end - start) / capacity * number))
+    let (start, end) = (starts[kind], starts[kind + 1]);
+    start + (end - start) / capacity * index
 }
 
-/// QMPI → PMPI with one jump, while there are stubs left.
-pub(crate) fn direct_down(target: usize, count: u8) -> Option<usize> {
-    static TAKEN: Taken = [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1];
-    // SAFETY: a table of constants.
-    let (row, address) = take(unsafe { &qmpi_direct_down_table }, &TAKEN, REGISTERS_DOWN, count)?;
-    DOWN_ROWS[row].store(target, Ordering::Release);
-    Some(address)
+/// QMPI → PMPI with one jump. `None`: there are none for so many arguments.
+pub(crate) fn direct_down(target: usize, count: u8) -> Option<io::Result<usize>> {
+    static TAKEN: [AtomicUsize; DIRECT_ARGS + 1] = [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1];
+    let count = usize::from(count);
+    let number = TAKEN.get(count)?.fetch_add(1, Ordering::Relaxed);
+    let capacity = down_capacity(count);
+    Some(direct_rows(number / capacity).map(|(rows, distance)| {
+        let index = number % capacity;
+        rows.down[down_rows_before(count) + index].store(target, Ordering::Release);
+        // SAFETY: a table of constants.
+        let starts = unsafe { &qmpi_direct_down_table };
+        stub_address(starts, count, capacity, index).wrapping_add(distance)
+    }))
 }
 
-/// PMPI → QMPI with one jump or call, while there are stubs left.
-pub(crate) fn direct_up(target: usize, tool: i32, count: u8) -> Option<usize> {
-    static TAKEN: Taken = [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1];
-    // SAFETY: a table of constants.
-    let (row, address) = take(unsafe { &qmpi_direct_up_table }, &TAKEN, REGISTERS_UP, count)?;
-    UP_ROWS[row].tool.store(tool as u32 as usize, Ordering::Relaxed);
-    UP_ROWS[row].target.store(target, Ordering::Release);
-    Some(address)
+/// PMPI → QMPI with one jump or call. `None`: there are none for so many arguments, or none are left.
+pub(crate) fn direct_up(target: usize, tool: i32, count: u8) -> Option<io::Result<usize>> {
+    static TAKEN: [AtomicUsize; DIRECT_ARGS + 1] = [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1];
+    let count = usize::from(count);
+    let number = TAKEN.get(count)?.fetch_add(1, Ordering::Relaxed);
+    if let Some(kind) = count.checked_sub(REGISTERS_UP + 1) {
+        let row = (number < DIRECT_LONG).then(|| &FRAME_ROWS[kind * DIRECT_LONG + number])?;
+        row.set(target, tool);
+        // SAFETY: a table of constants.
+        return Some(Ok(stub_address(unsafe { &qmpi_direct_up_frame_table }, kind, DIRECT_LONG, number)));
+    }
+    Some(direct_rows(number / DIRECT).map(|(rows, distance)| {
+        let index = number % DIRECT;
+        rows.up[count * DIRECT + index].set(target, tool);
+        // SAFETY: a table of constants.
+        stub_address(unsafe { &qmpi_direct_up_table }, count, DIRECT, index).wrapping_add(distance)
+    }))
 }
 
 /// The stubs of one kind that has none of its own for variadic calls.

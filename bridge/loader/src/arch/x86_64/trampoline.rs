@@ -1,8 +1,11 @@
-//! The pool of trampolines: `mov r11, payload; jmp target`, with both words in a table of data.
-#![expect(unsafe_code, reason = "the table that machine code jumps through")]
+//! The block of trampolines: `mov r11, payload; jmp target`, with both in rows of data ([`crate::blocks`]).
+#![expect(unsafe_code, reason = "the rows that machine code jumps through")]
 
 use std::arch::global_asm;
-use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::PAGE;
+use crate::blocks::Block;
 
 /// Code that a trampoline leads to; it is no function that Rust could call.
 pub(crate) type Stub = extern "C" fn();
@@ -13,28 +16,30 @@ pub(crate) fn stub(code: unsafe extern "C" fn()) -> Stub {
     unsafe { std::mem::transmute::<unsafe extern "C" fn(), Stub>(code) }
 }
 
-/// How many trampolines there are: 256 KB of code and as much data, touched only where used.
-pub(crate) const TRAMPOLINES: usize = 16384;
+/// How many trampolines a block has: 64 KB of code and as much data, touched only where used.
+pub(crate) const TRAMPOLINES: usize = 4096;
 
 /// Bytes of one trampoline's code.
 const TRAMPOLINE_SIZE: usize = 16;
 
-/// What a trampoline loads: payload, then target.
+/// What a trampoline loads.
 #[repr(C)]
-pub(crate) struct Row {
-    payload: UnsafeCell<usize>,
-    target: UnsafeCell<usize>,
+struct Row {
+    payload: AtomicUsize,
+    target: AtomicUsize,
 }
 
-// SAFETY: a row is written once, by whoever took it from the pool, before its address is given away.
-unsafe impl Sync for Row {}
+/// Whole pages, as they are mapped again.
+#[repr(C, align(4096))]
+struct Rows([Row; TRAMPOLINES]);
 
-static ROWS: [Row; TRAMPOLINES] =
-    [const { Row { payload: UnsafeCell::new(0), target: UnsafeCell::new(0) } }; TRAMPOLINES];
+static ROWS: Rows = Rows([const { Row { payload: AtomicUsize::new(0), target: AtomicUsize::new(0) } }; TRAMPOLINES]);
+
+const _: () = assert!(align_of::<Rows>() == PAGE && (TRAMPOLINES * TRAMPOLINE_SIZE).is_multiple_of(PAGE));
 
 global_asm!(
     ".pushsection .text.qmpi_trampolines, \"ax\", @progbits",
-    ".balign 64",
+    ".balign {page}",
     ".hidden qmpi_trampolines",
     ".globl qmpi_trampolines",
     ".type qmpi_trampolines, @function",
@@ -50,6 +55,7 @@ global_asm!(
     ".cfi_endproc",
     ".size qmpi_trampolines, . - qmpi_trampolines",
     ".popsection",
+    page = const PAGE,
     count = const TRAMPOLINES,
     size = const TRAMPOLINE_SIZE,
     rows = sym ROWS,
@@ -59,16 +65,27 @@ unsafe extern "C" {
     static qmpi_trampolines: [[u8; TRAMPOLINE_SIZE]; TRAMPOLINES];
 }
 
-/// Fills in trampoline `index` and returns its address.
+/// The block that is in the library.
+pub(crate) fn trampolines() -> Block {
+    Block {
+        code: (&raw const qmpi_trampolines).expose_provenance(),
+        code_len: TRAMPOLINES * TRAMPOLINE_SIZE,
+        rows: (&raw const ROWS).expose_provenance(),
+        rows_len: size_of::<Rows>(),
+    }
+}
+
+/// Fills in trampoline `index` of a block and returns its address.
 ///
 /// # Safety
 /// The row must be unused, and `target` must be code that understands `payload` in `r11`.
-pub(crate) unsafe fn set_trampoline(index: usize, target: usize, payload: usize) -> usize {
-    let row = &ROWS[index];
-    // SAFETY: the caller owns the row, and nothing jumps through it yet.
-    unsafe { *row.payload.get() = payload };
-    // SAFETY: as above.
-    unsafe { *row.target.get() = target };
-    let code = &raw const qmpi_trampolines;
-    code.addr() + index * TRAMPOLINE_SIZE
+pub(crate) unsafe fn set_trampoline(block: Block, index: usize, target: usize, payload: usize) -> usize {
+    assert!(index < TRAMPOLINES, "a trampoline of the block");
+    let rows = std::ptr::with_exposed_provenance::<Row>(block.rows);
+    // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
+    let row = unsafe { &*rows.add(index) };
+    row.payload.store(payload, Ordering::Relaxed);
+    // Nothing jumps through it before its address is given away.
+    row.target.store(target, Ordering::Release);
+    block.code + index * TRAMPOLINE_SIZE
 }
