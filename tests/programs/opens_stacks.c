@@ -5,7 +5,8 @@
 //# libs: -lpthread
 /* opens_stacks: a QMPI tool that opens named stacks and makes tables from several threads at once.
  *
- * OPENS_STACKS=THREADS,STACKS,EACH: so many in total, in MPI_Init; every EACHth has tools in it, in turns one and two. Each stack is opened on top of a table of its own, in which
+ * OPENS_STACKS=THREADS,STACKS,EACH: so many in total, in MPI_Init; every EACHth has PMPI tools in it, in
+ * turns one and two, the others a QMPI tool. Each stack is opened on top of a table of its own, in which
  * MPI_Comm_size leads to `below_size` with the stack's number as tool id; that number is what the function at the top must
  * give, plus what the tools of the stack add (adds_to_size.c). All tables are used again when all threads are done.
  *
@@ -18,8 +19,8 @@
 
 enum { MOST = 4096, ADDED = 1000000 };
 
-static const char *const names[] = { "empty", "one", "two" };
-static const int added[] = { 0, 1, 2 };
+static const char *const names[] = { "native", "one", "two" };
+static const int added[] = { 1, 1, 2 };
 static QMPIX_Table tops[MOST];
 static int wrong[MOST];
 static int threads = 8, stacks = 1000, each = 125;
