@@ -49,7 +49,7 @@ static void *misbehaves(void *which)
 int main(int argc, char **argv)
 {
     pthread_t thread;
-    alarm(60); /* a deadlock ends in time */
+    alarm(20); /* a deadlock ends in time */
 #ifdef WITH_MPI
     int provided, size = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

@@ -126,7 +126,7 @@ impl Sanitizer {
 
 /// A program on its own. UCX, which MPICH uses, intercepts `madvise` in a thread that ThreadSanitizer does not know yet: SIGSEGV.
 fn job(mpi: Mpi, program: &Path) -> Job {
-    Job::alone(mpi, program).env("UCX_MEM_EVENTS", "n").within(60)
+    Job::alone(mpi, program).env("UCX_MEM_EVENTS", "n").within(30)
 }
 
 /// The job with a library before all others.
