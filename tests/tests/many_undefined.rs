@@ -52,11 +52,16 @@ fn linear(mpi: Mpi) -> Verdict {
         let bound = plain * 3 + Duration::from_millis(500);
         // What is quadratic would take a minute.
         if of_fewer > bound {
-            failures.note(Err(format!("{mode}: {of_fewer:?} for {FEWER} functions, plain LD_PRELOAD {plain:?} for {MANY}")));
+            failures.note(Err(format!(
+                "{mode}: {of_fewer:?} for {FEWER} functions, plain LD_PRELOAD {plain:?} for {MANY}"
+            )));
             continue;
         }
         let of_many = time(mode, &stacked(&job, &[&many])[index].1, &lines)?.saturating_sub(base);
-        println!("{}: {mode}: {of_fewer:?} for {FEWER}, {of_many:?} for {MANY}; plain LD_PRELOAD {plain:?}", mpi.name());
+        println!(
+            "{}: {mode}: {of_fewer:?} for {FEWER}, {of_many:?} for {MANY}; plain LD_PRELOAD {plain:?}",
+            mpi.name()
+        );
         // Below 20 ms a time is noise.
         if of_many > of_fewer.max(Duration::from_millis(20)) * 6 || of_many > bound {
             failures.note(Err(format!(

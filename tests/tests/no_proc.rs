@@ -78,7 +78,17 @@ fn files(mpi: Mpi) -> Result<BTreeSet<String>, Failed> {
     std::fs::create_dir(&temporary)?;
     let log = directory.path().join("strace.log");
     let name = log.display().to_string();
-    let strace = ["strace", "-f", "-qq", "-s", "4096", "-o", &name, "-e", "trace=open,openat,openat2,creat,chmod,fchmod,fchmodat"];
+    let strace = [
+        "strace",
+        "-f",
+        "-qq",
+        "-s",
+        "4096",
+        "-o",
+        &name,
+        "-e",
+        "trace=open,openat,openat2,creat,chmod,fchmod,fchmodat",
+    ];
     let words = unshare(&["-p", "-f"])?;
     let tool = compile::companion(mpi, "says_initialized.c").display().to_string();
     let job = job(mpi).inside(&strace).inside(&words);

@@ -136,7 +136,9 @@ fn executable_in_tools(mpi: Mpi) -> Verdict {
         }
         // Without MPI nothing is read.
         let outcome = Job::alone(mpi, &compile::program(mpi, "five.c")).preload(&product::runtime());
-        failures.note(outcome.env("TOOLS", value).run().expect(5, &[]).map_err(|reason| format!("TOOLS={value}: {reason}")));
+        failures.note(
+            outcome.env("TOOLS", value).run().expect(5, &[]).map_err(|reason| format!("TOOLS={value}: {reason}")),
+        );
     }
     failures.verdict()
 }
@@ -205,7 +207,9 @@ fn statistics_of_many_layers(mpi: Mpi) -> Verdict {
             });
             // Each layer, and the MPI library.
             if row != Some(layers + 1) && !admits {
-                return Err(format!("{layers} layers: {row:?} counts of {function}, and no word about it\n{text}").into());
+                return Err(
+                    format!("{layers} layers: {row:?} counts of {function}, and no word about it\n{text}").into()
+                );
             }
         }
     }

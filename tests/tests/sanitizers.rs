@@ -173,7 +173,11 @@ fn programs(mpi: Mpi, sanitizer: &Sanitizer) -> Verdict {
             if reported == fault.is_empty() && !(with_mpi && fault.is_empty()) {
                 return Err(format!("{what}, without libqmpi: not what is expected\n{}", native.report()).into());
             }
-            failures.note(sanitizer.same(&format!("{what}, no stack"), &native, &without_stack(&behind(first, &job)).run()));
+            failures.note(sanitizer.same(
+                &format!("{what}, no stack"),
+                &native,
+                &without_stack(&behind(first, &job)).run(),
+            ));
             let plain = behind(first, &job).preload(&counter).run();
             for (mode, job) in stacked(first, &job, &[&name]) {
                 failures.note(sanitizer.same(&format!("{what}, {mode}"), &plain, &job.run()));

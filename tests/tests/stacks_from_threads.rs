@@ -33,7 +33,8 @@ fn opened(mpi: Mpi, threads: usize, stacks: usize, each: usize, runs: usize) -> 
 fn configuration(mpi: Mpi) -> Result<String, Failed> {
     let mut text =
         "stack = [\"opens_stacks\"]\n[stacks]\nnative = [\"native_adds\"]\none = [\"adds\"]\ntwo = [\"adds\", \"adds\"]\n".to_owned();
-    let files = [("opens_stacks", "opens_stacks.c"), ("adds", "adds_to_size.c"), ("native_adds", "qmpi_adds_to_size.c")];
+    let files =
+        [("opens_stacks", "opens_stacks.c"), ("adds", "adds_to_size.c"), ("native_adds", "qmpi_adds_to_size.c")];
     for (name, file) in files {
         writeln!(text, "[tool.{name}]\npath = {:?}", compile::companion(mpi, file))?;
     }

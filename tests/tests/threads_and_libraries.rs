@@ -100,7 +100,12 @@ fn start_race(mpi: Mpi, which: &str, runs: usize) -> Verdict {
 
 /// What the tool says, with or without its line on a child.
 fn counted(outcome: &Outcome) -> String {
-    outcome.stdout.lines().find(|line| line.starts_with("start_race_slow: ")).unwrap_or("no line of the tool").to_owned()
+    outcome
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("start_race_slow: "))
+        .unwrap_or("no line of the tool")
+        .to_owned()
 }
 
 /// Plain `LD_PRELOAD`: the constructor runs before `main`, and its child does what it wants.
