@@ -1,6 +1,7 @@
 //# role: companion
 //# lang: c
 //# mpi: both
+//# cflags: -rdynamic
 //# libs: -ldl -lpthread
 /* A program that is busy in everything that a signal must be able to interrupt: sampled SECONDS [LIBRARY...]
  *

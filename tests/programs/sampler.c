@@ -124,7 +124,7 @@ int MPI_Finalize(void)
     signal(SIGPROF, SIG_IGN);
     if (rank == 0) {
         /* Samples of other threads do not lead to main. */
-        if (samples >= 100 && frames > 2 * samples && (!main_start || whole * 20 > samples))
+        if (samples >= 20 && frames > 2 * samples && (!main_start || whole * 20 > samples))
             puts("sampler: ok");
         else
             printf("sampler: FAILED samples=%d frames=%d to main=%d\n", samples, frames, whole);
