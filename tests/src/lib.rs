@@ -11,13 +11,16 @@
 //! | `compile.rs` | source files become programs and tools, once |
 //! | `matrix.rs` | tools that intercept everything, generated from the table of functions |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
+//! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
 //! | `product.rs` | the command and the runtime under test |
 //! | `tables.rs` | the tables that counters print, read back |
 //! | `cells.rs` | what docs/matrix.md is made of |
 //! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
 //! | `trial.rs` | one check, on each MPI that it is for |
+//! | `variant.rs` | programs and tools compiled with further options |
 //! | `wheel.rs` | MPI libraries from PyPI, programs and tools built for them |
 
+pub mod against;
 pub mod cells;
 pub mod compile;
 pub mod directives;
@@ -30,6 +33,7 @@ mod session;
 pub mod tables;
 pub mod traced;
 pub mod trial;
+pub mod variant;
 pub mod wheel;
 
 pub use compile::{program, tool};
