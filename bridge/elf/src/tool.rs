@@ -142,8 +142,8 @@ impl Tool {
         None
     }
 
-    /// Is this import called, rather than read? Where that cannot be told it is not.
-    pub fn calls(&self, name: &str) -> bool {
-        self.closure.objects.iter().any(|object| object.called().is_ok_and(|names| names.contains(name)))
+    /// The imports of the tool and its libraries that are called, rather than read. Reads the files again.
+    pub fn called(&self) -> HashSet<&str> {
+        self.closure.objects.iter().filter_map(|object| object.called().ok()).flatten().collect()
     }
 }

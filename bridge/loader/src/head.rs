@@ -91,29 +91,42 @@ impl Head<'_> {
             };
             extra.push((name, address));
         }
+        extra.extend(self.imports_of_application(&mut seen)?);
+        Ok(extra)
+    }
+
+    /// Addresses for what neither the tool nor MPI nor glibc defines: the application's, as under `LD_PRELOAD`, or a function that
+    /// says that it does not exist.
+    fn imports_of_application<'b>(&'b self, seen: &mut HashSet<&'b str>) -> Result<Vec<(&'b str, usize)>, LoadError> {
+        const HINT: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
+        let path = &self.instance.path;
+        let mut found = Vec::new();
+        let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
             if self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
-            extra.push((name, self.address_in_application(name)?));
+            match dlsym::global(&CString::new(name.as_str()).unwrap_or_default()) {
+                Some(address) => found.push((name.as_str(), address)),
+                None => undefined.push(name.as_str()),
+            }
         }
-        Ok(extra)
-    }
-
-    /// The address of a symbol that neither the tool nor MPI nor glibc defines.
-    fn address_in_application(&self, name: &str) -> Result<usize, LoadError> {
-        let c_name = CString::new(name).unwrap_or_default();
-        if let Some(address) = dlsym::global(&c_name) {
-            return Ok(address);
+        if let Some(first) = undefined.first() {
+            let called = self.tool.called();
+            if let Some(variable) = undefined.iter().find(|name| !called.contains(*name)) {
+                return Err(LoadError::UndefinedData { path: path.clone(), symbol: (*variable).into() });
+            }
+            let text = match undefined.len() {
+                1 => format!("undefined symbol {first}: a call of it will end the process"),
+                count => format!("{count} undefined symbols, {first} and others: a call of one will end the process"),
+            };
+            log::warn(&format!("{}: {text}", path.display()), Some(HINT));
         }
-        let path = &self.instance.path;
-        if !self.tool.calls(name) {
-            return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
+        for name in undefined {
+            let reason = format!("which nothing defines ({})", path.display());
+            found.push((name, missing::stub(&self.instance.label, name, reason, HINT)?));
         }
-        const HINT: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
-        let text = format!("{}: undefined symbol {name}: a call of it will end the process", path.display());
-        log::warn(&text, Some(HINT));
-        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), HINT)
+        Ok(found)
     }
 }
 

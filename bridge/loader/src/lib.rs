@@ -58,4 +58,5 @@ pub use error::LoadError;
 pub use instance::Instance;
 pub use load::{Links, Loaded, Place, admit, inspect, load, wanted};
 pub use process::Process;
+pub use overrides::dl_iterate_phdr_of_base;
 pub use shared::close_files;

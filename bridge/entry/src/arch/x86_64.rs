@@ -121,6 +121,19 @@ global_asm!(
     first_call = sym first_call,
 );
 
+// `core` as it comes with the compiler names this function of `std` in its unwind tables. Nothing here unwinds.
+#[cfg(not(test))]
+global_asm!(
+    ".pushsection .text.qmpi_no_unwinding, \"ax\", @progbits",
+    ".hidden rust_eh_personality",
+    ".globl rust_eh_personality",
+    ".type rust_eh_personality, @function",
+    "rust_eh_personality:",
+    "ud2",
+    ".size rust_eh_personality, . - rust_eh_personality",
+    ".popsection",
+);
+
 unsafe extern "C" {
     static qmpi_lazy: [[u8; LAZY_SIZE]; COUNT];
     /// The linker's names for the borders of the section of entry stubs.
