@@ -1,5 +1,8 @@
 //! The two places of the runtime where threads meet without a lock, under loom: every interleaving of their threads, every order
 //! of memory that the language allows.
+//!
+//! A test program of its own, beside `e2e`: the runtime's files name `crate::sync`, so that loom's types have to be at the root
+//! of the crate that includes them.
 #![allow(dead_code, unreachable_pub, reason = "parts of the runtime")]
 
 #[path = "../../bridge/runtime/src/once.rs"]

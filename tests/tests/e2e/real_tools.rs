@@ -8,15 +8,17 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, program, tool};
 
 /// Where Debian has the tools.
 const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("ompitrace", &[Mpi::OpenMpi], ompitrace),
         ("eztrace", &Mpi::ALL, eztrace),

@@ -3,23 +3,22 @@
 //!
 //! `src/matrix.rs` has the tools and the program. The innermost layer answers every call, so MPI is never initialized.
 
-use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Failed;
 use qmpi_tests::matrix::{self, Matrix};
-use qmpi_tests::{Job, Mpi};
+use qmpi_tests::{Job, Mpi, Trial};
 
 /// PMPI, QMPI, thesis.
 const KINDS: [&str; 3] = ["p", "q", "t"];
 /// All of them, more than once, and from two files each: the same file twice makes two instances.
 const DEEP: &[&str] = &["p", "q", "t", "t2", "q2", "p2", "t", "q", "p"];
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    let cases = Mpi::ALL.into_iter().inspect(|mpi| mpi.require()).flat_map(on_mpi).chain(without_mpi());
-    let trials = cases.map(|case| Trial::test(case.name(), move || case.check())).collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    let cases = Mpi::ALL.into_iter().flat_map(on_mpi).chain(without_mpi());
+    cases.map(|case| Trial::test(case.name(), move || case.check())).collect()
 }
 
 /// What the program is linked with, and how.
@@ -94,6 +93,7 @@ impl Case {
     }
 
     fn check(&self) -> Result<(), Failed> {
+        Mpi::ALL.into_iter().for_each(Mpi::require);
         static MATRIX: OnceLock<Matrix> = OnceLock::new();
         let matrix = MATRIX.get_or_init(Matrix::write);
         let (mpi, program, sink, ways) = match self.program {

@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Failed;
 use qmpi_stack::Launcher;
 use qmpi_tests::traced::words;
-use qmpi_tests::{Mpi, Outcome, Traced, Verdict, Wheel, cells, program, tool, wheel};
+use qmpi_tests::{Mpi, Outcome, Traced, Trial, Verdict, Wheel, cells, program, tool, wheel};
 
 /// A launcher, and what is built for its MPI.
 #[derive(Clone, Copy)]
@@ -44,27 +43,34 @@ const CHECKS: [Check; 12] = [
     ("another_preload", ALL, another_preload),
 ];
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for site in SITES {
-        match site {
-            Site::Debian(mpi) => mpi.require(),
-            Site::Wheel(wheel) => wheel.require(),
-        }
         for (name, launchers, check) in CHECKS {
             // MPICH 5.0.1 fails in MPI_Comm_spawn in one run of ten to four, without us: nothing could be told from it.
             let is_hopeless = name == "spawned" && matches!(site, Site::Wheel(Wheel::MPICH_5));
             if is_hopeless || !launchers.contains(&site.launcher()) {
                 continue;
             }
-            trials.push(Trial::test(format!("{}::{name}", site.name()), move || check(site)));
+            trials.push(Trial::test(format!("{}::{name}", site.name()), move || {
+                site.require();
+                check(site)
+            }));
         }
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 impl Site {
+    fn require(self) {
+        match self {
+            Site::Debian(mpi) => mpi.require(),
+            Site::Wheel(wheel) => wheel.require(),
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Site::Debian(mpi) => mpi.name(),

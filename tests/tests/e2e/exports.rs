@@ -6,7 +6,27 @@ use std::path::Path;
 
 use qmpi_abi::FnId;
 use qmpi_elf::ElfFile;
-use qmpi_tests::product;
+use qmpi_tests::{Trial, Verdict, product};
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    let tests: [(&str, fn()); 3] = [
+        ("the_runtime_exports_mpi_and_the_qmpi_interface", the_runtime_exports_mpi_and_the_qmpi_interface),
+        (
+            "the_bridge_exports_nothing_and_needs_the_public_interface_only",
+            the_bridge_exports_nothing_and_needs_the_public_interface_only,
+        ),
+        ("neither_needs_an_mpi_library", neither_needs_an_mpi_library),
+    ];
+    let passes = |test: fn()| {
+        move || -> Verdict {
+            test();
+            Ok(())
+        }
+    };
+    tests.into_iter().map(|(name, test)| Trial::test(name, passes(test))).collect()
+}
 
 fn exports(file: &Path) -> BTreeSet<String> {
     ElfFile::open(file).unwrap().exports().map(|symbol| symbol.name.to_owned()).collect()
@@ -17,7 +37,6 @@ fn shifted(name: &str) -> String {
     format!("Q{name}")
 }
 
-#[test]
 fn the_runtime_exports_mpi_and_the_qmpi_interface() {
     let mut found = exports(&product::runtime());
     for id in FnId::all() {
@@ -37,7 +56,6 @@ fn the_runtime_exports_mpi_and_the_qmpi_interface() {
     assert!(!rest.contains("PMPI"), "{rest}");
 }
 
-#[test]
 fn the_bridge_exports_nothing_and_needs_the_public_interface_only() {
     let bridge = product::runtime().with_file_name("libqmpi_bridge.so");
     assert_eq!(exports(&bridge), BTreeSet::new());
@@ -50,7 +68,6 @@ fn the_bridge_exports_nothing_and_needs_the_public_interface_only() {
     assert!(!file.needed().iter().any(|name| name.contains("qmpi")), "{:?}", file.needed());
 }
 
-#[test]
 fn neither_needs_an_mpi_library() {
     for name in ["libqmpi.so", "libqmpi_bridge.so"] {
         let file = ElfFile::open(&product::runtime().with_file_name(name)).unwrap();

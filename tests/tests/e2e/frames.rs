@@ -1,10 +1,10 @@
 //! What a tool sees when it looks at the stack: the application's frames, and between layers nothing of ours.
 
-use std::process::ExitCode;
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool};
+qmpi_tests::module!(trials);
 
-fn main() -> ExitCode {
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("every_layer_reaches_main", &Mpi::ALL, every_layer_reaches_main),
         ("layers_that_leave_frames", &Mpi::ALL, layers_that_leave_frames),

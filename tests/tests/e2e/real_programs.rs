@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Verdict, cells, compile, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, cells, compile, on_each_mpi, product, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         // Debian has it for Open MPI only.
         ("hpcc", &[Mpi::OpenMpi], hpcc),

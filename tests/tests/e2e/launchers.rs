@@ -1,13 +1,13 @@
 //! Does the stack reach every rank? Launchers under `qmpi run`, `qmpi run` under launchers, jobs of two programs, one process alone,
 //! and a stack that is lost on the way. Several hosts, and what a program spawns: `hosts.rs`.
 
-use std::process::ExitCode;
-
 use libtest_mimic::Failed;
 use qmpi_tests::traced::words;
-use qmpi_tests::{Mpi, Traced, Verdict, cells, on_each_mpi, product, program, tool};
+use qmpi_tests::{Mpi, Traced, Trial, Verdict, cells, on_each_mpi, product, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("run_outside", &Mpi::ALL, run_outside),
         ("run_inside", &Mpi::ALL, run_inside),

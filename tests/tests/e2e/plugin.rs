@@ -4,14 +4,16 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Verdict, compile, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, artifact, compile, on_each_mpi, product, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("two_reports", &Mpi::ALL, two_reports),
         ("fifteen", &Mpi::ALL, fifteen),
@@ -242,8 +244,7 @@ fn numbering_of_a_header(mpi: Mpi) -> Verdict {
 /// The directory with the MPI's mpi.h.
 fn header(mpi: Mpi) -> Result<PathBuf, Failed> {
     let empty = compile::directory(mpi).join("plugin_header.c");
-    std::fs::create_dir_all(compile::directory(mpi))?;
-    std::fs::write(&empty, "#include <mpi.h>\n")?;
+    artifact::write_source(&empty, b"#include <mpi.h>\n");
     let output = Command::new(mpi.compiler("c")).arg("-M").arg(&empty).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let found = text.split_whitespace().find(|word| word.ends_with("/mpi.h"));

@@ -1,14 +1,15 @@
 //! Calls of a tool's wrappers that lead directly to the next link, however the tool was built.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 const TOOL: &str = "code_bytes";
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("however_it_was_built", &Mpi::ALL, however_it_was_built),
         ("without_a_linkage_table", &Mpi::ALL, without_a_linkage_table),

@@ -1,8 +1,6 @@
 //! One program of each language under one tool of each kind: which of them meet.
 
-use std::process::ExitCode;
-
-use qmpi_tests::{Job, Mpi, Verdict, cells, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, cells, on_each_mpi, program, tool};
 
 /// Program, language, and a line of it.
 const PROGRAMS: [(&str, &str, &str); 5] = [
@@ -21,7 +19,9 @@ const TOOLS: [(&str, &str, &str); 4] = [
     ("thesis_counter", "thesis tool", "thesis_counter at level"),
 ];
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[("each_with_each", &Mpi::ALL, each_with_each)])
 }
 

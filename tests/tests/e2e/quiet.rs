@@ -2,9 +2,9 @@
 //! unusual way, the stack must be there all the same.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Output};
+use std::process::{Command, Output};
 
-use qmpi_tests::{Job, Mpi, Source, Verdict, compile, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Source, Trial, Verdict, compile, on_each_mpi, product, program, tool};
 
 /// Programs that have nothing to do with MPI, and launchers, which have but do not call it.
 const WITHOUT_MPI: &[&[&str]] = &[
@@ -15,7 +15,9 @@ const WITHOUT_MPI: &[&[&str]] = &[
     &["env", "-u", "LD_PRELOAD", "true"],
 ];
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("programs_without_mpi", &Mpi::ALL, programs_without_mpi),
         ("the_launcher", &Mpi::ALL, the_launcher),

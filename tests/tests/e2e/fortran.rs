@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Verdict, cells, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, cells, compile, on_each_mpi, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("c_wrappers", &Mpi::ALL, c_wrappers),
         ("c_wrappers_count_bytes", &Mpi::ALL, c_wrappers_count_bytes),

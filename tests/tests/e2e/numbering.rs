@@ -2,17 +2,15 @@
 //! be read, the tool is refused.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use libtest_mimic::{Arguments, Trial};
 use qmpi_elf::{ElfFile, NumberingNote};
 use qmpi_tests::wheel::{run, stacked};
-use qmpi_tests::{Mpi, Outcome, Verdict, Wheel, product, program};
+use qmpi_tests::{Mpi, Outcome, Trial, Verdict, Wheel, product, program};
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
-    Mpi::ALL.into_iter().for_each(Mpi::require);
-    Wheel::ALL.into_iter().for_each(Wheel::require);
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     let tests: [(&str, Test); 8] = [
         ("the_note_survives", the_note_survives),
         ("every_header_on_every_mpich", every_header_on_every_mpich),
@@ -23,8 +21,14 @@ fn main() -> ExitCode {
         ("parts_that_differ", parts_that_differ),
         ("inspect_says_whose_they_are", inspect_says_whose_they_are),
     ];
-    let trials = tests.into_iter().map(|(name, test)| Trial::test(name, test)).collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let with_all = |test: Test| {
+        move || {
+            Mpi::ALL.into_iter().for_each(Mpi::require);
+            Wheel::ALL.into_iter().for_each(Wheel::require);
+            test()
+        }
+    };
+    tests.into_iter().map(|(name, test)| Trial::test(name, with_all(test))).collect()
 }
 
 type Test = fn() -> Verdict;

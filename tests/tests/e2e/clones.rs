@@ -3,15 +3,16 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
-use qmpi_tests::{Job, Mpi, Verdict, cells, on_each_mpi, program, tables, tool};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, cells, on_each_mpi, program, tables, tool};
 
 /// One more than there are namespaces.
 const ONE_MORE: usize = 16;
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("hundred_counters", &Mpi::ALL, hundred_counters),
         ("environment_of_each", &Mpi::ALL, environment_of_each),

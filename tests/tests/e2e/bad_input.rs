@@ -3,12 +3,13 @@
 //! And what does work never changes the program's output or status.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Source, Verdict, compile, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Source, Trial, Verdict, compile, on_each_mpi, product, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("files", &Mpi::ALL, files),
         ("cut_off_segment", &Mpi::ALL, cut_off_segment),

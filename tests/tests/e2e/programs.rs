@@ -1,16 +1,14 @@
 //! Every program of `tests/programs`, on every MPI: without us, with an empty stack, and with two tools.
 //! Its output and its exit status must always be the same.
 
-use std::process::ExitCode;
+use libtest_mimic::Failed;
+use qmpi_tests::{Case, Job, Mpi, Source, Trial, program, tool};
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use qmpi_tests::{Case, Job, Mpi, Source, program, tool};
+qmpi_tests::module!(trials);
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for mpi in Mpi::ALL {
-        mpi.require();
         for source in Source::all("tests/programs") {
             if !source.runs_on(mpi) || source.is_companion {
                 continue;
@@ -18,11 +16,14 @@ fn main() -> ExitCode {
             for case in source.cases_on(mpi) {
                 let (source, case) = (source.clone(), case.clone());
                 let name = format!("{}::{}::{}", mpi.name(), source.name, case.args.join("-"));
-                trials.push(Trial::test(name, move || same_in_all_modes(mpi, &source, &case)));
+                trials.push(Trial::test(name, move || {
+                    mpi.require();
+                    same_in_all_modes(mpi, &source, &case)
+                }));
             }
         }
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 fn same_in_all_modes(mpi: Mpi, source: &Source, case: &Case) -> Result<(), Failed> {

@@ -3,15 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tables, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, artifact, compile, on_each_mpi, program, tables, tool};
 
 /// As many as glibc has namespaces for.
 const MOST: usize = 15;
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("fifteen_counters", &Mpi::ALL, fifteen_counters),
         ("fifteen_that_intercept_everything", &Mpi::ALL, fifteen_that_intercept_everything),
@@ -104,16 +106,14 @@ fn passthrough(mpi: Mpi) -> Result<PathBuf, Failed> {
     let header = shim_gen::Header::read(&header).map_err(|error| format!("{}: {error}", header.display()))?;
     let text = shim_gen::passthrough(&[header], &["mpi.h".to_owned()], &missing);
     let source = compile::directory(mpi).join("pass.c");
-    std::fs::create_dir_all(compile::directory(mpi))?;
-    std::fs::write(&source, format!("//# cflags: -w\n{text}"))?;
+    artifact::write_source(&source, format!("//# cflags: -w\n{text}").as_bytes());
     Ok(compile::library(mpi, &source))
 }
 
 /// The mpi.h that the compiler wrapper finds.
 fn header(mpi: Mpi) -> Result<PathBuf, Failed> {
     let empty = compile::directory(mpi).join("header.c");
-    std::fs::create_dir_all(compile::directory(mpi))?;
-    std::fs::write(&empty, "#include <mpi.h>\n")?;
+    artifact::write_source(&empty, b"#include <mpi.h>\n");
     let output = Command::new(mpi.compiler("c")).arg("-M").arg(&empty).output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let found = text.split_whitespace().find(|word| word.ends_with("/mpi.h"));

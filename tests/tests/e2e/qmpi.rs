@@ -2,15 +2,17 @@
 //! MPI_Init; with many threads beside tools of other kinds.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, product, program};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program};
 
 /// The example of the Forum's slides.
 const LIST: &str = "foo,bar,foo";
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("found_by_name", &Mpi::ALL, found_by_name),
         ("found_by_name_of_a_later_library", &Mpi::ALL, found_by_name_of_a_later_library),

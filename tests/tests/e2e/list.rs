@@ -1,13 +1,15 @@
 //! `qmpi list` with tools of all kinds: those that register themselves are loaded and asked, and cannot do any harm.
 
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_tests::wheel::run;
-use qmpi_tests::{Mpi, Outcome, Verdict, compile, on_each_mpi, product};
+use qmpi_tests::{Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("edges_through_all_kinds", &Mpi::ALL, edges_through_all_kinds),
         ("settings", &Mpi::ALL, settings),

@@ -1,13 +1,13 @@
 //! A tool that keeps MPI_Finalize from the layers below it is named, once; one that does not is never accused.
 
-use std::process::ExitCode;
-
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 /// What the command says about a tool that has no way to pass MPI_Finalize on.
 const BEFOREHAND: &str = "it intercepts MPI_Finalize and never calls PMPI_Finalize";
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("put_off_above_another", &Mpi::ALL, put_off_above_another),
         ("put_off_innermost", &Mpi::ALL, put_off_innermost),

@@ -2,20 +2,21 @@
 //! print in a stack what they print under `LD_PRELOAD`; tools of other builds of the same ABI work, those of other ABIs are
 //! refused; MPI that comes late, by Python, has its stack too.
 
-use std::process::ExitCode;
-
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Failed;
 use qmpi_tests::wheel::{run, stacked};
-use qmpi_tests::{Mpi, Outcome, Tables, Verdict, Wheel, program, tool};
+use qmpi_tests::{Mpi, Outcome, Tables, Trial, Verdict, Wheel, program, tool};
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut add = |wheel: Wheel, name: &str, check: fn(Wheel) -> Verdict| {
-        trials.push(Trial::test(format!("{}::{name}", wheel.name), move || check(wheel)));
+        trials.push(Trial::test(format!("{}::{name}", wheel.name), move || {
+            wheel.require();
+            check(wheel)
+        }));
     };
     for wheel in Wheel::ALL {
-        wheel.require();
         add(wheel, "preloaded_and_alone", preloaded_and_alone);
         add(wheel, "stack_of_three", stack_of_three);
         add(wheel, "native_tools", native_tools);
@@ -29,7 +30,7 @@ fn main() -> ExitCode {
     }
     trials.push(Trial::test("openmpi::mpi4py_opened_late", mpi4py_of_debian));
     trials.push(Trial::test("other_abis_are_refused", other_abis_are_refused));
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 fn job(wheel: Wheel, ranks: usize, file: &str) -> Vec<String> {

@@ -6,12 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::Failed;
 use qmpi_tests::wheel::{self, run_within, stacked};
-use qmpi_tests::{Mpi, Outcome, Wheel, compile, product, tool};
+use qmpi_tests::{Mpi, Outcome, Trial, Wheel, compile, product, tool};
 use tempfile::TempDir;
 
 /// mpi4py on some MPI.
@@ -71,8 +70,9 @@ fn patience() -> u32 {
     if is_full() { 2400 } else { 300 }
 }
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     let mut add = |python: &Python, ranks: usize, part: Part| {
         let name = match part {
@@ -99,7 +99,7 @@ fn main() -> ExitCode {
             add(&binary(wheel), 3, Part::Processes);
         }
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 /// Debian's mpi4py, for its Open MPI.

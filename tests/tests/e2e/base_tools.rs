@@ -3,12 +3,13 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("linked", &Mpi::ALL, linked),
         ("preloaded_before_us", &Mpi::ALL, |mpi| preloaded(mpi, Side::Before)),

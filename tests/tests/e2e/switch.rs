@@ -3,15 +3,16 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Verdict, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, on_each_mpi, program, tool};
 
 /// What the program prints.
 const RESULT: &str = "rows: 2 processes in a row, sum 1, all 4";
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("rows_and_others", &Mpi::ALL, rows_and_others),
         ("between_other_layers", &Mpi::ALL, between_other_layers),

@@ -2,11 +2,12 @@
 //! that it reports may be libqmpi's.
 
 use std::path::Path;
-use std::process::ExitCode;
 
-use qmpi_tests::{Job, Mpi, Verdict, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, on_each_mpi, product, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[("threads_under_helgrind", &Mpi::ALL, threads_under_helgrind)])
 }
 

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use qmpi_tests::product;
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("stack_of_the_thesis", &Mpi::ALL, stack_of_the_thesis),
         ("two_reports", &Mpi::ALL, two_reports),

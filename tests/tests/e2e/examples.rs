@@ -1,11 +1,13 @@
 //! The counter as a PMPI tool (`counter.c`) and as a QMPI tool (`qmpi_counter.c`): the same report, above and below each other;
 //! several instances of one library, which count apart.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use qmpi_tests::{Job, Mpi, Source, Tables, Verdict, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Source, Tables, Trial, Verdict, on_each_mpi, product, program, tool};
 
-fn main() -> ExitCode {
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("same_report", &Mpi::ALL, same_report),
         ("same_report_threads", &Mpi::ALL, same_report_threads),

@@ -2,16 +2,15 @@
 //! another tool. What it prints under `LD_PRELOAD` is what it has to print.
 
 use std::path::Path;
-use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use qmpi_tests::{Job, Mpi, Outcome, Source, compile, program, tool};
+use libtest_mimic::Failed;
+use qmpi_tests::{Job, Mpi, Outcome, Source, Trial, compile, program, tool};
 
-fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for mpi in Mpi::ALL {
-        mpi.require();
         for source in Source::all("legacy-tools") {
             if source.kind == "pmpi"
                 && source.runs_on(mpi)
@@ -22,12 +21,15 @@ fn main() -> ExitCode {
                 for program in source.programs.clone() {
                     let source = source.clone();
                     let name = format!("{}::{}::{program}", mpi.name(), source.name);
-                    trials.push(Trial::test(name, move || Comparison::new(mpi, &source, &program).run()));
+                    trials.push(Trial::test(name, move || {
+                        mpi.require();
+                        Comparison::new(mpi, &source, &program).run()
+                    }));
                 }
             }
         }
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 /// One tool at work on one program.
