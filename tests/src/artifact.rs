@@ -3,12 +3,17 @@
 //! Tests run in threads of one process (`cargo test`) or in a process each (cargo-nextest), and several want the same file. The
 //! first builds it under a lock that holds between processes as between threads, and it appears at once and whole.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use rustix::fs::{FlockOperation, flock};
+
+use crate::product;
 
 /// A file to be made, and the directory beside it with what belongs to its making.
 pub(crate) struct Artifact {
@@ -39,7 +44,8 @@ impl Artifact {
         scratch
     }
 
-    /// Has the command make the file of `sources`, unless that has happened. The command is to be without `-o`.
+    /// Has the command make the file of `sources` and of the headers for tools, unless that has happened. The command is to be without
+    /// `-o`.
     ///
     /// # Panics
     /// When it fails.
@@ -94,23 +100,35 @@ pub fn write_source(path: &Path, text: &[u8]) {
     write().unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// What the command is, and what all files say that it reads of this repository.
+/// The command, and what all files say that it reads of this repository.
 fn key(command: &Command, sources: &[PathBuf]) -> String {
     let mut hasher = DefaultHasher::new();
     format!("{command:?}").hash(&mut hasher);
     for path in sources {
         hash_text(path, &mut hasher);
     }
+    headers_key().hash(&mut hasher);
     format!("{:016x}\n", hasher.finish())
+}
+
+/// What the headers for tools say. They are large, and a test builds up to a dozen files.
+fn headers_key() -> u64 {
+    static KEY: OnceLock<u64> = OnceLock::new();
+    *KEY.get_or_init(|| {
+        let mut hasher = DefaultHasher::new();
+        product::headers().iter().for_each(|path| hash_text(path, &mut hasher));
+        hasher.finish()
+    })
 }
 
 /// A file, and those that it includes from its own directory.
 fn hash_text(path: &Path, hasher: &mut DefaultHasher) {
     let text = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.hash(hasher);
-    for line in String::from_utf8_lossy(&text).lines() {
-        let included = line.strip_prefix("#include \"").and_then(|rest| rest.split('"').next());
-        if let Some(included) = included.map(|name| path.with_file_name(name)).filter(|included| included.exists()) {
+    for line in text.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"#include \"")) {
+        let name = line.split(|byte| *byte == b'"').next().unwrap_or_default();
+        let included = path.with_file_name(OsStr::from_bytes(name));
+        if included.exists() {
             hash_text(&included, hasher);
         }
     }

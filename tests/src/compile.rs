@@ -144,7 +144,7 @@ fn build(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
         command.arg(format!("-l:{}", Path::new(file).with_extension("so").display()));
     }
     command.args(&source.libs);
-    let sources: Vec<PathBuf> = source.with.iter().chain([&source.path]).chain(&product::headers()).cloned().collect();
+    let sources: Vec<PathBuf> = source.with.iter().chain([&source.path]).cloned().collect();
     artifact.build(command, &sources)
 }
 

@@ -143,8 +143,7 @@ pub fn build(compiler: &str, directory: &Path, path: &Path, options: &[&str]) ->
     let ending = if options.contains(&"-shared") { ".so" } else { "" };
     let mut command = Command::new(compiler);
     command.args(["-O1", "-g", "-w"]).args(options).args(&source.cflags).arg(path).args(&source.libs);
-    let sources: Vec<PathBuf> = product::headers().into_iter().chain([path.to_owned()]).collect();
-    Artifact::new(directory, format!("{}{ending}", source.name)).build(command, &sources)
+    Artifact::new(directory, format!("{}{ending}", source.name)).build(command, &[path.to_owned()])
 }
 
 /// Runs a command line to its end, as root and with more ranks than cores if need be.
