@@ -18,6 +18,7 @@
 pub mod arch;
 pub mod core_functions;
 pub mod list;
+pub mod progress;
 pub mod published;
 pub mod ring;
 mod sync;
@@ -27,6 +28,7 @@ pub mod writer;
 
 pub use core_functions::{CoreFunctions, Moment};
 pub use list::List;
+pub use progress::Progress;
 pub use published::Published;
 pub use ring::{Glibc, Ring, ThreadOffsets};
 pub use tools::{Next, Tool};
