@@ -14,6 +14,7 @@
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
 //! | functions of the dynamic linker, `getenv` | the overrides |
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
@@ -91,31 +92,52 @@ impl Head<'_> {
             };
             extra.push((name, address));
         }
+        let called = OnceCell::new();
+        let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
             if self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
-            extra.push((name, self.address_in_application(name)?));
+            let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
+                Some(address) => address,
+                None => {
+                    undefined.push(name.as_str());
+                    self.stub_of_undefined(name, called.get_or_init(|| self.tool.called()))?
+                }
+            };
+            extra.push((name, address));
         }
+        self.warn_of_undefined(&undefined);
         Ok(extra)
     }
 
-    /// The address of a symbol that neither the tool nor MPI nor glibc defines.
-    fn address_in_application(&self, name: &str) -> Result<usize, LoadError> {
-        let c_name = CString::new(name).unwrap_or_default();
-        if let Some(address) = dlsym::global(&c_name) {
-            return Ok(address);
-        }
+    /// A stub for a function that nothing in the process defines.
+    fn stub_of_undefined(&self, name: &str, called: &HashSet<&str>) -> Result<usize, LoadError> {
         let path = &self.instance.path;
-        if !self.tool.calls(name) {
+        if !called.contains(name) {
             return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
-        const HINT: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
-        let text = format!("{}: undefined symbol {name}: a call of it will end the process", path.display());
-        log::warn(&text, Some(HINT));
-        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), HINT)
+        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), UNDEFINED)
+    }
+
+    /// One line, however many they are.
+    fn warn_of_undefined(&self, names: &[&str]) {
+        let path = self.instance.path.display();
+        let text = match names {
+            [] => return,
+            [name] => format!("{path}: undefined symbol {name}: a call of it will end the process"),
+            [name, rest @ ..] => format!(
+                "{path}: {} undefined symbols, {name} and {} more: a call of one will end the process",
+                names.len(),
+                rest.len()
+            ),
+        };
+        log::warn(&text, Some(UNDEFINED));
     }
 }
+
+/// What to do about undefined functions.
+const UNDEFINED: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
 
 /// The next link for a name, if it is one of a C function of MPI and something below has it.
 pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {
