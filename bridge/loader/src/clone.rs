@@ -99,7 +99,8 @@ fn needed(tool: &Tool, head: &str) -> Vec<String> {
         let found = tool.closure.objects.iter().skip(1).find(|object| object.name() == name)?;
         if found.soname().is_some() { None } else { found.path().to_str().map(str::to_owned) }
     };
-    let names = tool.closure.root().needed().iter().filter(|name| !qmpi_elf::is_mpi_soname(name));
+    let names = tool.closure.root().needed().iter().chain(&tool.closure.unnamed);
+    let names = names.filter(|name| !qmpi_elf::is_mpi_soname(name));
     [head.to_owned()].into_iter().chain(names.map(|name| private(name).unwrap_or_else(|| name.clone()))).collect()
 }
 

@@ -14,6 +14,7 @@
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
 //! | functions of the dynamic linker, `getenv` | the overrides |
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
@@ -91,44 +92,52 @@ impl Head<'_> {
             };
             extra.push((name, address));
         }
-        extra.extend(self.imports_of_application(&mut seen)?);
-        Ok(extra)
-    }
-
-    /// Addresses for what neither the tool nor MPI nor glibc defines: the application's, as under `LD_PRELOAD`, or a function that
-    /// says that it does not exist.
-    fn imports_of_application<'b>(&'b self, seen: &mut HashSet<&'b str>) -> Result<Vec<(&'b str, usize)>, LoadError> {
-        const HINT: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
-        let path = &self.instance.path;
-        let mut found = Vec::new();
+        let called = OnceCell::new();
         let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
             if self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
-            match dlsym::global(&CString::new(name.as_str()).unwrap_or_default()) {
-                Some(address) => found.push((name.as_str(), address)),
-                None => undefined.push(name.as_str()),
-            }
-        }
-        if let Some(first) = undefined.first() {
-            let called = self.tool.called();
-            if let Some(variable) = undefined.iter().find(|name| !called.contains(*name)) {
-                return Err(LoadError::UndefinedData { path: path.clone(), symbol: (*variable).into() });
-            }
-            let text = match undefined.len() {
-                1 => format!("undefined symbol {first}: a call of it will end the process"),
-                count => format!("{count} undefined symbols, {first} and others: a call of one will end the process"),
+            let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
+                Some(address) => address,
+                None => {
+                    undefined.push(name.as_str());
+                    self.stub_of_undefined(name, called.get_or_init(|| self.tool.called()))?
+                }
             };
-            log::warn(&format!("{}: {text}", path.display()), Some(HINT));
+            extra.push((name, address));
         }
-        for name in undefined {
-            let reason = format!("which nothing defines ({})", path.display());
-            found.push((name, missing::stub(&self.instance.label, name, reason, HINT)?));
+        self.warn_of_undefined(&undefined);
+        Ok(extra)
+    }
+
+    /// A stub for a function that nothing in the process defines.
+    fn stub_of_undefined(&self, name: &str, called: &HashSet<&str>) -> Result<usize, LoadError> {
+        let path = &self.instance.path;
+        if !called.contains(name) {
+            return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
-        Ok(found)
+        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), UNDEFINED)
+    }
+
+    /// One line, however many they are.
+    fn warn_of_undefined(&self, names: &[&str]) {
+        let path = self.instance.path.display();
+        let text = match names {
+            [] => return,
+            [name] => format!("{path}: undefined symbol {name}: a call of it will end the process"),
+            [name, rest @ ..] => format!(
+                "{path}: {} undefined symbols, {name} and {} more: a call of one will end the process",
+                names.len(),
+                rest.len()
+            ),
+        };
+        log::warn(&text, Some(UNDEFINED));
     }
 }
+
+/// What to do about undefined functions.
+const UNDEFINED: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
 
 /// The next link for a name, if it is one of a C function of MPI and something below has it.
 pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {

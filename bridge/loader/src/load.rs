@@ -235,7 +235,12 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Han
         .path
         .to_str()
         .ok_or_else(|| LoadError::Link { path: instance.path.clone(), message: "its path is not UTF-8".into() })?;
-    let needs: Vec<&str> = [path].into_iter().chain(files.iter().map(|(_, file)| file.path_text())).collect();
+    let unnamed = &tool.closure.unnamed;
+    let private = tool.closure.objects.iter().skip(1).filter(|object| unnamed.iter().any(|name| name == object.name()));
+    let mut needs: Vec<&str> = [path].into_iter().chain(private.filter_map(|object| object.path().to_str())).collect();
+    needs.extend(files.iter().map(|(_, file)| file.path_text()));
+    // Loaded above already; this gives them the names by which versions are looked for.
+    needs.extend(unnamed.iter().map(String::as_str));
     let head = Head { process, tool, links: &instance.links, instance }.write(soname, &needs)?;
     let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));

@@ -147,7 +147,7 @@ impl Process {
             let family = self.images.iter().filter(|image| glibc::is_glibc_family(image.name()));
             let versions = family.flat_map(|image| {
                 let wanted = image.symbols().filter(|symbol| symbol.defined && names.contains(&symbol.name));
-                wanted.filter_map(|symbol| Some((symbol.name, image.versions()?.of(symbol.index)?)))
+                wanted.filter_map(|symbol| Some((symbol.name, image.versions()?.of_symbol(symbol.index)?)))
             });
             versions.collect()
         })

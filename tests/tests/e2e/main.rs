@@ -42,6 +42,7 @@ mod switch;
 mod thesis;
 mod threads_and_libraries;
 mod tools;
+mod unnamed_library;
 mod versioned_wrappers;
 
 fn main() -> std::process::ExitCode {
