@@ -148,9 +148,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         }
         let layer = match &wanted.kind {
             Kind::Nothing => Ok(None),
-            Kind::Pmpi(file) => {
-                load_pmpi(process, wanted, file, tool, &mut chain, Some(&fortran), writer).map(Some)
-            }
+            Kind::Pmpi(file) => load_pmpi(process, wanted, file, tool, &mut chain, Some(&fortran), writer).map(Some),
             Kind::Native(_) => {
                 if let Some(builder) = &mut builder {
                     builder.below(tool, &mut chain);

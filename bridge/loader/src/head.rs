@@ -26,6 +26,33 @@ use crate::image::Image;
 use crate::process::{Export, Process};
 use crate::{dlsym, log, missing, overrides};
 
+/// The function by which an unwinder asks a frame of C++ what to do (Itanium C++ ABI: Exception Handling, 2.5).
+const PERSONALITY: &CStr = c"__gxx_personality_v0";
+
+/// The functions that share the state of C++ exceptions (the same, 2.4 and 2.5, and what libstdc++ adds).
+const EXCEPTION_HANDLING: [&CStr; 20] = [
+    PERSONALITY,
+    c"__cxa_allocate_exception",
+    c"__cxa_free_exception",
+    c"__cxa_allocate_dependent_exception",
+    c"__cxa_free_dependent_exception",
+    c"__cxa_init_primary_exception",
+    c"__cxa_throw",
+    c"__cxa_rethrow",
+    c"__cxa_begin_catch",
+    c"__cxa_end_catch",
+    c"__cxa_get_exception_ptr",
+    c"__cxa_current_exception_type",
+    c"__cxa_get_globals",
+    c"__cxa_get_globals_fast",
+    c"__cxa_call_terminate",
+    c"__cxa_call_unexpected",
+    c"_ZSt18uncaught_exceptionv",
+    c"_ZSt19uncaught_exceptionsv",
+    c"_ZSt17current_exceptionv",
+    c"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+];
+
 /// What the head is made of.
 pub(crate) struct Head<'a> {
     pub(crate) process: &'a Process,
@@ -56,6 +83,7 @@ impl Head<'_> {
             };
             symbols.push(link.map_or(*symbol, |link| symbol.at(link)));
         }
+        symbols.extend(self.exception_handling(&own));
         let extra = self.imports_that_mpi_lacks(&own)?;
         symbols.extend(extra.iter().map(|(name, address)| Provided::function(*name, *address)));
         Ok(qmpi_elf::provider::write(soname, needed, &versions, &symbols)?)
@@ -67,6 +95,15 @@ impl Head<'_> {
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
             .map(|symbol| Name::from(symbol.name))
             .collect()
+    }
+
+    /// The process's functions of C++ exception handling, in place of those that the tool brings in its own file
+    /// (`-static-libstdc++`). An exception passes through frames of the program and of the tool; two copies of these functions
+    /// do not know each other's state. Under `LD_PRELOAD` both use one copy, too, whichever comes first.
+    fn exception_handling(&self, own: &Names<'_>) -> Vec<Provided<'_>> {
+        let brings_it = own.contains(&Name::from(PERSONALITY));
+        let names = EXCEPTION_HANDLING.iter().copied().filter(move |_| brings_it);
+        names.filter_map(|name| Some(Provided::function(name, dlsym::global(name)?))).collect()
     }
 
     /// Addresses for what the tool imports and no MPI library of the process defines.

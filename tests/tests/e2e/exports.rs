@@ -14,8 +14,8 @@ fn trials() -> Vec<Trial> {
     let tests: [(&str, fn()); 3] = [
         ("the_runtime_exports_mpi_and_the_qmpi_interface", the_runtime_exports_mpi_and_the_qmpi_interface),
         (
-            "the_bridge_exports_nothing_and_needs_the_public_interface_only",
-            the_bridge_exports_nothing_and_needs_the_public_interface_only,
+            "the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only",
+            the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only,
         ),
         ("neither_needs_an_mpi_library", neither_needs_an_mpi_library),
     ];
@@ -56,9 +56,10 @@ fn the_runtime_exports_mpi_and_the_qmpi_interface() {
     assert!(!rest.contains("PMPI"), "{rest}");
 }
 
-fn the_bridge_exports_nothing_and_needs_the_public_interface_only() {
+fn the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only() {
     let bridge = product::runtime().with_file_name("libqmpi_bridge.so");
-    assert_eq!(exports(&bridge), BTreeSet::new());
+    // The one symbol is for dlsym to find (bridge/loader/src/loader_lock.rs); nothing refers to it.
+    assert_eq!(exports(&bridge), BTreeSet::from(["qmpi_under_loader_lock".to_owned()]));
     let file = ElfFile::open(&bridge).unwrap();
     let of_qmpi: BTreeSet<&str> =
         file.imports().map(|symbol| symbol.name).filter(|name| name.contains("MPI")).collect();

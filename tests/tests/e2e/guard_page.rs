@@ -4,8 +4,7 @@
 //! and the MPI library read these words and no other. A stub between layers that copies more words than the caller passed reads the
 //! guard page: SIGSEGV.
 
-
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program};
 
 qmpi_tests::module!(trials);
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Verdict, compile, dt_hash, on_each_mpi, product, program, tool, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, compile, dt_hash, on_each_mpi, product, program, tool};
 
 qmpi_tests::module!(trials);
 

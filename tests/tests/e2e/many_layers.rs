@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, number};
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, product, program, wheel, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, wheel};
 
 qmpi_tests::module!(trials);
 

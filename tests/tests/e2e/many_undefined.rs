@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, stacked, time};
-use qmpi_tests::{Job, Mpi, Verdict, compile, on_each_mpi, product, program, Trial};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product, program};
 
 qmpi_tests::module!(trials);
 

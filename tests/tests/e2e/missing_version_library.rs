@@ -6,7 +6,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, stacked};
-use qmpi_tests::{Job, Mpi, Verdict, compile, on_each_mpi, Trial};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi};
 
 qmpi_tests::module!(trials);
 

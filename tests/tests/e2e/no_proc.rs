@@ -7,7 +7,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, same, stacked};
-use qmpi_tests::{Job, Mpi, Verdict, compile, on_each_mpi, product, program, Trial};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product, program};
 
 qmpi_tests::module!(trials);
 

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, same, stacked};
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, product, program, tool, wheel, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, tool, wheel};
 
 qmpi_tests::module!(trials);
 

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, without_stack};
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, tool, variant, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, tool, variant};
 
 qmpi_tests::module!(trials);
 

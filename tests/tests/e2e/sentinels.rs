@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Verdict, compile, on_each_mpi, program, tool, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 qmpi_tests::module!(trials);
 

@@ -3,9 +3,8 @@
 //!
 //! `QMPI_TEST_SECONDS=60` for a long run.
 
-
 use qmpi_tests::against::{Failures, number, repeated, stacked};
-use qmpi_tests::{Job, Mpi, Verdict, compile, on_each_mpi, program, tool, variant, Trial};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program, tool, variant};
 
 qmpi_tests::module!(trials);
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::repeated;
-use qmpi_tests::{Job, Mpi, Verdict, compile, on_each_mpi, program, Trial};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program};
 
 qmpi_tests::module!(trials);
 

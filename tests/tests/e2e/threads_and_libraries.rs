@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use qmpi_tests::against::{Failures, number, repeated, same, stacked, without_stack};
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, compile, on_each_mpi, program, tool, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 qmpi_tests::module!(trials);
 

@@ -5,8 +5,7 @@
 //! version, dlvsym the one that it names or none (glibc, elf/dl-lookup.c: check_match). An MPI library without versions satisfies
 //! all of these references, dlvsym excepted.
 
-
-use qmpi_tests::{Job, Mpi, Outcome, Verdict, on_each_mpi, program, tool, Trial};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, program, tool};
 
 qmpi_tests::module!(trials);
 

@@ -82,6 +82,9 @@ global_asm!(
     ".cfi_endproc",
     ".size qmpi_lazy, . - qmpi_lazy",
     ".popsection",
+    ".hidden __start_qmpi_entry",
+    ".hidden __stop_qmpi_entry",
+    ".hidden __start_qmpi_shifted",
     // One entry of .eh_frame for each of the two sections of exported stubs (LSB 10.6.1): at every instruction in them the
     // stack pointer is where it was when the function was called.
     ".pushsection .eh_frame, \"a\", @unwind",
