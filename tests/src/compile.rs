@@ -151,6 +151,8 @@ fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
         command.arg(format!("-l:{}", Path::new(file).with_extension("so").display()));
     }
     command.args(&source.libs);
+    // Before glibc 2.34 `dladdr` and threads are in libraries of their own; today's are empty.
+    command.args(["-Wl,--push-state,--as-needed", "-ldl", "-lpthread", "-Wl,--pop-state"]);
     let result = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let messages = String::from_utf8_lossy(&result.stderr);
     assert!(result.status.success(), "{}: does not compile:\n{command:?}\n{messages}", source.path.display());
