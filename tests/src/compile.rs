@@ -144,6 +144,8 @@ fn build(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
         command.arg(format!("-l:{}", Path::new(file).with_extension("so").display()));
     }
     command.args(&source.libs);
+    // Before glibc 2.34 `dladdr` and threads are in libraries of their own; today's are empty.
+    command.args(["-Wl,--push-state,--as-needed", "-ldl", "-lpthread", "-Wl,--pop-state"]);
     let sources: Vec<PathBuf> = source.with.iter().chain([&source.path]).cloned().collect();
     artifact.build(command, &sources)
 }

@@ -45,8 +45,7 @@ impl Privilege {
         if file.metadata().is_ok_and(|data| data.permissions().mode() & 0o6000 != 0) {
             return Some(Privilege::Owner);
         }
-        // Its size alone is asked for.
-        let capabilities = rustix::fs::getxattr(file, "security.capability", &mut [0_u8; 0][..]);
+        let capabilities = rustix::fs::getxattr(file, "security.capability", &mut [0_u8; 64][..]);
         capabilities.is_ok_and(|size| size > 0).then_some(Privilege::Capabilities)
     }
 

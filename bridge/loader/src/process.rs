@@ -249,15 +249,15 @@ impl Process {
 
     /// Which MPI this process runs.
     pub fn family(&self) -> Option<MpiFamily> {
-        self.mpi().find_map(|image| {
-            if image.find(c"ompi_mpi_comm_world").is_some() {
-                Some(MpiFamily::OpenMpi)
-            } else if defines_pmpi(image) && image.name().starts_with("libmpi_abi.so") {
-                Some(MpiFamily::StandardAbi)
-            } else {
-                defines_pmpi(image).then_some(MpiFamily::Mpich)
-            }
-        })
+        let profiling = || self.mpi().filter(|image| defines_pmpi(image));
+        if profiling().any(|image| image.name().starts_with("libmpi_abi.so")) {
+            Some(MpiFamily::StandardAbi)
+        } else if self.mpi().any(|image| image.find(c"ompi_mpi_comm_world").is_some()) {
+            // Since Open MPI 6 in another library than the functions.
+            Some(MpiFamily::OpenMpi)
+        } else {
+            profiling().next().map(|_| MpiFamily::Mpich)
+        }
     }
 
     /// "4.0.2" of an MPICH, which says "MPICH Version:\t4.0.2\n..."; `None` for others.
