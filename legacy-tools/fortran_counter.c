@@ -1,6 +1,6 @@
 //# lang: c
 //# mpi: both
-//# libs: -ldl
+//# libs: -ldl -Wl,-z,lazy
 /* fortran_counter: counts C calls, Fortran calls (mpi_send_) and calls through mpi_f08 (mpi_send_f08_) apart, and from where
  * they come. At the end rank 0 prints its own numbers, a line per function:
  *
@@ -10,7 +10,8 @@
  *
  * With -DC_ONLY (fortran_counter_c.c) the same without Fortran wrappers, with -DFORTRAN_ONLY (fortran_counter_f.c) without C's.
  *
- * The names of mpi_f08 differ: MPICH passes buffers as descriptors (f08ts), and its profiling names begin with pmpir_.
+ * The names of mpi_f08 differ: MPICH and Open MPI 6 pass buffers as descriptors (f08ts), and MPICH's profiling names begin
+ * with pmpir_. They are bound late, as a C program is without MPI's Fortran library; Debian 13's mpicc.mpich asks for the contrary.
  *
  * Build: mpicc -shared -fPIC -O2 fortran_counter.c -o fortran_counter.so -ldl */
 #define _GNU_SOURCE
@@ -79,7 +80,10 @@ static void report(enum binding binding, void *site)
 #define ARGS_7 a, b, c, d, e, f, g
 #define ARGS_8 a, b, c, d, e, f, g, h
 
-#ifdef OPEN_MPI
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 6
+#define F08_NAME(lower, ending) mpi_##lower##_##ending##_
+#define F08_NEXT(lower, ending) pmpi_##lower##_##ending##_
+#elif defined(OPEN_MPI)
 #define F08_NAME(lower, ending) mpi_##lower##_f08_
 #define F08_NEXT(lower, ending) pmpi_##lower##_f08_
 #else

@@ -13,6 +13,7 @@
 //# expect-stdout: early mpi_t: ok
 //# args: info
 //# mpi-only: mpich
+//# standard: 4
 //# expect-stdout: early info: ok
 //# args: wtime
 //# mpi-only: openmpi

@@ -1,5 +1,6 @@
 //# lang: c
 //# mpi: mpich
+//# standard: 4
 //# ranks: 2
 //# expect-stdout: sessions: 2 processes, sum 3
 /* MPI without MPI_Init: MPI_Session_init is the first call (MPI-4.0, 11.3), and MPI_COMM_WORLD is never valid. */

@@ -14,6 +14,7 @@
 //# expect-stdout: after: MPI_Initialized is not there, by name there
 /* A program that may run without MPI asks whether it is there, by a weak reference and by name, before and after it opens a
  * library that has it. Open MPI makes itself global, MPICH does not: the runs without us say what is right. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

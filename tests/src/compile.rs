@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::OnceLock;
 
+use crate::artifact::Artifact;
 use crate::{Mpi, Source, product};
-
-/// Builds one at a time: tests run in threads, and several want the same tool.
-static BUILDING: Mutex<()> = Mutex::new(());
 
 /// Builds a program of `tests/programs`, by file name, and returns its path.
 ///
@@ -108,23 +106,17 @@ enum Shape {
 }
 
 fn build(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
-    let _one_at_a_time = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    build_locked(mpi, source, shape)
-}
-
-fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
-    let directory = directory(mpi);
-    std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    let output = directory.join(match shape {
-        Shape::Program => source.name.clone(),
-        Shape::Library => format!("{}.so", source.name),
-    });
     for file in source.companions.iter().chain(&source.links) {
-        build_locked(mpi, &Source::read(&source.path.with_file_name(file)), Shape::Library);
+        build(mpi, &Source::read(&source.path.with_file_name(file)), Shape::Library);
     }
-    if source.with.iter().chain([&source.path]).chain(&product::headers()).all(|source| is_newer(&output, source)) {
-        return output;
-    }
+    let directory = directory(mpi);
+    let artifact = Artifact::new(
+        &directory,
+        match shape {
+            Shape::Program => source.name.clone(),
+            Shape::Library => format!("{}.so", source.name),
+        },
+    );
     let mut command = if source.needs_mpi {
         Command::new(mpi.compiler(&source.language))
     } else {
@@ -143,28 +135,27 @@ fn build_locked(mpi: Mpi, source: &Source, shape: Shape) -> PathBuf {
         command.args(["-shared", "-fPIC"]);
     }
     if source.language == "fortran" {
-        command.arg("-J").arg(&directory);
+        // Modules: several programs have one of the same name.
+        command.arg("-J").arg(artifact.scratch());
     }
     command.args(&source.cflags).arg(&source.path).args(&source.with);
-    command.arg("-o").arg(&output).arg("-L").arg(&directory);
+    command.arg("-L").arg(&directory);
     for file in &source.links {
         command.arg(format!("-l:{}", Path::new(file).with_extension("so").display()));
     }
     command.args(&source.libs);
-    let result = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let messages = String::from_utf8_lossy(&result.stderr);
-    assert!(result.status.success(), "{}: does not compile:\n{command:?}\n{messages}", source.path.display());
-    output
+    // Before glibc 2.34 `dladdr` and threads are in libraries of their own; today's are empty.
+    command.args(["-Wl,--push-state,--as-needed", "-ldl", "-lpthread", "-Wl,--pop-state"]);
+    let sources: Vec<PathBuf> = source.with.iter().chain([&source.path]).cloned().collect();
+    artifact.build(command, &sources)
 }
 
-fn include_directories(mpi: Mpi) -> Vec<String> {
+fn include_directories(mpi: Mpi) -> &'static [String] {
+    static DIRECTORIES: [OnceLock<Vec<String>>; 2] = [const { OnceLock::new() }; 2];
     let option = if mpi == Mpi::OpenMpi { "--showme:compile" } else { "-compile_info" };
-    let output = Command::new(mpi.compiler("c")).arg(option).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    text.split_whitespace().filter(|word| word.starts_with("-I")).map(str::to_owned).collect()
-}
-
-fn is_newer(output: &Path, source: &Path) -> bool {
-    let modified = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    matches!((modified(output), modified(source)), (Some(output), Some(source)) if output > source)
+    DIRECTORIES[mpi as usize].get_or_init(|| {
+        let output = Command::new(mpi.compiler("c")).arg(option).output();
+        let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+        text.split_whitespace().filter(|word| word.starts_with("-I")).map(str::to_owned).collect()
+    })
 }

@@ -20,6 +20,7 @@
 //! | `exit-status` | of the program |
 //! | `args` | starts a case of its own: what follows holds for this case |
 //! | `mpi-only` | the case exists on this MPI only |
+//! | `standard` | the case exists where `mpi.h` is of this version of the standard or a later one |
 //! | `expect-stdout`, `expect-stderr` | a line, or a part of one |
 
 use std::path::{Path, PathBuf};
@@ -78,6 +79,8 @@ pub struct Case {
     pub args: Vec<String>,
     /// Only on this MPI.
     pub mpi_only: Option<String>,
+    /// Only where `mpi.h` is of this version of the standard or a later one.
+    pub standard: u32,
     /// Lines on stdout.
     pub stdout: Vec<String>,
     /// Parts of lines on stderr.
@@ -160,6 +163,10 @@ impl Source {
                 self.cases[case].args = words().collect();
             }
             "mpi-only" => self.cases[case].mpi_only = Some(value.into()),
+            "standard" => {
+                self.cases[case].standard =
+                    value.parse().unwrap_or_else(|_| panic!("{}: standard: {value}", self.path.display()));
+            }
             "expect-stdout" => self.cases[case].stdout.push(value.into()),
             "expect-stderr" => self.cases[case].stderr.push(value.into()),
             other => panic!("{}: unknown directive {other}", self.path.display()),
@@ -173,6 +180,8 @@ impl Source {
 
     /// The cases that exist on this MPI.
     pub fn cases_on(&self, mpi: Mpi) -> impl Iterator<Item = &Case> {
-        self.cases.iter().filter(move |case| case.mpi_only.as_deref().is_none_or(|only| only == mpi.name()))
+        let exists = move |case: &&Case| case.mpi_only.as_deref().is_none_or(|only| only == mpi.name());
+        // Most cases do not need to know the version, which the compiler has to be asked for.
+        self.cases.iter().filter(exists).filter(move |case| case.standard == 0 || case.standard <= mpi.standard())
     }
 }

@@ -1,12 +1,16 @@
 //! An MPI job, with or without a stack, and what came of it.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::{Mpi, product};
 
-/// Seconds after which a job counts as hung.
-const PATIENCE: &str = "120";
+/// Seconds after which a job counts as hung, unless it says otherwise.
+const PATIENCE: u32 = 120;
+
+/// The status of a job that was ended for that: timeout(1)'s.
+pub const HUNG: i32 = 124;
 
 /// A job to run.
 #[derive(Debug, Clone)]
@@ -19,6 +23,9 @@ pub struct Job {
     preload: Vec<PathBuf>,
     /// Options of `qmpi run`, if it is used.
     run: Option<Vec<String>>,
+    patience: u32,
+    /// The command line that the rest is handed to, if any.
+    wrapper: Vec<String>,
 }
 
 /// What came of it.
@@ -28,7 +35,7 @@ pub struct Outcome {
     pub stdout: String,
     /// As printed.
     pub stderr: String,
-    /// Exit status; -1 for a signal.
+    /// Exit status; for a signal 128 and its number, as shells have it.
     pub status: i32,
     /// The command line, for messages.
     pub command: String,
@@ -45,6 +52,8 @@ impl Job {
             env: Vec::new(),
             preload: Vec::new(),
             run: None,
+            patience: PATIENCE,
+            wrapper: Vec::new(),
         }
     }
 
@@ -74,6 +83,20 @@ impl Job {
         self
     }
 
+    /// Counts as hung after that many seconds; the status is then [`HUNG`].
+    #[must_use]
+    pub fn within(mut self, seconds: u32) -> Job {
+        self.patience = seconds;
+        self
+    }
+
+    /// All of it, `qmpi run` and the launcher included, as the last words of this command line (`strace -f ...`).
+    #[must_use]
+    pub fn inside(mut self, wrapper: &[&str]) -> Job {
+        self.wrapper.extend(wrapper.iter().map(|word| (*word).to_owned()));
+        self
+    }
+
     /// Under `qmpi run` with these tools, outermost first.
     #[must_use]
     pub fn stack(mut self, tools: &[&str]) -> Job {
@@ -99,7 +122,8 @@ impl Job {
     /// # Panics
     /// When it cannot be started.
     pub fn run(&self) -> Outcome {
-        let mut words: Vec<String> = ["timeout", "-k", "5", PATIENCE].map(str::to_owned).to_vec();
+        let mut words: Vec<String> = ["timeout", "-k", "5", &self.patience.to_string()].map(str::to_owned).to_vec();
+        words.extend(self.wrapper.iter().cloned());
         if let Some(options) = &self.run {
             words.extend([product::command().display().to_string(), "run".into()]);
             words.extend(options.iter().cloned());
@@ -128,7 +152,7 @@ impl Job {
         Outcome {
             stdout: String::from_utf8_lossy(&result.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
-            status: result.status.code().unwrap_or(-1),
+            status: result.status.code().or(result.status.signal().map(|signal| 128 + signal)).unwrap_or(-1),
             command: words[4..].join(" "),
         }
     }

@@ -9,15 +9,20 @@
 //! | `directives.rs` | the `//#` lines of a source file |
 //! | `mpi.rs` | the MPI libraries that the tests run on |
 //! | `compile.rs` | source files become programs and tools, once |
+//! | `artifact.rs` | what "once" means: one file, whichever test wants it first |
 //! | `matrix.rs` | tools that intercept everything, generated from the table of functions |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
+//! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
 //! | `product.rs` | the command and the runtime under test |
 //! | `tables.rs` | the tables that counters print, read back |
 //! | `cells.rs` | what docs/matrix.md is made of |
 //! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
-//! | `trial.rs` | one check, on each MPI that it is for |
+//! | `trial.rs` | one check, on each MPI that it is for; the modules of the test program `tests/e2e` |
+//! | `variant.rs` | programs and tools compiled with further options |
 //! | `wheel.rs` | MPI libraries from PyPI, programs and tools built for them |
 
+pub mod against;
+pub mod artifact;
 pub mod cells;
 pub mod compile;
 pub mod directives;
@@ -30,6 +35,7 @@ mod session;
 pub mod tables;
 pub mod traced;
 pub mod trial;
+pub mod variant;
 pub mod wheel;
 
 pub use compile::{program, tool};
@@ -38,5 +44,5 @@ pub use job::{Job, Outcome};
 pub use mpi::Mpi;
 pub use tables::{Table, Tables};
 pub use traced::Traced;
-pub use trial::{Check, Verdict, on_each_mpi};
+pub use trial::{Check, Trial, Verdict, on_each_mpi};
 pub use wheel::Wheel;

@@ -4,11 +4,11 @@
 //! all arguments are words, and no header of an MPI is read.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use qmpi_abi::{FnId, ResultKind, thesis};
 
-use crate::{Mpi, compile, product};
+use crate::{Mpi, artifact, compile, product};
 
 const TRACE: &str = include_str!("matrix/trace.h");
 const TOOL: &str = include_str!("matrix/tool.h");
@@ -97,16 +97,8 @@ impl Matrix {
     fn file(&self, name: &str, cflags: &str, parts: &[&str]) {
         let mpi = if name.starts_with("program") { "yes" } else { "no" };
         let text = format!("//# needs-mpi: {mpi}\n//# cflags: {cflags}\n//# libs: -ldl\n{}", parts.join("\n"));
-        write_if_new(&self.source(name), &text);
+        artifact::write_source(&self.source(name), text.as_bytes());
     }
-}
-
-/// Writes a file unless it says that already: what was built from it is not built again.
-fn write_if_new(path: &Path, text: &str) {
-    if std::fs::read_to_string(path).is_ok_and(|known| known == text) {
-        return;
-    }
-    std::fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
 /// How many functions there are: the program calls each of them twice.

@@ -1,6 +1,7 @@
 //! The MPI libraries that the tests run on.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use crate::session;
 
@@ -68,12 +69,30 @@ impl Mpi {
         }
     }
 
-    /// Is it there?
-    pub fn is_installed(self) -> bool {
-        Command::new(self.compiler("c")).arg("--version").output().is_ok_and(|output| output.status.success())
+    /// The version of the standard that its header follows.
+    ///
+    /// # Panics
+    /// When its compiler does not say.
+    pub fn standard(self) -> u32 {
+        let mut command = Command::new(self.compiler("c"));
+        command.args(["-E", "-P", "-x", "c", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut compiler = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let source = b"#include <mpi.h>\nMPI_VERSION\n";
+        let written = compiler.stdin.take().map(|mut input| input.write_all(source));
+        assert!(matches!(written, Some(Ok(()))), "{command:?}: {written:?}");
+        let output = compiler.wait_with_output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let version = text.lines().last().and_then(|line| line.trim().parse().ok());
+        version.unwrap_or_else(|| panic!("{command:?}: no MPI_VERSION"))
     }
 
-    /// Ends the test run unless it is installed.
+    /// Is it there?
+    pub fn is_installed(self) -> bool {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|directory| directory.join(self.compiler("c")).is_file())
+    }
+
+    /// Ends the test unless it is installed.
     ///
     /// # Panics
     /// When it is not.

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::artifact;
+
 /// The root of the repository.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
@@ -50,14 +52,11 @@ pub fn generator() -> PathBuf {
 /// # Panics
 /// When it cannot be written.
 pub fn generated(header: &Path, directory: &Path, kind: &str, name: &str) -> PathBuf {
-    std::fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let output = Command::new(generator()).arg(kind).arg("--header").arg(header).output();
     let output = output.unwrap_or_else(|error| panic!("shim-gen: {error}"));
     assert!(output.status.success(), "shim-gen {kind}: {}", String::from_utf8_lossy(&output.stderr));
     let path = directory.join(format!("{name}.c"));
-    if std::fs::read(&path).ok().as_ref() != Some(&output.stdout) {
-        std::fs::write(&path, &output.stdout).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    }
+    artifact::write_source(&path, &output.stdout);
     path
 }
 

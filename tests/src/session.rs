@@ -1,7 +1,7 @@
 //! Where Open MPI 4 keeps the sockets and files of a job.
 //!
 //! All jobs of a user share one directory, which the first creates and the last removes. Two that start at the same instant
-//! both create it, and one of them fails ("mkdir: File exists"). Tests run in threads: each has a directory of its own.
+//! both create it, and one of them fails ("mkdir: File exists"). Tests run in threads or processes: each has a directory of its own.
 
 use tempfile::TempDir;
 

@@ -3,12 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 
+use crate::artifact::Artifact;
 use crate::{Mpi, Outcome, Source, product};
-
-/// Builds one at a time, as `compile` does.
-static BUILDING: Mutex<()> = Mutex::new(());
 
 /// Seconds after which a job counts as hung.
 const PATIENCE: u32 = 180;
@@ -72,7 +69,7 @@ impl Wheel {
         environment(self.builder).join("bin").join(self.compiler)
     }
 
-    /// Ends the test run unless it is installed.
+    /// Ends the test unless it is installed.
     ///
     /// # Panics
     /// When it is not.
@@ -142,28 +139,11 @@ fn environment(package: &str) -> PathBuf {
 /// # Panics
 /// When it does not compile.
 pub fn build(compiler: &str, directory: &Path, path: &Path, options: &[&str]) -> PathBuf {
-    let _one_at_a_time = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    std::fs::create_dir_all(directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
     let source = Source::read(path);
     let ending = if options.contains(&"-shared") { ".so" } else { "" };
-    let output = directory.join(format!("{}{ending}", source.name));
-    let modified = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified()).ok();
-    let is_older = |built| {
-        product::headers()
-            .iter()
-            .map(PathBuf::as_path)
-            .chain([path])
-            .all(|path| modified(path).is_some_and(|written| written < built))
-    };
-    if modified(&output).is_some_and(is_older) {
-        return output;
-    }
     let mut command = Command::new(compiler);
-    command.args(["-O1", "-g", "-w"]).args(options).args(&source.cflags).arg(path).arg("-o").arg(&output);
-    let result = command.args(&source.libs).output().unwrap_or_else(|error| panic!("{compiler}: {error}"));
-    let messages = String::from_utf8_lossy(&result.stderr);
-    assert!(result.status.success(), "{}: does not compile:\n{command:?}\n{messages}", path.display());
-    output
+    command.args(["-O1", "-g", "-w"]).args(options).args(&source.cflags).arg(path).args(&source.libs);
+    Artifact::new(directory, format!("{}{ending}", source.name)).build(command, &[path.to_owned()])
 }
 
 /// Runs a command line to its end, as root and with more ranks than cores if need be.

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::Path;
 
+use qmpi_elf::SearchPath;
 use qmpi_stack::preload;
 use serde::Serialize;
 
@@ -32,6 +33,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     checks.extend(launch_report::launchers(&variables, &get));
     if !args.command.is_empty() {
         checks.extend(launch_report::command(&args.command, &variables, &get));
+        checks.extend(programs(&args.command, &get));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
     if args.json {
@@ -174,6 +176,18 @@ fn program(name: &'static str, what: &str, path: Option<&OsStr>) -> Check {
             let version = version.map_or_else(String::new, |version| format!(" ({version})"));
             Check::ok(name, format!("{}{version}", file.display()))
         }
+    }
+}
+
+/// What keeps the runtime out of the programs of a command line.
+fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+    match crate::program::find(command, get("PATH").as_deref(), &SearchPath::from_process()) {
+        Ok(survey) => survey
+            .warnings
+            .into_iter()
+            .map(|warning| Check::warn("program", warning.message, warning.hint.unwrap_or_default()))
+            .collect(),
+        Err(error) => vec![Check::fail("program", error.to_string(), error.hint())],
     }
 }
 

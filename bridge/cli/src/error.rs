@@ -138,6 +138,15 @@ pub enum Error {
         given: bool,
     },
 
+    /// What the user calls the runtime is something else.
+    #[error("QMPI_RUNTIME: {} is no libqmpi.so: {reason}", .path.display())]
+    NotRuntime {
+        /// The file.
+        path: PathBuf,
+        /// What shows it.
+        reason: String,
+    },
+
     /// The library that loads the tools cannot be opened.
     #[error("{}: {message}", .path.display())]
     Core {
@@ -223,7 +232,9 @@ impl Error {
             Self::Unlistable { .. } => {
                 "make a symbolic link with a plain name, or set `path` in the configuration file".into()
             }
-            Self::NoRuntime { given: true, .. } => "unset QMPI_RUNTIME, or set it to a libqmpi.so".into(),
+            Self::NoRuntime { given: true, .. } | Self::NotRuntime { .. } => {
+                "unset QMPI_RUNTIME, or set it to a libqmpi.so".into()
+            }
             Self::NoRuntime { .. } => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so".into(),
             Self::Core { .. } => "libqmpi_core.so belongs into the directory of libqmpi.so".into(),
             Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME".into(),

@@ -28,10 +28,44 @@ pub fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-/// Set-user-ID or set-group-ID: the dynamic linker ignores `LD_PRELOAD` with a `/` there (ld.so(8), secure-execution mode).
-#[must_use]
-pub fn is_privileged(file: &Path) -> bool {
-    file.metadata().is_ok_and(|data| data.permissions().mode() & 0o6000 != 0)
+/// Why a program runs with other rights than its caller's: the dynamic linker ignores `LD_PRELOAD` with a `/` there (ld.so(8),
+/// secure-execution mode).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privilege {
+    /// It is set-user-ID or set-group-ID.
+    Owner,
+    /// It has file capabilities (capabilities(7)).
+    Capabilities,
+}
+
+impl Privilege {
+    /// That of a file, if it has one.
+    #[must_use]
+    pub fn of(file: &Path) -> Option<Privilege> {
+        if file.metadata().is_ok_and(|data| data.permissions().mode() & 0o6000 != 0) {
+            return Some(Privilege::Owner);
+        }
+        let capabilities = rustix::fs::getxattr(file, "security.capability", &mut [0_u8; 64][..]);
+        capabilities.is_ok_and(|size| size > 0).then_some(Privilege::Capabilities)
+    }
+
+    /// For a message.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Privilege::Owner => "is set-user-ID or set-group-ID",
+            Privilege::Capabilities => "has file capabilities",
+        }
+    }
+
+    /// What the user can do about it.
+    #[must_use]
+    pub fn hint(self) -> &'static str {
+        match self {
+            Privilege::Owner => "use a copy without these bits (chmod u-s,g-s)",
+            Privilege::Capabilities => "use a copy without them (cp drops them; getcap shows them)",
+        }
+    }
 }
 
 #[cfg(test)]

@@ -127,6 +127,8 @@ impl InspectedLayer {
             (Effect::Limited, "keeps-finalize" | "no-way-down") => !innermost,
             // Worth knowing for who wonders, not at every run: what the program calls itself comes as ever.
             (Effect::Limited, "defines-pmpi") => false,
+            // The process knows what the application defines, and says what nothing does.
+            (Effect::Limited, "undefined-symbols") => false,
             // dlopen refuses executable stacks since then.
             (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
             (effect, _) => effect == Effect::Limited,

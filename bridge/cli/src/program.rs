@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use qmpi_elf::abi_family::{self, Role};
 use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool};
 
+use crate::executable::Privilege;
 use crate::warning::Warning;
 use crate::{Error, executable};
 
@@ -78,13 +79,11 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
         if elf.interp().is_none() {
             continue;
         }
-        if executable::is_privileged(&file) {
+        if let Some(privilege) = Privilege::of(&file) {
+            let description = privilege.description();
             survey.warnings.push(Warning::new(
-                format!(
-                    "{} is set-user-ID or set-group-ID: the dynamic linker ignores LD_PRELOAD there",
-                    file.display()
-                ),
-                "use a copy without these bits (chmod u-s,g-s)",
+                format!("{} {description}: the dynamic linker ignores LD_PRELOAD there", file.display()),
+                privilege.hint(),
             ));
         }
         if let Some(program) = inspect(file, elf, search) {

@@ -112,6 +112,10 @@ fn tool_list(options: &[String]) -> Result<String, Error> {
         |error: &qmpi_stack::Error| Error::Usage { message: error.to_string(), hint: error.hint().unwrap_or_default() };
     let mut elements = Vec::new();
     for option in options {
+        if let Some(path) = list::unlistable(option) {
+            let why = "a `,` or a `:` separates the tools of a list";
+            return Err(Error::Unlistable { layer: "-t".to_owned(), path, why });
+        }
         let parsed = list::parse("-t", option).map_err(|error| usage(&error))?;
         if parsed.is_empty() {
             let hint = "TOOL is NAME, PATH (with a `/`) or NAME=PATH".to_owned();

@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use qmpi_elf::ElfFile;
 use qmpi_stack::preload::RUNTIME;
 
-use crate::Error;
+use crate::{Error, executable};
 
 /// Names another `libqmpi.so` than the one that belongs to the command.
 pub const VARIABLE: &str = "QMPI_RUNTIME";
@@ -20,15 +21,33 @@ pub const CORE: &str = "libqmpi_core.so";
 pub fn find(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Error> {
     if let Some(path) = get(VARIABLE).filter(|path| !path.is_empty()) {
         let path = qmpi_stack::lookup::absolute(Path::new(&path))?;
-        return if path.is_file() { Ok(path) } else { Err(Error::NoRuntime { searched: vec![path], given: true }) };
+        return if path.is_file() {
+            is_runtime(&path).map(|()| path)
+        } else {
+            Err(Error::NoRuntime { searched: vec![path], given: true })
+        };
     }
     // The link's target, not the link: `~/bin/qmpi` may point into an installation.
-    let command = std::env::current_exe().and_then(|path| path.canonicalize()).unwrap_or_default();
+    let command = this_command(get).and_then(|path| path.canonicalize().ok()).unwrap_or_default();
     let searched = candidates(&command);
     match searched.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
         None => Err(Error::NoRuntime { searched, given: false }),
     }
+}
+
+/// The file of this command; where there is no `/proc`, the one that its name leads to.
+fn this_command(get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let by_name = || executable::find(&std::env::args_os().next()?, get("PATH").as_deref());
+    std::env::current_exe().ok().or_else(by_name)
+}
+
+/// Is it a `libqmpi.so`? Without it the dynamic linker would print a line in each process, and the stack would be lost.
+fn is_runtime(path: &Path) -> Result<(), Error> {
+    let fail = |reason: String| Error::NotRuntime { path: path.into(), reason };
+    let library = ElfFile::open(path).map_err(|error| fail(error.to_string()))?;
+    let is_it = library.is_shared_object() && library.exports().any(|symbol| symbol.name == "QMPIX_Stack_open");
+    if is_it { Ok(()) } else { Err(fail("it does not have the functions of the QMPI interface".into())) }
 }
 
 fn candidates(command: &Path) -> Vec<PathBuf> {

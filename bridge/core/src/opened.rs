@@ -10,7 +10,7 @@ use qmpi_loader::{Process, loader_lock};
 use qmpi_ring::Moment;
 
 use crate::fortran::{self, Fortran};
-use crate::start;
+use crate::{start, unwinders};
 
 /// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
 static DEALT_WITH: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -34,6 +34,7 @@ pub(crate) extern "C" fn objects_opened() {
         let images = Image::of_process();
         let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
         set(&images);
+        unwinders::bind(images.iter().filter(|image| !before.contains(&image.id())));
         fortran::enter_opened(images, |image| !before.contains(&image.id()));
     });
 }

@@ -26,7 +26,7 @@ use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::numbering;
 use crate::qmpi::present;
 use crate::qmpi::tools::{Builder, functions_at_top};
-use crate::{program_tools, thesis};
+use crate::{program_tools, thesis, unwinders};
 
 /// What the environment asks for.
 pub(crate) struct Requested {
@@ -138,6 +138,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.watch_finalize(Station(wanted.len()));
+    unwinders::bind(process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
@@ -147,9 +148,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         }
         let layer = match &wanted.kind {
             Kind::Nothing => Ok(None),
-            Kind::Pmpi(file) => {
-                load_pmpi(process, wanted.layer, file, tool, &mut chain, Some(&fortran), wanted.place).map(Some)
-            }
+            Kind::Pmpi(file) => load_pmpi(process, wanted, file, tool, &mut chain, Some(&fortran), writer).map(Some),
             Kind::Native(_) => {
                 if let Some(builder) = &mut builder {
                     builder.below(tool, &mut chain);
@@ -257,7 +256,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
         let layer = match &wanted.kind {
             Kind::Nothing => continue,
-            Kind::Pmpi(file) => load_pmpi(&mut process, wanted.layer, file, tool, &mut chain, None, wanted.place),
+            Kind::Pmpi(file) => load_pmpi(&mut process, wanted, file, tool, &mut chain, None, writer),
             Kind::Native(_) => {
                 builder.below(tool, &mut chain);
                 registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO)
@@ -399,17 +398,18 @@ fn inspected(
 
 fn load_pmpi(
     process: &mut Arc<Process>,
-    layer: &qmpi_stack::Layer,
+    wanted: &Wanted<'_>,
     file: &Tool,
     tool: ToolId,
     chain: &mut Chain,
     fortran: Option<&Fortran>,
-    place: Place,
+    writer: &Writer,
 ) -> Result<Layer, LoadError> {
+    let layer = wanted.layer;
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, name, &now);
     let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
-    let loaded = qmpi_loader::load(process, layer, file, &links, place)?;
+    let loaded = qmpi_loader::load(process, layer, file, &links, wanted.place, writer)?;
     Ok(Layer {
         label: layer.label.clone(),
         tool,

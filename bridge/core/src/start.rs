@@ -12,37 +12,22 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_loader::{Process, loader_lock, log};
-use qmpi_ring::{Moment, Writer};
+use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::ring::ring;
 use crate::stack::Requested;
 use crate::{base, opened, reach, stack, stats};
 
-/// Not begun, or to be tried again.
-const IDLE: u8 = 0;
-/// A thread is at it, and holds `ld.so`'s lock; or a parent of this process was.
-const UNDER_WAY: u8 = 1;
-/// The slots are filled.
-const DONE: u8 = 2;
-
-static STATE: AtomicU8 = AtomicU8::new(IDLE);
+static PROGRESS: Progress = Progress::new(AtomicU8::new(progress::IDLE));
 
 /// Is everything set up?
 pub(crate) fn is_done() -> bool {
-    STATE.load(Ordering::Acquire) == DONE
+    PROGRESS.is_done()
 }
 
 /// Sets everything up, unless that has happened. Returns whether the slots are filled.
 pub(crate) extern "C" fn start(moment: Moment) -> bool {
-    is_done()
-        || loader_lock::with(|writer| {
-            if STATE.load(Ordering::Acquire) == IDLE {
-                STATE.store(UNDER_WAY, Ordering::Relaxed);
-                let state = if set_up(moment, writer) { DONE } else { IDLE };
-                STATE.store(state, Ordering::Release);
-            }
-            is_done()
-        })
+    is_done() || loader_lock::with(|writer| PROGRESS.advance(writer, || set_up(moment, writer)))
 }
 
 /// Returns whether everything is set up. A stack with a name that is not registered yet is put off to the first call: a

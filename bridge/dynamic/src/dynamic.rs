@@ -228,8 +228,8 @@ pub(crate) fn needed(section: Bytes<'_>) -> impl Iterator<Item = u64> {
     entries(section).filter(|(tag, _)| *tag == DT_NEEDED).map(|(_, value)| value)
 }
 
-/// Tags and values, up to DT_NULL or the end.
-fn entries(section: Bytes<'_>) -> impl Iterator<Item = (u64, u64)> {
+/// The tags and values of a dynamic section, up to DT_NULL or the end.
+pub fn entries(section: Bytes<'_>) -> impl Iterator<Item = (u64, u64)> {
     let pair = move |index| section.entry::<[u64; 2]>(index).map(|[tag, value]| (tag, value));
     (0..).map_while(pair).take_while(|(tag, _)| *tag != DT_NULL)
 }

@@ -51,7 +51,7 @@ mod tags;
 pub mod version;
 
 pub use bytes::{Bytes, Plain};
-pub use dynamic::{Dynamic, Extent, Table};
+pub use dynamic::{Dynamic, Extent, Table, entries};
 pub use mapped::Mapped;
 pub use segments::Segments;
 pub use symbol::{Kind, Symbol, Symbols};

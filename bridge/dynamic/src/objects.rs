@@ -27,6 +27,21 @@ impl<'a> Info<'a> {
 
     /// The path that it was loaded from; empty for the program.
     pub fn name(self) -> &'a CStr {
+        // SAFETY: the object stays as long as `'a` lasts.
+        unsafe { self.kept_name() }
+    }
+
+    /// Its segments; none where `ld.so` has no program headers.
+    pub fn segments(self) -> Segments<'a> {
+        // SAFETY: the object stays as long as `'a` lasts.
+        unsafe { self.kept_segments() }
+    }
+
+    /// [`Info::name`] for longer than the description itself is there.
+    ///
+    /// # Safety
+    /// The object stays loaded as long as `'b` lasts.
+    pub unsafe fn kept_name<'b>(self) -> &'b CStr {
         if self.0.dlpi_name.is_null() {
             return c"";
         }
@@ -34,8 +49,11 @@ impl<'a> Info<'a> {
         unsafe { c_string(self.0.dlpi_name) }
     }
 
-    /// Its segments; none where `ld.so` has no program headers.
-    pub fn segments(self) -> Segments<'a> {
+    /// [`Info::segments`] for longer than the description itself is there.
+    ///
+    /// # Safety
+    /// The object stays loaded as long as `'b` lasts.
+    pub unsafe fn kept_segments<'b>(self) -> Segments<'b> {
         let headers = match self.0.dlpi_phdr.is_null() {
             true => &[],
             // SAFETY: `ld.so` keeps the program headers of a loaded object mapped.

@@ -23,7 +23,11 @@ pub enum Which {
 /// # Safety
 /// The object stays loaded meanwhile, and its references to these names may be changed: they are function pointers or addresses of
 /// variables that nothing has remembered in another place.
-pub unsafe fn rebind(object: &Mapped<'_>, which: Which, mut target: impl FnMut(&CStr, usize) -> Option<usize>) -> usize {
+pub unsafe fn rebind(
+    object: &Mapped<'_>,
+    which: Which,
+    mut target: impl FnMut(&CStr, usize) -> Option<usize>,
+) -> usize {
     let mut unprotected = None;
     let mut count = 0_usize;
     for (binding, place) in object.bindings() {

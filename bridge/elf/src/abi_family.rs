@@ -114,6 +114,8 @@ const LIBRARIES: &[Row] = &[
     row("libmpi_f90", &[], OPEN_MPI, Role::Fortran),
     row("libmpi_cxx", &[], OPEN_MPI, Role::Cxx),
     row("libmpi_java", &[], OPEN_MPI, Role::Internal),
+    // Since Open MPI 6 the objects behind the handles, and Fortran's sentinels.
+    row("libopen_mpi", &[], OPEN_MPI, Role::Internal),
     row("libopen-rte", &[], OPEN_MPI, Role::Internal),
     row("libopen-pal", &[], OPEN_MPI, Role::Internal),
     row("libmca_common_*", &[], OPEN_MPI, Role::Internal),

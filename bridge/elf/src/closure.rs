@@ -1,13 +1,15 @@
 //! A library together with the private libraries that come with it.
 //!
 //! Breadth first over DT_NEEDED, as ld.so loads them (elf/dl-deps.c), and never into libraries that
-//! somebody else serves. What the objects contain is not looked at.
+//! others serve. What the objects contain is not looked at.
+
+use std::collections::HashSet;
 
 use crate::error::Error;
 use crate::file::ElfFile;
 use crate::search::SearchPath;
 
-/// A library that nobody serves and that was not found, or could not be read.
+/// A library that is not served and that was not found, or could not be read.
 #[derive(Debug)]
 pub struct Missing {
     /// As in DT_NEEDED.
@@ -27,26 +29,45 @@ pub struct Closure {
     pub stopped: Vec<String>,
     /// Needed names that are nowhere.
     pub missing: Vec<Missing>,
+    /// Libraries whose versions an object needs (DT_VERNEED) while no object names them in DT_NEEDED. In a process where
+    /// another object brings them that goes unnoticed; in a namespace of its own `ld.so` ends the process with an assertion
+    /// (`elf/dl-version.c: _dl_check_map_versions`). They are among the objects, or served, as the others are.
+    pub unnamed: Vec<String>,
 }
 
 impl Closure {
     /// Follows DT_NEEDED from `root`. `stop` is asked about every needed name, and about the SONAME
     /// of the file that was found for it; `true` means that it is served by others and not followed.
     pub fn of(root: ElfFile, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
-        let mut closure = Closure { objects: vec![root], stopped: Vec::new(), missing: Vec::new() };
+        let mut closure =
+            Closure { objects: vec![root], stopped: Vec::new(), missing: Vec::new(), unnamed: Vec::new() };
         // Index of the object that brought in each object: RPATHs are inherited along it.
         let mut parents = vec![None];
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let mut at = 0;
-        while at < closure.objects.len() {
-            for name in closure.objects[at].needed().to_vec() {
-                if seen.insert(name.clone()) {
-                    closure.follow(name, at, &mut parents, search, stop);
+        loop {
+            while at < closure.objects.len() {
+                for name in closure.objects[at].needed().to_vec() {
+                    if seen.insert(name.clone()) {
+                        closure.follow(name, at, &mut parents, search, stop);
+                    }
                 }
+                at += 1;
             }
-            at += 1;
+            // Only then: any object of the namespace may name the library.
+            let Some((index, name)) = closure.unnamed_need(&seen) else { return closure };
+            seen.insert(name.clone());
+            closure.unnamed.push(name.clone());
+            closure.follow(name, index, &mut parents, search, stop);
         }
-        closure
+    }
+
+    /// The next library that is named for its versions only, and the object that does so.
+    fn unnamed_need(&self, seen: &HashSet<String>) -> Option<(usize, String)> {
+        self.objects.iter().enumerate().find_map(|(index, object)| {
+            let (file, _) = object.version_needs().iter().find(|(file, _)| !seen.contains(file))?;
+            Some((index, file.clone()))
+        })
     }
 
     /// The library itself.

@@ -2,7 +2,7 @@
 //!
 //! The user's file is never touched; the copy lives in memory. What it needs is a list of strings, so the copy gets a new
 //! string table and a new dynamic section, in a segment of their own at the end. The program header for it is that of the
-//! notes (`PT_NOTE`), which nobody reads in a loaded library:
+//! notes (`PT_NOTE`), which is not used in a loaded library:
 //!
 //! ```text
 //! before                                   after
@@ -12,30 +12,25 @@
 //! ```
 
 use goblin::elf::dynamic::{DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB};
-use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE};
+use goblin::elf::header::header64::{self, Header};
+use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, ProgramHeader};
+use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
 use thiserror::Error;
 
+use crate::image::{CTX, PHDR_SIZE};
+
 const PAGE: u64 = 0x1000;
-/// Sizes in a 64-bit file (System V gABI chapters 4 and 5).
-const PHDR: usize = 56;
+/// Size of an entry of a dynamic section (System V gABI chapter 5).
 const DYN: usize = 16;
+/// An address space has 47 bits on x86-64 and 48 on AArch64: what lies further up cannot be loaded.
+const HIGHEST: u64 = 1 << 48;
 
 /// Why a library cannot be copied.
 #[derive(Debug, Error)]
 #[error("it cannot be copied: {0}")]
 pub struct DuplicateError(&'static str);
 
-/// A program header, as far as it matters here.
-#[derive(Debug, Clone, Copy)]
-struct Segment {
-    kind: u32,
-    /// Where in the file the header itself is.
-    at: usize,
-    offset: u64,
-    address: u64,
-    file_size: u64,
-    memory_size: u64,
-}
+const CHANGED: DuplicateError = DuplicateError("its tables are not where they should be");
 
 /// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with `needed` instead of what it needs.
 ///
@@ -44,20 +39,12 @@ struct Segment {
 /// # Errors
 /// When the file has no notes whose program header could be used, or is not what it was when it was checked.
 pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result<Vec<u8>, DuplicateError> {
-    const CHANGED: DuplicateError = DuplicateError("its tables are not where they should be");
-    let segments = segments(bytes).ok_or(CHANGED)?;
-    let find = |kind| segments.iter().find(|segment| segment.kind == kind).copied();
-    let dynamic = find(PT_DYNAMIC).ok_or(CHANGED)?;
-    let last_load = segments.iter().rposition(|segment| segment.kind == PT_LOAD).ok_or(CHANGED)?;
-    // ld.so wants loaded segments in the order of their addresses, and the new one is the last.
-    let spare = segments.iter().skip(last_load).find(|segment| segment.kind == PT_NOTE);
-    let spare = spare.ok_or(DuplicateError("it has no notes (PT_NOTE) whose place a new segment could take"))?;
-
-    let entries = entries(bytes, &dynamic).ok_or(CHANGED)?;
-    let value = |tag| entries.iter().find(|(known, _)| *known == tag).map(|(_, value)| *value);
-    let strings_at = offset_of(&segments, value(DT_STRTAB).ok_or(CHANGED)?).ok_or(CHANGED)?;
-    let strings_len = value(DT_STRSZ).ok_or(CHANGED)?;
-    let mut strings = slice(bytes, strings_at, strings_len).ok_or(CHANGED)?.to_vec();
+    let headers = Headers::of(bytes).ok_or(CHANGED)?;
+    let section_header = headers.find(PT_DYNAMIC).ok_or(CHANGED)?;
+    let spare =
+        headers.spare().ok_or(DuplicateError("it has no notes (PT_NOTE) whose place a new segment could take"))?;
+    let section = headers.section(bytes, section_header).ok_or(CHANGED)?;
+    let mut strings = headers.strings(bytes, section).ok_or(CHANGED)?.to_vec();
 
     let mut new = Vec::new();
     let names = needed.iter().map(|name| (DT_NEEDED, *name));
@@ -66,86 +53,113 @@ pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result
         strings.extend_from_slice(text.as_bytes());
         strings.push(0);
     }
-    let dropped = [DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH, DT_NULL];
-    new.extend(entries.iter().filter(|(tag, _)| !dropped.contains(tag)));
     strings.resize(strings.len().next_multiple_of(DYN), 0);
-
-    let end =
-        segments.iter().filter(|segment| segment.kind == PT_LOAD).map(|load| load.address + load.memory_size).max();
-    let address = end.ok_or(CHANGED)?.next_multiple_of(PAGE);
-    let offset = (bytes.len() as u64).next_multiple_of(PAGE);
-    for (tag, value) in &mut new {
-        match *tag {
-            DT_STRTAB => *value = address,
-            DT_STRSZ => *value = strings.len() as u64,
-            _ => {}
-        }
-    }
+    let address = headers.end().and_then(|end| end.checked_next_multiple_of(PAGE)).ok_or(CHANGED)?;
+    let offset = (bytes.len() as u64).checked_next_multiple_of(PAGE).ok_or(CHANGED)?;
+    let dropped = [DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH];
+    new.extend(entries(section).filter(|(tag, _)| !dropped.contains(tag)).map(|(tag, value)| match tag {
+        DT_STRTAB => (tag, address),
+        DT_STRSZ => (tag, strings.len() as u64),
+        _ => (tag, value),
+    }));
     new.push((DT_NULL, 0));
 
     let mut copy = bytes.to_vec();
     copy.resize(usize::try_from(offset).map_err(|_| CHANGED)?, 0);
     copy.extend_from_slice(&strings);
-    let dynamic_len = (new.len() * DYN) as u64;
+    let (strings_len, section_len) = (strings.len() as u64, (new.len() * DYN) as u64);
     for (tag, value) in new {
         copy.extend_from_slice(&tag.to_le_bytes());
         copy.extend_from_slice(&value.to_le_bytes());
     }
-    let strings_len = strings.len() as u64;
-    let load =
-        Segment { kind: PT_LOAD, at: spare.at, offset, address, file_size: strings_len + dynamic_len, memory_size: 0 };
+    let load = Segment { kind: PT_LOAD, offset, address, size: strings_len + section_len, align: PAGE };
     let (offset, address) = (offset + strings_len, address + strings_len);
-    let dynamic = Segment { kind: PT_DYNAMIC, at: dynamic.at, offset, address, file_size: dynamic_len, memory_size: 0 };
-    load.write(&mut copy, PAGE);
-    dynamic.write(&mut copy, 8);
+    let dynamic = Segment { kind: PT_DYNAMIC, offset, address, size: section_len, align: 8 };
+    headers.write(&mut copy, spare, load).ok_or(CHANGED)?;
+    headers.write(&mut copy, section_header, dynamic).ok_or(CHANGED)?;
     Ok(copy)
 }
 
-impl Segment {
-    fn read(bytes: &[u8], at: usize) -> Option<Segment> {
-        let header = bytes.get(at..at + PHDR)?;
-        let kind = u32::from_le_bytes(header.get(..4)?.try_into().ok()?);
-        let word = |index: usize| word(header, index);
-        Some(Segment { kind, at, offset: word(8)?, address: word(16)?, file_size: word(32)?, memory_size: word(40)? })
+/// Where the program headers of the file in `bytes` end.
+pub fn end_of_headers(bytes: &[u8]) -> Option<usize> {
+    let headers = Headers::of(bytes)?;
+    headers.start.checked_add(headers.list.len() * usize::from(PHDR_SIZE))
+}
+
+/// A readable and writable segment that is as large in memory as in the file.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    kind: u32,
+    offset: u64,
+    address: u64,
+    size: u64,
+    align: u64,
+}
+
+/// The program headers, and where they are.
+struct Headers {
+    start: usize,
+    list: Vec<ProgramHeader>,
+}
+
+impl Headers {
+    fn of(bytes: &[u8]) -> Option<Headers> {
+        let header = Header::parse(bytes.get(..header64::SIZEOF_EHDR)?).ok()?;
+        let (start, count) = (usize::try_from(header.e_phoff).ok()?, usize::from(header.e_phnum));
+        let table = bytes.get(start..start.checked_add(count * usize::from(PHDR_SIZE))?)?;
+        Some(Headers { start, list: ProgramHeader::parse(table, 0, count, CTX).ok()? })
     }
 
-    /// Writes the header of a readable and writable segment that is as large in memory as in the file.
-    fn write(&self, bytes: &mut [u8], align: u64) {
-        let mut header = Vec::with_capacity(PHDR);
-        header.extend(self.kind.to_le_bytes());
+    /// The number of the first header of this kind.
+    fn find(&self, kind: u32) -> Option<usize> {
+        self.list.iter().position(|header| header.p_type == kind)
+    }
+
+    /// The number of a header that a new segment may have: ld.so wants loaded segments in the order of their addresses, and the
+    /// new one is the last.
+    fn spare(&self) -> Option<usize> {
+        let last_load = self.list.iter().rposition(|header| header.p_type == PT_LOAD)?;
+        (last_load..self.list.len()).find(|index| self.list[*index].p_type == PT_NOTE)
+    }
+
+    /// Where the last segment ends in memory.
+    fn end(&self) -> Option<u64> {
+        let loads = self.list.iter().filter(|header| header.p_type == PT_LOAD);
+        let ends = loads.map(|load| load.p_vaddr.checked_add(load.p_memsz).filter(|end| *end < HIGHEST));
+        ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+
+    fn section<'a>(&self, bytes: &'a [u8], header: usize) -> Option<Bytes<'a>> {
+        let header = self.list.get(header)?;
+        slice(bytes, header.p_offset, header.p_filesz).map(Bytes::from)
+    }
+
+    fn strings<'a>(&self, bytes: &'a [u8], section: Bytes<'_>) -> Option<&'a [u8]> {
+        let extent = Dynamic::of(section, |address| address).extent(Table::Strings)?;
+        let (into, load) = self.list.iter().filter(|header| header.p_type == PT_LOAD).find_map(|load| {
+            let into = extent.address.checked_sub(load.p_vaddr)?;
+            (into < load.p_filesz).then_some((into, load))
+        })?;
+        slice(bytes, load.p_offset.checked_add(into)?, extent.size?)
+    }
+
+    /// Makes header number `index` one of this segment.
+    fn write(&self, bytes: &mut [u8], index: usize, segment: Segment) -> Option<()> {
+        let size = usize::from(PHDR_SIZE);
+        let mut header = Vec::with_capacity(size);
+        header.extend(segment.kind.to_le_bytes());
         header.extend((PF_R | PF_W).to_le_bytes());
-        for word in [self.offset, self.address, self.address, self.file_size, self.file_size, align] {
+        let Segment { offset, address, size: length, align, .. } = segment;
+        for word in [offset, address, address, length, length, align] {
             header.extend(word.to_le_bytes());
         }
-        // It was read from there.
-        bytes[self.at..self.at + PHDR].copy_from_slice(&header);
+        let at = self.start.checked_add(index.checked_mul(size)?)?;
+        bytes.get_mut(at..at.checked_add(size)?)?.copy_from_slice(&header);
+        Some(())
     }
-}
-
-fn segments(bytes: &[u8]) -> Option<Vec<Segment>> {
-    let start = usize::try_from(word(bytes, 32)?).ok()?; // e_phoff
-    let count = u16::from_le_bytes(bytes.get(56..58)?.try_into().ok()?); // e_phnum
-    (0..usize::from(count)).map(|index| Segment::read(bytes, start.checked_add(index * PHDR)?)).collect()
-}
-
-fn entries(bytes: &[u8], dynamic: &Segment) -> Option<Vec<(u64, u64)>> {
-    let table = slice(bytes, dynamic.offset, dynamic.file_size)?;
-    let pairs = table.chunks_exact(DYN).map(|entry| Some((word(entry, 0)?, word(entry, 8)?)));
-    pairs.take_while(|pair| pair.is_none_or(|(tag, _)| tag != DT_NULL)).collect()
-}
-
-fn offset_of(segments: &[Segment], address: u64) -> Option<u64> {
-    let holds = |segment: &&Segment| {
-        segment.kind == PT_LOAD && address >= segment.address && address - segment.address < segment.file_size
-    };
-    segments.iter().find(holds).map(|segment| segment.offset + (address - segment.address))
 }
 
 fn slice(bytes: &[u8], from: u64, len: u64) -> Option<&[u8]> {
     let from = usize::try_from(from).ok()?;
     bytes.get(from..from.checked_add(usize::try_from(len).ok()?)?)
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }

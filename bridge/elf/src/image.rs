@@ -18,7 +18,7 @@ use crate::machine;
 const MAX_TABLE: u64 = 1 << 28;
 
 /// Sizes of the structures in a 64-bit file (System V gABI, chapter 4).
-const PHDR_SIZE: u16 = 56;
+pub(crate) const PHDR_SIZE: u16 = 56;
 
 /// How goblin is to read: 64-bit, little-endian (see `machine`).
 pub(crate) const CTX: Ctx = Ctx { container: Container::Big, le: Endian::Little };

@@ -31,6 +31,17 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "unnamed-library",
+        effect: Effect::Handled,
+        find: |tool, _| {
+            listed(
+                tool.closure.unnamed.iter().cloned(),
+                "has versions that it needs and is not in its DT_NEEDED: it is loaded together with the tool",
+                "have versions that it needs and are not in its DT_NEEDED: they are loaded together with the tool",
+            )
+        },
+    },
+    Rule {
         id: "undefined-symbols",
         effect: Effect::Limited,
         find: |tool, _| {

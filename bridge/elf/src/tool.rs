@@ -129,6 +129,9 @@ impl Tool {
         if self.closure.objects.len() <= 1 {
             return None;
         }
+        if let Some(name) = self.closure.unnamed.first() {
+            return Some(format!("it or a library of its needs versions of {name} without naming it"));
+        }
         let root: HashSet<&str> = self.closure.root().exports().map(|symbol| symbol.name).collect();
         for library in self.closure.objects.iter().skip(1) {
             let is_mpi = |symbol: &Symbol<'_>| classify(symbol.name).is_some() || is_mpi_like(symbol.name);
@@ -142,8 +145,8 @@ impl Tool {
         None
     }
 
-    /// Is this import called, rather than read? Where that cannot be told it is not.
-    pub fn calls(&self, name: &str) -> bool {
-        self.closure.objects.iter().any(|object| object.called().is_ok_and(|names| names.contains(name)))
+    /// The imports that are called, rather than read. Where that cannot be told an import is not among them.
+    pub fn called(&self) -> HashSet<&str> {
+        self.closure.objects.iter().filter_map(|object| object.called().ok()).flatten().collect()
     }
 }

@@ -255,3 +255,34 @@ fn mpi_libraries() -> Outcome {
     }
     Ok(())
 }
+
+/// What `patchelf --remove-needed` leaves: versions of a library that is not named.
+#[test]
+fn versions_of_a_library_that_is_not_named() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let source = "double cos(double); double MPI_Wtime(void) { return cos(0) + cos(1.5); }";
+    let path = library(directory.path(), "libunnamed.so", source, &["-fno-builtin", "-lm"])?;
+    let named = Tool::inspect(&path, &SearchPath::new(None), &|_| false)?;
+    assert!(named.closure.unnamed.is_empty() && named.closure.stopped.iter().any(|name| name == "libm.so.6"));
+
+    let mut bytes = std::fs::read(&path)?;
+    let elf = goblin::elf::Elf::parse(&bytes)?;
+    let entry = |dynamic: &goblin::elf::dynamic::Dynamic| {
+        dynamic.dyns.iter().position(|entry| {
+            entry.d_tag == goblin::elf::dynamic::DT_NEEDED
+                && elf.dynstrtab.get_at(entry.d_val as usize) == Some("libm.so.6")
+        })
+    };
+    let index = elf.dynamic.as_ref().and_then(entry).ok_or("no DT_NEEDED of libm")?;
+    let section = elf.program_headers.iter().find(|header| header.p_type == goblin::elf::program_header::PT_DYNAMIC);
+    let at = section.ok_or("no PT_DYNAMIC")?.p_offset as usize + index * 16;
+    bytes[at..at + 8].copy_from_slice(&goblin::elf::dynamic::DT_DEBUG.to_le_bytes());
+    std::fs::write(&path, bytes)?;
+
+    let tool = Tool::inspect(&path, &SearchPath::new(None), &|_| false)?;
+    assert_eq!(tool.closure.unnamed, ["libm.so.6"]);
+    assert!(tool.closure.stopped.iter().any(|name| name == "libm.so.6"), "{:?}", tool.closure.stopped);
+    assert!(tool.hazards.iter().any(|hazard| hazard.id == "unnamed-library"));
+    assert!(tool.undefined_elsewhere.is_empty(), "{:?}", tool.undefined_elsewhere);
+    Ok(())
+}

@@ -35,14 +35,13 @@ fn is_set(name: &str) -> bool {
     get(name).is_some_and(|value| !value.is_empty())
 }
 
-/// Does the environment name a stack? What is in it, and whether it can be had, is the core's business.
+/// Variables that say something of a stack; the last is the 2018 prototype's.
+const SETTINGS: [&str; 7] =
+    ["QMPI_TOOL_LIST", "QMPI_CONFIG", "QMPI_TOOL_PATH", "QMPI_ON_ERROR", "QMPI_LOG", "QMPI_STATS", "TOOLS"];
+
+/// Does the environment say anything of a stack? What that is, and whether it makes sense, is the core's business.
 pub(crate) fn names_a_stack() -> bool {
-    match get("QMPI_TOOL_LIST") {
-        // "No tools", also next to a configuration file.
-        Some([]) => is_set("QMPI_STATS"),
-        Some(_) => true,
-        None => is_set("QMPI_CONFIG") || is_set("TOOLS") || is_set("QMPI_STATS"),
-    }
+    SETTINGS.into_iter().any(is_set)
 }
 
 /// Is this a rank of a job that was given this library, and none of the variables that belong to it? They may have been lost on

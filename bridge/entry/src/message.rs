@@ -20,7 +20,8 @@ pub(crate) fn fatal(reason: &[&str], hint: Option<&str>) -> ! {
 fn write(head: &[&str], parts: &[&str]) {
     let mut line = [0; LINE];
     let mut len = 0;
-    let bytes = head.iter().chain(parts).flat_map(|part| part.bytes()).map(|byte| if byte == b'\n' { b' ' } else { byte });
+    let bytes =
+        head.iter().chain(parts).flat_map(|part| part.bytes()).map(|byte| if byte == b'\n' { b' ' } else { byte });
     // The newline has a place.
     for byte in bytes.take(LINE - 1) {
         if let Some(place) = line.get_mut(len) {

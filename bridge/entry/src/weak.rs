@@ -8,8 +8,8 @@
 use core::ffi::CStr;
 
 use qmpi_abi::FnId;
-use qmpi_dynamic::{Mapped, Symbol};
 use qmpi_dynamic::rebind::{self, Which};
+use qmpi_dynamic::{Mapped, Symbol};
 
 use crate::ring::RING;
 use crate::{functions, glibc, objects};

@@ -15,10 +15,11 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::Read;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::OnceLock;
 
 use qmpi_elf::Tool;
 use qmpi_elf::provider::Provided;
+use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::head::Head;
@@ -31,12 +32,11 @@ use crate::{Instance, clone_code, overrides, providers};
 ///
 /// Its first object defines one function, the same for all: private libraries that unwind (libunwind) are loaded before any
 /// head, and must see the frames of all namespaces.
-fn common(first_clone: &'static Instance) -> Result<Arc<Namespace>, LoadError> {
-    static COMMON: Mutex<Option<Arc<Namespace>>> = Mutex::new(None);
+fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Namespace, LoadError> {
+    static COMMON: OnceLock<&'static Namespace> = OnceLock::new();
     const NAME: &str = "qmpi-clones";
-    let mut common = COMMON.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(namespace) = common.as_ref() {
-        return Ok(Arc::clone(namespace));
+    if let Some(namespace) = COMMON.get() {
+        return Ok(namespace);
     }
     let tool = first_clone.path.as_path();
     let table = overrides::table(first_clone)?;
@@ -44,18 +44,18 @@ fn common(first_clone: &'static Instance) -> Result<Arc<Namespace>, LoadError> {
     let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
     let first = memory_file(NAME, &qmpi_elf::provider::write(NAME, &[], &[], &symbols)?)?;
     let handle = Namespace::create(tool, &first)?;
-    let namespace = Namespace::new(handle, &[(NAME.into(), first.path().to_owned())])
+    let namespace = Namespace::of(handle, &[(NAME.into(), first.path().to_owned())], writer)
         .ok_or_else(|| LoadError::Link { path: tool.into(), message: "the namespace of clones is not there".into() })?;
-    Ok(Arc::clone(common.insert(Arc::new(namespace))))
+    Ok(COMMON.get_or_init(|| namespace))
 }
 
 /// Loads a clone of the tool.
-pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
+pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
-    let namespace = common(instance)?;
+    let namespace = common(instance, writer)?;
     for soname in tool.closure.stopped.iter().filter(|soname| !qmpi_elf::is_mpi_soname(soname)) {
-        providers::provide(&namespace, process, soname)?;
+        providers::provide(namespace, process, soname, writer)?;
     }
     // Its private libraries, those first that others need: under their SONAMEs the copy finds them, and their versions.
     for library in tool.closure.objects.iter().skip(1).rev() {
@@ -83,10 +83,10 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, L
 
     // Set before constructors of the tool run: they may call overrides.
     instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
-    instance.namespace.get_or_init(|| Arc::clone(&namespace));
+    instance.set_namespace(namespace);
     namespace::leave_gap();
     let handle = namespace.load(copy.path()).map_err(failed)?;
-    namespace.adopt(soname, head.path());
+    namespace.adopt(soname, head.path(), writer);
     if let Some(map) = handle.map() {
         clone_code::take_from(&file, &bytes, map);
     }
@@ -99,7 +99,8 @@ fn needed(tool: &Tool, head: &str) -> Vec<String> {
         let found = tool.closure.objects.iter().skip(1).find(|object| object.name() == name)?;
         if found.soname().is_some() { None } else { found.path().to_str().map(str::to_owned) }
     };
-    let names = tool.closure.root().needed().iter().filter(|name| !qmpi_elf::is_mpi_soname(name));
+    let names = tool.closure.root().needed().iter().chain(&tool.closure.unnamed);
+    let names = names.filter(|name| !qmpi_elf::is_mpi_soname(name));
     [head.to_owned()].into_iter().chain(names.map(|name| private(name).unwrap_or_else(|| name.clone()))).collect()
 }
 

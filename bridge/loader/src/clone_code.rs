@@ -20,8 +20,10 @@ pub(crate) fn take_from(file: &File, bytes: &[u8], clone: &'static LinkMap) {
     let Some(headers) = clone.program_headers() else { return };
     let is_code =
         |header: &&Elf64_Phdr| header.p_type == PT_LOAD && header.p_flags & (PF_R | PF_W | PF_X) == PF_R | PF_X;
+    // Without them nothing is taken.
+    let start = qmpi_elf::duplicate::end_of_headers(bytes).unwrap_or(bytes.len());
     for header in headers.iter().filter(is_code) {
-        let Some(pages) = pages(header, end_of_headers(bytes)) else { continue };
+        let Some(pages) = pages(header, start) else { continue };
         // The distance of an address from its place in the file is the same for the whole segment.
         let address = (clone.base + header.p_vaddr as usize).wrapping_sub(header.p_offset as usize) + pages.start;
         if pages.is_empty() || !is_same(address, pages.len(), bytes.get(pages.start..).unwrap_or_default()) {
@@ -48,15 +50,6 @@ fn pages(header: &Elf64_Phdr, start: usize) -> Option<Range<usize>> {
     let end = offset.checked_add(usize::try_from(header.p_filesz).ok()?)?.checked_next_multiple_of(PAGE)?;
     let start = (offset / PAGE * PAGE).max(start.next_multiple_of(PAGE));
     Some(start..end.max(start))
-}
-
-/// Where the program headers end, which stand behind the ELF header (System V gABI chapter 4).
-fn end_of_headers(bytes: &[u8]) -> usize {
-    let word = |at: usize| bytes.get(at..at + 8).and_then(|word| Some(u64::from_le_bytes(word.try_into().ok()?)));
-    let count = bytes.get(56..58).and_then(|half| Some(u16::from_le_bytes(half.try_into().ok()?)));
-    let start = word(32).and_then(|start| usize::try_from(start).ok());
-    // Without them nothing is taken.
-    start.zip(count).map_or(bytes.len(), |(start, count)| start + usize::from(count) * size_of::<Elf64_Phdr>())
 }
 
 /// Do these bytes, and zeros behind them, stand at the address?

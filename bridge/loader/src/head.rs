@@ -14,6 +14,7 @@
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
 //! | functions of the dynamic linker, `getenv` | the overrides |
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
@@ -24,6 +25,33 @@ use crate::error::LoadError;
 use crate::image::Image;
 use crate::process::{Export, Process};
 use crate::{dlsym, log, missing, overrides};
+
+/// The function by which an unwinder asks a frame of C++ what to do (Itanium C++ ABI: Exception Handling, 2.5).
+const PERSONALITY: &CStr = c"__gxx_personality_v0";
+
+/// The functions that share the state of C++ exceptions (the same, 2.4 and 2.5, and what libstdc++ adds).
+const EXCEPTION_HANDLING: [&CStr; 20] = [
+    PERSONALITY,
+    c"__cxa_allocate_exception",
+    c"__cxa_free_exception",
+    c"__cxa_allocate_dependent_exception",
+    c"__cxa_free_dependent_exception",
+    c"__cxa_init_primary_exception",
+    c"__cxa_throw",
+    c"__cxa_rethrow",
+    c"__cxa_begin_catch",
+    c"__cxa_end_catch",
+    c"__cxa_get_exception_ptr",
+    c"__cxa_current_exception_type",
+    c"__cxa_get_globals",
+    c"__cxa_get_globals_fast",
+    c"__cxa_call_terminate",
+    c"__cxa_call_unexpected",
+    c"_ZSt18uncaught_exceptionv",
+    c"_ZSt19uncaught_exceptionsv",
+    c"_ZSt17current_exceptionv",
+    c"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+];
 
 /// What the head is made of.
 pub(crate) struct Head<'a> {
@@ -55,6 +83,7 @@ impl Head<'_> {
             };
             symbols.push(link.map_or(*symbol, |link| symbol.at(link)));
         }
+        symbols.extend(self.exception_handling(&own));
         let extra = self.imports_that_mpi_lacks(&own)?;
         symbols.extend(extra.iter().map(|(name, address)| Provided::function(*name, *address)));
         Ok(qmpi_elf::provider::write(soname, needed, &versions, &symbols)?)
@@ -66,6 +95,16 @@ impl Head<'_> {
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
             .map(|symbol| Name::from(symbol.name))
             .collect()
+    }
+
+    /// The process's functions of C++ exception handling, where the tool or the program has them in its own file
+    /// (`-static-libstdc++`), in place of the tool's or its library's. An exception passes through frames of the program and of the tool; two copies of these functions
+    /// do not know each other's state. Under `LD_PRELOAD` both use one copy, too, whichever comes first.
+    fn exception_handling(&self, own: &Names<'_>) -> Vec<Provided<'_>> {
+        let of_program = || self.process.images().first().is_some_and(|program| program.find(PERSONALITY).is_some());
+        let brings_it = own.contains(&Name::from(PERSONALITY)) || of_program();
+        let names = EXCEPTION_HANDLING.iter().copied().filter(move |_| brings_it);
+        names.filter_map(|name| Some(Provided::function(name, dlsym::global(name)?))).collect()
     }
 
     /// Addresses for what the tool imports and no MPI library of the process defines.
@@ -91,31 +130,52 @@ impl Head<'_> {
             };
             extra.push((name, address));
         }
+        let called = OnceCell::new();
+        let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
             if self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
-            extra.push((name, self.address_in_application(name)?));
+            let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
+                Some(address) => address,
+                None => {
+                    undefined.push(name.as_str());
+                    self.stub_of_undefined(name, called.get_or_init(|| self.tool.called()))?
+                }
+            };
+            extra.push((name, address));
         }
+        self.warn_of_undefined(&undefined);
         Ok(extra)
     }
 
-    /// The address of a symbol that neither the tool nor MPI nor glibc defines.
-    fn address_in_application(&self, name: &str) -> Result<usize, LoadError> {
-        let c_name = CString::new(name).unwrap_or_default();
-        if let Some(address) = dlsym::global(&c_name) {
-            return Ok(address);
-        }
+    /// A stub for a function that nothing in the process defines.
+    fn stub_of_undefined(&self, name: &str, called: &HashSet<&str>) -> Result<usize, LoadError> {
         let path = &self.instance.path;
-        if !self.tool.calls(name) {
+        if !called.contains(name) {
             return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
-        const HINT: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
-        let text = format!("{}: undefined symbol {name}: a call of it will end the process", path.display());
-        log::warn(&text, Some(HINT));
-        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), HINT)
+        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), UNDEFINED)
+    }
+
+    /// One line, however many they are.
+    fn warn_of_undefined(&self, names: &[&str]) {
+        let path = self.instance.path.display();
+        let text = match names {
+            [] => return,
+            [name] => format!("{path}: undefined symbol {name}: a call of it will end the process"),
+            [name, rest @ ..] => format!(
+                "{path}: {} undefined symbols, {name} and {} more: a call of one will end the process",
+                names.len(),
+                rest.len()
+            ),
+        };
+        log::warn(&text, Some(UNDEFINED));
     }
 }
+
+/// What to do about undefined functions.
+const UNDEFINED: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
 
 /// The next link for a name, if it is one of a C function of MPI and something below has it.
 pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {

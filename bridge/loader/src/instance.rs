@@ -1,14 +1,18 @@
-//! One instance of a PMPI tool, and all of them.
+//! One instance of a PMPI tool.
+#![expect(unsafe_code, reason = "a pointer to a namespace that is never freed")]
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use qmpi_ring::List;
 use qmpi_stack::Layer;
 
 use crate::error::LoadError;
 use crate::link_map::Handle;
+use crate::loader_lock;
 use crate::namespace::Namespace;
 use crate::overrides::{self, getenv::Inherited};
 use crate::process::Process;
@@ -30,13 +34,12 @@ pub struct Instance {
     pub(crate) is_base: bool,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
-    pub(crate) namespace: OnceLock<Arc<Namespace>>,
+    /// Its namespace once it is known; null before.
+    namespace: AtomicPtr<Namespace>,
     pub(crate) handle: OnceLock<Handle>,
     /// Libraries that the tool opened with RTLD_GLOBAL, which a namespace cannot have.
-    pub(crate) opened_global: Mutex<Vec<CString>>,
+    pub(crate) opened_global: List<CString>,
 }
-
-static ALL: Mutex<Vec<&'static Instance>> = Mutex::new(Vec::new());
 
 impl Instance {
     /// A tool that is about to be loaded as `layer`, above `links`.
@@ -51,10 +54,7 @@ impl Instance {
         };
         let instance = Instance::new(layer.label.clone(), layer.path.clone(), links, process);
         let env = layer.env.iter().filter_map(variable).collect();
-        let instance: &'static Instance =
-            Box::leak(Box::new(Instance { env, inherited: Inherited::copy(), fortran_links, ..instance }));
-        ALL.lock().unwrap_or_else(PoisonError::into_inner).push(instance);
-        instance
+        Box::leak(Box::new(Instance { env, inherited: Inherited::copy(), fortran_links, ..instance }))
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
@@ -74,9 +74,9 @@ impl Instance {
             process: Arc::clone(process),
             is_base: false,
             providers: OnceLock::new(),
-            namespace: OnceLock::new(),
+            namespace: AtomicPtr::new(std::ptr::null_mut()),
             handle: OnceLock::new(),
-            opened_global: Mutex::new(Vec::new()),
+            opened_global: List::new(),
         }
     }
 
@@ -88,17 +88,23 @@ impl Instance {
         overrides::lookups(self)
     }
 
-    /// All instances so far, loaded or being loaded.
-    pub(crate) fn all() -> Vec<&'static Instance> {
-        ALL.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Sets its namespace.
+    pub(crate) fn set_namespace(&self, namespace: &'static Namespace) {
+        self.namespace.store(std::ptr::from_ref(namespace).cast_mut(), Ordering::Release);
     }
 
-    /// Its namespace. While it is still being loaded, the namespace that the calling code at `caller` belongs to.
-    pub(crate) fn namespace(&self, caller: usize) -> Option<&Namespace> {
-        if let Some(namespace) = self.namespace.get() {
-            return Some(namespace);
+    /// Its namespace. While it is still being loaded, the namespace that the calling code at `caller` belongs to: the thread
+    /// that loads it is in a constructor, and has `ld.so`'s lock.
+    pub(crate) fn namespace(&self, caller: usize) -> Option<&'static Namespace> {
+        // SAFETY: null, or a namespace of the list, which is never freed.
+        let namespace = unsafe { self.namespace.load(Ordering::Acquire).as_ref() };
+        if namespace.is_some() {
+            return namespace;
         }
-        let namespace = Namespace::new(Namespace::around(caller)?, self.providers.get()?)?;
-        Some(self.namespace.get_or_init(|| Arc::new(namespace)))
+        let providers = self.providers.get()?;
+        let head = Namespace::around(caller)?;
+        let namespace = loader_lock::with(|writer| Namespace::of(head, providers, writer))?;
+        self.set_namespace(namespace);
+        Some(namespace)
     }
 }

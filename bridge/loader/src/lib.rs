@@ -58,5 +58,6 @@ mod wrappers;
 pub use error::LoadError;
 pub use instance::Instance;
 pub use load::{Links, Loaded, Place, admit, inspect, load, wanted};
+pub use overrides::dl_iterate_phdr_of_base;
 pub use process::Process;
 pub use shared::close_files;

@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "dlinfo and dlsym")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{Elf64_Ehdr, Elf64_Phdr};
 
@@ -78,17 +79,20 @@ impl LinkMap {
 
     /// Its program headers.
     pub(crate) fn program_headers(&'static self) -> Option<&'static [Elf64_Phdr]> {
-        let mut phdrs: *const Elf64_Phdr = std::ptr::null();
-        // SAFETY: stores a pointer, and returns the number of headers (glibc ≥ 2.36; others refuse the request).
-        let count = unsafe { libc::dlinfo(Handle::of(self).0, RTLD_DI_PHDR, (&raw mut phdrs).cast()) };
-        if let Ok(count @ 1..) = usize::try_from(count)
-            && !phdrs.is_null()
-        {
-            // SAFETY: what `ld.so` said; it keeps the headers of a loaded object mapped.
-            return Some(unsafe { std::slice::from_raw_parts(phdrs, count) });
+        if shows_headers() {
+            let mut phdrs: *const Elf64_Phdr = std::ptr::null();
+            // SAFETY: stores a pointer, and returns the number of headers.
+            let count = unsafe { libc::dlinfo(Handle::of(self).0, RTLD_DI_PHDR, (&raw mut phdrs).cast()) };
+            if let Ok(count @ 1..) = usize::try_from(count)
+                && !phdrs.is_null()
+            {
+                // SAFETY: what `ld.so` said; it keeps the headers of a loaded object mapped.
+                return Some(unsafe { std::slice::from_raw_parts(phdrs, count) });
+            }
+            NO_HEADERS.store(true, Ordering::Relaxed);
+            // Takes the refusal back: a later dlerror of the tool must not see it.
+            let _ = dlerror();
         }
-        // Takes the refusal back: a later dlerror of the tool must not see it.
-        let _ = dlerror();
         let header = self.base as *const Elf64_Ehdr;
         // SAFETY: the first segment of a shared object starts with its ELF header, at its base.
         let header = unsafe { header.as_ref() }?;
@@ -99,6 +103,15 @@ impl LinkMap {
         // SAFETY: the headers follow the ELF header in the first segment.
         Some(unsafe { std::slice::from_raw_parts(phdrs, header.e_phnum.into()) })
     }
+}
+
+/// glibc before 2.36 does not know the request; it says so once, when the first object is looked at, as its `dlinfo` allocates memory
+/// to refuse.
+static NO_HEADERS: AtomicBool = AtomicBool::new(false);
+
+/// Does `dlinfo` say where program headers are? That glibc's `dlinfo` may also be called in a signal handler.
+pub(crate) fn shows_headers() -> bool {
+    !NO_HEADERS.load(Ordering::Relaxed)
 }
 
 /// The last message of the dynamic linker.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, MpiFamily, SearchPath, Tool};
+use qmpi_ring::Writer;
 use qmpi_stack::Layer;
 
 use crate::error::LoadError;
@@ -60,6 +61,7 @@ pub fn load(
     tool: &Tool,
     links: &Links<'_>,
     place: Place,
+    writer: &Writer,
 ) -> Result<Loaded, LoadError> {
     let start = Instant::now();
     admit(process, layer, tool)?;
@@ -73,8 +75,8 @@ pub fn load(
         format!("{label}: {place:?}; served by the process: {served}; private: {}", private.join(", "))
     });
     let handle = match place {
-        Place::Namespace => bind(instance, tool)?,
-        Place::Clone => clone::bind(instance, tool)?,
+        Place::Namespace => bind(instance, tool, writer)?,
+        Place::Clone => clone::bind(instance, tool, writer)?,
     };
 
     let mut wrappers = Wrappers::of(handle);
@@ -221,7 +223,7 @@ pub fn wanted(layer: &Layer) -> Result<Option<Vec<FnId>>, LoadError> {
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
+fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
@@ -233,7 +235,12 @@ fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
         .path
         .to_str()
         .ok_or_else(|| LoadError::Link { path: instance.path.clone(), message: "its path is not UTF-8".into() })?;
-    let needs: Vec<&str> = [path].into_iter().chain(files.iter().map(|(_, file)| file.path_text())).collect();
+    let unnamed = &tool.closure.unnamed;
+    let private = tool.closure.objects.iter().skip(1).filter(|object| unnamed.iter().any(|name| name == object.name()));
+    let mut needs: Vec<&str> = [path].into_iter().chain(private.filter_map(|object| object.path().to_str())).collect();
+    needs.extend(files.iter().map(|(_, file)| file.path_text()));
+    // Loaded above already; this gives them the names by which versions are looked for.
+    needs.extend(unnamed.iter().map(String::as_str));
     let head = Head { process, tool, links: &instance.links, instance }.write(soname, &needs)?;
     let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
@@ -245,11 +252,11 @@ fn bind(instance: &'static Instance, tool: &Tool) -> Result<Handle, LoadError> {
         (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
         (error, _) => error,
     })?;
-    let namespace = Namespace::new(handle, providers);
-    let tool = namespace.as_ref().and_then(|namespace| namespace.loaded(&CString::new(path).ok()?));
+    let namespace = Namespace::of(handle, providers, writer);
+    let tool = namespace.and_then(|namespace| namespace.loaded(&CString::new(path).ok()?));
     let (Some(namespace), Some(tool)) = (namespace, tool) else {
         return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });
     };
-    instance.namespace.get_or_init(|| Arc::new(namespace));
+    instance.set_namespace(namespace);
     Ok(*instance.handle.get_or_init(|| tool))
 }

@@ -5,43 +5,54 @@ use std::ffi::{CStr, CString, c_int};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A file without a name that lives as long as this value, or as something has it mapped.
+use tempfile::TempPath;
+
+/// A file that lives as long as this value, or as something has it mapped.
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
-    /// The path leads to it as long as it is open.
-    _file: File,
     path: CString,
-    /// Where there is no `/proc`, the file has a real name until it is dropped.
-    named: Option<std::path::PathBuf>,
+    /// What the path leads to.
+    _file: Kept,
+}
+
+/// What keeps a file.
+#[derive(Debug)]
+enum Kept {
+    /// A descriptor of a file in memory.
+    InMemory { _file: File },
+    /// A name in the directory for temporary files, which is removed in the end.
+    Named { _path: TempPath },
 }
 
 impl MemoryFile {
     /// Makes a file with these contents; `name` is what `/proc/self/maps` shows.
     pub(crate) fn new(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
         let label = CString::new(format!("qmpi:{name}"))?;
+        if !Path::new("/proc/self/fd").exists() {
+            return MemoryFile::in_directory(name, bytes);
+        }
         // SAFETY: `label` is a C string.
         let fd = unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 || !std::path::Path::new("/proc/self/fd").exists() {
+        if fd < 0 {
             return MemoryFile::in_directory(name, bytes);
         }
         let mut file = out_of_the_way(fd);
         file.write_all(bytes)?;
         static OPENED: AtomicUsize = AtomicUsize::new(0);
         let path = CString::new(path(file.as_raw_fd(), OPENED.fetch_add(1, Ordering::Relaxed)))?;
-        Ok(MemoryFile { _file: file, path, named: None })
+        Ok(MemoryFile { path, _file: Kept::InMemory { _file: file } })
     }
 
-    /// The same in the directory for temporary files.
+    /// The same in the directory for temporary files: readable by its owner alone, under a name that no one can foresee.
     fn in_directory(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
-        static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("qmpi-{}-{number}-{name}", std::process::id()));
-        let mut file = File::create_new(&path)?;
+        let mut file = tempfile::Builder::new().prefix("qmpi-").suffix(&format!("-{name}")).tempfile()?;
         file.write_all(bytes)?;
-        let c_path = CString::new(path.as_os_str().as_encoded_bytes())?;
-        Ok(MemoryFile { _file: file, path: c_path, named: Some(path) })
+        // `ld.so` opens it by its name; the descriptor would be the program's to stumble over.
+        let path = file.into_temp_path();
+        Ok(MemoryFile { path: CString::new(path.as_os_str().as_encoded_bytes())?, _file: Kept::Named { _path: path } })
     }
 
     /// The path under which `dlmopen` finds it.
@@ -76,16 +87,6 @@ fn out_of_the_way(fd: c_int) -> File {
     // With a limit below 512 it stays where it is. The one that is not returned is closed here.
     other.or(file).unwrap_or_else(|| unreachable!("the caller made one"))
 }
-
-impl Drop for MemoryFile {
-    fn drop(&mut self) {
-        if let Some(path) = &self.named {
-            // Nothing depends on it: the mapping stays, and the name is in a temporary directory.
-            let _ = std::fs::remove_file(path);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]

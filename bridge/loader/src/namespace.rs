@@ -3,8 +3,10 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use qmpi_ring::{List, Writer};
 
 use crate::arch::PAGE;
 use crate::error::LoadError;
@@ -27,14 +29,24 @@ unsafe extern "C" {
     pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
-/// A namespace with its head in place.
+/// A namespace with its head in place. Lives as long as the process.
 #[derive(Debug)]
 pub(crate) struct Namespace {
     id: libc::Lmid_t,
     head: Handle,
-    /// Providers in it, by SONAME.
-    providers: Mutex<Vec<(String, Handle)>>,
+    /// Providers in it.
+    providers: List<Provider>,
 }
+
+/// A provider in a namespace.
+#[derive(Debug)]
+struct Provider {
+    soname: String,
+    handle: Handle,
+}
+
+/// All namespaces, for `dl_iterate_phdr`.
+static ALL: List<Namespace> = List::new();
 
 impl Namespace {
     /// Opens a new namespace with the provider `head`, which brings everything else with it.
@@ -53,8 +65,12 @@ impl Namespace {
         })
     }
 
-    /// The namespace whose first object is `head`; `providers` are those that it came with: SONAME and path.
-    pub(crate) fn new(head: Handle, providers: &[(String, CString)]) -> Option<Namespace> {
+    /// The namespace whose first object is `head`, added to the list of all unless it is there; `providers` are those that it came
+    /// with: SONAME and path.
+    pub(crate) fn of(head: Handle, providers: &[(String, CString)], writer: &Writer) -> Option<&'static Namespace> {
+        if let Some(namespace) = Namespace::all().find(|namespace| namespace.head == head) {
+            return Some(namespace);
+        }
         let mut id: libc::Lmid_t = 0;
         // SAFETY: the handle is open, and `id` has the type that RTLD_DI_LMID stores.
         let failed = unsafe { libc::dlinfo(head.0, libc::RTLD_DI_LMID, (&raw mut id).cast()) } != 0;
@@ -62,8 +78,22 @@ impl Namespace {
             return None;
         }
         let find = |path: &CStr| head.objects().find(|map| map.name() == path).map(Handle::of);
-        let known = providers.iter().filter_map(|(soname, path)| Some((soname.clone(), find(path)?)));
-        Some(Namespace { id, head, providers: Mutex::new(known.collect()) })
+        let namespace = Namespace { id, head, providers: List::new() };
+        for (soname, path) in providers {
+            if let Some(handle) = find(path) {
+                namespace.add(soname, handle, writer);
+            }
+        }
+        Some(ALL.add(Box::leak(Box::new(List::node(namespace))), writer))
+    }
+
+    /// All namespaces.
+    pub(crate) fn all() -> impl Iterator<Item = &'static Namespace> {
+        ALL.iter()
+    }
+
+    fn add(&self, soname: &str, handle: Handle, writer: &Writer) {
+        self.providers.add(Box::leak(Box::new(List::node(Provider { soname: soname.into(), handle }))), writer);
     }
 
     /// The first object of the namespace that the code at `address` belongs to.
@@ -81,6 +111,7 @@ impl Namespace {
         &self,
         soname: &str,
         file: impl FnOnce() -> Result<Option<ProviderFile>, LoadError>,
+        writer: &Writer,
     ) -> Result<(), LoadError> {
         if self.has_provider(soname) {
             return Ok(());
@@ -88,7 +119,7 @@ impl Namespace {
         let Some(file) = file()? else { return Ok(()) };
         let handle =
             open(self.id, file.path()).map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
-        self.lock().push((soname.into(), handle));
+        self.add(soname, handle, writer);
         Ok(())
     }
 
@@ -98,9 +129,9 @@ impl Namespace {
     }
 
     /// Remembers an object that is loaded already as a provider.
-    pub(crate) fn adopt(&self, soname: &str, path: &CStr) {
+    pub(crate) fn adopt(&self, soname: &str, path: &CStr, writer: &Writer) {
         if let Some(handle) = self.loaded(path) {
-            self.lock().push((soname.into(), handle));
+            self.add(soname, handle, writer);
         }
     }
 
@@ -112,28 +143,23 @@ impl Namespace {
     }
 
     /// All real objects: no providers.
-    pub(crate) fn objects(&self) -> impl Iterator<Item = &'static LinkMap> {
-        let providers: Vec<Handle> = self.lock().iter().map(|(_, handle)| *handle).collect();
-        self.head.objects().filter(move |map| !providers.contains(&Handle::of(map)))
+    pub(crate) fn objects(&'static self) -> impl Iterator<Item = &'static LinkMap> {
+        self.head.objects().filter(|map| self.providers.iter().all(|provider| provider.handle != Handle::of(map)))
     }
 
     /// Is there a provider of this SONAME?
     pub(crate) fn has_provider(&self, soname: &str) -> bool {
-        self.lock().iter().any(|(name, _)| name == soname)
+        self.providers.iter().any(|provider| provider.soname == soname)
     }
 
     /// The SONAME of the provider that this handle stands for.
-    pub(crate) fn provider_of(&self, handle: Handle) -> Option<String> {
-        self.lock().iter().find(|(_, provider)| *provider == handle).map(|(name, _)| name.clone())
+    pub(crate) fn provider_of(&self, handle: Handle) -> Option<&'static str> {
+        self.providers.iter().find(|provider| provider.handle == handle).map(|provider| provider.soname.as_str())
     }
 
     /// Its first object, which is also what `dlopen(NULL)` gives in it.
     pub(crate) fn head(&self) -> Handle {
         self.head
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(String, Handle)>> {
-        self.providers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -56,6 +56,11 @@ pub(crate) fn symbols(
     Ok(symbols)
 }
 
+/// `dl_iterate_phdr` for unwinders of the base namespace: the address of one that lists the objects of all instances.
+pub fn dl_iterate_phdr_of_base() -> usize {
+    (dl_iterate_phdr::of_base as *const ()).addr()
+}
+
 /// The look-up functions alone, for a tool of the base namespace.
 pub(crate) fn lookups(instance: &'static Instance) -> Result<[(&'static CStr, usize); 2], LoadError> {
     Ok([

@@ -16,10 +16,14 @@ use crate::image::{Image, Kind, Symbol};
 use crate::version::SymbolVersion;
 use crate::{dlsym, objects};
 
-/// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, an
-/// unwinder in the base namespace of glibc before 2.35 sees the base namespace alone, and what Fortran reads from the
-/// environment is the instance's.
-const PRIVATE: [&str; 4] = ["libstdc++.so.", "libgcc_s.so.", "libgfortran.so.", "libquadmath.so."];
+/// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, and what
+/// Fortran reads from the environment is the instance's. The C++ library has thread-local variables that others refer to, which a
+/// provider cannot have.
+const PRIVATE: [&str; 3] = ["libstdc++.so.", "libgfortran.so.", "libquadmath.so."];
+
+/// The unwinder exists once per process: frames of the program, of tools and of glibc (`pthread_cancel`) stand on one stack, and two
+/// copies do not know each other's contexts. `libqmpi_core.so` needs it, so it is always there.
+const UNWINDER: &str = "libgcc_s.so.1";
 
 /// The loaded objects of the base namespace, and what is known about them.
 #[derive(Debug, Clone)]
@@ -91,6 +95,7 @@ impl Process {
                 todo.extend(needed);
             }
         }
+        shared.extend(by_name.get(UNWINDER).map(|index| (UNWINDER.to_owned(), *index)));
         shared.extend(self.also_shared.iter().filter_map(|name| Some((name.clone(), *by_name.get(name.as_str())?))));
         self.shared = shared;
         self.exports = OnceLock::new();
@@ -142,7 +147,7 @@ impl Process {
             let family = self.images.iter().filter(|image| glibc::is_glibc_family(image.name()));
             let versions = family.flat_map(|image| {
                 let wanted = image.symbols().filter(|symbol| symbol.defined && names.contains(&symbol.name));
-                wanted.filter_map(|symbol| Some((symbol.name, image.versions()?.of(symbol.index)?)))
+                wanted.filter_map(|symbol| Some((symbol.name, image.versions()?.of_symbol(symbol.index)?)))
             });
             versions.collect()
         })
@@ -244,15 +249,15 @@ impl Process {
 
     /// Which MPI this process runs.
     pub fn family(&self) -> Option<MpiFamily> {
-        self.mpi().find_map(|image| {
-            if image.find(c"ompi_mpi_comm_world").is_some() {
-                Some(MpiFamily::OpenMpi)
-            } else if defines_pmpi(image) && image.name().starts_with("libmpi_abi.so") {
-                Some(MpiFamily::StandardAbi)
-            } else {
-                defines_pmpi(image).then_some(MpiFamily::Mpich)
-            }
-        })
+        let profiling = || self.mpi().filter(|image| defines_pmpi(image));
+        if profiling().any(|image| image.name().starts_with("libmpi_abi.so")) {
+            Some(MpiFamily::StandardAbi)
+        } else if self.mpi().any(|image| image.find(c"ompi_mpi_comm_world").is_some()) {
+            // Since Open MPI 6 in another library than the functions.
+            Some(MpiFamily::OpenMpi)
+        } else {
+            profiling().next().map(|_| MpiFamily::Mpich)
+        }
     }
 
     /// "4.0.2" of an MPICH, which says "MPICH Version:\t4.0.2\n..."; `None` for others.

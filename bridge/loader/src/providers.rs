@@ -1,6 +1,7 @@
 //! Which provider a library gets that a tool needs and the process has once.
 
 use qmpi_elf::Tool;
+use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::image::Image;
@@ -32,6 +33,11 @@ pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFil
 }
 
 /// Puts the provider for a library into a namespace that is there already.
-pub(crate) fn provide(namespace: &Namespace, process: &Process, soname: &str) -> Result<(), LoadError> {
-    namespace.provide(soname, || file(process, soname))
+pub(crate) fn provide(
+    namespace: &Namespace,
+    process: &Process,
+    soname: &str,
+    writer: &Writer,
+) -> Result<(), LoadError> {
+    namespace.provide(soname, || file(process, soname), writer)
 }

@@ -80,7 +80,7 @@ fn write(
         .symbols()
         .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
         .filter_map(|symbol| {
-            let version = image.versions().and_then(|versions| versions.of(symbol.index));
+            let version = image.versions().and_then(|versions| versions.of_symbol(symbol.index));
             let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
             let address = resolve(&symbol, version.map(|version| version.name), provided.name)?;
             let version = version.map(|version| ProvidedVersion { place: version.place, default: version.default });

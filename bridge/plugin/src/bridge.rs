@@ -7,7 +7,7 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_elf::ToolKind;
 use qmpi_loader::conversion::{self, CallerMode};
-use qmpi_loader::{Links, LoadError, Place, Process, callback, log};
+use qmpi_loader::{Links, LoadError, Place, Process, callback, loader_lock, log};
 use qmpi_stack::Layer;
 
 use crate::{configured, numbering, qmpi};
@@ -47,8 +47,9 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
         return Err(LoadError::NotATool { path: layer.path.clone(), reason });
     }
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
+    let below = Links { c: &links, fortran: &|_| None };
     let loaded =
-        qmpi_loader::load(&mut process, layer, &file, &Links { c: &links, fortran: &|_| None }, Place::Namespace)?;
+        loader_lock::with(|writer| qmpi_loader::load(&mut process, layer, &file, &below, Place::Namespace, writer))?;
     qmpi_loader::close_files();
     qmpi::register_tool_storage(tool, loaded.instance);
     for (id, address) in loaded.entries {

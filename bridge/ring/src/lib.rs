@@ -8,6 +8,7 @@
 //! | slots of the entry stubs, and other words of `libqmpi.so` | the core | [`ring`] |
 //! | functions of the core | the core, once | [`core_functions`] |
 //! | tables that are replaced as a whole, never freed | the holder of a [`Writer`] | [`published`], [`writer`] |
+//! | lists that only grow, read from signal handlers | the holder of a [`Writer`] | [`list`] |
 //! | the layers as QMPI tools know them | the core | [`tools`] |
 //! | the C structs of the 2018 prototype | the core | [`thesis`] |
 //!
@@ -16,6 +17,8 @@
 
 pub mod arch;
 pub mod core_functions;
+pub mod list;
+pub mod progress;
 pub mod published;
 pub mod ring;
 mod sync;
@@ -24,6 +27,8 @@ pub mod tools;
 pub mod writer;
 
 pub use core_functions::{CoreFunctions, Moment};
+pub use list::List;
+pub use progress::Progress;
 pub use published::Published;
 pub use ring::{Glibc, Ring, ThreadOffsets};
 pub use tools::{Next, Tool};

@@ -23,6 +23,9 @@
 //! deserialized: only so does every message know its line. Names of functions are checked by the callers, which know the table.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use toml::Spanned;
@@ -87,8 +90,7 @@ impl Config {
     /// # Errors
     /// [`Error::ConfigRead`] and whatever [`Config::parse`] finds.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| Error::ConfigRead { path: path.to_owned(), source })?;
+        let text = read_file(path).map_err(|source| Error::ConfigRead { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 
@@ -124,6 +126,30 @@ impl Config {
         }
         Ok(config)
     }
+}
+
+/// A configuration of a hundred tools has 20 KB; each process of a job reads it.
+const LARGEST: u64 = 1 << 20;
+
+/// Reads a file without waiting: opening a FIFO or reading a device could block for ever, or never end.
+fn read_file(path: &Path) -> io::Result<String> {
+    let unusable = |reason: &str| io::Error::new(io::ErrorKind::InvalidInput, reason.to_owned());
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path)?;
+    // Asked of the open file: the name may be another one's by now.
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(unusable("it is a directory"));
+    }
+    if !metadata.is_file() {
+        return Err(unusable("it is not a regular file"));
+    }
+    if metadata.len() > LARGEST {
+        return Err(unusable("it is larger than 1 MiB"));
+    }
+    // It may grow while it is read, and files of /proc say that they have no bytes.
+    let mut text = String::new();
+    file.take(LARGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LARGEST { Err(unusable("it is larger than 1 MiB")) } else { Ok(text) }
 }
 
 /// A set of characters that must not occur, and how to call it in a message.
@@ -354,5 +380,25 @@ mod tests {
     fn a_missing_file() {
         let error = Config::read(Path::new("/nonexistent/qmpi.toml")).unwrap_err();
         assert!(error.to_string().starts_with("cannot read the configuration file /nonexistent/qmpi.toml: "));
+    }
+    #[test]
+    fn what_is_no_small_file_is_an_error_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::File::create(at("large")).unwrap().set_len(20 << 20).unwrap();
+        std::fs::write(at("longest"), " ".repeat(LARGEST as usize)).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("fifo")).status().unwrap().success());
+        let start = std::time::Instant::now();
+        for (path, reason) in [
+            (at("large"), "it is larger than 1 MiB"),
+            (at("fifo"), "it is not a regular file"),
+            (PathBuf::from("/dev/zero"), "it is not a regular file"),
+            (directory.path().to_owned(), "it is a directory"),
+        ] {
+            let error = Config::read(&path).unwrap_err().to_string();
+            assert!(error.ends_with(reason), "{error}");
+        }
+        assert!(start.elapsed() < std::time::Duration::from_secs(1));
+        assert_eq!(Config::read(&at("longest")).unwrap(), Config::default());
     }
 }

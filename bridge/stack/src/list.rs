@@ -9,7 +9,7 @@
 //! in the configuration file or through a symbolic link.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 
@@ -93,6 +93,17 @@ pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, Error> {
             })
         })
         .collect()
+}
+
+/// The file that `text` names as a whole, NAME=PATH or PATH, although a list would take it apart.
+#[must_use]
+pub fn unlistable(text: &str) -> Option<PathBuf> {
+    let path = match text.split_once('=') {
+        Some((name, path)) if !name.contains('/') => path,
+        _ => text,
+    };
+    let is_one_file = path.contains('/') && path.contains([',', ':']) && Path::new(path).is_file();
+    is_one_file.then(|| PathBuf::from(path))
 }
 
 impl fmt::Display for Element {

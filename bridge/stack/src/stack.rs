@@ -9,6 +9,8 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use qmpi_elf::ElfFile;
+
 use crate::lookup::{Linker, absolute};
 use crate::{Config, Element, Error, LogLevel, Lookup, OnError, RankSet, list, variable};
 
@@ -287,26 +289,35 @@ impl Labels {
 /// The elements of `TOOLS`, or `None` if it is not a list of shared objects.
 fn thesis_elements(text: &str) -> Option<Vec<Element>> {
     let paths: Vec<&str> = text.split(':').map(str::trim).collect();
-    paths.iter().all(|path| is_elf(Path::new(path))).then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
+    paths
+        .iter()
+        .all(|path| is_library(Path::new(path)))
+        .then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
 }
 
 /// Why [`thesis_elements`] takes `TOOLS` for somebody else's; `None` if it is empty.
 fn passed_over(text: &str) -> Option<PassedOver> {
     let elements: Vec<&str> = text.split(':').map(str::trim).collect();
-    let element = (*elements.iter().find(|path| !is_elf(Path::new(path)))?).to_owned();
+    let element = (*elements.iter().find(|path| !is_library(Path::new(path)))?).to_owned();
     let looks_like_a_path = |element: &&&str| element.contains('/');
-    let is_meant = elements.iter().any(|path| is_elf(Path::new(path)))
+    let is_meant = elements.iter().any(|path| is_library(Path::new(path)))
         || elements.iter().filter(|element| !element.is_empty()).all(|element| looks_like_a_path(&element));
     (!text.trim().is_empty()).then_some(PassedOver { element, is_meant })
 }
 
-/// Whether the file begins as an ELF file does. The rest is for the inspection, which can say what is wrong.
-fn is_elf(path: &Path) -> bool {
+/// Whether the file is a library, or a broken one: what is wrong with it is for the inspection to say.
+fn is_library(path: &Path) -> bool {
     let mut magic = [0; 4];
     // Only regular files: opening a pipe that happens to be named in `TOOLS` would block.
-    path.is_file()
+    let is_elf = path.is_file()
         && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
-        && magic == *b"\x7fELF"
+        && magic == *b"\x7fELF";
+    is_elf
+        && match ElfFile::open(path) {
+            Ok(file) => file.is_shared_object(),
+            Err(qmpi_elf::Error::NotSharedObject { .. } | qmpi_elf::Error::Static { .. }) => false,
+            Err(_) => true,
+        }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(crate) fn check(path: &Path, actual: &str) {
     let line = differing.unwrap_or_else(|| expected.lines().count().min(actual.lines().count()));
     assert!(
         expected == actual,
-        "{} is not what is generated now, from line {}:\n  file: {}\n  now:  {}\nhint: `BLESS=1 cargo test -p shim-gen` rewrites it",
+        "{} is not what is generated now, from line {}:\n  file: {}\n  now:  {}\nhint: `BLESS=1 cargo nextest run -p shim-gen` rewrites it",
         path.display(),
         line + 1,
         expected.lines().nth(line).unwrap_or("(end)"),

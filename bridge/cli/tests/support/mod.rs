@@ -147,5 +147,5 @@ pub(crate) fn golden(name: &str, text: &str) {
         std::fs::write(&path, text).unwrap();
     }
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(text, expected, "golden/{name} differs; if that is meant: BLESS=1 cargo test -p qmpi-cli");
+    assert_eq!(text, expected, "golden/{name} differs; if that is meant: BLESS=1 cargo nextest run -p qmpi-cli");
 }

@@ -75,7 +75,8 @@ fn open_stack(name: *const c_char, below: c_int) -> Result<Table, Class> {
         return Err(Class::Other);
     }
     // One thread loads at a time.
-    let top = loader_lock::with(|writer| crate::stack::open_named(name, below.functions(), writer)).ok_or(Class::Arg)?;
+    let top =
+        loader_lock::with(|writer| crate::stack::open_named(name, below.functions(), writer)).ok_or(Class::Arg)?;
     Ok(below.with(top))
 }
 
@@ -146,7 +147,12 @@ pub(crate) extern "C" fn register_function_by_name(tool: c_int, name: *const c_c
 }
 
 /// The same for a function by its name.
-pub(crate) extern "C" fn get_function_by_name(tool: c_int, name: *const c_char, function: *mut usize, next: *mut c_int) -> c_int {
+pub(crate) extern "C" fn get_function_by_name(
+    tool: c_int,
+    name: *const c_char,
+    function: *mut usize,
+    next: *mut c_int,
+) -> c_int {
     let found = text(name).and_then(FnId::by_name).and_then(|id| tools::next_by_id(tool, id));
     // SAFETY: the caller passes pointers to variables.
     unsafe { store_next(found, function, next) }
@@ -219,7 +225,12 @@ pub(crate) extern "C" fn table_query(table: c_int, value: c_int, function: *mut 
 }
 
 /// The same by name.
-pub(crate) extern "C" fn table_query_name(table: c_int, name: *const c_char, function: *mut usize, tool: *mut c_int) -> c_int {
+pub(crate) extern "C" fn table_query_name(
+    table: c_int,
+    name: *const c_char,
+    function: *mut usize,
+    tool: *mut c_int,
+) -> c_int {
     let next = text(name).and_then(FnId::by_name).and_then(|id| table::query(table, id));
     // SAFETY: the caller passes pointers to variables.
     unsafe { store_queried(next, function, tool) }.code()

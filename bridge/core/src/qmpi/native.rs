@@ -135,7 +135,9 @@ impl Libraries {
         if names.iter().any(|known| known == name) || (*was_there && registry::find(name).is_some()) {
             return Ok(name.into());
         }
-        if let Some(taken) = refused.iter().find(|refused| *refused == name).or(refused.first()) {
+        // A library that registers a name twice is refused the second time; the name is its own.
+        let mut of_others = refused.iter().filter(|refused| !names.contains(refused));
+        if let Some(taken) = of_others.clone().find(|refused| *refused == name).or_else(|| of_others.next()) {
             return Err(NativeError::NameTaken { path: path.into(), name: taken.clone() });
         }
         match names.as_slice() {

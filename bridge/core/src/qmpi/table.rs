@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use qmpi_abi::{COUNT, FnId};
 use qmpi_abi::numbering::Numbering;
+use qmpi_abi::{COUNT, FnId};
 
 use qmpi_ring::Next;
 

@@ -82,6 +82,9 @@ global_asm!(
     ".cfi_endproc",
     ".size qmpi_lazy, . - qmpi_lazy",
     ".popsection",
+    ".hidden __start_qmpi_entry",
+    ".hidden __stop_qmpi_entry",
+    ".hidden __start_qmpi_shifted",
     // One entry of .eh_frame for each of the two sections of exported stubs (LSB 10.6.1): at every instruction in them the
     // stack pointer is where it was when the function was called.
     ".pushsection .eh_frame, \"a\", @unwind",
@@ -119,6 +122,19 @@ global_asm!(
     stub_size = const STUB_SIZE,
     shifted_size = const SHIFTED_SIZE,
     first_call = sym first_call,
+);
+
+// `core` as it comes with the compiler names this function of `std` in its unwind tables. Nothing here unwinds.
+#[cfg(not(test))]
+global_asm!(
+    ".pushsection .text.qmpi_no_unwinding, \"ax\", @progbits",
+    ".hidden rust_eh_personality",
+    ".globl rust_eh_personality",
+    ".type rust_eh_personality, @function",
+    "rust_eh_personality:",
+    "ud2",
+    ".size rust_eh_personality, . - rust_eh_personality",
+    ".popsection",
 );
 
 unsafe extern "C" {

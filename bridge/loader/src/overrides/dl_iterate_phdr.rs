@@ -1,17 +1,19 @@
-//! `dl_iterate_phdr` of a tool: the objects of all namespaces.
+//! `dl_iterate_phdr` with the objects of all namespaces: for tools, and for unwinders of the base namespace.
 //!
 //! glibc's lists the caller's namespace alone, so an unwinder in the tool would stop at the application's frames, and at
 //! those of other layers. The order is: the executable (callers take the first for it), the objects of all instances, the
 //! rest of the base.
+//!
+//! A tool calls it from a signal handler, too (profilers unwind at each tick of a timer). So nothing here allocates or takes a
+//! lock but glibc's own iteration, which takes the lock of `ld.so`'s list.
 #![expect(unsafe_code, reason = "walks link maps and calls the tool back")]
 
 use std::ffi::{c_int, c_void};
-use std::sync::Arc;
 
 use libc::PT_TLS;
 
 use crate::Instance;
-use crate::link_map::{Handle, LinkMap};
+use crate::link_map::{self, Handle, LinkMap};
 use crate::namespace::Namespace;
 
 type Callback = extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
@@ -30,16 +32,26 @@ struct Walk {
 ///
 /// The instances' objects are walked inside the first callback of glibc's own iteration: there its lock is held, so that
 /// no thread can add to the list meanwhile.
-pub(crate) extern "C" fn union(callback: Callback, data: *mut c_void, caller: usize, instance: &Instance) -> c_int {
+pub(crate) extern "C" fn of_tool(
+    callback: Callback,
+    data: *mut c_void,
+    caller: usize,
+    instance: &'static Instance,
+) -> c_int {
     // A constructor of the tool may be the first to ask: then the namespace is found here.
     let _ = instance.namespace(caller);
+    of_base(callback, data)
+}
+
+/// The same for an unwinder of the base namespace.
+pub(crate) extern "C" fn of_base(callback: Callback, data: *mut c_void) -> c_int {
     let mut walk = Walk { callback, data, first: true };
     // SAFETY: `step` has the type that the function wants; `walk` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut walk).cast()) }
 }
 
 extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void) -> c_int {
-    // SAFETY: `union` passes its `Walk`.
+    // SAFETY: `of_base` passes its `Walk`.
     let walk = unsafe { &mut *walk.cast::<Walk>() };
     let result = (walk.callback)(info, size, walk.data);
     if result != 0 || !std::mem::take(&mut walk.first) {
@@ -47,15 +59,7 @@ extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void
     }
     // SAFETY: glibc passes a valid description.
     let template = unsafe { *info };
-    let mut namespaces: Vec<&Arc<Namespace>> = Vec::new();
-    let instances = Instance::all();
-    for namespace in instances.iter().filter_map(|instance| instance.namespace.get()) {
-        // Clones share one.
-        if !namespaces.iter().any(|known| Arc::ptr_eq(known, namespace)) {
-            namespaces.push(namespace);
-        }
-    }
-    for map in namespaces.into_iter().flat_map(|namespace| objects(namespace)) {
+    for map in Namespace::all().flat_map(objects) {
         let Some(mut own) = describe(map, &template) else { continue };
         let result = (walk.callback)(&raw mut own, size_of::<libc::dl_phdr_info>(), walk.data);
         if result != 0 {
@@ -66,7 +70,7 @@ extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void
 }
 
 /// The real objects of a namespace: no providers, and not the stand-in for ld.so, which the base lists.
-fn objects(namespace: &Namespace) -> impl Iterator<Item = &'static LinkMap> {
+fn objects(namespace: &'static Namespace) -> impl Iterator<Item = &'static LinkMap> {
     // SAFETY: reads the auxiliary vector.
     let linker = unsafe { libc::getauxval(libc::AT_BASE) } as usize;
     namespace.objects().filter(move |map| map.base != linker)
@@ -83,7 +87,7 @@ fn describe(map: &'static LinkMap, template: &libc::dl_phdr_info) -> Option<libc
         dlpi_tls_data: std::ptr::null_mut(),
         ..*template
     };
-    if phdrs.iter().any(|phdr| phdr.p_type == PT_TLS) {
+    if link_map::shows_headers() && phdrs.iter().any(|phdr| phdr.p_type == PT_TLS) {
         // SAFETY: stores a `size_t`.
         unsafe { libc::dlinfo(Handle::of(map).0, RTLD_DI_TLS_MODID, (&raw mut info.dlpi_tls_modid).cast()) };
         // SAFETY: stores a pointer.

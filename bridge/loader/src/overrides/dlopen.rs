@@ -10,11 +10,12 @@
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::PoisonError;
 
 use qmpi_elf::{Closure, ElfFile, SearchPath};
+use qmpi_ring::{List, Writer};
 
 use crate::Instance;
+use crate::loader_lock;
 use crate::namespace::Namespace;
 use crate::providers::provide;
 
@@ -39,18 +40,21 @@ pub(crate) extern "C" fn prepare(
     // SAFETY: the tool passes a C string, as `dlopen` wants.
     let name = unsafe { CStr::from_ptr(file) };
     if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() {
-        let mut opened = instance.opened_global.lock().unwrap_or_else(PoisonError::into_inner);
-        if !opened.iter().any(|known| known.as_c_str() == name) {
-            opened.push(name.into());
+        if !instance.opened_global.iter().any(|known| known.as_c_str() == name) {
+            let node = Box::leak(Box::new(List::node(name.into())));
+            loader_lock::with(|writer| instance.opened_global.add(node, writer));
         }
     }
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
     let Some(namespace) = instance.namespace(caller) else { return Arguments { file, mode } };
-    let stand_in = stand_in(instance, namespace, name);
-    if stand_in.is_none() {
-        provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())));
-    }
-    crate::shared::close_files();
+    let stand_in = loader_lock::with(|writer| {
+        let stand_in = stand_in(instance, namespace, name, writer);
+        if stand_in.is_none() {
+            provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())), writer);
+        }
+        crate::shared::close_files();
+        stand_in
+    });
     if let Some(shared) = stand_in {
         // dlopen keeps no reference to the name it was given, but ld.so may show it: it stays valid.
         return Arguments { file: shared.into_raw(), mode };
@@ -59,7 +63,7 @@ pub(crate) extern "C" fn prepare(
 }
 
 /// The SONAME of the provider that stands for `name`, if it is a library that exists once per process.
-fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr) -> Option<CString> {
+fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr, writer: &Writer) -> Option<CString> {
     let file_name = Path::new(OsStr::from_bytes(name.to_bytes())).file_name()?.to_str()?;
     let process = &*instance.process;
     let soname = if process.is_shared(file_name) {
@@ -73,12 +77,12 @@ fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr) -> Option<C
         // The instance's own head: in the namespace of clones others answer to the same name.
         return instance.providers.get()?.iter().find(|(known, _)| known == soname).map(|(_, path)| path.clone());
     }
-    provide(namespace, process, soname).ok()?;
+    provide(namespace, process, soname, writer).ok()?;
     namespace.has_provider(soname).then(|| CString::new(soname).ok())?
 }
 
 /// Provides what the library at `path`, and the libraries it needs, expect of shared ones.
-fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path) {
+fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path, writer: &Writer) {
     let process = &*instance.process;
     let search = SearchPath::from_process();
     let root = ElfFile::open(&instance.path).ok().and_then(|tool| {
@@ -90,7 +94,7 @@ fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path) {
     let Some(root) = root else { return };
     let closure = Closure::of(root, &search, &|soname| process.is_shared(soname));
     for soname in &closure.stopped {
-        if let Err(error) = provide(namespace, process, soname) {
+        if let Err(error) = provide(namespace, process, soname, writer) {
             crate::log::warn(&format!("{}: {error}", instance.label), None);
         }
     }

@@ -6,7 +6,6 @@
 #![expect(unsafe_code, reason = "reads C strings that the tool passes")]
 
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::PoisonError;
 
 use crate::Instance;
 use crate::head;
@@ -38,7 +37,7 @@ fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name
     let default = handle == libc::RTLD_DEFAULT;
     let head = handle == namespace.head().0;
     if head::is_mpi_function_c(name) {
-        let of_mpi = namespace.provider_of(Handle(handle)).is_some_and(|soname| qmpi_elf::is_mpi_soname(&soname));
+        let of_mpi = namespace.provider_of(Handle(handle)).is_some_and(qmpi_elf::is_mpi_soname);
         // RTLD_DEFAULT finds the tool's own function first, and then the head's.
         return if next || head || of_mpi { below(instance, name) } else { None };
     }
@@ -74,6 +73,5 @@ fn below(instance: &Instance, name: &CStr) -> Option<usize> {
 
 /// Looks in the libraries that the tool opened with RTLD_GLOBAL.
 fn opened_global(instance: &Instance, namespace: &Namespace, name: &CStr) -> Option<usize> {
-    let opened = instance.opened_global.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    opened.iter().find_map(|library| namespace.loaded(library)?.find(name))
+    instance.opened_global.iter().find_map(|library| namespace.loaded(library)?.find(name))
 }

@@ -73,7 +73,7 @@ pub(crate) extern "C" fn dl_iterate_phdr() {
         "mov rcx, r11",
         "jmp {to}",
         ".cfi_endproc",
-        to = sym overrides::dl_iterate_phdr::union,
+        to = sym overrides::dl_iterate_phdr::of_tool,
     )
 }
 

@@ -1,0 +1,82 @@
+//! A list that only grows: read by any thread at any time, without a lock, also from signal handlers.
+#![expect(unsafe_code, reason = "follows pointers to nodes that are never freed")]
+
+use core::ptr::null_mut;
+
+use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::writer::Writer;
+
+/// The list. The item that was added last comes first.
+#[derive(Debug)]
+pub struct List<T: 'static> {
+    first: AtomicPtr<Node<T>>,
+}
+
+/// An item and those that were added before it.
+#[derive(Debug)]
+pub struct Node<T: 'static> {
+    item: T,
+    rest: *mut Node<T>,
+}
+
+impl<T: Sync> List<T> {
+    /// An empty list.
+    pub const fn new() -> List<T> {
+        List { first: AtomicPtr::new(null_mut()) }
+    }
+
+    /// A node for [`List::add`], which whoever allocates makes.
+    pub const fn node(item: T) -> Node<T> {
+        Node { item, rest: null_mut() }
+    }
+
+    /// Adds an item, whose node stays for ever.
+    pub fn add(&self, node: &'static mut Node<T>, _: &Writer) -> &'static T {
+        node.rest = self.first.load(Ordering::Relaxed);
+        let node: *mut Node<T> = node;
+        self.first.store(node, Ordering::Release);
+        // SAFETY: the node is never freed, nor written again.
+        unsafe { &(*node).item }
+    }
+
+    /// The items.
+    pub fn iter(&self) -> impl Iterator<Item = &'static T> + use<T> {
+        // SAFETY: nodes are never freed, and complete before they are in the list.
+        let mut node: Option<&'static Node<T>> = unsafe { self.first.load(Ordering::Acquire).as_ref() };
+        core::iter::from_fn(move || {
+            let Node { item, rest } = node?;
+            // SAFETY: as above.
+            node = unsafe { rest.as_ref() };
+            Some(item)
+        })
+    }
+}
+
+impl<T: Sync> Default for List<T> {
+    fn default() -> List<T> {
+        List::new()
+    }
+}
+
+// SAFETY: of a node only shared references are given away.
+unsafe impl<T: Sync> Sync for Node<T> {}
+// SAFETY: nodes are never taken out again; an item may be made in another thread.
+unsafe impl<T: Send> Send for Node<T> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_added_last_comes_first() {
+        static LIST: List<u32> = List::new();
+        // SAFETY: no other thread of this test writes.
+        let writer = unsafe { Writer::new() };
+        assert_eq!(LIST.iter().next(), None);
+        for item in [1, 2, 3] {
+            let node = Box::leak(Box::new(List::node(item)));
+            assert_eq!(*LIST.add(node, &writer), item);
+        }
+        assert_eq!(LIST.iter().copied().collect::<Vec<_>>(), [3, 2, 1]);
+    }
+}

@@ -1,0 +1,6 @@
+//# role: companion
+//# lang: c
+//# mpi: both
+//# needs-mpi: no
+/* The smallest process. */
+int main(void) { return 5; }

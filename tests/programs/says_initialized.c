@@ -1,0 +1,12 @@
+//# role: companion
+//# lang: c
+//# mpi: both
+/* says_initialized: a PMPI tool that prints `says_initialized: ok` when the program asks whether MPI is initialized. */
+#include <mpi.h>
+#include <stdio.h>
+
+int MPI_Initialized(int *flag)
+{
+    puts("says_initialized: ok");
+    return PMPI_Initialized(flag);
+}

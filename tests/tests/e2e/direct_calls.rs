@@ -1,0 +1,118 @@
+//! Calls of a tool's wrappers that lead directly to the next link, however the tool was built.
+
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::Failed;
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
+
+const TOOL: &str = "code_bytes";
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    on_each_mpi(&[
+        ("however_it_was_built", &Mpi::ALL, however_it_was_built),
+        ("without_a_linkage_table", &Mpi::ALL, without_a_linkage_table),
+        ("switched_off", &Mpi::ALL, switched_off),
+        ("a_thread_may_run_the_code", &Mpi::ALL, a_thread_may_run_the_code),
+        ("more_than_namespaces", &Mpi::ALL, more_than_namespaces),
+    ])
+}
+
+/// A job whose tool says how its call goes, and in which we say how many calls were changed.
+fn job(mpi: Mpi) -> Job {
+    Job::new(mpi, 2, &program(mpi, "ring.c")).env("CODE_BYTES", "1").env("QMPI_LOG", "debug")
+}
+
+/// How many calls were changed, for each instance in each process.
+fn changed(outcome: &Outcome) -> Vec<usize> {
+    let count = |line: &&str| line.split_once(" calls lead directly")?.0.rsplit(' ').next()?.parse().ok();
+    outcome.said().iter().filter_map(count).collect()
+}
+
+/// Every instance says this, and the job does what it does otherwise.
+fn expect(outcome: &Outcome, instances: usize, path: &str) -> Verdict {
+    outcome.expect(0, &["done".to_owned()])?;
+    let verdict = format!("tool {TOOL}: ok calls=8 {path}");
+    if outcome.count(&verdict) == instances && outcome.count("tool ") == instances {
+        return Ok(());
+    }
+    Err(format!("not {instances} times {verdict:?}\n{}", outcome.report()).into())
+}
+
+fn twice(mpi: Mpi, tool: &Path) -> Outcome {
+    let tool = tool.display().to_string();
+    job(mpi).stack(&[&tool, &tool]).run()
+}
+
+/// Linkage tables have many forms: with lazy binding, without, with landing pads for indirect branches.
+fn however_it_was_built(mpi: Mpi) -> Verdict {
+    // One of each function; compilers may need more.
+    const AT_LEAST: usize = 6;
+    for (variant, options) in [
+        ("lazy", &["-Wl,-z,lazy"][..]),
+        ("now", &["-Wl,-z,now"]),
+        ("pads", &["-fcf-protection=full", "-Wl,-z,ibtplt", "-Wl,-z,lazy"]),
+        ("pads_now", &["-fcf-protection=full", "-Wl,-z,ibtplt", "-Wl,-z,now"]),
+        ("unoptimized", &["-O0"]),
+        ("gold", &["-fuse-ld=gold"]),
+    ] {
+        let outcome = twice(mpi, &compile::tool_variant(mpi, TOOL, variant, options));
+        expect(&outcome, 2, "directly").map_err(|reason| Failed::from(format!("{variant}: {}", text(&reason))))?;
+        let changed = changed(&outcome);
+        if changed.is_empty() || changed.iter().any(|count| *count < AT_LEAST) {
+            let report = outcome.report();
+            return Err(format!("{variant}: {changed:?} calls were changed, not {AT_LEAST} each\n{report}").into());
+        }
+    }
+    Ok(())
+}
+
+/// What calls through a word already is left as it is.
+fn without_a_linkage_table(mpi: Mpi) -> Verdict {
+    let outcome = twice(mpi, &compile::tool_variant(mpi, TOOL, "no_plt", &["-fno-plt"]));
+    // The one in assembly has its entry all the same.
+    expect(&outcome, 2, "directly")?;
+    none_but(&outcome, 1)
+}
+
+fn switched_off(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let file: PathBuf = directory.path().join("qmpi.toml");
+    let path = tool(mpi, TOOL);
+    std::fs::write(&file, format!("stack = [\"t\", \"t\"]\n[tool.t]\npath = {path:?}\ndirect_calls = false\n"))?;
+    let outcome = job(mpi).config(&file).run();
+    expect(&outcome, 2, "by the table")?;
+    if changed(&outcome).is_empty() { Ok(()) } else { Err(outcome.report().into()) }
+}
+
+/// The innermost tool is loaded first, and has a thread from then on.
+fn a_thread_may_run_the_code(mpi: Mpi) -> Verdict {
+    let (threads, other) = (compile::companion(mpi, "thread_of_tool.c"), tool(mpi, TOOL));
+    let (threads, other) = (threads.display().to_string(), other.display().to_string());
+    let outcome = job(mpi).stack(&[&other, &threads]).run();
+    expect(&outcome, 1, "by the table")?;
+    none_but(&outcome, 0)?;
+    // The other way round the thread starts after the first tool is bound.
+    let outcome = job(mpi).stack(&[&threads, &other]).run();
+    expect(&outcome, 1, "directly")
+}
+
+/// Copies of the tool in memory, too.
+fn more_than_namespaces(mpi: Mpi) -> Verdict {
+    const INSTANCES: usize = 18;
+    let tool = tool(mpi, TOOL).display().to_string();
+    expect(&job(mpi).stack(&[tool.as_str(); INSTANCES]).run(), INSTANCES, "directly")
+}
+
+fn none_but(outcome: &Outcome, expected: usize) -> Verdict {
+    let changed = changed(outcome);
+    if !changed.is_empty() && changed.iter().all(|count| *count == expected) {
+        return Ok(());
+    }
+    Err(format!("{changed:?} calls were changed, not {expected} each\n{}", outcome.report()).into())
+}
+
+fn text(failed: &Failed) -> String {
+    failed.message().unwrap_or_default().to_owned()
+}

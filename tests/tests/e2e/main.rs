@@ -1,0 +1,50 @@
+//! The end-to-end tests, one module for each topic. A module is a `mod` line here and `qmpi_tests::module!(trials)` in its file,
+//! where `trials` lists its checks; a check's name is `module::mpi::check`.
+
+mod bad_input;
+mod base_tools;
+mod clones;
+mod cxx_unwinding;
+mod direct_calls;
+mod examples;
+mod exports;
+mod finalize;
+mod fortran;
+mod frames;
+mod guard_page;
+mod hash_tables;
+mod hosts;
+mod instances;
+mod languages;
+mod launchers;
+mod list;
+mod many_layers;
+mod many_undefined;
+mod matrix;
+mod missing_version_library;
+mod mpi4py;
+mod mpi_libraries;
+mod no_proc;
+mod numbering;
+mod plugin;
+mod programs;
+mod qmpi;
+mod quiet;
+mod races;
+mod real_programs;
+mod real_tools;
+mod refusals;
+mod sanitizers;
+mod sentinels;
+mod signals;
+mod stacks_from_threads;
+mod switch;
+mod thesis;
+mod threads_and_libraries;
+mod tools;
+mod unnamed_library;
+mod versioned_wrappers;
+
+fn main() -> std::process::ExitCode {
+    qmpi_tests::trial::run_all()
+}

@@ -1,0 +1,108 @@
+//! A thousand layers that wrap every function: native QMPI tools, PMPI tools, and both in turns. Start-up takes at most 5 ms a layer
+//! and is linear, and a call goes through all of them.
+//!
+//! The tools are those of `shim-gen`, but for MPI_Comm_size, to which each layer adds one: a result tells how many were called.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Failed;
+use qmpi_tests::against::{Failures, number};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, wheel};
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    on_each_mpi(&[
+        ("native", &Mpi::ALL, |mpi| layers(mpi, &["native"])),
+        ("bridged", &Mpi::ALL, |mpi| layers(mpi, &["bridged"])),
+        ("alternating", &Mpi::ALL, |mpi| layers(mpi, &["native", "bridged"])),
+    ])
+}
+
+/// What a layer may take of start-up.
+const MOST: Duration = Duration::from_millis(5);
+
+/// One of `shim-gen`'s tools that adds to the size of a communicator.
+fn generated(mpi: Mpi, kind: &str, name: &str, call: &str) -> Result<PathBuf, Failed> {
+    let version = if mpi == Mpi::Mpich { "mpich-4.0.2" } else { "openmpi-4.1.4" };
+    let header = product::target().join("headers").join(version).join("mpi.h");
+    if !header.exists() {
+        return Err(format!("{} is missing: run `bash ci/setup`", header.display()).into());
+    }
+    let directory = compile::directory(mpi);
+    let source = product::generated(&header, &directory, kind, &format!("{name}_plain"));
+    let text = std::fs::read_to_string(source)?;
+    let from = format!("return {call};");
+    let changed = text.replace(&from, &format!("int result = {call};\n    ++*size;\n    return result;"));
+    if text.matches(&from).count() != 1 {
+        return Err(format!("shim-gen {kind} does not write {from:?} once").into());
+    }
+    let source = directory.join(format!("{name}.c"));
+    if std::fs::read_to_string(&source).ok().as_ref() != Some(&changed) {
+        std::fs::write(&source, changed)?;
+    }
+    let include = product::root().join("bridge/include").display().to_string();
+    Ok(wheel::build(&mpi.compiler("c"), &directory, &source, &["-I", &include, "-shared", "-fPIC"]))
+}
+
+/// Plain `LD_PRELOAD` has one layer; with one tool of the kind it gives 2. A stack of N gives 1 + N.
+fn layers(mpi: Mpi, kinds: &[&str]) -> Verdict {
+    let bridged = generated(mpi, "passthrough", "adds_bridged", "(PMPI_Comm_size)(comm, size)")?;
+    let call = "((QMPI_Comm_size_t *) next->function)(context, next->tool_id, comm, size)";
+    let native = generated(mpi, "qmpi-passthrough", "adds_native", call)?;
+    let job = Job::alone(mpi, &program(mpi, "asks_size.c")).within(100);
+    job.clone().preload(&bridged).run().expect(0, &["asks_size: 2".to_owned()])?;
+
+    let directory = tempfile::tempdir()?;
+    let stack = |count: usize| -> Result<Job, Failed> {
+        let names: Vec<&str> = kinds.iter().copied().cycle().take(count).collect();
+        let mut text = format!("stack = {names:?}\n");
+        for (name, path) in [("native", &native), ("bridged", &bridged)] {
+            writeln!(text, "[tool.{name}]\npath = {path:?}")?;
+        }
+        let path = directory.path().join(format!("{count}.toml"));
+        std::fs::write(&path, text)?;
+        Ok(job.clone().preload(&product::runtime()).env("QMPI_CONFIG", path.display().to_string()))
+    };
+    let timed = |count: usize| -> Result<(Outcome, Duration), Failed> {
+        let job = stack(count)?;
+        let start = Instant::now();
+        let outcome = job.run();
+        Ok((outcome, start.elapsed()))
+    };
+    let most = number("QMPI_TEST_LAYERS", 1000);
+    let (_, base) = timed(0)?;
+    let mut failures = Failures::default();
+    let mut each = Vec::new();
+    for count in [1, most / 40, most / 4, most] {
+        let (outcome, elapsed) = timed(count)?;
+        let expected = format!("asks_size: {}", 1 + count);
+        let right = outcome.expect(0, &[expected]).map_err(|reason| shortened(&format!("{count} layers: {reason}")));
+        let is_right = right.is_ok() && outcome.said().is_empty();
+        failures.note(right);
+        if !is_right {
+            break;
+        }
+        each.push(elapsed.saturating_sub(base) / u32::try_from(count)?);
+        println!("{}: {}: {count} layers, {:?} each", mpi.name(), kinds.join(" and "), each[each.len() - 1]);
+    }
+    if let [.., quarter, all] = each[..]
+        && each.len() == 4
+    {
+        if all > MOST {
+            failures.note(Err(format!("{all:?} for each of {most} layers, not at most {MOST:?}")));
+        }
+        // Linear, with room for a machine that does something else meanwhile.
+        if all > quarter * 3 / 2 + Duration::from_micros(200) {
+            failures.note(Err(format!("{quarter:?} for each of {} layers, {all:?} for each of {most}", most / 4)));
+        }
+    }
+    failures.verdict()
+}
+
+/// The list of a thousand layers may be in a message.
+fn shortened(text: &str) -> String {
+    text.chars().take(3000).collect()
+}

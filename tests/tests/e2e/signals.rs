@@ -1,0 +1,59 @@
+//! A tool that takes samples of the stack in a signal handler, as profilers do: the signal arrives anywhere, in `malloc`, in the dynamic
+//! linker, in MPI, and in libqmpi.so; what it interrupts must not be harmed, and the walk must lead to `main`.
+//!
+//! `QMPI_TEST_SECONDS=60` for a long run.
+
+use qmpi_tests::against::{Failures, number, repeated, stacked};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program, tool, variant};
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    on_each_mpi(&[
+        ("libunwind", &Mpi::ALL, |mpi| sampled(mpi, "libunwind", 0)),
+        ("backtrace", &Mpi::ALL, |mpi| sampled(mpi, "backtrace", 0)),
+        ("unwind", &Mpi::ALL, |mpi| sampled(mpi, "unwind", 0)),
+        // Not libunwind: its walk deadlocks with dlopen in another thread under plain LD_PRELOAD as well.
+        ("backtrace_while_threads_open", &Mpi::ALL, |mpi| sampled(mpi, "backtrace", 2)),
+        ("unwind_while_threads_open", &Mpi::ALL, |mpi| sampled(mpi, "unwind", 2)),
+    ])
+}
+
+/// Plain `LD_PRELOAD` of the sampler: 1,000 samples a second, nothing is harmed. In a stack of three each instance says so.
+fn sampled(mpi: Mpi, how: &str, threads: usize) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let seconds = number("QMPI_TEST_SECONDS", 3);
+    let mut args = vec![seconds.to_string()];
+    let part = compile::companion(mpi, "opened_part.c");
+    for number in 0..threads {
+        let copy = directory.path().join(format!("part{number}.so"));
+        std::fs::copy(&part, &copy)?;
+        args.push(copy.display().to_string());
+    }
+    let (name, options): (_, &[&str]) = match how {
+        "libunwind" => ("sampler_libunwind.so", &["-DWITH_LIBUNWIND", "-lunwind"]),
+        _ => ("sampler.so", &[]),
+    };
+    let sampler = variant::build(mpi, "tests/programs/sampler.c", name, options);
+    let patience = u32::try_from(seconds)? + 30;
+    let job = Job::alone(mpi, &program(mpi, "sampled.c")).args(&args).within(patience).env("SAMPLER", how);
+    let job = job.env("COUNTER", "file=/dev/null");
+    let right = ["sampled: 0 wrong", "sampler: ok"].map(str::to_owned);
+    repeated("plain LD_PRELOAD", &job.clone().preload(&sampler), 2, 0, &right)?;
+    let counter = tool(mpi, "counter").display().to_string();
+    let sampler = sampler.display().to_string();
+    let mut failures = Failures::default();
+    for tools in [[&counter, &sampler, &counter], [&sampler, &sampler, &sampler]] {
+        for (mode, job) in stacked(&job, &tools.map(String::as_str)) {
+            let samplers = tools.iter().filter(|tool| **tool == &sampler).count();
+            let outcome = job.run();
+            let expected = outcome.expect(0, &right).and_then(|()| {
+                let said = outcome.count("sampler: ok");
+                let why = || format!("{said} of {samplers} instances are well\n{}", outcome.report());
+                if said == samplers && outcome.said().is_empty() { Ok(()) } else { Err(why()) }
+            });
+            failures.note(expected.map_err(|reason| format!("{mode}, {samplers} samplers: {reason}")));
+        }
+    }
+    failures.verdict()
+}
