@@ -249,6 +249,23 @@ impl<'a> Tables<'a> {
         })
     }
 
+    /// The definition that a reference without a version gets, as programs have that are linked with a library without versions: of
+    /// the base version or the oldest, else the only default one (`elf/dl-lookup.c: check_match`).
+    pub fn find_oldest(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
+        let (mut only, mut count) = (None, 0_usize);
+        let oldest = self.find_candidate(name, hash, |symbol| match self.version_index(symbol.index()) {
+            Some(index) if index.number() >= 3 => {
+                if !index.is_hidden() {
+                    only = only.or(Some(*symbol));
+                    count = count.saturating_add(1);
+                }
+                false
+            }
+            _ => true,
+        });
+        oldest.or(only.filter(|_| count == 1))
+    }
+
     fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
         let mut fits = |index| {
             let symbol = self.symbol(index)?;

@@ -55,9 +55,11 @@ mod trampoline;
 mod version;
 mod wrappers;
 
+pub use clone::have_a_namespace as clones_have_a_namespace;
 pub use error::LoadError;
 pub use instance::Instance;
 pub use load::{Links, Loaded, Place, admit, inspect, load, wanted};
+pub use namespace::in_use as namespaces_in_use;
 pub use overrides::dl_iterate_phdr_of_base;
 pub use process::Process;
 pub use shared::close_files;

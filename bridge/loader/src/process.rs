@@ -1,7 +1,7 @@
 //! The process as its namespaces have to see it: which MPI it runs, and which libraries exist only once.
 //!
-//! **Shared** are the MPI libraries, everything they brought with them, and the glibc family; a namespace gets
-//! providers for them. All other libraries are private to an instance.
+//! **Shared** are the MPI libraries, everything they brought with them, the glibc family and what stands before it (sanitizers,
+//! allocators), and the unwinder; a namespace gets providers for them. All other libraries are private to an instance.
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
 use std::collections::BTreeMap;
@@ -95,6 +95,9 @@ impl Process {
                 todo.extend(needed);
             }
         }
+        // What takes the place of glibc's malloc (a sanitizer, another allocator) serves tools, too: there is one heap.
+        let allocators = self.images.iter().enumerate().skip(1).filter(|(_, image)| is_allocator(image));
+        shared.extend(allocators.map(|(index, image)| (image.name().to_owned(), index)));
         shared.extend(by_name.get(UNWINDER).map(|index| (UNWINDER.to_owned(), *index)));
         shared.extend(self.also_shared.iter().filter_map(|name| Some((name.clone(), *by_name.get(name.as_str())?))));
         self.shared = shared;
@@ -283,6 +286,12 @@ impl Process {
     pub fn mpi_name(&self) -> &str {
         self.mpi().find(|image| defines_pmpi(image)).map_or("no MPI library", Image::name)
     }
+}
+
+/// Does the library define malloc, and is none of glibc's?
+fn is_allocator(image: &Image) -> bool {
+    let name = image.name();
+    !glibc::is_glibc_family(name) && !glibc::is_dynamic_linker(name) && image.find(c"malloc").is_some()
 }
 
 /// Opens a library in the base namespace.

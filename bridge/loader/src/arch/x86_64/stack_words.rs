@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `r10` | used |
 //! | all others, the flags excepted | kept |
+#![expect(unsafe_code, reason = "machine code")]
 use std::arch::global_asm;
 
 /// Text that copies `$words` words from `rsp + $from`, directly above a return address, to `rsp`. One such text in a function, and
