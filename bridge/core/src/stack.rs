@@ -130,6 +130,13 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
             let _ = qmpi_loader::admit(process, wanted.layer, tool);
         }
     }
+    let pmpi = wanted.iter().filter_map(|wanted| match &wanted.kind {
+        Kind::Pmpi(tool) => Some(&**tool),
+        Kind::Native(_) | Kind::Thesis(_) | Kind::Nothing => None,
+    });
+    if let Err(error) = qmpi_loader::sentinels::publish(process, pmpi) {
+        log::fatal(&error.to_string(), error.hint().as_deref());
+    }
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
         return (chain, None);
@@ -165,7 +172,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
             Ok(None) => {}
             Ok(Some(layer)) => {
                 fortran.below(index, &layer, &mut chain);
-                fortran.push(index, &layer, process);
+                fortran.push(index, &layer);
                 let ms = layer.duration.as_secs_f64() * 1e3;
                 let path = wanted.layer.path.display();
                 log::once(
@@ -420,7 +427,7 @@ fn load_pmpi(
 ) -> Result<Layer, LoadError> {
     let layer = wanted.layer;
     let now = Arc::clone(process);
-    let next = |name: &str| fortran?.next(tool, name, &now);
+    let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
     let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
     let loaded = qmpi_loader::load(process, layer, file, &links, wanted.place, writer)?;
     Ok(Layer {

@@ -12,6 +12,7 @@
 //! | what the tool must not call bare | `overrides/` |
 //! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
+//! | addresses that mean something in Fortran | `sentinels.rs` |
 //! | one thread at a time | `loader_lock.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
@@ -49,6 +50,7 @@ pub mod pcontrol;
 mod process;
 mod providers;
 pub mod rebind;
+pub mod sentinels;
 mod shared;
 pub mod thread_offsets;
 mod trampoline;
