@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <unwind.h>
 #ifdef WITH_LIBUNWIND
 #include <libunwind.h>
@@ -92,6 +93,11 @@ static void start(void)
     if (before.sa_flags & SA_SIGINFO)
         return; /* the other instance's timer serves both */
     started = 1;
+    if (how == LIBUNWIND) {
+        /* One thread only: two that walk at once, one of them inside dl_iterate_phdr, wait for each other's locks anywhere. */
+        event.sigev_notify = SIGEV_THREAD_ID;
+        event._sigev_un._tid = gettid();
+    }
     timer_create(CLOCK_MONOTONIC, &event, &timer);
     timer_settime(timer, 0, &each, NULL);
 }
