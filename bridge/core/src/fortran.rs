@@ -89,7 +89,9 @@ impl Fortran {
     /// Sets the C links below layer `index`, if it has anything to do with Fortran. Called when it is loaded, before it is pushed on
     /// `chain`.
     pub(crate) fn below(&mut self, index: usize, layer: &chain::Layer, chain: &mut Chain) {
-        if !layer.fortran.is_empty() || self.callers.get_mut().unwrap_or_else(PoisonError::into_inner).contains(&layer.tool) {
+        if !layer.fortran.is_empty()
+            || self.callers.get_mut().unwrap_or_else(PoisonError::into_inner).contains(&layer.tool)
+        {
             self.below[index + 1] = Some(chain.all_pmpi());
         }
     }
