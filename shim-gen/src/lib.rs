@@ -5,8 +5,8 @@
 //!                      │                                                ├─tool──► a QMPI tool in C, or the start of one
 //!                      │                                                │
 //!                      │           functions.tsv (ids) + standard.txt ──┴─table──► functions.tsv ─┬─rust───► table.rs
-//!                      │                                    (versions)                            ├─stubs──► entry/list.rs
-//!                      │                                                                          ├─qmpi───► qmpi/list.rs
+//!                      │                                    (versions)                            ├─stubs──► functions/list.rs
+//!                      │                                                                          ├─qmpi───► shifted/list.rs
 //!                      └─numbering──► numbering/*.txt ──┬─ with functions.tsv ─► numbering/tables.rs
 //!                                                       └─ with functions.tsv and all headers, availability, qmpi ─► qmpi.h
 //! ```

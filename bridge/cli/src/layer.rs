@@ -11,6 +11,7 @@ use crate::Error;
 use crate::edges::Node;
 use crate::glibc;
 use crate::manifest::{self, Manifest};
+use crate::preload;
 use crate::warning::Warning;
 
 /// A layer whose file is a tool that can be loaded, as far as that can be seen.
@@ -46,7 +47,8 @@ impl InspectedLayer {
         if layer.is_name_only() {
             return Ok(Self { layer, tool: None, manifest: None, registered: None });
         }
-        let shared = |name: &str| layer.share.iter().any(|share| share == name);
+        let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
+        let shared = |name: &str| layer.share.iter().chain(&preloaded).any(|share| share == name);
         let tool = Tool::inspect(&layer.path, search, &shared)
             .map_err(|source| Error::Inspect { layer: Some(layer.label.clone()), source })?;
         let (label, path) = (layer.label.clone(), layer.path.clone());

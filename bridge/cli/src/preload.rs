@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use qmpi_elf::ElfFile;
 use qmpi_stack::preload::{RUNTIME, entries, file_name};
 
 use crate::Error;
@@ -22,6 +23,14 @@ pub fn with_runtime(existing: Option<&str>, runtime: &Path, is_mpi: &dyn Fn(&str
     let place = entries.iter().position(|entry| is_mpi(file_name(entry))).unwrap_or(entries.len());
     entries.insert(place, runtime);
     Ok(entries.join(":"))
+}
+
+/// The names of libraries among those that are preloaded which tools share with the process: what takes the place of glibc's malloc,
+/// as the runtime has it.
+pub fn shared(existing: Option<&str>) -> Vec<String> {
+    let files = entries(existing.unwrap_or_default()).filter_map(|entry| ElfFile::open(Path::new(entry)).ok());
+    let allocators = files.filter(|file| file.plain_exports().any(|symbol| symbol.name == "malloc"));
+    allocators.map(|file| file.name().to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use qmpi_abi::{Binding, FnId};
 use qmpi_loader::conversion::{self, CallerMode};
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::rebind::{self, Which};
-use qmpi_loader::{Process, fortran, log};
+use qmpi_loader::{Process, fortran, log, missing};
 
 use crate::chain::{self, Chain, ToolId, made};
 use crate::program_tools;
@@ -76,13 +76,11 @@ impl Fortran {
         process.mpi().any(is_fortran)
     }
 
-    /// Adds layer `index`. Without a Fortran library in the process its Fortran wrappers have no way down: calls of a
-    /// library that is opened later come to its C wrappers.
-    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer, process: &Process) {
-        let goes_down = !layer.fortran.is_empty() && Fortran::is_there(process);
+    /// Adds layer `index`.
+    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer) {
         self.layers[index] = Layer {
             c: layer.entries.iter().map(|(id, _)| *id).collect(),
-            wrappers: layer.fortran.iter().filter(|_| goes_down).cloned().collect(),
+            wrappers: layer.fortran.iter().cloned().collect(),
         };
     }
 
@@ -101,16 +99,23 @@ impl Fortran {
         self.below[0] = Some(chain.all_pmpi());
     }
 
-    /// Where a call of the symbol `name` (`pmpi_send_`, or `mpi_send_` that the tool does not define) by `tool` goes.
-    pub(crate) fn next(&self, tool: ToolId, name: &str, process: &Process) -> Option<usize> {
+    /// Where a call of the symbol `name` (`pmpi_send_`, or `mpi_send_` that the tool does not define) by `tool` goes; `label` is
+    /// the tool's. Where the process does not have the function, MPI's Fortran library may bring it later.
+    pub(crate) fn next(&self, tool: ToolId, label: &str, name: &str, process: &Process) -> Option<usize> {
         // The outermost tool is 1, and 1 layer is behind its calls.
         let level = usize::try_from(tool.0).ok()?;
         if let Some(wrapper) = self.wrapper(level, name) {
             return Some(wrapper);
         }
-        let real = process.function(&CString::new(name).ok()?)?;
         self.callers.lock().unwrap_or_else(PoisonError::into_inner).insert(tool);
-        Some(made(fortran::resume(real, level)))
+        let c_name = CString::new(name).ok()?;
+        if let Some(real) = process.function(&c_name) {
+            return Some(made(fortran::resume(real, level)));
+        }
+        let reason = format!("which {} does not have", process.mpi_name());
+        let until =
+            made(missing::stub(label, name, reason, "MPI's Fortran library has such functions: link it, or open it"));
+        Some(made(fortran::resume_later(c_name, level, until)))
     }
 
     /// The Fortran wrapper that gets a call below `level` layers, if the first layer that intercepts the function has one.
@@ -222,9 +227,11 @@ type MadeToC = HashMap<(FnId, bool), usize>;
 /// The same for objects that were opened since: only those of `images` that are new.
 pub(crate) fn enter_opened(images: Vec<Image>, is_new: impl Fn(&Image) -> bool) {
     let Some(all) = OF_PROCESS.get() else { return };
-    if let Some(process) = Process::of(images) {
-        all.rebind(&process, is_new);
-    }
+    let Some(process) = Process::of(images) else { return };
+    fortran::bind(|name| process.function(name));
+    // Objects that were there before may refer to functions of Fortran, too.
+    let is_first = process.mpi().filter(|image| is_fortran(image)).all(&is_new);
+    all.rebind(&process, |image| is_first || is_new(image));
 }
 
 /// The function behind the name of a Fortran symbol.

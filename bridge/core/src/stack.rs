@@ -118,7 +118,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     }
     let mut mode = CallerMode::Ignore;
     let mut wanted = look(process, requested, &mut mode);
-    house(&mut wanted);
+    assign_places(&mut wanted, Reserve::Nothing);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
     initialize(&mut wanted, ToolId::of_layer(0), &names, stack.on_error);
 
@@ -129,6 +129,13 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         if let Kind::Pmpi(tool) = &wanted.kind {
             let _ = qmpi_loader::admit(process, wanted.layer, tool);
         }
+    }
+    let pmpi = wanted.iter().filter_map(|wanted| match &wanted.kind {
+        Kind::Pmpi(tool) => Some(&**tool),
+        Kind::Native(_) | Kind::Thesis(_) | Kind::Nothing => None,
+    });
+    if let Err(error) = qmpi_loader::sentinels::publish(process, pmpi) {
+        log::fatal(&error.to_string(), error.hint().as_deref());
     }
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
@@ -165,7 +172,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
             Ok(None) => {}
             Ok(Some(layer)) => {
                 fortran.below(index, &layer, &mut chain);
-                fortran.push(index, &layer, process);
+                fortran.push(index, &layer);
                 let ms = layer.duration.as_secs_f64() * 1e3;
                 let path = wanted.layer.path.display();
                 log::once(
@@ -202,7 +209,7 @@ fn initialize(wanted: &mut [Wanted<'_>], first: ToolId, names: &[Option<String>]
 
 /// Decides which PMPI tools get a namespace: all of them, as long as there are enough. Otherwise those that cannot do
 /// without, and as many others as there is room for, from the outermost; the rest are clones.
-fn house(wanted: &mut [Wanted<'_>]) {
+fn assign_places(wanted: &mut [Wanted<'_>], reserve: Reserve) {
     let pmpi: Vec<(usize, bool)> = (wanted.iter().enumerate())
         .filter_map(|(index, wanted)| match &wanted.kind {
             Kind::Pmpi(tool) => Some((index, tool.clone_obstacle().is_some())),
@@ -210,11 +217,14 @@ fn house(wanted: &mut [Wanted<'_>]) {
         })
         .collect();
     let left = namespaces_left();
-    if pmpi.len() <= left {
+    let of_clones = usize::from(!qmpi_loader::clones_have_a_namespace());
+    let reserved = if reserve == Reserve::ForLater { of_clones } else { 0 };
+    if pmpi.len() + reserved <= left {
         return;
     }
     // One is for the clones.
-    let mut room = left.saturating_sub(1).saturating_sub(pmpi.iter().filter(|(_, needs_own)| *needs_own).count());
+    let mut room =
+        left.saturating_sub(of_clones).saturating_sub(pmpi.iter().filter(|(_, needs_own)| *needs_own).count());
     for (index, needs_own) in pmpi {
         if needs_own {
             continue;
@@ -230,7 +240,16 @@ fn house(wanted: &mut [Wanted<'_>]) {
 /// glibc's `DL_NNS` is 16, of which the program has one; each auditing library has another.
 fn namespaces_left() -> usize {
     let auditors = std::env::var("LD_AUDIT").map_or(0, |list| list.split(':').filter(|name| !name.is_empty()).count());
-    15_usize.saturating_sub(auditors)
+    15_usize.saturating_sub(auditors).saturating_sub(qmpi_loader::namespaces_in_use())
+}
+
+/// Whether a namespace is kept for clones that are not needed yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reserve {
+    /// The main stack takes all if it has a use for them.
+    Nothing,
+    /// Named stacks are opened one after the other.
+    ForLater,
 }
 
 /// Puts the named stack of the configuration on top of these functions and returns what is on top of it then; `None`, after
@@ -250,6 +269,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     let mut wanted = look(&mut process, &requested, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
+    assign_places(&mut wanted, Reserve::ForLater);
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());
@@ -407,7 +427,7 @@ fn load_pmpi(
 ) -> Result<Layer, LoadError> {
     let layer = wanted.layer;
     let now = Arc::clone(process);
-    let next = |name: &str| fortran?.next(tool, name, &now);
+    let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
     let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
     let loaded = qmpi_loader::load(process, layer, file, &links, wanted.place, writer)?;
     Ok(Layer {

@@ -54,6 +54,11 @@ impl<'a> GnuHash<'a> {
         Some(GnuHash { first_symbol, bloom_shift, bloom, buckets, chain: rest.skip(buckets.len()) })
     }
 
+    /// The number of the first symbol that is found through the table.
+    pub(crate) fn first_symbol(&self) -> usize {
+        self.first_symbol as usize
+    }
+
     /// The highest number of a symbol that is found through the table, plus one. Ok(None): no symbol is found through it.
     /// `Err`: a bucket starts before the first symbol, or the last chain does not end.
     pub(crate) fn symbol_count(&self) -> Result<Option<usize>, &'static str> {

@@ -29,6 +29,18 @@ impl<'a> Mapped<'a> {
 
     /// The object with these segments, unless it has no dynamic symbols.
     pub fn at(segments: Segments<'a>) -> Option<Mapped<'a>> {
+        Mapped::read(segments, |dynamic, section, memory| Tables::of(dynamic, section, memory))
+    }
+
+    /// The same for a look at some names: see [`Tables::for_names`].
+    pub fn for_names(segments: Segments<'a>) -> Option<Mapped<'a>> {
+        Mapped::read(segments, |dynamic, section, memory| Tables::for_names(dynamic, section, memory))
+    }
+
+    fn read(
+        segments: Segments<'a>,
+        read: impl FnOnce(&Dynamic, Bytes<'a>, &dyn Fn(Table, u64) -> Option<Bytes<'a>>) -> Tables<'a>,
+    ) -> Option<Mapped<'a>> {
         let section = segments.dynamic_section()?;
         // glibc relocates the pointers in place, unless the section is read-only (always in the vDSO).
         let resolve = |value: u64| {
@@ -41,7 +53,7 @@ impl<'a> Mapped<'a> {
         dynamic.extent(Table::Symbols)?;
         dynamic.extent(Table::Strings)?;
         let memory = |_, address| segments.bytes(usize::try_from(address).ok()?);
-        Some(Mapped { segments, tables: Tables::of(&dynamic, section, memory) })
+        Some(Mapped { segments, tables: read(&dynamic, section, &memory) })
     }
 
     /// Its segments.

@@ -35,6 +35,17 @@ pub struct Tables<'a> {
     fault: Option<Fault>,
 }
 
+/// How many symbols there are.
+#[derive(Clone, Copy)]
+enum SymbolCount {
+    /// As the hash tables say.
+    OfHashTables,
+    /// So many.
+    Known(usize),
+    /// As many as there is room for before the next table.
+    UpToNextTable,
+}
+
 /// Size of an Elf64_Sym.
 const SYMBOL: usize = size_of::<Elf64_Sym>();
 
@@ -42,7 +53,17 @@ impl<'a> Tables<'a> {
     /// The tables to which `dynamic` points; `section` is what it was read from. `memory` gives the bytes from an address to
     /// the end of what is there, and is asked for each table once.
     pub fn of(dynamic: &Dynamic, section: Bytes<'a>, memory: impl Fn(Table, u64) -> Option<Bytes<'a>>) -> Tables<'a> {
-        Tables::with_symbol_count(dynamic, section, memory, None)
+        Tables::read(dynamic, section, memory, SymbolCount::OfHashTables)
+    }
+
+    /// The same for a look at some names: the symbols end where the next table begins. Counting them would take longer than finding
+    /// a few.
+    pub fn for_names(
+        dynamic: &Dynamic,
+        section: Bytes<'a>,
+        memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
+    ) -> Tables<'a> {
+        Tables::read(dynamic, section, memory, SymbolCount::UpToNextTable)
     }
 
     /// The same where it is known how many symbols there are ([`Tables::symbol_count`]), and is not worked out again.
@@ -51,6 +72,16 @@ impl<'a> Tables<'a> {
         section: Bytes<'a>,
         memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
         symbol_count: Option<usize>,
+    ) -> Tables<'a> {
+        let count = symbol_count.map_or(SymbolCount::OfHashTables, SymbolCount::Known);
+        Tables::read(dynamic, section, memory, count)
+    }
+
+    fn read(
+        dynamic: &Dynamic,
+        section: Bytes<'a>,
+        memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
+        symbol_count: SymbolCount,
     ) -> Tables<'a> {
         let mut fault = None;
         let mut fail = |table, detail| fault = fault.or(Some(Fault { table, detail }));
@@ -102,8 +133,9 @@ impl<'a> Tables<'a> {
             tables.fail(Table::Symbols, Some("entries that are not of 24 bytes"));
         }
         tables.symbols.entries = match symbol_count {
-            Some(count) => tables.first_symbols(whole.unwrap_or(symbols), count).unwrap_or(Bytes::EMPTY),
-            None => tables.count_symbols(whole.unwrap_or(symbols)),
+            SymbolCount::Known(count) => tables.first_symbols(whole.unwrap_or(symbols), count).unwrap_or(Bytes::EMPTY),
+            SymbolCount::OfHashTables => tables.count_symbols(whole.unwrap_or(symbols)),
+            SymbolCount::UpToNextTable => tables.whole_symbols(),
         };
         // A symbol without an index has no version: less than one for each is damage, not a reason to read further.
         let indexes = tables.symbol_count().saturating_mul(size_of::<u16>());
@@ -138,6 +170,11 @@ impl<'a> Tables<'a> {
                 Err(detail) => self.fail(Table::GnuHash, Some(detail)),
             }
         }
+        self.whole_symbols()
+    }
+
+    /// The symbols up to the next table.
+    fn whole_symbols(&self) -> Bytes<'a> {
         let symbols = self.symbols.entries;
         symbols.up_to(symbols.len().saturating_sub(symbols.len() % SYMBOL))
     }
@@ -216,7 +253,11 @@ impl<'a> Tables<'a> {
 
     /// The symbols that the object refers to and does not define.
     pub fn undefined(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
-        self.symbols().filter(|symbol| !symbol.is_defined() && symbol.is_global() && symbol.name_offset() != 0)
+        // `.gnu.hash` lists definitions, which stand behind all others (binutils `bfd/elflink.c`); of an empty one its first symbol
+        // says nothing.
+        let first_listed = self.gnu_hash.map(|table| table.first_symbol()).filter(|first| *first > 1);
+        let others = self.symbols().take_while(move |symbol| first_listed.is_none_or(|first| symbol.index() < first));
+        others.filter(|symbol| !symbol.is_defined() && symbol.is_global() && symbol.name_offset() != 0)
     }
 
     /// The definition of a name: the one that a reference without a version gets from `dlsym`, else one of any version.
@@ -247,6 +288,23 @@ impl<'a> Tables<'a> {
             // A number that stands for no definition counts as no version.
             Some(index) => self.definition(index).map_or(!index.is_hidden(), |definition| definition.is_named(version)),
         })
+    }
+
+    /// The definition that a reference without a version gets, as programs have that are linked with a library without versions: of
+    /// the base version or the oldest, else the only default one (`elf/dl-lookup.c: check_match`).
+    pub fn find_oldest(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
+        let (mut only, mut count) = (None, 0_usize);
+        let oldest = self.find_candidate(name, hash, |symbol| match self.version_index(symbol.index()) {
+            Some(index) if index.number() >= 3 => {
+                if !index.is_hidden() {
+                    only = only.or(Some(*symbol));
+                    count = count.saturating_add(1);
+                }
+                false
+            }
+            _ => true,
+        });
+        oldest.or(only.filter(|_| count == 1))
     }
 
     fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {

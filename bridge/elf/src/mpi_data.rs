@@ -88,6 +88,13 @@ pub fn is_fortran_common(name: &str) -> bool {
     name.len() - stem.len() <= 2 && COMMONS.iter().any(|common| common.eq_ignore_ascii_case(stem))
 }
 
+/// Whether a name is that of a variable by which MPI's C and Fortran libraries agree on what an address of Fortran stands for: a
+/// common block, a variable of the module `mpi_f08`, or a pointer of C to one of them.
+pub fn is_fortran_sentinel(name: &str) -> bool {
+    const OF_C_AND_F08: [&str; 5] = ["MPI_F_", "MPI_F08_", "MPIR_F_", "MPIR_F08_MPI_", "MPIR_C_MPI_"];
+    OF_C_AND_F08.iter().any(|prefix| name.starts_with(prefix)) || is_fortran_common(name)
+}
+
 /// Whether a symbol is MPI data: by its name, or because it has the type of data and an MPI name.
 pub fn is_mpi_data(symbol: &Symbol<'_>) -> bool {
     let may_be_data = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc);
@@ -98,6 +105,16 @@ pub fn is_mpi_data(symbol: &Symbol<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sentinels_of_fortran() {
+        for name in ["mpi_fortran_in_place_", "mpipriv1_", "MPI_F_STATUS_IGNORE", "MPIR_F08_MPI_IN_PLACE"] {
+            assert!(is_fortran_sentinel(name), "{name}");
+        }
+        for name in ["ompi_mpi_comm_world", "MPI_UNWEIGHTED", "MPI_Send", "mpi_send_"] {
+            assert!(!is_fortran_sentinel(name), "{name}");
+        }
+    }
 
     #[test]
     fn names_of_both_families() {

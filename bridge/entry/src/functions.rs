@@ -7,16 +7,24 @@
 mod list;
 
 use core::ffi::CStr;
-use core::mem::offset_of;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
-use qmpi_abi::FnId;
-use qmpi_ring::Ring;
+use qmpi_abi::{COUNT, FnId};
 
-use crate::ring::RING;
 use crate::{arch, own};
 
-/// Where the slots are in [`RING`].
-pub(crate) const SLOTS: usize = offset_of!(Ring, slots);
+/// Where each function goes. They lead to the lazy stubs before any code of the process can call one: see `arch::fill_slots`.
+pub(crate) static SLOTS: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(null_mut()) }; COUNT];
+
+/// Leads all functions to their lazy stubs.
+pub(crate) extern "C" fn fill_slots() -> usize {
+    for (id, slot) in SLOTS.iter().enumerate() {
+        slot.store(arch::lazy(id), Ordering::Relaxed);
+    }
+    // The relocation that has called this function stores an address that nothing uses; null would look like a failure.
+    core::ptr::from_ref(&SLOTS).addr()
+}
 
 /// The function of an unshifted name that this library exports; most names are told apart by their first letters.
 pub(crate) fn by_name(name: &CStr) -> Option<FnId> {
@@ -29,14 +37,13 @@ pub(crate) fn by_name(name: &CStr) -> Option<FnId> {
 
 /// The function whose entry stub is at `address`.
 pub(crate) fn at(address: usize) -> Option<FnId> {
-    let slots = core::ptr::from_ref(&RING.slots).addr();
-    FnId::from_index(arch::function_at(address, slots)?)
+    FnId::from_index(arch::function_at(address, core::ptr::from_ref(&SLOTS).addr())?)
 }
 
 /// Defines one entry stub per row.
 macro_rules! define {
     ($($id:literal $name:ident;)*) => {
-        $( $crate::arch::entry_stub!($crate::ring::RING, $crate::functions::SLOTS, $id $name); )*
+        $( $crate::arch::entry_stub!($crate::functions::SLOTS, $id $name); )*
     };
 }
 pub(crate) use define;

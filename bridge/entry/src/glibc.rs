@@ -58,7 +58,7 @@ impl LinkMap {
         // SAFETY: the program headers are in the first segment, behind the ELF header.
         let headers = unsafe { core::slice::from_raw_parts(headers, header.e_phnum.into()) };
         // SAFETY: the object is loaded there, and stays: what the program was linked with is never unloaded.
-        Mapped::at(unsafe { Segments::new(self.base, headers) })
+        Mapped::for_names(unsafe { Segments::new(self.base, headers) })
     }
 
     /// The definition of a name.

@@ -4,13 +4,26 @@
 
 use core::ffi::CStr;
 
+use qmpi_dynamic::objects::Info;
 use qmpi_dynamic::{Kind, Mapped, hash};
 
 use crate::{glibc, own};
 
+/// The object, for a look at some names of MPI; `None` for objects that have to do with none: this library, the C library, `ld.so`
+/// and the kernel's vDSO. They are in every process, and reading the tables of an object takes a microsecond.
+pub(crate) fn look_at(info: Info<'_>) -> Option<Mapped<'_>> {
+    const WITHOUT_MPI: [&[u8]; 3] = [b"/libc.so.6", b"/ld-linux-x86-64.so.2", b"linux-vdso.so.1"];
+    let name = info.name().to_bytes();
+    let segments = info.segments();
+    if WITHOUT_MPI.iter().any(|other| name.ends_with(other)) || segments.contains(own::address()) {
+        return None;
+    }
+    Mapped::for_names(segments)
+}
+
 /// Is there an MPI library?
 pub(crate) fn has_mpi() -> bool {
-    glibc::find_object(|info| Mapped::of(info).filter(is_mpi).map(|_| ())).is_some()
+    glibc::find_object(|info| look_at(info).filter(is_mpi).map(|_| ())).is_some()
 }
 
 /// Has the object MPI's profiling interface? A tool may define `PMPI_Init` as well: it looks up what comes next.
@@ -24,16 +37,14 @@ fn is_mpi(object: &Mapped<'_>) -> bool {
 /// Does an object other than this library define the name?
 pub(crate) fn defines(name: &CStr) -> bool {
     let hash = hash::gnu(name.to_bytes());
-    let other = |object: &Mapped<'_>| !is_own(object);
-    glibc::find_object(|info| Mapped::of(info).filter(other)?.find(name.to_bytes(), hash).map(|_| ())).is_some()
+    glibc::find_object(|info| look_at(info)?.find(name.to_bytes(), hash).map(|_| ())).is_some()
 }
 
 /// Does an object that `ld.so` searches before this library define the name?
 pub(crate) fn defines_before_own(name: &CStr) -> bool {
     let hash = hash::gnu(name.to_bytes());
     let found = glibc::find_object(|info| {
-        let object = Mapped::of(info)?;
-        if is_own(&object) { Some(false) } else { object.find(name.to_bytes(), hash).map(|_| true) }
+        if is_own(info) { Some(false) } else { look_at(info)?.find(name.to_bytes(), hash).map(|_| true) }
     });
     found == Some(true)
 }
@@ -44,24 +55,20 @@ pub(crate) fn defined_behind_own(name: &CStr) -> Option<usize> {
     let hash = hash::gnu(name.to_bytes());
     let mut is_behind = false;
     glibc::find_object(|info| {
-        let object = Mapped::of(info)?;
-        if is_own(&object) {
-            is_behind = true;
-            return None;
-        }
-        object.find(name.to_bytes(), hash).filter(|_| is_behind).map(|(_, address)| address)
+        is_behind |= is_own(info);
+        look_at(info).filter(|_| is_behind)?.find(name.to_bytes(), hash).map(|(_, address)| address)
     })
 }
 
 /// The function of this name of an MPI library, wherever it was opened.
 pub(crate) fn function_of_mpi(name: &CStr) -> Option<usize> {
     let hash = hash::gnu(name.to_bytes());
-    glibc::find_object(|info| Some(Mapped::of(info).filter(is_mpi)?.find(name.to_bytes(), hash)?.1))
+    glibc::find_object(|info| Some(look_at(info).filter(is_mpi)?.find(name.to_bytes(), hash)?.1))
 }
 
 /// Is it this library?
-pub(crate) fn is_own(object: &Mapped<'_>) -> bool {
-    object.segments().contains(own::address())
+fn is_own(info: Info<'_>) -> bool {
+    info.segments().contains(own::address())
 }
 
 /// Whose object an address lies in.
@@ -76,7 +83,7 @@ pub(crate) enum Owner {
 /// `None`: the address is not in the base namespace.
 pub(crate) fn owner_of(address: usize) -> Option<Owner> {
     glibc::find_object(|info| {
-        let object = Mapped::of(info).filter(|object| object.segments().contains(address))?;
-        Some(if is_own(&object) { Owner::Own } else { Owner::Other })
+        let is_its = info.segments().contains(address);
+        is_its.then(|| if is_own(info) { Owner::Own } else { Owner::Other })
     })
 }

@@ -14,7 +14,7 @@ use crate::{functions, glibc, objects, own, weak};
 pub(crate) fn enter() {
     weak::clear_in_all();
     glibc::find_object(|info| {
-        let object = Mapped::of(info).filter(|object| !objects::is_own(object))?;
+        let object = objects::look_at(info)?;
         // SAFETY: the object stays as long as this closure runs; the words are for calls only.
         unsafe { rebind::rebind(&object, Which::Calls, |name, _| next(name)) };
         None::<()>

@@ -1,25 +1,17 @@
 //! The words that `libqmpi_core.so` reads and writes.
 
-use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 use qmpi_abi::COUNT;
 use qmpi_ring::{Glibc, Published, Ring, Tool, ring};
 
 use crate::arch;
+use crate::functions::SLOTS;
 
 /// They live in this library, which is never unloaded.
 pub(crate) static RING: Ring = Ring {
     layout: ring::LAYOUT,
-    slots: {
-        let mut slots = [const { AtomicPtr::new(null_mut()) }; COUNT];
-        let mut id = 0;
-        while id < COUNT {
-            slots[id] = AtomicPtr::new(arch::lazy(id));
-            id += 1;
-        }
-        slots
-    },
+    slots: &SLOTS,
     lazy: AtomicPtr::new(arch::lazy(0)),
     lazy_size: arch::LAZY_SIZE,
     intercepted: [const { AtomicBool::new(false) }; COUNT],

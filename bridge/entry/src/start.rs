@@ -25,7 +25,7 @@ extern "C" fn on_load() {
     if !objects::has_mpi() {
         weak::clear_in_all();
     } else if environment::names_a_stack() {
-        (core_library::functions().start)(Moment::Load);
+        start(Moment::Load);
     } else {
         pass_through::enter();
         if environment::has_lost_a_stack() {
@@ -44,7 +44,15 @@ pub(crate) fn is_loaded() -> bool {
 /// Sets everything up, if there is a stack and an MPI.
 pub(crate) fn before_first_call() {
     if environment::names_a_stack() && objects::has_mpi() {
-        (core_library::functions().start)(Moment::FirstCall);
+        start(Moment::FirstCall);
+    }
+}
+
+/// Lets the core set everything up. What MPI does not have is known then.
+fn start(moment: Moment) {
+    static SET_UP: AtomicBool = AtomicBool::new(false);
+    if (core_library::functions().start)(moment) && !SET_UP.swap(true, Ordering::Relaxed) {
+        weak::clear_in_all();
     }
 }
 

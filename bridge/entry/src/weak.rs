@@ -29,7 +29,7 @@ pub(crate) fn clear_in_last(count: usize) {
     let mut index = 0;
     glibc::find_object(|info| {
         if index >= objects.saturating_sub(count) {
-            Mapped::of(info).filter(|object| !objects::is_own(object)).iter().for_each(clear);
+            objects::look_at(info).iter().for_each(clear);
         }
         index += 1;
         None::<()>

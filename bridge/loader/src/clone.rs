@@ -28,12 +28,19 @@ use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Namespace};
 use crate::{Instance, clone_code, overrides, providers};
 
+/// The namespace of all clones.
+static COMMON: OnceLock<&'static Namespace> = OnceLock::new();
+
+/// Is there a namespace for clones already?
+pub fn have_a_namespace() -> bool {
+    COMMON.get().is_some()
+}
+
 /// The namespace of all clones, made for the first.
 ///
 /// Its first object defines one function, the same for all: private libraries that unwind (libunwind) are loaded before any
 /// head, and must see the frames of all namespaces.
 fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Namespace, LoadError> {
-    static COMMON: OnceLock<&'static Namespace> = OnceLock::new();
     const NAME: &str = "qmpi-clones";
     if let Some(namespace) = COMMON.get() {
         return Ok(namespace);

@@ -9,7 +9,7 @@
 //! | a function that the tool itself defines | not here: it would steal the tool's calls to itself |
 //! | a function that a library of the tool defines | as if it did not: what a preloaded tool needs comes after MPI |
 //! | `pmpi_f_` and the other spellings, that the tool calls | the next link of Fortran |
-//! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... |
+//! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... (`sentinels.rs`) |
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
 //! | functions of the dynamic linker, `getenv` | the overrides |
@@ -121,7 +121,8 @@ impl Head<'_> {
             if !wanted || self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
-            let address = match link(self.links, name) {
+            let fortran = || self.instance.fortran_links.get(name).copied();
+            let address = match link(self.links, name).or_else(fortran) {
                 Some(link) => link,
                 None => {
                     let reason = format!("which {} does not have", self.process.mpi_name());

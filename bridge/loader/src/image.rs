@@ -209,6 +209,12 @@ impl Image {
         self.symbol(&self.mapped.tables().find(name.bytes(), name.hash())?)
     }
 
+    /// The definition that a program's reference to `name` gets, which names no version.
+    pub fn find_unversioned(&self, name: &CStr) -> Option<Symbol> {
+        let name = Name::from(name);
+        self.symbol(&self.mapped.tables().find_oldest(name.bytes(), name.hash())?)
+    }
+
     fn symbol(&self, symbol: &qmpi_dynamic::Symbol<'static>) -> Option<Symbol> {
         Some(Symbol {
             name: symbol.name()?,

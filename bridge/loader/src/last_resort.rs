@@ -17,7 +17,12 @@ use crate::memory_file::MemoryFile;
 pub fn add(soname: &str, functions: &[(&str, usize)]) -> Result<(), LoadError> {
     let symbols: Vec<Provided<'_>> =
         functions.iter().map(|(name, address)| Provided::function(*name, *address)).collect();
-    let bytes = provider::write(soname, &[], &[], &symbols)?;
+    define(soname, &symbols)
+}
+
+/// The same for symbols of any kind.
+pub(crate) fn define(soname: &str, symbols: &[Provided<'_>]) -> Result<(), LoadError> {
+    let bytes = provider::write(soname, &[], &[], symbols)?;
     let file = MemoryFile::new(soname, &bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     // SAFETY: the library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.
     let handle = unsafe { libc::dlopen(file.path().as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };

@@ -12,6 +12,7 @@
 //! | what the tool must not call bare | `overrides/` |
 //! | from one calling convention of tools to another | `conversion.rs`, `arch/x86_64/shift.rs` |
 //! | Fortran calls | `fortran.rs`, `arch/x86_64/fortran.rs` |
+//! | addresses that mean something in Fortran | `sentinels.rs` |
 //! | one thread at a time | `loader_lock.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs`, `arch/` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `passage.rs`, `counter.rs` |
@@ -49,15 +50,18 @@ pub mod pcontrol;
 mod process;
 mod providers;
 pub mod rebind;
+pub mod sentinels;
 mod shared;
 pub mod thread_offsets;
 mod trampoline;
 mod version;
 mod wrappers;
 
+pub use clone::have_a_namespace as clones_have_a_namespace;
 pub use error::LoadError;
 pub use instance::Instance;
 pub use load::{Links, Loaded, Place, admit, inspect, load, wanted};
+pub use namespace::in_use as namespaces_in_use;
 pub use overrides::dl_iterate_phdr_of_base;
 pub use process::Process;
 pub use shared::close_files;

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_ring::Writer;
 
+use crate::link_map::Handle;
 use crate::{dlsym, log, namespace};
 
 /// The name under which `qmpi_under_loader_lock` (`arch/`; nothing here may refer to it: `ld.so` would resolve the reference by a call) is exported.
@@ -60,8 +61,12 @@ fn own_handle() -> *mut c_void {
     static HANDLE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
     let mut handle = HANDLE.load(Ordering::Relaxed);
     if handle.is_null() {
-        handle = namespace::object_at((resolve as extern "C" fn() -> usize as *const ()).addr())
-            .map_or(std::ptr::null_mut(), |object| object.0);
+        let own = namespace::object_at((resolve as extern "C" fn() -> usize as *const ()).addr());
+        if let Some(map) = own.and_then(Handle::map) {
+            // Of a library that was not opened but preloaded, `ld.so` makes what a look-up by handle needs now.
+            // SAFETY: RTLD_NOLOAD: no constructor can run.
+            handle = unsafe { libc::dlopen(map.name().as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+        }
         HANDLE.store(handle, Ordering::Relaxed);
     }
     handle

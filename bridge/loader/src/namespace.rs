@@ -48,6 +48,11 @@ struct Provider {
 /// All namespaces, for `dl_iterate_phdr`.
 static ALL: List<Namespace> = List::new();
 
+/// How many namespaces of glibc's are taken by tools.
+pub fn in_use() -> usize {
+    ALL.iter().count()
+}
+
 impl Namespace {
     /// Opens a new namespace with the provider `head`, which brings everything else with it.
     ///

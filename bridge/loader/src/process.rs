@@ -1,7 +1,7 @@
 //! The process as its namespaces have to see it: which MPI it runs, and which libraries exist only once.
 //!
-//! **Shared** are the MPI libraries, everything they brought with them, and the glibc family; a namespace gets
-//! providers for them. All other libraries are private to an instance.
+//! **Shared** are the MPI libraries, everything they brought with them, the glibc family and what stands before it (sanitizers,
+//! allocators), and the unwinder; a namespace gets providers for them. All other libraries are private to an instance.
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::{FnId, MpiSymbol};
-use qmpi_elf::provider::Provided;
+use qmpi_elf::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name, family as glibc};
 
 use crate::image::{Image, Kind, Symbol};
@@ -37,6 +37,10 @@ pub struct Process {
     also_shared: Vec<String>,
     /// What the MPI libraries define, worked out when it is first needed.
     exports: OnceLock<Vec<Export>>,
+    /// Where sentinels of Fortran are by the references of MPI's libraries, likewise.
+    bound: OnceLock<BTreeMap<&'static CStr, usize>>,
+    /// Sentinels of Fortran that the process's global scope has from `sentinels.rs`.
+    published: Vec<(&'static CStr, usize)>,
     /// The versions of functions of glibc that are overridden, likewise.
     glibc_versions: OnceLock<Vec<(&'static CStr, SymbolVersion)>>,
 }
@@ -64,6 +68,8 @@ impl Process {
             shared: BTreeMap::new(),
             also_shared: Vec::new(),
             exports: OnceLock::new(),
+            bound: OnceLock::new(),
+            published: Vec::new(),
             glibc_versions: OnceLock::new(),
         };
         process.sort();
@@ -95,10 +101,14 @@ impl Process {
                 todo.extend(needed);
             }
         }
+        // What takes the place of glibc's malloc (a sanitizer, another allocator) serves tools, too: there is one heap.
+        let allocators = self.images.iter().enumerate().skip(1).filter(|(_, image)| is_allocator(image));
+        shared.extend(allocators.map(|(index, image)| (image.name().to_owned(), index)));
         shared.extend(by_name.get(UNWINDER).map(|index| (UNWINDER.to_owned(), *index)));
         shared.extend(self.also_shared.iter().filter_map(|name| Some((name.clone(), *by_name.get(name.as_str())?))));
         self.shared = shared;
         self.exports = OnceLock::new();
+        self.bound = OnceLock::new();
     }
 
     /// All objects of the base namespace.
@@ -137,6 +147,12 @@ impl Process {
                     }
                 }
             }
+            let only_published =
+                self.published.iter().filter(|(name, _)| self.mpi().all(|image| image.find(name).is_none()));
+            exports.extend(only_published.map(|(name, address)| Export {
+                symbol: Provided::new(*name, ProvidedKind::Data, *address),
+                function: None,
+            }));
             exports
         })
     }
@@ -155,7 +171,8 @@ impl Process {
 
     /// Does an MPI library define this name?
     pub(crate) fn exports_name(&self, name: &str) -> bool {
-        CString::new(name).is_ok_and(|name| self.mpi().any(|image| image.find(&name).is_some()))
+        CString::new(name)
+            .is_ok_and(|name| self.mpi().any(|image| image.find(&name).is_some()) || self.is_published(&name))
     }
 
     /// The library that exists once per process under this SONAME.
@@ -215,6 +232,7 @@ impl Process {
     /// The address that a reference to this symbol of a shared library gets in this process.
     pub fn resolve(&self, image: &Image, symbol: &Symbol, name: Name<'_>) -> Option<usize> {
         match symbol.kind {
+            Kind::Data if self.sentinel(symbol.name).is_some() => self.sentinel(symbol.name),
             // The executable may hold the real object: a copy relocation, or a Fortran common block.
             Kind::Data => match self.is_interposed(image, name) {
                 true => dlsym::global(symbol.name).or(Some(symbol.address)),
@@ -224,6 +242,52 @@ impl Process {
             Kind::Ifunc => self.address_in(image, symbol.name),
             Kind::Tls => None,
         }
+    }
+
+    /// The address of a sentinel of Fortran, if that is another than what a look-up in the global scope says: MPI's libraries, and
+    /// what they are bound to, may be in the local scope of a library that the program opened.
+    fn sentinel(&self, name: &CStr) -> Option<usize> {
+        if !name.to_str().is_ok_and(qmpi_elf::mpi_data::is_fortran_sentinel) {
+            return None;
+        }
+        let published = self.published.iter().find(|(known, _)| *known == name).map(|(_, address)| *address);
+        published.or_else(|| self.bound().get(name).copied())
+    }
+
+    /// Where the process has a sentinel of Fortran that is not in its global scope.
+    pub(crate) fn local_sentinel(&self, name: &CStr) -> Option<usize> {
+        let defined = || self.mpi().find_map(|image| image.find(name).filter(|symbol| symbol.kind == Kind::Data));
+        self.sentinel(name).or_else(|| defined().map(|symbol| symbol.address))
+    }
+
+    /// Has the process's global scope got this sentinel from `sentinels.rs`?
+    pub(crate) fn is_published(&self, name: &CStr) -> bool {
+        self.published.iter().any(|(known, _)| *known == name)
+    }
+
+    /// The process's global scope has these sentinels at these addresses from now on.
+    pub(crate) fn add_published(&mut self, sentinels: &[(&'static CStr, usize)]) {
+        self.published.extend(sentinels);
+        self.exports = OnceLock::new();
+    }
+
+    /// What the references of MPI's libraries to sentinels of Fortran are bound to. Those of its Fortran libraries come first:
+    /// these compare what a program passes.
+    fn bound(&self) -> &BTreeMap<&'static CStr, usize> {
+        self.bound.get_or_init(|| {
+            let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| defines_pmpi(image));
+            let mut bound = BTreeMap::new();
+            for binding in fortran.into_iter().chain(c).flat_map(Image::bindings).filter(|binding| !binding.is_call) {
+                if binding.name.to_str().is_ok_and(qmpi_elf::mpi_data::is_fortran_sentinel) {
+                    // SAFETY: an aligned word of a loaded object, which `ld.so` has filled in.
+                    let word = unsafe { binding.place.read() };
+                    bound.entry(binding.name).or_insert(word.wrapping_add_signed(-(binding.addend as isize)));
+                }
+            }
+            // Symbols without a definition are bound to nothing.
+            bound.retain(|_, address| *address != 0);
+            bound
+        })
     }
 
     /// Does an object that comes before `image` in the process's scope define this name as well?
@@ -283,6 +347,12 @@ impl Process {
     pub fn mpi_name(&self) -> &str {
         self.mpi().find(|image| defines_pmpi(image)).map_or("no MPI library", Image::name)
     }
+}
+
+/// Does the library define malloc, and is none of glibc's?
+fn is_allocator(image: &Image) -> bool {
+    let name = image.name();
+    !glibc::is_glibc_family(name) && !glibc::is_dynamic_linker(name) && image.find(c"malloc").is_some()
 }
 
 /// Opens a library in the base namespace.

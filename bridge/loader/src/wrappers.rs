@@ -19,14 +19,13 @@ impl Wrappers {
         Wrappers { handle, image: handle.map().and_then(LinkMap::image), found: Vec::new() }
     }
 
-    /// The address of a function that the tool's own file defines.
+    /// The address of a function that the tool's own file defines, as a program's reference without a version gets it.
     pub(crate) fn find(&mut self, name: &str) -> Option<usize> {
         let name = CString::new(name).ok()?;
-        let symbol = self.image.as_ref().and_then(|image| image.find(&name));
+        let symbol = self.image.as_ref().and_then(|image| image.find_unversioned(&name));
         let symbol = symbol.filter(|symbol| symbol.kind == Kind::Function);
-        let has_versions = self.image.as_ref().is_some_and(|image| image.versions().is_some());
-        // Chosen at run time, or one of several versions: glibc knows which. It takes ten times as long.
-        let address = symbol.filter(|_| !has_versions).map(|symbol| symbol.address);
+        // A function that is chosen at run time: glibc knows which. It takes ten times as long.
+        let address = symbol.map(|symbol| symbol.address);
         let address = address.or_else(|| self.handle.find(&name))?;
         self.found.extend(symbol.filter(|symbol| symbol.address == address).map(|symbol| (address, symbol.size)));
         Some(address)

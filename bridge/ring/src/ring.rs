@@ -54,7 +54,7 @@ pub struct Ring {
     /// [`LAYOUT`] of the build.
     pub layout: usize,
     /// Where the entry stub of each function jumps; at first to its lazy stub.
-    pub slots: [AtomicPtr<()>; COUNT],
+    pub slots: &'static [AtomicPtr<()>; COUNT],
     /// The first lazy stub.
     pub lazy: AtomicPtr<()>,
     /// Bytes of a lazy stub; they stand one behind the other.

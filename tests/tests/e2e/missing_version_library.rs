@@ -25,7 +25,7 @@ fn removed(mpi: Mpi, libraries: &[&str]) -> Verdict {
     let tool = without(&good, libraries, directory.path())?;
     let part = compile::companion(mpi, "part_with_versions.c");
     let program = compile::program_with(mpi, "asks_size.c", &part);
-    let libm = compile::directory(mpi).join("asks_size_with_libm");
+    let libm = directory.path().join("asks_size_with_libm");
     // Linked with libm as well: MPI libraries need it, but not each of them has to.
     patchelf(&["--output", &libm.display().to_string(), "--add-needed", "libm.so.6", &program.display().to_string()])?;
     let job = Job::alone(mpi, &libm).env("LD_LIBRARY_PATH", compile::directory(mpi).display().to_string());

@@ -221,6 +221,10 @@ fn tools(mpi: Mpi, sanitizer: &Sanitizer) -> Verdict {
                 return Err(format!("{what}, plain LD_PRELOAD: no report\n{}", plain.report()).into());
             }
             for (mode, job) in stacked(first, &job, &[&name]) {
+                // gcc 12's liblsan, preloaded, ends every program in Rust at its start, so also the command.
+                if mode == "qmpi run" && first.is_some() && sanitizer.library == LEAK.library {
+                    continue;
+                }
                 failures.note(sanitizer.same(&format!("{what}, {mode}"), &plain, &job.run()));
             }
         }

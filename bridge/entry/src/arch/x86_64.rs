@@ -28,17 +28,16 @@ const SHIFTED_SIZE: usize = 16;
 
 /// Defines the exported function `$name`, which goes where number `$id` of `$slots` points.
 macro_rules! entry_stub {
-    ($slots:path, $offset:expr, $id:literal $name:ident) => {
+    ($slots:path, $id:literal $name:ident) => {
         /// One jump: the caller's return address and all arguments stay as they are.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         #[unsafe(link_section = "qmpi_entry")]
         pub extern "C" fn $name() {
             core::arch::naked_asm!(
-                "jmp qword ptr [rip + {slots} + {offset} + 8 * {id}]",
+                "jmp qword ptr [rip + {slots} + 8 * {id}]",
                 ".balign 8, 0xcc",
                 slots = sym $slots,
-                offset = const $offset,
                 id = const $id,
             )
         }
@@ -122,6 +121,25 @@ global_asm!(
     stub_size = const STUB_SIZE,
     shifted_size = const SHIFTED_SIZE,
     first_call = sym first_call,
+);
+
+// The slots lead to the lazy stubs before any code of the process runs, also before the constructors of libraries that stand before this
+// one. A relocation for each of them would take 24 bytes, 19 KB in all, of every process. Instead there is one of the type
+// R_X86_64_IRELATIVE (psABI table 4.9): `ld.so` calls a function for its value while it relocates this library.
+global_asm!(
+    ".pushsection .text.qmpi_fill_slots, \"ax\", @progbits",
+    ".hidden qmpi_fill_slots",
+    ".globl qmpi_fill_slots",
+    ".type qmpi_fill_slots, @gnu_indirect_function",
+    "qmpi_fill_slots:",
+    "jmp {fill_slots}",
+    ".size qmpi_fill_slots, . - qmpi_fill_slots",
+    ".popsection",
+    ".pushsection .data.rel.ro.qmpi_slots_filled, \"awR\", @progbits",
+    ".balign 8",
+    ".quad qmpi_fill_slots",
+    ".popsection",
+    fill_slots = sym crate::functions::fill_slots,
 );
 
 // `core` as it comes with the compiler names this function of `std` in its unwind tables. Nothing here unwinds.

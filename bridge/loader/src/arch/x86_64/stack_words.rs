@@ -10,8 +10,7 @@
 //! |---|---|
 //! | `r10` | used |
 //! | all others, the flags excepted | kept |
-#![expect(unsafe_code, reason = "machine code that stubs call")]
-
+#![expect(unsafe_code, reason = "machine code")]
 use std::arch::global_asm;
 
 /// Text that copies `$words` words from `rsp + $from`, directly above a return address, to `rsp`. One such text in a function, and
@@ -125,6 +124,7 @@ global_asm!(
 
 #[cfg(test)]
 mod tests {
+    #![expect(unsafe_code, reason = "calls stubs on a stack of its own")]
     #![expect(clippy::unwrap_used, reason = "tests")]
 
     use std::sync::{Mutex, PoisonError};
