@@ -90,8 +90,15 @@ const RULES: &[Rule] = &[
     Rule {
         id: "interposes-libc",
         effect: Effect::Limited,
-        find: |_, facts| {
-            let names = facts.interposed.iter().map(|(object, name)| format!("{name} ({object})"));
+        find: |tool, facts| {
+            // A library that takes the place of malloc (a sanitizer, another allocator) does so for the process, which has it
+            // already, or else its program is not run with it.
+            let root = tool.closure.root().name();
+            let is_allocator = |object: &str| {
+                object != root && facts.interposed.iter().any(|(of, name)| of == object && name == "malloc")
+            };
+            let interposed = facts.interposed.iter().filter(|(object, _)| !is_allocator(object));
+            let names = interposed.map(|(object, name)| format!("{name} ({object})"));
             listed(
                 names,
                 "is wrapped, which in a namespace of its own sees the tool's calls only, not the application's",

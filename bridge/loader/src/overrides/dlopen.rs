@@ -39,11 +39,10 @@ pub(crate) extern "C" fn prepare(
     }
     // SAFETY: the tool passes a C string, as `dlopen` wants.
     let name = unsafe { CStr::from_ptr(file) };
-    if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() {
-        if !instance.opened_global.iter().any(|known| known.as_c_str() == name) {
-            let node = Box::leak(Box::new(List::node(name.into())));
-            loader_lock::with(|writer| instance.opened_global.add(node, writer));
-        }
+    let is_new = || !instance.opened_global.iter().any(|opened| opened.as_c_str() == name);
+    if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() && is_new() {
+        let node = Box::leak(Box::new(List::node(name.into())));
+        loader_lock::with(|writer| instance.opened_global.add(node, writer));
     }
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
     let Some(namespace) = instance.namespace(caller) else { return Arguments { file, mode } };

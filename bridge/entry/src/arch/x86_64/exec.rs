@@ -324,7 +324,9 @@ mod tests {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let vector = vector(3);
         // SAFETY: there are three items.
-        let layer = unsafe { *vector.items.load(Ordering::Relaxed).add(2) };
+        let layer = unsafe { vector.items.load(Ordering::Relaxed).add(2) };
+        // SAFETY: as above.
+        let layer = unsafe { *layer };
         for (index, args) in ARGS.iter().enumerate() {
             let level = c_int::try_from(1000 + index).unwrap();
             layer.table[index].level.store(level, Ordering::Relaxed);

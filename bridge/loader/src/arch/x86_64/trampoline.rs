@@ -83,7 +83,9 @@ pub(crate) unsafe fn set_trampoline(block: Block, index: usize, target: usize, p
     assert!(index < TRAMPOLINES, "a trampoline of the block");
     let rows = std::ptr::with_exposed_provenance::<Row>(block.rows);
     // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
-    let row = unsafe { &*rows.add(index) };
+    let row = unsafe { rows.add(index) };
+    // SAFETY: as above; rows are never freed.
+    let row = unsafe { &*row };
     row.payload.store(payload, Ordering::Relaxed);
     // Nothing jumps through it before its address is given away.
     row.target.store(target, Ordering::Release);
