@@ -164,7 +164,7 @@ mod tests {
             let first = self.end().cast::<usize>().wrapping_sub(below_end + on_stack);
             for word in 0..on_stack {
                 // SAFETY: a word of the stack.
-                unsafe { first.add(word).write(REGISTERS + word) };
+                unsafe { first.wrapping_add(word).write(REGISTERS + word) };
             }
             // SAFETY: the words are there, and the target reads what the stub has copied.
             unsafe { call_on(first, link) };
