@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "exports unmangled symbols")]
 #![allow(non_snake_case, unreachable_pub, reason = "MPI's names; they are reached by name from other objects")]
 
-mod list;
+pub(crate) mod list;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
