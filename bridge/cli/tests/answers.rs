@@ -33,14 +33,15 @@ fn inspect_in_json() {
 #[test]
 fn one_bad_file_does_not_hide_the_others() {
     let fixture = Fixture::with_tools();
-    let answer = fixture.qmpi(["inspect", "--json", "./libqmpi.so", "./libtool.so"]);
-    answer.failure(3, "./libqmpi.so: is empty");
+    fixture.write("empty.so", "");
+    let answer = fixture.qmpi(["inspect", "--json", "./empty.so", "./libtool.so"]);
+    answer.failure(3, "./empty.so: is empty");
     let report = json(&answer.stdout);
     assert_eq!(report["files"][0]["kind"], Value::Null);
     assert!(report["files"][0]["error"]["hint"].is_string());
     assert_eq!(report["files"][1]["kind"], "PMPI");
-    let answer = fixture.qmpi(["inspect", "./libqmpi.so", "./libtool.so"]);
-    answer.failure(3, "./libqmpi.so: is empty");
+    let answer = fixture.qmpi(["inspect", "./empty.so", "./libtool.so"]);
+    answer.failure(3, "./empty.so: is empty");
     assert!(answer.stdout.starts_with("./libtool.so\n"), "{}", answer.stdout);
 }
 

@@ -140,7 +140,7 @@ fn paths_that_a_variable_cannot_carry() {
     copy("d,e/libtool.so");
     fixture.qmpi_with(["env", "-t", "tool"], &tool_path).failure(3, "d,e/libtool.so cannot be passed on");
     std::fs::create_dir(fixture.path().join("f g")).unwrap();
-    fixture.write("f g/libqmpi.so", "");
+    std::fs::copy(fixture.path().join("libqmpi.so"), fixture.path().join("f g/libqmpi.so")).unwrap();
     fixture.qmpi_with(["env"], &[("QMPI_RUNTIME", "f g/libqmpi.so")]).failure(3, "cannot be preloaded");
 }
 

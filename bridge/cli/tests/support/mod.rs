@@ -34,6 +34,9 @@ __attribute__((constructor)) static void begin(void) { QMPI_Register_tool_name(\
 int something;
 ";
 
+/// What the command takes for the runtime.
+const RUNTIME: &str = "int QMPIX_Stack_open(void) { return 0; }";
+
 /// A directory of its own, with a file that stands for the runtime.
 pub(crate) struct Fixture {
     directory: tempfile::TempDir,
@@ -54,7 +57,7 @@ impl Fixture {
     /// An empty directory with `libqmpi.so`.
     pub(crate) fn new() -> Self {
         let fixture = Self { directory: tempfile::tempdir().unwrap() };
-        fixture.write("libqmpi.so", "");
+        fixture.library("libqmpi.so", RUNTIME, &[]);
         fixture
     }
 
