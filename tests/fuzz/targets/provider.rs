@@ -31,10 +31,9 @@ fuzz_target!(|input: &[u8]| {
     for symbol in &symbols {
         let name = symbol.name.bytes();
         let version = symbol.version.map_or("any", |version| VERSIONS[version.place]);
-        for found in [
-            tables.find(name, hash::gnu(name)),
-            tables.find_versioned(name, hash::gnu(name), version.as_bytes()),
-        ] {
+        for found in
+            [tables.find(name, hash::gnu(name)), tables.find_versioned(name, hash::gnu(name), version.as_bytes())]
+        {
             assert_eq!(found.map(|found| found.value()), Some(symbol.address), "{}", symbol.name);
         }
     }
