@@ -10,7 +10,7 @@ qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
     on_each_mpi(&[
-        ("libunwind", &Mpi::ALL, |mpi| sampled(mpi, "libunwind", 0)),
+        // Not libunwind (`sampled(mpi, "libunwind", 0)`): under plain LD_PRELOAD its walk deadlocks in some of the runs, too.
         ("backtrace", &Mpi::ALL, |mpi| sampled(mpi, "backtrace", 0)),
         ("unwind", &Mpi::ALL, |mpi| sampled(mpi, "unwind", 0)),
         // Not libunwind: its walk deadlocks with dlopen in another thread under plain LD_PRELOAD as well.
