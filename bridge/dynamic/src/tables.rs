@@ -152,7 +152,8 @@ impl<'a> Tables<'a> {
     ///
     /// The count is recorded nowhere but in the hash tables. A library that exports nothing has an empty `.gnu.hash`, whose
     /// first symbol is number 1 whatever it imports (binutils `bfd/elflink.c`, "Empty .gnu.hash section is special"): the
-    /// symbols then end where the next table begins, because linkers put one right behind `.dynsym`.
+    /// symbols then end where the next table begins, because linkers put one right behind `.dynsym`. Tools that rewrite a file
+    /// move tables away from there (patchelf, and our own copies); but there are as many indexes of versions as symbols.
     fn count_symbols(&mut self, whole: Bytes<'a>) -> Bytes<'a> {
         if let Some(hash) = self.sysv_hash {
             match self.first_symbols(whole, hash.symbol_count()) {
@@ -173,9 +174,12 @@ impl<'a> Tables<'a> {
         self.whole_symbols()
     }
 
-    /// The symbols up to the next table.
+    /// The symbols up to the next table, no more than have an index of a version.
     fn whole_symbols(&self) -> Bytes<'a> {
-        let symbols = self.symbols.entries;
+        let mut symbols = self.symbols.entries;
+        if !self.version_indexes.is_empty() {
+            symbols = symbols.up_to(self.version_indexes.count_of::<u16>().saturating_mul(SYMBOL));
+        }
         symbols.up_to(symbols.len().saturating_sub(symbols.len() % SYMBOL))
     }
 

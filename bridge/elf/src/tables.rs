@@ -91,6 +91,8 @@ impl FileTables {
     fn memory(&self, table: Table, address: u64) -> Option<Bytes<'_>> {
         match table {
             Table::Strings => Some(Bytes::from(self.strings.bytes())),
+            // Up to the next table, whatever else was read with it: the same file gives the same answer wherever its tables are.
+            Table::Symbols => self.dynamic.extent(table)?.of(self.part(address).map(Bytes::from)?),
             Table::Relocations | Table::PltRelocations | Table::RelativeRelocations => None,
             _ => self.part(address).map(Bytes::from),
         }

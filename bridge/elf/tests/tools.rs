@@ -286,3 +286,27 @@ fn versions_of_a_library_that_is_not_named() -> Outcome {
     assert!(tool.undefined_elsewhere.is_empty(), "{:?}", tool.undefined_elsewhere);
     Ok(())
 }
+
+/// A library without exports has no hash table that counts its symbols; in a copy another table follows them.
+#[test]
+fn a_copy_has_the_symbols_of_the_original() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let source = r#"
+        #include <stdio.h>
+        int QMPI_Register_tool_name(const char *, void *);
+        static int start(void) { return printf("%p", stderr); }
+        __attribute__((constructor)) static void enter(void) { QMPI_Register_tool_name("t", start); }
+    "#;
+    for style in ["gnu", "sysv", "both"] {
+        let option = format!("-Wl,--hash-style={style}");
+        let path = library(directory.path(), "libstatic.so", source, &[&option])?;
+        let copy = qmpi_elf::duplicate::duplicate(&std::fs::read(&path)?, &["libx.so"], None)?;
+        let copy_path = directory.path().join("libcopy.so");
+        std::fs::write(&copy_path, copy)?;
+        let (original, copy) = (ElfFile::open(&path)?, ElfFile::open(&copy_path)?);
+        let names = |file: &ElfFile| file.symbols().map(|symbol| symbol.name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(&copy), names(&original), "{style}");
+        assert_eq!(copy.needed(), ["libx.so"]);
+    }
+    Ok(())
+}

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use goblin::container::{Container, Ctx, Endian};
 use goblin::elf::header::header64::Header;
 use goblin::elf::program_header::{PT_DYNAMIC, PT_LOAD, ProgramHeader};
-use qmpi_dynamic::{Bytes, Dynamic, Tables};
+use qmpi_dynamic::{Bytes, Dynamic, Table, Tables};
 
 /// The most that an input may have; `ci/fuzz` gives it to libFuzzer.
 pub const LARGEST: usize = 1 << 16;
@@ -57,21 +57,49 @@ pub fn file(which: usize, input: &[u8]) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// The tables of an ELF file that is in memory as a whole.
-pub fn tables(bytes: &[u8]) -> Option<Tables<'_>> {
+/// The program headers of an ELF file that is in memory as a whole, and its dynamic section.
+fn headers(bytes: &[u8]) -> Option<(Vec<ProgramHeader>, Bytes<'_>)> {
     let header = Header::parse(bytes.get(..64)?).ok()?;
     let context = Ctx { container: Container::Big, le: Endian::Little };
     let table = bytes.get(usize::try_from(header.e_phoff).ok()?..)?;
     let headers = ProgramHeader::parse(table, 0, usize::from(header.e_phnum), context).ok()?;
-    let section = headers.iter().find(|header| header.p_type == PT_DYNAMIC)?;
-    let section = Bytes::from(bytes.get(usize::try_from(section.p_offset).ok()?..)?);
-    let memory = |_, address: u64| {
-        headers.iter().filter(|header| header.p_type == PT_LOAD).find_map(|load| {
-            let into = address.checked_sub(load.p_vaddr)?;
-            let left = load.p_filesz.checked_sub(into).filter(|left| *left > 0)?;
-            let offset = usize::try_from(load.p_offset.checked_add(into)?).ok()?;
-            Some(Bytes::from(bytes.get(offset..)?).up_to(usize::try_from(left).ok()?))
-        })
+    let section = headers.iter().find(|header| header.p_type == PT_DYNAMIC)?.p_offset;
+    let section = Bytes::from(bytes.get(usize::try_from(section).ok()?..)?);
+    Some((headers, section))
+}
+
+/// Where an address is in the file, and how many bytes of its segment are behind it.
+fn place(headers: &[ProgramHeader], address: u64) -> Option<(usize, usize)> {
+    headers.iter().filter(|header| header.p_type == PT_LOAD).find_map(|load| {
+        let into = address.checked_sub(load.p_vaddr)?;
+        let left = load.p_filesz.checked_sub(into).filter(|left| *left > 0)?;
+        Some((usize::try_from(load.p_offset.checked_add(into)?).ok()?, usize::try_from(left).ok()?))
+    })
+}
+
+/// The tables of an ELF file that is in memory as a whole.
+pub fn tables(bytes: &[u8]) -> Option<Tables<'_>> {
+    let (headers, section) = headers(bytes)?;
+    let memory = |_, address| {
+        let (offset, left) = place(&headers, address)?;
+        Some(Bytes::from(bytes.get(offset..)?).up_to(left))
     };
     Some(Tables::of(&Dynamic::of(section, |address| address), section, memory))
+}
+
+/// Does a table of the file begin among its headers? A change of those is then one of the table.
+pub fn has_table_in_headers(bytes: &[u8], end_of_headers: usize) -> bool {
+    let Some((headers, section)) = headers(bytes) else { return false };
+    let dynamic = Dynamic::of(section, |address| address);
+    let tables = [
+        Table::Strings,
+        Table::Symbols,
+        Table::GnuHash,
+        Table::SysvHash,
+        Table::VersionIndexes,
+        Table::VersionDefinitions,
+        Table::VersionNeeds,
+    ];
+    let mut places = tables.into_iter().filter_map(|table| place(&headers, dynamic.extent(table)?.address));
+    places.any(|(offset, _)| offset < end_of_headers)
 }

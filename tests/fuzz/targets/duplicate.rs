@@ -7,11 +7,11 @@ use qmpi_elf::duplicate::{duplicate, end_of_headers};
 
 fuzz_target!(|input: &[u8]| {
     const NEEDED: [&str; 2] = ["/proc/self/fd/600", "libm.so.6"];
-    std::hint::black_box(end_of_headers(input));
+    let end = end_of_headers(input).unwrap_or(0);
     let Ok(copy) = duplicate(input, &NEEDED, Some("/opt/lib")) else { return };
     assert!(copy.len() <= 2 * input.len() + 0x2000);
     // The caller has opened the original.
-    if ElfFile::open(&qmpi_fuzz::file(0, input)).is_ok() {
+    if !qmpi_fuzz::has_table_in_headers(input, end) && ElfFile::open(&qmpi_fuzz::file(0, input)).is_ok() {
         let copy = ElfFile::open(&qmpi_fuzz::file(1, &copy)).unwrap();
         assert_eq!(copy.needed(), NEEDED);
         assert_eq!((copy.runpath(), copy.soname()), (Some("/opt/lib"), None));
