@@ -11,7 +11,6 @@ use crate::Error;
 use crate::edges::Node;
 use crate::glibc;
 use crate::manifest::{self, Manifest};
-use crate::preload;
 use crate::warning::Warning;
 
 /// A layer whose file is a tool that can be loaded, as far as that can be seen.
@@ -39,16 +38,15 @@ pub enum Registered {
 pub const BY_NAME: &str = "(registered by name)";
 
 impl InspectedLayer {
-    /// Inspects the file of `layer`.
+    /// Inspects the file of `layer`, in a process that shares the libraries `preloaded` with its tools.
     ///
     /// # Errors
     /// Everything that keeps it from being a layer.
-    pub fn new(layer: Layer, search: &SearchPath) -> Result<Self, Error> {
+    pub fn new(layer: Layer, search: &SearchPath, preloaded: &[String]) -> Result<Self, Error> {
         if layer.is_name_only() {
             return Ok(Self { layer, tool: None, manifest: None, registered: None });
         }
-        let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
-        let shared = |name: &str| layer.share.iter().chain(&preloaded).any(|share| share == name);
+        let shared = |name: &str| layer.share.iter().chain(preloaded).any(|share| share == name);
         let tool = Tool::inspect(&layer.path, search, &shared)
             .map_err(|source| Error::Inspect { layer: Some(layer.label.clone()), source })?;
         let (label, path) = (layer.label.clone(), layer.path.clone());

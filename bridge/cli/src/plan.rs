@@ -12,7 +12,7 @@ use crate::layer::{self, InspectedLayer};
 use crate::program::Program;
 use crate::request::{self, Resolved};
 use crate::warning::Warning;
-use crate::{Error, namespaces, runtime};
+use crate::{Error, namespaces, preload, runtime};
 
 /// A stack and its inspection.
 pub struct Checked {
@@ -50,6 +50,7 @@ pub fn check(
 ) -> Result<Checked, Error> {
     let mut resolved = request::with_options(stack, verbosity, get)?.resolve()?;
     let search = SearchPath::from_process();
+    let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
     let mut warnings: Vec<Warning> =
         resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &Error::Stack(skipped.error))).collect();
     warnings.extend(ignored_order(stack, &resolved));
@@ -57,7 +58,7 @@ pub fn check(
     warnings.extend(passed_over.map(|passed_over| Warning::new(passed_over.to_string(), PassedOver::HINT)));
     let mut layers = Vec::new();
     for layer in &resolved.stack.layers {
-        match InspectedLayer::new(layer.clone(), &search) {
+        match InspectedLayer::new(layer.clone(), &search, &preloaded) {
             Ok(layer) => layers.push(layer),
             Err(error) if resolved.stack.on_error == OnError::Skip => warnings.push(skip(&layer.label, &error)),
             Err(error) => return Err(error),

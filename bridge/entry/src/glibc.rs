@@ -45,7 +45,7 @@ impl LinkMap {
     }
 
     /// Its tables, read by way of its ELF header; `None` where that is not at its base, as in a program at a fixed address.
-    fn mapped(&self) -> Option<Mapped<'static>> {
+    pub(crate) fn mapped(&self) -> Option<Mapped<'static>> {
         if self.base == 0 {
             return None;
         }
@@ -62,7 +62,7 @@ impl LinkMap {
     }
 
     /// The definition of a name.
-    fn find(&self, name: &CStr) -> Option<usize> {
+    pub(crate) fn find(&self, name: &CStr) -> Option<usize> {
         Some(self.mapped()?.find(name.to_bytes(), hash::gnu(name.to_bytes()))?.1)
     }
 }
@@ -76,8 +76,8 @@ fn objects() -> impl Iterator<Item = &'static LinkMap> {
 }
 
 /// The object whose segments hold `address`.
-pub(crate) fn object_at(address: usize) -> Option<(&'static LinkMap, Mapped<'static>)> {
-    objects().find_map(|map| Some((map, map.mapped().filter(|mapped| mapped.segments().contains(address))?)))
+pub(crate) fn object_at(address: usize) -> Option<&'static LinkMap> {
+    objects().find(|map| map.mapped().is_some_and(|mapped| mapped.segments().contains(address)))
 }
 
 /// The address of a function of glibc, kept in `place`.

@@ -1,28 +1,45 @@
 //! This library itself: its symbols, and its file.
+#![expect(unsafe_code, reason = "keeps its own link map")]
 
 use core::ffi::CStr;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
-use qmpi_dynamic::{Mapped, hash};
+use qmpi_dynamic::Mapped;
 
-use crate::glibc;
+use crate::glibc::{self, LinkMap};
 use crate::ring::RING;
+
+/// This library's link map, kept: `ld.so`'s list is read without a lock, and names are looked up for as long as the process runs.
+static MAP: AtomicPtr<LinkMap> = AtomicPtr::new(null_mut());
 
 /// An address in this library.
 pub(crate) fn address() -> usize {
     core::ptr::from_ref(&RING).addr()
 }
 
+/// What `ld.so` knows of it.
+fn map() -> Option<&'static LinkMap> {
+    // SAFETY: null, or what was stored below; the link map of the library whose code runs here lives on.
+    if let Some(map) = unsafe { MAP.load(Ordering::Relaxed).as_ref() } {
+        return Some(map);
+    }
+    let map = glibc::object_at(address())?;
+    MAP.store(core::ptr::from_ref(map).cast_mut(), Ordering::Relaxed);
+    Some(map)
+}
+
 /// Its tables.
 pub(crate) fn mapped() -> Option<Mapped<'static>> {
-    Some(glibc::object_at(address())?.1)
+    map()?.mapped()
 }
 
 /// The path that it was loaded from.
 pub(crate) fn path() -> &'static CStr {
-    glibc::object_at(address()).map_or(c"", |(map, _)| map.name())
+    map().map_or(c"", LinkMap::name)
 }
 
 /// The address of an exported function of this library.
 pub(crate) fn find(name: &CStr) -> Option<usize> {
-    Some(mapped()?.find(name.to_bytes(), hash::gnu(name.to_bytes()))?.1)
+    map()?.find(name)
 }

@@ -70,8 +70,6 @@ pub struct Binding {
     pub addend: i64,
     /// The word is for calls only: its value is never compared with another address.
     pub is_call: bool,
-    /// The reference is weak: null if nothing defines the symbol.
-    pub is_weak: bool,
 }
 
 /// One loaded object.
@@ -130,6 +128,11 @@ impl Image {
         self.id() == other.id()
     }
 
+    /// Its tables and segments.
+    pub(crate) fn mapped(&self) -> &Mapped<'static> {
+        &self.mapped
+    }
+
     /// The file it was loaded from.
     pub fn path(&self) -> &Path {
         &self.path
@@ -184,16 +187,6 @@ impl Image {
         is_code.then(|| unsafe { std::slice::from_raw_parts(start as *const u8, size) })
     }
 
-    /// The part of it that `ld.so` made read-only after relocation, as start and length in bytes.
-    pub fn relro(&self) -> Option<(usize, usize)> {
-        self.mapped.segments().relro().map(|part| (part.start, part.len()))
-    }
-
-    /// May the process write at `address` of this object once it is relocated?
-    pub fn is_writable(&self, address: usize) -> bool {
-        self.mapped.segments().is_writable(address)
-    }
-
     /// All its dynamic symbols: those it defines and those it refers to.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
         self.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
@@ -239,7 +232,6 @@ impl Image {
             place: place as *mut usize,
             addend: binding.addend,
             is_call: binding.is_call,
-            is_weak: binding.is_weak,
         })
     }
 }

@@ -12,9 +12,9 @@ use qmpi_abi::{FnId, MpiSymbol};
 use qmpi_elf::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name, family as glibc};
 
+use crate::dlsym;
 use crate::image::{Image, Kind, Symbol};
 use crate::version::SymbolVersion;
-use crate::{dlsym, objects};
 
 /// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, and what
 /// Fortran reads from the environment is the instance's. The C++ library has thread-local variables that others refer to, which a
@@ -75,11 +75,6 @@ impl Process {
         process.sort();
         let has_mpi = process.mpi().any(defines_pmpi);
         has_mpi.then_some(process)
-    }
-
-    /// Is there an MPI library? A few microseconds, for processes that merely inherited `LD_PRELOAD`.
-    pub fn has_mpi() -> bool {
-        objects::find(|info| Image::of(info).filter(defines_pmpi)).is_some()
     }
 
     /// Finds out what each of `images` is.
