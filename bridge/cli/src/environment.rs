@@ -1,12 +1,17 @@
 //! The variables that a stack consists of, as the MPI processes will read them.
 
+pub mod preload;
+pub mod runtime;
+pub mod tunables;
+
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_stack::{Config, Layer, LogLevel, OnError, preload, variable};
+use qmpi_stack::preload::VARIABLE as LD_PRELOAD;
+use qmpi_stack::{Config, Layer, LogLevel, OnError, variable};
 
-use crate::request::Resolved;
-use crate::{Error, tunables};
+use crate::Error;
+use crate::plan::request::Resolved;
 
 /// One variable for the child.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,8 +66,8 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
         set("GLIBC_TUNABLES", value);
     }
-    let value = crate::preload::with_runtime(existing(preload::VARIABLE).as_deref(), with.runtime, with.is_mpi)?;
-    set(preload::VARIABLE, value);
+    let value = preload::with_runtime(existing(LD_PRELOAD).as_deref(), with.runtime, with.is_mpi)?;
+    set(LD_PRELOAD, value);
     Ok(variables)
 }
 

@@ -3,13 +3,16 @@
 //! `mpirun` and `mpiexec` are everybody's names. Whose a file is, is told by what its links lead to, else by what is in it;
 //! nothing is run for it. A script of that name is nobody's, unless it names hydra: what it does with its arguments is its own.
 
+pub mod executable;
+pub mod forward;
+pub mod installed_mpi;
+pub mod program;
+
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use qmpi_stack::Launcher;
-
-use crate::executable;
 
 /// Programs that run the rest of their command line. Of others nobody knows whether a word is a launcher or a file to look at.
 const WRAPPERS: [&str; 12] =

@@ -5,52 +5,22 @@
 //!
 //! | phase | modules |
 //! |---|---|
-//! | command line | [`args`], [`usage`], [`generate`] |
-//! | which stack | [`request`], [`registrar`], [`manifest`] |
-//! | will it work | [`layer`], [`program`], [`namespaces`], [`plan`], [`survey`] |
-//! | will it get to the ranks | [`launcher`], [`forward`] |
-//! | the environment | [`environment`], [`preload`], [`tunables`], [`runtime`], [`shell`] |
-//! | the commands | [`run`], [`inspect`], [`list`], [`env`](mod@env), [`doctor`] |
-//! | what they print | [`tool_report`], [`mpi_report`], [`launch_report`], [`edges`] |
-//! | how they print it | [`terminal`], [`warning`], [`check`], [`listing`] |
+//! | command line | [`args`], [`usage`] |
+//! | which stack, and will it work | [`plan`] |
+//! | what is started, and does the stack get to the ranks | [`launcher`] |
+//! | the environment | [`environment`] |
+//! | the commands | [`commands`] |
+//! | what they print | [`report`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 pub mod args;
-pub mod check;
-pub mod doctor;
-pub mod edges;
-pub mod env;
+pub mod commands;
 pub mod environment;
 mod error;
-pub mod executable;
-pub mod forward;
-pub mod generate;
-pub mod glibc;
-pub mod inspect;
-pub mod installed_mpi;
-pub mod launch_report;
 pub mod launcher;
-pub mod layer;
-pub mod list;
-pub mod listing;
-pub mod manifest;
-pub mod mpi_report;
-pub mod namespaces;
 pub mod plan;
-pub mod preload;
-pub mod program;
-pub mod registrar;
-pub mod request;
-pub mod run;
-pub mod runtime;
-pub mod shell;
-pub mod survey;
-pub mod surveyed;
-pub mod terminal;
-pub mod tool_report;
-pub mod tunables;
+pub mod report;
 pub mod usage;
-pub mod warning;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -58,7 +28,9 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
+use commands::{doctor, env, generate, inspect, list, run, surveyed};
 pub use error::Error;
+use report::terminal;
 
 /// The version of everything printed with `--json`. It grows when a field is removed or changes its meaning, not when one
 /// is added.

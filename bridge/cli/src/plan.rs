@@ -1,18 +1,27 @@
 //! A stack that was checked: every tool inspected, every variable known. What `run` executes and `env` prints.
 
+pub mod glibc;
+pub mod layer;
+pub mod manifest;
+pub mod namespaces;
+pub mod registrar;
+pub mod request;
+pub mod survey;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use qmpi_elf::{SearchPath, is_mpi_soname};
 use qmpi_stack::{OnError, Origin, PassedOver};
 
+use crate::Error;
 use crate::args::{StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
-use crate::layer::{self, InspectedLayer};
-use crate::program::Program;
-use crate::request::{self, Resolved};
-use crate::warning::Warning;
-use crate::{Error, namespaces, preload, runtime};
+use crate::environment::{preload, runtime};
+use crate::launcher::program::Program;
+use crate::report::warning::Warning;
+use layer::InspectedLayer;
+use request::Resolved;
 
 /// A stack and its inspection.
 pub struct Checked {

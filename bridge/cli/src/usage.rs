@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::Cli;
-use crate::terminal;
+use crate::report::terminal;
 
 /// Prints what clap has to say about `args`.
 pub fn report(error: &clap::Error, args: &[OsString]) -> ExitCode {

@@ -9,11 +9,12 @@
 use std::time::Duration;
 
 use qmpi_abi::FnId;
-use qmpi_loader::conversion::{self, CallerMode};
-use qmpi_loader::{LoadError, Process, log, pcontrol};
+use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::links::pcontrol;
+use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
-use crate::{finalize, stats};
+use crate::report::{finalize, stats};
 
 /// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -118,10 +119,10 @@ impl Chain {
     }
 
     /// Watches the way of `MPI_Finalize` past the topmost link.
-    pub(crate) fn watch_finalize(&mut self, station: finalize::Station) {
+    pub(crate) fn observe_finalize(&mut self, edge: finalize::Edge) {
         let Some(id) = FnId::by_name("MPI_Finalize") else { return };
         if let Some(link) = &mut self.links[id.index()] {
-            let address = finalize::watch(link.address, station);
+            let address = finalize::observe(link.address, edge);
             *link = Link::new(address, link.convention, link.tool);
         }
     }

@@ -5,12 +5,14 @@
 use std::ffi::c_int;
 
 use qmpi_abi::FnId;
-use qmpi_loader::conversion::{self, CallerMode};
+use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::{Process, log};
 use qmpi_ring::{CoreFunctions, Ring, ring};
 
+use crate::process::opened;
 use crate::qmpi::{Class, interface};
-use crate::{opened, reach, start, thesis};
+use crate::report::lost_stack;
+use crate::{start, thesis};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
@@ -41,7 +43,7 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     stack_open: interface::stack_open,
     thesis_unsupported: thesis::unsupported,
     thesis_no_layer,
-    report_lost_stack: reach::report_lost_stack,
+    report_lost_stack: lost_stack::report_lost_stack,
 };
 
 /// Opens the core for the `libqmpi.so` whose words `ring` are; `None` if that is of another build.
@@ -51,8 +53,8 @@ pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFun
         return None;
     }
     crate::ring::set(ring);
-    qmpi_loader::dlsym::set(ring.glibc.dlsym.load(std::sync::atomic::Ordering::Relaxed));
-    qmpi_loader::thread_offsets::set((ring.thread_offsets)());
+    qmpi_loader::process::dlsym::set(ring.glibc.dlsym.load(std::sync::atomic::Ordering::Relaxed));
+    qmpi_loader::process::thread_offsets::set((ring.thread_offsets)());
     Some(&FUNCTIONS)
 }
 

@@ -11,27 +11,15 @@
 //! | the next link of every function below each layer | `chain.rs` |
 //! | QMPI tools | `qmpi.rs`, `qmpi/` |
 //! | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
-//! | tools of the program; Fortran; libraries opened later | `program_tools.rs`, `base.rs`, `fortran.rs`, `opened.rs` |
-//! | unwinders of the program see frames of tools | `unwinders.rs` |
-//! | `MPI_Finalize`: did it reach the MPI library? | `finalize.rs` |
-//! | on several hosts: do the others have the stack? | `reach.rs` |
-//! | on request: calls per layer | `stats.rs` |
-//! | for `qmpi list`: what tools that register themselves intercept | `survey.rs` |
+//! | the program's own objects: calls bound already, its tools, Fortran, libraries opened later | `process.rs`, `process/` |
+//! | warnings, counts of calls, answers for `qmpi list` | `report.rs`, `report/` |
 
-mod base;
 mod chain;
-mod finalize;
-mod fortran;
 mod functions;
-mod name;
-mod opened;
-mod program_tools;
+mod process;
 mod qmpi;
-mod reach;
+mod report;
 mod ring;
 mod stack;
 mod start;
-mod stats;
-mod survey;
 mod thesis;
-mod unwinders;

@@ -14,19 +14,20 @@ use std::time::Duration;
 
 use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, SearchPath, Tool, ToolKind};
-use qmpi_loader::conversion::CallerMode;
+use qmpi_loader::links::conversion::CallerMode;
 use qmpi_loader::{LoadError, Place, Process, log};
 use qmpi_ring::{Next, Writer};
 use qmpi_stack::{OnError, PassedOver, Request, Stack};
 
 use crate::chain::{Chain, Convention, Layer, ToolId};
-use crate::finalize::{self, Station};
-use crate::fortran::Fortran;
+use crate::process::fortran::Fortran;
+use crate::process::{program_tools, unwinders};
 use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::numbering;
 use crate::qmpi::present;
 use crate::qmpi::tools::{Builder, functions_at_top};
-use crate::{program_tools, thesis, unwinders};
+use crate::report::finalize::{self, Edge};
+use crate::thesis;
 
 /// What the environment asks for.
 pub(crate) struct Requested {
@@ -134,7 +135,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         Kind::Pmpi(tool) => Some(&**tool),
         Kind::Native(_) | Kind::Thesis(_) | Kind::Nothing => None,
     });
-    if let Err(error) = qmpi_loader::sentinels::publish(process, pmpi) {
+    if let Err(error) = qmpi_loader::process::sentinels::publish(process, pmpi) {
         log::fatal(&error.to_string(), error.hint().as_deref());
     }
     let mut chain = Chain::new(process, mode);
@@ -144,7 +145,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(numbering::of_process()));
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
-    chain.watch_finalize(Station(wanted.len()));
+    chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
     for (index, wanted) in wanted.iter().enumerate().rev() {
@@ -184,7 +185,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
             }
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
-        chain.watch_finalize(Station(index));
+        chain.observe_finalize(Edge(index));
     }
     fortran.top(&mut chain);
     if let Some(mut builder) = builder {

@@ -11,12 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use qmpi_abi::FnId;
-use qmpi_loader::{Process, loader_lock, log};
+use qmpi_loader::process::loader_lock;
+use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
+use crate::process::{base, opened};
+use crate::report::{lost_stack, stats};
 use crate::ring::ring;
+use crate::stack;
 use crate::stack::Requested;
-use crate::{base, opened, reach, stack, stats};
 
 static PROGRESS: Progress = Progress::new(AtomicU8::new(progress::IDLE));
 
@@ -53,7 +56,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     base::enter(&process, &mut chain, fortran);
     opened::set(process.images());
     qmpi_loader::close_files();
-    reach::check(requested.has_layers());
+    lost_stack::check(requested.has_layers());
     true
 }
 

@@ -7,6 +7,10 @@
 //! assumed never to be unloaded; MPI libraries, the executable and its dependencies are not.
 #![expect(unsafe_code, reason = "keeps objects beyond the callback that shows them")]
 
+pub mod objects;
+pub mod rebind;
+pub(crate) mod version;
+
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
@@ -17,8 +21,7 @@ use qmpi_dynamic::{Mapped, Segments};
 use qmpi_elf::provider::ProvidedKind;
 use qmpi_elf::{Name, NumberingNote};
 
-use crate::objects;
-use crate::version::Versions;
+use crate::image::version::Versions;
 
 /// What a symbol of a loaded object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use qmpi_ring::List;
 use qmpi_stack::Layer;
 
 use crate::error::LoadError;
-use crate::link_map::Handle;
-use crate::loader_lock;
 use crate::namespace::Namespace;
+use crate::namespace::link_map::Handle;
 use crate::overrides::{self, getenv::Inherited};
 use crate::process::Process;
+use crate::process::loader_lock;
 
 /// What the overrides know about the instance that calls them. Lives as long as the process.
 #[derive(Debug)]

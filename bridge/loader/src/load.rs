@@ -11,14 +11,16 @@ use qmpi_ring::Writer;
 use qmpi_stack::Layer;
 
 use crate::error::LoadError;
-use crate::head::Head;
-use crate::link_map::Handle;
-use crate::memory_file::MemoryFile;
+use crate::links::pcontrol;
+use crate::links::wrappers::Wrappers;
+use crate::namespace::clone;
+use crate::namespace::head::Head;
+use crate::namespace::link_map::Handle;
+use crate::namespace::memory_file::MemoryFile;
+use crate::namespace::providers;
 use crate::namespace::{self, Namespace};
 use crate::process::Process;
-use crate::providers;
-use crate::wrappers::Wrappers;
-use crate::{Instance, clone, log, pcontrol};
+use crate::{Instance, log};
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]

@@ -1,6 +1,14 @@
 //! A private linker namespace: its head, its providers, and what is loaded into it.
 #![expect(unsafe_code, reason = "dlmopen, dlinfo and dladdr")]
 
+pub(crate) mod clone;
+mod clone_code;
+pub(crate) mod head;
+pub(crate) mod link_map;
+pub(crate) mod memory_file;
+pub(crate) mod providers;
+pub(crate) mod shared;
+
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,8 +18,8 @@ use qmpi_ring::{List, Writer};
 
 use crate::arch::PAGE;
 use crate::error::LoadError;
-use crate::link_map::{Handle, LinkMap, dlerror};
-use crate::memory_file::MemoryFile;
+use crate::namespace::link_map::{Handle, LinkMap, dlerror};
+use crate::namespace::memory_file::MemoryFile;
 
 /// dlfcn.h; the libc crate lacks it.
 const RTLD_DL_LINKMAP: libc::c_int = 2;

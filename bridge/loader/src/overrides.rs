@@ -13,7 +13,8 @@ use std::ffi::CStr;
 use qmpi_elf::provider::{Provided, ProvidedVersion};
 
 use crate::error::LoadError;
-use crate::{Instance, arch, trampoline};
+use crate::links::trampoline;
+use crate::{Instance, arch};
 
 /// The overrides of one instance: name and address.
 pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {

@@ -4,6 +4,12 @@
 //! allocators), and the unwinder; a namespace gets providers for them. All other libraries are private to an instance.
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
+pub mod dlsym;
+pub mod loader_lock;
+pub mod scope_end;
+pub mod sentinels;
+pub mod thread_offsets;
+
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
@@ -12,9 +18,8 @@ use qmpi_abi::{FnId, MpiSymbol};
 use qmpi_elf::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name, family as glibc};
 
-use crate::dlsym;
+use crate::image::version::SymbolVersion;
 use crate::image::{Image, Kind, Symbol};
-use crate::version::SymbolVersion;
 
 /// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, and what
 /// Fortran reads from the environment is the instance's. The C++ library has thread-local variables that others refer to, which a
@@ -355,7 +360,7 @@ fn open_in_base(name: &str) -> Result<(), String> {
     let c_name = CString::new(name).map_err(|error| error.to_string())?;
     // SAFETY: the constructors of a library that the user wants loaded run here.
     let handle = unsafe { libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if handle.is_null() { Err(crate::link_map::dlerror()) } else { Ok(()) }
+    if handle.is_null() { Err(crate::namespace::link_map::dlerror()) } else { Ok(()) }
 }
 
 /// An MPI library that has the profiling interface. A tool may define `PMPI_Init` as well: it has another name, and looks up

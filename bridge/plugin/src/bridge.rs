@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use qmpi_abi::FnId;
 use qmpi_elf::ToolKind;
-use qmpi_loader::conversion::{self, CallerMode};
-use qmpi_loader::{Links, LoadError, Place, Process, callback, loader_lock, log};
+use qmpi_loader::links::callback;
+use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::process::loader_lock;
+use qmpi_loader::{Links, LoadError, Place, Process, log};
 use qmpi_stack::Layer;
 
 use crate::{configured, numbering, qmpi};
@@ -19,7 +21,7 @@ qmpi_ring::define_thread_storage!();
 static ON_LOAD: extern "C" fn() = on_load;
 
 extern "C" fn on_load() {
-    qmpi_loader::thread_offsets::set(thread_offsets());
+    qmpi_loader::process::thread_offsets::set(thread_offsets());
     log::set_speaker(qmpi_stack::rank_from_env(&|name| std::env::var_os(name)).unwrap_or(0) == 0);
     for layer in configured::layers() {
         let Ok(name) = CString::new(layer.name.as_str()) else { continue };

@@ -1,7 +1,7 @@
 //! The right to publish: there is one writer at a time.
 
 /// Shows that the thread that has it holds the lock under which tables are published. That lock is `ld.so`'s own
-/// (`qmpi_loader::loader_lock`), since publishing goes with loading.
+/// (`qmpi_loader::process::loader_lock`), since publishing goes with loading.
 #[derive(Debug)]
 pub struct Writer(());
 

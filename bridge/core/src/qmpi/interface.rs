@@ -9,7 +9,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use qmpi_abi::FnId;
 use qmpi_elf::NumberingNote;
 
-use qmpi_loader::loader_lock;
+use qmpi_loader::process::loader_lock;
 use qmpi_ring::Next;
 use qmpi_ring::core_functions::{Function, Init};
 

@@ -7,7 +7,9 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_elf::Tool;
-use qmpi_loader::{LoadError, dlsym, last_resort};
+use qmpi_loader::LoadError;
+use qmpi_loader::process::dlsym;
+use qmpi_loader::process::scope_end;
 use qmpi_ring::thesis::{DynamicLib, Vector};
 
 use super::vector;
@@ -53,7 +55,7 @@ pub(crate) fn provide_general_names(tool: &Tool) -> Result<(), LoadError> {
     if !names.iter().any(|(name, _)| wants(name)) || DONE.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    last_resort::add("libqmpi-thesis.so", &names)
+    scope_end::add("libqmpi-thesis.so", &names)
 }
 
 /// A function that says that nothing has the function of this number in the prototype's table.

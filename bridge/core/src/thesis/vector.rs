@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::thesis::{self, COUNT};
-use qmpi_loader::missing;
+use qmpi_loader::links::missing;
 use qmpi_ring::thesis::{Cell, DynamicLib, PATH, Vector};
 
 use super::library::{Library, NOT_INTERCEPTED};

@@ -13,8 +13,8 @@ use std::ffi::{c_int, c_void};
 use libc::PT_TLS;
 
 use crate::Instance;
-use crate::link_map::{self, Handle, LinkMap};
 use crate::namespace::Namespace;
+use crate::namespace::link_map::{self, Handle, LinkMap};
 
 type Callback = extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 

@@ -15,9 +15,9 @@ use qmpi_elf::{Closure, ElfFile, SearchPath};
 use qmpi_ring::{List, Writer};
 
 use crate::Instance;
-use crate::loader_lock;
 use crate::namespace::Namespace;
-use crate::providers::provide;
+use crate::namespace::providers::provide;
+use crate::process::loader_lock;
 
 /// The arguments with which glibc's `dlopen` is called; returned in `rax` and `rdx`.
 #[repr(C)]
@@ -51,7 +51,7 @@ pub(crate) extern "C" fn prepare(
         if stand_in.is_none() {
             provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())), writer);
         }
-        crate::shared::close_files();
+        crate::namespace::shared::close_files();
         stand_in
     });
     if let Some(shared) = stand_in {

@@ -8,9 +8,9 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::Instance;
-use crate::head;
-use crate::link_map::Handle;
 use crate::namespace::Namespace;
+use crate::namespace::head;
+use crate::namespace::link_map::Handle;
 
 /// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
 pub(crate) extern "C" fn decide(
@@ -50,7 +50,7 @@ fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name
     if in_scope {
         return None;
     }
-    opened_global(instance, namespace, name).or_else(|| crate::dlsym::global(name))
+    opened_global(instance, namespace, name).or_else(|| crate::process::dlsym::global(name))
 }
 
 /// For a tool of the base namespace: its way down is the chain, whatever way it takes.

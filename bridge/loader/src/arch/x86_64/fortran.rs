@@ -8,7 +8,7 @@ use std::arch::global_asm;
 
 use super::stack_words::{copy_words, copy_words_across_pages};
 use super::{MAX_ARGS, Stub, stub};
-use crate::conversion::Arity;
+use crate::links::conversion::Arity;
 
 /// What [`fortran_resume`] needs.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ global_asm!(
     ".popsection",
     level = const std::mem::offset_of!(Resume, level),
     target = const std::mem::offset_of!(Resume, target),
-    level_offset = sym crate::thread_offsets::FORTRAN_LEVEL,
+    level_offset = sym crate::process::thread_offsets::FORTRAN_LEVEL,
 );
 
 /// Words in registers (psABI 3.2.3).

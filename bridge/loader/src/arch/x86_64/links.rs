@@ -15,14 +15,14 @@ pub(crate) extern "C" fn missing() {
         "call {report}",
         "ud2",
         ".cfi_endproc",
-        report = sym crate::missing::report,
+        report = sym crate::links::missing::report,
     )
 }
 
-/// A call on its way past a [`crate::passage::Passage`]: tells of itself, and goes on. The function has no arguments of its
+/// A call that a [`crate::links::observer::Observer`] is told of before it goes on. The function has no arguments of its
 /// own; context and tool id of a QMPI call are kept.
 #[unsafe(naked)]
-pub(crate) extern "C" fn passage() {
+pub(crate) extern "C" fn observer() {
     naked_asm!(
         ".cfi_startproc",
         "push r11",
@@ -31,9 +31,9 @@ pub(crate) extern "C" fn passage() {
         ".cfi_adjust_cfa_offset 8",
         "push rsi",
         ".cfi_adjust_cfa_offset 8",
-        "mov rdi, qword ptr [r11 + {station}]",
+        "mov rdi, qword ptr [r11 + {edge}]",
         "lea rsi, [rsp + 24]",
-        "call qword ptr [r11 + {visit}]",
+        "call qword ptr [r11 + {notify}]",
         "pop rsi",
         ".cfi_adjust_cfa_offset -8",
         "pop rdi",
@@ -42,13 +42,13 @@ pub(crate) extern "C" fn passage() {
         ".cfi_adjust_cfa_offset -8",
         "jmp qword ptr [r11 + {target}]",
         ".cfi_endproc",
-        station = const std::mem::offset_of!(crate::passage::Passage, station),
-        visit = const std::mem::offset_of!(crate::passage::Passage, visit),
-        target = const std::mem::offset_of!(crate::passage::Passage, target),
+        edge = const std::mem::offset_of!(crate::links::observer::Observer, edge),
+        notify = const std::mem::offset_of!(crate::links::observer::Observer, notify),
+        target = const std::mem::offset_of!(crate::links::observer::Observer, target),
     )
 }
 
-/// A call that is counted on its way ([`crate::counter::Counter`]).
+/// A call that is counted on its way ([`crate::links::counter::Counter`]).
 #[unsafe(naked)]
 pub(crate) extern "C" fn count() {
     naked_asm!(
@@ -56,8 +56,8 @@ pub(crate) extern "C" fn count() {
         "lock inc qword ptr [r11 + {calls}]",
         "jmp qword ptr [r11 + {target}]",
         ".cfi_endproc",
-        calls = const std::mem::offset_of!(crate::counter::Counter, calls),
-        target = const std::mem::offset_of!(crate::counter::Counter, target),
+        calls = const std::mem::offset_of!(crate::links::counter::Counter, calls),
+        target = const std::mem::offset_of!(crate::links::counter::Counter, target),
     )
 }
 
@@ -120,12 +120,12 @@ pub(crate) extern "C" fn pcontrol() {
         "jmp qword ptr [r11 + {next}]",
         copy_words_across_pages!(12 from 304),
         ".cfi_endproc",
-        tool = const std::mem::offset_of!(crate::pcontrol::Delivery, tool),
-        next = const std::mem::offset_of!(crate::pcontrol::Delivery, next),
+        tool = const std::mem::offset_of!(crate::links::pcontrol::Delivery, tool),
+        next = const std::mem::offset_of!(crate::links::pcontrol::Delivery, next),
     )
 }
 
-/// A callback with one argument of its own, and one from the payload ([`crate::callback::WithData`]).
+/// A callback with one argument of its own, and one from the payload ([`crate::links::callback::WithData`]).
 #[unsafe(naked)]
 pub(crate) extern "C" fn with_data() {
     naked_asm!(
@@ -133,7 +133,7 @@ pub(crate) extern "C" fn with_data() {
         "mov rsi, qword ptr [r11 + {data}]",
         "jmp qword ptr [r11 + {function}]",
         ".cfi_endproc",
-        data = const std::mem::offset_of!(crate::callback::WithData, data),
-        function = const std::mem::offset_of!(crate::callback::WithData, function),
+        data = const std::mem::offset_of!(crate::links::callback::WithData, data),
+        function = const std::mem::offset_of!(crate::links::callback::WithData, function),
     )
 }

@@ -1,4 +1,4 @@
-//! The symbol by which `ld.so`'s lock is had: see [`crate::loader_lock`].
+//! The symbol by which `ld.so`'s lock is had: see [`crate::process::loader_lock`].
 #![expect(unsafe_code, reason = "an exported symbol of a type that Rust does not know")]
 
 use std::arch::naked_asm;
@@ -11,6 +11,6 @@ pub(crate) extern "C" fn qmpi_under_loader_lock() {
         // Rust says @function; of two types the assembler takes this one.
         ".type qmpi_under_loader_lock, @gnu_indirect_function",
         "jmp {resolve}",
-        resolve = sym crate::loader_lock::resolve,
+        resolve = sym crate::process::loader_lock::resolve,
     )
 }

@@ -40,7 +40,7 @@ macro_rules! dlsym_shim {
         }
     };
 }
-dlsym_shim!(dlsym, "jmp qword ptr [rip + {real}]", crate::dlsym::REAL);
+dlsym_shim!(dlsym, "jmp qword ptr [rip + {real}]", crate::process::dlsym::REAL);
 dlsym_shim!(dlvsym, "jmp qword ptr [rip + {real}@GOTPCREL]", crate::namespace::dlvsym);
 
 /// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.

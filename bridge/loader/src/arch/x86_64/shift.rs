@@ -29,8 +29,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::caller::{self, caller_macros};
 use super::stack_words::{copy_words, copy_words_across_pages};
 use super::{PAGE, Stub, stub};
-use crate::blocks::{Block, Blocks};
-use crate::conversion::{Arity, CallerMode};
+use crate::links::blocks::{Block, Blocks};
+use crate::links::conversion::{Arity, CallerMode};
 use qmpi_ring::{go_on_with_arguments, keep_arguments};
 
 /// The largest number of arguments that the stubs are made for; MPI's own largest is 13.
@@ -302,7 +302,7 @@ global_asm!(
     ".cfi_endproc",
     ".endm",
     // --- In one piece with their trampoline: one jump less. All of a kind are equally long. The end is in the table of
-    // the next one. Those without a frame are a block ([`crate::blocks`]), mapped again as often as needed.
+    // the next one. Those without a frame are a block ([`crate::links::blocks`]), mapped again as often as needed.
     ".macro qmpi_direct_down n, count",
     ".balign 16",
     "qmpi_direct_down_\\n:",
@@ -473,7 +473,7 @@ global_asm!(
     "qmpi_table qmpi_append",
     ".popsection",
     witness_distance = const caller::WITNESS_DISTANCE,
-    caller_offset = sym crate::thread_offsets::CALLER,
+    caller_offset = sym crate::process::thread_offsets::CALLER,
     record = const caller::ONE,
     last_record = const caller::LAST,
     records = const caller::ALL,
@@ -482,7 +482,7 @@ global_asm!(
     up_context = const std::mem::offset_of!(Up, context),
     numbered_target = const std::mem::offset_of!(Numbered, target),
     numbered_tool = const std::mem::offset_of!(Numbered, tool),
-    find_late = sym crate::conversion::find_late,
+    find_late = sym crate::links::conversion::find_late,
     append_target = const std::mem::offset_of!(Append, target),
     append_level = const std::mem::offset_of!(Append, level),
     append_vector = const std::mem::offset_of!(Append, vector),

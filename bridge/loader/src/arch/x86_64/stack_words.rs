@@ -129,8 +129,8 @@ mod tests {
 
     use std::sync::{Mutex, PoisonError};
 
-    use crate::conversion::{self, Arity, CallerMode};
-    use crate::{fortran, pcontrol};
+    use crate::links::conversion::{self, Arity, CallerMode};
+    use crate::links::{fortran, pcontrol};
 
     const PAGES: usize = 16;
     const PAGE: usize = crate::arch::PAGE;

@@ -1,11 +1,11 @@
-//! The block of trampolines: `mov r11, payload; jmp target`, with both in rows of data ([`crate::blocks`]).
+//! The block of trampolines: `mov r11, payload; jmp target`, with both in rows of data ([`crate::links::blocks`]).
 #![expect(unsafe_code, reason = "the rows that machine code jumps through")]
 
 use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::PAGE;
-use crate::blocks::Block;
+use crate::links::blocks::Block;
 
 /// Code that a trampoline leads to; it is no function that Rust could call.
 pub(crate) type Stub = extern "C" fn();

@@ -1,0 +1,294 @@
+//! `qmpi doctor`: what would stop a run on this machine, and in this environment.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::path::Path;
+
+use qmpi_elf::SearchPath;
+use qmpi_stack::preload;
+use serde::Serialize;
+
+use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
+use crate::environment::Variable;
+use crate::environment::runtime;
+use crate::launcher::{executable, installed_mpi};
+use crate::plan::layer::InspectedLayer;
+use crate::plan::{glibc, namespaces};
+use crate::report::check::{Check, Status};
+use crate::report::launch;
+use crate::report::terminal::{self, Style};
+use crate::{Error, plan};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: u32,
+    ok: bool,
+    checks: Vec<Check>,
+}
+
+/// Runs all checks and prints them. Whether nothing failed.
+///
+/// # Errors
+/// Only if stdout cannot be written.
+pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
+    let get = |name: &str| std::env::var_os(name);
+    let mut checks = checks(&get);
+    let variables = variables(&get);
+    checks.extend(launch::launchers(&variables, &get));
+    if !args.command.is_empty() {
+        checks.extend(launch::command(&args.command, &variables, &get));
+        checks.extend(programs(&args.command, &get));
+    }
+    let ok = checks.iter().all(|check| check.status != Status::Fail);
+    if args.json {
+        terminal::answer_json(&Report { schema: crate::SCHEMA, ok, checks })?;
+    } else {
+        terminal::answer(&text(&checks, Style::stdout()))?;
+    }
+    Ok(ok)
+}
+
+fn checks(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+    let mut checks = vec![
+        c_library(glibc::version()),
+        kernel(&read("/proc/sys/kernel/osrelease")),
+        proc(Path::new("/proc/self/fd").is_dir()),
+        memory_files(&read("/proc/sys/vm/memfd_noexec")),
+        runtime_found(get),
+        namespaces(text_of(get, "LD_AUDIT").as_deref()),
+        tunables(text_of(get, "GLIBC_TUNABLES").as_deref()),
+        preloaded(text_of(get, "LD_PRELOAD").as_deref()),
+    ];
+    checks.extend(mpi_libraries());
+    checks.push(program("mpicc", "compiler wrapper", get("PATH").as_deref()));
+    checks.push(program("mpiexec", "launcher", get("PATH").as_deref()));
+    checks.push(stack(get));
+    checks
+}
+
+fn c_library(version: Option<glibc::Version>) -> Check {
+    const NAME: &str = "glibc";
+    match version {
+        None => Check::warn(NAME, "the C library's version cannot be told", "PMPI tools need glibc 2.28 or newer"),
+        Some(version) if version < glibc::OLDEST => Check::fail(
+            NAME,
+            format!("{version} is older than {}", glibc::OLDEST),
+            "PMPI tools need absolute symbols, which older versions relocate; use a newer system or container",
+        ),
+        Some(version) => Check::ok(NAME, format!("{version} (needed: {} or newer)", glibc::OLDEST)),
+    }
+}
+
+fn kernel(release: &str) -> Check {
+    const NAME: &str = "kernel";
+    let release = release.trim();
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < (3, 17) => Check::warn(
+            NAME,
+            format!("{release} has no memfd_create"),
+            "temporary files are used instead; TMPDIR must be a writable directory",
+        ),
+        (Some(_), Some(_)) => Check::ok(NAME, release),
+        _ => Check::warn(NAME, "its release cannot be told", "is /proc mounted?"),
+    }
+}
+
+fn proc(mounted: bool) -> Check {
+    if mounted {
+        Check::ok("proc", "/proc is mounted")
+    } else {
+        Check::warn("proc", "/proc is not mounted", "temporary files are used instead; TMPDIR must be writable")
+    }
+}
+
+fn memory_files(policy: &str) -> Check {
+    // Providers have no code, so that a ban on executable memory files (1) does not concern them. 2 refuses the plain call.
+    match policy.trim() {
+        "2" => Check::warn(
+            "memfd",
+            "vm.memfd_noexec=2 refuses memory files that are not sealed",
+            "temporary files are used where a memory file is refused",
+        ),
+        _ => Check::ok("memfd", "memory files are allowed"),
+    }
+}
+
+fn runtime_found(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
+    match runtime::find(get) {
+        Ok(path) => Check::ok("runtime", path.display().to_string()),
+        Err(error) => Check::fail("runtime", error.to_string(), error.hint()),
+    }
+}
+
+fn namespaces(audit: Option<&str>) -> Check {
+    const NAME: &str = "namespaces";
+    let (auditors, left) = (namespaces::auditors(audit), namespaces::left(audit));
+    match auditors {
+        0 => Check::ok(NAME, format!("{left} left: as many PMPI tools fit in a stack")),
+        _ if left == 0 => Check::fail(NAME, "none left: LD_AUDIT takes them all", "unset LD_AUDIT"),
+        _ => Check::warn(NAME, format!("{left} left: LD_AUDIT takes {auditors}"), "unset LD_AUDIT to have 15"),
+    }
+}
+
+fn tunables(value: Option<&str>) -> Check {
+    match value {
+        None | Some("") => Check::ok("tunables", "GLIBC_TUNABLES is not set; `qmpi run` sets it where tools need it"),
+        Some(value) => Check::ok("tunables", format!("GLIBC_TUNABLES={value}; `qmpi run` adds to it")),
+    }
+}
+
+fn preloaded(value: Option<&str>) -> Check {
+    const NAME: &str = "preload";
+    let entries: Vec<&str> = value.unwrap_or_default().split([' ', ':']).filter(|entry| !entry.is_empty()).collect();
+    let missing = entries.iter().find(|entry| entry.contains('/') && !Path::new(entry).is_file());
+    if let Some(missing) = missing {
+        return Check::warn(
+            NAME,
+            format!("LD_PRELOAD names {missing}, which does not exist"),
+            "the dynamic linker warns about it in every process; remove it",
+        );
+    }
+    if value.is_some_and(preload::has_runtime) {
+        return Check::warn(
+            NAME,
+            "LD_PRELOAD has libqmpi.so already",
+            "start from a shell without it, or use `qmpi run` alone",
+        );
+    }
+    if entries.is_empty() {
+        Check::ok(NAME, "LD_PRELOAD is not set")
+    } else {
+        Check::ok(NAME, format!("LD_PRELOAD={}; it stays in front of libqmpi.so", entries.join(":")))
+    }
+}
+
+fn mpi_libraries() -> Vec<Check> {
+    let found = installed_mpi::find();
+    if found.is_empty() {
+        let hint = "that is fine if the application brings its own; else load a module or set LD_LIBRARY_PATH";
+        return vec![Check::warn("mpi", "no MPI library on the linker's path", hint)];
+    }
+    found.into_iter().map(|library| Check::ok("mpi", library.to_string())).collect()
+}
+
+fn program(name: &'static str, what: &str, path: Option<&OsStr>) -> Check {
+    match executable::find(OsStr::new(name), path) {
+        None => Check::warn(name, format!("no {name} on PATH"), format!("only needed for a {what} of that name")),
+        Some(file) => {
+            let version = installed_mpi::program_version(&file);
+            let version = version.map_or_else(String::new, |version| format!(" ({version})"));
+            Check::ok(name, format!("{}{version}", file.display()))
+        }
+    }
+}
+
+/// What keeps the runtime out of the programs of a command line.
+fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+    match crate::launcher::program::find(command, get("PATH").as_deref(), &SearchPath::from_process()) {
+        Ok(survey) => survey
+            .warnings
+            .into_iter()
+            .map(|warning| Check::warn("program", warning.message, warning.hint.unwrap_or_default()))
+            .collect(),
+        Err(error) => vec![Check::fail("program", error.to_string(), error.hint())],
+    }
+}
+
+/// What the environment asks for already: a batch script may have set it.
+fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
+    const NAME: &str = "stack";
+    match plan::check(&StackArgs::default(), VerbosityArgs::default(), get) {
+        Err(error) => Check::fail(NAME, error.to_string(), error.hint()),
+        Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, "the environment asks for no tools"),
+        Ok(checked) => {
+            let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
+            let message = format!("the environment asks for {}", labels.join(", "));
+            match checked.warnings.first() {
+                Some(warning) => Check::warn(NAME, format!("{message}; {}", warning.message), "`qmpi list` says more"),
+                None => Check::ok(NAME, message),
+            }
+        }
+    }
+}
+
+/// What a run from this environment would set; at least its names, where the stack cannot be set up.
+fn variables(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
+    let plan = plan::make(&StackArgs::default(), VerbosityArgs::default(), &None, get);
+    plan.map(|plan| plan.variables).unwrap_or_else(|_| {
+        [qmpi_stack::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
+    })
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+fn text_of(get: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<String> {
+    get(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+fn text(checks: &[Check], style: Style) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let status = match check.status {
+            Status::Ok => style.green("ok  "),
+            Status::Warn => style.yellow("warn"),
+            Status::Fail => style.red("fail"),
+        };
+        let _ = writeln!(text, "{status}  {:<10}  {}", check.name, check.message);
+        if let Some(hint) = &check.hint {
+            let _ = writeln!(text, "                  hint: {hint}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::glibc::Version;
+
+    #[test]
+    fn glibc_before_absolute_symbols() {
+        assert_eq!(c_library(Some(Version(2, 27))).status, Status::Fail);
+        assert_eq!(c_library(Some(Version(2, 28))).status, Status::Ok);
+        assert_eq!(c_library(None).status, Status::Warn);
+    }
+
+    #[test]
+    fn kernels() {
+        assert_eq!(kernel("3.10.0-1160.el7.x86_64\n").status, Status::Warn);
+        assert_eq!(kernel("6.1.0-13-amd64\n").status, Status::Ok);
+        assert_eq!(kernel("").status, Status::Warn);
+    }
+
+    #[test]
+    fn auditors_take_namespaces() {
+        assert!(namespaces(None).message.starts_with("15 left"));
+        assert!(namespaces(Some("/a.so:/b.so")).message.starts_with("13 left"));
+        assert_eq!(namespaces(Some(&vec!["a"; 16].join(":"))).status, Status::Fail);
+    }
+
+    #[test]
+    fn preloads() {
+        assert_eq!(preloaded(None).status, Status::Ok);
+        assert_eq!(preloaded(Some("libjemalloc.so.2")).status, Status::Ok);
+        assert_eq!(preloaded(Some("/nonexistent/x.so")).status, Status::Warn);
+        assert_eq!(preloaded(Some("libqmpi.so")).status, Status::Warn);
+    }
+
+    #[test]
+    fn other_checks() {
+        assert_eq!(memory_files("2\n").status, Status::Warn);
+        assert_eq!(memory_files("1").status, Status::Ok);
+        assert_eq!(proc(false).status, Status::Warn);
+        assert_eq!(program("mpicc", "compiler", Some(OsStr::new("/nonexistent"))).status, Status::Warn);
+    }
+
+    #[test]
+    fn every_line_without_colours() {
+        let text = text(&[Check::fail("x", "m", "h")], Style::PLAIN);
+        assert_eq!(text, "fail  x           m\n                  hint: h\n");
+    }
+}

@@ -1,0 +1,93 @@
+//! `qmpi inspect`: what a file is, what it intercepts, what it needs, what will not work.
+
+use std::path::{Path, PathBuf};
+
+use qmpi_elf::{SearchPath, Tool, ToolKind};
+use serde::Serialize;
+
+use crate::args::InspectArgs;
+use crate::plan::layer::kind_name;
+use crate::report::mpi::MpiReport;
+use crate::report::terminal::{self, Style};
+use crate::report::tool::ToolReport;
+use crate::{Error, SCHEMA};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: u32,
+    files: Vec<FileReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct FileReport {
+    path: PathBuf,
+    /// `PMPI`, `QMPI`, `thesis`, `mpi-library`, `none`, or null for a file that cannot be inspected.
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<ToolReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mpi: Option<MpiReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct ErrorReport {
+    message: String,
+    hint: String,
+}
+
+/// Inspects every file; one that is wrong is reported at once and does not stop the others. Whether all could be inspected.
+///
+/// # Errors
+/// Only if stdout cannot be written.
+pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
+    let search = SearchPath::from_process();
+    let style = Style::stdout();
+    let mut files = Vec::new();
+    let mut sound = true;
+    let mut gap = "";
+    for path in &args.paths {
+        let file = inspect_file(path, &search).unwrap_or_else(|error| {
+            terminal::report(&error);
+            sound = false;
+            FileReport::failed(path, &error)
+        });
+        if !args.json && file.error.is_none() {
+            terminal::answer(&format!("{gap}{}", file.text(style)))?;
+            gap = "\n";
+        }
+        files.push(file);
+    }
+    if args.json {
+        terminal::answer_json(&Report { schema: SCHEMA, files })?;
+    }
+    Ok(sound)
+}
+
+fn inspect_file(path: &Path, search: &SearchPath) -> Result<FileReport, Error> {
+    let fault = |source| Error::Inspect { layer: None, source };
+    let tool = Tool::inspect(path, search, &|_| false).map_err(fault)?;
+    let kind = Some(kind_name(&tool.kind));
+    let path = path.to_owned();
+    Ok(if tool.kind == ToolKind::MpiLibrary {
+        let mpi = MpiReport::new(tool.closure.root()).map_err(fault)?;
+        FileReport { path, kind, tool: None, mpi: Some(mpi), error: None }
+    } else {
+        FileReport { path, kind, tool: Some(ToolReport::new(&tool)), mpi: None, error: None }
+    })
+}
+
+impl FileReport {
+    fn failed(path: &Path, error: &Error) -> Self {
+        let error = ErrorReport { message: error.to_string(), hint: error.hint() };
+        Self { path: path.to_owned(), kind: None, tool: None, mpi: None, error: Some(error) }
+    }
+
+    fn text(&self, style: Style) -> String {
+        let heading = style.bold(&self.path.display().to_string());
+        let tool = self.tool.as_ref().map(|tool| tool.text(style));
+        let mpi = self.mpi.as_ref().map(|mpi| mpi.text());
+        format!("{heading}\n{}", tool.or(mpi).unwrap_or_default())
+    }
+}

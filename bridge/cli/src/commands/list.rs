@@ -1,0 +1,200 @@
+//! `qmpi list`: the stack with its edges.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::args::{ListArgs, VerbosityArgs};
+use crate::plan::layer::{BY_NAME, InspectedLayer, Registered};
+use crate::plan::survey;
+use crate::report::edges::{self, Edge, Language, Node};
+use crate::report::listing::{count, shortened, wrapped};
+use crate::report::terminal::{self, Style};
+use crate::report::warning::Warning;
+use crate::{Error, SCHEMA, plan};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: u32,
+    layers: Vec<LayerReport>,
+    /// Who sees a call, outermost first.
+    intercepted: BTreeMap<String, Vec<String>>,
+    /// Who has a Fortran wrapper for it.
+    intercepted_in_fortran: BTreeMap<String, Vec<String>>,
+    edges: Vec<Edge>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct LayerReport {
+    label: String,
+    name: String,
+    /// Null for a name that somebody registers.
+    path: Option<PathBuf>,
+    kind: &'static str,
+    mpi: Option<&'static str>,
+    known_as: Option<&'static str>,
+    ranks: Option<String>,
+    env: BTreeMap<String, String>,
+    functions: Option<Vec<String>>,
+    functions_without_effect: Vec<String>,
+    pcontrol: bool,
+    share: Vec<String>,
+    intercepts: Vec<String>,
+    fortran_wrappers: Vec<String>,
+    /// Its functions are only known when it is loaded.
+    registers_at_run_time: bool,
+    /// Why they are not known, if they are not: edges leave the layer out then.
+    intercepts_unknown: Option<String>,
+    advice: Vec<String>,
+}
+
+/// Shows the stack.
+///
+/// # Errors
+/// Whatever stops it from being set up.
+pub fn list(args: &ListArgs) -> Result<(), Error> {
+    let get = |name: &str| std::env::var_os(name);
+    let mut checked = plan::check(&args.stack, VerbosityArgs::default(), &get)?;
+    if args.no_load {
+        for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
+            layer.registered = Some(Registered::Unknown("it is not loaded".to_owned()));
+        }
+    } else {
+        for (place, registered) in survey::ask(&checked.layers, &get) {
+            checked.layers[place].registered = Some(registered);
+        }
+    }
+    Warning::print_all(&checked.warnings, &get);
+    let report = report(&checked.layers, &checked.warnings);
+    if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
+}
+
+fn report(layers: &[InspectedLayer], warnings: &[Warning]) -> Report {
+    let nodes: Vec<Node> = layers.iter().map(InspectedLayer::node).collect();
+    Report {
+        schema: SCHEMA,
+        layers: layers.iter().map(LayerReport::new).collect(),
+        intercepted: interceptors(&nodes, |node| &node.intercepts),
+        intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
+        edges: edges::edges(&nodes),
+        warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
+    }
+}
+
+fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for node in nodes {
+        for function in functions(node) {
+            found.entry(function.clone()).or_default().push(node.label.clone());
+        }
+    }
+    found
+}
+
+impl LayerReport {
+    fn new(inspected: &InspectedLayer) -> Self {
+        let layer = &inspected.layer;
+        Self {
+            label: layer.label.clone(),
+            name: layer.name.clone(),
+            path: (!layer.is_name_only()).then(|| layer.path.clone()),
+            kind: inspected.kind(),
+            mpi: inspected.family().map(|family| family.name()),
+            known_as: inspected.manifest.map(|manifest| manifest.name.as_str()),
+            ranks: layer.ranks.as_ref().map(ToString::to_string),
+            env: layer.env.iter().cloned().collect(),
+            functions: layer.functions.clone(),
+            functions_without_effect: inspected.functions_without_effect().into_iter().map(str::to_owned).collect(),
+            pcontrol: layer.pcontrol,
+            share: layer.share.clone(),
+            intercepts: inspected.intercepts().into_iter().collect(),
+            fortran_wrappers: inspected.fortran().into_iter().collect(),
+            registers_at_run_time: !inspected.is_bridged(),
+            intercepts_unknown: inspected.unknown().map(str::to_owned),
+            advice: inspected.manifest.map(|manifest| manifest.advice.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// The settings that differ from the default, one line each.
+    fn settings(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut add = |name: &str, value: String| lines.push(format!("{name} {value}"));
+        if let Some(mpi) = self.mpi {
+            add("built for", mpi.to_owned());
+        }
+        if let Some(ranks) = &self.ranks {
+            add("on ranks", ranks.clone());
+        }
+        for (name, value) in &self.env {
+            add("sees", format!("{name}={value}"));
+        }
+        if let Some(functions) = &self.functions {
+            add("only", shortened(functions, 8));
+        }
+        if !self.functions_without_effect.is_empty() {
+            add("does not define", shortened(&self.functions_without_effect, 8));
+        }
+        if !self.pcontrol {
+            add("without", "MPI_Pcontrol".to_owned());
+        }
+        if !self.share.is_empty() {
+            add("shares", self.share.join(", "));
+        }
+        if let Some(reason) = &self.intercepts_unknown {
+            add("intercepts", format!("what it registers when it runs; edges do not show it: {reason}"));
+        }
+        lines.extend(self.advice.iter().map(|advice| format!("advice: {advice}")));
+        lines
+    }
+}
+
+fn text(report: &Report, style: Style) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
+    if report.layers.is_empty() {
+        let _ = writeln!(text, "  no tools");
+        return text;
+    }
+    let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
+    for (i, layer) in report.layers.iter().enumerate() {
+        let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
+        let _ = writeln!(text, "  {i:>2}  {:width$}  {:<6}  {path}", layer.label, layer.kind);
+        for line in layer.settings() {
+            let _ = writeln!(text, "      {line}");
+        }
+    }
+    for (heading, intercepted) in
+        [("intercepted", &report.intercepted), ("intercepted in Fortran", &report.intercepted_in_fortran)]
+    {
+        if !intercepted.is_empty() {
+            let _ = writeln!(text, "{}", style.bold(heading));
+        }
+        for (labels, functions) in by_interceptors(intercepted) {
+            let _ = writeln!(text, "  by {}: {}", labels.join(", "), count(functions.len(), "function"));
+            text.push_str(&wrapped(functions, 6));
+        }
+    }
+    let _ = writeln!(text, "{}", style.bold("edges"));
+    for edge in &report.edges {
+        let in_fortran = if edge.language == Language::Fortran { " in Fortran" } else { "" };
+        let number = format!("{}{in_fortran}", count(edge.functions.len(), "function"));
+        let _ = writeln!(text, "  {} -> {}: {number}: {}", edge.from, edge.to, shortened(&edge.functions, 4));
+    }
+    text
+}
+
+/// Functions that the same layers intercept, together: most stacks have few such groups.
+fn by_interceptors(intercepted: &BTreeMap<String, Vec<String>>) -> Vec<(&Vec<String>, Vec<&String>)> {
+    let mut groups: Vec<(&Vec<String>, Vec<&String>)> = Vec::new();
+    for (function, labels) in intercepted {
+        match groups.iter_mut().find(|(group, _)| *group == labels) {
+            Some((_, functions)) => functions.push(function),
+            None => groups.push((labels, vec![function])),
+        }
+    }
+    groups.sort_by_key(|(labels, _)| std::cmp::Reverse(labels.len()));
+    groups
+}

@@ -1,0 +1,108 @@
+//! `qmpi run`: check everything, set the environment, see that a launcher passes it on, become COMMAND.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::Error;
+use crate::args::RunArgs;
+use crate::environment::Variable;
+use crate::launcher::executable;
+use crate::launcher::forward::{self, Forward};
+use crate::launcher::program::{self, Program};
+use crate::launcher::{self, Found};
+use crate::plan::{self, Plan};
+use crate::report::shell::quote_if_needed;
+use crate::report::terminal::{self, Style};
+use crate::report::warning::Warning;
+
+/// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
+///
+/// # Errors
+/// Whatever stops the stack, and a COMMAND that cannot be started.
+pub fn run(args: &RunArgs) -> Result<(), Error> {
+    let get = |name: &str| std::env::var_os(name);
+    let mut plan = plan::make(&args.stack, args.verbosity, &args.stats, &get)?;
+    let first = args.command.first().cloned().unwrap_or_default();
+    let path = get("PATH");
+    if !executable::exists(&first, path.as_deref()) {
+        return Err(Error::CommandNotFound { command: first.to_string_lossy().into_owned() });
+    }
+    let survey = program::find(&args.command, path.as_deref(), &plan.search)?;
+    if let Some(program) = &survey.program {
+        plan.check_program(program)?;
+    }
+    let found = launcher::find(&args.command, path.as_deref());
+    let forward = match &found {
+        Some(found) => forward::forward(&args.command, found, &plan.variables, &get),
+        None => Forward { command: args.command.clone(), ..Forward::default() },
+    };
+    if !args.verbosity.quiet {
+        Warning::print_all(plan.warnings.iter().chain(&survey.warnings).chain(&forward.warnings), &get);
+    }
+    if args.verbosity.verbose > 0 {
+        notes(&plan, survey.program.as_ref(), found.as_ref(), &forward);
+    }
+    let Forward { command, list, .. } = forward;
+    plan.variables.extend(list);
+    if args.dry_run {
+        return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
+    }
+    Err(become_command(&command, &plan.variables))
+}
+
+fn become_command(command: &[OsString], variables: &[Variable]) -> Error {
+    let Some((program, args)) = command.split_first() else {
+        return Error::CommandNotFound { command: String::new() };
+    };
+    let mut child = Command::new(program);
+    child.args(args).envs(variables.iter().map(|variable| (variable.name, &variable.value)));
+    let source = child.exec();
+    let command = program.to_string_lossy().into_owned();
+    match source.kind() {
+        io::ErrorKind::NotFound => Error::CommandNotFound { command },
+        _ => Error::CommandNotExecutable { command, source },
+    }
+}
+
+fn notes(plan: &Plan, program: Option<&Program>, launcher: Option<&Found>, forward: &Forward) {
+    for layer in &plan.layers {
+        terminal::note(&format!("layer `{}`: {} {}", layer.label(), layer.kind(), layer.path().display()));
+    }
+    if let Some(program) = program {
+        terminal::note(&format!("{} uses {} ({})", program.path.display(), program.mpi(), program.library));
+    }
+    let Some(launcher) = launcher else {
+        return terminal::note(
+            "variables reach other hosts if the launcher passes them on (`qmpi doctor -- LAUNCHER ...`)",
+        );
+    };
+    let name = launcher.launcher.name();
+    match (&forward.added, &forward.list) {
+        (Some(added), _) => terminal::note(&format!("{name} is told to pass the variables on: {added}")),
+        (None, Some(list)) => terminal::note(&format!("{name} is told to pass on {}", list.value)),
+        (None, None) => {}
+    }
+}
+
+fn dry_run(plan: &Plan, command: &[OsString], style: Style) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
+    if plan.layers.is_empty() {
+        let _ = writeln!(text, "  no tools");
+    }
+    let width = plan.layers.iter().map(|layer| layer.label().len()).max().unwrap_or(0);
+    for (i, layer) in plan.layers.iter().enumerate() {
+        let path = layer.path().display();
+        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", i, layer.label(), layer.kind());
+    }
+    let _ = writeln!(text, "{}", style.bold("variables"));
+    for variable in &plan.variables {
+        let _ = writeln!(text, "  {}={}", variable.name, quote_if_needed(&variable.value));
+    }
+    let words: Vec<String> = command.iter().map(|word| quote_if_needed(&word.to_string_lossy()).into_owned()).collect();
+    let _ = writeln!(text, "{}\n  {}", style.bold("command"), words.join(" "));
+    text
+}

@@ -1,0 +1,180 @@
+//! From the command line and the environment to the stack that is asked for.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use qmpi_abi::FnId;
+use qmpi_elf::SearchPath;
+use qmpi_stack::lookup::absolute;
+use qmpi_stack::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, nearest, variable};
+
+use crate::Error;
+use crate::args::{StackArgs, VerbosityArgs};
+use crate::plan::registrar::Surroundings;
+
+/// The stack with what it was read from.
+pub struct Resolved {
+    /// The layers and settings.
+    pub stack: Stack,
+    /// The configuration file, absolute, and what it says.
+    pub config: Option<(PathBuf, Config)>,
+}
+
+/// A request, with the options of the command line applied.
+pub struct Asked {
+    request: Request,
+    command: Vec<OsString>,
+    path: Option<OsString>,
+    preload: Option<OsString>,
+}
+
+/// Reads the environment and lets the options win over it.
+///
+/// # Errors
+/// [`Error::Usage`] for a malformed `-t`, [`Error::Stack`] for variables that are.
+pub fn with_options(
+    stack: &StackArgs,
+    verbosity: VerbosityArgs,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Asked, Error> {
+    // A variable that is overridden is not even looked at, so that it cannot be wrong.
+    let overridden = |name: &str| match name {
+        variable::TOOL_LIST | variable::THESIS_TOOLS if !stack.tools.is_empty() => None,
+        variable::CONFIG if stack.config.is_some() => None,
+        variable::LOG if verbosity.quiet || verbosity.verbose > 0 => None,
+        _ => get(name),
+    };
+    let mut request = Request::from_env(&overridden)?;
+    if !stack.tools.is_empty() {
+        request.tool_list = Some(tool_list(&stack.tools)?);
+    }
+    if let Some(config) = &stack.config {
+        request.config = Some(config.clone());
+    }
+    match (verbosity.quiet, verbosity.verbose) {
+        (true, _) => request.log = LogLevel::Error,
+        (false, 0) => {}
+        (false, 1) => request.log = LogLevel::Info,
+        (false, _) => request.log = LogLevel::Debug,
+    }
+    // A name may have no file.
+    request.keep_names = true;
+    Ok(Asked { request, command: stack.command.clone(), path: get("PATH"), preload: get("LD_PRELOAD") })
+}
+
+impl Asked {
+    /// Finds the files.
+    ///
+    /// # Errors
+    /// [`Error::Stack`], and [`Error::UnknownFunction`] for a `functions` entry that is none.
+    pub fn resolve(&self) -> Result<Resolved, Error> {
+        let config = match &self.request.config {
+            Some(path) => {
+                let path = absolute(path)?;
+                let config = Config::read(&path)?;
+                check_functions(&path, &config)?;
+                Some((path, config))
+            }
+            None => None,
+        };
+        let nothing = Config::default();
+        let settings = config.as_ref().map_or(&nothing, |(_, config)| config);
+        let search = SearchPath::from_process();
+        let mut stack = self.request.resolve_with(settings, &|name| search.find_by_name(name))?;
+        self.settle_names(&mut stack, settings, &search)?;
+        Ok(Resolved { stack, config })
+    }
+
+    /// Of the names without a file those stay that the file or the surroundings speak for.
+    fn settle_names(&self, stack: &mut Stack, config: &Config, search: &SearchPath) -> Result<(), Error> {
+        let is_declared = |layer: &Layer| config.tools.get(&layer.name).is_some_and(|tool| tool.registered);
+        let mut doubtful = std::mem::take(&mut stack.unresolved);
+        doubtful.retain(|(place, _)| !is_declared(&stack.layers[*place]));
+        let (command, path, preload) = (&self.command[..], self.path.clone(), self.preload.clone());
+        if doubtful.is_empty() || (Surroundings { command, path, preload, search }).register_tools(&stack.layers) {
+            return Ok(());
+        }
+        // From the end, so that places stay what they are.
+        for (place, error) in doubtful.into_iter().rev() {
+            if stack.on_error == OnError::Abort {
+                return Err(error.into());
+            }
+            let label = stack.layers.remove(place).label;
+            stack.skipped.insert(0, Skipped { label, error });
+        }
+        Ok(())
+    }
+}
+
+/// `-t a -t b` as one list. Each option may hold a list itself, as the variable does.
+fn tool_list(options: &[String]) -> Result<String, Error> {
+    let usage =
+        |error: &qmpi_stack::Error| Error::Usage { message: error.to_string(), hint: error.hint().unwrap_or_default() };
+    let mut elements = Vec::new();
+    for option in options {
+        if let Some(path) = list::unlistable(option) {
+            let why = "a `,` or a `:` separates the tools of a list";
+            return Err(Error::Unlistable { layer: "-t".to_owned(), path, why });
+        }
+        let parsed = list::parse("-t", option).map_err(|error| usage(&error))?;
+        if parsed.is_empty() {
+            let hint = "TOOL is NAME, PATH (with a `/`) or NAME=PATH".to_owned();
+            return Err(Error::Usage { message: "-t: the tool is empty".to_owned(), hint });
+        }
+        elements.extend(parsed.iter().map(Element::to_string));
+    }
+    Ok(elements.join(","))
+}
+
+fn check_functions(path: &Path, config: &Config) -> Result<(), Error> {
+    for (layer, tool) in &config.tools {
+        let unknown = tool.functions.iter().flatten().find(|function| FnId::by_name(function).is_none());
+        if let Some(function) = unknown {
+            let nearest = nearest(function, FnId::all().map(FnId::name)).map(str::to_owned);
+            return Err(Error::UnknownFunction {
+                config: path.to_owned(),
+                layer: layer.clone(),
+                function: function.clone(),
+                nearest,
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(tools: &[&str], verbose: u8, env: &[(&str, &str)]) -> Result<Request, Error> {
+        let stack = StackArgs { tools: tools.iter().map(|&tool| tool.into()).collect(), ..StackArgs::default() };
+        let get = |name: &str| env.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
+        with_options(&stack, VerbosityArgs { quiet: false, verbose }, &get).map(|asked| asked.request)
+    }
+
+    #[test]
+    fn options_win() {
+        let env = [("QMPI_TOOL_LIST", "x,,"), ("QMPI_LOG", "loud")];
+        let request = asked(&["a", "./b.so,c=/c.so"], 1, &env).unwrap();
+        assert_eq!(request.tool_list.as_deref(), Some("a,./b.so,c=/c.so"));
+        assert_eq!(request.log, LogLevel::Info);
+        assert!(matches!(asked(&[], 0, &env), Err(Error::Stack(_))));
+    }
+
+    #[test]
+    fn malformed_options_are_usage_errors() {
+        for tool in ["=x", "a=", "a,,b", " ", "a,"] {
+            let error = asked(&[tool], 0, &[]).unwrap_err();
+            assert_eq!(error.status(), 2, "{tool}");
+            assert!(error.to_string().starts_with("-t: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn misspelt_functions() {
+        let text = "[tool.a]\nfunctions = [\"MPI_Send\", \"MPI_send\"]";
+        let config = Config::parse(Path::new("/c.toml"), text).unwrap();
+        let error = check_functions(Path::new("/c.toml"), &config).unwrap_err();
+        assert_eq!(error.hint(), "did you mean `MPI_Send`?");
+    }
+}

@@ -1,0 +1,104 @@
+//! What `qmpi doctor` says about launchers: do they pass the variables on to every rank, and what to tell them.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+
+use qmpi_stack::Launcher;
+use qmpi_stack::launcher::Line;
+
+use crate::environment::Variable;
+use crate::launcher;
+use crate::launcher::{executable, forward};
+use crate::report::check::Check;
+use crate::report::warning::Warning;
+
+/// The names under which launchers are looked for.
+const NAMES: [&str; 6] = ["mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun", "srun"];
+
+/// One answer for each launcher on PATH, under the first of its names.
+#[must_use]
+pub fn launchers(variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+    let path = get("PATH");
+    let mut seen = Vec::new();
+    let mut checks = Vec::new();
+    for name in NAMES {
+        let Some(file) = executable::find(OsStr::new(name), path.as_deref()) else { continue };
+        let known = launcher::identify(&file);
+        let real = known.as_ref().map_or_else(|| file.canonicalize().unwrap_or(file.clone()), |(_, real)| real.clone());
+        if seen.contains(&real) {
+            continue;
+        }
+        seen.push(real);
+        checks.push(match known {
+            Some((launcher, _)) => habits(launcher, &file.display().to_string(), variables, get),
+            None => Check::warn(
+                "launcher",
+                format!("{}: whose it is cannot be told", file.display()),
+                "if ranks on other hosts run without the stack, start the program there with `qmpi run`: LAUNCHER ... qmpi run ./app",
+            ),
+        });
+    }
+    checks
+}
+
+/// What a launcher does if nothing is said.
+fn habits(launcher: Launcher, file: &str, variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>) -> Check {
+    let names = forward::names(variables, get);
+    let name = launcher.name();
+    let dropped = Line { launcher, args: &[], get }.dropped(&names);
+    if dropped.is_empty() {
+        return Check::ok("launcher", format!("{file} ({name}) passes the variables on to all hosts"));
+    }
+    let advice = launcher.advice(&names);
+    if launcher == Launcher::Slurm {
+        let message = format!("{file} ({name}): SLURM_EXPORT_ENV keeps {} from all ranks", dropped.join(", "));
+        return Check::warn("launcher", message, format!("pass {advice}, or unset SLURM_EXPORT_ENV"));
+    }
+    let message = format!("{file} ({name}) does not pass the variables on to other hosts; `qmpi run` tells it to");
+    Check::ok("launcher", message).with_hint(format!("without `qmpi run` pass {advice}"))
+}
+
+/// Answers about a command line.
+#[must_use]
+pub fn command(command: &[OsString], variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+    const NAME: &str = "command";
+    let path = get("PATH");
+    let Some(found) = launcher::find(command, path.as_deref()) else {
+        let word = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+        if !executable::exists(OsStr::new(&word), path.as_deref()) {
+            return vec![Check::warn(NAME, format!("{word}: command not found"), "check the spelling and PATH")];
+        }
+        let message =
+            format!("{word} is no launcher that is known here: it may keep variables from ranks on other hosts");
+        return vec![Check::warn(
+            NAME,
+            message,
+            "start the program with `qmpi run` there: LAUNCHER ... qmpi run ./app",
+        )];
+    };
+    let forward = forward::forward(command, &found, variables, get);
+    let args: Vec<String> = command[found.index + 1..].iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let (launcher, names) = (found.launcher, forward::names(variables, get));
+    let dropped = Line { launcher, args: &args, get }.dropped(&names);
+    let mut checks: Vec<Check> = forward.warnings.into_iter().map(|warning| lost(NAME, warning)).collect();
+    if !checks.is_empty() {
+        return checks;
+    }
+    let name = launcher.name();
+    checks.push(if dropped.is_empty() {
+        Check::ok(NAME, format!("{name} passes the variables on to all ranks"))
+    } else {
+        let mut message = format!("{name} does not pass {} on to ranks on other hosts", dropped.join(", "));
+        let _ = match (&forward.added, &forward.list) {
+            (_, Some(list)) => write!(message, "; `qmpi run` sets {}=\"{}\"", list.name, list.value),
+            (Some(added), None) => write!(message, "; `qmpi run` adds {added}"),
+            (None, None) => write!(message, "; `qmpi run` adds them to its list"),
+        };
+        Check::ok(NAME, message).with_hint(format!("without `qmpi run` pass {}", launcher.advice(&dropped)))
+    });
+    checks
+}
+
+fn lost(name: &'static str, warning: Warning) -> Check {
+    Check::warn(name, warning.message, warning.hint.unwrap_or_default())
+}

@@ -1,0 +1,158 @@
+//! What `qmpi inspect` says about an MPI library.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use qmpi_abi::{Binding, classify};
+use qmpi_elf::abi_family::{self, Role};
+use qmpi_elf::{ElfFile, Error};
+use serde::Serialize;
+
+use crate::report::listing::count;
+
+/// What an MPI library is and offers.
+#[derive(Debug, Serialize)]
+pub struct MpiReport {
+    family: Option<&'static str>,
+    version: Option<String>,
+    soname: Option<String>,
+    functions: usize,
+    profiling_functions: usize,
+    fortran_names: usize,
+    /// In the same directory, or the library itself.
+    fortran_bindings: Vec<FortranReport>,
+}
+
+/// Which C functions a library of the Fortran binding calls. Those it calls as `PMPI_*` reach C tools only because the
+/// runtime rebinds them.
+#[derive(Debug, Serialize)]
+struct FortranReport {
+    library: String,
+    /// Each procedure has up to four, one for each compiler's spelling.
+    names: usize,
+    calls_mpi: usize,
+    calls_pmpi: usize,
+}
+
+impl MpiReport {
+    /// Reads the library and its neighbours.
+    ///
+    /// # Errors
+    /// If it cannot be read any more.
+    pub fn new(file: &ElfFile) -> Result<Self, Error> {
+        let own = Tally::of(file);
+        let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
+        Ok(Self {
+            family: family.map(|family| family.name()),
+            version: abi_family::library_version(file)?,
+            soname: file.soname().map(str::to_owned),
+            functions: own.functions,
+            profiling_functions: own.profiling_functions,
+            fortran_names: own.fortran_names,
+            fortran_bindings: fortran_bindings(file),
+        })
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: &str| {
+            let _ = writeln!(text, "  {name:<11}{value}");
+        };
+        line("kind", "MPI library");
+        line("family", self.family.unwrap_or("unknown"));
+        line("version", self.version.as_deref().unwrap_or("not found in the file"));
+        line("SONAME", self.soname.as_deref().unwrap_or("none"));
+        line(
+            "defines",
+            &format!(
+                "{} MPI_*, {} PMPI_*, {} Fortran names",
+                self.functions, self.profiling_functions, self.fortran_names
+            ),
+        );
+        for binding in &self.fortran_bindings {
+            line(
+                "Fortran",
+                &format!(
+                    "{}: {}, calling {} MPI_* and {} PMPI_* of C",
+                    binding.library,
+                    count(binding.names, "name"),
+                    binding.calls_mpi,
+                    binding.calls_pmpi
+                ),
+            );
+        }
+        text
+    }
+}
+
+/// Symbols of an object, counted.
+#[derive(Debug, Default)]
+struct Tally {
+    functions: usize,
+    profiling_functions: usize,
+    fortran_names: usize,
+    calls_mpi: usize,
+    calls_pmpi: usize,
+}
+
+impl Tally {
+    fn of(file: &ElfFile) -> Self {
+        let mut tally = Self::default();
+        for symbol in file.symbols() {
+            let Some(mpi) = classify(symbol.name) else {
+                continue;
+            };
+            match (mpi.binding, symbol.defined, mpi.profiling) {
+                (Binding::C, true, false) => tally.functions += 1,
+                (Binding::C, true, true) => tally.profiling_functions += 1,
+                (Binding::C, false, false) => tally.calls_mpi += 1,
+                (Binding::C, false, true) => tally.calls_pmpi += 1,
+                (_, true, _) => tally.fortran_names += 1,
+                (_, false, _) => {}
+            }
+        }
+        tally
+    }
+}
+
+/// The Fortran libraries beside the library, each file once, and the library itself if it has the binding inside.
+fn fortran_bindings(file: &ElfFile) -> Vec<FortranReport> {
+    let mut identities = Vec::new();
+    let mut reports = Vec::new();
+    let mut add = |file: &ElfFile| {
+        let tally = Tally::of(file);
+        if tally.fortran_names > 0 && !identities.contains(&file.identity()) {
+            identities.push(file.identity());
+            reports.push(FortranReport {
+                library: file.name().to_owned(),
+                names: tally.fortran_names,
+                calls_mpi: tally.calls_mpi,
+                calls_pmpi: tally.calls_pmpi,
+            });
+        }
+    };
+    add(file);
+    // A system's library directory holds more than one MPI: only the family's.
+    let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
+    for name in neighbours(file.path()) {
+        if abi_family::role_of(&name) == Some(Role::Fortran) && abi_family::family_of_name(&name) == family {
+            let neighbour = file.path().with_file_name(&name);
+            if let Ok(neighbour) = ElfFile::open(&neighbour) {
+                add(&neighbour);
+            }
+        }
+    }
+    reports
+}
+
+fn neighbours(path: &Path) -> Vec<String> {
+    // `libmpi.so` in a development package is a link into the directory where the others are.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let entries = path.parent().and_then(|directory| std::fs::read_dir(directory).ok());
+    let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}

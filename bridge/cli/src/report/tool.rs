@@ -1,0 +1,249 @@
+//! What `qmpi inspect` says about a tool.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use qmpi_abi::FnId;
+use qmpi_elf::{Effect, Tool, ToolKind, WayDown};
+use serde::Serialize;
+
+use crate::plan::manifest;
+use crate::report::listing::{count, shortened, wrapped};
+use crate::report::terminal::Style;
+
+/// All findings, as they go into JSON.
+#[derive(Debug, Serialize)]
+pub struct ToolReport {
+    what: String,
+    known_as: Option<&'static str>,
+    #[serde(skip)]
+    is_qmpi: bool,
+    /// What it intercepts is only known then.
+    registers_at_run_time: bool,
+    /// Whose numbers of functions a QMPI tool is compiled with; of nobody's it takes those of the MPICH that runs.
+    numberings: Vec<String>,
+    mpi: Option<&'static str>,
+    mpi_evidence: Option<String>,
+    intercepts: Vec<&'static str>,
+    fortran_wrappers: Vec<String>,
+    way_down: &'static str,
+    pmpi_imports: Vec<&'static str>,
+    mpi_calls: Vec<&'static str>,
+    dlsym_names: Vec<String>,
+    unknown_mpi: Vec<String>,
+    data_imports: Vec<String>,
+    defines_pcontrol: bool,
+    passes_pcontrol_on: bool,
+    objects: Vec<ObjectReport>,
+    shared: Vec<String>,
+    missing: Vec<String>,
+    undefined: Vec<String>,
+    tls_bytes: u64,
+    static_tls_bytes: u64,
+    hazards: Vec<HazardReport>,
+    advice: Vec<String>,
+}
+
+/// A library that each instance has to itself.
+#[derive(Debug, Serialize)]
+struct ObjectReport {
+    name: String,
+    path: PathBuf,
+}
+
+#[derive(Debug, Serialize)]
+struct HazardReport {
+    id: &'static str,
+    effect: &'static str,
+    text: String,
+}
+
+impl ToolReport {
+    /// From an inspection.
+    #[must_use]
+    pub fn new(tool: &Tool) -> Self {
+        let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
+        let manifest = manifest::find(tool.closure.root().path());
+        let mut hazards: Vec<HazardReport> = tool
+            .hazards
+            .iter()
+            .map(|hazard| HazardReport { id: hazard.id, effect: effect_name(hazard.effect), text: hazard.text.clone() })
+            .collect();
+        hazards.extend(manifest.iter().flat_map(|manifest| &manifest.wrong).map(|text| HazardReport {
+            id: "manifest",
+            effect: effect_name(Effect::Limited),
+            text: text.clone(),
+        }));
+        Self {
+            what: what(&tool.kind),
+            known_as: manifest.map(|manifest| manifest.name.as_str()),
+            registers_at_run_time: matches!(tool.kind, ToolKind::Qmpi | ToolKind::Thesis),
+            is_qmpi: tool.kind == ToolKind::Qmpi,
+            numberings: numberings(tool),
+            mpi: tool.abi.map(|family| family.name()),
+            mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
+            intercepts: names(&tool.intercepts),
+            fortran_wrappers: tool.fortran_wrappers.clone(),
+            way_down: way_down_name(tool.way_down),
+            pmpi_imports: names(&tool.pmpi_imports),
+            mpi_calls: names(&tool.mpi_calls),
+            dlsym_names: tool.dlsym_names.clone(),
+            unknown_mpi: tool.unknown_mpi.clone(),
+            data_imports: tool.data_imports.clone(),
+            defines_pcontrol: tool.defines_pcontrol,
+            passes_pcontrol_on: tool.passes_pcontrol_on,
+            objects: tool
+                .objects
+                .iter()
+                .map(|object| ObjectReport { name: object.name.clone(), path: object.path.clone() })
+                .collect(),
+            shared: tool.closure.stopped.clone(),
+            missing: tool.closure.missing.iter().map(|missing| missing.name.clone()).collect(),
+            undefined: tool.undefined_elsewhere.clone(),
+            tls_bytes: tool.tls.map_or(0, |tls| tls.size),
+            static_tls_bytes: tool.static_tls_bytes,
+            hazards,
+            advice: manifest.map(|manifest| manifest.advice.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(&self, style: Style) -> String {
+        let mut text = String::new();
+        let mut line = |name: &str, value: String| {
+            let _ = writeln!(text, "  {name:<11}{value}");
+        };
+        let known_as = self.known_as.map_or_else(String::new, |name| format!(" ({name})"));
+        line("kind", format!("{}{known_as}", self.what));
+        match (self.mpi, &self.mpi_evidence) {
+            (Some(mpi), Some(evidence)) => line("built for", format!("{mpi} ({evidence})")),
+            _ => line("built for", "any MPI: nothing ties it to one".to_owned()),
+        }
+        if !self.registers_at_run_time {
+            line("goes on by", self.way_down_text());
+        }
+        if self.is_qmpi {
+            let known = self.numberings.join(" and ");
+            let unknown = "as in the MPICH that runs: it is compiled without qmpi.h";
+            line("numbers", if known.is_empty() { unknown.to_owned() } else { format!("functions as {known} does") });
+        }
+        // The first object is the tool itself.
+        let private: Vec<&str> = self.objects.iter().skip(1).map(|object| object.name.as_str()).collect();
+        line("private", or_none(shortened(&private, 8)));
+        line("shared", or_none(shortened(&self.shared, 8)));
+        if !self.missing.is_empty() {
+            line("missing", self.missing.join(", "));
+        }
+        if !self.unknown_mpi.is_empty() {
+            line("unknown", format!("{} (not in the table of functions)", shortened(&self.unknown_mpi, 6)));
+        }
+        if !self.data_imports.is_empty() {
+            line("MPI data", shortened(&self.data_imports, 6));
+        }
+        if self.defines_pcontrol {
+            let next =
+                if self.passes_pcontrol_on { "the tool passes it on" } else { "the next layer gets it all the same" };
+            line("Pcontrol", format!("intercepted; {next}"));
+        }
+        if self.tls_bytes > 0 {
+            line(
+                "TLS",
+                format!(
+                    "{}; {} with its libraries in the static block",
+                    count_bytes(self.tls_bytes),
+                    self.static_tls_bytes
+                ),
+            );
+        }
+        if self.registers_at_run_time {
+            line("intercepts", "what it registers when it is loaded".to_owned());
+        } else {
+            let fortran = count(self.fortran_wrappers.len(), "Fortran name");
+            line("intercepts", format!("{}, {fortran}", count(self.intercepts.len(), "C function")));
+        }
+        text.push_str(&wrapped(&self.intercepts, 13));
+        self.findings(&mut text, style);
+        text
+    }
+
+    fn way_down_text(&self) -> String {
+        let imports = format!("PMPI_* imports ({})", count(self.pmpi_imports.len(), "function"));
+        let dlsym = format!("dlsym ({})", count(self.dlsym_names.len(), "name"));
+        match self.way_down {
+            "pmpi-imports" => imports,
+            "dlsym" => dlsym,
+            "both" => format!("{imports} and {dlsym}"),
+            _ => "no call of the next layer was seen".to_owned(),
+        }
+    }
+
+    fn findings(&self, text: &mut String, style: Style) {
+        for (effect, heading) in [
+            ("fatal", style.red("will not work")),
+            ("limited", style.yellow("works in part")),
+            ("handled", style.bold("taken care of")),
+        ] {
+            let mut found = self.hazards.iter().filter(|hazard| hazard.effect == effect).peekable();
+            if found.peek().is_some() {
+                let _ = writeln!(text, "  {heading}");
+            }
+            for hazard in found {
+                let _ = writeln!(text, "    - {}", hazard.text);
+            }
+        }
+        if !self.advice.is_empty() {
+            let _ = writeln!(text, "  {}", style.bold("advice"));
+        }
+        for advice in &self.advice {
+            let _ = writeln!(text, "    - {advice}");
+        }
+    }
+}
+
+/// What `qmpi.h` noted in the tool's files.
+fn numberings(tool: &Tool) -> Vec<String> {
+    let mut names = Vec::new();
+    for note in tool.closure.objects.iter().flat_map(|object| object.numberings().unwrap_or_default()) {
+        let name = note.to_string();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn what(kind: &ToolKind) -> String {
+    match kind {
+        ToolKind::Pmpi => "PMPI tool: loaded unmodified into a namespace of its own".to_owned(),
+        ToolKind::Qmpi => "QMPI tool: registers itself when it is loaded".to_owned(),
+        ToolKind::Thesis => "tool of the 2018 QMPI prototype (get_interceptions)".to_owned(),
+        ToolKind::MpiLibrary => "MPI library".to_owned(),
+        ToolKind::None { reason } => format!("not a tool: {reason}"),
+    }
+}
+
+fn effect_name(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Fatal => "fatal",
+        Effect::Limited => "limited",
+        Effect::Handled => "handled",
+    }
+}
+
+fn way_down_name(way: WayDown) -> &'static str {
+    match way {
+        WayDown::PmpiImports => "pmpi-imports",
+        WayDown::Dlsym => "dlsym",
+        WayDown::Both => "both",
+        WayDown::NoneSeen => "none-seen",
+    }
+}
+
+fn or_none(text: String) -> String {
+    if text.is_empty() { "no libraries".to_owned() } else { text }
+}
+
+fn count_bytes(bytes: u64) -> String {
+    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
+}

@@ -1,0 +1,88 @@
+//! Objects of the base namespace whose `PMPI_*` calls have to enter the chain.
+//!
+//! A PMPI tool that the application is linked with, or that is preloaded (`program_tools.rs`), comes first, and its `PMPI_f`
+//! starts the chain.
+//! MPI's Fortran libraries are the other kind: see `fortran.rs`.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use qmpi_abi::FnId;
+use qmpi_loader::image::Image;
+use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::process::dlsym;
+use qmpi_loader::{Instance, Process, log};
+
+use crate::chain::{self, Chain};
+use crate::process::fortran::Fortran;
+use crate::process::{name, program_tools};
+use crate::ring::{is_entry, ring};
+
+/// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
+/// through libqmpi's entry stubs out of all calls that are bound already.
+pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<Fortran>) {
+    let Some(ours) = process.images().iter().find(|image| is_entry(image)) else { return };
+    let tops = chain.all_pmpi();
+    let program = &process.images()[0];
+    let mut taken = HashMap::new();
+    let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
+    for (image, functions) in program_tools::all(process) {
+        let behind_us = position(image) > position(ours);
+        // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
+        let tops = if image.is_same(program) { chain.all_entries() } else { tops.clone() };
+        for part in program_tools::with_libraries(image, process) {
+            rebind_profiling(part, &tops, process);
+        }
+        for (id, address) in functions {
+            let Entry::Vacant(place) = taken.entry(id) else { continue };
+            let link = *place.insert(chain::recorded(address, chain.mode()));
+            // Before us it gets the calls anyway, and a pointer to our function that it looked up must not lead back to it.
+            if behind_us {
+                ring().set(id, link);
+            }
+        }
+    }
+    shorten(process, &taken, ours);
+    if let Some(fortran) = fortran {
+        fortran.enter(process, taken);
+    }
+}
+
+/// Points calls that are bound to an entry stub of ours directly to where the stub jumps, and those that are bound to a
+/// tool of the program (`taken`) as well: that may have to note where the call came from.
+///
+/// The stub costs two cycles. Function pointers stay as they are, so that they compare equal everywhere; objects that are
+/// opened later use the stub.
+fn shorten(process: &Process, taken: &HashMap<FnId, usize>, ours: &Image) {
+    let others = process.images().iter().filter(|image| !image.is_same(ours));
+    for image in others {
+        rebind::rebind(image, Which::Calls, |symbol| {
+            let id = name::plain_id(symbol)?;
+            if image.find(symbol).is_some() {
+                return None;
+            }
+            let goes_to_us = || dlsym::global(symbol).is_some_and(|bound| ours.contains(bound));
+            taken.get(&id).copied().or_else(|| goes_to_us().then(|| ring().get(id)).flatten())
+        });
+    }
+}
+
+/// Points every `PMPI_*` that `image` refers to at the top of the chain, and look-ups by name as well.
+fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
+    let by_name = Instance::in_base(image.path(), tops, process).lookups().unwrap_or_else(|error| {
+        log::fatal(&error.to_string(), error.hint().as_deref());
+    });
+    let count = rebind::rebind(image, Which::All, |symbol| {
+        if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {
+            return Some(*lookup);
+        }
+        let id = name::profiling_id(symbol)?;
+        // A tool may define `PMPI_f` too, which is then what it calls.
+        let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(symbol).is_none());
+        Some(tops[id.index()]).filter(|address| *address != 0 && is_mpi())
+    });
+    log::debug(|| {
+        format!("{}: {count} references enter the chain: a PMPI tool of the program", image.path().display())
+    });
+}

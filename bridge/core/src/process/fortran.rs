@@ -1,0 +1,269 @@
+//! Fortran calls: which layer sees them first, and where the chain goes on.
+//!
+//! The application calls `mpi_send_`. The first layer that intercepts the function gets the call: its Fortran wrapper, if it
+//! has one (its call sites are then the application's), else its C wrapper, through MPI's Fortran library, which converts
+//! handles and sentinels and calls C. When a Fortran wrapper goes on with `pmpi_send_`, the chain goes on below its layer,
+//! again in Fortran if the next layer has a wrapper, else in C. Nobody sees a call twice.
+//!
+//! A tool that is linked or preloaded keeps what it gets without us: its Fortran wrappers the application's calls, its C
+//! wrappers those that MPI's Fortran library makes by their names, unless it has a Fortran wrapper for the function.
+//!
+//! Libraries that are opened later are dealt with when the program looks something up in them (`opened.rs`).
+//!
+//! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{CStr, CString};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use qmpi_abi::{Binding, FnId};
+use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::{Image, Kind};
+use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::links::{fortran, missing};
+use qmpi_loader::{Process, log};
+
+use crate::chain::{self, Chain, ToolId, made};
+use crate::process::program_tools;
+use crate::ring::is_entry;
+
+/// What a layer intercepts.
+#[derive(Default)]
+struct Layer {
+    c: HashSet<FnId>,
+    /// Fortran wrappers by symbol name.
+    wrappers: HashMap<String, usize>,
+}
+
+/// Fortran's side of the chain, built with it from the innermost layer outwards.
+pub(crate) struct Fortran {
+    layers: Vec<Layer>,
+    /// The C links below so many layers, where Fortran calls go on in C. Elsewhere there are none: to have them takes a stub for each
+    /// function of each layer.
+    below: Vec<Option<Box<[usize]>>>,
+    /// The tools that call MPI's Fortran library.
+    callers: Mutex<BTreeSet<ToolId>>,
+    mode: CallerMode,
+    program: OfProgram,
+}
+
+/// What tools of the program have that were there before us.
+#[derive(Default)]
+struct OfProgram {
+    /// Their C wrappers.
+    c: HashMap<FnId, usize>,
+    /// Their Fortran wrappers, by name.
+    wrappers: HashSet<CString>,
+    /// The functions of these.
+    wrapped: HashSet<FnId>,
+}
+
+/// Of the stack that the environment asks for, for libraries that are opened later.
+static OF_PROCESS: OnceLock<Fortran> = OnceLock::new();
+
+impl Fortran {
+    /// For so many layers, above `chain`, which is the MPI library alone.
+    pub(crate) fn new(layers: usize, chain: &mut Chain) -> Fortran {
+        let mut below = vec![None; layers + 1];
+        below[layers] = Some(chain.all_pmpi());
+        let layers = (0..layers).map(|_| Layer::default()).collect();
+        Fortran { layers, below, callers: Mutex::default(), mode: chain.mode(), program: OfProgram::default() }
+    }
+
+    /// Is there one of MPI's Fortran libraries in the process?
+    pub(crate) fn is_there(process: &Process) -> bool {
+        process.mpi().any(is_fortran)
+    }
+
+    /// Adds layer `index`.
+    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer) {
+        self.layers[index] = Layer {
+            c: layer.entries.iter().map(|(id, _)| *id).collect(),
+            wrappers: layer.fortran.iter().cloned().collect(),
+        };
+    }
+
+    /// Sets the C links below layer `index`, if it has anything to do with Fortran. Called when it is loaded, before it is pushed on
+    /// `chain`.
+    pub(crate) fn below(&mut self, index: usize, layer: &chain::Layer, chain: &mut Chain) {
+        if !layer.fortran.is_empty()
+            || self.callers.get_mut().unwrap_or_else(PoisonError::into_inner).contains(&layer.tool)
+        {
+            self.below[index + 1] = Some(chain.all_pmpi());
+        }
+    }
+
+    /// Sets the C links of the whole chain.
+    pub(crate) fn top(&mut self, chain: &mut Chain) {
+        self.below[0] = Some(chain.all_pmpi());
+    }
+
+    /// Where a call of the symbol `name` (`pmpi_send_`, or `mpi_send_` that the tool does not define) by `tool` goes; `label` is
+    /// the tool's. Where the process does not have the function, MPI's Fortran library may bring it later.
+    pub(crate) fn next(&self, tool: ToolId, label: &str, name: &str, process: &Process) -> Option<usize> {
+        // The outermost tool is 1, and 1 layer is behind its calls.
+        let level = usize::try_from(tool.0).ok()?;
+        if let Some(wrapper) = self.wrapper(level, name) {
+            return Some(wrapper);
+        }
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner).insert(tool);
+        let c_name = CString::new(name).ok()?;
+        if let Some(real) = process.function(&c_name) {
+            return Some(made(fortran::resume(real, level)));
+        }
+        let reason = format!("which {} does not have", process.mpi_name());
+        let until =
+            made(missing::stub(label, name, reason, "MPI's Fortran library has such functions: link it, or open it"));
+        Some(made(fortran::resume_later(c_name, level, until)))
+    }
+
+    /// The Fortran wrapper that gets a call below `level` layers, if the first layer that intercepts the function has one.
+    fn wrapper(&self, level: usize, name: &str) -> Option<usize> {
+        let id = id(name)?;
+        let plain = plain(name)?;
+        // A wrapper for another binding of the same function is not in the way of this one.
+        let sees = |layer: &&Layer| layer.c.contains(&id) || layer.wrappers.contains_key(&*plain);
+        self.layers[level..].iter().find(sees)?.wrappers.get(&*plain).copied()
+    }
+
+    /// Lets Fortran calls of all objects enter the chain, and those of objects that will be opened. `of_program`: the C wrappers
+    /// of tools of the program.
+    pub(crate) fn enter(mut self, process: &Process, of_program: HashMap<FnId, usize>) {
+        self.program.c = of_program;
+        for symbol in program_tools::before_mpi(process).flat_map(Image::symbols).filter(|symbol| symbol.defined) {
+            if let Some(known) = qmpi_abi::classify_c(symbol.name).filter(|known| known.binding != Binding::C) {
+                self.program.wrappers.insert(symbol.name.to_owned());
+                self.program.wrapped.insert(known.id);
+            }
+        }
+        let all = OF_PROCESS.get_or_init(|| self);
+        all.rebind(process, |_| true);
+    }
+
+    /// Lets Fortran calls of the application and of MPI's Fortran libraries enter the chain, of these objects.
+    fn rebind(&self, process: &Process, concerned: impl Fn(&Image) -> bool) {
+        if !Fortran::is_there(process) {
+            return;
+        }
+        let to_c = RefCell::default();
+        let tools = program_tools::parts(process);
+        for image in process.images().iter().filter(|image| concerned(image)) {
+            if is_entry(image) {
+                continue;
+            }
+            if process.is_mpi(image) {
+                if is_fortran(image) {
+                    let count = rebind::rebind(image, Which::All, |name| self.to_c(name, process, &to_c));
+                    log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
+                }
+            } else if !defines_wrappers(image) {
+                let is_tool = tools.iter().any(|tool| tool.is_same(image));
+                rebind::rebind(image, Which::All, |name| self.application_link(name, is_tool, process));
+            }
+        }
+    }
+
+    /// What the application's reference to a Fortran function is bound to: a wrapper, or what bypasses all tools, if it asks
+    /// for `pmpi_f_` and is no tool itself. `None`: MPI's own, which calls C.
+    fn application_link(&self, name: &CStr, is_tool: bool, process: &Process) -> Option<usize> {
+        // The names of C, of which there are many more, are told apart by their first letters.
+        if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..])
+            || self.program.wrappers.contains(name)
+        {
+            return None;
+        }
+        let text = name.to_str().ok()?;
+        let symbol = qmpi_abi::classify(text).filter(|symbol| symbol.binding != Binding::C)?;
+        if symbol.profiling && is_tool {
+            return None;
+        }
+        if symbol.profiling {
+            let real = process.function(name)?;
+            return Some(made(fortran::resume(real, self.layers.len())));
+        }
+        // Who asks where the application called wants this call, not that of MPI's Fortran library.
+        match self.wrapper(0, text) {
+            Some(wrapper) => Some(chain::recorded(wrapper, self.mode)),
+            None if self.mode == CallerMode::Keep => Some(chain::recorded(process.function(name)?, self.mode)),
+            None => None,
+        }
+    }
+
+    /// What the Fortran library's reference to a C function is bound to; made once for each function.
+    fn to_c(&self, name: &CStr, process: &Process, made_before: &RefCell<MadeToC>) -> Option<usize> {
+        let symbol = qmpi_abi::classify_c(name).filter(|symbol| symbol.binding == Binding::C)?;
+        // Where a layer has nothing to do with Fortran, no call goes on below it: any link will do.
+        let of_mpi = self.below.last()?.as_ref()?;
+        let link = |links: &Option<Box<[usize]>>| links.as_ref().unwrap_or(of_mpi)[symbol.id.index()];
+        let mut links: Vec<usize> = self.below.iter().map(link).collect();
+        if links.contains(&0) {
+            return None;
+        }
+        if let Some(wrapper) = self.of_program(name, symbol.id, symbol.profiling, process) {
+            links[0] = wrapper;
+        }
+        let made_before = &mut *made_before.borrow_mut();
+        let arity = conversion::arity(symbol.id);
+        Some(*made_before.entry((symbol.id, symbol.profiling)).or_insert_with(|| made(fortran::to_c(links, arity))))
+    }
+
+    /// The function of a tool of the program that a call of MPI's Fortran library comes to without us.
+    fn of_program(&self, name: &CStr, id: FnId, profiling: bool, process: &Process) -> Option<usize> {
+        if self.program.wrapped.contains(&id) {
+            return None; // It has seen the call.
+        }
+        if !profiling {
+            return self.program.c.get(&id).copied();
+        }
+        let symbol = program_tools::before_mpi(process).find_map(|image| image.find(name))?;
+        (symbol.kind == Kind::Function).then(|| chain::recorded(symbol.address, self.mode))
+    }
+}
+
+/// Links from MPI's Fortran library to C functions, by whether it asks for `PMPI_f`.
+type MadeToC = HashMap<(FnId, bool), usize>;
+
+/// The same for objects that were opened since: only those of `images` that are new.
+pub(crate) fn enter_opened(images: Vec<Image>, is_new: impl Fn(&Image) -> bool) {
+    let Some(all) = OF_PROCESS.get() else { return };
+    let Some(process) = Process::of(images) else { return };
+    fortran::bind(|name| process.function(name));
+    // Objects that were there before may refer to functions of Fortran, too.
+    let is_first = process.mpi().filter(|image| is_fortran(image)).all(&is_new);
+    all.rebind(&process, |image| is_first || is_new(image));
+}
+
+/// The function behind the name of a Fortran symbol.
+fn id(name: &str) -> Option<FnId> {
+    qmpi_abi::classify(name).filter(|symbol| symbol.binding != Binding::C).map(|symbol| symbol.id)
+}
+
+/// `mpi_send_` of `pmpi_send_`, and of MPICH's `pmpir_send_f08ts_`, `mpi_send_f08ts_`: the name that a wrapper has.
+fn plain(name: &str) -> Option<Cow<'_, str>> {
+    let symbol = qmpi_abi::classify(name)?;
+    if !symbol.profiling {
+        return Some(name.into());
+    }
+    if let Some(rest) = name.strip_prefix("pmpir_") {
+        return Some(format!("mpi_{rest}").into());
+    }
+    if let Some(rest) = name.strip_prefix("pmpixr_") {
+        return Some(format!("mpix_{rest}").into());
+    }
+    name.get(1..).map(Cow::from)
+}
+
+/// Is it one of MPI's Fortran libraries?
+fn is_fortran(image: &Image) -> bool {
+    image.find(c"PMPI_Init").is_none() && defines_wrappers(image)
+}
+
+/// Does it define Fortran functions of MPI?
+fn defines_wrappers(image: &Image) -> bool {
+    image
+        .symbols()
+        .filter(|symbol| symbol.defined)
+        .any(|symbol| qmpi_abi::classify_c(symbol.name).is_some_and(|symbol| symbol.binding != Binding::C))
+}

@@ -1,0 +1,42 @@
+//! Libraries that the program opens after start-up: Fortran calls in them enter the stack.
+//!
+//! `libqmpi.so` tells when there are any (`entry/src/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
+//! thread closes one meanwhile.
+
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_loader::Process;
+use qmpi_loader::image::Image;
+use qmpi_loader::process::loader_lock;
+use qmpi_ring::Moment;
+
+use crate::process::fortran::{self, Fortran};
+use crate::process::unwinders;
+use crate::start;
+
+/// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
+static DEALT_WITH: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// These objects have been dealt with.
+pub(crate) fn set(images: &[Image]) {
+    *DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner) = images.iter().map(Image::id).collect();
+}
+
+/// Deals with objects that were opened since.
+pub(crate) extern "C" fn objects_opened() {
+    if !start::is_done() {
+        // Of Open MPI, Fortran's library calls the C library by names that libqmpi.so does not have: no first call would come.
+        let is_due = loader_lock::with(|_| Process::with_mpi().is_some_and(|process| Fortran::is_there(&process)));
+        if is_due {
+            start::start(Moment::FirstCall);
+        }
+        return;
+    }
+    loader_lock::with(|_| {
+        let images = Image::of_process();
+        let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        set(&images);
+        unwinders::bind(images.iter().filter(|image| !before.contains(&image.id())));
+        fortran::enter_opened(images, |image| !before.contains(&image.id()));
+    });
+}

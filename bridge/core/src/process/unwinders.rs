@@ -1,0 +1,38 @@
+//! Unwinders of the base namespace see the frames of tools.
+//!
+//! An unwinder that walks from a tool's frame into the program's, or back, asks `dl_iterate_phdr` which object an address belongs to
+//! (libgcc_s before glibc 2.35, libunwind), and what it is called (libbacktrace in libgfortran). glibc's answers for the base
+//! namespace alone; under `LD_PRELOAD` the tool is in it. So the references of unwinders are bound to a function that lists
+//! the objects of all namespaces.
+//!
+//! Other callers keep glibc's: some rewrite the objects that they are shown (UCX), which must not happen to a tool in a namespace.
+
+use qmpi_loader::image::Image;
+use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::{dl_iterate_phdr_of_base, log};
+
+use crate::ring::is_entry;
+
+/// Binds those among `images`. Before a tool is loaded, whose constructors may throw.
+pub(crate) fn bind<'a>(images: impl IntoIterator<Item = &'a Image>) {
+    let address = dl_iterate_phdr_of_base();
+    for image in images {
+        // This library and libqmpi.so mean the base namespace.
+        if is_entry(image) || image.contains(address) || !is_unwinder(image) {
+            continue;
+        }
+        let count = rebind::rebind(image, Which::All, |name| (name == c"dl_iterate_phdr").then_some(address));
+        log::debug(|| format!("{}: {count} references list all namespaces: an unwinder", image.path().display()));
+    }
+}
+
+/// Does the object refer to `dl_iterate_phdr`, and has it to do with unwinding?
+fn is_unwinder(image: &Image) -> bool {
+    let (mut asks, mut unwinds) = (false, false);
+    for symbol in image.symbols() {
+        asks |= !symbol.defined && symbol.name == c"dl_iterate_phdr";
+        unwinds |= symbol.name.to_bytes().starts_with(b"_Unwind_");
+    }
+    // A program with an unwinder of its own (-static-libgcc) has no names for it.
+    asks && (unwinds || std::env::current_exe().is_ok_and(|program| program == image.path()))
+}

@@ -1,0 +1,125 @@
+//! More instances than namespaces: copies of a tool that share one.
+//!
+//! glibc has 16 namespaces. A clone is a copy of the tool's file in memory that needs, before anything else, a head of its own
+//! (`qmpi_elf::duplicate`). All clones live in one namespace whose first object defines nearly nothing, so each finds its
+//! head's symbols behind its own, and nobody else's:
+//!
+//! ```text
+//! first object   libc, libm, ... (providers)   head 1   clone 1   head 2   clone 2   ...
+//! ```
+//!
+//! What differs from a namespace of its own: the tool's private libraries exist once for all clones, so they must neither
+//! call MPI nor call back ([`Tool::clone_obstacle`]); its path is that of a file in memory, but for its code
+//! (`clone_code`); a plugin that it opens does not find its symbols.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::Read;
+use std::sync::OnceLock;
+
+use qmpi_elf::Tool;
+use qmpi_elf::provider::Provided;
+use qmpi_ring::Writer;
+
+use crate::error::LoadError;
+use crate::namespace::head::Head;
+use crate::namespace::link_map::Handle;
+use crate::namespace::memory_file::MemoryFile;
+use crate::namespace::{self, Namespace};
+use crate::namespace::{clone_code, providers};
+use crate::{Instance, overrides};
+
+/// The namespace of all clones.
+static COMMON: OnceLock<&'static Namespace> = OnceLock::new();
+
+/// Is there a namespace for clones already?
+pub fn have_a_namespace() -> bool {
+    COMMON.get().is_some()
+}
+
+/// The namespace of all clones, made for the first.
+///
+/// Its first object defines one function, the same for all: private libraries that unwind (libunwind) are loaded before any
+/// head, and must see the frames of all namespaces.
+fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Namespace, LoadError> {
+    const NAME: &str = "qmpi-clones";
+    if let Some(namespace) = COMMON.get() {
+        return Ok(namespace);
+    }
+    let tool = first_clone.path.as_path();
+    let table = overrides::table(first_clone)?;
+    let shared = table.iter().filter(|(name, _)| *name == c"dl_iterate_phdr");
+    let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
+    let first = memory_file(NAME, &qmpi_elf::provider::write(NAME, &[], &[], &symbols)?)?;
+    let handle = Namespace::create(tool, &first)?;
+    let namespace = Namespace::of(handle, &[(NAME.into(), first.path().to_owned())], writer)
+        .ok_or_else(|| LoadError::Link { path: tool.into(), message: "the namespace of clones is not there".into() })?;
+    Ok(COMMON.get_or_init(|| namespace))
+}
+
+/// Loads a clone of the tool.
+pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
+    let process = &*instance.process;
+    let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
+    let namespace = common(instance, writer)?;
+    for soname in tool.closure.stopped.iter().filter(|soname| !qmpi_elf::is_mpi_soname(soname)) {
+        providers::provide(namespace, process, soname, writer)?;
+    }
+    // Its private libraries, those first that others need: under their SONAMEs the copy finds them, and their versions.
+    for library in tool.closure.objects.iter().skip(1).rev() {
+        let path = CString::new(library.path().as_os_str().as_encoded_bytes());
+        let path = path.map_err(|error| failed(error.to_string()))?;
+        if namespace.loaded(&path).is_none() {
+            namespace.load(&path).map_err(failed)?;
+        }
+    }
+    let soname = providers::mpi_soname(tool, process);
+    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &[])?;
+    let head = memory_file(soname, &head)?;
+    let head_path = head.path_text();
+
+    let mut file = File::open(&instance.path).map_err(|error| failed(error.to_string()))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
+    let needed = needed(tool, head_path);
+    let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
+    let runpath = runpath(tool);
+    let copy = qmpi_elf::duplicate::duplicate(&bytes, &needed, runpath.as_deref());
+    let copy = copy.map_err(|error| failed(error.to_string()))?;
+    let name = instance.path.file_name().unwrap_or_default().to_string_lossy();
+    let copy = memory_file(&name, &copy)?;
+
+    // Set before constructors of the tool run: they may call overrides.
+    instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
+    instance.set_namespace(namespace);
+    namespace::leave_gap();
+    let handle = namespace.load(copy.path()).map_err(failed)?;
+    namespace.adopt(soname, head.path(), writer);
+    if let Some(map) = handle.map() {
+        clone_code::take_from(&file, &bytes, map);
+    }
+    Ok(*instance.handle.get_or_init(|| handle))
+}
+
+/// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.
+fn needed(tool: &Tool, head: &str) -> Vec<String> {
+    let private = |name: &str| {
+        let found = tool.closure.objects.iter().skip(1).find(|object| object.name() == name)?;
+        if found.soname().is_some() { None } else { found.path().to_str().map(str::to_owned) }
+    };
+    let names = tool.closure.root().needed().iter().chain(&tool.closure.unnamed);
+    let names = names.filter(|name| !qmpi_elf::is_mpi_soname(name));
+    [head.to_owned()].into_iter().chain(names.map(|name| private(name).unwrap_or_else(|| name.clone()))).collect()
+}
+
+/// Where the tool looks for libraries that it opens, seen from its own directory: a file in memory has none.
+fn runpath(tool: &Tool) -> Option<String> {
+    let root = tool.closure.root();
+    let directory = root.path().parent()?.to_str()?;
+    let path = root.runpath().or(root.rpath())?;
+    Some(path.replace("${ORIGIN}", directory).replace("$ORIGIN", directory))
+}
+
+fn memory_file(name: &str, bytes: &[u8]) -> Result<MemoryFile, LoadError> {
+    MemoryFile::new(name, bytes).map_err(|source| LoadError::Memory { name: name.into(), source })
+}

@@ -1,0 +1,43 @@
+//! Which provider a library gets that a tool needs and the process has once.
+
+use qmpi_elf::Tool;
+use qmpi_ring::Writer;
+
+use crate::error::LoadError;
+use crate::image::Image;
+use crate::namespace::memory_file::MemoryFile;
+use crate::namespace::shared;
+use crate::namespace::{Namespace, ProviderFile};
+use crate::process::Process;
+
+/// The SONAME by which the tool asks for its MPI library.
+pub(crate) fn mpi_soname<'a>(tool: &'a Tool, process: &'a Process) -> &'a str {
+    let is_mpi = |soname: &&String| qmpi_elf::is_mpi_soname(soname);
+    tool.closure.stopped.iter().find(is_mpi).map_or(process.mpi_name(), String::as_str)
+}
+
+/// The provider for one needed library, if it takes one.
+pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFile>, LoadError> {
+    if qmpi_elf::family::is_dynamic_linker(soname) {
+        return Ok(None); // glibc itself stands the one real ld.so in
+    }
+    if qmpi_elf::is_mpi_soname(soname) {
+        // The head has the symbols of all MPI libraries; this one answers to another name.
+        let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
+        let bytes = qmpi_elf::provider::write(soname, &[], &versions, &[])?;
+        return MemoryFile::new(soname, &bytes)
+            .map(|file| Some(ProviderFile::Own(file)))
+            .map_err(|source| LoadError::Memory { name: soname.into(), source });
+    }
+    Ok(shared::provider(process, soname)?.map(ProviderFile::Common))
+}
+
+/// Puts the provider for a library into a namespace that is there already.
+pub(crate) fn provide(
+    namespace: &Namespace,
+    process: &Process,
+    soname: &str,
+    writer: &Writer,
+) -> Result<(), LoadError> {
+    namespace.provide(soname, || file(process, soname), writer)
+}

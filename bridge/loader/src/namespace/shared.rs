@@ -1,0 +1,135 @@
+//! Providers for libraries that exist once per process: the glibc family, and what the MPI library brought.
+//!
+//! Each is written once and loaded into every namespace that needs it. Of glibc the *whole* family is shared: one heap,
+//! one stdio, one `environ`, one set of TLS keys. Its members have thread-local variables in common (`errno` and three
+//! more, all `GLIBC_PRIVATE`) that an absolute symbol cannot stand for, so none of them may be loaded a second time.
+#![expect(unsafe_code, reason = "asks the dynamic linker for addresses, versions included")]
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_void};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use qmpi_elf::Name;
+use qmpi_elf::family as glibc;
+use qmpi_elf::provider::{Provided, ProvidedVersion};
+
+use crate::error::LoadError;
+use crate::image::{Image, Kind, Symbol};
+use crate::namespace::dlvsym;
+use crate::namespace::memory_file::MemoryFile;
+use crate::process::Process;
+use crate::process::dlsym;
+
+/// A provider that was written, and its file while there is one.
+struct Written {
+    bytes: Vec<u8>,
+    file: Option<Arc<MemoryFile>>,
+}
+
+/// By SONAME; `None` where the process has no such library.
+static WRITTEN: Mutex<BTreeMap<String, Option<Written>>> = Mutex::new(BTreeMap::new());
+
+/// The provider of a shared library, or `None` if the process has no such library (and glibc none to add).
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<Arc<MemoryFile>>, LoadError> {
+    let mut all = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !all.contains_key(soname) {
+        let written = bytes(process, soname)?.map(|bytes| Written { bytes, file: None });
+        all.insert(soname.into(), written);
+    }
+    let Some(Some(written)) = all.get_mut(soname) else { return Ok(None) };
+    if let Some(file) = &written.file {
+        return Ok(Some(Arc::clone(file)));
+    }
+    let file =
+        MemoryFile::new(soname, &written.bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    Ok(Some(Arc::clone(written.file.insert(Arc::new(file)))))
+}
+
+/// Closes all files: the program's descriptors are its own. They are made anew when a tool opens a library later.
+pub fn close_files() {
+    let mut all = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    for written in all.values_mut().flatten() {
+        written.file = None;
+    }
+}
+
+fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> {
+    if !glibc::is_glibc_family(soname) {
+        let image = process.shared(soname);
+        let bytes = image.map(|image| write(soname, image, |symbol, _, name| process.resolve(image, symbol, name)));
+        return bytes.transpose();
+    }
+    let member = family_member(process, soname);
+    let bytes = member.map(|(image, handle)| {
+        write(soname, &image, |symbol, version, name| glibc_address(process, &image, handle, symbol, version, name))
+    });
+    bytes.transpose()
+}
+
+/// Writes a provider of everything that `image` defines and that has an address.
+fn write(
+    soname: &str,
+    image: &Image,
+    resolve: impl Fn(&Symbol, Option<&CStr>, Name<'_>) -> Option<usize>,
+) -> Result<Vec<u8>, LoadError> {
+    let versions: Vec<&str> = image.version_names().collect();
+    let symbols: Vec<Provided<'_>> = image
+        .symbols()
+        .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
+        .filter_map(|symbol| {
+            let version = image.versions().and_then(|versions| versions.of_symbol(symbol.index));
+            let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
+            let address = resolve(&symbol, version.map(|version| version.name), provided.name)?;
+            let version = version.map(|version| ProvidedVersion { place: version.place, default: version.default });
+            Some(provided.at(address).with_version(version))
+        })
+        .collect();
+    Ok(qmpi_elf::provider::write(soname, &[], &versions, &symbols)?)
+}
+
+/// The member as the process has it; one that it lacks (libm in a C program) is loaded first.
+fn family_member(process: &Process, soname: &str) -> Option<(Image, *mut c_void)> {
+    let name = CString::new(soname).ok()?;
+    // SAFETY: a member of the family; its constructors are those of glibc.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+    if handle.is_null() {
+        return None;
+    }
+    let known = process.images().iter().find(|image| image.name() == soname).cloned();
+    let image = known.or_else(|| Image::of_process().into_iter().find(|image| image.name() == soname))?;
+    Some((image, handle))
+}
+
+/// The address that the process itself uses: a preloaded malloc, or a `stdout` that was copied into the executable,
+/// comes first in its scope.
+fn glibc_address(
+    process: &Process,
+    image: &Image,
+    handle: *mut c_void,
+    symbol: &Symbol,
+    version: Option<&CStr>,
+    name: Name<'_>,
+) -> Option<usize> {
+    extern "C" fn nothing_to_do(_initial: bool) {}
+    // ld.so calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
+    if symbol.name == c"__libc_early_init" {
+        return Some((nothing_to_do as *const ()).addr());
+    }
+    // ld.so is asked only where its answer may be another one: asking takes ten times as long.
+    if symbol.kind != Kind::Ifunc && !process.is_interposed(image, name) {
+        return Some(symbol.address);
+    }
+    let look = |handle| {
+        let found = match version {
+            // SAFETY: the handle is open or a pseudo handle, the names are C strings.
+            Some(version) => unsafe { dlvsym(handle, symbol.name.as_ptr(), version.as_ptr()) },
+            // SAFETY: as above.
+            None => unsafe { dlsym::real()(handle, symbol.name.as_ptr()) },
+        };
+        (!found.is_null()).then(|| found.addr())
+    };
+    look(libc::RTLD_DEFAULT).or_else(|| look(handle))
+}

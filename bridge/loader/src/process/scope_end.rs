@@ -1,0 +1,33 @@
+//! Names at the very end of the process's scope: found by those who find them nowhere else.
+//!
+//! For names so general that libqmpi, which is preloaded, must not export them: it would take them from programs that use
+//! them for something else.
+#![expect(unsafe_code, reason = "dlopen of a library without code")]
+
+use qmpi_elf::provider::{self, Provided};
+
+use crate::error::LoadError;
+use crate::namespace::link_map::dlerror;
+use crate::namespace::memory_file::MemoryFile;
+
+/// Adds these functions to the base namespace, under the SONAME `soname`.
+///
+/// # Errors
+/// When the library that stands for them cannot be made or loaded.
+pub fn add(soname: &str, functions: &[(&str, usize)]) -> Result<(), LoadError> {
+    let symbols: Vec<Provided<'_>> =
+        functions.iter().map(|(name, address)| Provided::function(*name, *address)).collect();
+    define(soname, &symbols)
+}
+
+/// The same for symbols of any kind.
+pub(crate) fn define(soname: &str, symbols: &[Provided<'_>]) -> Result<(), LoadError> {
+    let bytes = provider::write(soname, &[], &[], symbols)?;
+    let file = MemoryFile::new(soname, &bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    // SAFETY: the library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.
+    let handle = unsafe { libc::dlopen(file.path().as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    if handle.is_null() {
+        return Err(LoadError::Link { path: soname.into(), message: dlerror() });
+    }
+    Ok(())
+}

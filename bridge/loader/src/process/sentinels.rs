@@ -1,0 +1,97 @@
+//! Addresses that mean something in Fortran (`MPI_IN_PLACE`, `MPI_BOTTOM`, ...): one for the program, MPI and all tools.
+//!
+//! They are addresses of variables that the program, MPI's libraries and tools all define: common blocks. The first definition in
+//! the search order of a reference is meant. Under `LD_PRELOAD` that is the program's, or else the tool's: both are in the global
+//! scope, which the linker searches first for every object, opened with `RTLD_LOCAL` or not.
+//!
+//! A tool in a namespace is not in that scope. Where no other object there defines what the tool does, the definition that MPI's libraries
+//! use in their local scope is added to the global one, or memory for it where MPI's Fortran library is not in the process yet:
+//! whatever is opened later binds to it, and so do the tools.
+#![expect(unsafe_code, reason = "dlopen of an object that is loaded")]
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
+
+use qmpi_elf::provider::{Provided, ProvidedKind};
+use qmpi_elf::{Tool, mpi_data};
+
+use crate::error::LoadError;
+use crate::namespace::link_map;
+use crate::namespace::link_map::Handle;
+use crate::process::Process;
+use crate::process::{dlsym, scope_end};
+use crate::{log, namespace};
+
+/// The SONAME of the library that stands for them.
+const SONAME: &str = "libqmpi-sentinels.so";
+
+/// Lets the process's global scope have what PMPI tools define, or refer to, of these variables.
+///
+/// # Errors
+/// When the library that defines them cannot be made or loaded.
+pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a Tool>) -> Result<(), LoadError> {
+    let sizes = sizes(tools);
+    let mut new: Vec<(&'static CStr, usize)> = Vec::new();
+    for (name, size) in sizes {
+        let Ok(name) = CString::new(name) else { continue };
+        if process.is_published(&name) || dlsym::global(&name).is_some() {
+            continue;
+        }
+        // Takes the message of the look-up back: a later dlerror of the program must not see it.
+        let _ = link_map::dlerror();
+        let address = match (process.local_sentinel(&name), size) {
+            (Some(address), _) => {
+                keep(address);
+                address
+            }
+            (None, Some(size)) => storage(size),
+            (None, None) => continue,
+        };
+        new.push((Box::leak(name.into_boxed_c_str()), address));
+    }
+    if new.is_empty() {
+        return Ok(());
+    }
+    log::debug(|| format!("{SONAME}: {} variables of Fortran are in the global scope now", new.len()));
+    let symbols: Vec<Provided<'_>> =
+        new.iter().map(|(name, address)| Provided::new(*name, ProvidedKind::Data, *address)).collect();
+    scope_end::define(SONAME, &symbols)?;
+    Arc::make_mut(process).add_published(&new);
+    Ok(())
+}
+
+/// The variables by name, and in how many bytes tools define common blocks.
+fn sizes<'a>(tools: impl Iterator<Item = &'a Tool>) -> BTreeMap<&'a str, Option<u64>> {
+    let mut sizes: BTreeMap<&str, Option<u64>> = BTreeMap::new();
+    for tool in tools {
+        let names = tool.data_imports.iter().chain(&tool.data_definitions).map(String::as_str);
+        sizes.extend(names.filter(|name| mpi_data::is_fortran_sentinel(name)).map(|name| (name, None)));
+        if !tool.data_definitions.iter().any(|name| mpi_data::is_fortran_common(name)) {
+            continue;
+        }
+        let symbols = tool.closure.objects.iter().flat_map(|object| object.exports());
+        for symbol in symbols.filter(|symbol| mpi_data::is_fortran_common(symbol.name)) {
+            let size = sizes.entry(symbol.name).or_default();
+            *size = (*size).max(Some(symbol.size));
+        }
+    }
+    sizes
+}
+
+/// Memory for a variable of this size, all zero as a common block's. It lives as long as the process.
+fn storage(size: u64) -> usize {
+    /// As large as the largest alignment that compilers give to common blocks.
+    #[repr(align(64))]
+    #[derive(Clone)]
+    struct Block(#[expect(dead_code, reason = "its address is what matters")] [u8; 64]);
+    let count = usize::try_from(size).unwrap_or(0).div_ceil(64).max(1);
+    Box::leak(vec![Block([0; 64]); count].into_boxed_slice()).as_ptr().addr()
+}
+
+/// Keeps the object that has `address` in the process: what is opened after it was closed would be bound to memory that is gone.
+fn keep(address: usize) {
+    let Some(map) = namespace::object_at(address).and_then(Handle::map) else { return };
+    // SAFETY: RTLD_NOLOAD: no constructor can run.
+    unsafe { libc::dlopen(map.name().as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
+}
