@@ -6,11 +6,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::header::{Header, Label};
 use crate::numbering::{Numbering, Release, release};
-use crate::origin::{Origin, Version};
-use crate::prototype::Prototype;
-use crate::source::pattern;
+use crate::read::header::{Header, Label};
+use crate::read::origin::{Origin, Version};
+use crate::read::prototype::Prototype;
+use crate::read::source::pattern;
 use crate::table::Table;
 
 /// Types of MPI and of its vendors in the text of a type, and C's only type that needs a header.

@@ -8,8 +8,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::error::{Error, Result};
-use crate::header::{Header, Label, read_all};
 use crate::numbering::{Numbering, Release, numbering_rust, release};
+use crate::read::header::{Header, Label, read_all};
 use crate::standard::Standard;
 use crate::table::Table;
 
@@ -19,7 +19,7 @@ EXAMPLES
     shim-gen table --existing bridge/abi/functions.tsv \\
         --header mpich-5.0=/opt/mpich/include:5.0 --output bridge/abi/functions.tsv
     shim-gen rust --output bridge/abi/src/table.rs
-    shim-gen stubs --output bridge/entry/src/functions/list.rs
+    shim-gen stubs --output bridge/entry/src/exports/functions/list.rs
 
   Make a tool that intercepts everything:
     shim-gen passthrough --header /opt/mpich/include/mpi.h --output pass.c
@@ -33,7 +33,7 @@ EXAMPLES
     shim-gen numbering --header mpich-5.1.0=/opt/mpich/include --output bridge/abi/numbering/mpich-5.1.0.txt
     shim-gen numbering-rust --output bridge/abi/src/numbering/tables.rs
     shim-gen header --header mpich-5.1.0=/opt/mpich/include:5.0 --header ... --output bridge/include/qmpi.h
-    shim-gen stubs --qmpi --output bridge/entry/src/shifted/list.rs
+    shim-gen stubs --qmpi --output bridge/entry/src/exports/shifted/list.rs
 
 EXIT STATUS
   0 done, 1 something could not be read, written or understood, 2 wrong usage";
@@ -72,9 +72,9 @@ enum Command {
         #[command(flatten)]
         output: Output,
     },
-    /// Print the list of entry points (bridge/entry/src/functions/list.rs)
+    /// Print the list of entry points (bridge/entry/src/exports/functions/list.rs)
     Stubs {
-        /// The name-shifted ones (bridge/entry/src/shifted/list.rs)
+        /// The name-shifted ones (bridge/entry/src/exports/shifted/list.rs)
         #[arg(long)]
         qmpi: bool,
         #[command(flatten)]

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::error::{Error, Result};
-use crate::origin::Version;
-use crate::source::{Source, pattern};
+use crate::read::origin::Version;
+use crate::read::source::{Source, pattern};
 use crate::table::Table;
 
 /// First lines of a numbering's file; the versions follow.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
-use crate::origin::{Origin, Version};
+use crate::read::origin::{Origin, Version};
 
 /// The list of standard functions, as in `shim-gen/data/standard.txt`.
 #[derive(Debug, Clone, Default)]

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use crate::error::{Error, Result};
 use crate::fortran::base_name;
-use crate::header::{Header, Label, Shape};
-use crate::origin::{Origin, Version};
+use crate::read::header::{Header, Label, Shape};
+use crate::read::origin::{Origin, Version};
 use crate::standard::Standard;
 
 /// First lines of the file.

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use qmpi_elf::{ElfFile, SearchPath, Tool, abi_family};
+use qmpi_elf::mpi::abi_family;
+use qmpi_elf::{ElfFile, SearchPath, Tool};
 
 fn main() {
     let search = SearchPath::from_process();

@@ -3,6 +3,16 @@
 //! Responsible for reading the tables and for offering them; what they mean for a tool is decided
 //! in `tool`, and which other files belong to it in `closure`.
 
+pub(crate) mod image;
+pub mod machine;
+pub mod name;
+pub(crate) mod relocation;
+pub(crate) mod string_table;
+pub(crate) mod strings;
+pub mod symbol;
+pub(crate) mod tables;
+pub mod version;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -12,13 +22,11 @@ use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS
 use qmpi_dynamic::Table;
 
 use crate::error::{Error, ObjectKind};
-use crate::image::Image;
-use crate::machine;
-use crate::numbering_note::NumberingNote;
-use crate::strings;
-use crate::symbol::{Select, SymbolTable, Symbols};
-use crate::tables::FileTables;
-use crate::version::{self, VersionTable};
+use crate::file::image::Image;
+use crate::file::symbol::{Select, SymbolTable, Symbols};
+use crate::file::tables::FileTables;
+use crate::file::version::VersionTable;
+use crate::mpi::numbering_note::NumberingNote;
 
 const SECTION: &str = "dynamic section";
 /// PATH_MAX: a longer name could not be opened.

@@ -8,54 +8,31 @@
 //!
 //! | question | module |
 //! |---|---|
-//! | what does this one file say? | [`file`](mod@file), [`symbol`], [`version`], `tables`, `string_table` |
-//! | where would the dynamic linker find that library? | [`search`], [`ld_cache`] |
-//! | which libraries come with it? | [`closure`] |
-//! | does this library belong to glibc, to an MPI, and to which? | [`family`], [`abi_family`], [`mpi_data`] |
-//! | what kind of tool is it, and what will not work? | [`tool`], `inspection`, [`hazard`], `facts`, `rules` |
-//! | does it call this import? | `relocation` |
-//! | by which numbers does it mean functions? | [`numbering_note`] |
-//! | what is it bound to? | [`provider`], [`name`] |
-//! | a copy that needs other libraries | [`duplicate`] |
+//! | what does this one file say? | [`file`](mod@file) |
+//! | where would the dynamic linker find that library? | [`linker`] |
+//! | does this library belong to an MPI, and to which? by which numbers does it mean functions? | [`mpi`] |
+//! | what kind of tool is it, which libraries come with it, and what will not work? | [`tool`] |
+//! | what is it bound to, and what does a copy look like? | [`write`](mod@write) |
 //!
 //! Files are read with positioned reads rather than mapped: a library that is replaced while it is
 //! inspected then gives an error instead of a SIGBUS in the MPI process, and no `unsafe` is needed.
 
-pub mod abi_family;
-pub mod closure;
-pub mod duplicate;
 pub mod error;
-mod facts;
-pub mod family;
 pub mod file;
-pub mod hazard;
-mod image;
-mod inspection;
-pub mod ld_cache;
-pub mod machine;
-pub mod mpi_data;
-pub mod name;
-pub mod numbering_note;
-pub mod provider;
-mod relocation;
-mod rules;
-pub mod search;
-mod string_table;
-mod strings;
-pub mod symbol;
-mod tables;
+pub mod linker;
+pub mod mpi;
 pub mod tool;
-pub mod version;
+pub mod write;
 
-pub use abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_soname};
-pub use closure::{Closure, Missing};
 pub use error::{Error, FileKind, ObjectKind};
-pub use family::{is_dynamic_linker, is_glibc_family, requires_glibc_private};
+pub use file::name::{Name, Names};
+pub use file::symbol::{Symbol, SymbolKind, Symbols};
+pub use file::version::Version;
 pub use file::{ElfFile, Tls};
-pub use hazard::{Effect, Hazard};
-pub use name::{Name, Names};
-pub use numbering_note::NumberingNote;
-pub use search::SearchPath;
-pub use symbol::{Symbol, SymbolKind, Symbols};
+pub use linker::family::{is_dynamic_linker, is_glibc_family, requires_glibc_private};
+pub use linker::search::SearchPath;
+pub use mpi::abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_soname};
+pub use mpi::numbering_note::NumberingNote;
+pub use tool::closure::{Closure, Missing};
+pub use tool::hazard::{Effect, Hazard};
 pub use tool::{ObjectDetail, Tool, ToolKind, WayDown};
-pub use version::Version;

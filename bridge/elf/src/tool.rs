@@ -1,15 +1,21 @@
 //! What a tool is: its kind, what it intercepts, how it goes on, and what it needs.
 
+pub mod closure;
+mod facts;
+pub mod hazard;
+mod inspection;
+mod rules;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 
 use qmpi_abi::{FnId, classify, is_mpi_like};
 
-use crate::abi_family::{MpiAbi, MpiFamily};
-use crate::closure::Closure;
+use crate::file::symbol::Symbol;
 use crate::file::{ElfFile, Tls};
-use crate::hazard::Hazard;
-use crate::symbol::Symbol;
+use crate::mpi::abi_family::{MpiAbi, MpiFamily};
+use crate::tool::closure::Closure;
+use crate::tool::hazard::Hazard;
 
 /// The kind of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::path::PathBuf;
 
-use qmpi_elf::provider::{Provided, ProvidedKind, ProvidedVersion, ProviderError, write};
+use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion, ProviderError, write};
 use qmpi_elf::{ElfFile, SymbolKind};
 
 const SONAME: &str = "libprovided.so.1";

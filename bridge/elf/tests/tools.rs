@@ -241,7 +241,7 @@ fn open_mpi_monitoring() -> Outcome {
 
 #[test]
 fn mpi_libraries() -> Outcome {
-    use qmpi_elf::abi_family::{family_of_library, library_version};
+    use qmpi_elf::mpi::abi_family::{family_of_library, library_version};
     for (name, family, product) in
         [("libmpi.so.40", MpiFamily::OpenMpi, "Open MPI v"), ("libmpich.so.12", MpiFamily::Mpich, "MPICH Version: ")]
     {
@@ -300,7 +300,7 @@ fn a_copy_has_the_symbols_of_the_original() -> Outcome {
     for style in ["gnu", "sysv", "both"] {
         let option = format!("-Wl,--hash-style={style}");
         let path = library(directory.path(), "libstatic.so", source, &[&option])?;
-        let copy = qmpi_elf::duplicate::duplicate(&std::fs::read(&path)?, &["libx.so"], None)?;
+        let copy = qmpi_elf::write::duplicate::duplicate(&std::fs::read(&path)?, &["libx.so"], None)?;
         let copy_path = directory.path().join("libcopy.so");
         std::fs::write(&copy_path, copy)?;
         let (original, copy) = (ElfFile::open(&path)?, ElfFile::open(&copy_path)?);

@@ -7,8 +7,9 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_ring::core_functions::{CoreFunctions, OPEN, Open};
 
+use crate::message;
+use crate::process::{glibc, own};
 use crate::ring::RING;
-use crate::{glibc, message, own};
 
 const FILE: &[u8] = b"libqmpi_core.so\0";
 /// `PATH_MAX`

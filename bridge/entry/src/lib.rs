@@ -6,14 +6,14 @@
 //!
 //! | when | what | file |
 //! |---|---|---|
-//! | a call | one jump through a slot, nothing else | `functions.rs`, `shifted.rs`, `arch/` |
-//! | the process is loaded, or calls MPI for the first time | is there an MPI, and a stack? | `start.rs`, `environment.rs` |
+//! | a call | one jump through a slot, nothing else | `exports/functions.rs`, `exports/shifted.rs`, `arch/` |
+//! | the process is loaded, or calls MPI for the first time | is there an MPI, and a stack? | `start.rs`, `process/environment.rs` |
 //! | | yes: the core does the rest | `core_library.rs` |
 //! | | an MPI without a stack: calls go to the MPI library | `pass_through.rs` |
-//! | `dlsym`, a weak reference, a library that is opened | the process finds what it would find without this library | `dlsym.rs`, `weak.rs`, `opened.rs` |
-//! | a QMPI tool asks what comes next | a look into a table | `interface.rs` |
-//! | the same by the 2018 prototype's functions | | `thesis.rs`, `arch/x86_64/exec.rs` |
-//! | objects of the process, glibc's own functions, this library itself | | `objects.rs`, `glibc.rs`, `own.rs` |
+//! | `dlsym`, a weak reference, a library that is opened | the process finds what it would find without this library | `exports/dlsym.rs`, `process/{weak,opened}.rs` |
+//! | a QMPI tool asks what comes next | a look into a table | `exports/interface.rs` |
+//! | the same by the 2018 prototype's functions | | `exports/thesis.rs`, `arch/x86_64/exec.rs` |
+//! | objects of the process, glibc's own functions, this library itself | | `process/{objects,glibc,own}.rs` |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*` and `dlsym`, never `PMPI_*` (the MPI library
 //! calls those itself, and an application that does means to bypass tools).
@@ -21,21 +21,12 @@
 
 mod arch;
 mod core_library;
-mod dlsym;
-mod environment;
-mod functions;
-mod glibc;
-mod interface;
+mod exports;
 mod message;
-mod objects;
-mod opened;
-mod own;
 mod pass_through;
+mod process;
 mod ring;
-mod shifted;
 mod start;
-mod thesis;
-mod weak;
 
 /// Without an unwinder a panic can only end the process; no code here is meant to panic.
 #[cfg(not(test))]

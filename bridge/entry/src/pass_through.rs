@@ -6,7 +6,8 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::Mapped;
 use qmpi_dynamic::rebind::{self, Which};
 
-use crate::{functions, glibc, objects, own, weak};
+use crate::exports::functions;
+use crate::process::{glibc, objects, own, weak};
 
 /// Points calls that are bound, or will be bound, to an entry stub past it, and clears weak references to functions that the MPI
 /// library does not have.

@@ -6,7 +6,7 @@ use qmpi_abi::COUNT;
 use qmpi_ring::{Glibc, Published, Ring, Tool, ring};
 
 use crate::arch;
-use crate::functions::SLOTS;
+use crate::exports::functions::SLOTS;
 
 /// They live in this library, which is never unloaded.
 pub(crate) static RING: Ring = Ring {

@@ -11,8 +11,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use qmpi_abi::FnId;
 use qmpi_ring::Moment;
 
+use crate::process::{environment, objects, opened, weak};
 use crate::ring::RING;
-use crate::{core_library, environment, message, objects, opened, pass_through, weak};
+use crate::{core_library, message, pass_through};
 
 #[used]
 #[unsafe(link_section = ".init_array")]

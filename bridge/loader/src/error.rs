@@ -72,7 +72,7 @@ pub enum LoadError {
     },
     /// A provider could not be written.
     #[error(transparent)]
-    Provider(#[from] qmpi_elf::provider::ProviderError),
+    Provider(#[from] qmpi_elf::write::provider::ProviderError),
     /// A provider could not be stored where `ld.so` finds it.
     #[error("{name}: cannot be kept in memory: {source}")]
     Memory {

@@ -18,7 +18,7 @@ use libc::Elf64_Phdr;
 use qmpi_dynamic::objects::Info;
 use qmpi_dynamic::{Mapped, Segments};
 
-use qmpi_elf::provider::ProvidedKind;
+use qmpi_elf::write::provider::ProvidedKind;
 use qmpi_elf::{Name, NumberingNote};
 
 use crate::image::version::Versions;

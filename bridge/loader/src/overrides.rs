@@ -10,7 +10,7 @@ pub(crate) mod getenv;
 
 use std::ffi::CStr;
 
-use qmpi_elf::provider::{Provided, ProvidedVersion};
+use qmpi_elf::write::provider::{Provided, ProvidedVersion};
 
 use crate::error::LoadError;
 use crate::links::trampoline;

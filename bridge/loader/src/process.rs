@@ -15,8 +15,9 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::{FnId, MpiSymbol};
-use qmpi_elf::provider::{Provided, ProvidedKind};
-use qmpi_elf::{MpiFamily, Name, family as glibc};
+use qmpi_elf::linker::family as glibc;
+use qmpi_elf::write::provider::{Provided, ProvidedKind};
+use qmpi_elf::{MpiFamily, Name};
 
 use crate::image::version::SymbolVersion;
 use crate::image::{Image, Kind, Symbol};
@@ -247,7 +248,7 @@ impl Process {
     /// The address of a sentinel of Fortran, if that is another than what a look-up in the global scope says: MPI's libraries, and
     /// what they are bound to, may be in the local scope of a library that the program opened.
     fn sentinel(&self, name: &CStr) -> Option<usize> {
-        if !name.to_str().is_ok_and(qmpi_elf::mpi_data::is_fortran_sentinel) {
+        if !name.to_str().is_ok_and(qmpi_elf::mpi::mpi_data::is_fortran_sentinel) {
             return None;
         }
         let published = self.published.iter().find(|(known, _)| *known == name).map(|(_, address)| *address);
@@ -278,7 +279,7 @@ impl Process {
             let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| defines_pmpi(image));
             let mut bound = BTreeMap::new();
             for binding in fortran.into_iter().chain(c).flat_map(Image::bindings).filter(|binding| !binding.is_call) {
-                if binding.name.to_str().is_ok_and(qmpi_elf::mpi_data::is_fortran_sentinel) {
+                if binding.name.to_str().is_ok_and(qmpi_elf::mpi::mpi_data::is_fortran_sentinel) {
                     // SAFETY: an aligned word of a loaded object, which `ld.so` has filled in.
                     let word = unsafe { binding.place.read() };
                     bound.entry(binding.name).or_insert(word.wrapping_add_signed(-(binding.addend as isize)));

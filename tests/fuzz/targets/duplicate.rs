@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use qmpi_elf::ElfFile;
-use qmpi_elf::duplicate::{duplicate, end_of_headers};
+use qmpi_elf::write::duplicate::{duplicate, end_of_headers};
 
 fuzz_target!(|input: &[u8]| {
     const NEEDED: [&str; 2] = ["/proc/self/fd/600", "libm.so.6"];

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use libfuzzer_sys::fuzz_target;
 use qmpi_dynamic::hash;
-use qmpi_elf::provider::{Provided, ProvidedVersion, write};
+use qmpi_elf::write::provider::{Provided, ProvidedVersion, write};
 
 const VERSIONS: [&str; 3] = ["V1", "V1.1", "V2"];
 

@@ -58,7 +58,7 @@ fn the_runtime_exports_mpi_and_the_qmpi_interface() {
 
 fn the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only() {
     let bridge = product::runtime().with_file_name("libqmpi_bridge.so");
-    // The one symbol is for dlsym to find (bridge/loader/src/loader_lock.rs); nothing refers to it.
+    // The one symbol is for dlsym to find (bridge/loader/src/process/loader_lock.rs); nothing refers to it.
     assert_eq!(exports(&bridge), BTreeSet::from(["qmpi_under_loader_lock".to_owned()]));
     let file = ElfFile::open(&bridge).unwrap();
     let of_qmpi: BTreeSet<&str> =

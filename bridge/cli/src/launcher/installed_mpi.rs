@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use qmpi_elf::{ElfFile, MpiFamily, SearchPath, abi_family};
+use qmpi_elf::mpi::abi_family;
+use qmpi_elf::{ElfFile, MpiFamily, SearchPath};
 
 /// An MPI library.
 #[derive(Debug, Clone, PartialEq, Eq)]

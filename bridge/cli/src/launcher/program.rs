@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use qmpi_elf::abi_family::{self, Role};
+use qmpi_elf::mpi::abi_family::{self, Role};
 use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool};
 
 use crate::Error;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_abi::{Binding, classify};
-use qmpi_elf::abi_family::{self, Role};
+use qmpi_elf::mpi::abi_family::{self, Role};
 use qmpi_elf::{ElfFile, Error};
 use serde::Serialize;
 

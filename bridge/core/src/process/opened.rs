@@ -1,6 +1,6 @@
 //! Libraries that the program opens after start-up: Fortran calls in them enter the stack.
 //!
-//! `libqmpi.so` tells when there are any (`entry/src/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
+//! `libqmpi.so` tells when there are any (`entry/src/process/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
 //! thread closes one meanwhile.
 
 use std::sync::{Mutex, PoisonError};

@@ -139,7 +139,7 @@ global_asm!(
     ".balign 8",
     ".quad qmpi_fill_slots",
     ".popsection",
-    fill_slots = sym crate::functions::fill_slots,
+    fill_slots = sym crate::exports::functions::fill_slots,
 );
 
 // `core` as it comes with the compiler names this function of `std` in its unwind tables. Nothing here unwinds.
@@ -221,12 +221,12 @@ pub(crate) extern "C" fn shifted() {
         "call {resolve}",
         qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
-        functions = sym crate::shifted::FUNCTIONS,
-        resolve = sym crate::shifted::resolve,
+        functions = sym crate::exports::shifted::FUNCTIONS,
+        resolve = sym crate::exports::shifted::resolve,
     )
 }
 
-/// `dlsym(handle, name)` of the process: asks [`crate::dlsym::decide`], and goes on to glibc's, whose caller is ours.
+/// `dlsym(handle, name)` of the process: asks [`crate::exports::dlsym::decide`], and goes on to glibc's, whose caller is ours.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn dlsym() {
@@ -241,6 +241,6 @@ extern "C" fn dlsym() {
         "mov rdi, rax",
         "jmp rdx",
         ".cfi_endproc",
-        decide = sym crate::dlsym::decide,
+        decide = sym crate::exports::dlsym::decide,
     )
 }

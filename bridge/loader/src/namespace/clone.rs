@@ -1,7 +1,7 @@
 //! More instances than namespaces: copies of a tool that share one.
 //!
 //! glibc has 16 namespaces. A clone is a copy of the tool's file in memory that needs, before anything else, a head of its own
-//! (`qmpi_elf::duplicate`). All clones live in one namespace whose first object defines nearly nothing, so each finds its
+//! (`qmpi_elf::write::duplicate`). All clones live in one namespace whose first object defines nearly nothing, so each finds its
 //! head's symbols behind its own, and nobody else's:
 //!
 //! ```text
@@ -18,7 +18,7 @@ use std::io::Read;
 use std::sync::OnceLock;
 
 use qmpi_elf::Tool;
-use qmpi_elf::provider::Provided;
+use qmpi_elf::write::provider::Provided;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
@@ -50,7 +50,7 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
     let table = overrides::table(first_clone)?;
     let shared = table.iter().filter(|(name, _)| *name == c"dl_iterate_phdr");
     let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
-    let first = memory_file(NAME, &qmpi_elf::provider::write(NAME, &[], &[], &symbols)?)?;
+    let first = memory_file(NAME, &qmpi_elf::write::provider::write(NAME, &[], &[], &symbols)?)?;
     let handle = Namespace::create(tool, &first)?;
     let namespace = Namespace::of(handle, &[(NAME.into(), first.path().to_owned())], writer)
         .ok_or_else(|| LoadError::Link { path: tool.into(), message: "the namespace of clones is not there".into() })?;
@@ -84,7 +84,7 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
     let needed = needed(tool, head_path);
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
     let runpath = runpath(tool);
-    let copy = qmpi_elf::duplicate::duplicate(&bytes, &needed, runpath.as_deref());
+    let copy = qmpi_elf::write::duplicate::duplicate(&bytes, &needed, runpath.as_deref());
     let copy = copy.map_err(|error| failed(error.to_string()))?;
     let name = instance.path.file_name().unwrap_or_default().to_string_lossy();
     let copy = memory_file(&name, &copy)?;

@@ -21,7 +21,7 @@ pub(crate) fn take_from(file: &File, bytes: &[u8], clone: &'static LinkMap) {
     let is_code =
         |header: &&Elf64_Phdr| header.p_type == PT_LOAD && header.p_flags & (PF_R | PF_W | PF_X) == PF_R | PF_X;
     // Without them nothing is taken.
-    let start = qmpi_elf::duplicate::end_of_headers(bytes).unwrap_or(bytes.len());
+    let start = qmpi_elf::write::duplicate::end_of_headers(bytes).unwrap_or(bytes.len());
     for header in headers.iter().filter(is_code) {
         let Some(pages) = pages(header, start) else { continue };
         // The distance of an address from its place in the file is the same for the whole segment.

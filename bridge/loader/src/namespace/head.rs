@@ -18,7 +18,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
-use qmpi_elf::provider::{Provided, ProvidedKind};
+use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{Name, Names, SymbolKind, Tool};
 
 use crate::error::LoadError;
@@ -88,7 +88,7 @@ impl Head<'_> {
         symbols.extend(self.exception_handling(&own));
         let extra = self.imports_that_mpi_lacks(&own)?;
         symbols.extend(extra.iter().map(|(name, address)| Provided::function(*name, *address)));
-        Ok(qmpi_elf::provider::write(soname, needed, &versions, &symbols)?)
+        Ok(qmpi_elf::write::provider::write(soname, needed, &versions, &symbols)?)
     }
 
     fn functions_of_tool(&self) -> Names<'_> {

@@ -18,13 +18,13 @@ pub(crate) fn mpi_soname<'a>(tool: &'a Tool, process: &'a Process) -> &'a str {
 
 /// The provider for one needed library, if it takes one.
 pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFile>, LoadError> {
-    if qmpi_elf::family::is_dynamic_linker(soname) {
+    if qmpi_elf::linker::family::is_dynamic_linker(soname) {
         return Ok(None); // glibc itself stands the one real ld.so in
     }
     if qmpi_elf::is_mpi_soname(soname) {
         // The head has the symbols of all MPI libraries; this one answers to another name.
         let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
-        let bytes = qmpi_elf::provider::write(soname, &[], &versions, &[])?;
+        let bytes = qmpi_elf::write::provider::write(soname, &[], &versions, &[])?;
         return MemoryFile::new(soname, &bytes)
             .map(|file| Some(ProviderFile::Own(file)))
             .map_err(|source| LoadError::Memory { name: soname.into(), source });

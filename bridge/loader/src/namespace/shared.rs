@@ -10,8 +10,8 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_elf::Name;
-use qmpi_elf::family as glibc;
-use qmpi_elf::provider::{Provided, ProvidedVersion};
+use qmpi_elf::linker::family as glibc;
+use qmpi_elf::write::provider::{Provided, ProvidedVersion};
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
@@ -87,7 +87,7 @@ fn write(
             Some(provided.at(address).with_version(version))
         })
         .collect();
-    Ok(qmpi_elf::provider::write(soname, &[], &versions, &symbols)?)
+    Ok(qmpi_elf::write::provider::write(soname, &[], &versions, &symbols)?)
 }
 
 /// The member as the process has it; one that it lacks (libm in a C program) is loaded first.

@@ -4,7 +4,7 @@
 //! them for something else.
 #![expect(unsafe_code, reason = "dlopen of a library without code")]
 
-use qmpi_elf::provider::{self, Provided};
+use qmpi_elf::write::provider::{self, Provided};
 
 use crate::error::LoadError;
 use crate::namespace::link_map::dlerror;

@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-use qmpi_elf::provider::{Provided, ProvidedKind};
-use qmpi_elf::{Tool, mpi_data};
+use qmpi_elf::Tool;
+use qmpi_elf::mpi::mpi_data;
+use qmpi_elf::write::provider::{Provided, ProvidedKind};
 
 use crate::error::LoadError;
 use crate::namespace::link_map;

@@ -25,7 +25,7 @@ use qmpi_abi::thesis::{self, COUNT};
 
 use qmpi_ring::thesis::{Cell, DynamicLib, Vector};
 
-use crate::thesis::misused;
+use crate::exports::thesis::misused;
 
 /// The largest number of arguments that there is a stub for; no function of the table has more.
 const MAX_ARGS: u8 = 13;

@@ -1,0 +1,9 @@
+//! The subcommands, one file each.
+
+pub mod doctor;
+pub mod env;
+pub mod generate;
+pub mod inspect;
+pub mod list;
+pub mod run;
+pub mod surveyed;

@@ -1,0 +1,18 @@
+//! What the commands print.
+//!
+//! | what | module |
+//! |---|---|
+//! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
+//! | the connections between layers | [`edges`] |
+//! | good and bad answers, warnings | [`check`], [`warning`] |
+//! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
+
+pub mod check;
+pub mod edges;
+pub mod launch;
+pub mod listing;
+pub mod mpi;
+pub mod shell;
+pub mod terminal;
+pub mod tool;
+pub mod warning;

@@ -1,0 +1,16 @@
+//! What start-up changes in the objects of the program, and in those that it opens later.
+//!
+//! | what | file |
+//! |---|---|
+//! | calls that `ld.so` has bound already | `base.rs` |
+//! | PMPI tools that the program is linked with | `program_tools.rs` |
+//! | Fortran calls | `fortran.rs` |
+//! | libraries that are opened later | `opened.rs` |
+//! | unwinders | `unwinders.rs` |
+
+pub(crate) mod base;
+pub(crate) mod fortran;
+pub(crate) mod name;
+pub(crate) mod opened;
+pub(crate) mod program_tools;
+pub(crate) mod unwinders;

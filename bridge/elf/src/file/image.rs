@@ -1,0 +1,213 @@
+//! The bytes of one ELF file: positioned, bounded reads by file offset or by address.
+//!
+//! Knows the program headers and nothing of what the tables contain.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use goblin::container::{Container, Ctx, Endian};
+use goblin::elf::program_header::{self, ProgramHeader};
+use goblin::elf::{header, header::header64};
+
+use crate::error::{Error, FileKind, ObjectKind};
+use crate::file::machine;
+
+/// No table of a real library comes near this; a sparse file may claim any size.
+const MAX_TABLE: u64 = 1 << 28;
+
+/// Sizes of the structures in a 64-bit file (System V gABI, chapter 4).
+pub(crate) const PHDR_SIZE: u16 = 56;
+
+/// How goblin is to read: 64-bit, little-endian (see `machine`).
+pub(crate) const CTX: Ctx = Ctx { container: Container::Big, le: Endian::Little };
+
+/// An open ELF file of this machine, with its program headers.
+#[derive(Debug)]
+pub(crate) struct Image {
+    path: PathBuf,
+    file: File,
+    pub(crate) size: u64,
+    /// Device and inode: the same file under two names is one object, as for ld.so.
+    pub(crate) identity: (u64, u64),
+    pub(crate) object_type: u16,
+    pub(crate) segments: Vec<ProgramHeader>,
+}
+
+impl Image {
+    pub(crate) fn open(path: &Path) -> Result<Image, Error> {
+        let opened = open_regular(path)?;
+        let (file, metadata) = (opened.0, opened.1);
+        let mut image = Image {
+            path: path.to_owned(),
+            file,
+            size: metadata.len(),
+            identity: (metadata.dev(), metadata.ino()),
+            object_type: 0,
+            segments: Vec::new(),
+        };
+        if image.size == 0 {
+            // /proc/self/fd/N of a memfd that nobody wrote to, or a plain empty file.
+            return Err(Error::Empty { path: path.to_owned() });
+        }
+        let head = image.read_up_to(0, 1024)?;
+        let header = image.check_header(&head)?;
+        image.object_type = header.e_type;
+        image.segments = image.read_segments(&header, &head)?;
+        Ok(image)
+    }
+
+    /// Checks in the order in which a user would want to hear it: is it ELF, for this machine, a library.
+    fn check_header(&self, head: &[u8]) -> Result<header64::Header, Error> {
+        let path = || self.path.clone();
+        if !head.starts_with(header::ELFMAG) {
+            return Err(Error::NotElf { path: path(), kind: FileKind::of(&head[..head.len().min(256)]) });
+        }
+        let Some(ident) = head.get(..header::SIZEOF_IDENT) else {
+            return Err(self.truncated("the ELF header"));
+        };
+        let machine = head.get(18..20).map(|bytes| match ident[header::EI_DATA] {
+            header::ELFDATA2MSB => u16::from_be_bytes([bytes[0], bytes[1]]),
+            _ => u16::from_le_bytes([bytes[0], bytes[1]]),
+        });
+        match (ident[header::EI_CLASS], ident[header::EI_DATA], machine) {
+            (header::ELFCLASS64, machine::HOST_BYTE_ORDER, _) => {}
+            // i386 and armhf users read "32-bit" more easily than a machine's name; others want the name.
+            (header::ELFCLASS32, machine::HOST_BYTE_ORDER, _) => return Err(Error::WrongClass { path: path() }),
+            (_, header::ELFDATA2MSB, _) => {
+                return Err(Error::WrongByteOrder { path: path(), order: "big" });
+            }
+            (class, data, _) => {
+                return Err(self.malformed("ELF header", format!("class {class}, data encoding {data}")));
+            }
+        }
+        let header = head
+            .get(..header64::SIZEOF_EHDR)
+            .and_then(|bytes| header64::Header::parse(bytes).ok())
+            .ok_or_else(|| self.truncated("the ELF header"))?;
+        if header.e_machine != machine::HOST {
+            return Err(Error::ForeignMachine { path: path(), machine: machine::name(header.e_machine) });
+        }
+        let kind = match header.e_type {
+            header::ET_DYN | header::ET_EXEC => return Ok(header),
+            header::ET_REL => ObjectKind::Relocatable,
+            header::ET_CORE => ObjectKind::Core,
+            other => ObjectKind::Other(other),
+        };
+        Err(Error::NotSharedObject { path: path(), kind })
+    }
+
+    fn read_segments(&self, header: &header64::Header, head: &[u8]) -> Result<Vec<ProgramHeader>, Error> {
+        const TABLE: &str = "program header table";
+        if header.e_phentsize != PHDR_SIZE || header.e_phnum == u16::MAX {
+            let detail = format!("{} entries of {} bytes", header.e_phnum, header.e_phentsize);
+            return Err(self.malformed(TABLE, detail));
+        }
+        let size = u64::from(header.e_phnum) * u64::from(PHDR_SIZE);
+        let far;
+        // Nearly always right behind the ELF header, thus read already.
+        let near = usize::try_from(header.e_phoff).ok().and_then(|from| head.get(from..)?.get(..size as usize));
+        let bytes = match near {
+            Some(bytes) => bytes,
+            None => {
+                far = self.read(TABLE, header.e_phoff, size)?;
+                &far
+            }
+        };
+        let segments = ProgramHeader::parse(bytes, 0, usize::from(header.e_phnum), CTX)
+            .map_err(|error| self.malformed(TABLE, error.to_string()))?;
+        // ld.so maps what is not there as well, and the process dies when it is touched.
+        let is_cut = |segment: &ProgramHeader| {
+            segment.p_type == program_header::PT_LOAD
+                && segment.p_offset.checked_add(segment.p_filesz).is_none_or(|end| end > self.size)
+        };
+        if segments.iter().any(is_cut) {
+            return Err(self.truncated("a loaded segment"));
+        }
+        Ok(segments)
+    }
+
+    /// Exactly `size` bytes at `offset`.
+    pub(crate) fn read(&self, table: &'static str, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
+        let end = offset.checked_add(size).ok_or_else(|| self.truncated(table))?;
+        if end > self.size {
+            return Err(self.truncated(table));
+        }
+        if size > MAX_TABLE {
+            return Err(self.malformed(table, format!("{size} bytes long")));
+        }
+        let mut bytes = vec![0; size as usize];
+        self.file.read_exact_at(&mut bytes, offset).map_err(|source| match source.kind() {
+            // The file shrank since it was opened.
+            io::ErrorKind::UnexpectedEof => self.truncated(table),
+            _ => Error::Unreadable { path: self.path.clone(), source },
+        })?;
+        Ok(bytes)
+    }
+
+    /// At most `size` bytes at `offset`, fewer at the end of the file.
+    pub(crate) fn read_up_to(&self, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
+        let size = size.min(self.size.saturating_sub(offset));
+        self.read("file", offset, size)
+    }
+
+    /// File offset of an address, and how many bytes of the file follow it in its segment.
+    pub(crate) fn locate(&self, table: &'static str, address: u64) -> Result<(u64, u64), Error> {
+        self.segments
+            .iter()
+            .filter(|segment| segment.p_type == program_header::PT_LOAD)
+            .find_map(|segment| {
+                let into = address.checked_sub(segment.p_vaddr)?;
+                let left = segment.p_filesz.checked_sub(into).filter(|&left| left > 0)?;
+                Some((segment.p_offset.checked_add(into)?, left))
+            })
+            .ok_or_else(|| self.truncated(table))
+    }
+
+    /// Exactly `size` bytes at an address.
+    pub(crate) fn read_at_address(&self, table: &'static str, address: u64, size: u64) -> Result<Vec<u8>, Error> {
+        let (offset, left) = self.locate(table, address)?;
+        if size > left {
+            return Err(self.truncated(table));
+        }
+        self.read(table, offset, size)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn truncated(&self, table: &'static str) -> Error {
+        Error::Truncated { path: self.path.clone(), table }
+    }
+
+    pub(crate) fn malformed(&self, table: &'static str, detail: impl Into<String>) -> Error {
+        Error::Malformed { path: self.path.clone(), table, detail: detail.into() }
+    }
+}
+
+/// Opens a file after making sure that opening it cannot block.
+fn open_regular(path: &Path) -> Result<(File, fs::Metadata), Error> {
+    let failed = |source: io::Error| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::NotFound { path: path.to_owned() },
+        _ => Error::Unreadable { path: path.to_owned(), source },
+    };
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Error::IsDirectory { path: path.to_owned() });
+    }
+    if !metadata.is_file() {
+        return Err(Error::NotRegular { path: path.to_owned() });
+    }
+    let file = File::open(path).map_err(failed)?;
+    // Asked again of the open file: the name may have been given to another one in between.
+    let metadata = file.metadata().map_err(failed)?;
+    Ok((file, metadata))
+}
+
+/// Little-endian `u32` at a byte offset, `None` beyond the end.
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
+    let bytes = bytes.get(offset..offset.checked_add(4)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}

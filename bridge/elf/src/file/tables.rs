@@ -1,0 +1,150 @@
+//! The tables of a file, read into memory: what [`qmpi_dynamic::Tables`] are made of.
+//!
+//! Only the tables are read, nearly always by one read, because linkers put them side by side.
+
+use goblin::elf::program_header::PT_DYNAMIC;
+use qmpi_dynamic::{Bytes, Dynamic, Extent, Fault, Table, Tables};
+
+use crate::error::Error;
+use crate::file::image::Image;
+use crate::file::string_table::StringTable;
+
+/// The tables of a file.
+#[derive(Debug)]
+pub(crate) struct FileTables {
+    pub(crate) dynamic: Dynamic,
+    pub(crate) strings: StringTable,
+    parts: Vec<Part>,
+    symbol_count: usize,
+    /// Offsets in the string table.
+    pub(crate) needed: Vec<u64>,
+}
+
+/// A part of the file that holds tables.
+#[derive(Debug)]
+struct Part {
+    address: u64,
+    bytes: Vec<u8>,
+}
+
+/// Where a table is in the file.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    address: u64,
+    offset: u64,
+    size: u64,
+}
+
+/// Relocations are not among them: a few callers want those of the PLT, and read them themselves.
+const READ: [Table; 7] = [
+    Table::Strings,
+    Table::Symbols,
+    Table::GnuHash,
+    Table::SysvHash,
+    Table::VersionIndexes,
+    Table::VersionDefinitions,
+    Table::VersionNeeds,
+];
+
+/// Tables that are not further apart are read together.
+const GAP: u64 = 0x1000;
+
+impl FileTables {
+    pub(crate) fn read(image: &Image) -> Result<FileTables, Error> {
+        const SECTION: &str = "dynamic section";
+        let Some(segment) = image.segments.iter().find(|segment| segment.p_type == PT_DYNAMIC) else {
+            return Err(Error::Static { path: image.path().to_owned() });
+        };
+        let section = image.read(SECTION, segment.p_offset, segment.p_filesz)?;
+        let dynamic = Dynamic::of(Bytes::from(&section[..]), |address| address);
+        let mut places = Vec::with_capacity(READ.len());
+        for table in READ {
+            let Some(extent) = dynamic.extent(table) else { continue };
+            places.push(place(image, table, extent)?);
+        }
+        let parts = read_parts(image, places)?;
+        let mut tables =
+            FileTables { strings: StringTable::default(), dynamic, parts, symbol_count: 0, needed: Vec::new() };
+        if let Some(extent) = dynamic.extent(Table::Strings) {
+            let bytes = tables.part(extent.address).and_then(|bytes| bytes.get(..usize::try_from(extent.size?).ok()?));
+            let bytes = bytes.ok_or_else(|| image.truncated(Table::Strings.name()))?;
+            tables.strings = StringTable::new(bytes.to_vec());
+        }
+        let view = Tables::of(&dynamic, Bytes::from(&section[..]), |table, address| tables.memory(table, address));
+        if let Some(fault) = view.check() {
+            return Err(error(image, fault));
+        }
+        let (symbol_count, needed) = (view.symbol_count(), view.needed_offsets().collect());
+        Ok(FileTables { symbol_count, needed, ..tables })
+    }
+
+    /// The tables, without relocations and without DT_NEEDED.
+    pub(crate) fn view(&self) -> Tables<'_> {
+        let memory = |table, address| self.memory(table, address);
+        Tables::with_symbol_count(&self.dynamic, Bytes::EMPTY, memory, Some(self.symbol_count))
+    }
+
+    pub(crate) fn symbol_count(&self) -> usize {
+        self.symbol_count
+    }
+
+    fn memory(&self, table: Table, address: u64) -> Option<Bytes<'_>> {
+        match table {
+            Table::Strings => Some(Bytes::from(self.strings.bytes())),
+            // Up to the next table, whatever else was read with it: the same file gives the same answer wherever its tables are.
+            Table::Symbols => self.dynamic.extent(table)?.of(self.part(address).map(Bytes::from)?),
+            Table::Relocations | Table::PltRelocations | Table::RelativeRelocations => None,
+            _ => self.part(address).map(Bytes::from),
+        }
+    }
+
+    /// What was read from an address on.
+    fn part(&self, address: u64) -> Option<&[u8]> {
+        self.parts.iter().find_map(|part| {
+            let from = usize::try_from(address.checked_sub(part.address)?).ok()?;
+            part.bytes.get(from..).filter(|bytes| !bytes.is_empty())
+        })
+    }
+}
+
+/// Where a table is; one that does not say its size is read up to the next one.
+fn place(image: &Image, table: Table, extent: Extent) -> Result<Place, Error> {
+    let (offset, left) = image.locate(table.name(), extent.address)?;
+    let size = match (extent.size, extent.next) {
+        (Some(size), _) if size > left => return Err(image.truncated(table.name())),
+        (Some(size), _) => size,
+        (None, Some(next)) => left.min(next.saturating_sub(extent.address)),
+        (None, None) => left,
+    };
+    Ok(Place { address: extent.address, offset, size })
+}
+
+/// Reads these tables, those that lie together in one go.
+fn read_parts(image: &Image, mut places: Vec<Place>) -> Result<Vec<Part>, Error> {
+    places.sort_unstable_by_key(|place| place.address);
+    let mut merged: Vec<Place> = Vec::with_capacity(places.len());
+    for place in places {
+        // The same segment: addresses are as far apart as offsets.
+        let joins = |last: &&mut Place| {
+            let end = last.address.saturating_add(last.size);
+            place.address <= end.saturating_add(GAP)
+                && place.address.wrapping_sub(last.address) == place.offset.wrapping_sub(last.offset)
+        };
+        match merged.last_mut().filter(joins) {
+            Some(last) => last.size = last.size.max((place.address - last.address).saturating_add(place.size)),
+            None => merged.push(place),
+        }
+    }
+    let read = |place: Place| {
+        let bytes = image.read("dynamic tables", place.offset, place.size)?;
+        Ok(Part { address: place.address, bytes })
+    };
+    merged.into_iter().map(read).collect()
+}
+
+fn error(image: &Image, fault: Fault) -> Error {
+    match fault.detail {
+        None => image.truncated(fault.table.name()),
+        Some(detail) => image.malformed(fault.table.name(), detail),
+    }
+}

@@ -1,0 +1,97 @@
+//! Symbol versions: the names that a file defines and needs, and the version of each symbol.
+//!
+//! Made of the walks of [`qmpi_dynamic::version`], once for a file: thousands of symbols refer to a few versions.
+
+use std::ffi::CStr;
+
+use qmpi_dynamic::version::Index;
+use qmpi_dynamic::{Table, Tables};
+
+use crate::error::Error;
+use crate::file::image::Image;
+
+/// The version of one symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Version<'a> {
+    /// As in `GLIBC_2.34`.
+    pub name: &'a str,
+    /// For a definition: whether an unversioned reference gets this one (`@@`). Never for an import.
+    pub default: bool,
+    /// For an import: the SONAME that the version was bound to when the file was linked.
+    pub file: Option<&'a str>,
+}
+
+/// What the version index of a symbol says.
+pub(crate) enum SymbolVersion<'a> {
+    /// Index 0: not visible outside of the file.
+    Local,
+    /// Index 1, or a file without versions.
+    Unversioned,
+    Named(Version<'a>),
+}
+
+/// A version by its number.
+#[derive(Debug, Clone, Default)]
+struct Entry {
+    name: String,
+    /// Empty for a definition.
+    file: String,
+}
+
+/// Every version of a file, by number.
+#[derive(Debug, Default)]
+pub(crate) struct VersionTable {
+    entries: Vec<Entry>,
+    /// (file, version), in the order of the file.
+    pub(crate) needs: Vec<(String, String)>,
+    pub(crate) definitions: Vec<String>,
+}
+
+impl VersionTable {
+    /// `limit` is how many bytes all names may have.
+    pub(crate) fn read(image: &Image, tables: &Tables<'_>, limit: usize) -> Result<VersionTable, Error> {
+        let mut table = VersionTable::default();
+        let mut left = limit;
+        let mut text = |kind: Table, name: Option<&CStr>| {
+            let name = name.and_then(|name| name.to_str().ok()).ok_or_else(|| image.truncated(kind.name()))?;
+            left = left.checked_sub(name.len()).ok_or_else(|| image.malformed(kind.name(), OVERLAP))?;
+            Ok::<_, Error>(name.to_owned())
+        };
+        for definition in tables.version_definitions().filter(|definition| !definition.is_base) {
+            let name = text(Table::VersionDefinitions, definition.name())?;
+            table.definitions.push(name.clone());
+            table.insert(definition.number, Entry { name, file: String::new() });
+        }
+        for need in tables.version_needs() {
+            let (file, name) = (text(Table::VersionNeeds, need.file())?, text(Table::VersionNeeds, need.name())?);
+            table.needs.push((file.clone(), name.clone()));
+            table.insert(need.number, Entry { name, file });
+        }
+        Ok(table)
+    }
+
+    fn insert(&mut self, number: u16, entry: Entry) {
+        let number = usize::from(number);
+        if number >= self.entries.len() {
+            self.entries.resize(number + 1, Entry::default());
+        }
+        self.entries[number] = entry;
+    }
+
+    /// What the index of a symbol says; `None`: the file has no versions.
+    pub(crate) fn of(&self, index: Option<Index>) -> SymbolVersion<'_> {
+        let Some(index) = index else { return SymbolVersion::Unversioned };
+        if index.number() == 0 {
+            return SymbolVersion::Local;
+        }
+        let Some(entry) = self.entries.get(usize::from(index.number())).filter(|entry| !entry.name.is_empty()) else {
+            return SymbolVersion::Unversioned;
+        };
+        let file = Some(entry.file.as_str()).filter(|file| !file.is_empty());
+        let default = file.is_none() && !index.is_hidden();
+        SymbolVersion::Named(Version { name: &entry.name, default, file })
+    }
+}
+
+/// What is wrong with a file whose names are longer than the file together: each is a part of another.
+pub(crate) const OVERLAP: &str = "its names overlap: they are longer than the file";

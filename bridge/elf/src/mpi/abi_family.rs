@@ -1,0 +1,341 @@
+//! Which MPI a library belongs to, or a tool was built for.
+//!
+//! One table of library names; and the data symbols that tell apart what names do not.
+
+use crate::error::Error;
+use crate::file::ElfFile;
+use crate::tool::closure::Closure;
+
+/// MPI libraries that a binary can be exchanged between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MpiFamily {
+    /// Open MPI and what is made of it (IBM Spectrum MPI, HPC-X, Fujitsu MPI): handles are pointers.
+    OpenMpi,
+    /// The MPICH ABI initiative: MPICH, Intel MPI, MVAPICH, Cray MPICH, ParaStation MPI; handles are `int`.
+    Mpich,
+    /// The ABI that MPI 5.0 standardises.
+    StandardAbi,
+}
+
+impl MpiFamily {
+    /// For messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            MpiFamily::OpenMpi => "Open MPI",
+            MpiFamily::Mpich => "MPICH",
+            MpiFamily::StandardAbi => "the MPI standard ABI",
+        }
+    }
+}
+
+impl std::fmt::Display for MpiFamily {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a library of an MPI is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The C functions.
+    C,
+    /// `mpif.h`, `use mpi` or `use mpi_f08`.
+    Fortran,
+    /// The C++ binding of MPI-2.
+    Cxx,
+    /// Others that only make sense with it (run-time layer, Java).
+    Internal,
+}
+
+struct Row {
+    /// The name in front of `.so`; a `*` at the end stands for anything.
+    stem: &'static str,
+    /// The number behind `.so.`; empty for any.
+    majors: &'static [&'static str],
+    family: Option<MpiFamily>,
+    role: Role,
+}
+
+const fn row(stem: &'static str, majors: &'static [&'static str], family: Option<MpiFamily>, role: Role) -> Row {
+    Row { stem, majors, family, role }
+}
+
+const OPEN_MPI: Option<MpiFamily> = Some(MpiFamily::OpenMpi);
+const MPICH: Option<MpiFamily> = Some(MpiFamily::Mpich);
+const STANDARD: Option<MpiFamily> = Some(MpiFamily::StandardAbi);
+
+/// First match wins.
+const LIBRARIES: &[Row] = &[
+    // Open MPI: .so.0 and .1 up to 1.8, .12 in 1.10 (shared with MPICH, see below), .20 in 2 and 3.0, .40 since.
+    row("libmpi", &["0", "1", "20", "40", "80"], OPEN_MPI, Role::C),
+    // MPICH ABI initiative (2013): upstream MPICH, Intel MPI, MVAPICH2, ParaStation. Open MPI 1.10's number
+    // is the same; imported `ompi_*` data tell.
+    row("libmpi", &["12"], MPICH, Role::C),
+    // No number, or one that nobody has used yet.
+    row("libmpi", &[], None, Role::C),
+    row("libmpi_abi", &[], STANDARD, Role::C),
+    row("libpmpi_abi", &[], STANDARD, Role::C),
+    row("libmpi_abi_*", &[], STANDARD, Role::Fortran),
+    // Debian's MPICH; MPICH before the initiative was libmpich.so.3/.10.
+    row("libmpich", &[], MPICH, Role::C),
+    row("libpmpich", &[], MPICH, Role::C),
+    // PMPI in a library of its own (MPICH where weak symbols are missing; Intel's and Open MPI's old ones).
+    row("libpmpi", &[], None, Role::C),
+    row("libmpichfort", &[], MPICH, Role::Fortran),
+    row("libmpichf90", &[], MPICH, Role::Fortran),
+    row("libmpifort", &[], MPICH, Role::Fortran),
+    row("libmpichcxx", &[], MPICH, Role::Cxx),
+    row("libmpicxx", &[], MPICH, Role::Cxx),
+    row("libmpl", &[], MPICH, Role::Internal),
+    row("libopa", &[], MPICH, Role::Internal),
+    // Intel MPI.
+    row("libmpi_ilp64", &[], MPICH, Role::Fortran),
+    row("libmpi_mt", &[], MPICH, Role::C),
+    // Cray MPICH: libmpi_gnu_91.so.12, libmpi_cray.so.12, libmpifort_gnu_91.so.12, libmpich_gnu_82.so.3.
+    row("libmpi_gnu*", &[], MPICH, Role::C),
+    row("libmpi_cray*", &[], MPICH, Role::C),
+    row("libmpi_intel*", &[], MPICH, Role::C),
+    row("libmpi_nvidia*", &[], MPICH, Role::C),
+    row("libmpi_aocc*", &[], MPICH, Role::C),
+    row("libmpi_amd*", &[], MPICH, Role::C),
+    row("libmpi_pgi*", &[], MPICH, Role::C),
+    row("libmpich_gnu*", &[], MPICH, Role::C),
+    row("libmpich_cray*", &[], MPICH, Role::C),
+    row("libmpich_intel*", &[], MPICH, Role::C),
+    row("libmpich_nvidia*", &[], MPICH, Role::C),
+    row("libmpifort_*", &[], MPICH, Role::Fortran),
+    row("libmpichf90_*", &[], MPICH, Role::Fortran),
+    // Open MPI's other languages, and its vendors.
+    row("libmpi_ibm", &[], OPEN_MPI, Role::C),
+    row("libmpi_ibm_*", &[], OPEN_MPI, Role::Fortran),
+    row("libmpi_mpifh*", &[], OPEN_MPI, Role::Fortran),
+    row("libmpi_usempi*", &[], OPEN_MPI, Role::Fortran),
+    row("libmpi_f77", &[], OPEN_MPI, Role::Fortran),
+    row("libmpi_f90", &[], OPEN_MPI, Role::Fortran),
+    row("libmpi_cxx", &[], OPEN_MPI, Role::Cxx),
+    row("libmpi_java", &[], OPEN_MPI, Role::Internal),
+    // Since Open MPI 6 the objects behind the handles, and Fortran's sentinels.
+    row("libopen_mpi", &[], OPEN_MPI, Role::Internal),
+    row("libopen-rte", &[], OPEN_MPI, Role::Internal),
+    row("libopen-pal", &[], OPEN_MPI, Role::Internal),
+    row("libmca_common_*", &[], OPEN_MPI, Role::Internal),
+];
+
+/// `libmpi.so.40` → (`libmpi`, `40`); `libmpi.so.40.30.4` the same; `None` for what is not a library's name.
+fn split(name: &str) -> Option<(&str, &str)> {
+    let (stem, rest) = name.split_once(".so")?;
+    if rest.is_empty() {
+        return Some((stem, ""));
+    }
+    let numbers = rest.strip_prefix('.')?;
+    let is_version = numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_version.then(|| (stem, numbers.split('.').next().unwrap_or(numbers)))
+}
+
+fn look_up(name: &str) -> Option<&'static Row> {
+    // libqmpi's callers ask for every library of the process; nearly all end here.
+    if !["libm", "libp", "libo"].iter().any(|start| name.starts_with(start)) {
+        return None;
+    }
+    let (stem, major) = split(name)?;
+    LIBRARIES.iter().find(|row| {
+        let same = match row.stem.strip_suffix('*') {
+            Some(start) => stem.starts_with(start),
+            None => stem == row.stem,
+        };
+        same && (row.majors.is_empty() || row.majors.contains(&major))
+    })
+}
+
+/// Whether a SONAME or file name is that of a library that belongs to an MPI, whatever its language.
+pub fn is_mpi_soname(name: &str) -> bool {
+    look_up(name).is_some()
+}
+
+/// Whether a SONAME or file name is that of an MPI's C library.
+pub fn is_mpi_c_library_file_name(name: &str) -> bool {
+    look_up(name).is_some_and(|row| row.role == Role::C)
+}
+
+/// What a library of an MPI is for; `None` if it is not one by its name.
+pub fn role_of(name: &str) -> Option<Role> {
+    look_up(name).map(|row| row.role)
+}
+
+/// The family that a library's name tells; `None` for other libraries, and for names that several use.
+pub fn family_of_name(name: &str) -> Option<MpiFamily> {
+    look_up(name).and_then(|row| row.family)
+}
+
+/// The family that a data symbol belongs to.
+fn family_of_data(symbol: &str) -> Option<MpiFamily> {
+    if symbol.starts_with("ompi_") {
+        OPEN_MPI
+    } else if symbol.starts_with("MPIR_") || symbol.starts_with("mpipriv") || symbol.starts_with("mpifcmb") {
+        MPICH
+    } else {
+        None
+    }
+}
+
+/// The MPI that a binary was built for, and what shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MpiAbi {
+    /// The MPI.
+    pub family: MpiFamily,
+    /// The library name or symbol that shows it.
+    pub evidence: String,
+    /// Something that shows another one: such a tool works with neither.
+    pub contradiction: Option<(MpiFamily, String)>,
+}
+
+impl MpiAbi {
+    /// The MPI that a tool was built for, from the libraries its closure needs and the data symbols
+    /// it imports. `None`: nothing ties it to one.
+    pub fn of_tool<'a>(closure: &Closure, data_imports: impl IntoIterator<Item = &'a str>) -> Option<MpiAbi> {
+        let data = data_imports.into_iter().filter_map(|symbol| Some((family_of_data(symbol)?, symbol.to_owned())));
+        let names = closure.stopped.iter().map(|name| name.rsplit('/').next().unwrap_or(name));
+        let names = names
+            // Internal libraries may be needed by other software (libopen-pal by PMIx tools).
+            .filter(|name| role_of(name) != Some(Role::Internal))
+            .filter_map(|name| Some((family_of_name(name)?, name.to_owned())));
+        // Symbols first: libmpi.so.12 is also the name of Open MPI 1.10's library.
+        let mut all = data.chain(names);
+        let (family, evidence) = all.next()?;
+        let open_mpi_1_10 = |name: &str| family == MpiFamily::OpenMpi && name == "libmpi.so.12";
+        let contradiction = all.find(|(other, name)| *other != family && !open_mpi_1_10(name));
+        Some(MpiAbi { family, evidence, contradiction })
+    }
+}
+
+/// The family of an MPI library: by what it exports, else by its name. `None` if it exports no `PMPI_*`.
+pub fn family_of_library(file: &ElfFile) -> Option<MpiFamily> {
+    let (mut open_mpi, mut mpich, mut profiling) = (false, false, false);
+    for symbol in file.plain_exports() {
+        match symbol.name {
+            "ompi_mpi_comm_world" | "ompi_mpi_init" => open_mpi = true,
+            "MPIR_Process" | "MPIR_Err_create_code" | "MPIR_F08_MPI_IN_PLACE" | "MPI_F_STATUS_IGNORE" => mpich = true,
+            name => profiling |= name.starts_with("PMPI_"),
+        }
+    }
+    let by_name = family_of_name(file.name());
+    match (profiling, by_name, open_mpi, mpich) {
+        (false, ..) => None,
+        (_, STANDARD, ..) => STANDARD,
+        (_, _, true, _) => OPEN_MPI,
+        (_, Some(family), ..) => Some(family),
+        (.., true) => MPICH,
+        _ => None,
+    }
+}
+
+/// The version that an MPI library gives of itself, as in `Open MPI v4.1.4` or `MPICH Version: 4.0.2`.
+///
+/// Reads all constants of the file: for the desk, not for a start-up. Libraries that put the text
+/// together at run time have the bare number somewhere; it is taken if it is the only one.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn library_version(file: &ElfFile) -> Result<Option<String>, Error> {
+    let texts = file.strings_in_rodata(&|text| is_version_text(text) || is_bare_version(text))?;
+    if let Some(text) = texts.iter().find(|text| is_version_text(text)) {
+        return Ok(Some(text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(',').to_owned()));
+    }
+    let mut bare = texts.iter().filter(|text| is_bare_version(text));
+    let (first, second) = (bare.next(), bare.next());
+    Ok(match (first, second, family_of_library(file)) {
+        (Some(number), None, Some(MpiFamily::OpenMpi)) => Some(format!("Open MPI v{number}")),
+        (Some(number), None, Some(MpiFamily::Mpich)) => Some(format!("MPICH Version: {number}")),
+        _ => None,
+    })
+}
+
+/// Starts with a product's name and goes on with a number.
+fn is_version_text(text: &str) -> bool {
+    const PRODUCTS: &[&str] = &[
+        "Open MPI v",
+        "MPICH Version:",
+        "MVAPICH2 Version",
+        "MVAPICH Version",
+        "Intel(R) MPI Library ",
+        "MPI VERSION    :",
+    ];
+    text.len() < 200
+        && PRODUCTS.iter().any(|product| {
+            text.strip_prefix(product).is_some_and(|rest| {
+                rest.trim_start_matches([' ', '\t', ':']).starts_with(|first: char| first.is_ascii_digit())
+                    || product.starts_with("Intel")
+                    || product.starts_with("MPI V")
+            })
+        })
+}
+
+/// `4.0.2`, `4.2.0rc1`.
+fn is_bare_version(text: &str) -> bool {
+    let mut parts = text.splitn(3, '.');
+    let number = |part: Option<&str>| {
+        part.is_some_and(|part| (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    // MPIs are past version 0; what they bundle often is not.
+    number(parts.next().filter(|&major| major != "0"))
+        && number(parts.next())
+        && parts.next().is_some_and(|last| {
+            let rest = last.trim_start_matches(|first: char| first.is_ascii_digit());
+            last.len() != rest.len()
+                && last.len() <= 6
+                && ["", "a", "b", "rc", "p"].contains(&rest.trim_end_matches(|last: char| last.is_ascii_digit()))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_families() {
+        for (name, family) in [
+            ("libmpi.so.40", OPEN_MPI),
+            ("libmpi.so.20", OPEN_MPI),
+            ("libmpi.so.40.30.4", OPEN_MPI),
+            ("libmpi_mpifh.so.40", OPEN_MPI),
+            ("libmpi_usempif08.so.40", OPEN_MPI),
+            ("libmpi_usempi_ignore_tkr.so.40", OPEN_MPI),
+            ("libmpi.so.12", MPICH),
+            ("libmpich.so.12.2.2", MPICH),
+            ("libmpifort.so.12", MPICH),
+            ("libmpi_gnu_91.so.12", MPICH),
+            ("libmpi_cray.so.12", MPICH),
+            ("libmpi_abi.so.1", STANDARD),
+            ("libmpi.so", None),
+        ] {
+            assert!(is_mpi_soname(name), "{name}");
+            assert_eq!(family_of_name(name), family, "{name}");
+        }
+        for name in [
+            "libmpiP.so",
+            "libm.so.6",
+            "libmpi.a",
+            "libmpi.so.40-gdb.py",
+            "libmpitrace.so",
+            "libmpc.so.3",
+            "libqmpi.so",
+        ] {
+            assert!(!is_mpi_soname(name), "{name}");
+        }
+        assert!(is_mpi_c_library_file_name("libmpich.so.12.2.2"));
+        assert!(!is_mpi_c_library_file_name("libmpi_mpifh.so.40"));
+    }
+
+    #[test]
+    fn version_texts() {
+        assert!(is_version_text("Open MPI v4.1.4, package: x"));
+        assert!(is_version_text("MPICH Version:\t4.2.0"));
+        assert!(!is_version_text("Open MPI v%d.%d.%d"));
+        for text in ["4.0.2", "4.2.0rc1", "4.3.0a2"] {
+            assert!(is_bare_version(text), "{text}");
+        }
+        for text in ["4.0", "4.0.2.1", "127.0.0.1", "1.2.x", "a.b.c"] {
+            assert!(!is_bare_version(text), "{text}");
+        }
+    }
+}

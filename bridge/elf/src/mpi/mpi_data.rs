@@ -1,0 +1,136 @@
+//! Data symbols of MPI libraries: variables whose *address* is part of the interface.
+//!
+//! An import of a library that was not linked against MPI has no type, so data are known by name.
+//! Functions are not listed here but in qmpi-abi.
+
+use crate::file::symbol::{Symbol, SymbolKind};
+
+/// Variables by exact name.
+///
+/// MPI standard: MPI_F_STATUS(ES)_IGNORE, MPI_F08_STATUS(ES)_IGNORE (4.1, chapter 19.3), and as
+/// MPICH declares them in mpi.h MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, MPI_T_PVAR_ALL_HANDLES. MPI_F_ARGV_NULL
+/// and its like are in libmpichfort.
+const NAMES: &[&str] = &[
+    "MPI_F_STATUS_IGNORE",
+    "MPI_F_STATUSES_IGNORE",
+    "MPI_F08_STATUS_IGNORE",
+    "MPI_F08_STATUSES_IGNORE",
+    "MPI_F_ARGV_NULL",
+    "MPI_F_ARGVS_NULL",
+    "MPI_F_ERRCODES_IGNORE",
+    "MPI_UNWEIGHTED",
+    "MPI_WEIGHTS_EMPTY",
+    "MPI_T_PVAR_ALL_HANDLES",
+    "MPI_ARGV_NULL",
+    "MPI_ARGVS_NULL",
+    "MPI_ERRCODES_IGNORE",
+    // Objects of MPI's C++ binding, its predefined handles.
+    "_ZN3MPI10COMM_WORLDE",
+    "_ZN3MPI9COMM_SELFE",
+];
+
+/// Variables by prefix.
+const PREFIXES: &[&str] = &[
+    // Open MPI's predefined handles, and those of its f08 module.
+    "ompi_mpi_",
+    "ompi_f08_mpi_",
+    "ompi_request_null",
+    "ompi_message_n",
+    // MPICH: sentinels of the f08 module, and C's pointers to them.
+    "MPIR_F08_MPI_",
+    "MPIR_C_MPI_",
+    "MPIR_F_MPI_",
+    "MPIR_F_",
+];
+
+/// Fortran common blocks by lower-case stem; compilers add capitals and underscores
+/// (`MPI_FORTRAN_BOTTOM`, `mpi_fortran_bottom`, `mpi_fortran_bottom_`, `mpi_fortran_bottom__`).
+/// Their addresses are MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE for Fortran.
+const COMMONS: &[&str] = &[
+    // Open MPI (ompi/mpi/fortran/base/constants.h)
+    "mpi_fortran_bottom",
+    "mpi_fortran_in_place",
+    "mpi_fortran_unweighted",
+    "mpi_fortran_weights_empty",
+    "mpi_fortran_buffer_automatic",
+    "mpi_fortran_argv_null",
+    "mpi_fortran_argvs_null",
+    "mpi_fortran_errcodes_ignore",
+    "mpi_fortran_status_ignore",
+    "mpi_fortran_statuses_ignore",
+    // MPICH (src/binding/fortran/mpif_h/setbotf.f)
+    "mpipriv1",
+    "mpipriv2",
+    "mpiprivc",
+    "mpifcmb1",
+    "mpifcmb2",
+    "mpifcmb3",
+    "mpifcmb4",
+    "mpifcmb5",
+    "mpifcmb6",
+    "mpifcmb7",
+    "mpifcmb8",
+    "mpifcmb9",
+];
+
+/// Whether a name is that of an MPI variable, whatever MPI it is from.
+pub fn is_mpi_data_name(name: &str) -> bool {
+    // Asked about every symbol of every library.
+    if !["MPI", "mpi", "ompi_", "_ZN3MPI"].iter().any(|start| name.starts_with(start)) {
+        return false;
+    }
+    NAMES.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_fortran_common(name)
+}
+
+/// Whether a name is that of a Fortran common block of an MPI library.
+pub fn is_fortran_common(name: &str) -> bool {
+    let stem = name.trim_end_matches('_');
+    name.len() - stem.len() <= 2 && COMMONS.iter().any(|common| common.eq_ignore_ascii_case(stem))
+}
+
+/// Whether a name is that of a variable by which MPI's C and Fortran libraries agree on what an address of Fortran stands for: a
+/// common block, a variable of the module `mpi_f08`, or a pointer of C to one of them.
+pub fn is_fortran_sentinel(name: &str) -> bool {
+    const OF_C_AND_F08: [&str; 5] = ["MPI_F_", "MPI_F08_", "MPIR_F_", "MPIR_F08_MPI_", "MPIR_C_MPI_"];
+    OF_C_AND_F08.iter().any(|prefix| name.starts_with(prefix)) || is_fortran_common(name)
+}
+
+/// Whether a symbol is MPI data: by its name, or because it has the type of data and an MPI name.
+pub fn is_mpi_data(symbol: &Symbol<'_>) -> bool {
+    let may_be_data = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc);
+    may_be_data
+        && (is_mpi_data_name(symbol.name) || (symbol.kind == SymbolKind::Data && symbol.name.starts_with("MPI_")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentinels_of_fortran() {
+        for name in ["mpi_fortran_in_place_", "mpipriv1_", "MPI_F_STATUS_IGNORE", "MPIR_F08_MPI_IN_PLACE"] {
+            assert!(is_fortran_sentinel(name), "{name}");
+        }
+        for name in ["ompi_mpi_comm_world", "MPI_UNWEIGHTED", "MPI_Send", "mpi_send_"] {
+            assert!(!is_fortran_sentinel(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_both_families() {
+        for name in [
+            "ompi_mpi_comm_world",
+            "MPI_UNWEIGHTED",
+            "MPIR_F08_MPI_IN_PLACE",
+            "mpi_fortran_in_place_",
+            "MPI_FORTRAN_BOTTOM",
+            "mpipriv1_",
+            "mpifcmb5__",
+        ] {
+            assert!(is_mpi_data_name(name), "{name}");
+        }
+        for name in ["MPI_Send", "mpi_send_", "mpipriv1___", "ompi_info"] {
+            assert!(!is_mpi_data_name(name), "{name}");
+        }
+    }
+}

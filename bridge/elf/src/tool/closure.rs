@@ -1,0 +1,114 @@
+//! A library together with the private libraries that come with it.
+//!
+//! Breadth first over DT_NEEDED, as ld.so loads them (elf/dl-deps.c), and never into libraries that
+//! others serve. What the objects contain is not looked at.
+
+use std::collections::HashSet;
+
+use crate::error::Error;
+use crate::file::ElfFile;
+use crate::linker::search::SearchPath;
+
+/// A library that is not served and that was not found, or could not be read.
+#[derive(Debug)]
+pub struct Missing {
+    /// As in DT_NEEDED.
+    pub name: String,
+    /// The object that needs it: its SONAME or file name.
+    pub needed_by: String,
+    /// Why the file that was found cannot be used; `None` if none was found.
+    pub error: Option<Error>,
+}
+
+/// A library and its private dependencies.
+#[derive(Debug)]
+pub struct Closure {
+    /// The root first, then breadth first.
+    pub objects: Vec<ElfFile>,
+    /// Needed names that others serve, in order of first appearance.
+    pub stopped: Vec<String>,
+    /// Needed names that are nowhere.
+    pub missing: Vec<Missing>,
+    /// Libraries whose versions an object needs (DT_VERNEED) while no object names them in DT_NEEDED. In a process where
+    /// another object brings them that goes unnoticed; in a namespace of its own `ld.so` ends the process with an assertion
+    /// (`elf/dl-version.c: _dl_check_map_versions`). They are among the objects, or served, as the others are.
+    pub unnamed: Vec<String>,
+}
+
+impl Closure {
+    /// Follows DT_NEEDED from `root`. `stop` is asked about every needed name, and about the SONAME
+    /// of the file that was found for it; `true` means that it is served by others and not followed.
+    pub fn of(root: ElfFile, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
+        let mut closure =
+            Closure { objects: vec![root], stopped: Vec::new(), missing: Vec::new(), unnamed: Vec::new() };
+        // Index of the object that brought in each object: RPATHs are inherited along it.
+        let mut parents = vec![None];
+        let mut seen = HashSet::new();
+        let mut at = 0;
+        loop {
+            while at < closure.objects.len() {
+                for name in closure.objects[at].needed().to_vec() {
+                    if seen.insert(name.clone()) {
+                        closure.follow(name, at, &mut parents, search, stop);
+                    }
+                }
+                at += 1;
+            }
+            // Only then: any object of the namespace may name the library.
+            let Some((index, name)) = closure.unnamed_need(&seen) else { return closure };
+            seen.insert(name.clone());
+            closure.unnamed.push(name.clone());
+            closure.follow(name, index, &mut parents, search, stop);
+        }
+    }
+
+    /// The next library that is named for its versions only, and the object that does so.
+    fn unnamed_need(&self, seen: &HashSet<String>) -> Option<(usize, String)> {
+        self.objects.iter().enumerate().find_map(|(index, object)| {
+            let (file, _) = object.version_needs().iter().find(|(file, _)| !seen.contains(file))?;
+            Some((index, file.clone()))
+        })
+    }
+
+    /// The library itself.
+    pub fn root(&self) -> &ElfFile {
+        &self.objects[0]
+    }
+
+    fn follow(
+        &mut self,
+        name: String,
+        requirer: usize,
+        parents: &mut Vec<Option<usize>>,
+        search: &SearchPath,
+        stop: &dyn Fn(&str) -> bool,
+    ) {
+        let file_name = name.rsplit('/').next().unwrap_or(&name);
+        if stop(file_name) {
+            self.stopped.push(name);
+            return;
+        }
+        // As ld.so: an object that is there already satisfies the name it goes by.
+        if self.objects.iter().any(|object| object.soname() == Some(&name)) {
+            return;
+        }
+        let above = std::iter::successors(parents[requirer], |&index| parents[index]);
+        let chain: Vec<&ElfFile> = above.map(|index| &self.objects[index]).collect();
+        let found = search.find(&name, &self.objects[requirer], &chain);
+        let error = match found.map(|path| ElfFile::open(&path)) {
+            Some(Ok(object)) => {
+                if object.soname().is_some_and(stop) {
+                    self.stopped.push(name);
+                } else if !self.objects.iter().any(|known| known.identity() == object.identity()) {
+                    self.objects.push(object);
+                    parents.push(Some(requirer));
+                }
+                return;
+            }
+            Some(Err(error)) => Some(error),
+            None => None,
+        };
+        let needed_by = self.objects[requirer].name().to_owned();
+        self.missing.push(Missing { name, needed_by, error });
+    }
+}

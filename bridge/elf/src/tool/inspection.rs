@@ -1,0 +1,328 @@
+//! Inspects a file: what kind of tool it is, and everything else that a [`Tool`] says.
+//!
+//! Everything follows from symbols, library names and strings; nothing is loaded or run. The rules
+//! for the kinds are those of the architecture document, "Three kinds of tool".
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
+
+use crate::error::{Error, ObjectKind};
+use crate::file::ElfFile;
+use crate::file::symbol::Symbol;
+use crate::linker::family::{is_dynamic_linker, is_glibc_family};
+use crate::linker::search::SearchPath;
+use crate::mpi::abi_family::{MpiAbi, family_of_library, family_of_name, is_mpi_soname};
+use crate::mpi::mpi_data::is_mpi_data;
+use crate::tool::closure::Closure;
+use crate::tool::facts::{self, Facts};
+use crate::tool::rules;
+use crate::tool::{ObjectDetail, REGISTRATION, Tool, ToolKind, WayDown};
+
+/// The draft's interface besides the registration: shaped like MPI functions, but the runtime's own.
+const QMPI_DRAFT: &[&str] = &[
+    "MPI_Register_tool_storage",
+    "MPI_Register_tool_function",
+    "MPI_Get_next_tool_function",
+    "MPI_Get_tool_storage",
+    "MPI_Get_calling_address",
+    "MPI_Register_function",
+    "MPI_Get_function",
+];
+/// Names of the 2018 prototype, which the runtime puts at the end of the process's scope for tools that want them.
+const THESIS: &[&str] = &["exec_func", "vector_get", "vector_total"];
+const LD_PRELOAD: &str = "LD_PRELOAD";
+/// An MPI library has hundreds of these. A tool has none, or aliases for a few.
+const PMPI_OF_A_LIBRARY: usize = 32;
+
+/// What the walk over all symbols gathers.
+#[derive(Debug, Default)]
+struct Gathered {
+    facts: Facts,
+    objects: Vec<ObjectDetail>,
+    unknown: BTreeSet<String>,
+    data_imports: BTreeSet<String>,
+    data_definitions: BTreeSet<String>,
+    imports_registration: bool,
+    defines_registration: bool,
+    defines_interceptions: bool,
+}
+
+impl Tool {
+    /// Inspects a tool, its private libraries, and what they need from others. `shared` tells which
+    /// libraries the process has once for all, besides MPI's and glibc's.
+    ///
+    /// # Errors
+    /// If the tool itself is not a sound shared object of this machine. Problems with its private
+    /// libraries are in `closure.missing`, and in `hazards`.
+    pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, Error> {
+        let root = ElfFile::open(path)?;
+        if !root.is_shared_object() {
+            return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
+        }
+        let served =
+            |name: &str| is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name);
+        let closure = Closure::of(root, search, &served);
+        let mut gathered = Gathered::default();
+        let mut wanted = HashSet::new();
+        for (index, object) in closure.objects.iter().enumerate() {
+            let others = gathered.walk(object, index == 0)?;
+            wanted.extend(others.into_iter().filter(|symbol| !is_served(symbol, &closure)).map(|symbol| symbol.name));
+        }
+        if gathered.defines_interceptions {
+            wanted.retain(|name| !THESIS.contains(name));
+        }
+        let undefined_elsewhere = undefined_elsewhere(wanted, &closure, search);
+        Ok(Tool::assemble(closure, gathered, undefined_elsewhere))
+    }
+
+    fn assemble(closure: Closure, gathered: Gathered, undefined_elsewhere: Vec<String>) -> Tool {
+        let Gathered { facts, objects, unknown, data_imports, data_definitions, .. } = &gathered;
+        let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());
+        let texts = |list: fn(&ObjectDetail) -> &Vec<String>| sorted(objects.iter().flat_map(list).cloned());
+        let intercepts = ids(|object| &object.intercepts);
+        let mut mpi_calls = ids(|object| &object.mpi_imports);
+        mpi_calls.retain(|id| intercepts.binary_search(id).is_err());
+        let pmpi_imports = ids(|object| &object.pmpi_imports);
+        let fortran_imports = texts(|object| &object.fortran_imports);
+        let dlsym_names = texts(|object| &object.dlsym_names);
+
+        let imports_profiling = !pmpi_imports.is_empty()
+            || fortran_imports.iter().any(|name| classify(name).is_some_and(|symbol| symbol.profiling));
+        let way_down = match (imports_profiling, !dlsym_names.is_empty()) {
+            (true, true) => WayDown::Both,
+            (true, false) => WayDown::PmpiImports,
+            (false, true) => WayDown::Dlsym,
+            (false, false) => WayDown::NoneSeen,
+        };
+        let is_pcontrol = |id: &FnId| id.name() == "MPI_Pcontrol";
+        let passes_pcontrol_on = pmpi_imports.iter().any(is_pcontrol)
+            || dlsym_names.iter().filter_map(|name| classify(name)).any(|symbol| is_pcontrol(&symbol.id));
+        let abi_evidence = MpiAbi::of_tool(&closure, data_imports.iter().map(String::as_str));
+        let initial_exec = closure.objects.iter().filter(|object| object.static_tls());
+        let static_tls_bytes = initial_exec
+            .filter_map(ElfFile::tls)
+            .fold(0, |sum: u64, tls| sum.saturating_add(tls.size).saturating_add(tls.align.saturating_sub(1)));
+
+        let mut tool = Tool {
+            kind: ToolKind::None { reason: String::new() },
+            defines_pcontrol: intercepts.iter().any(is_pcontrol),
+            passes_pcontrol_on,
+            intercepts,
+            fortran_wrappers: texts(|object| &object.fortran_wrappers),
+            fortran_imports,
+            pmpi_imports,
+            mpi_calls,
+            unknown_mpi: unknown.iter().cloned().collect(),
+            data_imports: data_imports.iter().cloned().collect(),
+            data_definitions: data_definitions.iter().cloned().collect(),
+            dlsym_names,
+            way_down,
+            abi: abi_evidence.as_ref().map(|abi| abi.family),
+            abi_evidence,
+            tls: closure.root().tls(),
+            static_tls: closure.objects.iter().any(ElfFile::static_tls),
+            static_tls_bytes,
+            exec_stack: closure.objects.iter().any(ElfFile::exec_stack),
+            undefined_elsewhere,
+            hazards: Vec::new(),
+            objects: objects.clone(),
+            closure,
+        };
+        tool.kind = kind_of(&tool, &gathered);
+        if tool.kind == ToolKind::MpiLibrary {
+            tool.abi = family_of_library(tool.closure.root()).or_else(|| family_of_name(tool.closure.root().name()));
+        } else {
+            tool.hazards = rules::all(&tool, facts);
+        }
+        tool
+    }
+}
+
+fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
+    let root = tool.closure.root();
+    if is_mpi_soname(root.name()) || gathered.facts.own_profiling.len() >= PMPI_OF_A_LIBRARY {
+        ToolKind::MpiLibrary
+    } else if gathered.defines_registration {
+        ToolKind::None { reason: "it defines the QMPI registration itself: a QMPI runtime, not a tool".into() }
+    } else if gathered.imports_registration {
+        ToolKind::Qmpi
+    } else if gathered.defines_interceptions {
+        ToolKind::Thesis
+    } else if !tool.intercepts.is_empty() || !tool.fortran_wrappers.is_empty() {
+        ToolKind::Pmpi
+    } else if root.exports().next().is_none() {
+        ToolKind::None { reason: "it defines no symbol that others could see".into() }
+    } else {
+        ToolKind::None { reason: "it defines no MPI function and registers no QMPI tool".into() }
+    }
+}
+
+impl Gathered {
+    /// Files every symbol of an object; returns its strong imports that are not MPI's.
+    fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<Symbol<'a>>, Error> {
+        let mut detail =
+            ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
+        let mut looks_up = false;
+        let mut profiling = Vec::new();
+        let mut others = Vec::new();
+        // MPI's C++ objects are the only mangled names of interest, and those as imports.
+        for symbol in object.plain_exports().chain(object.imports()) {
+            if symbol.name.ends_with("_tool_name") && REGISTRATION.contains(&symbol.name) {
+                self.defines_registration |= symbol.defined && is_root;
+                self.imports_registration |= !symbol.defined;
+            } else if !self.note_mpi(&symbol, &mut detail, &mut profiling) {
+                self.note_other(&symbol, &detail.name, is_root);
+                if !symbol.defined {
+                    looks_up |= matches!(symbol.name, "dlsym" | "dlvsym");
+                    if !symbol.weak && !is_qmpi(symbol.name) {
+                        others.push(symbol);
+                    }
+                }
+            }
+        }
+        if is_root {
+            self.facts.own_profiling = sorted(profiling);
+            self.facts.unique = object.unique_count();
+        } else if profiling.len() >= PMPI_OF_A_LIBRARY {
+            self.facts.second_mpi.push(detail.name.clone());
+        }
+        self.note_strings(object, &mut detail, is_root, looks_up)?;
+        detail.intercepts = sorted(detail.intercepts);
+        detail.pmpi_imports = sorted(detail.pmpi_imports);
+        detail.mpi_imports = sorted(detail.mpi_imports);
+        self.objects.push(detail);
+        Ok(others)
+    }
+
+    /// Looks through the constants, which costs more than all symbols, only where a look-up may be:
+    /// not in MPI libraries, nor in private ones without wrappers (libbfd alone would take a millisecond).
+    fn note_strings(
+        &mut self,
+        object: &ElfFile,
+        detail: &mut ObjectDetail,
+        is_root: bool,
+        looks_up: bool,
+    ) -> Result<(), Error> {
+        let wraps = !detail.intercepts.is_empty() || !detail.fortran_wrappers.is_empty();
+        let looks_up = looks_up && (is_root || wraps);
+        let changes_environment = is_root && self.facts.imports.iter().any(|(_, name)| name.ends_with("env"));
+        if is_mpi_soname(object.name()) || !(looks_up || changes_environment) {
+            return Ok(());
+        }
+        let texts = object.strings_in_rodata(&|text| text == LD_PRELOAD || (looks_up && classify(text).is_some()))?;
+        self.facts.names_ld_preload |= changes_environment && texts.contains(LD_PRELOAD);
+        detail.dlsym_names = texts.into_iter().filter(|text| text != LD_PRELOAD).collect();
+        Ok(())
+    }
+
+    /// Files a symbol of MPI; `false` for others.
+    fn note_mpi(&mut self, symbol: &Symbol<'_>, detail: &mut ObjectDetail, profiling: &mut Vec<String>) -> bool {
+        if is_mpi_data(symbol) {
+            let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
+            list.insert(symbol.name.to_owned());
+            return true;
+        }
+        let Some(mpi) = classify(symbol.name) else {
+            if is_fortran_layer(symbol.name) {
+                return true;
+            }
+            if is_mpi_like(symbol.name) && !is_qmpi(symbol.name) {
+                self.unknown.insert(symbol.name.to_owned());
+                return true;
+            }
+            return false;
+        };
+        match (mpi.binding, symbol.defined, mpi.profiling) {
+            (Binding::C, true, false) => detail.intercepts.push(mpi.id),
+            (Binding::C, false, false) => detail.mpi_imports.push(mpi.id),
+            (Binding::C, false, true) => detail.pmpi_imports.push(mpi.id),
+            (_, true, true) => profiling.push(symbol.name.to_owned()),
+            (_, true, false) => detail.fortran_wrappers.push(symbol.name.to_owned()),
+            (_, false, _) => detail.fortran_imports.push(symbol.name.to_owned()),
+        }
+        true
+    }
+
+    fn note_other(&mut self, symbol: &Symbol<'_>, object: &str, is_root: bool) {
+        if symbol.name.starts_with('_') {
+            return;
+        }
+        if !symbol.defined {
+            if let Some(name) = facts::watched(symbol.name) {
+                self.facts.imports.push((object.to_owned(), name));
+            }
+        } else if facts::interposes(symbol.name) {
+            self.facts.interposed.push((object.to_owned(), symbol.name.to_owned()));
+        } else if is_root && symbol.name == "get_interceptions" {
+            self.defines_interceptions = true;
+        } else if symbol.name == "la_version" {
+            self.facts.marks.push("la_version");
+        }
+    }
+}
+
+/// Whether the file that an import's version names is there. This is what ld.so checks, and it
+/// saves looking a thousand names of libstdc++ up.
+fn is_served(import: &Symbol<'_>, closure: &Closure) -> bool {
+    import.version.and_then(|version| version.file).is_some_and(|file| {
+        is_glibc_family(file)
+            || is_dynamic_linker(file)
+            || closure.stopped.iter().any(|name| name == file)
+            || closure.objects.iter().any(|object| object.name() == file)
+    })
+}
+
+/// The imports among `wanted` that nobody defines: looked for in the closure first, and only what
+/// is left then in the libraries that others serve.
+fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &SearchPath) -> Vec<String> {
+    for object in &closure.objects {
+        cross_off(&mut wanted, object);
+    }
+    // libc and libm may be there without being named, in a tool that was linked with -nostdlib.
+    let others = closure.stopped.iter().map(String::as_str).chain(["libc.so.6", "libm.so.6"]);
+    for name in others {
+        if wanted.is_empty() {
+            break;
+        }
+        let found = search.find(name, closure.root(), &[]);
+        if let Some(Ok(object)) = found.map(|path| ElfFile::open(&path)) {
+            cross_off(&mut wanted, &object);
+        }
+    }
+    sorted(wanted.into_iter().map(str::to_owned))
+}
+
+fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
+    if wanted.is_empty() {
+        return;
+    }
+    let exports =
+        if wanted.iter().any(|name| name.starts_with("_Z")) { object.exports() } else { object.plain_exports() };
+    for symbol in exports {
+        wanted.remove(symbol.name);
+    }
+}
+
+/// Names of the QMPI interface, which the runtime defines: `QMPI_*`, its extensions, and the draft's and the slides' spelling.
+fn is_qmpi(name: &str) -> bool {
+    name.starts_with("QMPI_")
+        || name.starts_with("QMPIX_")
+        || REGISTRATION.contains(&name)
+        || QMPI_DRAFT.contains(&name)
+}
+
+/// `MPI_Init_f`, `MPI_Init_f08`: what Open MPI's Fortran bindings call the C side of a procedure.
+/// Tools that were made from its sources define them, too; nobody calls them from outside.
+fn is_fortran_layer(name: &str) -> bool {
+    let stem = name.strip_suffix("_f").or_else(|| name.strip_suffix("_f08"));
+    stem.is_some_and(|stem| classify(stem).is_some())
+}
+
+fn sorted<T: Ord>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.sort_unstable();
+    items.dedup();
+    items
+}

@@ -1,0 +1,289 @@
+//! Which hazards a tool has: one table of rules.
+//!
+//! Rules look at facts that inspection has gathered.
+
+use crate::linker::family::requires_glibc_private;
+use crate::tool::facts::Facts;
+use crate::tool::hazard::{Effect, Hazard};
+use crate::tool::{Tool, WayDown};
+
+struct Rule {
+    id: &'static str,
+    effect: Effect,
+    /// The sentence, if the rule applies.
+    find: fn(&Tool, &Facts) -> Option<String>,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        id: "missing-library",
+        effect: Effect::Fatal,
+        find: |tool, _| {
+            let names = tool.closure.missing.iter().map(|missing| match &missing.error {
+                Some(error) => format!("{} (needed by {}): {error}", missing.name, missing.needed_by),
+                None => format!("{} (needed by {})", missing.name, missing.needed_by),
+            });
+            listed(
+                names,
+                "was not found and the tool cannot be loaded without it",
+                "were not found and the tool cannot be loaded without them",
+            )
+        },
+    },
+    Rule {
+        id: "unnamed-library",
+        effect: Effect::Handled,
+        find: |tool, _| {
+            listed(
+                tool.closure.unnamed.iter().cloned(),
+                "has versions that it needs and is not in its DT_NEEDED: it is loaded together with the tool",
+                "have versions that it needs and are not in its DT_NEEDED: they are loaded together with the tool",
+            )
+        },
+    },
+    Rule {
+        id: "undefined-symbols",
+        effect: Effect::Limited,
+        find: |tool, _| {
+            let names = tool.undefined_elsewhere.iter().cloned();
+            listed(
+                names,
+                "is defined by no library that the tool names: it has to come from the application",
+                "are defined by no library that the tool names: they have to come from the application",
+            )
+        },
+    },
+    Rule {
+        id: "mixed-mpi",
+        effect: Effect::Fatal,
+        find: |tool, _| {
+            let (other, name) = tool.abi_evidence.as_ref()?.contradiction.as_ref()?;
+            let abi = tool.abi_evidence.as_ref()?;
+            Some(format!(
+                "it is bound to {} ({}) and to {other} ({name}): no process has both",
+                abi.family, abi.evidence
+            ))
+        },
+    },
+    Rule {
+        id: "second-mpi",
+        effect: Effect::Limited,
+        find: |_, facts| {
+            listed(
+                facts.second_mpi.iter().cloned(),
+                "defines PMPI functions of its own and would be a second MPI in the process",
+                "define PMPI functions of their own and would be a second MPI in the process",
+            )
+        },
+    },
+    Rule {
+        id: "defines-pmpi",
+        effect: Effect::Limited,
+        find: |_, facts| {
+            listed(
+                facts.own_profiling.iter().cloned(),
+                "is its own, which in a namespace sees the tool's calls only, not those of MPI's libraries and of the application",
+                "are its own, which in a namespace see the tool's calls only, not those of MPI's libraries and of the application",
+            )
+        },
+    },
+    Rule {
+        id: "interposes-libc",
+        effect: Effect::Limited,
+        find: |tool, facts| {
+            // A library that takes the place of malloc (a sanitizer, another allocator) does so for the process, which has it
+            // already, or else its program is not run with it.
+            let root = tool.closure.root().name();
+            let is_allocator = |object: &str| {
+                object != root && facts.interposed.iter().any(|(of, name)| of == object && name == "malloc")
+            };
+            let interposed = facts.interposed.iter().filter(|(object, _)| !is_allocator(object));
+            let names = interposed.map(|(object, name)| format!("{name} ({object})"));
+            listed(
+                names,
+                "is wrapped, which in a namespace of its own sees the tool's calls only, not the application's",
+                "are wrapped, which in a namespace of their own see the tool's calls only, not the application's",
+            )
+        },
+    },
+    Rule {
+        id: "gotcha",
+        effect: Effect::Limited,
+        find: |tool, facts| {
+            let needs = tool.closure.objects.iter().flat_map(|object| object.needed());
+            let needed = needs.chain(&tool.closure.stopped).any(|name| name.starts_with("libgotcha"));
+            (needed || imports(facts, "gotcha_wrap").is_some()).then(|| {
+                "it wraps functions with GOTCHA, which rewrites the tables of its own namespace only and misses the application".into()
+            })
+        },
+    },
+    Rule {
+        id: "ld-audit",
+        effect: Effect::Limited,
+        find: |_, facts| {
+            facts.marks.contains(&"la_version").then(|| {
+                "it is an audit library as well (defines la_version); that part works only through LD_AUDIT".into()
+            })
+        },
+    },
+    Rule {
+        id: "keeps-finalize",
+        effect: Effect::Limited,
+        find: |tool, _| {
+            let has = |list: &[qmpi_abi::FnId]| list.iter().any(|id| id.name() == "MPI_Finalize");
+            let keeps = has(&tool.intercepts) && !has(&tool.pmpi_imports) && tool.dlsym_names.is_empty();
+            (keeps && !matches!(tool.way_down, WayDown::Dlsym | WayDown::Both)).then(|| {
+                "it intercepts MPI_Finalize and never calls PMPI_Finalize: layers below it will not see the end; put it innermost".into()
+            })
+        },
+    },
+    Rule {
+        id: "no-way-down",
+        effect: Effect::Limited,
+        find: |tool, _| {
+            (tool.way_down == WayDown::NoneSeen && !tool.intercepts.is_empty())
+                .then(|| "no call of the next layer was found: what it intercepts may end there".into())
+        },
+    },
+    Rule {
+        id: "exec-stack",
+        effect: Effect::Limited,
+        find: |tool, _| {
+            let names = tool.closure.objects.iter().filter(|object| object.exec_stack());
+            let names = names.map(|object| object.name().to_owned());
+            listed(
+                names,
+                "asks for executable stacks, which glibc 2.41 and later refuses to a running process; link it with -z noexecstack",
+                "ask for executable stacks, which glibc 2.41 and later refuses to a running process; link them with -z noexecstack",
+            )
+        },
+    },
+    Rule {
+        id: "static-tls",
+        effect: Effect::Handled,
+        find: |tool, _| {
+            (tool.static_tls_bytes > 0).then(|| {
+                format!(
+                    "it uses initial-exec thread-local storage: {} bytes of the room that is fixed when the program starts (glibc.rtld.optional_static_tls) for every instance",
+                    tool.static_tls_bytes
+                )
+            })
+        },
+    },
+    Rule {
+        id: "dlopen",
+        effect: Effect::Handled,
+        find: |_, facts| {
+            imports(facts, "dlopen").map(|who| format!("{who} opens libraries at run time, which inspection cannot see; they land in the tool's namespace, RTLD_GLOBAL or not"))
+        },
+    },
+    Rule {
+        id: "dlmopen",
+        effect: Effect::Limited,
+        find: |_, facts| {
+            imports(facts, "dlmopen")
+                .map(|who| format!("{who} opens namespaces of its own, of which glibc has 16 in all"))
+        },
+    },
+    Rule {
+        id: "dl-iterate-phdr",
+        effect: Effect::Handled,
+        find: |_, facts| {
+            imports(facts, "dl_iterate_phdr").map(|who| {
+                format!("{who} asks for the list of loaded objects; it is given the application's and the tool's")
+            })
+        },
+    },
+    Rule {
+        id: "dlsym-next",
+        effect: Effect::Handled,
+        find: |tool, _| {
+            matches!(tool.way_down, WayDown::Dlsym | WayDown::Both)
+                .then(|| "it looks MPI functions up by name (dlsym); it is given those of the next layer".into())
+        },
+    },
+    Rule {
+        id: "unsets-ld-preload",
+        effect: Effect::Handled,
+        find: |_, facts| {
+            let changes = ["unsetenv", "setenv", "putenv", "clearenv"].iter().find_map(|name| imports(facts, name));
+            changes
+                .filter(|_| facts.names_ld_preload)
+                .map(|who| format!("{who} may change LD_PRELOAD: child processes then run without the stack"))
+        },
+    },
+    Rule {
+        id: "glibc-private",
+        effect: Effect::Handled,
+        find: |tool, _| {
+            let names = tool.closure.objects.iter().filter(|object| requires_glibc_private(object));
+            let names = names.map(|object| object.name().to_owned());
+            listed(
+                names,
+                "uses glibc's internals and has to be shared with the process",
+                "use glibc's internals and have to be shared with the process",
+            )
+        },
+    },
+    Rule {
+        id: "unique-symbols",
+        effect: Effect::Handled,
+        find: |_, facts| {
+            (facts.unique > 0).then(|| {
+                format!("{} of its C++ variables exist once per namespace (STB_GNU_UNIQUE): more instances than namespaces would share them", facts.unique)
+            })
+        },
+    },
+];
+
+/// Applies every rule, in the order of the table: what breaks first, what is handled last.
+pub(crate) fn all(tool: &Tool, facts: &Facts) -> Vec<Hazard> {
+    RULES
+        .iter()
+        .filter_map(|rule| Some(Hazard { id: rule.id, effect: rule.effect, text: (rule.find)(tool, facts)? }))
+        .collect()
+}
+
+/// The objects that import a function, for the start of a sentence.
+fn imports(facts: &Facts, name: &str) -> Option<String> {
+    let objects: Vec<&str> =
+        facts.imports.iter().filter(|(_, import)| *import == name).map(|(object, _)| object.as_str()).collect();
+    (!objects.is_empty()).then(|| objects.join(", "))
+}
+
+/// `a, b, c and 4 more <plural>`; `None` for an empty list.
+fn listed(names: impl Iterator<Item = String>, singular: &str, plural: &str) -> Option<String> {
+    const SHOWN: usize = 8;
+    let names: Vec<String> = names.collect();
+    let more = names.len().saturating_sub(SHOWN);
+    let shown = names.get(..names.len().min(SHOWN))?.join(", ");
+    match (names.len(), more) {
+        (0, _) => None,
+        (1, _) => Some(format!("{shown} {singular}")),
+        (_, 0) => Some(format!("{shown} {plural}")),
+        (_, more) => Some(format!("{shown} and {more} more {plural}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique() {
+        let mut ids: Vec<_> = RULES.iter().map(|rule| rule.id).collect();
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+    }
+
+    #[test]
+    fn lists() {
+        let names = |count: usize| (0..count).map(|index| index.to_string());
+        assert_eq!(listed(names(0), "is", "are"), None);
+        assert_eq!(listed(names(1), "is", "are").as_deref(), Some("0 is"));
+        assert_eq!(listed(names(2), "is", "are").as_deref(), Some("0, 1 are"));
+        assert_eq!(listed(names(10), "is", "are").as_deref(), Some("0, 1, 2, 3, 4, 5, 6, 7 and 2 more are"));
+    }
+}

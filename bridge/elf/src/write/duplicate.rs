@@ -1,0 +1,165 @@
+//! A copy of a library that needs other libraries than the original: for more instances than there are namespaces.
+//!
+//! The user's file is never touched; the copy lives in memory. What it needs is a list of strings, so the copy gets a new
+//! string table and a new dynamic section, in a segment of their own at the end. The program header for it is that of the
+//! notes (`PT_NOTE`), which is not used in a loaded library:
+//!
+//! ```text
+//! before                                   after
+//! PT_LOAD ...                              PT_LOAD ...
+//! PT_DYNAMIC → .dynamic                    PT_DYNAMIC → in the new segment
+//! PT_NOTE    → build id                    PT_LOAD RW → file end, page aligned: .dynstr + new names, .dynamic
+//! ```
+
+use goblin::elf::dynamic::{DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB};
+use goblin::elf::header::header64::{self, Header};
+use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, ProgramHeader};
+use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
+use thiserror::Error;
+
+use crate::file::image::{CTX, PHDR_SIZE};
+
+const PAGE: u64 = 0x1000;
+/// Size of an entry of a dynamic section (System V gABI chapter 5).
+const DYN: usize = 16;
+/// An address space has 47 bits on x86-64 and 48 on AArch64: what lies further up cannot be loaded.
+const HIGHEST: u64 = 1 << 48;
+
+/// Why a library cannot be copied.
+#[derive(Debug, Error)]
+#[error("it cannot be copied: {0}")]
+pub struct DuplicateError(&'static str);
+
+const CHANGED: DuplicateError = DuplicateError("its tables are not where they should be");
+
+/// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with `needed` instead of what it needs.
+///
+/// `runpath` is where it looks for libraries that it opens later. The SONAME is left out: one must not stand for all copies.
+///
+/// # Errors
+/// When the file has no notes whose program header could be used, or is not what it was when it was checked.
+pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result<Vec<u8>, DuplicateError> {
+    let headers = Headers::of(bytes).ok_or(CHANGED)?;
+    let section_header = headers.find(PT_DYNAMIC).ok_or(CHANGED)?;
+    let spare =
+        headers.spare().ok_or(DuplicateError("it has no notes (PT_NOTE) whose place a new segment could take"))?;
+    let section = headers.section(bytes, section_header).ok_or(CHANGED)?;
+    let mut strings = headers.strings(bytes, section).ok_or(CHANGED)?.to_vec();
+
+    let mut new = Vec::new();
+    let names = needed.iter().map(|name| (DT_NEEDED, *name));
+    for (tag, text) in names.chain(runpath.map(|path| (DT_RUNPATH, path))) {
+        new.push((tag, strings.len() as u64));
+        strings.extend_from_slice(text.as_bytes());
+        strings.push(0);
+    }
+    strings.resize(strings.len().next_multiple_of(DYN), 0);
+    let address = headers.end().and_then(|end| end.checked_next_multiple_of(PAGE)).ok_or(CHANGED)?;
+    let offset = (bytes.len() as u64).checked_next_multiple_of(PAGE).ok_or(CHANGED)?;
+    let dropped = [DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH];
+    new.extend(entries(section).filter(|(tag, _)| !dropped.contains(tag)).map(|(tag, value)| match tag {
+        DT_STRTAB => (tag, address),
+        DT_STRSZ => (tag, strings.len() as u64),
+        _ => (tag, value),
+    }));
+    new.push((DT_NULL, 0));
+
+    let mut copy = bytes.to_vec();
+    copy.resize(usize::try_from(offset).map_err(|_| CHANGED)?, 0);
+    copy.extend_from_slice(&strings);
+    let (strings_len, section_len) = (strings.len() as u64, (new.len() * DYN) as u64);
+    for (tag, value) in new {
+        copy.extend_from_slice(&tag.to_le_bytes());
+        copy.extend_from_slice(&value.to_le_bytes());
+    }
+    let load = Segment { kind: PT_LOAD, offset, address, size: strings_len + section_len, align: PAGE };
+    let (offset, address) = (offset + strings_len, address + strings_len);
+    let dynamic = Segment { kind: PT_DYNAMIC, offset, address, size: section_len, align: 8 };
+    headers.write(&mut copy, spare, load).ok_or(CHANGED)?;
+    headers.write(&mut copy, section_header, dynamic).ok_or(CHANGED)?;
+    Ok(copy)
+}
+
+/// Where the program headers of the file in `bytes` end.
+pub fn end_of_headers(bytes: &[u8]) -> Option<usize> {
+    let headers = Headers::of(bytes)?;
+    headers.start.checked_add(headers.list.len() * usize::from(PHDR_SIZE))
+}
+
+/// A readable and writable segment that is as large in memory as in the file.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    kind: u32,
+    offset: u64,
+    address: u64,
+    size: u64,
+    align: u64,
+}
+
+/// The program headers, and where they are.
+struct Headers {
+    start: usize,
+    list: Vec<ProgramHeader>,
+}
+
+impl Headers {
+    fn of(bytes: &[u8]) -> Option<Headers> {
+        let header = Header::parse(bytes.get(..header64::SIZEOF_EHDR)?).ok()?;
+        let (start, count) = (usize::try_from(header.e_phoff).ok()?, usize::from(header.e_phnum));
+        let table = bytes.get(start..start.checked_add(count * usize::from(PHDR_SIZE))?)?;
+        Some(Headers { start, list: ProgramHeader::parse(table, 0, count, CTX).ok()? })
+    }
+
+    /// The number of the first header of this kind.
+    fn find(&self, kind: u32) -> Option<usize> {
+        self.list.iter().position(|header| header.p_type == kind)
+    }
+
+    /// The number of a header that a new segment may have: ld.so wants loaded segments in the order of their addresses, and the
+    /// new one is the last.
+    fn spare(&self) -> Option<usize> {
+        let last_load = self.list.iter().rposition(|header| header.p_type == PT_LOAD)?;
+        (last_load..self.list.len()).find(|index| self.list[*index].p_type == PT_NOTE)
+    }
+
+    /// Where the last segment ends in memory.
+    fn end(&self) -> Option<u64> {
+        let loads = self.list.iter().filter(|header| header.p_type == PT_LOAD);
+        let ends = loads.map(|load| load.p_vaddr.checked_add(load.p_memsz).filter(|end| *end < HIGHEST));
+        ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
+    }
+
+    fn section<'a>(&self, bytes: &'a [u8], header: usize) -> Option<Bytes<'a>> {
+        let header = self.list.get(header)?;
+        slice(bytes, header.p_offset, header.p_filesz).map(Bytes::from)
+    }
+
+    fn strings<'a>(&self, bytes: &'a [u8], section: Bytes<'_>) -> Option<&'a [u8]> {
+        let extent = Dynamic::of(section, |address| address).extent(Table::Strings)?;
+        let (into, load) = self.list.iter().filter(|header| header.p_type == PT_LOAD).find_map(|load| {
+            let into = extent.address.checked_sub(load.p_vaddr)?;
+            (into < load.p_filesz).then_some((into, load))
+        })?;
+        slice(bytes, load.p_offset.checked_add(into)?, extent.size?)
+    }
+
+    /// Makes header number `index` one of this segment.
+    fn write(&self, bytes: &mut [u8], index: usize, segment: Segment) -> Option<()> {
+        let size = usize::from(PHDR_SIZE);
+        let mut header = Vec::with_capacity(size);
+        header.extend(segment.kind.to_le_bytes());
+        header.extend((PF_R | PF_W).to_le_bytes());
+        let Segment { offset, address, size: length, align, .. } = segment;
+        for word in [offset, address, address, length, length, align] {
+            header.extend(word.to_le_bytes());
+        }
+        let at = self.start.checked_add(index.checked_mul(size)?)?;
+        bytes.get_mut(at..at.checked_add(size)?)?.copy_from_slice(&header);
+        Some(())
+    }
+}
+
+fn slice(bytes: &[u8], from: u64, len: u64) -> Option<&[u8]> {
+    let from = usize::try_from(from).ok()?;
+    bytes.get(from..from.checked_add(usize::try_from(len).ok()?)?)
+}

@@ -1,0 +1,403 @@
+//! Synthesis of provider libraries: ELF shared objects that consist of a symbol table and nothing else.
+//!
+//! A provider is what a private linker namespace gets instead of a real library. Every symbol is `SHN_ABS`, its
+//! value an address of this process, and `ld.so` takes it as it stands (glibc ≥ 2.28,
+//! `elf/dl-lookup.h:SYMBOL_ADDRESS`). There is no code and no executable segment:
+//!
+//! ```text
+//! offset  segment          contents
+//! 0       PT_LOAD  R       ELF header, program headers, .gnu.hash, .dynsym, .dynstr, .gnu.version, .gnu.version_d
+//! page    PT_LOAD  RW      .dynamic   (glibc before 2.35 relocates the table in place, so it must be writable)
+//!         PT_GNU_STACK RW  (without it ld.so makes the process's stack executable)
+//! ```
+//!
+//! Which symbols a provider has is not decided here, but by the loader.
+
+use object::elf;
+use object::endian::{I64, LittleEndian as LE, U16, U32, U64};
+use object::pod::bytes_of;
+use thiserror::Error;
+
+use crate::file::name::Name;
+
+const PAGE: usize = 0x1000;
+/// The second hash of a Bloom filter word is taken from the bits above these (as GNU ld does).
+const BLOOM_SHIFT: u32 = 26;
+/// Hidden versions (`name@version`, not `name@@version`) carry this bit in `.gnu.version`.
+const VERSYM_HIDDEN: u16 = elf::VERSYM_HIDDEN;
+/// Number of the first version definition of a library's own; 1 is the library itself.
+const FIRST_VERSION: u16 = 2;
+
+/// What a symbol names; decides nothing but the type that debuggers and `nm` show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProvidedKind {
+    /// A function (`STT_FUNC`). Never an IFUNC: those are resolved before.
+    Function,
+    /// A variable (`STT_OBJECT`).
+    Data,
+}
+
+/// The version of a provided symbol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProvidedVersion {
+    /// Its place among the versions that the provider defines.
+    pub place: usize,
+    /// `name@@version`: what a reference without a version gets.
+    pub default: bool,
+}
+
+/// One symbol of a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Provided<'a> {
+    /// The symbol's name.
+    pub name: Name<'a>,
+    /// Its version; `None` satisfies a reference to any version.
+    pub version: Option<ProvidedVersion>,
+    /// Function or variable.
+    pub kind: ProvidedKind,
+    /// Where it is, in this process.
+    pub address: u64,
+}
+
+impl<'a> Provided<'a> {
+    /// A symbol without a version.
+    pub fn new(name: impl Into<Name<'a>>, kind: ProvidedKind, address: usize) -> Provided<'a> {
+        Provided { name: name.into(), version: None, kind, address: address as u64 }
+    }
+
+    /// A function without a version.
+    pub fn function(name: impl Into<Name<'a>>, address: usize) -> Provided<'a> {
+        Provided::new(name, ProvidedKind::Function, address)
+    }
+
+    /// The same symbol with a version.
+    pub fn with_version(self, version: Option<ProvidedVersion>) -> Provided<'a> {
+        Provided { version, ..self }
+    }
+
+    /// The same symbol somewhere else.
+    pub fn at(self, address: usize) -> Provided<'a> {
+        Provided { address: address as u64, ..self }
+    }
+}
+
+/// A provider could not be written.
+#[derive(Debug, Error)]
+pub enum ProviderError {
+    /// A name holds a NUL byte or is empty.
+    #[error("provider {soname}: {name:?} is not a symbol name")]
+    Name {
+        /// The provider.
+        soname: String,
+        /// The bad name.
+        name: String,
+    },
+    /// A symbol has a version that the provider does not define.
+    #[error("provider {soname}: {symbol} has version {place} of {count}")]
+    UnknownVersion {
+        /// The provider.
+        soname: String,
+        /// The symbol.
+        symbol: String,
+        /// Where its version should be, counted from 0.
+        place: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// More than 32,000 versions.
+    #[error("provider {soname}: too many symbol versions")]
+    Versions {
+        /// The provider.
+        soname: String,
+    },
+}
+
+/// Writes the provider library `soname` that defines `symbols`, for x86-64.
+///
+/// `needed` are the names or paths of libraries that are to be loaded with it. `versions` are defined in this order whether a
+/// symbol has them or not: a tool's reference to a version that the library lacks is an error in `ld.so` even where no
+/// symbol needs it.
+///
+/// Strings are not merged and the records are laid out by hand: this runs in the MPI process, once per instance, over
+/// thousands of symbols.
+///
+/// # Errors
+/// When a name cannot stand in a string table, or a version is not defined.
+pub fn write(
+    soname: &str,
+    needed: &[&str],
+    versions: &[&str],
+    symbols: &[Provided<'_>],
+) -> Result<Vec<u8>, ProviderError> {
+    let others = [soname].into_iter().chain(needed.iter().chain(versions).copied()).map(Name::from);
+    if let Some(name) = symbols.iter().map(|symbol| symbol.name).chain(others).find(|name| !name.is_sound()) {
+        return Err(ProviderError::Name { soname: soname.into(), name: name.to_string() });
+    }
+    if versions.len() > 32_000 {
+        return Err(ProviderError::Versions { soname: soname.into() });
+    }
+    let buckets = Buckets::new(symbols);
+    let mut strings = Strings::for_names_of(symbols);
+    let soname_at = strings.add(soname);
+    let needed: Vec<u32> = needed.iter().map(|name| strings.add(name)).collect();
+    let mut tables = Tables {
+        hash: buckets.section(symbols),
+        symbols: Vec::with_capacity((1 + symbols.len()) * size_of::<elf::Sym64<LE>>()),
+        versyms: Vec::with_capacity((1 + symbols.len()) * size_of::<u16>()),
+        verdefs: Vec::new(),
+    };
+    // Symbol 0 is the null symbol.
+    tables.symbols.extend_from_slice(bytes_of(&elf::Sym64::<LE>::default()));
+    tables.versyms.extend_from_slice(&[0, 0]);
+    for index in buckets.order.iter().copied() {
+        let symbol = &symbols[index as usize];
+        tables.symbols.extend_from_slice(bytes_of(&record(symbol, strings.add_bytes(symbol.name.bytes()))));
+        tables.versyms.extend_from_slice(&version_number(soname, versions.len(), symbol)?.to_le_bytes());
+    }
+    if versions.is_empty() {
+        tables.versyms.clear();
+    } else {
+        tables.verdefs = version_definitions(soname, soname_at, versions, &mut strings);
+    }
+    Ok(tables.lay_out(&strings.0, soname_at, &needed, versions.len()))
+}
+
+fn record(symbol: &Provided<'_>, name: u32) -> elf::Sym64<LE> {
+    let kind = match symbol.kind {
+        ProvidedKind::Function => elf::STT_FUNC,
+        ProvidedKind::Data => elf::STT_OBJECT,
+    };
+    elf::Sym64 {
+        st_name: U32::new(LE, name),
+        st_info: (elf::STB_GLOBAL << 4) | kind,
+        st_other: elf::STV_DEFAULT,
+        st_shndx: U16::new(LE, elf::SHN_ABS),
+        st_value: U64::new(LE, symbol.address),
+        st_size: U64::new(LE, 0),
+    }
+}
+
+fn version_number(soname: &str, count: usize, symbol: &Provided<'_>) -> Result<u16, ProviderError> {
+    let Some(ProvidedVersion { place, default }) = symbol.version else { return Ok(elf::VER_NDX_GLOBAL) };
+    if place >= count {
+        let symbol = symbol.name.to_string();
+        return Err(ProviderError::UnknownVersion { soname: soname.into(), symbol, place, count });
+    }
+    let hidden = if default { 0 } else { VERSYM_HIDDEN };
+    // Below 32,000: checked by the caller.
+    Ok((FIRST_VERSION + place as u16) | hidden)
+}
+
+/// `.gnu.version_d`: the library itself, then its versions, each with one name.
+fn version_definitions(soname: &str, soname_at: u32, versions: &[&str], strings: &mut Strings) -> Vec<u8> {
+    let mut section = Vec::new();
+    let size = size_of::<elf::Verdef<LE>>() as u32;
+    let step = size + size_of::<elf::Verdaux<LE>>() as u32;
+    let own = versions.iter().enumerate().map(|(index, name)| (0, FIRST_VERSION + index as u16, *name, None));
+    for (flags, index, name, at) in [(elf::VER_FLG_BASE, 1, soname, Some(soname_at))].into_iter().chain(own) {
+        let last = usize::from(index) == versions.len() + 1;
+        section.extend_from_slice(bytes_of(&elf::Verdef::<LE> {
+            vd_version: U16::new(LE, elf::VER_DEF_CURRENT),
+            vd_flags: U16::new(LE, flags),
+            vd_ndx: U16::new(LE, index),
+            vd_cnt: U16::new(LE, 1),
+            vd_hash: U32::new(LE, elf::hash(name.as_bytes())),
+            vd_aux: U32::new(LE, size),
+            vd_next: U32::new(LE, if last { 0 } else { step }),
+        }));
+        section.extend_from_slice(bytes_of(&elf::Verdaux::<LE> {
+            vda_name: U32::new(LE, at.unwrap_or_else(|| strings.add(name))),
+            vda_next: U32::new(LE, 0),
+        }));
+    }
+    section
+}
+
+/// A string table under construction.
+struct Strings(Vec<u8>);
+
+impl Strings {
+    /// With room for the names of `symbols`, and a little more.
+    fn for_names_of(symbols: &[Provided<'_>]) -> Strings {
+        let room: usize = symbols.iter().map(|symbol| symbol.name.bytes().len() + 1).sum();
+        let mut text = Vec::with_capacity(room + PAGE);
+        text.push(0);
+        Strings(text)
+    }
+
+    fn add(&mut self, text: &str) -> u32 {
+        self.add_bytes(text.as_bytes())
+    }
+
+    fn add_bytes(&mut self, text: &[u8]) -> u32 {
+        let at = self.0.len() as u32;
+        self.0.extend_from_slice(text);
+        self.0.push(0);
+        at
+    }
+}
+
+/// The symbols in the order that `.gnu.hash` wants: bucket by bucket.
+struct Buckets {
+    count: u32,
+    order: Vec<u32>,
+    /// Where each bucket starts in `order`; one more at the end.
+    starts: Vec<u32>,
+}
+
+impl Buckets {
+    fn new(symbols: &[Provided<'_>]) -> Buckets {
+        let count = symbols.len() as u32 / 2 + 1;
+        let mut starts = vec![0; count as usize + 1];
+        for symbol in symbols {
+            starts[(symbol.name.hash() % count) as usize + 1] += 1;
+        }
+        for bucket in 0..count as usize {
+            starts[bucket + 1] += starts[bucket];
+        }
+        let mut next = starts.clone();
+        let mut order = vec![0; symbols.len()];
+        for (index, symbol) in symbols.iter().enumerate() {
+            let place = &mut next[(symbol.name.hash() % count) as usize];
+            order[*place as usize] = index as u32;
+            *place += 1;
+        }
+        Buckets { count, order, starts }
+    }
+
+    /// Header, Bloom filter, first symbol of each bucket, hash of each symbol (the lowest bit ends a bucket).
+    fn section(&self, symbols: &[Provided<'_>]) -> Vec<u8> {
+        let bloom_count = (symbols.len() as u32 / 8).next_power_of_two();
+        let mut bloom = vec![0u64; bloom_count as usize];
+        for symbol in symbols {
+            let word = &mut bloom[((symbol.name.hash() / 64) & (bloom_count - 1)) as usize];
+            *word |= (1 << (symbol.name.hash() % 64)) | (1 << ((symbol.name.hash() >> BLOOM_SHIFT) % 64));
+        }
+        let mut section = Vec::with_capacity(16 + bloom.len() * 8 + self.starts.len() * 4 + symbols.len() * 4);
+        let words = [self.count, 1, bloom_count, BLOOM_SHIFT];
+        section.extend(words.into_iter().flat_map(u32::to_le_bytes));
+        section.extend(bloom.into_iter().flat_map(u64::to_le_bytes));
+        for range in self.starts.windows(2) {
+            // Symbol 0 is the null symbol: the first of ours is 1, and 0 marks an empty bucket.
+            let first = if range[0] == range[1] { 0 } else { range[0] + 1 };
+            section.extend(first.to_le_bytes());
+        }
+        for range in self.starts.windows(2) {
+            for place in range[0]..range[1] {
+                let hash = symbols[self.order[place as usize] as usize].name.hash();
+                let end = u32::from(place + 1 == range[1]);
+                section.extend(((hash & !1) | end).to_le_bytes());
+            }
+        }
+        section
+    }
+}
+
+/// The sections before they have addresses.
+struct Tables {
+    hash: Vec<u8>,
+    symbols: Vec<u8>,
+    versyms: Vec<u8>,
+    verdefs: Vec<u8>,
+}
+
+impl Tables {
+    fn lay_out(&self, strings: &[u8], soname_at: u32, needed: &[u32], versions: usize) -> Vec<u8> {
+        const HEADERS: usize = 4;
+        let headers = size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>();
+        let tables = [&self.hash, &self.symbols, strings, &self.versyms, &self.verdefs];
+        let mut file = Vec::with_capacity(tables.iter().map(|table| table.len()).sum::<usize>() + headers + 2 * PAGE);
+        file.resize(headers, 0);
+        let mut place = |bytes: &[u8]| {
+            file.resize(file.len().next_multiple_of(8), 0);
+            let at = file.len() as u64;
+            file.extend_from_slice(bytes);
+            at
+        };
+        let hash_at = place(&self.hash);
+        let symbols_at = place(&self.symbols);
+        let strings_at = place(strings);
+        let versyms_at = place(&self.versyms);
+        let verdefs_at = place(&self.verdefs);
+        let tables_end = file.len();
+        let dynamic_at = tables_end.next_multiple_of(PAGE);
+        file.resize(dynamic_at, 0);
+
+        let mut entries: Vec<(i64, u64)> = needed.iter().map(|name| (elf::DT_NEEDED, (*name).into())).collect();
+        entries.extend([
+            (elf::DT_SONAME, soname_at.into()),
+            (elf::DT_GNU_HASH, hash_at),
+            (elf::DT_SYMTAB, symbols_at),
+            (elf::DT_STRTAB, strings_at),
+            (elf::DT_STRSZ, strings.len() as u64),
+            (elf::DT_SYMENT, size_of::<elf::Sym64<LE>>() as u64),
+        ]);
+        if versions > 0 {
+            entries.push((elf::DT_VERSYM, versyms_at));
+            entries.push((elf::DT_VERDEF, verdefs_at));
+            entries.push((elf::DT_VERDEFNUM, versions as u64 + 1));
+        }
+        entries.push((elf::DT_NULL, 0));
+        for (tag, value) in entries {
+            let entry = elf::Dyn64::<LE> { d_tag: I64::new(LE, tag), d_val: U64::new(LE, value) };
+            file.extend_from_slice(bytes_of(&entry));
+        }
+        let end = file.len();
+        write_headers(
+            &mut file,
+            [
+                (elf::PT_LOAD, elf::PF_R, 0, tables_end, PAGE),
+                (elf::PT_LOAD, elf::PF_R | elf::PF_W, dynamic_at, end, PAGE),
+                (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
+                (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
+            ],
+        );
+        file
+    }
+}
+
+/// Fills in the file header and the segments: type, flags, start, end, alignment.
+fn write_headers(file: &mut [u8], segments: [(u32, u32, usize, usize, usize); 4]) {
+    let header_size = size_of::<elf::FileHeader64<LE>>();
+    let segment_size = size_of::<elf::ProgramHeader64<LE>>();
+    let header = elf::FileHeader64::<LE> {
+        e_ident: elf::Ident {
+            magic: elf::ELFMAG,
+            class: elf::ELFCLASS64,
+            data: elf::ELFDATA2LSB,
+            version: elf::EV_CURRENT,
+            os_abi: elf::ELFOSABI_NONE,
+            abi_version: 0,
+            padding: [0; 7],
+        },
+        e_type: U16::new(LE, elf::ET_DYN),
+        e_machine: U16::new(LE, elf::EM_X86_64),
+        e_version: U32::new(LE, elf::EV_CURRENT.into()),
+        e_entry: U64::new(LE, 0),
+        e_phoff: U64::new(LE, header_size as u64),
+        e_shoff: U64::new(LE, 0),
+        e_flags: U32::new(LE, 0),
+        e_ehsize: U16::new(LE, header_size as u16),
+        e_phentsize: U16::new(LE, segment_size as u16),
+        e_phnum: U16::new(LE, segments.len() as u16),
+        e_shentsize: U16::new(LE, 0),
+        e_shnum: U16::new(LE, 0),
+        e_shstrndx: U16::new(LE, 0),
+    };
+    file[..header_size].copy_from_slice(bytes_of(&header));
+    for (index, (kind, flags, start, end, align)) in segments.into_iter().enumerate() {
+        let (start, len) = (U64::new(LE, start as u64), U64::new(LE, (end - start) as u64));
+        let segment = elf::ProgramHeader64::<LE> {
+            p_type: U32::new(LE, kind),
+            p_flags: U32::new(LE, flags),
+            p_offset: start,
+            p_vaddr: start,
+            p_paddr: start,
+            p_filesz: len,
+            p_memsz: len,
+            p_align: U64::new(LE, align as u64),
+        };
+        let at = header_size + index * segment_size;
+        file[at..at + segment_size].copy_from_slice(bytes_of(&segment));
+    }
+}

@@ -1,0 +1,89 @@
+//! The objects of the process: is one of them an MPI library, and which defines a name?
+//!
+//! Everything here runs inside of `dl_iterate_phdr`, under `ld.so`'s lock, so that no other thread unloads what is read.
+
+use core::ffi::CStr;
+
+use qmpi_dynamic::objects::Info;
+use qmpi_dynamic::{Kind, Mapped, hash};
+
+use crate::process::{glibc, own};
+
+/// The object, for a look at some names of MPI; `None` for objects that have to do with none: this library, the C library, `ld.so`
+/// and the kernel's vDSO. They are in every process, and reading the tables of an object takes a microsecond.
+pub(crate) fn look_at(info: Info<'_>) -> Option<Mapped<'_>> {
+    const WITHOUT_MPI: [&[u8]; 3] = [b"/libc.so.6", b"/ld-linux-x86-64.so.2", b"linux-vdso.so.1"];
+    let name = info.name().to_bytes();
+    let segments = info.segments();
+    if WITHOUT_MPI.iter().any(|other| name.ends_with(other)) || segments.contains(own::address()) {
+        return None;
+    }
+    Mapped::for_names(segments)
+}
+
+/// Is there an MPI library?
+pub(crate) fn has_mpi() -> bool {
+    glibc::find_object(|info| look_at(info).filter(is_mpi).map(|_| ())).is_some()
+}
+
+/// Has the object MPI's profiling interface? A tool may define `PMPI_Init` as well: it looks up what comes next.
+fn is_mpi(object: &Mapped<'_>) -> bool {
+    const NAME: &[u8] = b"PMPI_Init";
+    let defines = object.find(NAME, hash::gnu(NAME)).is_some_and(|(symbol, _)| symbol.kind() != Kind::Data);
+    let looks_up = || object.tables().undefined().any(|symbol| symbol.is_named(b"dlsym"));
+    defines && (object.soname().is_some_and(|name| name.to_bytes().starts_with(b"libmpi")) || !looks_up())
+}
+
+/// Does an object other than this library define the name?
+pub(crate) fn defines(name: &CStr) -> bool {
+    let hash = hash::gnu(name.to_bytes());
+    glibc::find_object(|info| look_at(info)?.find(name.to_bytes(), hash).map(|_| ())).is_some()
+}
+
+/// Does an object that `ld.so` searches before this library define the name?
+pub(crate) fn defines_before_own(name: &CStr) -> bool {
+    let hash = hash::gnu(name.to_bytes());
+    let found = glibc::find_object(|info| {
+        if is_own(info) { Some(false) } else { look_at(info)?.find(name.to_bytes(), hash).map(|_| true) }
+    });
+    found == Some(true)
+}
+
+/// The function of this name that `ld.so` finds behind this library: another preloaded tool's, or the MPI library's. Objects are
+/// listed in the order of the search, as far as they were loaded with the program; those opened later come behind.
+pub(crate) fn defined_behind_own(name: &CStr) -> Option<usize> {
+    let hash = hash::gnu(name.to_bytes());
+    let mut is_behind = false;
+    glibc::find_object(|info| {
+        is_behind |= is_own(info);
+        look_at(info).filter(|_| is_behind)?.find(name.to_bytes(), hash).map(|(_, address)| address)
+    })
+}
+
+/// The function of this name of an MPI library, wherever it was opened.
+pub(crate) fn function_of_mpi(name: &CStr) -> Option<usize> {
+    let hash = hash::gnu(name.to_bytes());
+    glibc::find_object(|info| Some(look_at(info).filter(is_mpi)?.find(name.to_bytes(), hash)?.1))
+}
+
+/// Is it this library?
+fn is_own(info: Info<'_>) -> bool {
+    info.segments().contains(own::address())
+}
+
+/// Whose object an address lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// This library.
+    Own,
+    /// Another object of the base namespace.
+    Other,
+}
+
+/// `None`: the address is not in the base namespace.
+pub(crate) fn owner_of(address: usize) -> Option<Owner> {
+    glibc::find_object(|info| {
+        let is_its = info.segments().contains(address);
+        is_its.then(|| if is_own(info) { Owner::Own } else { Owner::Other })
+    })
+}

@@ -1,0 +1,37 @@
+//! Libraries that the program opens after start-up: Python's extension modules, and what they bring.
+//!
+//! `ld.so` tells no one when that happens. But a program that opens a library looks something up in it next, and `dlsym` of the
+//! process is ours: it asks here whether there are new objects, which costs a look at a counter if there are none.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::core_library;
+use crate::process::{environment, glibc, objects, weak};
+
+/// How many objects had ever been opened at the last look.
+static OPENED: AtomicU64 = AtomicU64::new(0);
+
+/// All objects that there are have been seen to.
+pub(crate) fn all_seen() {
+    OPENED.store(opened(), Ordering::Relaxed);
+}
+
+/// Sees to objects that were opened since the last look.
+pub(crate) fn look() {
+    let now = opened();
+    let before = OPENED.swap(now, Ordering::Relaxed);
+    if before == now {
+        return;
+    }
+    // What was opened last stands at the end of the list. Objects that were there before may be among so many, where others have
+    // been closed again; looking at them twice does no harm.
+    weak::clear_in_last(usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX));
+    if core_library::open_already().is_some() || (environment::names_a_stack() && objects::has_mpi()) {
+        (core_library::functions().objects_opened)();
+    }
+}
+
+/// How many objects `ld.so` has ever opened.
+fn opened() -> u64 {
+    glibc::find_object(|info| Some(info.generation().0)).unwrap_or(0)
+}

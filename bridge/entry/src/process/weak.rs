@@ -1,0 +1,57 @@
+//! Weak references to functions of MPI that this process has not got.
+//!
+//! This library defines every function there is. A program asks by a weak reference whether a function exists: it is null if
+//! nothing defines it. References that `ld.so` has bound to an entry stub here, and that would be null without this library,
+//! are made null again.
+#![expect(unsafe_code, reason = "rebinds references")]
+
+use core::ffi::CStr;
+
+use qmpi_abi::FnId;
+use qmpi_dynamic::rebind::{self, Which};
+use qmpi_dynamic::{Mapped, Symbol};
+
+use crate::exports::functions;
+use crate::process::{glibc, objects};
+use crate::ring::RING;
+
+/// Clears the references of all objects.
+pub(crate) fn clear_in_all() {
+    clear_in_last(usize::MAX);
+}
+
+/// Clears the references of the objects that were opened last, so many of them.
+pub(crate) fn clear_in_last(count: usize) {
+    let mut objects = 0_usize;
+    glibc::find_object(|_| {
+        objects += 1;
+        None::<()>
+    });
+    let mut index = 0;
+    glibc::find_object(|info| {
+        if index >= objects.saturating_sub(count) {
+            objects::look_at(info).iter().for_each(clear);
+        }
+        index += 1;
+        None::<()>
+    });
+}
+
+fn clear(object: &Mapped<'_>) {
+    let is_of_mpi = |name: &CStr| name.to_bytes().starts_with(b"MPI") || name.to_bytes().starts_with(b"OMPI_");
+    let mut weak = object.tables().undefined().filter(Symbol::is_weak);
+    if weak.any(|symbol| symbol.name().is_some_and(is_of_mpi)) {
+        // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; a weak reference is looked at where it is used.
+        unsafe { rebind::rebind(object, Which::Weak, |name, value| is_unsupported(name, value).then_some(0)) };
+    }
+}
+
+/// Is the reference, whose value is `value`, bound to an entry stub of a function that neither MPI nor a layer has?
+fn is_unsupported(name: &CStr, value: usize) -> bool {
+    functions::at(value).is_some_and(|id| !is_there(id, name))
+}
+
+/// Would the process find the function without this library, or in a layer?
+fn is_there(id: FnId, name: &CStr) -> bool {
+    RING.get(id).is_some() || RING.is_intercepted(id) || objects::defines(name)
+}

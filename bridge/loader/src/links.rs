@@ -1,0 +1,21 @@
+//! Links: the addresses that layers call to go on, and the stubs that stand between two layers.
+//!
+//! | what | file |
+//! |---|---|
+//! | the wrappers of a tool, and their calls of the next link without a detour | `wrappers.rs`, `direct.rs` |
+//! | from one calling convention of tools to another | `conversion.rs`, `callback.rs` |
+//! | Fortran calls | `fortran.rs` |
+//! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
+//! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
+
+pub(crate) mod blocks;
+pub mod callback;
+pub mod conversion;
+pub mod counter;
+pub(crate) mod direct;
+pub mod fortran;
+pub mod missing;
+pub mod observer;
+pub mod pcontrol;
+pub(crate) mod trampoline;
+pub(crate) mod wrappers;

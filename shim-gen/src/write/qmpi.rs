@@ -1,0 +1,131 @@
+//! `bridge/include/qmpi.h` and `bridge/entry/src/exports/shifted/list.rs`: MPI functions in the shape that QMPI gives them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::availability::{Availability, missing};
+use crate::numbering::{Numbering, enumerator};
+use crate::read::header::{Header, Label};
+use crate::read::origin::Origin;
+use crate::read::prototype::Prototype;
+use crate::table::{Row, Table};
+
+/// Text of the header around what is generated for each function.
+const TEMPLATE: &str = include_str!("../../data/qmpi.h");
+
+/// Functions of the interface itself: no MPI function may come to have such a name.
+const RESERVED: [&str; 8] = [
+    "QMPI_Register_tool_name",
+    "QMPI_Register_tool_storage",
+    "QMPI_Register_function",
+    "QMPI_Get_function",
+    "QMPI_Get_tool_storage",
+    "QMPI_Get_calling_address",
+    "QMPIX_Register_function_by_name",
+    "QMPIX_Get_function_by_name",
+];
+
+/// `QMPI_Send` of `MPI_Send`, `QMPIX_Comm_revoke` of `MPIX_Comm_revoke`; `None` if the interface has that name itself.
+#[must_use]
+pub fn shifted_name(function: &str) -> Option<String> {
+    let name = format!("Q{function}");
+    (!RESERVED.contains(&name.as_str())).then_some(name)
+}
+
+/// `QMPI_Context context, int tool_id, const void *buf, int count`
+pub(crate) fn shifted_parameters(prototype: &Prototype) -> String {
+    let own = prototype.parameters();
+    let more = if own == "void" { String::new() } else { format!(", {own}") };
+    format!("QMPI_Context context, int tool_id{more}")
+}
+
+/// The text of `qmpi.h`.
+#[must_use]
+pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[Numbering], table: &Table) -> String {
+    let availability = Availability::new(headers, table);
+    // The newest standard has the best types: arguments that are only read are const.
+    let mut newest: Vec<_> = headers.iter().collect();
+    newest.sort_by_key(|(label, _)| std::cmp::Reverse(label.version));
+    let prototype = |row: &Row| newest.iter().find_map(|(_, header)| header.function(&row.name));
+
+    let mut missing_numbers: Groups = BTreeMap::new();
+    let mut functions: Groups = BTreeMap::new();
+    let mut aliases: Groups = BTreeMap::new();
+    for (id, row) in table.rows().iter().enumerate() {
+        let lacking = missing(&row.name, numberings);
+        if let Some(when) = &lacking {
+            let line = format!("#define {} (QMPIX_FUNCTION_BASE + {id})", enumerator(&row.name));
+            missing_numbers.entry(both("QMPIX_NATIVE_", when)).or_default().push(line);
+        }
+        let (Some(prototype), Some(name)) = (prototype(row), shifted_name(&row.name)) else { continue };
+        let Some(available) = availability.condition(prototype) else { continue };
+        let here = match lacking.as_deref() {
+            None => "!QMPIX_NATIVE_".to_owned(),
+            Some("1") => "1".to_owned(),
+            Some(when) => format!("(!QMPIX_NATIVE_ || {when})"),
+        };
+        let lines = functions.entry(both(&available, &here)).or_default();
+        let result = &prototype.result;
+        // MPI_Handler_function went with MPI-3.0, and is the same type.
+        let parameters = shifted_parameters(prototype).replace("MPI_Handler_function", "MPI_Comm_errhandler_function");
+        lines.push(format!("typedef {result} {name}_t({parameters});\n{name}_t {name};"));
+        // Of MPICH's extensions it is MPICH's own header that knows which are there.
+        if matches!(row.since, Origin::Standard(_)) || lacking.as_deref() == Some("1") {
+            let line = format!("typedef {name}_t {}_t;", row.name);
+            aliases.entry(available).or_default().push(line);
+        }
+    }
+    let enumerators: Vec<_> = table
+        .rows()
+        .iter()
+        .enumerate()
+        .map(|(id, row)| format!("    {} = QMPIX_FIRST_ + {id},", enumerator(&row.name)))
+        .chain([format!("    MPI_LAST_FUNC_T = QMPIX_FIRST_ + {}", table.rows().len())])
+        .collect();
+    TEMPLATE
+        .replace("@NEWEST_OPENMPI@", &availability.newest_openmpi.to_string())
+        .replace("@ENUMERATORS@", &enumerators.join("\n"))
+        .replace("@MISSING_ENUMERATORS@", &shown(&missing_numbers))
+        .replace("@FUNCTIONS@", &shown(&functions))
+        .replace("@ALIASES@", &shown(&aliases))
+}
+
+/// Lines of C by the condition that they stand under.
+type Groups = BTreeMap<String, Vec<String>>;
+
+fn both(left: &str, right: &str) -> String {
+    match right {
+        "1" => left.to_owned(),
+        _ if right.contains("||") && !right.starts_with("(!") => format!("{left} && ({right})"),
+        _ => format!("{left} && {right}"),
+    }
+}
+
+fn shown(groups: &Groups) -> String {
+    let mut text = String::new();
+    for (condition, lines) in groups {
+        // Writing into a String cannot fail.
+        let _ = write!(text, "\n#if {condition}\n{}\n#endif\n", lines.join("\n"));
+    }
+    text.trim().to_owned()
+}
+
+/// The text of `bridge/entry/src/exports/shifted/list.rs`. What an entry point looks like is that of the crate.
+#[must_use]
+pub fn qmpi_stubs(table: &Table) -> String {
+    let mut text =
+        "//! Every name-shifted entry point: the function's number, the exported name, the number of its own\n\
+                    //! arguments, `v` if there may be any number of them.\n\
+                    //!\n\
+                    //! @generated from functions.tsv by `shim-gen stubs --qmpi`.\n\
+                    \n\
+                    crate::shifted::define! {\n"
+            .to_owned();
+    for (id, row) in table.rows().iter().enumerate() {
+        let Some(name) = shifted_name(&row.name) else { continue };
+        let args = if row.variadic { "v".to_owned() } else { row.args.to_string() };
+        let _ = writeln!(text, "    {id} {name} {args};");
+    }
+    text.push_str("}\n");
+    text
+}
