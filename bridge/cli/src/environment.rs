@@ -7,8 +7,8 @@ pub mod tunables;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_stack::preload::VARIABLE as LD_PRELOAD;
-use qmpi_stack::{Config, Layer, LogLevel, OnError, variable};
+use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
+use qmpi_plan::{Config, Layer, LogLevel, OnError, variable};
 
 use crate::Error;
 use crate::plan::request::Resolved;
@@ -60,7 +60,7 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     match with.stats {
         None => {}
         Some(None) => set(variable::STATS, "1".to_owned()),
-        Some(Some(file)) => set(variable::STATS, text(&qmpi_stack::lookup::absolute(file)?, variable::STATS)?),
+        Some(Some(file)) => set(variable::STATS, text(&qmpi_plan::lookup::absolute(file)?, variable::STATS)?),
     }
     let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
@@ -96,13 +96,13 @@ fn element(layer: &Layer, config: Option<&Config>) -> Result<String, Error> {
 }
 
 fn text(path: &Path, variable: &'static str) -> Result<String, Error> {
-    path.to_str().map(str::to_owned).ok_or(Error::Stack(qmpi_stack::Error::NotUnicode { variable }))
+    path.to_str().map(str::to_owned).ok_or(Error::Stack(qmpi_plan::Error::NotUnicode { variable }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qmpi_stack::{Origin, Stack};
+    use qmpi_plan::{Origin, Stack};
 
     fn layer(name: &str, path: &str) -> Layer {
         Layer {

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use qmpi_plan::Refusal;
+
 /// Why a command cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -17,57 +19,19 @@ pub enum Error {
 
     /// The tool list, the configuration file or the search for a tool.
     #[error(transparent)]
-    Stack(#[from] qmpi_stack::Error),
+    Stack(#[from] qmpi_plan::Error),
 
     /// A file that is not what it should be.
-    #[error("{}{source}", layer_prefix(.layer))]
-    Inspect {
-        /// The layer it belongs to, if any.
-        layer: Option<String>,
-        /// What the inspection says; it names the file.
-        source: qmpi_elf::Error,
-    },
+    #[error(transparent)]
+    Inspect(#[from] qmpi_elf::Error),
 
-    /// A shared object that intercepts nothing.
-    #[error("tool `{layer}`: {} is not an MPI tool: {reason}", .path.display())]
-    NotATool {
+    /// A tool that cannot be a layer.
+    #[error("tool `{layer}`: {refusal}")]
+    Refused {
         /// The layer.
         layer: String,
-        /// Its file.
-        path: PathBuf,
         /// Why not.
-        reason: String,
-    },
-
-    /// An MPI library was given where a tool belongs.
-    #[error("tool `{layer}`: {} is an MPI library, not a tool", .path.display())]
-    IsMpi {
-        /// The layer.
-        layer: String,
-        /// Its file.
-        path: PathBuf,
-    },
-
-    /// A library that the tool needs is nowhere.
-    #[error("tool `{layer}`: {by} needs {library}, which is not found")]
-    MissingLibrary {
-        /// The layer.
-        layer: String,
-        /// The object that asks for it.
-        by: String,
-        /// Its SONAME.
-        library: String,
-    },
-
-    /// The inspection sees that the dynamic linker will refuse it, or that it works with no MPI.
-    #[error("tool `{layer}`: {}: {message}", .path.display())]
-    WillNotLoad {
-        /// The layer.
-        layer: String,
-        /// Its file.
-        path: PathBuf,
-        /// What stops it.
-        message: String,
+        refusal: Refusal,
     },
 
     /// More private namespaces than there are.
@@ -81,34 +45,6 @@ pub enum Error {
         layer: String,
         /// Why it cannot share one.
         reason: String,
-    },
-
-    /// `functions` of the configuration file names something else.
-    #[error("{}: `tool.{layer}.functions`: `{function}` is no MPI function", .config.display())]
-    UnknownFunction {
-        /// The configuration file.
-        config: PathBuf,
-        /// The name of the section.
-        layer: String,
-        /// The name that is no function.
-        function: String,
-        /// The function that resembles it most.
-        nearest: Option<String>,
-    },
-
-    /// The tool is built for another MPI than the application.
-    #[error("tool `{layer}`: {} is built for {tool_mpi}, but {} uses {program_mpi}", .tool.display(), .program.display())]
-    OtherMpi {
-        /// The layer.
-        layer: String,
-        /// Its file.
-        tool: PathBuf,
-        /// The tool's MPI.
-        tool_mpi: String,
-        /// The application.
-        program: PathBuf,
-        /// The application's MPI.
-        program_mpi: String,
     },
 
     /// MPI is inside the executable, where nothing can be put in front of it.
@@ -211,23 +147,11 @@ impl Error {
         match self {
             Self::Usage { hint, .. } => hint.clone(),
             Self::Stack(error) => error.hint().unwrap_or_else(|| "see `qmpi run --help`".into()),
-            Self::Inspect { source, .. } => source.hint().unwrap_or_else(|| "give the path of a shared object".into()),
-            Self::NotATool { path, .. } => {
-                format!("`qmpi inspect {}` shows what it is", path.display())
-            }
-            Self::IsMpi { .. } => "the application brings its own MPI library; name only tools".into(),
-            Self::MissingLibrary { .. } => {
-                "load the tool's module, or add the library's directory to LD_LIBRARY_PATH".into()
-            }
-            Self::WillNotLoad { path, .. } => {
-                format!("`qmpi inspect {}` shows what it needs", path.display())
-            }
+            Self::Inspect(error) => error.hint().unwrap_or_else(|| "give the path of a shared object".into()),
+            Self::Refused { refusal, .. } => refusal.hint(),
             Self::TooManyLayers { left, .. } => {
                 format!("use at most {left} PMPI tools; QMPI tools do not count")
             }
-            Self::UnknownFunction { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
-            Self::UnknownFunction { .. } => "write C names, such as MPI_Send".into(),
-            Self::OtherMpi { program_mpi, .. } => format!("use the tool's build for {program_mpi}"),
             Self::StaticMpi { .. } => "link the application with the shared MPI library".into(),
             Self::Unlistable { .. } => {
                 "make a symbolic link with a plain name, or set `path` in the configuration file".into()
@@ -245,10 +169,6 @@ impl Error {
             Self::Output(_) => "is the disk full?".into(),
         }
     }
-}
-
-fn layer_prefix(layer: &Option<String>) -> String {
-    layer.as_ref().map_or_else(String::new, |layer| format!("tool `{layer}`: "))
 }
 
 fn no_runtime(searched: &[PathBuf], given: bool) -> String {

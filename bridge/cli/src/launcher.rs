@@ -12,7 +12,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use qmpi_stack::Launcher;
+use qmpi_plan::Launcher;
 
 /// Programs that run the rest of their command line. Of others nobody knows whether a word is a launcher or a file to look at.
 const WRAPPERS: [&str; 12] =

@@ -3,7 +3,6 @@
 pub mod glibc;
 pub mod layer;
 pub mod manifest;
-pub mod namespaces;
 pub mod registrar;
 pub mod request;
 pub mod survey;
@@ -12,7 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use qmpi_elf::{SearchPath, is_mpi_soname};
-use qmpi_stack::{OnError, Origin, PassedOver};
+use qmpi_plan::{Inspector, Namespaces, OnError, Origin, PassedOver, Place};
 
 use crate::Error;
 use crate::args::{StackArgs, VerbosityArgs};
@@ -65,24 +64,24 @@ pub fn check(
     warnings.extend(ignored_order(stack, &resolved));
     let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
     warnings.extend(passed_over.map(|passed_over| Warning::new(passed_over.to_string(), PassedOver::HINT)));
+    let mut inspector = Inspector::new(&search);
     let mut layers = Vec::new();
-    for layer in &resolved.stack.layers {
-        match InspectedLayer::new(layer.clone(), &search, &preloaded) {
-            Ok(layer) => layers.push(layer),
-            Err(error) if resolved.stack.on_error == OnError::Skip => warnings.push(skip(&layer.label, &error)),
-            Err(error) => return Err(error),
+    for layer in std::mem::take(&mut resolved.stack.layers) {
+        let label = layer.label.clone();
+        match inspector.plan(layer, &|soname| preloaded.iter().any(|shared| shared == soname)) {
+            Ok(planned) => layers.push(InspectedLayer::new(planned)),
+            Err(refusal) => {
+                let error = Error::Refused { layer: label.clone(), refusal };
+                match resolved.stack.on_error {
+                    OnError::Skip => warnings.push(skip(&label, &error)),
+                    OnError::Abort => return Err(error),
+                }
+            }
         }
     }
-    resolved.stack.layers = layers.iter().map(|layer| layer.layer.clone()).collect();
-    let left = namespaces::left(get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned()).as_deref());
-    if layer::at_once(&layers, InspectedLayer::is_bridged) > left {
-        // The others share the last one.
-        let count = layer::at_once(&layers, InspectedLayer::needs_namespace);
-        let demanding = layers.iter().find_map(|layer| Some((layer.label().to_owned(), layer.namespace_reason()?)));
-        if let Some((layer, reason)) = demanding.filter(|_| count >= left) {
-            return Err(Error::TooManyLayers { count, left, layer, reason });
-        }
-    }
+    resolved.stack.layers = layers.iter().map(|layer| layer.layer().clone()).collect();
+    let audit = get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned());
+    check_room(&layers, Namespaces::at_start(audit.as_deref()))?;
     for (i, layer) in layers.iter().enumerate() {
         warnings.extend(layer.warnings(i + 1 == layers.len()));
     }
@@ -112,22 +111,15 @@ impl Plan {
     /// Compares the MPI of the tools with the program's.
     ///
     /// # Errors
-    /// [`Error::OtherMpi`] for the first tool that is built for another one.
+    /// [`Error::Refused`] for the first tool that is built for another one.
     pub fn check_program(&self, program: &Program) -> Result<(), Error> {
         let Some(family) = program.family else {
             return Ok(());
         };
         for layer in &self.layers {
-            let Some(tool) = layer.family().filter(|&tool| tool != family) else {
-                continue;
-            };
-            let error = Error::OtherMpi {
-                layer: layer.label().to_owned(),
-                tool: layer.path().to_owned(),
-                tool_mpi: tool.name().to_owned(),
-                program: program.path.clone(),
-                program_mpi: family.name().to_owned(),
-            };
+            let user = program.path.display().to_string();
+            let Err(refusal) = layer.planned.check_mpi(&user, family, family.name()) else { continue };
+            let error = Error::Refused { layer: layer.label().to_owned(), refusal };
             match self.on_error {
                 OnError::Abort => return Err(error),
                 OnError::Skip => skip(layer.label(), &error).print(),
@@ -135,6 +127,23 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Refuses a stack in which a tool finds no namespace on some rank.
+fn check_room(layers: &[InspectedLayer], namespaces: Namespaces) -> Result<(), Error> {
+    for tools in layer::on_each_rank(layers) {
+        let needs_own: Vec<bool> = tools.iter().map(|tool| tool.needs_namespace()).collect();
+        let places = namespaces.places(&needs_own);
+        if places.contains(&Place::NoRoom) {
+            // Any of them shows what keeps tools from sharing one.
+            let example = needs_own.iter().position(|needs_own| *needs_own).unwrap_or(0);
+            let reason = tools[example].clone_obstacle().unwrap_or_else(|| "none is left for clones".to_owned());
+            let count = needs_own.iter().filter(|needs_own| **needs_own).count();
+            let layer = tools[example].label().to_owned();
+            return Err(Error::TooManyLayers { count, left: namespaces.free, layer, reason });
+        }
+    }
+    Ok(())
 }
 
 /// A variable left over in the shell wins over the file that was given just now: right, but easily overlooked.

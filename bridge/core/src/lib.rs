@@ -7,7 +7,8 @@
 //! |---|---|
 //! | the functions that `libqmpi.so` calls, and its words | `functions.rs`, `ring.rs` |
 //! | start-up: one thread at a time, under `ld.so`'s lock | `start.rs` |
-//! | layers are inspected, loaded, put on top of each other | `stack.rs` |
+//! | the stack that the environment asks for | `requested.rs` |
+//! | layers are planned, loaded, put on top of each other | `stack.rs` |
 //! | the next link of every function below each layer | `chain.rs` |
 //! | QMPI tools | `qmpi.rs`, `qmpi/` |
 //! | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
@@ -19,6 +20,7 @@ mod functions;
 mod process;
 mod qmpi;
 mod report;
+mod requested;
 mod ring;
 mod stack;
 mod start;

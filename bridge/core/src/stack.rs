@@ -1,23 +1,20 @@
-//! From the stack that the environment asks for to the chain: layers are looked at, loaded and put on top of each other.
+//! From the stack that the environment asks for to the chain: layers are planned, loaded and put on top of each other.
 //!
-//! 1. Look at each file: which kind of tool it is.
-//! 2. Load native QMPI tools, find their names, run their init callbacks, outermost first: then it is known what they
-//!    intercept. Load tools of the thesis's dialect, and ask them.
+//! 1. Plan each layer (`qmpi-plan`): which kind of tool its file is, and where it is loaded.
+//! 2. Load QMPI tools, find their names, run their init callbacks, outermost first: then it is known what they intercept. Load
+//!    tools of the 2018 prototype, and ask them.
 //! 3. From the innermost layer to the outermost: load PMPI tools, whose constructors find everything below them in place.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use qmpi_abi::FnId;
-use qmpi_elf::{ElfFile, SearchPath, Tool, ToolKind};
+use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion::CallerMode;
-use qmpi_loader::{LoadError, Place, Process, log};
+use qmpi_loader::{LoadError, Process, log};
+use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::{Next, Writer};
-use qmpi_stack::{OnError, PassedOver, Request, Stack};
 
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::process::fortran::Fortran;
@@ -27,85 +24,22 @@ use crate::qmpi::numbering;
 use crate::qmpi::present;
 use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::report::finalize::{self, Edge};
+use crate::requested::Requested;
 use crate::thesis;
-
-/// What the environment asks for.
-pub(crate) struct Requested {
-    stack: Stack,
-    /// This process's rank, as far as the launcher told it.
-    pub(crate) rank: Option<u32>,
-}
-
-impl Requested {
-    /// Reads the environment. What is wrong with it ends the process.
-    pub(crate) fn from_env() -> Requested {
-        let get = |name: &str| std::env::var_os(name);
-        let rank = qmpi_stack::rank_from_env(&get);
-        log::set_speaker(rank.unwrap_or(0) == 0);
-        let resolved = Request::from_env(&get).and_then(|request| {
-            log::set_level(request.log);
-            with_registered_names(request).resolve(&in_linker_path)
-        });
-        match resolved {
-            Ok(stack) => {
-                say_what_is_passed_over(&stack);
-                Requested { stack, rank }
-            }
-            Err(error) => log::fatal(&error.to_string(), error.hint().as_deref()),
-        }
-    }
-
-    /// The same for a named stack of the configuration file.
-    fn named(name: &str) -> Result<Requested, qmpi_stack::Error> {
-        let get = |name: &str| std::env::var_os(name);
-        let request = with_registered_names(Request::from_env(&get)?);
-        let stack = request.resolve_named(name, &in_linker_path)?;
-        Ok(Requested { stack, rank: qmpi_stack::rank_from_env(&get) })
-    }
-
-    /// Is there anything in it?
-    pub(crate) fn has_layers(&self) -> bool {
-        !self.stack.layers.is_empty()
-    }
-
-    /// Is there a name that neither a file has nor a tool has registered so far?
-    pub(crate) fn waits_for_names(&self) -> bool {
-        let mut names = self.stack.unresolved.iter().filter_map(|(index, _)| self.stack.layers.get(*index));
-        names.any(|layer| !native::is_registered(&layer.name))
-    }
-}
-
-/// `TOOLS` may be meant for others: then it is only said to those who want to know.
-fn say_what_is_passed_over(stack: &Stack) {
-    match &stack.passed_over {
-        Some(passed_over) if passed_over.is_meant => log::warn(&passed_over.to_string(), Some(PassedOver::HINT)),
-        Some(passed_over) => log::once(log::LogLevel::Info, &passed_over.to_string()),
-        None => {}
-    }
-}
-
-/// A name that a tool has registered stands for it, whatever files there are; others may still be registered.
-fn with_registered_names(request: Request) -> Request {
-    Request { keep_names: true, registered: native::registered_names(), ..request }
-}
-
-fn in_linker_path(name: &str) -> Option<PathBuf> {
-    let program = ElfFile::open_program(&std::env::current_exe().ok()?).ok()?;
-    SearchPath::from_process().find(name, &program, &[])
-}
 
 /// A layer that is wanted on this rank.
 struct Wanted<'a> {
-    layer: &'a qmpi_stack::Layer,
-    kind: Kind,
-    /// Of a PMPI tool.
-    place: Place,
+    layer: &'a qmpi_plan::Layer,
+    what: What,
 }
 
-enum Kind {
-    Pmpi(Rc<Tool>),
-    /// The registered name.
+/// What it takes to put a layer into the chain.
+enum What {
+    /// A PMPI tool and where it is loaded.
+    Pmpi(Planned, Place),
+    /// The registered name of a QMPI tool.
     Native(String),
+    /// A tool of the 2018 prototype.
     Thesis(thesis::Library),
     /// It is left out.
     Nothing,
@@ -118,23 +52,18 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
     }
     let mut mode = CallerMode::Ignore;
-    let mut wanted = look(process, requested, &mut mode);
-    assign_places(&mut wanted, Reserve::Nothing);
-    let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
+    let mut wanted = plan(process, requested, &mut mode);
+    assign_places(&mut wanted, false);
+    let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
     initialize(&mut wanted, ToolId::of_layer(0), &names, stack.on_error);
 
     LAST.take(wanted.len());
     // A tool may bring MPI's Fortran library in; where its calls of that go on is settled when a layer is loaded. What is wrong
     // with a tool is said when it is its turn.
-    for wanted in &wanted {
-        if let Kind::Pmpi(tool) = &wanted.kind {
-            let _ = qmpi_loader::admit(process, wanted.layer, tool);
-        }
+    for planned in wanted.iter().filter_map(|wanted| wanted.what.pmpi()) {
+        let _ = qmpi_loader::prepare(process, planned);
     }
-    let pmpi = wanted.iter().filter_map(|wanted| match &wanted.kind {
-        Kind::Pmpi(tool) => Some(&**tool),
-        Kind::Native(_) | Kind::Thesis(_) | Kind::Nothing => None,
-    });
+    let pmpi = wanted.iter().filter_map(|wanted| wanted.what.pmpi()?.pmpi());
     if let Err(error) = qmpi_loader::process::sentinels::publish(process, pmpi) {
         log::fatal(&error.to_string(), error.hint().as_deref());
     }
@@ -143,7 +72,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         return (chain, None);
     }
     let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(numbering::of_process()));
-    let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.kind.thesis()).collect();
+    let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(process.images());
@@ -154,19 +83,22 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         if let Some(vector) = &vector {
             vector.below(tool, process.mpi_name(), &mut chain);
         }
-        let layer = match &wanted.kind {
-            Kind::Nothing => Ok(None),
-            Kind::Pmpi(file) => load_pmpi(process, wanted, file, tool, &mut chain, Some(&fortran), writer).map(Some),
-            Kind::Native(_) => {
+        let layer = match &wanted.what {
+            What::Nothing => Ok(None),
+            What::Pmpi(planned, place) => {
+                load_pmpi(process, planned, *place, tool, &mut chain, Some(&fortran), writer).map(Some)
+            }
+            What::Native(_) => {
                 if let Some(builder) = &mut builder {
                     builder.below(tool, &mut chain);
                 }
                 let functions = native::functions(tool);
-                registered(wanted.layer, tool, Convention::Qmpi, functions, Duration::ZERO).map(Some)
+                Ok(Some(registered(wanted.layer, tool, Convention::Qmpi, functions, Duration::ZERO)))
             }
-            Kind::Thesis(library) => {
+            What::Thesis(library) => {
                 let convention = Convention::Thesis(vector.as_ref().map_or(0, thesis::Builder::vector));
-                registered(wanted.layer, tool, convention, library.functions().to_vec(), library.duration()).map(Some)
+                let functions = library.functions().to_vec();
+                Ok(Some(registered(wanted.layer, tool, convention, functions, library.duration())))
             }
         };
         match layer {
@@ -204,53 +136,27 @@ fn initialize(wanted: &mut [Wanted<'_>], first: ToolId, names: &[Option<String>]
     for (place, error) in native::initialize(first, names) {
         let wanted = &mut wanted[place];
         report(&wanted.layer.label, &error.to_string(), error.hint(), on_error);
-        wanted.kind = Kind::Nothing;
+        wanted.what = What::Nothing;
     }
 }
 
-/// Decides which PMPI tools get a namespace: all of them, as long as there are enough. Otherwise those that cannot do
-/// without, and as many others as there is room for, from the outermost; the rest are clones.
-fn assign_places(wanted: &mut [Wanted<'_>], reserve: Reserve) {
-    let pmpi: Vec<(usize, bool)> = (wanted.iter().enumerate())
-        .filter_map(|(index, wanted)| match &wanted.kind {
-            Kind::Pmpi(tool) => Some((index, tool.clone_obstacle().is_some())),
-            Kind::Native(_) | Kind::Thesis(_) | Kind::Nothing => None,
-        })
-        .collect();
-    let left = namespaces_left();
-    let of_clones = usize::from(!qmpi_loader::clones_have_a_namespace());
-    let reserved = if reserve == Reserve::ForLater { of_clones } else { 0 };
-    if pmpi.len() + reserved <= left {
-        return;
+/// Decides which PMPI tools get a namespace. `reserve`: one is kept for clones.
+fn assign_places(wanted: &mut [Wanted<'_>], reserve: bool) {
+    let audit = std::env::var("LD_AUDIT").ok();
+    let at_start = Namespaces::at_start(audit.as_deref());
+    let namespaces = Namespaces {
+        free: at_start.free.saturating_sub(qmpi_loader::namespaces_in_use()),
+        of_clones: qmpi_loader::clones_have_a_namespace(),
+        reserve,
+    };
+    let pmpi = wanted.iter_mut().filter_map(|wanted| match &mut wanted.what {
+        What::Pmpi(planned, place) => Some((planned.needs_namespace(), place)),
+        What::Native(_) | What::Thesis(_) | What::Nothing => None,
+    });
+    let (needs_own, places): (Vec<bool>, Vec<&mut Place>) = pmpi.unzip();
+    for (place, decided) in places.into_iter().zip(namespaces.places(&needs_own)) {
+        *place = decided;
     }
-    // One is for the clones.
-    let mut room =
-        left.saturating_sub(of_clones).saturating_sub(pmpi.iter().filter(|(_, needs_own)| *needs_own).count());
-    for (index, needs_own) in pmpi {
-        if needs_own {
-            continue;
-        }
-        if room > 0 {
-            room -= 1;
-        } else {
-            wanted[index].place = Place::Clone;
-        }
-    }
-}
-
-/// glibc's `DL_NNS` is 16, of which the program has one; each auditing library has another.
-fn namespaces_left() -> usize {
-    let auditors = std::env::var("LD_AUDIT").map_or(0, |list| list.split(':').filter(|name| !name.is_empty()).count());
-    15_usize.saturating_sub(auditors).saturating_sub(qmpi_loader::namespaces_in_use())
-}
-
-/// Whether a namespace is kept for clones that are not needed yet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reserve {
-    /// The main stack takes all if it has a use for them.
-    Nothing,
-    /// Named stacks are opened one after the other.
-    ForLater,
 }
 
 /// Puts the named stack of the configuration on top of these functions and returns what is on top of it then; `None`, after
@@ -267,25 +173,22 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
         }
     };
     native::accept_names();
-    let mut wanted = look(&mut process, &requested, &mut CallerMode::Keep);
+    let mut wanted = plan(&mut process, &requested, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
-    let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
-    assign_places(&mut wanted, Reserve::ForLater);
+    let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
+    assign_places(&mut wanted, true);
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
-        let layer = match &wanted.kind {
-            Kind::Nothing => continue,
-            Kind::Pmpi(file) => load_pmpi(&mut process, wanted, file, tool, &mut chain, None, writer),
-            Kind::Native(_) => {
+        let layer = match &wanted.what {
+            What::Nothing => continue,
+            What::Pmpi(planned, place) => load_pmpi(&mut process, planned, *place, tool, &mut chain, None, writer),
+            What::Native(_) => {
                 builder.below(tool, &mut chain);
-                registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO)
+                Ok(registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO))
             }
-            Kind::Thesis(_) => Err(LoadError::NotATool {
-                path: wanted.layer.path.clone(),
-                reason: "tools of the 2018 prototype have their place in the main stack only".into(),
-            }),
+            What::Thesis(_) => Err(LoadError::MainStackOnly { path: wanted.layer.path.clone() }),
         };
         match layer {
             Ok(layer) => {
@@ -319,74 +222,88 @@ impl Numbers {
 }
 
 /// Lets tools know that the layer is there.
-fn introduce(layer: &Layer, asked: &qmpi_stack::Layer) {
+fn introduce(layer: &Layer, asked: &qmpi_plan::Layer) {
     let path = if asked.path.is_absolute() { asked.path.to_string_lossy() } else { "".into() };
     present::add(layer.tool, layer.convention, &layer.label, &asked.name, &path);
 }
 
-/// Looks at the files of the layers that this rank is to have, and loads native tools.
-fn look<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut CallerMode) -> Vec<Wanted<'a>> {
+/// Plans the layers that this rank is to have, and loads QMPI tools and tools of the prototype.
+fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut CallerMode) -> Vec<Wanted<'a>> {
     let stack = &requested.stack;
-    let mut files: HashMap<PathBuf, Rc<Tool>> = HashMap::new();
+    let search = SearchPath::from_process();
+    let mut inspector = Inspector::new(&search);
     let mut libraries = Libraries::default();
     // What stands between the application's call and a tool: PMPI tools of the program, MPI's Fortran libraries.
     let mut pmpi_above = program_tools::is_there(process) || Fortran::is_there(process);
-    let here: Vec<(usize, &qmpi_stack::Layer)> =
-        stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank)).collect();
-    // A library may register names for which there is no file: all are loaded before one is missed.
-    for (_, layer) in
-        here.iter().filter(|(index, _)| stack.unresolved.iter().all(|(unresolved, _)| unresolved != index))
-    {
-        if inspected(process, layer, &mut files).is_ok_and(|tool| tool.kind == ToolKind::Qmpi) {
-            // What is wrong with it is said when it is its turn.
+    let here = stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank));
+    let planned: Vec<(usize, &qmpi_plan::Layer, Result<Planned, LoadError>)> =
+        here.map(|(index, layer)| (index, layer, plan_one(process, layer, &mut inspector))).collect();
+    // A library may register names for which there is no file: all are loaded before one is missed. What is wrong with one is said
+    // when it is its turn.
+    for (_, layer, planned) in &planned {
+        if matches!(planned, Ok(Planned { kind: Kind::Qmpi(_), .. })) {
             let _ = libraries.name_of(&layer.name, &layer.path);
         }
     }
-    here.into_iter()
-        .map(|(index, layer)| {
-            let fail = |reason: &str, hint: Option<String>| {
-                report(&layer.label, reason, hint, stack.on_error);
-                Kind::Nothing
-            };
-            let unresolved = stack.unresolved.iter().find(|(unresolved, _)| *unresolved == index);
-            let kind = match unresolved {
-                Some(_) if native::is_registered(&layer.name) => {
+    let mut wanted = Vec::with_capacity(planned.len());
+    for (index, layer, planned) in planned {
+        let fail = |reason: &str, hint: Option<String>| {
+            report(&layer.label, reason, hint, stack.on_error);
+            What::Nothing
+        };
+        let what = match planned {
+            Err(error) => fail(&error.to_string(), error.hint()),
+            Ok(planned) => match &planned.kind {
+                Kind::Pmpi(_) => {
+                    pmpi_above = true;
+                    What::Pmpi(planned, Place::Namespace)
+                }
+                Kind::Qmpi(tool) => {
+                    keep_if(pmpi_above && native::asks_for_caller(tool), mode);
+                    match libraries.name_of(&layer.name, &layer.path) {
+                        Ok(name) => What::Native(name),
+                        Err(error) => fail(&error.to_string(), error.hint()),
+                    }
+                }
+                Kind::Thesis(tool) => {
+                    pmpi_above = true;
+                    match thesis::provide_general_names(tool) {
+                        Err(error) => fail(&error.to_string(), error.hint()),
+                        Ok(()) => match thesis::Library::open(&layer.path) {
+                            Err(error) => fail(&error.to_string(), error.hint()),
+                            Ok(library) => What::Thesis(library),
+                        },
+                    }
+                }
+                Kind::Registered if native::is_registered(&layer.name) => {
                     // Linked with the program: whether it asks for the caller is not worth a look.
                     keep_if(pmpi_above, mode);
-                    Kind::Native(layer.name.clone())
+                    What::Native(layer.name.clone())
                 }
-                Some((_, error)) => fail(&error.to_string(), error.hint()),
-                None => match inspected(process, layer, &mut files) {
-                    Err(error) => fail(&error.to_string(), error.hint()),
-                    Ok(tool) => match &tool.kind {
-                        ToolKind::Pmpi => {
-                            pmpi_above = true;
-                            Kind::Pmpi(tool)
-                        }
-                        ToolKind::Qmpi => {
-                            keep_if(pmpi_above && native::asks_for_caller(&tool), mode);
-                            match libraries.name_of(&layer.name, &layer.path) {
-                                Ok(name) => Kind::Native(name),
-                                Err(error) => fail(&error.to_string(), error.hint()),
-                            }
-                        }
-                        ToolKind::Thesis => {
-                            pmpi_above = true;
-                            match thesis_library(process, layer, &tool) {
-                                Ok(library) => Kind::Thesis(library),
-                                Err((reason, hint)) => fail(&reason, hint),
-                            }
-                        }
-                        other => {
-                            let error = LoadError::NotATool { path: layer.path.clone(), reason: not_a_tool(other) };
-                            fail(&error.to_string(), error.hint())
-                        }
-                    },
+                Kind::Registered => match stack.unresolved.iter().find(|(unresolved, _)| *unresolved == index) {
+                    Some((_, error)) => fail(&error.to_string(), error.hint()),
+                    None => What::Nothing,
                 },
-            };
-            Wanted { layer, kind, place: Place::Namespace }
-        })
-        .collect()
+            },
+        };
+        wanted.push(Wanted { layer, what });
+    }
+    wanted
+}
+
+/// Plans one layer in this process, with the libraries of its `share` loaded. A tool that is built for another MPI is refused before
+/// it is opened: it would bring that into the program.
+fn plan_one(
+    process: &mut Arc<Process>,
+    layer: &qmpi_plan::Layer,
+    inspector: &mut Inspector<'_>,
+) -> Result<Planned, LoadError> {
+    qmpi_loader::share(process, layer)?;
+    let planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
+    if let Some(family) = process.family() {
+        planned.check_mpi(qmpi_loader::THIS_PROCESS, family, &process.mpi_description())?;
+    }
+    Ok(planned)
 }
 
 fn keep_if(asked: bool, mode: &mut CallerMode) {
@@ -395,42 +312,20 @@ fn keep_if(asked: bool, mode: &mut CallerMode) {
     }
 }
 
-fn not_a_tool(kind: &ToolKind) -> String {
-    match kind {
-        ToolKind::MpiLibrary => "it is an MPI library, not a tool".into(),
-        ToolKind::None { reason } => format!("it is not an MPI tool: {reason}"),
-        ToolKind::Pmpi | ToolKind::Qmpi | ToolKind::Thesis => "it is a tool".into(),
-    }
-}
-
-/// The facts about a layer's file; looked up once where it stands in the stack several times.
-fn inspected(
-    process: &mut Arc<Process>,
-    layer: &qmpi_stack::Layer,
-    files: &mut HashMap<PathBuf, Rc<Tool>>,
-) -> Result<Rc<Tool>, LoadError> {
-    if let (Some(tool), true) = (files.get(&layer.path), layer.share.is_empty()) {
-        return Ok(Rc::clone(tool));
-    }
-    let tool = Rc::new(qmpi_loader::inspect(process, layer)?);
-    files.insert(layer.path.clone(), Rc::clone(&tool));
-    Ok(tool)
-}
-
 fn load_pmpi(
     process: &mut Arc<Process>,
-    wanted: &Wanted<'_>,
-    file: &Tool,
+    planned: &Planned,
+    place: Place,
     tool: ToolId,
     chain: &mut Chain,
     fortran: Option<&Fortran>,
     writer: &Writer,
 ) -> Result<Layer, LoadError> {
-    let layer = wanted.layer;
+    let layer = &planned.layer;
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
     let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
-    let loaded = qmpi_loader::load(process, layer, file, &links, wanted.place, writer)?;
+    let loaded = qmpi_loader::load(process, planned, &links, place, writer)?;
     Ok(Layer {
         label: layer.label.clone(),
         tool,
@@ -441,58 +336,43 @@ fn load_pmpi(
     })
 }
 
-/// Opens a tool of the thesis's dialect. If that cannot be, the reason and a hint.
-fn thesis_library(
-    process: &Process,
-    layer: &qmpi_stack::Layer,
-    tool: &Tool,
-) -> Result<thesis::Library, (String, Option<String>)> {
-    if let (Some(of_tool), Some(of_process)) = (tool.abi, process.family())
-        && of_tool != of_process
-    {
-        // Opening it would bring a second MPI into the program.
-        let (path, process) = (layer.path.clone(), format!("{} ({})", of_process.name(), process.mpi_name()));
-        let error = LoadError::OtherMpi { path, tool: of_tool.name().into(), process };
-        return Err((error.to_string(), error.hint()));
-    }
-    thesis::provide_general_names(tool).map_err(|error| (error.to_string(), error.hint()))?;
-    thesis::Library::open(&layer.path).map_err(|error| (error.to_string(), error.hint()))
-}
-
 /// What a tool registered or said that it intercepts, as far as the configuration lets it.
 fn registered(
-    layer: &qmpi_stack::Layer,
+    layer: &qmpi_plan::Layer,
     tool: ToolId,
     convention: Convention,
     functions: Vec<(FnId, usize)>,
     duration: Duration,
-) -> Result<Layer, LoadError> {
-    let wanted = qmpi_loader::wanted(layer)?;
-    let is_wanted = |id: &FnId| {
-        wanted.as_ref().is_none_or(|wanted| wanted.contains(id)) && (layer.pcontrol || id.name() != "MPI_Pcontrol")
-    };
-    Ok(Layer {
+) -> Layer {
+    Layer {
         label: layer.label.clone(),
         tool,
         convention,
-        entries: functions.into_iter().filter(|(id, _)| is_wanted(id)).collect(),
+        entries: functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect(),
         fortran: Vec::new(),
         duration,
-    })
+    }
 }
 
-impl Kind {
+impl What {
     fn native(&self) -> Option<&str> {
         match self {
-            Kind::Native(name) => Some(name),
-            Kind::Pmpi(_) | Kind::Thesis(_) | Kind::Nothing => None,
+            What::Native(name) => Some(name),
+            What::Pmpi(..) | What::Thesis(_) | What::Nothing => None,
         }
     }
 
     fn thesis(&self) -> Option<&thesis::Library> {
         match self {
-            Kind::Thesis(library) => Some(library),
-            Kind::Pmpi(_) | Kind::Native(_) | Kind::Nothing => None,
+            What::Thesis(library) => Some(library),
+            What::Pmpi(..) | What::Native(_) | What::Nothing => None,
+        }
+    }
+
+    fn pmpi(&self) -> Option<&Planned> {
+        match self {
+            What::Pmpi(planned, _) => Some(planned),
+            What::Native(_) | What::Thesis(_) | What::Nothing => None,
         }
     }
 }

@@ -17,9 +17,9 @@ use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::process::{base, opened};
 use crate::report::{lost_stack, stats};
+use crate::requested::Requested;
 use crate::ring::ring;
 use crate::stack;
-use crate::stack::Requested;
 
 static PROGRESS: Progress = Progress::new(AtomicU8::new(progress::IDLE));
 

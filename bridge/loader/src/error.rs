@@ -7,36 +7,20 @@ use thiserror::Error;
 /// A layer could not be loaded. `Display` is one line that names the file and the reason.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The file is no usable tool.
+    /// The plan refuses it.
     #[error(transparent)]
-    Inspect(#[from] qmpi_elf::Error),
-    /// It is a file that can be inspected, but not a PMPI tool.
-    #[error("{}: {reason}", path.display())]
-    NotATool {
+    Refused(#[from] qmpi_plan::Refusal),
+    /// It is a tool, but not a PMPI tool.
+    #[error("{}: it is not a PMPI tool; tools that speak QMPI register themselves", path.display())]
+    NotPmpi {
         /// The file.
         path: PathBuf,
-        /// What it is instead.
-        reason: String,
     },
-    /// The tool was built for another MPI.
-    #[error("{}: it is built for {tool}, but this process runs {process}", path.display())]
-    OtherMpi {
-        /// The tool.
+    /// A tool of the 2018 prototype in a named stack.
+    #[error("{}: tools of the 2018 prototype have their place in the main stack only", path.display())]
+    MainStackOnly {
+        /// The file.
         path: PathBuf,
-        /// Its MPI.
-        tool: String,
-        /// The MPI library of the process.
-        process: String,
-    },
-    /// A library that the tool needs is nowhere.
-    #[error("{}: it needs {name}, which is nowhere to be found (needed by {needed_by})", path.display())]
-    Dependency {
-        /// The tool.
-        path: PathBuf,
-        /// The library's SONAME.
-        name: String,
-        /// Who needs it.
-        needed_by: String,
     },
     /// A variable that the tool refers to is defined nowhere.
     #[error("{}: undefined symbol {symbol}: neither the tool's libraries nor the process define this variable", path.display())]
@@ -45,14 +29,6 @@ pub enum LoadError {
         path: PathBuf,
         /// The variable.
         symbol: String,
-    },
-    /// `functions` in the configuration names something that is no MPI function.
-    #[error("{}: `functions`: `{name}` is no MPI function", path.display())]
-    UnknownFunction {
-        /// The tool.
-        path: PathBuf,
-        /// The name.
-        name: String,
     },
     /// All of glibc's namespaces are taken.
     #[error("{}: no namespace left for it: glibc has 16 of them, the program's own included; {reason}", path.display())]
@@ -90,14 +66,11 @@ impl LoadError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            LoadError::Inspect(error) => return error.hint(),
-            LoadError::NotATool { path, .. } => format!("qmpi inspect {}", path.display()),
-            LoadError::OtherMpi { process, .. } => format!("use a build of the tool for {process}"),
-            LoadError::Dependency { .. } => "install it, or add its directory to LD_LIBRARY_PATH".into(),
+            LoadError::Refused(refusal) => refusal.hint(),
+            LoadError::NotPmpi { path } | LoadError::MainStackOnly { path } => format!("qmpi inspect {}", path.display()),
             LoadError::UndefinedData { .. } => {
                 "link the tool with the library that defines it (readelf -d shows what it is linked with)".into()
             }
-            LoadError::UnknownFunction { .. } => "functions takes names such as \"MPI_Send\"".into(),
             LoadError::Namespaces { .. } => {
                 "tools with libraries of their own that call MPI need one each: use at most 15 of them, fewer with LD_AUDIT".into()
             }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use qmpi_plan::Layer;
 use qmpi_ring::List;
-use qmpi_stack::Layer;
 
 use crate::error::LoadError;
 use crate::namespace::Namespace;

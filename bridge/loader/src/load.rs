@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
-use qmpi_elf::{ElfFile, MpiFamily, SearchPath, Tool};
+use qmpi_elf::{ElfFile, Tool};
+use qmpi_plan::{Layer, Place, Planned};
 use qmpi_ring::Writer;
-use qmpi_stack::Layer;
 
 use crate::error::LoadError;
 use crate::links::pcontrol;
@@ -35,15 +35,6 @@ pub struct Loaded {
     pub duration: Duration,
 }
 
-/// Where an instance lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// In a namespace of its own.
-    Namespace,
-    /// In the namespace of all clones.
-    Clone,
-}
-
 /// What is below a tool.
 pub struct Links<'a> {
     /// The next link of each C function by its number; 0: nothing there.
@@ -53,21 +44,21 @@ pub struct Links<'a> {
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
 
-/// Loads `layer`, which is the PMPI tool `tool`, above `links`.
+/// Loads `planned`, a PMPI tool, above `links`.
 ///
 /// # Errors
 /// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
 pub fn load(
     process: &mut Arc<Process>,
-    layer: &Layer,
-    tool: &Tool,
+    planned: &Planned,
     links: &Links<'_>,
     place: Place,
     writer: &Writer,
 ) -> Result<Loaded, LoadError> {
     let start = Instant::now();
-    admit(process, layer, tool)?;
-    let wanted = wanted(layer)?;
+    let layer = &planned.layer;
+    let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
+    prepare(process, planned)?;
 
     let fortran_links = tool.fortran_imports.iter().filter_map(|name| Some((name.clone(), (links.fortran)(name)?)));
     let instance = Instance::of(layer, links.c, fortran_links.collect(), process);
@@ -79,12 +70,15 @@ pub fn load(
     let handle = match place {
         Place::Namespace => bind(instance, tool, writer)?,
         Place::Clone => clone::bind(instance, tool, writer)?,
+        Place::NoRoom => {
+            let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
+            return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
+        }
     };
 
     let mut wrappers = Wrappers::of(handle);
-    let wanted = Wanted { layer, tool, functions: wanted };
-    let entries = wanted.entries(links, &mut wrappers)?;
-    let fortran = wanted.fortran(&entries, links, &mut wrappers)?;
+    let entries = c_entries(planned, tool, links, &mut wrappers)?;
+    let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
     if layer.direct_calls {
         let count = wrappers.call_directly();
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
@@ -92,133 +86,85 @@ pub fn load(
     Ok(Loaded { instance, entries, fortran, duration: start.elapsed() })
 }
 
-/// What of a tool becomes links.
-struct Wanted<'a> {
-    layer: &'a Layer,
-    tool: &'a Tool,
-    /// The functions that the configuration restricts it to.
-    functions: Option<Vec<FnId>>,
+/// The C wrappers that become links.
+fn c_entries(
+    planned: &Planned,
+    tool: &Tool,
+    links: &Links<'_>,
+    wrappers: &mut Wrappers,
+) -> Result<Vec<(FnId, usize)>, LoadError> {
+    let mut entries = Vec::new();
+    for id in planned.wrappers() {
+        let Some(address) = wrappers.find(id.name()) else { continue };
+        let below = links.c[id.index()];
+        let keeps_pcontrol = id.name() == "MPI_Pcontrol" && !tool.passes_pcontrol_on;
+        entries.push((
+            id,
+            if keeps_pcontrol && below != 0 { pcontrol::deliver_to_both(address, below)? } else { address },
+        ));
+    }
+    Ok(entries)
 }
 
-impl Wanted<'_> {
-    fn has(&self, id: FnId) -> bool {
-        self.functions.as_ref().is_none_or(|functions| functions.contains(&id))
+/// The Fortran wrappers that do.
+fn fortran_entries(
+    planned: &Planned,
+    tool: &Tool,
+    links: &Links<'_>,
+    wrappers: &mut Wrappers,
+) -> Result<Vec<(String, usize)>, LoadError> {
+    let passes_on = tool.passes_pcontrol_on || tool.fortran_imports.iter().any(|name| is_pcontrol(name));
+    let mut entries = Vec::new();
+    for (name, _) in planned.fortran_wrappers() {
+        let Some(address) = wrappers.find(name) else { continue };
+        let address = if is_pcontrol(name) && !passes_on {
+            let prefix = if name.starts_with('M') { 'P' } else { 'p' };
+            let below = (links.fortran)(&format!("{prefix}{name}"));
+            below.map_or(Ok(address), |below| pcontrol::deliver_to_both(address, below))?
+        } else {
+            address
+        };
+        entries.push((name.to_owned(), address));
     }
-
-    /// Its C wrappers. Those in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
-    fn entries(&self, links: &Links<'_>, wrappers: &mut Wrappers) -> Result<Vec<(FnId, usize)>, LoadError> {
-        let mut entries = Vec::new();
-        let intercepts = self.tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
-        for id in intercepts.iter().copied().filter(|id| self.has(*id)) {
-            let Some(address) = wrappers.find(id.name()) else { continue };
-            let below = links.c[id.index()];
-            let address = match (id.name(), self.tool.passes_pcontrol_on) {
-                ("MPI_Pcontrol", _) if !self.layer.pcontrol => continue,
-                ("MPI_Pcontrol", false) if below != 0 => pcontrol::deliver_to_both(address, below)?,
-                _ => address,
-            };
-            entries.push((id, address));
-        }
-        Ok(entries)
-    }
-
-    /// Its Fortran wrappers. A layer that is restricted to some functions must not see their Fortran calls otherwise.
-    fn fortran(
-        &self,
-        entries: &[(FnId, usize)],
-        links: &Links<'_>,
-        wrappers: &mut Wrappers,
-    ) -> Result<Vec<(String, usize)>, LoadError> {
-        let mut fortran = Vec::new();
-        let passes_on = self.tool.passes_pcontrol_on || self.tool.fortran_imports.iter().any(|name| is_pcontrol(name));
-        let names = self.tool.objects.first().map(|root| root.fortran_wrappers.as_slice()).unwrap_or_default();
-        for name in names {
-            let Some(id) = qmpi_abi::classify(name).map(|symbol| symbol.id) else { continue };
-            if !entries.iter().any(|(known, _)| *known == id) && !self.has(id) {
-                continue;
-            }
-            let Some(address) = wrappers.find(name) else { continue };
-            let address = match is_pcontrol(name) {
-                true if !self.layer.pcontrol => continue,
-                true if !passes_on => {
-                    let prefix = if name.starts_with('M') { 'P' } else { 'p' };
-                    let below = (links.fortran)(&format!("{prefix}{name}"));
-                    below.map_or(Ok(address), |below| pcontrol::deliver_to_both(address, below))?
-                }
-                _ => address,
-            };
-            fortran.push((name.clone(), address));
-        }
-        Ok(fortran)
-    }
+    Ok(entries)
 }
 
-/// Looks at a layer's file: what kind of tool it is, what it needs.
+/// Loads the libraries of the layer's `share` into the base namespace.
 ///
 /// # Errors
-/// When it is not a sound library of this machine, or a library of `share` cannot be loaded.
-pub fn inspect(process: &mut Arc<Process>, layer: &Layer) -> Result<Tool, LoadError> {
-    for soname in &layer.share {
-        share(process, &layer.path, soname)?;
-    }
-    let is_shared = |soname: &str| process.is_shared(soname);
-    Ok(Tool::inspect(&layer.path, &SearchPath::from_process(), &is_shared)?)
+/// What `dlerror` says of one.
+pub fn share(process: &mut Arc<Process>, layer: &Layer) -> Result<(), LoadError> {
+    layer.share.iter().try_for_each(|soname| share_one(process, &layer.path, soname))
 }
 
-/// Refuses a PMPI tool that cannot work in this process, and makes libraries of MPI that it needs exist.
+/// Refuses a PMPI tool that is built for another MPI than this process's, and loads libraries of MPI that it needs and the
+/// application does without, Fortran's or C++'s: `LD_PRELOAD` would bring them in as well.
 ///
 /// # Errors
 /// The reason.
-pub fn admit(process: &mut Arc<Process>, layer: &Layer, tool: &Tool) -> Result<(), LoadError> {
-    let path = &layer.path;
-    if let (Some(of_tool), Some(of_process)) = (tool.abi, process.family())
-        && of_tool != of_process
-    {
-        return Err(LoadError::OtherMpi {
-            path: path.clone(),
-            tool: of_tool.name().to_owned(),
-            process: name_of(of_process, process),
-        });
+pub fn prepare(process: &mut Arc<Process>, planned: &Planned) -> Result<(), LoadError> {
+    if let Some(family) = process.family() {
+        planned.check_mpi(THIS_PROCESS, family, &process.mpi_description())?;
     }
-    if let Some(missing) = tool.closure.missing.first() {
-        return Err(LoadError::Dependency {
-            path: path.clone(),
-            name: missing.name.clone(),
-            needed_by: missing.needed_by.clone(),
-        });
-    }
-    // MPI's Fortran or C++ library, which the application does without: LD_PRELOAD would bring it in as well.
-    for soname in tool.closure.stopped.iter().filter(|soname| qmpi_elf::is_mpi_soname(soname)) {
+    let stopped = planned.pmpi().map(|tool| tool.closure.stopped.as_slice()).unwrap_or_default();
+    for soname in stopped.iter().filter(|soname| qmpi_elf::is_mpi_soname(soname)) {
         if !qmpi_elf::is_mpi_c_library_file_name(soname) {
-            share(process, path, soname)?;
+            share_one(process, &planned.layer.path, soname)?;
         }
     }
     Ok(())
 }
+
+/// What messages call the process.
+pub const THIS_PROCESS: &str = "this process";
 
 /// Is it the Fortran name of `MPI_Pcontrol`, in some spelling?
 fn is_pcontrol(name: &str) -> bool {
     qmpi_abi::classify(name).is_some_and(|symbol| symbol.id.name() == "MPI_Pcontrol")
 }
 
-fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {
+fn share_one(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {
     Arc::make_mut(process).share(soname).map_err(|message| LoadError::Link { path: path.into(), message })
-}
-
-fn name_of(family: MpiFamily, process: &Process) -> String {
-    format!("{} ({})", family.name(), process.mpi_name())
-}
-
-/// The functions that the configuration restricts the layer to; `None`: no restriction.
-///
-/// # Errors
-/// When a name is none of MPI's.
-pub fn wanted(layer: &Layer) -> Result<Option<Vec<FnId>>, LoadError> {
-    let Some(functions) = &layer.functions else { return Ok(None) };
-    let ids = functions.iter().map(|name| {
-        FnId::by_name(name).ok_or_else(|| LoadError::UnknownFunction { path: layer.path.clone(), name: name.clone() })
-    });
-    ids.collect::<Result<_, _>>().map(Some)
 }
 
 /// Makes the namespace: head, tool, providers, in this order, and loaded in one go.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-pub use qmpi_stack::LogLevel;
+pub use qmpi_plan::LogLevel;
 
 /// Exit status of a process whose stack cannot be set up.
 pub const SETUP_FAILED: i32 = 3;

@@ -348,6 +348,12 @@ impl Process {
     pub fn mpi_name(&self) -> &str {
         self.mpi().find(|image| defines_pmpi(image)).map_or("no MPI library", Image::name)
     }
+
+    /// The same with its family: "Open MPI (libmpi.so.40)".
+    pub fn mpi_description(&self) -> String {
+        let name = self.mpi_name();
+        self.family().map_or_else(|| name.to_owned(), |family| format!("{} ({name})", family.name()))
+    }
 }
 
 /// Does the library define malloc, and is none of glibc's?

@@ -5,12 +5,12 @@ use std::ffi::{CString, c_int};
 use std::sync::Arc;
 
 use qmpi_abi::FnId;
-use qmpi_elf::ToolKind;
+use qmpi_elf::SearchPath;
 use qmpi_loader::links::callback;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Links, LoadError, Place, Process, log};
-use qmpi_stack::Layer;
+use qmpi_loader::{Links, LoadError, Process, log};
+use qmpi_plan::{Inspector, Layer, Place};
 
 use crate::{configured, numbering, qmpi};
 
@@ -22,7 +22,7 @@ static ON_LOAD: extern "C" fn() = on_load;
 
 extern "C" fn on_load() {
     qmpi_loader::process::thread_offsets::set(thread_offsets());
-    log::set_speaker(qmpi_stack::rank_from_env(&|name| std::env::var_os(name)).unwrap_or(0) == 0);
+    log::set_speaker(qmpi_plan::rank_from_env(&|name| std::env::var_os(name)).unwrap_or(0) == 0);
     for layer in configured::layers() {
         let Ok(name) = CString::new(layer.name.as_str()) else { continue };
         let registered = callback::with_data(initialize, Box::leak(Box::new(layer)))
@@ -43,15 +43,14 @@ extern "C" fn initialize(tool: c_int, layer: &'static Layer) {
 fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     let Some(process) = Process::with_mpi() else { return Ok(()) };
     let mut process = Arc::new(process);
-    let file = qmpi_loader::inspect(&mut process, layer)?;
-    if file.kind != ToolKind::Pmpi {
-        let reason = "it is not a PMPI tool; tools that speak QMPI register themselves".to_owned();
-        return Err(LoadError::NotATool { path: layer.path.clone(), reason });
-    }
+    qmpi_loader::share(&mut process, layer)?;
+    let search = SearchPath::from_process();
+    let mut inspector = Inspector::new(&search);
+    let planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
     let below = Links { c: &links, fortran: &|_| None };
     let loaded =
-        loader_lock::with(|writer| qmpi_loader::load(&mut process, layer, &file, &below, Place::Namespace, writer))?;
+        loader_lock::with(|writer| qmpi_loader::load(&mut process, &planned, &below, Place::Namespace, writer))?;
     qmpi_loader::close_files();
     qmpi::register_tool_storage(tool, loaded.instance);
     for (id, address) in loaded.entries {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_elf::SearchPath;
 use qmpi_loader::log;
-use qmpi_stack::{Config, Layer, Request, variable};
+use qmpi_plan::{Config, Layer, Request, variable};
 
 /// A configuration of this library's own, where something else reads `QMPI_CONFIG` as well.
 const OWN_CONFIG: &str = "QMPI_BRIDGE_CONFIG";
@@ -18,7 +18,7 @@ pub(crate) fn layers() -> Vec<Layer> {
 }
 
 /// All sections, whatever the order: the order is the MPI library's business.
-fn resolve(config: &Config) -> Result<Vec<Layer>, qmpi_stack::Error> {
+fn resolve(config: &Config) -> Result<Vec<Layer>, qmpi_plan::Error> {
     let with_file = config.tools.iter().filter(|(_, tool)| !tool.registered);
     let names: Vec<&str> = with_file.map(|(name, _)| name.as_str()).collect();
     let tool_path = std::env::var(variable::TOOL_PATH).ok();

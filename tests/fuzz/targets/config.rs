@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use qmpi_stack::{Config, RankSet};
+use qmpi_plan::{Config, RankSet};
 
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = str::from_utf8(input) else { return };

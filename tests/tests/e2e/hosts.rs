@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use libtest_mimic::Failed;
-use qmpi_stack::Launcher;
+use qmpi_plan::Launcher;
 use qmpi_tests::traced::words;
 use qmpi_tests::{Mpi, Outcome, Traced, Trial, Verdict, Wheel, cells, program, tool, wheel};
 

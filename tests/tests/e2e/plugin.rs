@@ -330,7 +330,7 @@ fn bad_tool(mpi: Mpi) -> Verdict {
     refused(&config.job(mpi, 1, "ring.c", "outer").run(), "it is not a PMPI tool", "qmpi inspect")?;
     let other = if mpi == Mpi::Mpich { Mpi::OpenMpi } else { Mpi::Mpich };
     let config = Config::new(&[("outer", &tool(other, "counter"), "")])?;
-    refused(&config.job(mpi, 1, "ring.c", "outer").run(), "it is built for", "hint: ")
+    refused(&config.job(mpi, 1, "ring.c", "outer").run(), "is built for", "hint: ")
 }
 
 /// A section that nobody asks for is registered, and not loaded.

@@ -5,15 +5,16 @@ use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_elf::SearchPath;
-use qmpi_stack::preload;
+use qmpi_plan::placement::{self, Namespaces};
+use qmpi_plan::preload;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
 use crate::environment::Variable;
 use crate::environment::runtime;
 use crate::launcher::{executable, installed_mpi};
+use crate::plan::glibc;
 use crate::plan::layer::InspectedLayer;
-use crate::plan::{glibc, namespaces};
 use crate::report::check::{Check, Status};
 use crate::report::launch;
 use crate::report::terminal::{self, Style};
@@ -123,7 +124,7 @@ fn runtime_found(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
 
 fn namespaces(audit: Option<&str>) -> Check {
     const NAME: &str = "namespaces";
-    let (auditors, left) = (namespaces::auditors(audit), namespaces::left(audit));
+    let (auditors, left) = (placement::auditors(audit), Namespaces::at_start(audit).free);
     match auditors {
         0 => Check::ok(NAME, format!("{left} left: as many PMPI tools fit in a stack")),
         _ if left == 0 => Check::fail(NAME, "none left: LD_AUDIT takes them all", "unset LD_AUDIT"),
@@ -216,7 +217,7 @@ fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
 fn variables(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
     let plan = plan::make(&StackArgs::default(), VerbosityArgs::default(), &None, get);
     plan.map(|plan| plan.variables).unwrap_or_else(|_| {
-        [qmpi_stack::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
+        [qmpi_plan::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
     })
 }
 

@@ -66,12 +66,11 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
 }
 
 fn inspect_file(path: &Path, search: &SearchPath) -> Result<FileReport, Error> {
-    let fault = |source| Error::Inspect { layer: None, source };
-    let tool = Tool::inspect(path, search, &|_| false).map_err(fault)?;
+    let tool = Tool::inspect(path, search, &|_| false)?;
     let kind = Some(kind_name(&tool.kind));
     let path = path.to_owned();
     Ok(if tool.kind == ToolKind::MpiLibrary {
-        let mpi = MpiReport::new(tool.closure.root()).map_err(fault)?;
+        let mpi = MpiReport::new(tool.closure.root())?;
         FileReport { path, kind, tool: None, mpi: Some(mpi), error: None }
     } else {
         FileReport { path, kind, tool: Some(ToolReport::new(&tool)), mpi: None, error: None }

@@ -96,17 +96,17 @@ fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BT
 
 impl LayerReport {
     fn new(inspected: &InspectedLayer) -> Self {
-        let layer = &inspected.layer;
+        let layer = inspected.layer();
         Self {
             label: layer.label.clone(),
             name: layer.name.clone(),
             path: (!layer.is_name_only()).then(|| layer.path.clone()),
             kind: inspected.kind(),
-            mpi: inspected.family().map(|family| family.name()),
+            mpi: inspected.planned.family().map(|family| family.name()),
             known_as: inspected.manifest.map(|manifest| manifest.name.as_str()),
             ranks: layer.ranks.as_ref().map(ToString::to_string),
             env: layer.env.iter().cloned().collect(),
-            functions: layer.functions.clone(),
+            functions: layer.functions.as_ref().map(|ids| ids.iter().map(|id| id.name().to_owned()).collect()),
             functions_without_effect: inspected.functions_without_effect().into_iter().map(str::to_owned).collect(),
             pcontrol: layer.pcontrol,
             share: layer.share.clone(),

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use qmpi_elf::ElfFile;
-use qmpi_stack::preload::{RUNTIME, entries, file_name};
+use qmpi_plan::preload::{RUNTIME, entries, file_name};
 
 use crate::Error;
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::ElfFile;
-use qmpi_stack::preload::RUNTIME;
+use qmpi_plan::preload::RUNTIME;
 
 use crate::Error;
 use crate::launcher::executable;
@@ -21,7 +21,7 @@ pub const CORE: &str = "libqmpi_core.so";
 /// [`Error::NoRuntime`] with the places looked at.
 pub fn find(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Error> {
     if let Some(path) = get(VARIABLE).filter(|path| !path.is_empty()) {
-        let path = qmpi_stack::lookup::absolute(Path::new(&path))?;
+        let path = qmpi_plan::lookup::absolute(Path::new(&path))?;
         return if path.is_file() {
             is_runtime(&path).map(|()| path)
         } else {

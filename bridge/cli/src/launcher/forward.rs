@@ -6,9 +6,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_stack::Launcher;
-use qmpi_stack::launcher::{ENV_LIST, ENV_LIST_VARIABLE, Line};
-use qmpi_stack::{preload, variable};
+use qmpi_plan::Launcher;
+use qmpi_plan::launcher::{ENV_LIST, ENV_LIST_VARIABLE, Line};
+use qmpi_plan::{preload, variable};
 
 use crate::environment::Variable;
 use crate::launcher::Found;

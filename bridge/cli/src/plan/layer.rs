@@ -4,21 +4,18 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
-use qmpi_elf::{Effect, Hazard, MpiFamily, ObjectDetail, SearchPath, Tool, ToolKind};
-use qmpi_stack::{Layer, RankSet};
+use qmpi_elf::{Effect, Hazard, ToolKind};
+use qmpi_plan::{Layer, Planned, RankSet};
 
-use crate::Error;
 use crate::plan::glibc;
 use crate::plan::manifest::{self, Manifest};
 use crate::report::edges::Node;
 use crate::report::warning::Warning;
 
-/// A layer whose file is a tool that can be loaded, as far as that can be seen.
+/// A layer of the plan with what the command tells about it.
 pub struct InspectedLayer {
-    /// What was asked for.
-    pub layer: Layer,
-    /// What it is; `None` for a name that has no file, which somebody registers.
-    pub tool: Option<Tool>,
+    /// The layer and what its file is.
+    pub planned: Planned,
     /// What is known about it besides.
     pub manifest: Option<&'static Manifest>,
     /// What it registers when it is loaded; `None` for a tool that does not, or that was not asked.
@@ -38,84 +35,41 @@ pub enum Registered {
 pub const BY_NAME: &str = "(registered by name)";
 
 impl InspectedLayer {
-    /// Inspects the file of `layer`, in a process that shares the libraries `preloaded` with its tools.
-    ///
-    /// # Errors
-    /// Everything that keeps it from being a layer.
-    pub fn new(layer: Layer, search: &SearchPath, preloaded: &[String]) -> Result<Self, Error> {
-        if layer.is_name_only() {
-            return Ok(Self { layer, tool: None, manifest: None, registered: None });
-        }
-        let shared = |name: &str| layer.share.iter().chain(preloaded).any(|share| share == name);
-        let tool = Tool::inspect(&layer.path, search, &shared)
-            .map_err(|source| Error::Inspect { layer: Some(layer.label.clone()), source })?;
-        let (label, path) = (layer.label.clone(), layer.path.clone());
-        match &tool.kind {
-            ToolKind::MpiLibrary => return Err(Error::IsMpi { layer: label, path }),
-            ToolKind::None { reason } => {
-                return Err(Error::NotATool { layer: label, path, reason: reason.clone() });
-            }
-            ToolKind::Pmpi | ToolKind::Qmpi | ToolKind::Thesis => {}
-        }
-        if let Some(missing) = tool.closure.missing.first() {
-            return Err(match &missing.error {
-                Some(error) => Error::WillNotLoad { layer: label, path, message: error.to_string() },
-                None => {
-                    Error::MissingLibrary { layer: label, by: missing.needed_by.clone(), library: missing.name.clone() }
-                }
-            });
-        }
-        if let Some(hazard) = tool.hazards.iter().find(|hazard| hazard.effect == Effect::Fatal) {
-            return Err(Error::WillNotLoad { layer: label, path, message: hazard.text.clone() });
-        }
-        let manifest = manifest::find(&layer.path);
-        Ok(Self { layer, tool: Some(tool), manifest, registered: None })
+    /// A layer that no tool was asked about yet.
+    #[must_use]
+    pub fn new(planned: Planned) -> Self {
+        let manifest = planned.tool().and_then(|_| manifest::find(&planned.layer.path));
+        Self { planned, manifest, registered: None }
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn layer(&self) -> &Layer {
+        &self.planned.layer
     }
 
     /// The label within the stack.
     #[must_use]
     pub fn label(&self) -> &str {
-        &self.layer.label
+        &self.planned.layer.label
     }
 
     /// The tool's file, or what stands in its place for people where there is none.
     #[must_use]
     pub fn path(&self) -> &Path {
-        if self.layer.is_name_only() { Path::new(BY_NAME) } else { &self.layer.path }
+        if self.layer().is_name_only() { Path::new(BY_NAME) } else { &self.layer().path }
     }
 
     /// `PMPI`, `QMPI` or `thesis`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        self.tool.as_ref().map_or("QMPI", |tool| kind_name(&tool.kind))
+        self.planned.tool().map_or("QMPI", |tool| kind_name(&tool.kind))
     }
 
-    /// Whether it takes one of glibc's namespaces.
+    /// Whether it is loaded into a namespace.
     #[must_use]
     pub fn is_bridged(&self) -> bool {
-        self.pmpi().is_some()
-    }
-
-    /// Whether it cannot share a namespace with other instances.
-    #[must_use]
-    pub fn needs_namespace(&self) -> bool {
-        self.namespace_reason().is_some()
-    }
-
-    /// Why it cannot.
-    #[must_use]
-    pub fn namespace_reason(&self) -> Option<String> {
-        self.pmpi()?.clone_obstacle()
-    }
-
-    fn pmpi(&self) -> Option<&Tool> {
-        self.tool.as_ref().filter(|tool| tool.kind == ToolKind::Pmpi)
-    }
-
-    /// The MPI it is built for; `None` if it works with any.
-    #[must_use]
-    pub fn family(&self) -> Option<MpiFamily> {
-        self.tool.as_ref()?.abi
+        self.planned.pmpi().is_some()
     }
 
     /// What the user should know. `innermost`: no layer is below this one.
@@ -133,7 +87,7 @@ impl InspectedLayer {
             (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
             (effect, _) => effect == Effect::Limited,
         };
-        let hazards = self.tool.iter().flat_map(|tool| &tool.hazards);
+        let hazards = self.planned.tool().into_iter().flat_map(|tool| &tool.hazards);
         let of_inspection = hazards.filter(applies).map(|hazard| &hazard.text);
         let of_manifest = self.manifest.iter().flat_map(|manifest| &manifest.wrong);
         let mut warnings: Vec<Warning> = of_inspection
@@ -150,12 +104,6 @@ impl InspectedLayer {
                 more.clone(),
             ));
         }
-        if !innermost && self.manifest.is_some_and(|manifest| manifest.needs_innermost) {
-            warnings.push(Warning::new(
-                format!("tool `{label}`: layers below it will not work"),
-                "put it innermost: last in the list",
-            ));
-        }
         warnings
     }
 
@@ -166,7 +114,7 @@ impl InspectedLayer {
         let intercepts = self.intercepts();
         let mut node =
             Node { label: self.label().to_owned(), calls: intercepts.clone(), intercepts, ..Node::default() };
-        let Some(tool) = &self.tool else { return node };
+        let Some(tool) = self.planned.tool() else { return node };
         if !self.is_bridged() {
             // In the program's own namespace `PMPI_*` is the MPI library's.
             node.past = names(&tool.pmpi_imports);
@@ -187,29 +135,17 @@ impl InspectedLayer {
     /// The functions that arrive at it in C: those the tool defines or registers, less what `functions` leaves out.
     #[must_use]
     pub fn intercepts(&self) -> BTreeSet<String> {
-        let names: Vec<&str> = match &self.registered {
-            Some(Registered::Functions(names)) => names.iter().map(String::as_str).collect(),
-            _ => self.wrappers().iter().flat_map(|root| &root.intercepts).map(|id| id.name()).collect(),
-        };
-        names.into_iter().filter(|name| self.is_wanted(name)).map(str::to_owned).collect()
+        let lets = |name: &&String| FnId::by_name(name).is_none_or(|id| self.layer().lets(id));
+        match &self.registered {
+            Some(Registered::Functions(names)) => names.iter().filter(lets).cloned().collect(),
+            _ => self.planned.wrappers().map(|id| id.name().to_owned()).collect(),
+        }
     }
 
     /// The functions that may arrive at it in Fortran.
     #[must_use]
     pub fn fortran(&self) -> BTreeSet<String> {
-        let wrappers = self.wrappers().into_iter().flat_map(|root| &root.fortran_wrappers);
-        let names = wrappers.filter_map(|name| classify(name)).map(|symbol| symbol.id.name());
-        names.filter(|name| self.is_wanted(name)).map(str::to_owned).collect()
-    }
-
-    /// Where a PMPI tool has its wrappers: those in a library of its are not used.
-    fn wrappers(&self) -> Option<&ObjectDetail> {
-        self.pmpi()?.objects.first()
-    }
-
-    fn is_wanted(&self, name: &str) -> bool {
-        let only = self.layer.functions.as_ref();
-        only.is_none_or(|only| only.iter().any(|one| one == name)) && (self.layer.pcontrol || name != "MPI_Pcontrol")
+        self.planned.fortran_wrappers().map(|(_, id)| id.name().to_owned()).collect()
     }
 
     /// Why it is not known what it intercepts, if it is not.
@@ -223,21 +159,23 @@ impl InspectedLayer {
 
     /// Names in `functions` that the tool does not define: without effect.
     #[must_use]
-    pub fn functions_without_effect(&self) -> Vec<&str> {
-        let Some(tool) = self.pmpi() else { return Vec::new() };
-        let defined = |name: &str| tool.intercepts.iter().any(|id| id.name() == name);
-        self.layer.functions.iter().flatten().map(String::as_str).filter(|name| !defined(name)).collect()
+    pub fn functions_without_effect(&self) -> Vec<&'static str> {
+        let Some(tool) = self.planned.pmpi() else { return Vec::new() };
+        let named = self.layer().functions.iter().flatten();
+        named.filter(|id| !tool.intercepts.contains(id)).map(|id| id.name()).collect()
     }
 }
 
-/// How many layers of a kind there are in one process: those of the rank with most, since `ranks` may keep them apart.
-#[must_use]
-pub fn at_once(layers: &[InspectedLayer], kind: fn(&InspectedLayer) -> bool) -> usize {
-    let bridged = || layers.iter().filter(|layer| kind(layer));
-    // Sets of ranks overlap most where one of them begins.
-    let starts = bridged().filter_map(|layer| layer.layer.ranks.as_ref()).flat_map(RankSet::starts);
-    let at = |rank| bridged().filter(|layer| layer.layer.ranks.as_ref().is_none_or(|set| set.contains(rank))).count();
-    std::iter::once(0).chain(starts).map(at).max().unwrap_or(0)
+/// The PMPI tools of the processes that have most: `ranks` may keep layers apart.
+pub fn on_each_rank(layers: &[InspectedLayer]) -> impl Iterator<Item = Vec<&Planned>> {
+    // Sets of ranks overlap most where one of them begins; a layer without one is everywhere.
+    let starts = layers.iter().filter_map(|layer| layer.layer().ranks.as_ref()).flat_map(RankSet::starts);
+    let first_outside =
+        |layers: &[InspectedLayer]| layers.iter().all(|layer| layer.layer().ranks.is_none()).then_some(0);
+    starts.chain(first_outside(layers)).map(|rank| {
+        let here = layers.iter().filter(move |layer| layer.layer().on_rank(Some(rank)));
+        here.map(|layer| &layer.planned).filter(|planned| planned.pmpi().is_some()).collect()
+    })
 }
 
 /// Bytes of static TLS that all layers need together: every bridged instance has its own, others share one copy a file.
@@ -247,7 +185,7 @@ pub fn static_tls(layers: &[InspectedLayer]) -> u64 {
     layers
         .iter()
         .filter(|layer| layer.is_bridged() || seen.insert(layer.path().to_owned()))
-        .fold(0, |sum: u64, layer| sum.saturating_add(layer.tool.as_ref().map_or(0, |tool| tool.static_tls_bytes)))
+        .fold(0, |sum: u64, layer| sum.saturating_add(layer.planned.tool().map_or(0, |tool| tool.static_tls_bytes)))
 }
 
 /// One word for a kind.

@@ -1,4 +1,4 @@
-//! Known third-party tools: facts that inspection cannot see. The files are in `manifests/`, their format in its README.
+//! Known third-party tools: facts that inspection cannot see. They are in `manifests.toml`.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -12,9 +12,6 @@ pub struct Manifest {
     /// What people call it.
     pub name: String,
     files: Vec<String>,
-    /// Layers below it would not work.
-    #[serde(default)]
-    pub needs_innermost: bool,
     /// What helps.
     #[serde(default)]
     pub advice: Vec<String>,
@@ -23,18 +20,18 @@ pub struct Manifest {
     pub wrong: Vec<String>,
 }
 
-const TEXTS: [&str; 6] = [
-    include_str!("../../manifests/darshan.toml"),
-    include_str!("../../manifests/libompitrace.toml"),
-    include_str!("../../manifests/mpiP.toml"),
-    include_str!("../../manifests/ompi_monitoring_prof.toml"),
-    include_str!("../../manifests/scorep.toml"),
-    include_str!("../../manifests/tau.toml"),
-];
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifests {
+    tool: Vec<Manifest>,
+}
 
-// A manifest that does not parse is found by the test below, not by a user.
+const TEXT: &str = include_str!("../../manifests.toml");
+
+// A file that does not parse is found by the test below, not by a user.
 static MANIFESTS: LazyLock<Vec<Manifest>> =
-    LazyLock::new(|| TEXTS.iter().filter_map(|text| toml::from_str(text).ok()).collect());
+    LazyLock::new(|| toml::from_str::<Manifests>(TEXT).map_or_else(|_| Vec::new(), |manifests| manifests.tool));
 
 /// The manifest for the tool at `path`, told by its file name.
 #[must_use]
@@ -49,9 +46,7 @@ mod tests {
 
     #[test]
     fn all_parse() {
-        for text in TEXTS {
-            toml::from_str::<Manifest>(text).unwrap();
-        }
+        assert!(!toml::from_str::<Manifests>(TEXT).unwrap().tool.is_empty());
     }
 
     #[test]

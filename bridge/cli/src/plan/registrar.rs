@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use qmpi_elf::{ElfFile, SearchPath, tool};
-use qmpi_stack::Layer;
+use qmpi_plan::Layer;
 
 use crate::launcher::program;
 

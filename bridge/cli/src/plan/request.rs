@@ -1,12 +1,11 @@
 //! From the command line and the environment to the stack that is asked for.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use qmpi_abi::FnId;
 use qmpi_elf::SearchPath;
-use qmpi_stack::lookup::absolute;
-use qmpi_stack::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, nearest, variable};
+use qmpi_plan::lookup::absolute;
+use qmpi_plan::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, variable};
 
 use crate::Error;
 use crate::args::{StackArgs, VerbosityArgs};
@@ -66,13 +65,12 @@ impl Asked {
     /// Finds the files.
     ///
     /// # Errors
-    /// [`Error::Stack`], and [`Error::UnknownFunction`] for a `functions` entry that is none.
+    /// [`Error::Stack`].
     pub fn resolve(&self) -> Result<Resolved, Error> {
         let config = match &self.request.config {
             Some(path) => {
                 let path = absolute(path)?;
                 let config = Config::read(&path)?;
-                check_functions(&path, &config)?;
                 Some((path, config))
             }
             None => None,
@@ -109,7 +107,7 @@ impl Asked {
 /// `-t a -t b` as one list. Each option may hold a list itself, as the variable does.
 fn tool_list(options: &[String]) -> Result<String, Error> {
     let usage =
-        |error: &qmpi_stack::Error| Error::Usage { message: error.to_string(), hint: error.hint().unwrap_or_default() };
+        |error: &qmpi_plan::Error| Error::Usage { message: error.to_string(), hint: error.hint().unwrap_or_default() };
     let mut elements = Vec::new();
     for option in options {
         if let Some(path) = list::unlistable(option) {
@@ -124,22 +122,6 @@ fn tool_list(options: &[String]) -> Result<String, Error> {
         elements.extend(parsed.iter().map(Element::to_string));
     }
     Ok(elements.join(","))
-}
-
-fn check_functions(path: &Path, config: &Config) -> Result<(), Error> {
-    for (layer, tool) in &config.tools {
-        let unknown = tool.functions.iter().flatten().find(|function| FnId::by_name(function).is_none());
-        if let Some(function) = unknown {
-            let nearest = nearest(function, FnId::all().map(FnId::name)).map(str::to_owned);
-            return Err(Error::UnknownFunction {
-                config: path.to_owned(),
-                layer: layer.clone(),
-                function: function.clone(),
-                nearest,
-            });
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -168,13 +150,5 @@ mod tests {
             assert_eq!(error.status(), 2, "{tool}");
             assert!(error.to_string().starts_with("-t: "), "{error}");
         }
-    }
-
-    #[test]
-    fn misspelt_functions() {
-        let text = "[tool.a]\nfunctions = [\"MPI_Send\", \"MPI_send\"]";
-        let config = Config::parse(Path::new("/c.toml"), text).unwrap();
-        let error = check_functions(Path::new("/c.toml"), &config).unwrap_err();
-        assert_eq!(error.hint(), "did you mean `MPI_Send`?");
     }
 }

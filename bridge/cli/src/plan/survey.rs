@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use qmpi_stack::variable;
+use qmpi_plan::variable;
 
 use crate::environment::{runtime, tunables};
 use crate::plan::layer::{self, InspectedLayer, Registered};
@@ -43,9 +43,9 @@ fn start(
 ) -> Result<Child, String> {
     let runtime = runtime::find(get).map_err(|error| error.to_string())?;
     let line = |(place, layer): &(usize, &InspectedLayer)| {
-        let (kind, name) = (layer.kind(), &layer.layer.name);
+        let (kind, name) = (layer.kind(), &layer.layer().name);
         // A name alone: another tool of the list may register it.
-        let path = if layer.layer.is_name_only() { "" } else { layer.path().to_str()? };
+        let path = if layer.layer().is_name_only() { "" } else { layer.path().to_str()? };
         (!path.contains(['\t', '\n'])).then(|| format!("{}\t{kind}\t{name}\t{path}", place + 1))
     };
     let lines: Vec<String> = asked.iter().filter_map(line).collect();

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 
-use qmpi_stack::Launcher;
-use qmpi_stack::launcher::Line;
+use qmpi_plan::Launcher;
+use qmpi_plan::launcher::Line;
 
 use crate::environment::Variable;
 use crate::launcher;

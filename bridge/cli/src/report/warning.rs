@@ -22,7 +22,7 @@ impl Warning {
 
     /// All of them, once a job: where a launcher started this command on every rank, rank 0 speaks for all.
     pub fn print_all<'a>(warnings: impl IntoIterator<Item = &'a Self>, get: &dyn Fn(&str) -> Option<OsString>) {
-        if qmpi_stack::rank_from_env(get).is_none_or(|rank| rank == 0) {
+        if qmpi_plan::rank_from_env(get).is_none_or(|rank| rank == 0) {
             warnings.into_iter().for_each(Self::print);
         }
     }

@@ -12,9 +12,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 use qmpi_loader::log;
-use qmpi_stack::Launcher;
-use qmpi_stack::launcher::{ENV_LIST_VARIABLE, Line};
-use qmpi_stack::{preload, variable};
+use qmpi_plan::Launcher;
+use qmpi_plan::launcher::{ENV_LIST_VARIABLE, Line};
+use qmpi_plan::{preload, variable};
 
 /// How far above a rank its launcher may be: shells and debuggers stand between.
 const GENERATIONS: usize = 8;
@@ -38,7 +38,7 @@ pub(crate) extern "C" fn report_lost_stack() {
         .collect();
     if launcher.has_runtime() && !missing.is_empty() {
         let missing = missing.join(", ");
-        let rank = qmpi_stack::rank_from_env(&get).map_or_else(|| "this rank".into(), |rank| format!("rank {rank}"));
+        let rank = qmpi_plan::rank_from_env(&get).map_or_else(|| "this rank".into(), |rank| format!("rank {rank}"));
         log::report_error(
             &format!("{rank} runs without its stack: its launcher has {missing}, which got lost on the way"),
             Some(&format!("pass {missing} on to the program, or take LD_PRELOAD away too")),

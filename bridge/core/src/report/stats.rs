@@ -32,7 +32,7 @@ static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 ///
 /// Each rank of a job writes a file of its own, `FILE.RANK`; on stderr only rank 0 reports.
 pub(crate) fn prepare(rank: Option<u32>) {
-    let Some(value) = std::env::var_os(qmpi_stack::variable::STATS).filter(|value| !value.is_empty()) else { return };
+    let Some(value) = std::env::var_os(qmpi_plan::variable::STATS).filter(|value| !value.is_empty()) else { return };
     let file = if value == "1" {
         if rank.unwrap_or(0) != 0 {
             return;

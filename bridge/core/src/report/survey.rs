@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use qmpi_abi::FnId;
 use qmpi_elf::{SearchPath, Tool};
 use qmpi_loader::process::dlsym;
-use qmpi_stack::variable;
+use qmpi_plan::variable;
 
 use crate::chain::ToolId;
 use crate::qmpi::native::{self, Libraries};

@@ -112,7 +112,7 @@ global_asm!(
     "ret",
     ".cfi_endproc",
     ".endm",
-    ".pushsection .text.qmpi_stack_words, \"ax\", @progbits",
+    ".pushsection .text.qmpi_plan_words, \"ax\", @progbits",
     "qmpi_copy_readable 12",
     "qmpi_copy_readable 14",
     "qmpi_copy_readable 18",

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! Unknown keys are errors, so that a misspelt one is not silently without effect. The document is walked by hand rather than
-//! deserialized: only so does every message know its line. Names of functions are checked by the callers, which know the table.
+//! deserialized: only so does every message know its line.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -28,11 +28,13 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use qmpi_abi::FnId;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::ValueFault;
-use crate::{Error, RankSet, nearest};
+use crate::nearest;
+use crate::{Error, RankSet};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +55,7 @@ pub struct ToolConfig {
     /// Variables that this tool alone sees.
     pub env: Vec<(String, String)>,
     /// Only these functions are intercepted.
-    pub functions: Option<Vec<String>>,
+    pub functions: Option<Vec<FnId>>,
     /// Only on these ranks.
     pub ranks: Option<RankSet>,
     /// Whether `MPI_Pcontrol` is delivered.
@@ -180,7 +182,7 @@ impl Document<'_> {
                     tool.path = Some(self.path.parent().unwrap_or(Path::new("")).join(path));
                 }
                 "env" => tool.env = self.env(value, &full)?,
-                "functions" => tool.functions = Some(self.strings(value, &full, NUL)?),
+                "functions" => tool.functions = Some(self.functions(value, &full)?),
                 "ranks" => {
                     let text = self.string(value, &full, "a string such as \"0-3,8\"")?;
                     let ranks = text.parse::<RankSet>();
@@ -214,6 +216,16 @@ impl Document<'_> {
             env.push((name.get_ref().to_string(), text.to_owned()));
         }
         Ok(env)
+    }
+
+    fn functions(&self, value: &Value<'_>, full: &str) -> Result<Vec<FnId>, Error> {
+        let function = |name: String| {
+            FnId::by_name(&name).ok_or_else(|| {
+                let nearest = nearest(&name, FnId::all().map(FnId::name)).map(str::to_owned);
+                self.value(value.span(), full, ValueFault::Function { name, nearest })
+            })
+        };
+        self.strings(value, full, NUL)?.into_iter().map(function).collect()
     }
 
     fn names(&self, value: &Value<'_>, full: &str) -> Result<Vec<String>, Error> {
@@ -308,6 +320,13 @@ mod tests {
     }
 
     #[test]
+    fn misspelt_functions() {
+        let error = parse("[tool.a]\nfunctions = [\"MPI_Send\", \"MPI_send\"]").unwrap_err();
+        assert_eq!(error.to_string(), "/conf/qmpi.toml:2: `tool.a.functions`: `MPI_send` is no MPI function");
+        assert_eq!(error.hint().unwrap(), "did you mean `MPI_Send`?");
+    }
+
+    #[test]
     fn every_key() {
         let config = parse(
             r#"
@@ -329,7 +348,7 @@ mod tests {
         let outer = &config.tools["outer"];
         assert_eq!(outer.path.as_deref(), Some(Path::new("/conf/lib/libmpiP.so")));
         assert_eq!(outer.env, [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]);
-        assert_eq!(outer.functions.as_deref(), Some(&["MPI_Send".to_owned()][..]));
+        assert_eq!(outer.functions, Some(vec![FnId::by_name("MPI_Send").unwrap()]));
         assert_eq!(outer.ranks.as_ref().unwrap().to_string(), "0-3,8");
         assert!(!outer.pcontrol && !outer.direct_calls);
         assert_eq!(outer.share, ["libpapi.so.7"]);

@@ -11,7 +11,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::{Config, Element, Error, nearest};
+use crate::nearest;
+use crate::{Config, Element, Error};
 
 /// Finds a library by its file name in the dynamic linker's way (`LD_LIBRARY_PATH`, the cache, default directories).
 pub type Linker<'a> = &'a dyn Fn(&str) -> Option<PathBuf>;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::list::ListFault;
-use crate::ranks::RanksError;
+use crate::job::ranks::RanksError;
+use crate::request::list::ListFault;
 
 /// Why a stack cannot be put together.
 #[derive(Debug, thiserror::Error)]
@@ -152,6 +152,14 @@ pub enum ValueFault {
     /// A character that the environment or a file name cannot carry there.
     #[error("`{0}` must not contain {1}")]
     Character(String, &'static str),
+    /// A name that is no function of MPI.
+    #[error("`{name}` is no MPI function")]
+    Function {
+        /// The name.
+        name: String,
+        /// The function that resembles it most.
+        nearest: Option<String>,
+    },
     /// A name that the program registers has no file.
     #[error("a tool that the program registers has no `path`")]
     WithPath,
@@ -177,6 +185,10 @@ impl Error {
             Self::ConfigKey { known, .. } => format!("valid here: {}", known.join(", ")),
             Self::ConfigType { expected, .. } => format!("write {expected}"),
             Self::ConfigValue { fault: ValueFault::Ranks(_), .. } => "write for example \"0-3,8\"".into(),
+            Self::ConfigValue { fault: ValueFault::Function { nearest: Some(nearest), .. }, .. } => {
+                format!("did you mean `{nearest}`?")
+            }
+            Self::ConfigValue { fault: ValueFault::Function { .. }, .. } => "write C names, such as MPI_Send".into(),
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
             Self::Unresolved { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Unresolved { name, .. } => {

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{Error, variable};
+use crate::Error;
+use crate::request::variable;
 
 /// What happens when a layer cannot be set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,0 +1,6 @@
+//! The job that a stack is for: its ranks, its launcher, and what is preloaded into its processes.
+
+pub mod launcher;
+pub mod preload;
+pub mod rank;
+pub mod ranks;

@@ -1,0 +1,41 @@
+//! The plan of a stack: which tools the user asks for, where their files are, what they are, and where each is loaded.
+//!
+//! The command makes it before a job starts, and every MPI process when it starts, by this code, so that both read a tool list in
+//! one way and refuse the same tools for the same reasons. Nothing here loads a tool: a plan is made from files alone.
+//!
+//! | step | module |
+//! |---|---|
+//! | what the user asks for: variables, tool list, configuration file | [`request`] |
+//! | from a tool's name to its file | [`lookup`] |
+//! | the layers with their settings | [`stack`] |
+//! | what each file is, and whether it can be a layer | [`inspector`], [`planned`], [`refusal`] |
+//! | a namespace of its own, or one that clones share | [`placement`] |
+//! | ranks, the launcher, `LD_PRELOAD` | [`job`] |
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
+
+mod error;
+pub mod inspector;
+pub mod job;
+pub mod placement;
+pub mod planned;
+pub mod refusal;
+pub mod request;
+pub mod stack;
+
+pub use error::Error;
+pub use inspector::Inspector;
+pub use job::launcher::{self, Launcher};
+pub use job::preload;
+pub use job::rank::rank_from_env;
+pub use job::ranks::RankSet;
+pub use placement::{Namespaces, Place};
+pub use planned::{Kind, Planned};
+pub use refusal::Refusal;
+pub use request::config::Config;
+pub use request::list::{self, Element};
+pub use request::lookup::{self, Lookup};
+pub use request::nearest::nearest;
+pub use request::setting::{LogLevel, OnError};
+pub use request::{Request, variable};
+pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};

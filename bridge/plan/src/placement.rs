@@ -1,0 +1,114 @@
+//! Which PMPI tools get a namespace of their own, and which share one as clones.
+
+/// How many namespaces glibc has (`DL_NNS`), less the program's own.
+const NAMESPACES: usize = 15;
+
+/// Where an instance of a PMPI tool is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Into a namespace of its own.
+    Namespace,
+    /// Into the namespace that all clones share.
+    Clone,
+    /// Nowhere: it cannot be a clone, and no namespace is left.
+    NoRoom,
+}
+
+/// The namespaces of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Namespaces {
+    /// How many are free.
+    pub free: usize,
+    /// Whether the namespace of clones is among those in use.
+    pub of_clones: bool,
+    /// Whether one is kept for clones that are not needed yet: where further stacks may be opened.
+    pub reserve: bool,
+}
+
+impl Namespaces {
+    /// Those of a process with this value of `LD_AUDIT`, each library of which has one, in which nothing is loaded yet.
+    #[must_use]
+    pub fn at_start(audit: Option<&str>) -> Self {
+        Self { free: NAMESPACES.saturating_sub(auditors(audit)), of_clones: false, reserve: false }
+    }
+
+    /// Decides for each PMPI tool, outermost first; `true` stands for one that cannot be a clone.
+    ///
+    /// All get a namespace as long as there are enough. Otherwise those that cannot do without, and as many others as there is room
+    /// for, from the outermost; the rest are clones.
+    #[must_use]
+    pub fn places(self, tools: &[bool]) -> Vec<Place> {
+        let for_clones = usize::from(!self.of_clones);
+        let reserved = if self.reserve { for_clones } else { 0 };
+        if tools.len() + reserved <= self.free {
+            return vec![Place::Namespace; tools.len()];
+        }
+        let owners = tools.iter().filter(|needs_own| **needs_own).count();
+        let has_clones = owners < tools.len();
+        let room = self.free.saturating_sub(if has_clones || self.reserve { for_clones } else { 0 });
+        let can_clone = self.of_clones || self.free > 0;
+        let (mut for_owners, mut for_others) = (room, room.saturating_sub(owners));
+        let place = |needs_own: &bool| {
+            let room = if *needs_own { &mut for_owners } else { &mut for_others };
+            if *room > 0 {
+                *room -= 1;
+                Place::Namespace
+            } else if can_clone && !needs_own {
+                Place::Clone
+            } else {
+                Place::NoRoom
+            }
+        };
+        tools.iter().map(place).collect()
+    }
+}
+
+/// How many libraries `LD_AUDIT` names.
+#[must_use]
+pub fn auditors(audit: Option<&str>) -> usize {
+    audit.unwrap_or_default().split(':').filter(|library| !library.is_empty()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Place::{Clone, Namespace, NoRoom};
+
+    fn free(free: usize) -> Namespaces {
+        Namespaces { free, of_clones: false, reserve: false }
+    }
+
+    #[test]
+    fn all_have_one_while_there_are_enough() {
+        assert_eq!(free(2).places(&[false, true]), [Namespace, Namespace]);
+        assert_eq!(free(0).places(&[]), []);
+    }
+
+    #[test]
+    fn others_are_clones_which_need_one() {
+        assert_eq!(free(2).places(&[false, false, false]), [Namespace, Clone, Clone]);
+        assert_eq!(free(2).places(&[false, false, true]), [Clone, Clone, Namespace]);
+        assert_eq!(Namespaces { of_clones: true, ..free(0) }.places(&[false, false]), [Clone, Clone]);
+        assert_eq!(free(0).places(&[false]), [NoRoom]);
+    }
+
+    #[test]
+    fn those_that_cannot_be_clones() {
+        assert_eq!(free(2).places(&[true, true, true]), [Namespace, Namespace, NoRoom]);
+        assert_eq!(free(2).places(&[true, false, true]), [Namespace, Clone, NoRoom]);
+    }
+
+    #[test]
+    fn one_is_kept_for_clones() {
+        let reserving = Namespaces { reserve: true, ..free(2) };
+        assert_eq!(reserving.places(&[false, false]), [Namespace, Clone]);
+        assert_eq!(reserving.places(&[true, true]), [Namespace, NoRoom]);
+        assert_eq!(Namespaces { of_clones: true, ..reserving }.places(&[true, true]), [Namespace, Namespace]);
+    }
+
+    #[test]
+    fn auditing_libraries_have_namespaces() {
+        assert_eq!(Namespaces::at_start(None).free, 15);
+        assert_eq!(Namespaces::at_start(Some("/a.so::/b.so")).free, 13);
+    }
+}

@@ -1,0 +1,104 @@
+//! A layer of which it is known what its file is.
+
+use std::rc::Rc;
+
+use qmpi_abi::{FnId, classify};
+use qmpi_elf::{MpiFamily, Tool};
+
+use crate::{Layer, Refusal};
+
+/// A layer whose file can be loaded, as far as it shows.
+#[derive(Debug, Clone)]
+pub struct Planned {
+    /// The layer with its settings.
+    pub layer: Layer,
+    /// How it is loaded.
+    pub kind: Kind,
+}
+
+/// How a layer is loaded.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// A PMPI tool: into a namespace.
+    Pmpi(Rc<Tool>),
+    /// A QMPI tool: it registers itself.
+    Qmpi(Rc<Tool>),
+    /// A tool of the 2018 prototype.
+    Thesis(Rc<Tool>),
+    /// A name without a file: the program, or a library that is there already, registers it.
+    Registered,
+}
+
+impl Planned {
+    /// The label within the stack.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.layer.label
+    }
+
+    /// What its file is; `None` for a name without one.
+    #[must_use]
+    pub fn tool(&self) -> Option<&Tool> {
+        match &self.kind {
+            Kind::Pmpi(tool) | Kind::Qmpi(tool) | Kind::Thesis(tool) => Some(tool),
+            Kind::Registered => None,
+        }
+    }
+
+    /// The same for a PMPI tool only.
+    #[must_use]
+    pub fn pmpi(&self) -> Option<&Tool> {
+        match &self.kind {
+            Kind::Pmpi(tool) => Some(tool),
+            Kind::Qmpi(_) | Kind::Thesis(_) | Kind::Registered => None,
+        }
+    }
+
+    /// Whether it is a PMPI tool that cannot share a namespace with other instances, and why.
+    #[must_use]
+    pub fn clone_obstacle(&self) -> Option<String> {
+        self.pmpi()?.clone_obstacle()
+    }
+
+    /// Whether it cannot.
+    #[must_use]
+    pub fn needs_namespace(&self) -> bool {
+        self.clone_obstacle().is_some()
+    }
+
+    /// The MPI it is built for; `None` if it works with any.
+    #[must_use]
+    pub fn family(&self) -> Option<MpiFamily> {
+        self.tool()?.abi
+    }
+
+    /// The C functions whose calls arrive at a PMPI tool: those that its file defines, less what the settings leave out. Wrappers in a
+    /// library that it needs are not used under `LD_PRELOAD` either: they come after MPI's own.
+    pub fn wrappers(&self) -> impl Iterator<Item = FnId> + '_ {
+        let root = self.pmpi().and_then(|tool| tool.objects.first());
+        root.into_iter().flat_map(|root| &root.intercepts).copied().filter(|id| self.layer.lets(*id))
+    }
+
+    /// The symbol names of Fortran procedures whose calls arrive at it, likewise, with the function of MPI that each is.
+    pub fn fortran_wrappers(&self) -> impl Iterator<Item = (&str, FnId)> + '_ {
+        let root = self.pmpi().and_then(|tool| tool.objects.first());
+        let names = root.into_iter().flat_map(|root| &root.fortran_wrappers);
+        names.filter_map(|name| Some((name.as_str(), classify(name)?.id))).filter(|(_, id)| self.layer.lets(*id))
+    }
+
+    /// Compares the MPI that it is built for with the one that `user`, a program or a process, uses.
+    ///
+    /// # Errors
+    /// [`Refusal::OtherMpi`]: handles and constants have other types and values there.
+    pub fn check_mpi(&self, user: &str, family: MpiFamily, mpi: &str) -> Result<(), Refusal> {
+        match self.family().filter(|tool| *tool != family) {
+            None => Ok(()),
+            Some(tool) => Err(Refusal::OtherMpi {
+                path: self.layer.path.clone(),
+                tool,
+                user: user.to_owned(),
+                mpi: mpi.to_owned(),
+            }),
+        }
+    }
+}

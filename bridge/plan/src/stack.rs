@@ -1,0 +1,133 @@
+//! The stack: its layers with their settings, and what was passed over on the way to it.
+
+use std::path::PathBuf;
+
+use qmpi_abi::FnId;
+
+use crate::{Config, Error, LogLevel, OnError, RankSet};
+
+/// One instance of a tool in the stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    /// Unique within the stack: the name, and `name#2` for its second instance.
+    pub label: String,
+    /// The name of the element, and of its section in the configuration file.
+    pub name: String,
+    /// The tool's file, absolute.
+    pub path: PathBuf,
+    /// Variables that this instance alone sees.
+    pub env: Vec<(String, String)>,
+    /// Only these functions are intercepted; all that the tool defines if `None`.
+    pub functions: Option<Vec<FnId>>,
+    /// Only on these ranks; on all if `None`.
+    pub ranks: Option<RankSet>,
+    /// Whether `MPI_Pcontrol` is delivered to it.
+    pub pcontrol: bool,
+    /// SONAMEs of libraries that must exist once per process.
+    pub share: Vec<String>,
+    /// Whether its calls of MPI may be led around its linkage table.
+    pub direct_calls: bool,
+}
+
+/// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
+#[derive(Debug)]
+pub struct Skipped {
+    /// The label it would have had.
+    pub label: String,
+    /// What is wrong with it.
+    pub error: Error,
+}
+
+/// Who named the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody; the stack is empty.
+    Nowhere,
+    /// `QMPI_TOOL_LIST`, or `-t`.
+    ToolList,
+    /// `stack` of the configuration file.
+    Config,
+    /// `TOOLS`.
+    Thesis,
+}
+
+/// All layers, outermost first, with the settings that concern the whole.
+#[derive(Debug)]
+pub struct Stack {
+    /// The layers, outermost first.
+    pub layers: Vec<Layer>,
+    /// What to do with a layer that cannot be set up.
+    pub on_error: OnError,
+    /// How much to say.
+    pub log: LogLevel,
+    /// Who named the tools.
+    pub origin: Origin,
+    /// Elements without a file; not empty only with [`OnError::Skip`].
+    pub skipped: Vec<Skipped>,
+    /// Layers that are only a name so far, by their place in `layers`, and why no file was found; not empty only with
+    /// [`Request::keep_names`]. Their `path` is the name.
+    pub unresolved: Vec<(usize, Error)>,
+    /// Why `TOOLS` was passed over, if it was.
+    pub passed_over: Option<PassedOver>,
+}
+
+/// A `TOOLS` that is no list of shared objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The first element that is none.
+    pub(crate) element: String,
+    /// Others are, or all look like paths: probably it was meant as one.
+    pub is_meant: bool,
+}
+
+impl std::fmt::Display for PassedOver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "TOOLS is set, but passed over: `{}` in it is no shared object", self.element)
+    }
+}
+
+impl PassedOver {
+    /// What the user can do about it.
+    pub const HINT: &'static str =
+        "name the tools with -t or in QMPI_TOOL_LIST; if TOOLS is another program's, unset it";
+}
+
+impl Layer {
+    pub(crate) fn new(config: &Config, label: String, name: String, path: PathBuf) -> Self {
+        let settings = config.tools.get(&name).cloned().unwrap_or_default();
+        Self {
+            label,
+            name,
+            path,
+            env: settings.env,
+            functions: settings.functions,
+            ranks: settings.ranks,
+            pcontrol: settings.pcontrol,
+            share: settings.share,
+            direct_calls: settings.direct_calls,
+        }
+    }
+
+    /// Whether it has no file: its tool is registered by whoever has it.
+    #[must_use]
+    pub fn is_name_only(&self) -> bool {
+        // Paths of files are absolute.
+        !self.path.is_absolute()
+    }
+
+    /// Whether calls of this function arrive at it, if its tool intercepts them.
+    #[must_use]
+    pub fn lets(&self, function: FnId) -> bool {
+        self.functions.as_ref().is_none_or(|functions| functions.contains(&function))
+            && (self.pcontrol || function.name() != "MPI_Pcontrol")
+    }
+
+    /// Whether the layer exists on `rank`. Where no launcher tells the rank, it does.
+    #[must_use]
+    pub fn on_rank(&self, rank: Option<u32>) -> bool {
+        match (&self.ranks, rank) {
+            (Some(ranks), Some(rank)) => ranks.contains(rank),
+            _ => true,
+        }
+    }
+}
