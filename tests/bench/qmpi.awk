@@ -6,7 +6,7 @@
 #
 # Letters: p PMPI pass-through, q generated QMPI pass-through, t QMPI tool with a table by tool id, l one that asks
 # QMPI_Get_function in each call, a one that asks for the calling address, z and s a PMPI and a QMPI tool that do not call on,
-# k as s, but the calling address is kept for it, i interface, c counter, h the thesis's dialect.
+# k as s, but the calling address is kept for it, i interface, c counter, h the 2018 prototype.
 
 function qmpi_row_name(config,   letter, n) {
     letter = substr(config, 1, 1); n = substr(config, 2)
@@ -63,7 +63,7 @@ function qmpi_rows(mpi,   name, alternating) {
     combination_row(mpi, "one QMPI tool with a table, over no libqmpi", "t1 1 none -1")
     combination_row(mpi, "each further QMPI layer with a table, 1 to 10", "t10 0.1111111 t1 -0.1111111")
     combination_row(mpi, "each further QMPI layer that asks QMPI_Get_function, 1 to 5", "l5 0.25 l1 -0.25")
-    combination_row(mpi, "each further layer of the thesis's dialect, 1 to 5", "h5 0.25 h1 -0.25")
+    combination_row(mpi, "each further layer of the 2018 prototype, 1 to 5", "h5 0.25 h1 -0.25")
     combination_row(mpi, "edge application → QMPI", "s1 1 z1 -1")
     combination_row(mpi, "**edge PMPI → QMPI**", "ps1 1 pz1 -1")
     combination_row(mpi, "**edge QMPI → PMPI**", "tz1 1 ts1 -1")

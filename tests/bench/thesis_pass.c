@@ -1,4 +1,4 @@
-/* A tool of the 2018 prototype's dialect that does nothing: every wrapper goes on through exec_func. */
+/* A tool of the 2018 prototype that does nothing: every wrapper goes on through exec_func. */
 #include <mpi.h>
 
 #include "qmpi_thesis.h"

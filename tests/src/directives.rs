@@ -34,7 +34,7 @@ pub struct Source {
     pub path: PathBuf,
     /// Its name without directory and ending.
     pub name: String,
-    /// For a tool: `pmpi`, or the dialect that it is written in.
+    /// For a tool: `pmpi`, or the interface that it is written for.
     pub kind: String,
     /// `c`, `c++` or `fortran`.
     pub language: String,

@@ -1,10 +1,10 @@
-//! Who comes after whom: the next link of every function below each layer.
+//! The chain: the next link of every function below each layer.
 //!
 //! `next(i, f)` is the first layer below `i` that intercepts `f`, else the MPI library. It is worked out from the
 //! innermost layer outwards, once, and every edge is an address from then on.
 //!
-//! A link is native to one calling convention: that of PMPI (the MPI library, PMPI tools), of QMPI tools, or of the thesis's
-//! dialect. Who calls it in another one gets the address of a stub, which is made when it is first asked for.
+//! A link is native to one calling convention: that of PMPI (the MPI library, PMPI tools), of QMPI tools, or of tools
+//! of the 2018 prototype. A caller with another one gets the address of a stub, which is made when it is first asked for.
 
 use std::time::Duration;
 
@@ -109,12 +109,12 @@ impl Chain {
         }
     }
 
-    /// `MPI_Pcontrol` of the thesis's dialect: the wrapper gets the first argument, and the chain goes on by itself, with all.
+    /// `MPI_Pcontrol` of the 2018 prototype: the wrapper gets the first argument, and the chain goes on by itself, with all.
     fn deliver(&mut self, id: FnId, wrapper: usize, tool: ToolId, vector: usize) -> usize {
-        let wrapper = made(conversion::append(wrapper, tool.0, vector, conversion::arity(id)));
+        let wrapper = or_end(conversion::append(wrapper, tool.0, vector, conversion::arity(id)));
         match self.pmpi(id) {
             0 => wrapper,
-            below => made(pcontrol::deliver_to_both(wrapper, below)),
+            below => or_end(pcontrol::deliver_to_both(wrapper, below)),
         }
     }
 
@@ -133,7 +133,7 @@ impl Chain {
         let Some(link) = &mut self.links[id.index()] else { return 0 };
         *link.as_pmpi.get_or_insert_with(|| {
             let arity = conversion::arity(id);
-            made(match link.convention {
+            or_end(match link.convention {
                 Convention::Pmpi => Ok(link.address),
                 Convention::Qmpi => conversion::up(link.address, link.tool.0, arity, mode),
                 Convention::Thesis(vector) => conversion::append(link.address, link.tool.0, vector, arity),
@@ -157,11 +157,11 @@ impl Chain {
         let mode = if below.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
         let pmpi = self.pmpi(id);
         let link = self.links[id.index()].as_mut()?;
-        let address = *link.as_qmpi.get_or_insert_with(|| made(conversion::down(pmpi, conversion::arity(id), mode)));
+        let address = *link.as_qmpi.get_or_insert_with(|| or_end(conversion::down(pmpi, conversion::arity(id), mode)));
         Some((address, link.tool))
     }
 
-    /// The topmost link of `id` for a caller of the thesis's dialect, `f(args..., level, vector)`, and the level to pass.
+    /// The topmost link of `id` for a caller of the 2018 prototype, `f(args..., level, vector)`, and the level to pass.
     ///
     /// Where a tool of another kind or the MPI library comes next, it is the link for callers of the PMPI convention: two
     /// words too many behind the arguments do no harm. The caller makes room for what it passes and takes it away again,
@@ -193,7 +193,7 @@ impl Chain {
         let arity = conversion::arity(id);
         match (link.convention, link.tool, self.mode) {
             // The application's return address is on the stack: no need to look elsewhere.
-            (Convention::Qmpi, tool, _) => made(conversion::up(link.address, tool.0, arity, CallerMode::Ignore)),
+            (Convention::Qmpi, tool, _) => or_end(conversion::up(link.address, tool.0, arity, CallerMode::Ignore)),
             (_, ToolId::MPI, _) | (_, _, CallerMode::Ignore) => self.pmpi(id),
             (_, _, CallerMode::Keep) => recorded(self.pmpi(id), CallerMode::Keep),
         }
@@ -210,11 +210,11 @@ impl Link {
 pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
     match mode {
         CallerMode::Ignore => address,
-        CallerMode::Keep => made(conversion::record(address)),
+        CallerMode::Keep => or_end(conversion::record(address)),
     }
 }
 
 /// Without stubs there is no stack.
-pub(crate) fn made<T>(stub: Result<T, LoadError>) -> T {
+pub(crate) fn or_end<T>(stub: Result<T, LoadError>) -> T {
     stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
 }

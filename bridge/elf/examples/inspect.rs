@@ -33,7 +33,7 @@ fn main() {
         match Tool::inspect(path, &search, &|_| false) {
             Ok(tool) => {
                 let names = |ids: &[qmpi_abi::FnId]| ids.iter().map(|id| id.name()).collect::<Vec<_>>().join(" ");
-                println!("  {:?}, way down {:?}, abi {:?}", tool.kind, tool.way_down, tool.abi_evidence);
+                println!("  {:?}, next function {:?}, abi {:?}", tool.kind, tool.next_function, tool.abi_evidence);
                 println!("  objects {:?}", tool.objects.iter().map(|object| &object.name).collect::<Vec<_>>());
                 println!("  stopped {:?} missing {:?}", tool.closure.stopped, tool.closure.missing);
                 println!("  intercepts {}", names(&tool.intercepts));

@@ -35,4 +35,4 @@ pub use mpi::abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_
 pub use mpi::numbering_note::NumberingNote;
 pub use tool::closure::{Closure, Missing};
 pub use tool::hazard::{Effect, Hazard};
-pub use tool::{ObjectDetail, Tool, ToolKind, WayDown};
+pub use tool::{NextFunction, ObjectDetail, Tool, ToolKind};

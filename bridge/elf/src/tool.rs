@@ -24,7 +24,7 @@ pub enum ToolKind {
     Pmpi,
     /// Registers itself by name: loaded as it is.
     Qmpi,
-    /// Exports `get_interceptions`, the dialect of the 2018 prototype.
+    /// Exports `get_interceptions`, the interface of the 2018 prototype.
     Thesis,
     /// Not a tool but an MPI library.
     MpiLibrary,
@@ -37,7 +37,7 @@ pub enum ToolKind {
 
 /// How a tool reaches the layer below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WayDown {
+pub enum NextFunction {
     /// Imports `PMPI_*`.
     PmpiImports,
     /// Looks names up at run time.
@@ -97,7 +97,7 @@ pub struct Tool {
     /// MPI names that an object that imports dlsym or dlvsym has among its strings.
     pub dlsym_names: Vec<String>,
     /// How it reaches the next layer.
-    pub way_down: WayDown,
+    pub next_function: NextFunction,
     /// The MPI it was built for, or is; `None`: works with any.
     pub abi: Option<MpiFamily>,
     /// What shows it.

@@ -4,7 +4,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use qmpi_elf::{ElfFile, MpiFamily, SearchPath, Tool, ToolKind, WayDown};
+use qmpi_elf::{ElfFile, MpiFamily, NextFunction, SearchPath, Tool, ToolKind};
 use support::{Outcome, library};
 
 fn inspect(path: &Path) -> Result<Tool, qmpi_elf::Error> {
@@ -147,7 +147,7 @@ fn hazards() -> Outcome {
         assert!(has_hazard(&tool, id), "{id} is not in {:?}", tool.hazards);
     }
     assert!(tool.defines_pcontrol && !tool.passes_pcontrol_on && tool.static_tls && tool.exec_stack);
-    assert_eq!(tool.way_down, WayDown::NoneSeen);
+    assert_eq!(tool.next_function, NextFunction::NoneSeen);
 
     let source = r#"
         #include <dlfcn.h>
@@ -156,7 +156,7 @@ fn hazards() -> Outcome {
         extern void *ompi_mpi_comm_world; void *world(void) { return &ompi_mpi_comm_world; }
     "#;
     let tool = inspect(&library(directory.path(), "libnext.so", source, &["-D_GNU_SOURCE"])?)?;
-    assert_eq!(tool.way_down, WayDown::Dlsym);
+    assert_eq!(tool.next_function, NextFunction::Dlsym);
     assert!(tool.passes_pcontrol_on && !tool.exec_stack);
     assert_eq!(tool.unknown_mpi, ["MPI_New_function"]);
     assert_eq!(tool.data_imports, ["ompi_mpi_comm_world"]);
@@ -201,7 +201,7 @@ fn ompitrace() -> Outcome {
     let Some(path) = installed("libompitrace.so.40") else { return Ok(()) };
     let tool = inspect(&path)?;
     assert_eq!(tool.kind, ToolKind::Pmpi);
-    assert_eq!(tool.way_down, WayDown::PmpiImports);
+    assert_eq!(tool.next_function, NextFunction::PmpiImports);
     assert_eq!(tool.intercepts.len(), 20);
     // It needs libc only; the variables tell what it was built for.
     assert_eq!(tool.abi, Some(MpiFamily::OpenMpi));
@@ -216,8 +216,8 @@ fn eztrace() -> Outcome {
         let Some(path) = installed(name) else { continue };
         let tool = inspect(&path)?;
         assert_eq!(tool.kind, ToolKind::Pmpi);
-        // It has no other way down than dlsym, and asks for MPI_f rather than PMPI_f.
-        assert_eq!(tool.way_down, WayDown::Dlsym);
+        // It has no other way to the next function than dlsym, and asks for MPI_f rather than PMPI_f.
+        assert_eq!(tool.next_function, NextFunction::Dlsym);
         assert_eq!(tool.abi, Some(family));
         assert!(tool.dlsym_names.iter().any(|name| name == "MPI_Send"));
         assert!(tool.fortran_wrappers.iter().any(|name| name == "mpi_send_"));

@@ -25,7 +25,7 @@ pub struct Layer {
     pub pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
-    /// Whether its calls of MPI may be led around its linkage table.
+    /// Whether its calls of MPI may be led around its PLT.
     pub direct_calls: bool,
 }
 

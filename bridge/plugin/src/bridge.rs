@@ -69,7 +69,7 @@ fn link(tool: c_int, id: FnId, process: &Process) -> Result<usize, LoadError> {
     match (process.real(id), numbering::number(id)) {
         (None, _) => Ok(0),
         (Some(real), None) => Ok(real),
-        (Some(_), Some(_)) => conversion::up_late(tool, id, next),
+        (Some(_), Some(_)) => conversion::up_lazy(tool, id, next),
     }
 }
 

@@ -158,7 +158,7 @@ fn sessions(mpi: Mpi) -> Verdict {
     Ok(outcome.expect(0, &["sessions: 2 processes, sum 3".to_owned()])?)
 }
 
-/// Native tools and those of the thesis's dialect, with this MPI's header.
+/// Native tools and those of the 2018 prototype, with this MPI's header.
 fn no_warnings(mpi: Mpi) -> Verdict {
     for source in Source::all("legacy-tools").iter().filter(|source| source.kind != "pmpi" && source.runs_on(mpi)) {
         let mut command = Command::new(mpi.compiler(&source.language));

@@ -94,7 +94,7 @@ fn stack_of_the_thesis(mpi: Mpi) -> Verdict {
     Ok(())
 }
 
-/// What the outer and the inner counter of the thesis's dialect say of ring.c with TBcast between them.
+/// What the outer and the inner counter of the 2018 prototype say of ring.c with TBcast between them.
 fn reports(outer: usize, inner: usize) -> [String; 2] {
     [
         format!("thesis_counter at level {outer}: Send 12 Recv 12 Sendrecv 4 Bcast 4 Allreduce 8 Barrier 4 Wtime 5"),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use qmpi_abi::FnId;
-use qmpi_elf::{Effect, Tool, ToolKind, WayDown};
+use qmpi_elf::{Effect, NextFunction, Tool, ToolKind};
 use serde::Serialize;
 
 use crate::plan::manifest;
@@ -26,6 +26,7 @@ pub struct ToolReport {
     mpi_evidence: Option<String>,
     intercepts: Vec<&'static str>,
     fortran_wrappers: Vec<String>,
+    /// How it gets the next function.
     way_down: &'static str,
     pmpi_imports: Vec<&'static str>,
     mpi_calls: Vec<&'static str>,
@@ -84,7 +85,7 @@ impl ToolReport {
             mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
             intercepts: names(&tool.intercepts),
             fortran_wrappers: tool.fortran_wrappers.clone(),
-            way_down: way_down_name(tool.way_down),
+            way_down: next_function_name(tool.next_function),
             pmpi_imports: names(&tool.pmpi_imports),
             mpi_calls: names(&tool.mpi_calls),
             dlsym_names: tool.dlsym_names.clone(),
@@ -121,7 +122,7 @@ impl ToolReport {
             _ => line("built for", "any MPI: nothing ties it to one".to_owned()),
         }
         if !self.registers_at_run_time {
-            line("goes on by", self.way_down_text());
+            line("goes on by", self.next_function_text());
         }
         if self.is_qmpi {
             let known = self.numberings.join(" and ");
@@ -167,7 +168,7 @@ impl ToolReport {
         text
     }
 
-    fn way_down_text(&self) -> String {
+    fn next_function_text(&self) -> String {
         let imports = format!("PMPI_* imports ({})", count(self.pmpi_imports.len(), "function"));
         let dlsym = format!("dlsym ({})", count(self.dlsym_names.len(), "name"));
         match self.way_down {
@@ -231,12 +232,12 @@ fn effect_name(effect: Effect) -> &'static str {
     }
 }
 
-fn way_down_name(way: WayDown) -> &'static str {
+fn next_function_name(way: NextFunction) -> &'static str {
     match way {
-        WayDown::PmpiImports => "pmpi-imports",
-        WayDown::Dlsym => "dlsym",
-        WayDown::Both => "both",
-        WayDown::NoneSeen => "none-seen",
+        NextFunction::PmpiImports => "pmpi-imports",
+        NextFunction::Dlsym => "dlsym",
+        NextFunction::Both => "both",
+        NextFunction::NoneSeen => "none-seen",
     }
 }
 

@@ -25,7 +25,7 @@ use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::links::{fortran, missing};
 use qmpi_loader::{Process, log};
 
-use crate::chain::{self, Chain, ToolId, made};
+use crate::chain::{self, Chain, ToolId, or_end};
 use crate::process::program_tools;
 use crate::ring::is_entry;
 
@@ -111,12 +111,12 @@ impl Fortran {
         self.callers.lock().unwrap_or_else(PoisonError::into_inner).insert(tool);
         let c_name = CString::new(name).ok()?;
         if let Some(real) = process.function(&c_name) {
-            return Some(made(fortran::resume(real, level)));
+            return Some(or_end(fortran::resume(real, level)));
         }
         let reason = format!("which {} does not have", process.mpi_name());
         let until =
-            made(missing::stub(label, name, reason, "MPI's Fortran library has such functions: link it, or open it"));
-        Some(made(fortran::resume_later(c_name, level, until)))
+            or_end(missing::stub(label, name, reason, "MPI's Fortran library has such functions: link it, or open it"));
+        Some(or_end(fortran::resume_later(c_name, level, until)))
     }
 
     /// The Fortran wrapper that gets a call below `level` layers, if the first layer that intercepts the function has one.
@@ -181,7 +181,7 @@ impl Fortran {
         }
         if symbol.profiling {
             let real = process.function(name)?;
-            return Some(made(fortran::resume(real, self.layers.len())));
+            return Some(or_end(fortran::resume(real, self.layers.len())));
         }
         // Who asks where the application called wants this call, not that of MPI's Fortran library.
         match self.wrapper(0, text) {
@@ -206,7 +206,7 @@ impl Fortran {
         }
         let made_before = &mut *made_before.borrow_mut();
         let arity = conversion::arity(symbol.id);
-        Some(*made_before.entry((symbol.id, symbol.profiling)).or_insert_with(|| made(fortran::to_c(links, arity))))
+        Some(*made_before.entry((symbol.id, symbol.profiling)).or_insert_with(|| or_end(fortran::to_c(links, arity))))
     }
 
     /// The function of a tool of the program that a call of MPI's Fortran library comes to without us.

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_loader::links::observer;
 use qmpi_loader::log;
 
-use crate::chain::made;
+use crate::chain::or_end;
 
 /// A place in the chain: edge `i` leads into layer `i`, the last one into the MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +39,7 @@ pub(crate) fn name_layers(labels: Vec<String>) {
 
 /// A link that notes that the call reached `edge` and jumps to `target`.
 pub(crate) fn observe(target: usize, edge: Edge) -> usize {
-    made(observer::observe(target, notify, edge.0))
+    or_end(observer::observe(target, notify, edge.0))
 }
 
 extern "C" fn notify(edge: usize, stack: *const usize) {

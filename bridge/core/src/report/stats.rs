@@ -11,7 +11,7 @@ use qmpi_abi::FnId;
 use qmpi_loader::links::counter::Counter;
 use qmpi_loader::log;
 
-use crate::chain::made;
+use crate::chain::or_end;
 
 /// One layer, or the MPI library: its label, and by function the counter of its calls, where there is a link to it.
 struct Column {
@@ -62,7 +62,7 @@ pub(crate) fn column(label: &str) {
 pub(crate) fn counted(id: FnId, address: usize) -> usize {
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(column) = report.as_mut().and_then(|report| report.columns.last_mut()) else { return address };
-    let (counter, link) = made(Counter::before(address));
+    let (counter, link) = or_end(Counter::before(address));
     column.counters[id.index()] = Some(counter);
     link
 }

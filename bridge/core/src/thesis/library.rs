@@ -1,4 +1,4 @@
-//! A library of the dialect: opened once, in the base namespace, and asked for its wrappers once per layer.
+//! A library of tools of the 2018 prototype: opened once, in the base namespace, and asked for its wrappers once per layer.
 #![expect(unsafe_code, reason = "constructors of the tool run, and its get_interceptions")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -9,7 +9,7 @@ use libloading::os::unix::{Library as Opened, RTLD_LOCAL, RTLD_NOW};
 use qmpi_abi::{FnId, thesis};
 use thiserror::Error;
 
-/// A tool of the dialect could not be brought into the stack.
+/// A tool of the 2018 prototype could not be brought into the stack.
 #[derive(Debug, Error)]
 pub(crate) enum LibraryError {
     /// The library does not load.
@@ -74,7 +74,7 @@ impl Library {
         // SAFETY: the user asked for the tool; its constructors run as they would if the program were linked with it.
         let library = unsafe { Opened::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| fail(&error))?;
         type Interceptions = unsafe extern "C" fn(c_int) -> *const c_char;
-        // SAFETY: the symbol by which the dialect is recognized; its type is what the dialect says.
+        // SAFETY: the symbol by which such tools are recognized; its type is that of the prototype.
         let interceptions = unsafe { library.get::<Interceptions>(b"get_interceptions\0") };
         let interceptions = *interceptions.map_err(|error| fail(&error))?;
         let (mut names, mut functions) = (Vec::new(), Vec::new());

@@ -9,7 +9,7 @@ use qmpi_loader::links::missing;
 use qmpi_ring::thesis::{Cell, DynamicLib, PATH, Vector};
 
 use super::library::{Library, NOT_INTERCEPTED};
-use crate::chain::{Chain, ToolId, made};
+use crate::chain::{Chain, ToolId, or_end};
 
 /// By number in the thesis's table: a function that says that nobody has it; 0 where somebody has it, or nobody asked.
 static UNSUPPORTED: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
@@ -33,7 +33,7 @@ impl Builder {
         let vector = Box::leak(Box::new(Vector { items, capacity: total, total }));
         let stub =
             missing::stub(WHO, "a function that has no number in its table", "so it does not exist".into(), HINT);
-        UNKNOWN.store(made(stub), Ordering::Release);
+        UNKNOWN.store(or_end(stub), Ordering::Release);
         Builder { layers, vector }
     }
 
@@ -57,7 +57,7 @@ impl Builder {
                 cell.func_ptr.store(std::ptr::with_exposed_provenance_mut(address), Ordering::Release);
             } else if UNSUPPORTED[index].load(Ordering::Relaxed) == 0 {
                 let reason = format!("which {mpi} does not have");
-                UNSUPPORTED[index].store(made(missing::stub(WHO, id.name(), reason, HINT)), Ordering::Release);
+                UNSUPPORTED[index].store(or_end(missing::stub(WHO, id.name(), reason, HINT)), Ordering::Release);
             }
         }
     }
@@ -67,7 +67,7 @@ impl Builder {
 const WHO: &str = "a tool with get_interceptions";
 const HINT: &str = "run the tool on an MPI that has this function; QMPI_Table_query returns 1 where it is missing";
 
-/// A function that says what is missing; 0 if there is no tool of the dialect in the stack.
+/// A function that says what is missing; 0 if there is no such tool in the stack.
 pub(super) fn unsupported(index: Option<usize>) -> usize {
     let of_function = index.and_then(|index| UNSUPPORTED.get(index)).map_or(0, |stub| stub.load(Ordering::Acquire));
     if of_function == 0 { UNKNOWN.load(Ordering::Acquire) } else { of_function }

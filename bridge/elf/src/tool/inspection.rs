@@ -18,7 +18,7 @@ use crate::mpi::mpi_data::is_mpi_data;
 use crate::tool::closure::Closure;
 use crate::tool::facts::{self, Facts};
 use crate::tool::rules;
-use crate::tool::{ObjectDetail, REGISTRATION, Tool, ToolKind, WayDown};
+use crate::tool::{NextFunction, ObjectDetail, REGISTRATION, Tool, ToolKind};
 
 /// The draft's interface besides the registration: shaped like MPI functions, but the runtime's own.
 const QMPI_DRAFT: &[&str] = &[
@@ -90,11 +90,11 @@ impl Tool {
 
         let imports_profiling = !pmpi_imports.is_empty()
             || fortran_imports.iter().any(|name| classify(name).is_some_and(|symbol| symbol.profiling));
-        let way_down = match (imports_profiling, !dlsym_names.is_empty()) {
-            (true, true) => WayDown::Both,
-            (true, false) => WayDown::PmpiImports,
-            (false, true) => WayDown::Dlsym,
-            (false, false) => WayDown::NoneSeen,
+        let next_function = match (imports_profiling, !dlsym_names.is_empty()) {
+            (true, true) => NextFunction::Both,
+            (true, false) => NextFunction::PmpiImports,
+            (false, true) => NextFunction::Dlsym,
+            (false, false) => NextFunction::NoneSeen,
         };
         let is_pcontrol = |id: &FnId| id.name() == "MPI_Pcontrol";
         let passes_pcontrol_on = pmpi_imports.iter().any(is_pcontrol)
@@ -118,7 +118,7 @@ impl Tool {
             data_imports: data_imports.iter().cloned().collect(),
             data_definitions: data_definitions.iter().cloned().collect(),
             dlsym_names,
-            way_down,
+            next_function,
             abi: abi_evidence.as_ref().map(|abi| abi.family),
             abi_evidence,
             tls: closure.root().tls(),

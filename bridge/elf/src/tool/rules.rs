@@ -5,7 +5,7 @@
 use crate::linker::family::requires_glibc_private;
 use crate::tool::facts::Facts;
 use crate::tool::hazard::{Effect, Hazard};
-use crate::tool::{Tool, WayDown};
+use crate::tool::{NextFunction, Tool};
 
 struct Rule {
     id: &'static str,
@@ -132,7 +132,7 @@ const RULES: &[Rule] = &[
         find: |tool, _| {
             let has = |list: &[qmpi_abi::FnId]| list.iter().any(|id| id.name() == "MPI_Finalize");
             let keeps = has(&tool.intercepts) && !has(&tool.pmpi_imports) && tool.dlsym_names.is_empty();
-            (keeps && !matches!(tool.way_down, WayDown::Dlsym | WayDown::Both)).then(|| {
+            (keeps && !matches!(tool.next_function, NextFunction::Dlsym | NextFunction::Both)).then(|| {
                 "it intercepts MPI_Finalize and never calls PMPI_Finalize: layers below it will not see the end; put it innermost".into()
             })
         },
@@ -141,7 +141,7 @@ const RULES: &[Rule] = &[
         id: "no-way-down",
         effect: Effect::Limited,
         find: |tool, _| {
-            (tool.way_down == WayDown::NoneSeen && !tool.intercepts.is_empty())
+            (tool.next_function == NextFunction::NoneSeen && !tool.intercepts.is_empty())
                 .then(|| "no call of the next layer was found: what it intercepts may end there".into())
         },
     },
@@ -198,7 +198,7 @@ const RULES: &[Rule] = &[
         id: "dlsym-next",
         effect: Effect::Handled,
         find: |tool, _| {
-            matches!(tool.way_down, WayDown::Dlsym | WayDown::Both)
+            matches!(tool.next_function, NextFunction::Dlsym | NextFunction::Both)
                 .then(|| "it looks MPI functions up by name (dlsym); it is given those of the next layer".into())
         },
     },

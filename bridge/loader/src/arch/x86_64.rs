@@ -18,7 +18,7 @@
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `caller.rs` | text for stubs that keep the application's return address |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
-//! | `direct.rs` | which instructions are calls through a linkage table |
+//! | `direct.rs` | which instructions are calls through a PLT |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
 //! | `shift.rs` | from one calling convention of tools to another |
 

@@ -1,4 +1,4 @@
-//! Links from one calling convention of tools to another: PMPI, QMPI, and the dialect of the 2018 thesis.
+//! Links from one calling convention of tools to another: PMPI, QMPI, and those of the 2018 prototype.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -83,7 +83,7 @@ pub(crate) struct Late {
 ///
 /// # Errors
 /// When no further stubs can be mapped.
-pub fn up_late(owner: i32, id: FnId, find: Find) -> Result<usize, LoadError> {
+pub fn up_lazy(owner: i32, id: FnId, find: Find) -> Result<usize, LoadError> {
     let up = up_payload(arch::late() as usize, owner);
     let late = Box::leak(Box::new(Late { up, owner, id, find }));
     trampoline::allocate(arch::up(arity(id), CallerMode::Keep), late)
@@ -107,7 +107,7 @@ pub(crate) extern "C" fn find_late(late: &'static Late, context: usize) -> usize
     target
 }
 
-/// A link that is called as PMPI functions are and calls the wrapper `target` of the thesis's dialect.
+/// A link that is called as PMPI functions are and calls the wrapper `target` of the 2018 prototype.
 ///
 /// # Errors
 /// When no further stubs can be mapped.

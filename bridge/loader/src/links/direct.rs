@@ -1,6 +1,6 @@
-//! Direct calls: a wrapper's call of `PMPI_f` leads to the next link without the detour through the linkage table.
+//! Direct calls: a wrapper's call of `PMPI_f` leads to the next link without the detour through the PLT.
 //!
-//! A shared library calls another's function through an entry of its own linkage table, a jump through a word that `ld.so`
+//! A shared library calls another's function through an entry of its own PLT, a jump through a word that `ld.so`
 //! has filled in. For a layer that is half of what it costs, and the word never changes again: so once the tool is bound, the
 //! displacement of the call itself is set to the next link. glibc does nearly the same with the entries of the table
 //! (`glibc.cpu.plt_rewrite`, since 2.39).
@@ -63,7 +63,7 @@ impl Links {
         Links(words)
     }
 
-    /// The link that an entry of the object's linkage table leads to.
+    /// The link that an entry of the object's PLT leads to.
     fn behind(&self, entry: usize, image: &Image) -> Option<usize> {
         let code = image.code(entry, LONGEST_ENTRY)?;
         let word = arch::word_of_entry(code, entry)?;

@@ -1,6 +1,6 @@
 //! `dlsym` and `dlvsym` of a tool.
 //!
-//! Several tools have no other way down than `dlsym(RTLD_NEXT, "MPI_Send")`. In a namespace nothing comes next, so a name
+//! Several tools have no other way to the next function than `dlsym(RTLD_NEXT, "MPI_Send")`. In a namespace nothing comes next, so a name
 //! of MPI gets its next link. For other names glibc answers; where it would find nothing, the process is asked, as it
 //! would be under `LD_PRELOAD`.
 #![expect(unsafe_code, reason = "reads C strings that the tool passes")]
@@ -53,7 +53,7 @@ fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name
     opened_global(instance, namespace, name).or_else(|| crate::process::dlsym::global(name))
 }
 
-/// For a tool of the base namespace: its way down is the chain, whatever way it takes.
+/// For a tool of the base namespace: its next function is that of the chain, however it asks.
 fn in_base(instance: &Instance, handle: *mut c_void, name: &CStr) -> Option<usize> {
     let text = name.to_str().ok()?;
     let link = head::link(&instance.links, text)?;

@@ -62,7 +62,7 @@ pub struct ToolConfig {
     pub pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
-    /// Whether its calls of MPI may be led around its linkage table.
+    /// Whether its calls of MPI may be led around its PLT.
     pub direct_calls: bool,
     /// There is no file: the program, or a library of its, registers the name.
     pub registered: bool,

@@ -1,4 +1,4 @@
-//! `exec_func(f, level, index, vector, args...)` of the thesis's dialect: calls `f(args..., next_level, vector)`.
+//! `exec_func(f, level, index, vector, args...)` of the 2018 prototype: calls `f(args..., next_level, vector)`.
 //!
 //! Arguments of MPI functions are words; a variadic call passes them as any other (psABI 3.5.7). With n of them:
 //!

@@ -1,4 +1,4 @@
-//! Which instructions of a function are calls through its object's linkage table.
+//! Which instructions of a function are calls through its object's PLT.
 
 use yaxpeax_arch::LengthedInstruction;
 use yaxpeax_x86::amd64::InstDecoder;
@@ -13,7 +13,7 @@ pub(crate) struct Branch {
 /// Bytes of a displacement.
 pub(crate) const DISPLACEMENT: usize = 4;
 
-/// Bytes of the longest entry of a linkage table, and of any part of one.
+/// Bytes of the longest entry of a PLT, and of any part of one.
 pub(crate) const LONGEST_ENTRY: usize = 16;
 
 /// Near calls and jumps in a function's code to targets that `is_wanted` likes.
@@ -67,7 +67,7 @@ pub(crate) fn displacement(place: usize, target: usize) -> Option<[u8; DISPLACEM
     i32::try_from(relative).ok().map(i32::to_le_bytes)
 }
 
-/// The word that an entry of the linkage table jumps through, if this is one that begins at `address`.
+/// The word that an entry of the PLT jumps through, if this is one that begins at `address`.
 ///
 /// `jmp *word(%rip)`, behind `endbr64` and with the prefix `bnd` where the linker was asked for that.
 pub(crate) fn word_of_entry(code: &[u8], address: usize) -> Option<usize> {

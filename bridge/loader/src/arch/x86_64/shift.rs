@@ -62,7 +62,7 @@ pub(crate) struct Numbered {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Append {
-    /// The wrapper of the thesis's dialect.
+    /// The wrapper of the 2018 prototype.
     pub(crate) target: usize,
     /// The tool's level.
     pub(crate) level: i32,
@@ -673,7 +673,7 @@ pub(crate) fn up(arity: Arity, mode: CallerMode) -> Stub {
     }
 }
 
-/// PMPI → thesis. The dialect has no variadic functions: of `MPI_Pcontrol` the first argument counts.
+/// PMPI → thesis. The prototype has no variadic functions: of `MPI_Pcontrol` the first argument counts.
 pub(crate) fn append(arity: Arity) -> Stub {
     let index = match arity {
         Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
