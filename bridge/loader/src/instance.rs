@@ -1,44 +1,33 @@
 //! One instance of a PMPI tool.
-#![expect(unsafe_code, reason = "a pointer to a namespace that is never freed")]
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use qmpi_overrides::Answers;
 use qmpi_plan::Layer;
-use qmpi_ring::List;
 
 use crate::error::LoadError;
-use crate::namespace::Namespace;
 use crate::namespace::link_map::Handle;
-use crate::overrides::{self, getenv::Inherited};
+use crate::overrides::{self, environment};
 use crate::process::Process;
-use crate::process::loader_lock;
 
-/// What the overrides know about the instance that calls them. Lives as long as the process.
+/// What is known about an instance while it runs. Lives as long as the process.
 #[derive(Debug)]
 pub struct Instance {
     /// The layer's name in messages.
     pub label: String,
     /// The tool's file.
     pub path: PathBuf,
-    pub(crate) env: Vec<(CString, CString)>,
-    pub(crate) inherited: Inherited,
-    pub(crate) links: Box<[usize]>,
+    /// What its overrides read, which may run at any time.
+    pub(crate) answers: Answers,
     /// Next links of Fortran functions that the tool imports, by symbol name.
     pub(crate) fortran_links: HashMap<String, usize>,
     pub(crate) process: Arc<Process>,
-    /// It is a tool of the base namespace, which only uses some overrides.
-    pub(crate) is_base: bool,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
-    /// Its namespace once it is known; null before.
-    namespace: AtomicPtr<Namespace>,
     pub(crate) handle: OnceLock<Handle>,
-    /// Libraries that the tool opened with RTLD_GLOBAL, which a namespace cannot have.
-    pub(crate) opened_global: List<CString>,
 }
 
 impl Instance {
@@ -49,34 +38,28 @@ impl Instance {
         fortran_links: HashMap<String, usize>,
         process: &Arc<Process>,
     ) -> &'static Instance {
-        let variable = |(name, value): &(String, String)| {
-            Some((CString::new(name.as_str()).ok()?, CString::new(value.as_str()).ok()?))
-        };
-        let instance = Instance::new(layer.label.clone(), layer.path.clone(), links, process);
-        let env = layer.env.iter().filter_map(variable).collect();
-        Box::leak(Box::new(Instance { env, inherited: Inherited::copy(), fortran_links, ..instance }))
+        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), links, process);
+        instance.answers.settings = environment::settings(&layer.env);
+        instance.answers.inherited = environment::copy();
+        Box::leak(Box::new(Instance { fortran_links, ..instance }))
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
     pub fn in_base(path: &Path, links: &[usize], process: &Arc<Process>) -> &'static Instance {
-        let instance = Instance::new(path.display().to_string(), path.into(), links, process);
-        Box::leak(Box::new(Instance { is_base: true, ..instance }))
+        let mut instance = Instance::new(path.display().to_string(), path.into(), links, process);
+        instance.answers.is_base = true;
+        Box::leak(Box::new(instance))
     }
 
     fn new(label: String, path: PathBuf, links: &[usize], process: &Arc<Process>) -> Instance {
         Instance {
             label,
             path,
-            env: Vec::new(),
-            inherited: Inherited::none(),
-            links: links.into(),
+            answers: Answers::new(Box::leak(Box::<[usize]>::from(links)), process.mpi_tables()),
             fortran_links: HashMap::new(),
             process: Arc::clone(process),
-            is_base: false,
             providers: OnceLock::new(),
-            namespace: AtomicPtr::new(std::ptr::null_mut()),
             handle: OnceLock::new(),
-            opened_global: List::new(),
         }
     }
 
@@ -86,25 +69,5 @@ impl Instance {
     /// When no further stubs can be mapped.
     pub fn lookups(&'static self) -> Result<[(&'static CStr, usize); 2], LoadError> {
         overrides::lookups(self)
-    }
-
-    /// Sets its namespace.
-    pub(crate) fn set_namespace(&self, namespace: &'static Namespace) {
-        self.namespace.store(std::ptr::from_ref(namespace).cast_mut(), Ordering::Release);
-    }
-
-    /// Its namespace. While it is still being loaded, the namespace that the calling code at `caller` belongs to: the thread
-    /// that loads it is in a constructor, and has `ld.so`'s lock.
-    pub(crate) fn namespace(&self, caller: usize) -> Option<&'static Namespace> {
-        // SAFETY: null, or a namespace of the list, which is never freed.
-        let namespace = unsafe { self.namespace.load(Ordering::Acquire).as_ref() };
-        if namespace.is_some() {
-            return namespace;
-        }
-        let providers = self.providers.get()?;
-        let head = Namespace::around(caller)?;
-        let namespace = loader_lock::with(|writer| Namespace::of(head, providers, writer))?;
-        self.set_namespace(namespace);
-        Some(namespace)
     }
 }

@@ -10,7 +10,7 @@
 //! | its wrappers, and the functions that it goes on with | `links.rs`, `links/` |
 //! | machine code | `arch/` |
 //!
-//! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides, which no MPI call meets.
+//! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides (`qmpi-overrides`), which no MPI call meets.
 
 mod arch;
 mod error;

@@ -13,12 +13,12 @@ use qmpi_ring::Writer;
 use crate::error::LoadError;
 use crate::links::pcontrol;
 use crate::links::wrappers::Wrappers;
+use crate::namespace;
 use crate::namespace::clone;
 use crate::namespace::head::Head;
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::providers;
-use crate::namespace::{self, Namespace};
 use crate::process::Process;
 use crate::{Instance, log};
 
@@ -189,22 +189,25 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Han
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &needs)?;
+    let head = Head { process, tool, links: instance.answers.links, instance }.write(soname, &needs)?;
     let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
     // Set before constructors of the tool run: they may call overrides.
     let providers =
         instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
+    let namespace = namespace::expect(head.path(), providers, writer);
+    instance.answers.set_namespace(namespace);
     namespace::leave_gap();
-    let handle = Namespace::create(&instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
+    namespace::create(namespace, &instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
         (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
         (error, _) => error,
     })?;
-    let namespace = Namespace::of(handle, providers, writer);
-    let tool = namespace.and_then(|namespace| namespace.loaded(&CString::new(path).ok()?));
-    let (Some(namespace), Some(tool)) = (namespace, tool) else {
+    let path = CString::new(path).ok();
+    let Some(tool) = path.and_then(|path| namespace::loaded(namespace, &path)) else {
         return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });
     };
-    instance.set_namespace(namespace);
+    let maps: Vec<_> = namespace.first_maps().collect();
+    let scope = namespace::list(namespace, &maps, writer);
+    instance.answers.scope.publish(scope.leak(), writer);
     Ok(*instance.handle.get_or_init(|| tool))
 }

@@ -1,5 +1,6 @@
-//! A private linker namespace: its head, its providers, and what is loaded into it.
-#![expect(unsafe_code, reason = "dlmopen, dlinfo and dladdr")]
+//! Private linker namespaces: loads heads, providers and libraries into them, and lists what is in them for the overrides
+//! (`qmpi_overrides::namespace`), which may not ask `ld.so` themselves.
+#![expect(unsafe_code, reason = "dlmopen and dlinfo")]
 
 pub(crate) mod clone;
 mod clone_code;
@@ -9,185 +10,156 @@ pub(crate) mod memory_file;
 pub(crate) mod providers;
 pub(crate) mod shared;
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+pub(crate) use qmpi_overrides::namespace::object_at;
+use qmpi_overrides::{Namespace, Object, Provider, dl_iterate_phdr, find_object};
 use qmpi_ring::{List, Writer};
 
 use crate::arch::PAGE;
 use crate::error::LoadError;
 use crate::namespace::link_map::{Handle, LinkMap, dlerror};
 use crate::namespace::memory_file::MemoryFile;
-
-/// dlfcn.h; the libc crate lacks it.
-const RTLD_DL_LINKMAP: libc::c_int = 2;
-
-unsafe extern "C" {
-    /// dlfcn.h; the libc crate lacks it.
-    fn dladdr1(
-        address: *const c_void,
-        info: *mut libc::Dl_info,
-        extra: *mut *mut c_void,
-        flags: libc::c_int,
-    ) -> libc::c_int;
-
-    /// dlfcn.h; the libc crate lacks it.
-    pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
-}
-
-/// A namespace with its head in place. Lives as long as the process.
-#[derive(Debug)]
-pub(crate) struct Namespace {
-    id: libc::Lmid_t,
-    head: Handle,
-    /// Providers in it.
-    providers: List<Provider>,
-}
-
-/// A provider in a namespace.
-#[derive(Debug)]
-struct Provider {
-    soname: String,
-    handle: Handle,
-}
-
-/// All namespaces, for `dl_iterate_phdr`.
-static ALL: List<Namespace> = List::new();
+use crate::process::dlsym;
 
 /// How many namespaces of glibc's are taken by tools.
 pub fn in_use() -> usize {
-    ALL.iter().count()
+    Namespace::all().count()
 }
 
-impl Namespace {
-    /// Opens a new namespace with the provider `head`, which brings everything else with it.
-    ///
-    /// `tool` is for whom; it stands in error messages. Constructors of the tool run before this returns, and they may call
-    /// overrides, which find the namespace by [`Namespace::around`].
-    pub(crate) fn create(tool: &Path, head: &MemoryFile) -> Result<Handle, LoadError> {
-        open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
-            if message.contains("no more namespaces") {
-                return LoadError::Namespaces { path: tool.into(), reason: "others took them".into() };
-            }
-            // dlerror starts with the file's name, which the error has already.
-            let prefix = format!("{}: ", tool.display());
-            let message = message.strip_prefix(&prefix).map(str::to_owned).unwrap_or(message);
-            LoadError::Link { path: tool.into(), message }
-        })
+/// A namespace that is about to be loaded with the provider `head`; `providers` are those that it will come with, `head` among
+/// them: SONAME and path.
+pub(crate) fn expect(head: &CStr, providers: &[(String, CString)], writer: &Writer) -> &'static Namespace {
+    static IS_FIRST: AtomicBool = AtomicBool::new(true);
+    if IS_FIRST.swap(false, Ordering::Relaxed) {
+        learn_from_glibc();
     }
-
-    /// The namespace whose first object is `head`, added to the list of all unless it is there; `providers` are those that it came
-    /// with: SONAME and path.
-    pub(crate) fn of(head: Handle, providers: &[(String, CString)], writer: &Writer) -> Option<&'static Namespace> {
-        if let Some(namespace) = Namespace::all().find(|namespace| namespace.head == head) {
-            return Some(namespace);
-        }
-        let mut id: libc::Lmid_t = 0;
-        // SAFETY: the handle is open, and `id` has the type that RTLD_DI_LMID stores.
-        let failed = unsafe { libc::dlinfo(head.0, libc::RTLD_DI_LMID, (&raw mut id).cast()) } != 0;
-        if failed {
-            return None;
-        }
-        let find = |path: &CStr| head.objects().find(|map| map.name() == path).map(Handle::of);
-        let namespace = Namespace { id, head, providers: List::new() };
-        for (soname, path) in providers {
-            if let Some(handle) = find(path) {
-                namespace.add(soname, handle, writer);
-            }
-        }
-        Some(ALL.add(Box::leak(Box::new(List::node(namespace))), writer))
+    let namespace = Namespace::add(Box::leak(Box::new(List::node(Namespace::expected(kept(head))))), writer);
+    for (soname, path) in providers {
+        let is_mpi = qmpi_elf::is_mpi_soname(soname);
+        let provider = Provider::expected(soname.clone().leak(), kept(path), is_mpi);
+        namespace.add_provider(Box::leak(Box::new(List::node(provider))), writer);
     }
+    namespace
+}
 
-    /// All namespaces.
-    pub(crate) fn all() -> impl Iterator<Item = &'static Namespace> {
-        ALL.iter()
+/// Finds out what this glibc can say, which allocates where it cannot: before a constructor of a tool asks.
+fn learn_from_glibc() {
+    // glibc before 2.36 is asked for program headers once, in vain.
+    if let Some(own) = object_at((learn_from_glibc as *const ()).addr()).and_then(Handle::map) {
+        own.program_headers();
     }
-
-    fn add(&self, soname: &str, handle: Handle, writer: &Writer) {
-        self.providers.add(Box::leak(Box::new(List::node(Provider { soname: soname.into(), handle }))), writer);
-    }
-
-    /// The first object of the namespace that the code at `address` belongs to.
-    pub(crate) fn around(address: usize) -> Option<Handle> {
-        let mut map = object_at(address)?.map()?;
-        // SAFETY: neighbours in the list of a namespace, which is never unloaded.
-        while let Some(previous) = unsafe { map.previous.as_ref() } {
-            map = previous;
-        }
-        Some(Handle::of(map))
-    }
-
-    /// Loads a provider, unless the namespace has one of this SONAME.
-    pub(crate) fn provide(
-        &self,
-        soname: &str,
-        file: impl FnOnce() -> Result<Option<ProviderFile>, LoadError>,
-        writer: &Writer,
-    ) -> Result<(), LoadError> {
-        if self.has_provider(soname) {
-            return Ok(());
-        }
-        let Some(file) = file()? else { return Ok(()) };
-        let handle =
-            open(self.id, file.path()).map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
-        self.add(soname, handle, writer);
-        Ok(())
-    }
-
-    /// Loads a library into a namespace that is there already.
-    pub(crate) fn load(&self, path: &CStr) -> Result<Handle, String> {
-        open(self.id, path)
-    }
-
-    /// Remembers an object that is loaded already as a provider.
-    pub(crate) fn adopt(&self, soname: &str, path: &CStr, writer: &Writer) {
-        if let Some(handle) = self.loaded(path) {
-            self.add(soname, handle, writer);
-        }
-    }
-
-    /// A library by any name, if it is loaded here already.
-    pub(crate) fn loaded(&self, name: &CStr) -> Option<Handle> {
-        // SAFETY: RTLD_NOLOAD: no constructor can run.
-        let handle = unsafe { libc::dlmopen(self.id, name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        (!handle.is_null()).then_some(Handle(handle))
-    }
-
-    /// All real objects: no providers.
-    pub(crate) fn objects(&'static self) -> impl Iterator<Item = &'static LinkMap> {
-        self.head.objects().filter(|map| self.providers.iter().all(|provider| provider.handle != Handle::of(map)))
-    }
-
-    /// Is there a provider of this SONAME?
-    pub(crate) fn has_provider(&self, soname: &str) -> bool {
-        self.providers.iter().any(|provider| provider.soname == soname)
-    }
-
-    /// The SONAME of the provider that this handle stands for.
-    pub(crate) fn provider_of(&self, handle: Handle) -> Option<&'static str> {
-        self.providers.iter().find(|provider| provider.handle == handle).map(|provider| provider.soname.as_str())
-    }
-
-    /// Its first object, which is also what `dlopen(NULL)` gives in it.
-    pub(crate) fn head(&self) -> Handle {
-        self.head
+    match dlsym::global(c"_dl_find_object") {
+        Some(function) => find_object::set(function),
+        // Takes the refusal back: a later dlerror of the program must not see it.
+        None => drop(dlerror()),
     }
 }
 
-/// The object that the code at `address` belongs to, in whatever namespace.
-pub(crate) fn object_at(address: usize) -> Option<Handle> {
-    // SAFETY: all-zero is a valid value.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    let mut map: *mut LinkMap = std::ptr::null_mut();
-    // SAFETY: RTLD_DL_LINKMAP stores a pointer to a link map.
-    let found = unsafe {
-        dladdr1(std::ptr::without_provenance(address), &raw mut info, (&raw mut map).cast(), RTLD_DL_LINKMAP)
-    };
-    // SAFETY: `dladdr1` found the object; it is not unloaded while its code is running.
-    let map = unsafe { map.as_ref() }.filter(|_| found != 0)?;
-    Some(Handle::of(map))
+/// Opens a namespace with the provider `head`, which brings everything else with it.
+///
+/// `tool` is for whom; it stands in error messages. Constructors of the tool run before this returns, and they may call
+/// overrides.
+pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFile) -> Result<(), LoadError> {
+    let handle = open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
+        if message.contains("no more namespaces") {
+            return LoadError::Namespaces { path: tool.into(), reason: "others took them".into() };
+        }
+        // dlerror starts with the file's name, which the error has already.
+        let prefix = format!("{}: ", tool.display());
+        let message = message.strip_prefix(&prefix).map(str::to_owned).unwrap_or(message);
+        LoadError::Link { path: tool.into(), message }
+    })?;
+    if let Some(map) = handle.map() {
+        namespace.set_head(map);
+    }
+    Ok(())
+}
+
+/// Adds objects that are never unloaded to what the overrides know of a namespace, and returns them in the order of `ld.so`.
+pub(crate) fn list(
+    namespace: &'static Namespace,
+    wanted: &[&'static LinkMap],
+    writer: &Writer,
+) -> Vec<&'static Object> {
+    let is_wanted = |map: &LinkMap| wanted.iter().any(|wanted| std::ptr::eq(*wanted, map));
+    let mut listed: Vec<&'static Object> = namespace.objects().iter().filter(|object| is_wanted(object.map)).collect();
+    let last = namespace.objects().last().map(|object| object.map);
+    let mut is_new = last.is_none();
+    let mut new = Vec::new();
+    for map in namespace.maps() {
+        if is_wanted(map) && !listed.iter().any(|object| std::ptr::eq(object.map, map)) {
+            new.extend(describe(namespace, map).map(|object| (object, is_new)));
+        }
+        is_new |= last.is_some_and(|last| std::ptr::eq(last, map));
+    }
+    for (object, is_new) in new {
+        // One that stands before others that are listed already was a library that a tool had opened: it serves its purpose unlisted.
+        if is_new {
+            namespace.objects().add(object, writer);
+        }
+        listed.push(object);
+    }
+    listed
+}
+
+fn describe(namespace: &Namespace, map: &'static LinkMap) -> Option<&'static Object> {
+    let headers = map.program_headers()?;
+    let module = dl_iterate_phdr::tls_module(map, headers);
+    let is_private = !map.is_linker() && !namespace.is_provider(map);
+    Some(Box::leak(Box::new(Object::new(map, headers, module, is_private, map.mapped()))))
+}
+
+/// Loads a provider, unless the namespace has one of this SONAME.
+pub(crate) fn provide(
+    namespace: &Namespace,
+    soname: &str,
+    file: impl FnOnce() -> Result<Option<ProviderFile>, LoadError>,
+    writer: &Writer,
+) -> Result<(), LoadError> {
+    if namespace.has_provider(soname) {
+        return Ok(());
+    }
+    let Some(file) = file()? else { return Ok(()) };
+    let handle =
+        load(namespace, file.path()).map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
+    adopt(namespace, soname, handle, writer);
+    Ok(())
+}
+
+/// Takes an object that is loaded for a provider.
+pub(crate) fn adopt(namespace: &Namespace, soname: &str, handle: Handle, writer: &Writer) {
+    let provider = Provider::loaded(soname.to_owned().leak(), qmpi_elf::is_mpi_soname(soname), handle);
+    namespace.add_provider(Box::leak(Box::new(List::node(provider))), writer);
+}
+
+/// Loads a library into a namespace that is there already.
+pub(crate) fn load(namespace: &Namespace, path: &CStr) -> Result<Handle, String> {
+    open(id(namespace).ok_or("the namespace is not there")?, path)
+}
+
+/// A library by any name, if it is loaded in the namespace already.
+pub(crate) fn loaded(namespace: &Namespace, name: &CStr) -> Option<Handle> {
+    // SAFETY: RTLD_NOLOAD: no constructor can run.
+    let handle = unsafe { libc::dlmopen(id(namespace)?, name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    (!handle.is_null()).then_some(Handle(handle))
+}
+
+/// By which number glibc knows a namespace.
+fn id(namespace: &Namespace) -> Option<libc::Lmid_t> {
+    let mut id: libc::Lmid_t = 0;
+    let head = Handle::of(namespace.head()?);
+    // SAFETY: the handle is open, and `id` has the type that RTLD_DI_LMID stores.
+    let failed = unsafe { libc::dlinfo(head.0, libc::RTLD_DI_LMID, (&raw mut id).cast()) } != 0;
+    (!failed).then_some(id)
+}
+
+/// A copy of a C string that is never freed.
+fn kept(text: &CStr) -> &'static CStr {
+    Box::leak(Box::<CStr>::from(text))
 }
 
 /// Keeps instances of one tool from lying at equal distances.

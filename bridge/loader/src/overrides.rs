@@ -1,33 +1,35 @@
 //! Functions that a tool in a namespace must not call bare, and what it gets instead.
 //!
+//! Those that may run at any time are in `qmpi-overrides`, which has no heap; here is what they read made, and `dlopen`.
+//!
 //! They are entries of the namespace's head, which comes first in its scope, under the versions that glibc has. Those that find out who called them (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
 //! glibc still sees the tool as the caller.
 
-pub(crate) mod dl_iterate_phdr;
 pub(crate) mod dlopen;
-pub(crate) mod dlsym;
-pub(crate) mod getenv;
+pub(crate) mod environment;
 
 use std::ffi::CStr;
 
 use qmpi_elf::write::provider::{Provided, ProvidedVersion};
+use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
+use crate::arch::Stub;
 use crate::error::LoadError;
 use crate::links::trampoline;
 use crate::{Instance, arch};
 
 /// The overrides of one instance: name and address.
 pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {
-    type Shim = extern "C" fn();
-    let shims: [(&'static CStr, Shim); 6] = [
-        (c"dlopen", arch::dlopen),
-        (c"dlsym", arch::dlsym),
-        (c"dlvsym", arch::dlvsym),
-        (c"dl_iterate_phdr", arch::dl_iterate_phdr),
-        (c"getenv", arch::getenv),
-        (c"secure_getenv", arch::secure_getenv),
+    let shims: [(&'static CStr, Stub); 5] = [
+        (c"dlsym", at_any_time::dlsym),
+        (c"dlvsym", at_any_time::dlvsym),
+        (c"dl_iterate_phdr", at_any_time::dl_iterate_phdr),
+        (c"getenv", at_any_time::getenv),
+        (c"secure_getenv", at_any_time::secure_getenv),
     ];
-    shims.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?))).collect()
+    let dlopen = trampoline::allocate(arch::dlopen, instance).map(|address| (c"dlopen", address));
+    let others = shims.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, &instance.answers)?)));
+    [dlopen].into_iter().chain(others).collect()
 }
 
 /// The same as symbols of a provider, under the versions of glibc; where these are not yet among `versions`, they are added.
@@ -65,7 +67,7 @@ pub fn dl_iterate_phdr_of_base() -> usize {
 /// The look-up functions alone, for a tool of the base namespace.
 pub(crate) fn lookups(instance: &'static Instance) -> Result<[(&'static CStr, usize); 2], LoadError> {
     Ok([
-        (c"dlsym", trampoline::allocate(arch::dlsym, instance)?),
-        (c"dlvsym", trampoline::allocate(arch::dlvsym, instance)?),
+        (c"dlsym", trampoline::allocate(at_any_time::dlsym, &instance.answers)?),
+        (c"dlvsym", trampoline::allocate(at_any_time::dlvsym, &instance.answers)?),
     ])
 }

@@ -15,6 +15,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::{FnId, MpiSymbol};
+use qmpi_dynamic::Mapped;
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name};
@@ -43,6 +44,8 @@ pub struct Process {
     also_shared: Vec<String>,
     /// What the MPI libraries define, worked out when it is first needed.
     exports: OnceLock<Vec<Export>>,
+    /// The tables of the MPI libraries, for readers that must not allocate, likewise.
+    mpi_tables: OnceLock<&'static [Mapped<'static>]>,
     /// Where sentinels of Fortran are by the references of MPI's libraries, likewise.
     bound: OnceLock<BTreeMap<&'static CStr, usize>>,
     /// Sentinels of Fortran that the process's global scope has from `sentinels.rs`.
@@ -74,6 +77,7 @@ impl Process {
             shared: BTreeMap::new(),
             also_shared: Vec::new(),
             exports: OnceLock::new(),
+            mpi_tables: OnceLock::new(),
             bound: OnceLock::new(),
             published: Vec::new(),
             glibc_versions: OnceLock::new(),
@@ -109,6 +113,7 @@ impl Process {
         shared.extend(self.also_shared.iter().filter_map(|name| Some((name.clone(), *by_name.get(name.as_str())?))));
         self.shared = shared;
         self.exports = OnceLock::new();
+        self.mpi_tables = OnceLock::new();
         self.bound = OnceLock::new();
     }
 
@@ -127,9 +132,9 @@ impl Process {
         self.mpi().any(|mpi| std::ptr::eq(mpi, image))
     }
 
-    /// Does an MPI library have its code at `address`?
-    pub(crate) fn is_mpi_code(&self, address: usize) -> bool {
-        self.mpi().any(|image| image.contains(address))
+    /// The tables of the MPI libraries.
+    pub(crate) fn mpi_tables(&self) -> &'static [Mapped<'static>] {
+        self.mpi_tables.get_or_init(|| Box::leak(self.mpi().map(|image| *image.mapped()).collect::<Box<[_]>>()))
     }
 
     /// Everything that the MPI libraries define, each name once.

@@ -13,6 +13,7 @@ mod fortran;
 mod frames;
 mod guard_page;
 mod hash_tables;
+mod heap;
 mod hosts;
 mod instances;
 mod languages;

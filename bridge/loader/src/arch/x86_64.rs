@@ -13,7 +13,7 @@
 //! | file | what |
 //! |---|---|
 //! | `trampoline.rs` | one word of data for a shim |
-//! | `overrides.rs` | `dlopen`, `dlsym`, ... of a tool |
+//! | `dlopen.rs` | `dlopen` of a tool |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `caller.rs` | text for stubs that keep the application's return address |
@@ -24,18 +24,18 @@
 
 mod caller;
 mod direct;
+mod dlopen;
 mod fortran;
 mod links;
 mod lock;
-mod overrides;
 mod shift;
 mod stack_words;
 mod trampoline;
 
 pub(crate) use direct::*;
+pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use links::*;
-pub(crate) use overrides::*;
 pub(crate) use shift::*;
 pub(crate) use trampoline::*;
 

@@ -21,9 +21,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qmpi_overrides::names;
+
 use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY, PAGE};
 use crate::image::Image;
-use crate::namespace::head;
 use crate::process::dlsym;
 
 /// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
@@ -52,7 +53,7 @@ struct Links(Vec<(usize, usize)>);
 
 impl Links {
     fn of(image: &Image) -> Links {
-        let words = image.bindings().filter(|binding| head::is_mpi_function_c(binding.name)).map(|binding| {
+        let words = image.bindings().filter(|binding| names::is_mpi_function_c(binding.name)).map(|binding| {
             // SAFETY: an aligned word of the object's GOT or data.
             let word = unsafe { AtomicUsize::from_ptr(binding.place) };
             (binding.place.addr(), word.load(Ordering::Relaxed))

@@ -4,7 +4,7 @@ use std::ffi::CString;
 
 use crate::image::{Image, Kind};
 use crate::links::direct;
-use crate::namespace::link_map::{Handle, LinkMap};
+use crate::namespace::link_map::{self, Handle};
 
 /// Finds wrappers and remembers which.
 pub(crate) struct Wrappers {
@@ -16,7 +16,7 @@ pub(crate) struct Wrappers {
 
 impl Wrappers {
     pub(crate) fn of(handle: Handle) -> Wrappers {
-        Wrappers { handle, image: handle.map().and_then(LinkMap::image), found: Vec::new() }
+        Wrappers { handle, image: handle.map().and_then(link_map::image), found: Vec::new() }
     }
 
     /// The address of a function that the tool's own file defines, as a program's reference without a version gets it.

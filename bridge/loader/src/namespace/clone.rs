@@ -19,14 +19,14 @@ use std::sync::OnceLock;
 
 use qmpi_elf::Tool;
 use qmpi_elf::write::provider::Provided;
+use qmpi_overrides::Namespace;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::namespace::head::Head;
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{self, Namespace};
-use crate::namespace::{clone_code, providers};
+use crate::namespace::{self, clone_code, providers};
 use crate::{Instance, overrides};
 
 /// The namespace of all clones.
@@ -51,9 +51,8 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
     let shared = table.iter().filter(|(name, _)| *name == c"dl_iterate_phdr");
     let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
     let first = memory_file(NAME, &qmpi_elf::write::provider::write(NAME, &[], &[], &symbols)?)?;
-    let handle = Namespace::create(tool, &first)?;
-    let namespace = Namespace::of(handle, &[(NAME.into(), first.path().to_owned())], writer)
-        .ok_or_else(|| LoadError::Link { path: tool.into(), message: "the namespace of clones is not there".into() })?;
+    let namespace = namespace::expect(first.path(), &[(NAME.into(), first.path().to_owned())], writer);
+    namespace::create(namespace, tool, &first)?;
     Ok(COMMON.get_or_init(|| namespace))
 }
 
@@ -62,19 +61,22 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance, writer)?;
+    // What it will find names in, apart from itself.
+    let mut scope: Vec<_> = namespace.head().into_iter().collect();
     for soname in tool.closure.stopped.iter().filter(|soname| !qmpi_elf::is_mpi_soname(soname)) {
         providers::provide(namespace, process, soname, writer)?;
+        scope.extend(namespace.provider(soname));
     }
     // Its private libraries, those first that others need: under their SONAMEs the copy finds them, and their versions.
     for library in tool.closure.objects.iter().skip(1).rev() {
         let path = CString::new(library.path().as_os_str().as_encoded_bytes());
         let path = path.map_err(|error| failed(error.to_string()))?;
-        if namespace.loaded(&path).is_none() {
-            namespace.load(&path).map_err(failed)?;
-        }
+        let library = namespace::loaded(namespace, &path);
+        let library = library.map_or_else(|| namespace::load(namespace, &path), Ok).map_err(failed)?;
+        scope.extend(library.map());
     }
     let soname = providers::mpi_soname(tool, process);
-    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &[])?;
+    let head = Head { process, tool, links: instance.answers.links, instance }.write(soname, &[])?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 
@@ -91,13 +93,19 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
 
     // Set before constructors of the tool run: they may call overrides.
     instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
-    instance.set_namespace(namespace);
+    instance.answers.set_namespace(namespace);
     namespace::leave_gap();
-    let handle = namespace.load(copy.path()).map_err(failed)?;
-    namespace.adopt(soname, head.path(), writer);
+    let handle = namespace::load(namespace, copy.path()).map_err(failed)?;
+    if let Some(head) = namespace::loaded(namespace, head.path()) {
+        namespace::adopt(namespace, soname, head, writer);
+        scope.extend(head.map());
+    }
     if let Some(map) = handle.map() {
         clone_code::take_from(&file, &bytes, map);
+        scope.push(map);
     }
+    let scope = namespace::list(namespace, &scope, writer);
+    instance.answers.scope.publish(scope.leak(), writer);
     Ok(*instance.handle.get_or_init(|| handle))
 }
 

@@ -20,6 +20,7 @@ use std::ffi::{CStr, CString};
 
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{Name, Names, SymbolKind, Tool};
+use qmpi_overrides::names;
 
 use crate::error::LoadError;
 use crate::image::Image;
@@ -119,12 +120,12 @@ impl Head<'_> {
         let objects = self.tool.closure.objects.iter();
         for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
             let name = symbol.name;
-            let wanted = !symbol.weak && is_mpi_function(name) && !own.contains(&Name::from(name));
+            let wanted = !symbol.weak && names::is_mpi_function(name) && !own.contains(&Name::from(name));
             if !wanted || self.process.exports_name(name) || !seen.insert(name) {
                 continue;
             }
             let fortran = || self.instance.fortran_links.get(name).copied();
-            let address = match link(self.links, name).or_else(fortran) {
+            let address = match names::link(self.links, name).or_else(fortran) {
                 Some(link) => link,
                 None => {
                     let reason = format!("which {} does not have", self.process.mpi_name());
@@ -179,20 +180,3 @@ impl Head<'_> {
 
 /// What to do about undefined functions.
 const UNDEFINED: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
-
-/// The next link for a name, if it is one of a C function of MPI and something below has it.
-pub(crate) fn link(links: &[usize], name: &str) -> Option<usize> {
-    let id = qmpi_abi::classify(name)?.c_function()?;
-    links.get(id.index()).copied().filter(|address| *address != 0)
-}
-
-/// Is it a name of MPI, whether the table has it or not?
-pub(crate) fn is_mpi_function(name: &str) -> bool {
-    // The shape first: the table is searched only for the names of Fortran.
-    qmpi_abi::is_mpi_like(name) || qmpi_abi::classify(name).is_some()
-}
-
-/// The same for a C string.
-pub(crate) fn is_mpi_function_c(name: &CStr) -> bool {
-    name.to_str().is_ok_and(is_mpi_function)
-}

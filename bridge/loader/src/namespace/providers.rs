@@ -1,13 +1,13 @@
 //! Which provider a library gets that a tool needs and the process has once.
 
 use qmpi_elf::Tool;
+use qmpi_overrides::Namespace;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::image::Image;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::shared;
-use crate::namespace::{Namespace, ProviderFile};
+use crate::namespace::{self, ProviderFile, shared};
 use crate::process::Process;
 
 /// The SONAME by which the tool asks for its MPI library.
@@ -39,5 +39,5 @@ pub(crate) fn provide(
     soname: &str,
     writer: &Writer,
 ) -> Result<(), LoadError> {
-    namespace.provide(soname, || file(process, soname), writer)
+    namespace::provide(namespace, soname, || file(process, soname), writer)
 }

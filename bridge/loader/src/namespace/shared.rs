@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qmpi_elf::Name;
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::write::provider::{Provided, ProvidedVersion};
+use qmpi_overrides::glibc::dlvsym;
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
-use crate::namespace::dlvsym;
 use crate::namespace::memory_file::MemoryFile;
 use crate::process::Process;
 use crate::process::dlsym;

@@ -12,10 +12,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use qmpi_elf::{Closure, ElfFile, SearchPath};
+use qmpi_overrides::Namespace;
 use qmpi_ring::{List, Writer};
 
 use crate::Instance;
-use crate::namespace::Namespace;
 use crate::namespace::providers::provide;
 use crate::process::loader_lock;
 
@@ -39,13 +39,14 @@ pub(crate) extern "C" fn prepare(
     }
     // SAFETY: the tool passes a C string, as `dlopen` wants.
     let name = unsafe { CStr::from_ptr(file) };
-    let is_new = || !instance.opened_global.iter().any(|opened| opened.as_c_str() == name);
+    let is_new = || !instance.answers.opened_global.iter().any(|opened| *opened == name);
     if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() && is_new() {
-        let node = Box::leak(Box::new(List::node(name.into())));
-        loader_lock::with(|writer| instance.opened_global.add(node, writer));
+        let name: &'static CStr = Box::leak(Box::<CStr>::from(name));
+        let node = Box::leak(Box::new(List::node(name)));
+        loader_lock::with(|writer| instance.answers.opened_global.add(node, writer));
     }
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
-    let Some(namespace) = instance.namespace(caller) else { return Arguments { file, mode } };
+    let Some(namespace) = instance.answers.namespace(caller) else { return Arguments { file, mode } };
     let stand_in = loader_lock::with(|writer| {
         let stand_in = stand_in(instance, namespace, name, writer);
         if stand_in.is_none() {

@@ -1,16 +1,23 @@
-//! What a tool reaches under the name of a function of the dynamic linker: see [`crate::overrides`].
+//! What a tool reaches under the name of a function that is overridden, on x86-64.
+//!
+//! | register | at the entry |
+//! |---|---|
+//! | `r11` | the answers of the instance, from its trampoline |
+//! | `rdi rsi rdx`, stack | the arguments, untouched |
+//! | `[rsp]` | the caller |
 
-use std::arch::naked_asm;
+use core::arch::naked_asm;
 
-use crate::overrides;
+use crate::{dl_iterate_phdr as iteration, dlsym as lookup, getenv as environment, glibc};
 
 /// `dlsym(handle, name)` and `dlvsym(handle, name, version)` of a tool.
 ///
-/// Asks [`overrides::dlsym::decide`]; null means that glibc shall answer, with the tool as its caller.
+/// Asks [`lookup::decide`]; null means that glibc shall answer, with the tool as its caller.
 macro_rules! dlsym_shim {
-    ($name:ident, $jump:literal, $real:path) => {
+    ($(#[$doc:meta])* $name:ident, $jump:literal, $real:path) => {
+        $(#[$doc])*
         #[unsafe(naked)]
-        pub(crate) extern "C" fn $name() {
+        pub extern "C" fn $name() {
             naked_asm!(
                 ".cfi_startproc",
                 "push rdi",
@@ -34,69 +41,58 @@ macro_rules! dlsym_shim {
                 "2:",
                 $jump,
                 ".cfi_endproc",
-                decide = sym overrides::dlsym::decide,
+                decide = sym lookup::decide,
                 real = sym $real,
             )
         }
     };
 }
-dlsym_shim!(dlsym, "jmp qword ptr [rip + {real}]", crate::process::dlsym::REAL);
-dlsym_shim!(dlvsym, "jmp qword ptr [rip + {real}@GOTPCREL]", crate::namespace::dlvsym);
-
-/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.
-#[unsafe(naked)]
-pub(crate) extern "C" fn dlopen() {
-    naked_asm!(
-        ".cfi_startproc",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 8",
-        "mov rdx, r11",
-        "mov rcx, qword ptr [rsp + 8]",
-        "call {prepare}",
-        "mov rdi, rax",
-        "mov rsi, rdx",
-        "add rsp, 8",
-        ".cfi_adjust_cfa_offset -8",
-        "jmp qword ptr [rip + {real}@GOTPCREL]",
-        ".cfi_endproc",
-        prepare = sym overrides::dlopen::prepare,
-        real = sym libc::dlopen,
-    )
-}
+dlsym_shim!(
+    /// `dlsym(handle, name)` of a tool.
+    dlsym,
+    "jmp qword ptr [rip + {real}]",
+    glibc::DLSYM
+);
+dlsym_shim!(
+    /// `dlvsym(handle, name, version)` of a tool.
+    dlvsym,
+    "jmp qword ptr [rip + {real}@GOTPCREL]",
+    glibc::dlvsym
+);
 
 /// `dl_iterate_phdr(callback, data)` of a tool.
 #[unsafe(naked)]
-pub(crate) extern "C" fn dl_iterate_phdr() {
+pub extern "C" fn dl_iterate_phdr() {
     naked_asm!(
         ".cfi_startproc",
         "mov rdx, qword ptr [rsp]",
         "mov rcx, r11",
         "jmp {to}",
         ".cfi_endproc",
-        to = sym overrides::dl_iterate_phdr::of_tool,
+        to = sym iteration::of_tool,
     )
 }
 
 /// `getenv(name)` of a tool.
 #[unsafe(naked)]
-pub(crate) extern "C" fn getenv() {
+pub extern "C" fn getenv() {
     naked_asm!(
         ".cfi_startproc",
         "mov rsi, r11",
         "jmp {to}",
         ".cfi_endproc",
-        to = sym overrides::getenv::overlay,
+        to = sym environment::overlay,
     )
 }
 
 /// `secure_getenv(name)` of a tool.
 #[unsafe(naked)]
-pub(crate) extern "C" fn secure_getenv() {
+pub extern "C" fn secure_getenv() {
     naked_asm!(
         ".cfi_startproc",
         "mov rsi, r11",
         "jmp {to}",
         ".cfi_endproc",
-        to = sym overrides::getenv::secure_overlay,
+        to = sym environment::secure_overlay,
     )
 }

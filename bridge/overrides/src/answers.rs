@@ -1,0 +1,62 @@
+//! What the overrides of one instance answer from. Made by the loader, complete before the tool's first constructor runs.
+#![expect(unsafe_code, reason = "a pointer to a namespace that is never freed")]
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use qmpi_dynamic::Mapped;
+use qmpi_ring::{List, Published};
+
+use crate::getenv::Variable;
+use crate::namespace::Namespace;
+use crate::object::Object;
+
+/// The answers. They live as long as the process.
+#[derive(Debug)]
+pub struct Answers {
+    /// The next link of each C function by its number; 0: nothing there.
+    pub links: &'static [usize],
+    /// The MPI libraries of the process.
+    pub mpi: &'static [Mapped<'static>],
+    /// The layer's settings: name and value.
+    pub settings: &'static [(&'static CStr, &'static CStr)],
+    /// The process's environment when the instance was loaded, in a copy of its own.
+    pub inherited: &'static [Variable],
+    /// It is a tool of the base namespace, which has two of the overrides.
+    pub is_base: bool,
+    /// Its namespace; null before that is about to be loaded.
+    namespace: AtomicPtr<Namespace>,
+    /// The objects in which a look-up by the tool's own handle searches; empty while the tool is being loaded.
+    pub scope: Published<&'static Object>,
+    /// The names by which the tool opened libraries with RTLD_GLOBAL, which a namespace cannot have.
+    pub opened_global: List<&'static CStr>,
+}
+
+impl Answers {
+    /// Those of an instance that goes on with `links` in a process with these MPI libraries.
+    pub const fn new(links: &'static [usize], mpi: &'static [Mapped<'static>]) -> Answers {
+        Answers {
+            links,
+            mpi,
+            settings: &[],
+            inherited: &[],
+            is_base: false,
+            namespace: AtomicPtr::new(core::ptr::null_mut()),
+            scope: Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0)),
+            opened_global: List::new(),
+        }
+    }
+
+    /// Sets its namespace, before a constructor in it can run.
+    pub fn set_namespace(&self, namespace: &'static Namespace) {
+        self.namespace.store(core::ptr::from_ref(namespace).cast_mut(), Ordering::Release);
+    }
+
+    /// Its namespace, for the code at `caller`, the return address of a call of the tool. `None` where that code is not in it, and
+    /// `ld.so` is still loading it.
+    pub fn namespace(&self, caller: usize) -> Option<&'static Namespace> {
+        // SAFETY: null, or what `set_namespace` was given.
+        let namespace = unsafe { self.namespace.load(Ordering::Acquire).as_ref() }?;
+        namespace.is_known_at(caller).then_some(namespace)
+    }
+}

@@ -1,0 +1,11 @@
+//! What a tool's references are bound to: picks the machine code of this architecture.
+//!
+//! The functions are entered by a trampoline of the loader's, which says whose [`Answers`](crate::Answers) they are for.
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::*;
+
+#[cfg(not(target_arch = "x86_64"))]
+compile_error!("no overrides for this architecture yet: add a file beside arch/x86_64.rs");

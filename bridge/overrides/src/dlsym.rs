@@ -1,0 +1,209 @@
+//! `dlsym` and `dlvsym` of a tool.
+//!
+//! Several tools have no other way to the next function than `dlsym(RTLD_NEXT, "MPI_Send")`. In a namespace nothing comes next, so a name
+//! of MPI gets its next link. For other names glibc answers; where it would find nothing, the process is asked, as it
+//! would be under `LD_PRELOAD`.
+//!
+//! A failing look-up of glibc's allocates its message. So where a look-up may fail and glibc still has an answer, the tables of the
+//! objects are read instead. Only a name that nothing has is looked up in vain twice.
+#![expect(unsafe_code, reason = "reads C strings that the tool passes, and calls the resolver of an IFUNC")]
+
+use core::ffi::{CStr, c_char, c_void};
+
+use qmpi_dynamic::{Kind, Mapped, Symbol, objects};
+
+use crate::answers::Answers;
+use crate::link_map::{Handle, LinkMap};
+use crate::namespace::Namespace;
+use crate::object::find;
+use crate::{glibc, names};
+
+/// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
+pub(crate) extern "C" fn decide(
+    handle: *mut c_void,
+    name: *const c_char,
+    answers: &'static Answers,
+    caller: usize,
+) -> *const c_void {
+    if name.is_null() {
+        return core::ptr::null();
+    }
+    // SAFETY: the tool passes a C string, as `dlsym` wants.
+    let name = unsafe { CStr::from_ptr(name) };
+    let found = if answers.is_base {
+        in_base(answers, handle, name)
+    } else {
+        answers.namespace(caller).and_then(|namespace| address(answers, namespace, handle, name))
+    };
+    core::ptr::without_provenance(found.unwrap_or(0))
+}
+
+fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: &CStr) -> Option<usize> {
+    let next = handle == libc::RTLD_NEXT;
+    let default = handle == libc::RTLD_DEFAULT;
+    let head = namespace.head().is_some_and(|head| Handle::of(head).0 == handle);
+    if names::is_mpi_function_c(name) {
+        let of_mpi = || namespace.is_mpi_provider(Handle(handle));
+        // RTLD_DEFAULT finds the tool's own function first, and then the head's.
+        return if next || head || of_mpi() { below(answers, name) } else { None };
+    }
+    if !(next || default || head) || is_in_scope(answers, namespace, name) {
+        return None;
+    }
+    opened_global(answers, namespace, name).or_else(|| of_process(namespace, name))
+}
+
+/// For a tool of the base namespace: its next function is that of the chain, however it asks.
+fn in_base(answers: &Answers, handle: *mut c_void, name: &CStr) -> Option<usize> {
+    let text = name.to_str().ok()?;
+    let link = names::link(answers.links, text)?;
+    let is_mpi_code = |address| answers.mpi.iter().any(|image| image.segments().contains(address));
+    let goes_down = if handle == libc::RTLD_DEFAULT {
+        // The plain name is that of the first tool in the process.
+        text.starts_with('P')
+    } else {
+        handle == libc::RTLD_NEXT || Handle(handle).find(name).is_some_and(is_mpi_code)
+    };
+    goes_down.then_some(link)
+}
+
+/// The next link for a C function; another function of MPI as it is.
+fn below(answers: &Answers, name: &CStr) -> Option<usize> {
+    let of_mpi = || answers.mpi.iter().find_map(|image| function(&find(image, name)?));
+    names::link(answers.links, name.to_str().ok()?).or_else(of_mpi)
+}
+
+/// Does a look-up that begins at the tool, or at the first object, find the name? The first object brought everything but a clone.
+fn is_in_scope(answers: &Answers, namespace: &Namespace, name: &CStr) -> bool {
+    match answers.scope.get() {
+        // In a constructor.
+        [] => namespace.first_maps().any(|map| map.mapped().is_some_and(|mapped| find(&mapped, name).is_some())),
+        scope => scope.iter().any(|object| object.defines(name)),
+    }
+}
+
+/// Looks in the libraries that the tool opened with RTLD_GLOBAL, and in those that they brought with them.
+fn opened_global(answers: &Answers, namespace: &Namespace, name: &CStr) -> Option<usize> {
+    answers.opened_global.iter().next()?;
+    let look = || {
+        let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| is_name_of(map, opened));
+        namespace.opened_maps().find_map(|map| {
+            let mapped = map.mapped()?;
+            let found = function_or_variable(&find(&mapped, name)?)?;
+            is_brought_by(namespace, map, &is_global, 0).then_some(found)
+        })
+    };
+    // Another thread may close a library: inside of the callback `ld.so` holds the lock of its list.
+    objects::find(|_| Some(look())).flatten()
+}
+
+/// Is `map` an object for which `is_wanted` holds, or one that such an object needs?
+fn is_brought_by(
+    namespace: &Namespace,
+    map: &'static LinkMap,
+    is_wanted: &dyn Fn(&LinkMap) -> bool,
+    depth: usize,
+) -> bool {
+    /// More than libraries need each other; a stack that a signal handler has must do.
+    const DEEPEST: usize = 8;
+    is_wanted(map)
+        || depth < DEEPEST
+            && namespace.opened_maps().any(|other| {
+                let needs = |mapped: Mapped<'_>| mapped.tables().needed().any(|needed| is_name_of(map, needed));
+                !core::ptr::eq(other, map)
+                    && other.mapped().is_some_and(needs)
+                    && is_brought_by(namespace, other, is_wanted, depth.saturating_add(1))
+            })
+}
+
+/// Did `dlopen`, or a DT_NEEDED, mean this object by this name? By its path, by its SONAME, or by its file's name where the path
+/// was searched for, or has `$ORIGIN` in it.
+fn is_name_of(map: &LinkMap, name: &CStr) -> bool {
+    let (path, name) = (map.name().to_bytes(), name.to_bytes());
+    let file = |path: &'_ [u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.saturating_add(1));
+    let is_searched = !name.contains(&b'/') || name.contains(&b'$');
+    let same_file = || path.get(file(path)..).is_some_and(|last| name.get(file(name)..) == Some(last));
+    path == name || is_searched && same_file()
+}
+
+/// What the process's own scope has under this name.
+fn of_process(namespace: &Namespace, name: &CStr) -> Option<usize> {
+    let defines = |mapped: &Mapped<'_>| find(mapped, name).is_some();
+    let unlisted = || namespace.each_object().filter(|(_, listed)| listed.is_none());
+    // A library that the tool opened, or the tool itself in its constructor, may ask for a name of its own: then glibc finds that, and
+    // the process is asked only for what it has. Reading the tables of all its objects takes some hundred microseconds.
+    let is_found_by_glibc = || unlisted().any(|(map, _)| map.mapped().as_ref().is_some_and(defines));
+    if objects::find(|_| Some(is_found_by_glibc())) == Some(true) {
+        objects::find(|info| defines(&Mapped::for_names(info.segments())?).then_some(()))?;
+    }
+    glibc::global(name)
+}
+
+/// The address of a function, the chosen one of an IFUNC.
+fn function(found: &(Symbol<'_>, usize)) -> Option<usize> {
+    let (symbol, address) = *found;
+    match symbol.kind() {
+        Kind::Function | Kind::Untyped | Kind::Other => Some(address),
+        Kind::Ifunc => {
+            // SAFETY: the resolver of a loaded and relocated object, which `ld.so` calls in this way as well
+            // (`elf/dl-sym.c: do_sym`).
+            let resolve = unsafe { core::mem::transmute::<usize, extern "C" fn() -> usize>(address) };
+            Some(resolve())
+        }
+        Kind::Data | Kind::Tls => None,
+    }
+}
+
+fn function_or_variable(found: &(Symbol<'_>, usize)) -> Option<usize> {
+    if found.0.kind() == Kind::Data { Some(found.1) } else { function(found) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::namespace::object_at;
+
+    #[test]
+    fn names_by_which_an_object_is_meant() {
+        let own = object_at(names_by_which_an_object_is_meant as fn() as usize).unwrap().map().unwrap();
+        let library = own.and_following().find(|map| map.name().to_bytes().ends_with(b"/libc.so.6")).unwrap();
+        for name in [library.name(), c"libc.so.6", c"$ORIGIN/libc.so.6"] {
+            assert!(is_name_of(library, name), "{name:?}");
+        }
+        for name in [c"", c"libc.so", c"c.so.6", c"/libc.so.6", c"./libc.so.6", c"libm.so.6"] {
+            assert!(!is_name_of(library, name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn functions_of_the_process() {
+        let namespace = Namespace::expected(c"");
+        assert_eq!(of_process(&namespace, c"getenv"), glibc::global(c"getenv"));
+        assert_eq!(of_process(&namespace, c"a name that nothing has"), None);
+    }
+
+    #[test]
+    fn an_ifunc_is_resolved() {
+        let own = object_at(an_ifunc_is_resolved as fn() as usize).unwrap().map().unwrap();
+        let library = own.and_following().find(|map| map.name().to_bytes().ends_with(b"/libc.so.6")).unwrap();
+        let mapped = library.mapped().unwrap();
+        let found = find(&mapped, c"memcpy").unwrap();
+        assert_eq!(found.0.kind(), Kind::Ifunc);
+        assert_eq!(function(&found), glibc::global(c"memcpy"));
+        assert_eq!(function(&find(&mapped, c"environ").unwrap()), None, "a variable");
+    }
+
+    #[test]
+    fn the_next_function_by_each_of_its_names() {
+        let mut links = vec![0; qmpi_abi::COUNT];
+        let id = qmpi_abi::FnId::by_name("MPI_Send").unwrap();
+        links[id.index()] = 42;
+        let answers = Answers::new(links.leak(), &[]);
+        assert_eq!(below(&answers, c"MPI_Send"), Some(42));
+        assert_eq!(below(&answers, c"PMPI_Send"), Some(42));
+        assert_eq!(below(&answers, c"PMPI_Recv"), None);
+        assert_eq!(in_base(&answers, libc::RTLD_NEXT, c"MPI_Send"), Some(42));
+        assert_eq!(in_base(&answers, libc::RTLD_DEFAULT, c"MPI_Send"), None, "that of the first tool");
+        assert_eq!(in_base(&answers, libc::RTLD_DEFAULT, c"PMPI_Send"), Some(42));
+    }
+}

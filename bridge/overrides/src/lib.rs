@@ -1,0 +1,52 @@
+//! Functions of the dynamic linker, and `getenv`, as a tool gets them in place of the C library's: `dlsym`, `dlvsym`,
+//! `dl_iterate_phdr`, `getenv`, `secure_getenv`.
+//!
+//! A tool calls them at any time: in the handler of a signal that interrupted `malloc`, in constructors, in any thread. So this
+//! crate has neither `std` nor `alloc`, and no lock. What it reads is made by the loader before it is needed, published, and
+//! never freed. `dlopen`, which allocates and locks in the C library as well, is the loader's (`loader/src/overrides/dlopen.rs`).
+//!
+//! | what | file |
+//! |---|---|
+//! | what is known of the instance that calls | [`answers`] |
+//! | its namespace, from before the first constructor in it runs | [`namespace`] |
+//! | the objects of a namespace: those that the loader listed, and those that the tool opened | [`object`], [`link_map`] |
+//! | the answers | [`dlsym`], [`dl_iterate_phdr`], [`getenv`] |
+//! | which names are MPI's | [`names`] |
+//! | the object at an address, without a lock | [`find_object`] |
+//! | the C library's own functions | [`glibc`] |
+//! | what the tool's references are bound to | [`arch`] |
+//!
+//! # What is left to the C library
+//! Its own `dlsym` and `dl_iterate_phdr` take the locks of `ld.so`, here as in a tool that is preloaded. A look-up that fails
+//! allocates its message, as it does there. `dlinfo`, which alone says where the thread-local variables of an object are, frees the
+//! message of an earlier failure that the thread has not asked for.
+#![cfg_attr(not(test), no_std)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::arithmetic_side_effects,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::unwrap_used
+    )
+)]
+
+pub mod answers;
+pub mod arch;
+pub mod dl_iterate_phdr;
+pub mod dlsym;
+pub mod find_object;
+pub mod getenv;
+pub mod glibc;
+pub mod link_map;
+pub mod names;
+pub mod namespace;
+pub mod object;
+
+pub use answers::Answers;
+pub use link_map::{Handle, LinkMap};
+pub use namespace::{Namespace, Provider};
+pub use object::Object;

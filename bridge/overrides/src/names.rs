@@ -1,0 +1,20 @@
+//! Which names are MPI's, and what comes next under them.
+
+use core::ffi::CStr;
+
+/// The next link for a name, if it is one of a C function of MPI and something below has it.
+pub fn link(links: &[usize], name: &str) -> Option<usize> {
+    let id = qmpi_abi::classify(name)?.c_function()?;
+    links.get(id.index()).copied().filter(|address| *address != 0)
+}
+
+/// Is it a name of MPI, whether the table has it or not?
+pub fn is_mpi_function(name: &str) -> bool {
+    // The shape first: the table is searched only for the names of Fortran.
+    qmpi_abi::is_mpi_like(name) || qmpi_abi::classify(name).is_some()
+}
+
+/// The same for a C string.
+pub fn is_mpi_function_c(name: &CStr) -> bool {
+    name.to_str().is_ok_and(is_mpi_function)
+}
