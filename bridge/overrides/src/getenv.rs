@@ -68,8 +68,10 @@ mod tests {
 
     #[test]
     fn settings_come_before_the_environment_and_that_is_a_copy() {
-        // SAFETY: returns the environment.
-        let path = unsafe { CStr::from_ptr(libc::getenv(c"PATH".as_ptr())) };
+        // SAFETY: the name is a C string.
+        let path = unsafe { libc::getenv(c"PATH".as_ptr()) };
+        // SAFETY: a test has a PATH.
+        let path = unsafe { CStr::from_ptr(path) };
         let own = path.to_owned().into_raw();
         let known = Variable { name: c"PATH", value: path, own };
         let changed = Variable { name: c"PWD", value: c"what it was before", own };
@@ -80,7 +82,7 @@ mod tests {
         for ask in [overlay, secure_overlay] {
             assert_eq!(ask(c"SET_FOR_THE_LAYER".as_ptr(), answers), c"value".as_ptr());
             assert_eq!(ask(c"PATH".as_ptr(), answers), own.cast_const());
-            // SAFETY: returns the environment.
+            // SAFETY: the name is a C string.
             assert_eq!(ask(c"PWD".as_ptr(), answers), unsafe { libc::getenv(c"PWD".as_ptr()) }, "changed since");
             assert!(ask(c"set nowhere".as_ptr(), answers).is_null());
         }
