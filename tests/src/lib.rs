@@ -11,6 +11,7 @@
 //! | `compile.rs` | source files become programs and tools, once |
 //! | `artifact.rs` | what "once" means: one file, whichever test wants it first |
 //! | `matrix.rs` | tools that intercept everything, generated from the table of functions |
+//! | `child.rs` | a child process: its output, its processor time |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
 //! | `product.rs` | the command and the runtime under test |
@@ -24,6 +25,7 @@
 pub mod against;
 pub mod artifact;
 pub mod cells;
+pub mod child;
 pub mod compile;
 pub mod directives;
 pub mod dt_hash;
