@@ -13,12 +13,12 @@ use qmpi_ring::Writer;
 use crate::error::LoadError;
 use crate::links::pcontrol;
 use crate::links::wrappers::Wrappers;
+use crate::namespace::Namespace;
 use crate::namespace::clone;
 use crate::namespace::head::Head;
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::providers;
-use crate::namespace::{self, Namespace};
 use crate::process::Process;
 use crate::{Instance, log};
 
@@ -195,7 +195,6 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Han
     // Set before constructors of the tool run: they may call overrides.
     let providers =
         instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
-    namespace::leave_gap();
     let handle = Namespace::create(&instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
         (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
         (error, _) => error,

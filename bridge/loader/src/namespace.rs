@@ -12,11 +12,9 @@ pub(crate) mod shared;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_ring::{List, Writer};
 
-use crate::arch::PAGE;
 use crate::error::LoadError;
 use crate::namespace::link_map::{Handle, LinkMap, dlerror};
 use crate::namespace::memory_file::MemoryFile;
@@ -188,26 +186,6 @@ pub(crate) fn object_at(address: usize) -> Option<Handle> {
     // SAFETY: `dladdr1` found the object; it is not unloaded while its code is running.
     let map = unsafe { map.as_ref() }.filter(|_| found != 0)?;
     Some(Handle::of(map))
-}
-
-/// Keeps instances of one tool from lying at equal distances.
-///
-/// Their jumps would then fall into the same sets of the branch predictor: 15 instances of a large tool took 100 ns a call
-/// instead of 25. The gaps have different sizes of at most 8 pages, and take address space only.
-pub(crate) fn leave_gap() {
-    static GAPS: AtomicUsize = AtomicUsize::new(0);
-    let pages = 1 + GAPS.fetch_add(1, Ordering::Relaxed) * 5 % 8;
-    // SAFETY: new pages that nobody refers to, and nobody can. Without them only time is lost.
-    unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            pages * PAGE,
-            libc::PROT_NONE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
 }
 
 /// A provider's file: of one namespace, or of all of them.

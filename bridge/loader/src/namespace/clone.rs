@@ -22,10 +22,10 @@ use qmpi_elf::write::provider::Provided;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
+use crate::namespace::Namespace;
 use crate::namespace::head::Head;
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{self, Namespace};
 use crate::namespace::{clone_code, providers};
 use crate::{Instance, overrides};
 
@@ -92,7 +92,6 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
     // Set before constructors of the tool run: they may call overrides.
     instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
     instance.set_namespace(namespace);
-    namespace::leave_gap();
     let handle = namespace.load(copy.path()).map_err(failed)?;
     namespace.adopt(soname, head.path(), writer);
     if let Some(map) = handle.map() {
