@@ -25,6 +25,8 @@ mod fortran;
 mod functions;
 mod name;
 mod opened;
+#[cfg(planted)]
+mod planted;
 mod program_tools;
 mod qmpi;
 mod reach;

@@ -47,6 +47,8 @@ pub mod objects;
 mod overrides;
 pub mod passage;
 pub mod pcontrol;
+#[cfg(planted)]
+mod planted;
 mod process;
 mod providers;
 pub mod rebind;
