@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `dt_hash.rs` | copies of libraries with DT_HASH only |
 //! | `directives.rs` | the `//#` lines of a source file |
+//! | `mixed_stack.rs` | a stack of all kinds of tools under valgrind |
 //! | `mpi.rs` | the MPI libraries that the tests run on |
 //! | `compile.rs` | source files become programs and tools, once |
 //! | `artifact.rs` | what "once" means: one file, whichever test wants it first |
@@ -19,6 +20,8 @@
 //! | `cells.rs` | what docs/matrix.md is made of |
 //! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
 //! | `trial.rs` | one check, on each MPI that it is for; the modules of the test program `tests/e2e` |
+//! | `planted.rs` | a build of the libraries with defects that tests have to find |
+//! | `valgrind.rs` | a job under memcheck or helgrind, and which of its errors are in our libraries |
 //! | `variant.rs` | programs and tools compiled with further options |
 //! | `wheel.rs` | MPI libraries from PyPI, programs and tools built for them |
 
@@ -31,12 +34,15 @@ pub mod directives;
 pub mod dt_hash;
 pub mod job;
 pub mod matrix;
+pub mod mixed_stack;
 pub mod mpi;
+pub mod planted;
 pub mod product;
 mod session;
 pub mod tables;
 pub mod traced;
 pub mod trial;
+pub mod valgrind;
 pub mod variant;
 pub mod wheel;
 

@@ -17,6 +17,8 @@
 
 mod chain;
 mod functions;
+#[cfg(planted)]
+mod planted;
 mod process;
 mod qmpi;
 mod report;

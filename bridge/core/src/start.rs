@@ -36,6 +36,8 @@ pub(crate) extern "C" fn start(moment: Moment) -> bool {
 /// Returns whether everything is set up. A stack with a name that is not registered yet is put off to the first call: a
 /// constructor that comes after this library's may register it.
 fn set_up(moment: Moment, writer: &Writer) -> bool {
+    #[cfg(planted)]
+    crate::planted::memory();
     let Some(process) = Process::with_mpi() else { return false };
     let mut process = Arc::new(process);
     let requested = Requested::from_env();

@@ -1,4 +1,5 @@
 //! Objects of this process, against what the dynamic linker says of them.
+#![cfg(not(miri))] // no dynamic linker, and a hundred libraries take hours
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 #![expect(unsafe_code, reason = "dlopen, dlsym, dlvsym and dlinfo")]
 

@@ -25,6 +25,8 @@ pub(crate) fn open_already() -> Option<&'static CoreFunctions> {
 
 /// The core's functions; opens it if need be. Several threads may come here at once: `ld.so` opens it once.
 pub(crate) fn functions() -> &'static CoreFunctions {
+    #[cfg(planted)]
+    crate::planted::race();
     if let Some(functions) = open_already() {
         return functions;
     }

@@ -76,7 +76,7 @@ impl Instance {
             providers: OnceLock::new(),
             namespace: AtomicPtr::new(std::ptr::null_mut()),
             handle: OnceLock::new(),
-            opened_global: List::new(),
+            opened_global: List::default(),
         }
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod shared;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicPtr;
 
 use qmpi_ring::{List, Writer};
 
@@ -52,7 +53,7 @@ struct Provider {
 }
 
 /// All namespaces, for `dl_iterate_phdr`.
-static ALL: List<Namespace> = List::new();
+static ALL: List<Namespace> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 /// How many namespaces of glibc's are taken by tools.
 pub fn in_use() -> usize {
@@ -89,7 +90,7 @@ impl Namespace {
             return None;
         }
         let find = |path: &CStr| head.objects().find(|map| map.name() == path).map(Handle::of);
-        let namespace = Namespace { id, head, providers: List::new() };
+        let namespace = Namespace { id, head, providers: List::default() };
         for (soname, path) in providers {
             if let Some(handle) = find(path) {
                 namespace.add(soname, handle, writer);

@@ -228,7 +228,7 @@ pub(crate) extern "C" fn shifted() {
 
 /// `dlsym(handle, name)` of the process: asks [`crate::exports::dlsym::decide`], and goes on to glibc's, whose caller is ours.
 #[unsafe(naked)]
-#[unsafe(no_mangle)]
+#[cfg_attr(not(miri), unsafe(no_mangle))] // Miri would take it for its own `dlsym`.
 extern "C" fn dlsym() {
     naked_asm!(
         ".cfi_startproc",

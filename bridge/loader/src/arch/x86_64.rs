@@ -28,6 +28,8 @@ mod fortran;
 mod links;
 mod lock;
 mod overrides;
+#[cfg(planted)]
+mod planted;
 mod shift;
 mod stack_words;
 mod trampoline;
@@ -36,6 +38,8 @@ pub(crate) use direct::*;
 pub(crate) use fortran::*;
 pub(crate) use links::*;
 pub(crate) use overrides::*;
+#[cfg(planted)]
+pub(crate) use planted::*;
 pub(crate) use shift::*;
 pub(crate) use trampoline::*;
 
