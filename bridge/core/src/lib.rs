@@ -12,6 +12,7 @@
 //! | QMPI tools | `qmpi.rs`, `qmpi/` |
 //! | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
 //! | tools of the program; Fortran; libraries opened later | `program_tools.rs`, `base.rs`, `fortran.rs`, `opened.rs` |
+//! | versions of wrappers | `versions.rs` |
 //! | unwinders of the program see frames of tools | `unwinders.rs` |
 //! | `MPI_Finalize`: did it reach the MPI library? | `finalize.rs` |
 //! | on several hosts: do the others have the stack? | `reach.rs` |
@@ -35,3 +36,4 @@ mod stats;
 mod survey;
 mod thesis;
 mod unwinders;
+mod versions;

@@ -1,4 +1,5 @@
-//! Libraries that the program opens after start-up: Fortran calls in them enter the stack.
+//! Libraries that the program opens after start-up: Fortran calls in them enter the stack, and C calls find the version of a wrapper
+//! that they ask for.
 //!
 //! `libqmpi.so` tells when there are any (`entry/src/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
 //! thread closes one meanwhile.
@@ -10,7 +11,7 @@ use qmpi_loader::{Process, loader_lock};
 use qmpi_ring::Moment;
 
 use crate::fortran::{self, Fortran};
-use crate::{start, unwinders};
+use crate::{start, unwinders, versions};
 
 /// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
 static DEALT_WITH: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -35,6 +36,7 @@ pub(crate) extern "C" fn objects_opened() {
         let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
         set(&images);
         unwinders::bind(images.iter().filter(|image| !before.contains(&image.id())));
+        versions::bind_opened(&images, |image| !before.contains(&image.id()));
         fortran::enter_opened(images, |image| !before.contains(&image.id()));
     });
 }

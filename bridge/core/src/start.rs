@@ -41,8 +41,9 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     }
     stats::prepare(requested.rank);
     let (mut chain, fortran) = stack::build(&mut process, &requested, writer);
+    let entries = chain.all_entries();
     for id in FnId::all() {
-        match chain.entry(id) {
+        match entries[id.index()] {
             0 => {}
             address => ring().set(id, address),
         }
@@ -50,7 +51,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
             ring().intercepted[id.index()].store(true, Ordering::Relaxed);
         }
     }
-    base::enter(&process, &mut chain, fortran);
+    base::enter(&process, &mut chain, &entries, fortran);
     opened::set(process.images());
     qmpi_loader::close_files();
     reach::check(requested.has_layers());

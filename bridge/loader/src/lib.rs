@@ -54,7 +54,7 @@ pub mod sentinels;
 mod shared;
 pub mod thread_offsets;
 mod trampoline;
-mod version;
+pub mod version;
 mod wrappers;
 
 pub use clone::have_a_namespace as clones_have_a_namespace;

@@ -17,6 +17,7 @@ use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Namespace};
 use crate::process::Process;
 use crate::providers;
+use crate::version::Version;
 use crate::wrappers::Wrappers;
 use crate::{Instance, clone, log, pcontrol};
 
@@ -27,6 +28,8 @@ pub struct Loaded {
     pub instance: &'static Instance,
     /// The functions it intercepts, with the address to call.
     pub entries: Vec<(FnId, usize)>,
+    /// Of functions of which it has several versions, all of them.
+    pub versions: Vec<(FnId, Version, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub fortran: Vec<(String, usize)>,
     /// How long it took.
@@ -46,6 +49,8 @@ pub enum Place {
 pub struct Links<'a> {
     /// The next link of each C function by its number; 0: nothing there.
     pub c: &'a [usize],
+    /// Those that `dlsym` finds where they are others: the next layer's default versions.
+    pub by_name: &'a [(FnId, usize)],
     /// The next link of a Fortran function, by the symbol name under which the tool calls it (`pmpi_send_`); `None`: the
     /// MPI library's own.
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
@@ -68,7 +73,7 @@ pub fn load(
     let wanted = wanted(layer)?;
 
     let fortran_links = tool.fortran_imports.iter().filter_map(|name| Some((name.clone(), (links.fortran)(name)?)));
-    let instance = Instance::of(layer, links.c, fortran_links.collect(), process);
+    let instance = Instance::of(layer, links, fortran_links.collect(), process);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let private: Vec<&str> = tool.closure.objects.iter().skip(1).map(ElfFile::name).collect();
@@ -81,14 +86,17 @@ pub fn load(
 
     let mut wrappers = Wrappers::of(handle);
     let wanted = Wanted { layer, tool, functions: wanted };
-    let entries = wanted.entries(links, &mut wrappers)?;
+    let (entries, versions) = wanted.entries(links, &mut wrappers)?;
     let fortran = wanted.fortran(&entries, links, &mut wrappers)?;
     if layer.direct_calls {
         let count = wrappers.call_directly();
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
-    Ok(Loaded { instance, entries, fortran, duration: start.elapsed() })
+    Ok(Loaded { instance, entries, versions, fortran, duration: start.elapsed() })
 }
+
+type Entries = Vec<(FnId, usize)>;
+type VersionedEntries = Vec<(FnId, Version, usize)>;
 
 /// What of a tool becomes links.
 struct Wanted<'a> {
@@ -104,20 +112,24 @@ impl Wanted<'_> {
     }
 
     /// Its C wrappers. Those in a library that the tool needs are not used under LD_PRELOAD either: they come after MPI's own.
-    fn entries(&self, links: &Links<'_>, wrappers: &mut Wrappers) -> Result<Vec<(FnId, usize)>, LoadError> {
-        let mut entries = Vec::new();
+    fn entries(&self, links: &Links<'_>, wrappers: &mut Wrappers) -> Result<(Entries, VersionedEntries), LoadError> {
+        let (mut entries, mut versions) = (Vec::new(), Vec::new());
         let intercepts = self.tool.objects.first().map(|root| root.intercepts.as_slice()).unwrap_or_default();
         for id in intercepts.iter().copied().filter(|id| self.has(*id)) {
             let Some(address) = wrappers.find(id.name()) else { continue };
             let below = links.c[id.index()];
-            let address = match (id.name(), self.tool.passes_pcontrol_on) {
-                ("MPI_Pcontrol", _) if !self.layer.pcontrol => continue,
-                ("MPI_Pcontrol", false) if below != 0 => pcontrol::deliver_to_both(address, below)?,
-                _ => address,
-            };
-            entries.push((id, address));
+            if id.name() == "MPI_Pcontrol" && !self.layer.pcontrol {
+                continue;
+            }
+            let delivers = id.name() == "MPI_Pcontrol" && !self.tool.passes_pcontrol_on && below != 0;
+            let link = |address| if delivers { pcontrol::deliver_to_both(address, below) } else { Ok(address) };
+            let entry = link(address)?;
+            entries.push((id, entry));
+            for (version, other) in wrappers.versions(id.name()) {
+                versions.push((id, version, if other == address { entry } else { link(other)? }));
+            }
         }
-        Ok(entries)
+        Ok((entries, versions))
     }
 
     /// Its Fortran wrappers. A layer that is restricted to some functions must not see their Fortran calls otherwise.

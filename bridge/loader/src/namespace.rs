@@ -1,7 +1,7 @@
 //! A private linker namespace: its head, its providers, and what is loaded into it.
 #![expect(unsafe_code, reason = "dlmopen, dlinfo and dladdr")]
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,9 +24,6 @@ unsafe extern "C" {
         extra: *mut *mut c_void,
         flags: libc::c_int,
     ) -> libc::c_int;
-
-    /// dlfcn.h; the libc crate lacks it.
-    pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
 /// A namespace with its head in place. Lives as long as the process.

@@ -17,7 +17,6 @@ use crate::dlsym;
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
 use crate::memory_file::MemoryFile;
-use crate::namespace::dlvsym;
 use crate::process::Process;
 
 /// A provider that was written, and its file while there is one.
@@ -125,7 +124,7 @@ fn glibc_address(
     let look = |handle| {
         let found = match version {
             // SAFETY: the handle is open or a pseudo handle, the names are C strings.
-            Some(version) => unsafe { dlvsym(handle, symbol.name.as_ptr(), version.as_ptr()) },
+            Some(version) => unsafe { dlsym::real_versioned()(handle, symbol.name.as_ptr(), version.as_ptr()) },
             // SAFETY: as above.
             None => unsafe { dlsym::real()(handle, symbol.name.as_ptr()) },
         };

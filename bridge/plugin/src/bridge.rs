@@ -47,7 +47,7 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
         return Err(LoadError::NotATool { path: layer.path.clone(), reason });
     }
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
-    let below = Links { c: &links, fortran: &|_| None };
+    let below = Links { c: &links, by_name: &[], fortran: &|_| None };
     let loaded =
         loader_lock::with(|writer| qmpi_loader::load(&mut process, layer, &file, &below, Place::Namespace, writer))?;
     qmpi_loader::close_files();
