@@ -52,5 +52,5 @@ pub use job::{Job, Outcome};
 pub use mpi::Mpi;
 pub use tables::{Table, Tables};
 pub use traced::Traced;
-pub use trial::{Check, Trial, Verdict, not_yet, on_each_mpi};
+pub use trial::{Check, Trial, Verdict, on_each_mpi};
 pub use wheel::Wheel;

@@ -40,20 +40,6 @@ pub fn on_each_mpi(checks: &[Check]) -> Vec<Trial> {
     trials
 }
 
-/// A check of something that does not work yet. It fails when the check passes: then this mark has to go.
-///
-/// # Errors
-/// When the check passes.
-pub fn not_yet(check: Verdict) -> Verdict {
-    match check {
-        Ok(()) => Err("this works now: take the mark `not_yet` away".into()),
-        Err(reason) => {
-            println!("does not work yet: {}", reason.message().unwrap_or_default());
-            Ok(())
-        }
-    }
-}
-
 /// A module of the test program.
 pub struct Module {
     path: &'static str,

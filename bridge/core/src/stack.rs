@@ -324,13 +324,14 @@ fn load_pmpi(
     let layer = &planned.layer;
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
-    let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
+    let links = qmpi_loader::Links { c: &chain.all_pmpi(), by_name: &chain.all_by_name(), fortran: &next };
     let loaded = qmpi_loader::load(process, planned, &links, place, writer)?;
     Ok(Layer {
         label: layer.label.clone(),
         tool,
         convention: Convention::Pmpi,
         entries: loaded.entries,
+        versions: loaded.versions,
         fortran: loaded.fortran,
         duration: loaded.duration,
     })
@@ -349,6 +350,7 @@ fn registered(
         tool,
         convention,
         entries: functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect(),
+        versions: Vec::new(),
         fortran: Vec::new(),
         duration,
     }

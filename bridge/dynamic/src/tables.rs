@@ -35,6 +35,27 @@ pub struct Tables<'a> {
     fault: Option<Fault>,
 }
 
+/// What asks for a name: that decides which of several versions it gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked<'a> {
+    /// Whatever has the name, the default version first.
+    Anything,
+    /// A reference to this version, or to none.
+    Reference(Option<&'a [u8]>),
+    /// `dlsym`
+    Dlsym,
+    /// `dlvsym` with this version.
+    Dlvsym(&'a [u8]),
+}
+
+/// Is a definition the one that was asked for?
+enum Fit {
+    Yes,
+    No,
+    /// If it is the only one of these.
+    UnlessAnother,
+}
+
 /// How many symbols there are.
 #[derive(Clone, Copy)]
 enum SymbolCount {
@@ -269,46 +290,62 @@ impl<'a> Tables<'a> {
     /// `hash` is [`hash::gnu`] of the name: many objects are asked for one name. Where there is only a DT_HASH, the other
     /// hash is worked out; without either all symbols are compared.
     pub fn find(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
-        let mut hidden = None;
-        self.find_candidate(name, hash, |symbol| {
-            match self.version_index(symbol.index()) {
-                // `elf/dl-lookup.c: check_match`, with DL_LOOKUP_RETURN_NEWEST.
-                Some(index) if index.number() >= 2 && index.is_hidden() => {
-                    hidden = hidden.or(Some(*symbol));
-                    false
-                }
-                _ => true,
-            }
-        })
-        .or(hidden)
+        self.find_asked(name, hash, Asked::Anything)
     }
 
     /// The definition that a reference to `name@version` gets: of this version, or one without versions.
     pub fn find_versioned(&self, name: &[u8], hash: u32, version: &[u8]) -> Option<Symbol<'a>> {
-        self.find_candidate(name, hash, |symbol| match self.version_index(symbol.index()) {
-            None => true,
-            // The base version stands for all; ld.so takes it unless it is hidden.
-            Some(index) if index.number() < 2 => !index.is_hidden(),
-            // A number that stands for no definition counts as no version.
-            Some(index) => self.definition(index).map_or(!index.is_hidden(), |definition| definition.is_named(version)),
-        })
+        self.find_asked(name, hash, Asked::Reference(Some(version)))
     }
 
     /// The definition that a reference without a version gets, as programs have that are linked with a library without versions: of
-    /// the base version or the oldest, else the only default one (`elf/dl-lookup.c: check_match`).
+    /// the base version or the oldest, else the only default one.
     pub fn find_oldest(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
-        let (mut only, mut count) = (None, 0_usize);
-        let oldest = self.find_candidate(name, hash, |symbol| match self.version_index(symbol.index()) {
-            Some(index) if index.number() >= 3 => {
-                if !index.is_hidden() {
-                    only = only.or(Some(*symbol));
-                    count = count.saturating_add(1);
-                }
+        self.find_asked(name, hash, Asked::Reference(None))
+    }
+
+    /// The definition that what asks gets (glibc, `elf/dl-lookup.c: check_match`).
+    pub fn find_asked(&self, name: &[u8], hash: u32, asked: Asked<'_>) -> Option<Symbol<'a>> {
+        let (mut other, mut others) = (None, 0_usize);
+        let found = self.find_candidate(name, hash, |symbol| match self.fit(symbol, asked) {
+            Fit::Yes => true,
+            Fit::No => false,
+            Fit::UnlessAnother => {
+                other = other.or(Some(*symbol));
+                others = others.saturating_add(1);
                 false
             }
-            _ => true,
         });
-        oldest.or(only.filter(|_| count == 1))
+        found.or(other.filter(|_| others == 1 || asked == Asked::Anything))
+    }
+
+    fn fit(&self, symbol: &Symbol<'_>, asked: Asked<'_>) -> Fit {
+        let index = self.version_index(symbol.index());
+        let (number, is_hidden) = index.map_or((0, false), |index| (index.number(), index.is_hidden()));
+        let version = match asked {
+            Asked::Anything if number >= 2 && is_hidden => return Fit::UnlessAnother,
+            // With DL_LOOKUP_RETURN_NEWEST, and without.
+            Asked::Dlsym if number >= 2 => return if is_hidden { Fit::No } else { Fit::UnlessAnother },
+            Asked::Reference(None) if number >= 3 => return if is_hidden { Fit::No } else { Fit::UnlessAnother },
+            Asked::Anything | Asked::Dlsym | Asked::Reference(None) => return Fit::Yes,
+            Asked::Reference(Some(version)) | Asked::Dlvsym(version) => version,
+        };
+        let fits = match (index, index.and_then(|index| self.definition(index))) {
+            (None, _) => true,
+            (_, Some(definition)) => definition.is_named(version),
+            // The base version stands for all; a number that stands for no definition counts as no version. ld.so takes it unless it is
+            // hidden, dlvsym insists on the version (`version->hidden`).
+            (_, None) => !is_hidden && !matches!(asked, Asked::Dlvsym(_)),
+        };
+        if fits { Fit::Yes } else { Fit::No }
+    }
+
+    /// Shows `visit` each definition of a name, of whatever version.
+    pub fn each_definition(&self, name: &[u8], hash: u32, mut visit: impl FnMut(Symbol<'a>)) {
+        self.find_candidate(name, hash, |symbol| {
+            visit(*symbol);
+            false
+        });
     }
 
     fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
@@ -336,6 +373,16 @@ impl<'a> Tables<'a> {
     /// The versions that the object needs.
     pub fn version_needs(&self) -> Needs<'a> {
         Needs::new(self.version_needs, self.strings())
+    }
+
+    /// The version that symbol number `index` asks for; `None`: it asks for none, or is defined here.
+    pub fn needed_version(&self, index: usize) -> Option<&'a CStr> {
+        let number = self.version_index(index)?.number();
+        // The numbers of definitions and needs are different ones (`elf/dl-version.c`).
+        if number < 2 {
+            return None;
+        }
+        self.version_needs().find(|need| need.number == number)?.name()
     }
 
     /// The name of the version that a definition with this index has.

@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use qmpi_abi::FnId;
 use qmpi_plan::Layer;
 use qmpi_ring::List;
 
 use crate::error::LoadError;
+use crate::load::Links;
 use crate::namespace::Namespace;
+use crate::namespace::head;
 use crate::namespace::link_map::Handle;
 use crate::overrides::{self, getenv::Inherited};
 use crate::process::Process;
@@ -27,6 +30,8 @@ pub struct Instance {
     pub(crate) env: Vec<(CString, CString)>,
     pub(crate) inherited: Inherited,
     pub(crate) links: Box<[usize]>,
+    /// The links that `dlsym` finds where they are others.
+    pub(crate) links_by_name: Box<[(FnId, usize)]>,
     /// Next links of Fortran functions that the tool imports, by symbol name.
     pub(crate) fortran_links: HashMap<String, usize>,
     pub(crate) process: Arc<Process>,
@@ -45,31 +50,43 @@ impl Instance {
     /// A tool that is about to be loaded as `layer`, above `links`.
     pub(crate) fn of(
         layer: &Layer,
-        links: &[usize],
+        links: &Links<'_>,
         fortran_links: HashMap<String, usize>,
         process: &Arc<Process>,
     ) -> &'static Instance {
         let variable = |(name, value): &(String, String)| {
             Some((CString::new(name.as_str()).ok()?, CString::new(value.as_str()).ok()?))
         };
-        let instance = Instance::new(layer.label.clone(), layer.path.clone(), links, process);
+        let instance = Instance::new(layer.label.clone(), layer.path.clone(), links.c, links.by_name, process);
         let env = layer.env.iter().filter_map(variable).collect();
         Box::leak(Box::new(Instance { env, inherited: Inherited::copy(), fortran_links, ..instance }))
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
-    pub fn in_base(path: &Path, links: &[usize], process: &Arc<Process>) -> &'static Instance {
-        let instance = Instance::new(path.display().to_string(), path.into(), links, process);
+    pub fn in_base(
+        path: &Path,
+        links: &[usize],
+        links_by_name: &[(FnId, usize)],
+        process: &Arc<Process>,
+    ) -> &'static Instance {
+        let instance = Instance::new(path.display().to_string(), path.into(), links, links_by_name, process);
         Box::leak(Box::new(Instance { is_base: true, ..instance }))
     }
 
-    fn new(label: String, path: PathBuf, links: &[usize], process: &Arc<Process>) -> Instance {
+    fn new(
+        label: String,
+        path: PathBuf,
+        links: &[usize],
+        links_by_name: &[(FnId, usize)],
+        process: &Arc<Process>,
+    ) -> Instance {
         Instance {
             label,
             path,
             env: Vec::new(),
             inherited: Inherited::none(),
             links: links.into(),
+            links_by_name: links_by_name.into(),
             fortran_links: HashMap::new(),
             process: Arc::clone(process),
             is_base: false,
@@ -78,6 +95,13 @@ impl Instance {
             handle: OnceLock::new(),
             opened_global: List::default(),
         }
+    }
+
+    /// The next link of a name of MPI as `dlsym` finds it.
+    pub(crate) fn link_by_name(&self, name: &str) -> Option<usize> {
+        let is_it = |(id, _): &&(FnId, usize)| id.name() == name;
+        let other = self.links_by_name.iter().find(is_it).map(|(_, address)| *address);
+        other.or_else(|| head::link(&self.links, name))
     }
 
     /// What this tool's references to `dlsym` and `dlvsym` are to be bound to.

@@ -9,7 +9,7 @@ pub(crate) mod memory_file;
 pub(crate) mod providers;
 pub(crate) mod shared;
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, CString, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicPtr;
@@ -31,9 +31,6 @@ unsafe extern "C" {
         extra: *mut *mut c_void,
         flags: libc::c_int,
     ) -> libc::c_int;
-
-    /// dlfcn.h; the libc crate lacks it.
-    pub(crate) fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
 /// A namespace with its head in place. Lives as long as the process.

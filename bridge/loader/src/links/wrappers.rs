@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
 use crate::links::direct;
 use crate::namespace::link_map::{Handle, LinkMap};
@@ -29,6 +30,27 @@ impl Wrappers {
         let address = address.or_else(|| self.handle.find(&name))?;
         self.found.extend(symbol.filter(|symbol| symbol.address == address).map(|symbol| (address, symbol.size)));
         Some(address)
+    }
+
+    /// The definitions of the same function and their addresses, if they have versions.
+    pub(crate) fn versions(&mut self, name: &str) -> Vec<(Version, usize)> {
+        let Ok(name) = CString::new(name) else { return Vec::new() };
+        let definitions = self.image.as_ref().map_or_else(Vec::new, |image| image.definitions(&name));
+        let mut versions = Vec::with_capacity(definitions.len());
+        for Definition { symbol, version } in definitions {
+            let address = match (symbol.kind, version) {
+                (Kind::Function, _) => Some(symbol.address),
+                // Chosen at run time, as above.
+                (_, Version::Named { name: version, .. }) => self.handle.find_version(&name, version),
+                (_, Version::Unversioned { .. }) => None,
+            };
+            let Some(address) = address else { continue };
+            if symbol.address == address && !self.found.contains(&(address, symbol.size)) {
+                self.found.push((address, symbol.size));
+            }
+            versions.push((version, address));
+        }
+        versions
     }
 
     /// Lets those that were found call their next links directly. Returns how many calls were changed.

@@ -56,13 +56,23 @@ impl Handle {
     /// What the object, or one that it needs, has under this name.
     pub(crate) fn find(self, name: &CStr) -> Option<usize> {
         // SAFETY: handles stay open.
-        let address = unsafe { dlsym::real()(self.0, name.as_ptr()) };
-        if address.is_null() {
-            // Takes the message back: a later dlerror of the tool must not see it.
-            let _ = dlerror();
-        }
-        (!address.is_null()).then(|| address.addr())
+        found(unsafe { dlsym::real()(self.0, name.as_ptr()) })
     }
+
+    /// The same in this version.
+    pub(crate) fn find_version(self, name: &CStr, version: &CStr) -> Option<usize> {
+        // SAFETY: as above.
+        found(unsafe { dlsym::real_versioned()(self.0, name.as_ptr(), version.as_ptr()) })
+    }
+}
+
+/// What `dlsym` has returned.
+fn found(address: *mut c_void) -> Option<usize> {
+    if address.is_null() {
+        // Takes the message back: a later dlerror of the tool must not see it.
+        let _ = dlerror();
+    }
+    (!address.is_null()).then(|| address.addr())
 }
 
 impl LinkMap {

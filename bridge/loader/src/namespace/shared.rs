@@ -15,7 +15,6 @@ use qmpi_elf::write::provider::{Provided, ProvidedVersion};
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
-use crate::namespace::dlvsym;
 use crate::namespace::memory_file::MemoryFile;
 use crate::process::Process;
 use crate::process::dlsym;
@@ -125,7 +124,7 @@ fn glibc_address(
     let look = |handle| {
         let found = match version {
             // SAFETY: the handle is open or a pseudo handle, the names are C strings.
-            Some(version) => unsafe { dlvsym(handle, symbol.name.as_ptr(), version.as_ptr()) },
+            Some(version) => unsafe { dlsym::real_versioned()(handle, symbol.name.as_ptr(), version.as_ptr()) },
             // SAFETY: as above.
             None => unsafe { dlsym::real()(handle, symbol.name.as_ptr()) },
         };

@@ -56,7 +56,7 @@ fn address(instance: &Instance, namespace: &Namespace, handle: *mut c_void, name
 /// For a tool of the base namespace: its next function is that of the chain, however it asks.
 fn in_base(instance: &Instance, handle: *mut c_void, name: &CStr) -> Option<usize> {
     let text = name.to_str().ok()?;
-    let link = head::link(&instance.links, text)?;
+    let link = instance.link_by_name(text)?;
     let goes_down = if handle == libc::RTLD_DEFAULT {
         // The plain name is that of the first tool in the process.
         text.starts_with('P')
@@ -68,7 +68,7 @@ fn in_base(instance: &Instance, handle: *mut c_void, name: &CStr) -> Option<usiz
 
 /// The next link for a C function; another function of MPI as it is.
 fn below(instance: &Instance, name: &CStr) -> Option<usize> {
-    head::link(&instance.links, name.to_str().ok()?).or_else(|| instance.process.function(name))
+    instance.link_by_name(name.to_str().ok()?).or_else(|| instance.process.function(name))
 }
 
 /// Looks in the libraries that the tool opened with RTLD_GLOBAL.

@@ -8,7 +8,7 @@ use crate::overrides;
 ///
 /// Asks [`overrides::dlsym::decide`]; null means that glibc shall answer, with the tool as its caller.
 macro_rules! dlsym_shim {
-    ($name:ident, $jump:literal, $real:path) => {
+    ($name:ident, $real:path) => {
         #[unsafe(naked)]
         pub(crate) extern "C" fn $name() {
             naked_asm!(
@@ -32,7 +32,7 @@ macro_rules! dlsym_shim {
                 "jz 2f",
                 "ret",
                 "2:",
-                $jump,
+                "jmp qword ptr [rip + {real}]",
                 ".cfi_endproc",
                 decide = sym overrides::dlsym::decide,
                 real = sym $real,
@@ -40,8 +40,8 @@ macro_rules! dlsym_shim {
         }
     };
 }
-dlsym_shim!(dlsym, "jmp qword ptr [rip + {real}]", crate::process::dlsym::REAL);
-dlsym_shim!(dlvsym, "jmp qword ptr [rip + {real}@GOTPCREL]", crate::namespace::dlvsym);
+dlsym_shim!(dlsym, crate::process::dlsym::REAL);
+dlsym_shim!(dlvsym, crate::process::dlsym::REAL_VERSIONED);
 
 /// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.
 #[unsafe(naked)]
