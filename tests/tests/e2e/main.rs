@@ -24,6 +24,7 @@ mod matrix;
 mod missing_version_library;
 mod mpi4py;
 mod mpi_libraries;
+mod mutated_tools;
 mod no_proc;
 mod numbering;
 mod plugin;

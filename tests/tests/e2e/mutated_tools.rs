@@ -1,0 +1,175 @@
+//! Tools whose files were damaged at random places, through the real runtime: never worse than under plain `LD_PRELOAD`
+//! (`verdict.rs` says what that is).
+//!
+//! `QMPI_TEST_MUTANTS` is how many there are, half of them for each MPI; `QMPI_TEST_SEED` another series of them, and
+//! `QMPI_TEST_MUTANT` one mutant of the series by its number. A mutant that fails stays in `target/tests/mutants`.
+
+mod mutation;
+mod parts;
+mod random;
+mod sample;
+mod verdict;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use qmpi_tests::against::number;
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product};
+
+use mutation::Mutant;
+use random::Random;
+use sample::Sample;
+use verdict::{Class, Run, Sound};
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    on_each_mpi(&[("never_worse", &Mpi::ALL, never_worse)])
+}
+
+/// Of both MPIs together.
+const MUTANTS: usize = 60;
+
+/// One mutant in so many is asked for by `qmpi run`, which looks at it as well; the others by variables.
+const BY_COMMAND: usize = 8;
+
+/// Seconds after which a process hangs.
+const PATIENCE: u32 = 20;
+
+/// Address space, processor time, no core files. A process of Open MPI with a stack takes less than 1 GiB.
+const LIMITS: [&str; 4] = ["prlimit", "--as=4294967296", "--cpu=10", "--core=0"];
+
+fn never_worse(mpi: Mpi) -> Verdict {
+    let seed = number("QMPI_TEST_SEED", 1) as u64;
+    let only = number("QMPI_TEST_MUTANT", usize::MAX);
+    let count = number("QMPI_TEST_MUTANTS", MUTANTS).div_ceil(2);
+    let indexes: Vec<usize> = if only == usize::MAX { (0..count).collect() } else { vec![only] };
+    let series = Series::new(mpi, seed);
+    let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(index) = indexes.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let result = series.check(*index);
+                    results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(result);
+                }
+            });
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if results.len() != indexes.len() {
+        return Err("not all mutants were tried".into());
+    }
+    let mut counts: BTreeMap<Class, usize> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for result in results {
+        match result {
+            Ok(class) => *counts.entry(class).or_default() += 1,
+            Err(failure) => failures.push(failure),
+        }
+    }
+    println!("{}: {} mutants, QMPI_TEST_SEED={seed}", mpi.name(), indexes.len());
+    for class in Class::ALL {
+        println!("{:6} {}", counts.get(&class).copied().unwrap_or(0), class.text());
+    }
+    if only == usize::MAX && counts.get(&Class::Equal).copied().unwrap_or(0) * 10 < count {
+        return Err("too few of the mutants work at all: this says nothing".into());
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n\n").into()) }
+}
+
+/// The mutants of one seed on one MPI.
+struct Series {
+    mpi: Mpi,
+    seed: u64,
+    samples: Vec<(Sample, Sound)>,
+    directory: PathBuf,
+    /// Libraries without symbols, around which objects lie at other addresses.
+    neighbours: [PathBuf; 2],
+}
+
+impl Series {
+    fn new(mpi: Mpi, seed: u64) -> Series {
+        let directory = product::target().join("tests/mutants").join(mpi.name());
+        std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        let neighbours = [1, 2].map(|number| {
+            let source = directory.join(format!("neighbour_{number}.c"));
+            qmpi_tests::artifact::write_source(&source, b"//# needs-mpi: no\nstatic char memory[100000] = {1};\n");
+            compile::library(mpi, &source)
+        });
+        let mut series = Series { mpi, seed, samples: Vec::new(), directory, neighbours };
+        for sample in Sample::all(mpi) {
+            let file = series.directory.join("sound.so");
+            std::fs::write(&file, &sample.bytes).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let (plain, stacked) = (series.plain(&sample, &file), series.stacked(&sample, &file, false));
+            let sound = Sound { plain: plain.lines(), stacked: stacked.lines() };
+            let class = verdict::judge(sample.right, &sound, &plain, &stacked);
+            assert!(class == Ok(Class::Equal), "{}: {class:?}\n{}", sample.name, stacked.outcome.report());
+            series.samples.push((sample, sound));
+        }
+        series
+    }
+
+    fn check(&self, index: usize) -> Result<Class, String> {
+        let mut random = Random::new(self.seed, index);
+        let (sample, sound) = random.of(&self.samples);
+        let mutant = Mutant::of(&sample.bytes, &sample.parts, &mut random);
+        let file = self.directory.join(format!("{}-{index}.so", self.seed));
+        std::fs::write(&file, &mutant.bytes).map_err(|error| format!("{}: {error}", file.display()))?;
+        let by_command = index % BY_COMMAND == 0;
+        let plain = self.plain(sample, &file);
+        let stacked = self.stacked(sample, &file, by_command);
+        let result = verdict::judge(sample.right, sound, &plain, &stacked);
+        let result = result.or_else(|reason| self.again(sample, sound, &file, by_command, &plain).ok_or(reason));
+        match result {
+            Ok(class) => {
+                let _ = std::fs::remove_file(&file);
+                Ok(class)
+            }
+            Err(reason) => Err(format!(
+                "{reason}: mutant {index} of QMPI_TEST_SEED={}, made of {}, is {}\n{}\n{}\nwithout libqmpi\n{}",
+                self.seed,
+                sample.name,
+                file.display(),
+                mutant.changes.join("\n"),
+                stacked.outcome.report(),
+                plain.outcome.report()
+            )),
+        }
+    }
+
+    /// A second look at one that seems to be worse.
+    ///
+    /// A damaged address may lead out of the tool. What is there depends on what else is in the process, under plain `LD_PRELOAD`,
+    /// too: between other libraries, the mutant may end the process that it did not end before.
+    fn again(&self, sample: &Sample, sound: &Sound, file: &Path, by_command: bool, plain: &Run) -> Option<Class> {
+        let [one, other] = &self.neighbours;
+        let between = self.run(self.job(sample).preload(one).preload(file).preload(other));
+        let stacked = self.stacked(sample, file, by_command);
+        let again = [plain, &between].map(|plain| verdict::judge(sample.right, sound, plain, &stacked).ok());
+        again.into_iter().flatten().next()
+    }
+
+    fn job(&self, sample: &Sample) -> Job {
+        Job::alone(self.mpi, &sample.program).within(PATIENCE).inside(&LIMITS)
+    }
+
+    fn plain(&self, sample: &Sample, tool: &Path) -> Run {
+        self.run(self.job(sample).preload(tool))
+    }
+
+    fn stacked(&self, sample: &Sample, tool: &Path, by_command: bool) -> Run {
+        let tool = tool.display().to_string();
+        let job = self.job(sample);
+        self.run(if by_command { job.stack(&[&tool]) } else { job.by_hand(&tool) })
+    }
+
+    fn run(&self, job: Job) -> Run {
+        let start = Instant::now();
+        let outcome = job.run();
+        Run { outcome, elapsed: start.elapsed() }
+    }
+}
