@@ -23,7 +23,7 @@ use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::head::Head;
-use crate::link_map::Handle;
+use crate::load::Bound;
 use crate::memory_file::MemoryFile;
 use crate::namespace::{self, Namespace};
 use crate::{Instance, clone_code, overrides, providers};
@@ -57,7 +57,7 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
 }
 
 /// Loads a clone of the tool.
-pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
+pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance, writer)?;
@@ -93,11 +93,12 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
     instance.set_namespace(namespace);
     namespace::leave_gap();
     let handle = namespace.load(copy.path()).map_err(failed)?;
-    namespace.adopt(soname, head.path(), writer);
+    let head = namespace.loaded(head.path()).ok_or_else(|| failed("its head is not in the namespace of clones".into()))?;
+    namespace.adopt(soname, head, writer);
     if let Some(map) = handle.map() {
         clone_code::take_from(&file, &bytes, map);
     }
-    Ok(*instance.handle.get_or_init(|| handle))
+    Ok(Bound { tool: *instance.handle.get_or_init(|| handle), head })
 }
 
 /// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.
