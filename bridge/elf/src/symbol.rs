@@ -68,7 +68,8 @@ impl SymbolTable {
     /// `None` for what the dynamic linker does not bind: local and hidden symbols, those without a name, and those whose name
     /// lies outside of the string table.
     fn decode<'a>(&'a self, view: &Tables<'a>, symbol: qmpi_dynamic::Symbol<'a>, select: Select) -> Option<Symbol<'a>> {
-        let (name_at, defined) = (symbol.name_offset(), symbol.is_defined());
+        // A definition that ld.so does not find is one of no reference, and its own are looked for elsewhere.
+        let (name_at, defined) = (symbol.name_offset(), symbol.is_found_by_linker());
         let strings = &self.tables.strings;
         if name_at == 0 || !symbol.is_global() {
             return None;

@@ -53,7 +53,8 @@ impl VersionTable {
         let mut table = VersionTable::default();
         let mut left = limit;
         let mut text = |kind: Table, name: Option<&CStr>| {
-            let name = name.and_then(|name| name.to_str().ok()).ok_or_else(|| image.truncated(kind.name()))?;
+            // A name outside of the table is that of no version.
+            let name = name.and_then(|name| name.to_str().ok()).unwrap_or_default();
             left = left.checked_sub(name.len()).ok_or_else(|| image.malformed(kind.name(), OVERLAP))?;
             Ok::<_, Error>(name.to_owned())
         };

@@ -90,9 +90,10 @@ impl Head<'_> {
     }
 
     fn functions_of_tool(&self) -> Names<'_> {
-        let functions = self.tool.closure.root().exports();
-        functions
+        let root = self.tool.closure.root();
+        root.exports()
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
+            .filter(|symbol| root.finds(symbol.name))
             .map(|symbol| Name::from(symbol.name))
             .collect()
     }

@@ -1,10 +1,9 @@
 //! The parts of an ELF file that have a structure, and where their entries and fields are.
 
 use goblin::elf::Elf;
-use goblin::elf::program_header::PT_LOAD;
 use goblin::elf::section_header::{
     SHT_DYNAMIC, SHT_DYNSYM, SHT_FINI_ARRAY, SHT_GNU_HASH, SHT_GNU_VERDEF, SHT_GNU_VERNEED, SHT_GNU_VERSYM, SHT_HASH,
-    SHT_INIT_ARRAY, SHT_NOTE, SHT_RELA,
+    SHT_INIT_ARRAY, SHT_NOBITS, SHT_NOTE, SHT_RELA, SHF_ALLOC, SHF_EXECINSTR,
 };
 
 const SHT_RELR: u32 = 19;
@@ -69,8 +68,21 @@ impl Part {
             };
             parts.push(part(name, section.sh_offset, section.sh_size, fields));
         }
-        let loads = elf.program_headers.iter().filter(|segment| segment.p_type == PT_LOAD);
-        parts.extend(loads.map(|segment| part("contents", segment.p_offset, segment.p_filesz, &[1])));
+        // Not the code: what other instructions do is no matter of the file's structure.
+        let is_contents = |flags: u64| flags & u64::from(SHF_ALLOC | SHF_EXECINSTR) == u64::from(SHF_ALLOC);
+        let sections = elf.section_headers.iter();
+        let contents = sections.filter(|section| is_contents(section.sh_flags) && section.sh_type != SHT_NOBITS);
+        let mut contents: Vec<Part> =
+            contents.map(|section| part("contents", section.sh_offset, section.sh_size, &[1])).collect();
+        // Those that follow each other are one part, so that this kind of part is not more frequent than others.
+        contents.dedup_by(|next, last| {
+            let joins = last.start + last.len <= next.start && next.start <= last.start + last.len + 64;
+            if joins {
+                last.len = next.start + next.len - last.start;
+            }
+            joins
+        });
+        parts.extend(contents);
         parts.retain(|part| part.entries() > 0 && part.start + part.len <= bytes.len());
         parts
     }
