@@ -7,7 +7,7 @@ pub use qmpi_dynamic::Kind as SymbolKind;
 use qmpi_dynamic::Tables;
 
 use crate::tables::FileTables;
-use crate::version::{SymbolVersion, Version, VersionTable};
+use crate::version::{Version, VersionTable};
 
 /// One dynamic symbol that other objects can see, or that the object imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,12 +79,7 @@ impl SymbolTable {
         {
             return None;
         }
-        let version = match self.versions.of(view.version_index(symbol.index())) {
-            // GNU ld gives 0 also to undefined symbols that it bound to nothing with a version.
-            SymbolVersion::Local if defined => return None,
-            SymbolVersion::Local | SymbolVersion::Unversioned => None,
-            SymbolVersion::Named(version) => Some(version),
-        };
+        let version = self.versions.of(view.version_index(symbol.index()));
         Some(Symbol {
             name: strings.get(name_at)?,
             version,

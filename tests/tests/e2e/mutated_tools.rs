@@ -4,6 +4,8 @@
 //! `QMPI_TEST_MUTANTS` is how many there are, half of them for each MPI; `QMPI_TEST_SEED` another series of them, and
 //! `QMPI_TEST_MUTANT` one mutant of the series by its number. A mutant that fails stays in `target/tests/mutants`.
 
+mod allowed;
+mod damage;
 mod mutation;
 mod parts;
 mod random;
@@ -16,7 +18,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use qmpi_tests::against::number;
+use qmpi_tests::against::{Failures, number};
 use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product};
 
 use mutation::Mutant;
@@ -27,7 +29,7 @@ use verdict::{Class, Run, Sound};
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
-    on_each_mpi(&[("never_worse", &Mpi::ALL, never_worse)])
+    on_each_mpi(&[("known_damage", &Mpi::ALL, known_damage), ("never_worse", &Mpi::ALL, never_worse)])
 }
 
 /// Of both MPIs together.
@@ -41,6 +43,34 @@ const PATIENCE: u32 = 20;
 
 /// Address space, processor time, no core files. A process of Open MPI with a stack takes less than 1 GiB.
 const LIMITS: [&str; 4] = ["prlimit", "--as=4294967296", "--cpu=10", "--core=0"];
+
+/// By variables and by `qmpi run`; nothing is allowed here.
+fn known_damage(mpi: Mpi) -> Verdict {
+    let series = Series::new(mpi, 0);
+    let mut failures = Failures::default();
+    for damage in damage::ALL {
+        let (sample, sound) = series.samples.iter().find(|(sample, _)| sample.name == damage.tool).expect("a sample");
+        let mut mutant = Mutant { bytes: sample.bytes.clone(), changes: Vec::new() };
+        (damage.apply)(&mut mutant, sample);
+        assert!(mutant.bytes != sample.bytes, "{}: nothing is changed", damage.name);
+        let file = series.directory.join(format!("{}.so", damage.name.replace([' ', ','], "_")));
+        std::fs::write(&file, &mutant.bytes)?;
+        let plain = series.plain(sample, &file);
+        for by_command in [false, true] {
+            let stacked = series.stacked(sample, &file, by_command);
+            let result = match verdict::judge(sample.right, sound, &plain, &stacked) {
+                Ok(Class::Equal) => Ok(()),
+                Ok(class) => Err(format!("{} instead of: {}", class.text(), Class::Equal.text())),
+                Err(reason) => Err(reason),
+            };
+            let (stacked, plain) = (stacked.outcome.report(), plain.outcome.report());
+            failures.note(result.map_err(|reason| {
+                format!("{} in {}: {reason}\n{stacked}\nwithout libqmpi\n{plain}", damage.name, damage.tool)
+            }));
+        }
+    }
+    failures.verdict()
+}
 
 fn never_worse(mpi: Mpi) -> Verdict {
     let seed = number("QMPI_TEST_SEED", 1) as u64;
@@ -78,7 +108,22 @@ fn never_worse(mpi: Mpi) -> Verdict {
     if only == usize::MAX && counts.get(&Class::Equal).copied().unwrap_or(0) * 10 < count {
         return Err("too few of the mutants work at all: this says nothing".into());
     }
+    let by_chance = counts.get(&Class::Chance).copied().unwrap_or(0);
+    if by_chance > 3 + count / 50 {
+        return Err(format!("{by_chance} mutants by chance: too many to be that").into());
+    }
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n\n").into()) }
+}
+
+/// A mutant, and what came of it.
+struct Tried<'a> {
+    sample: &'a Sample,
+    sound: &'a Sound,
+    mutant: &'a Mutant,
+    file: &'a Path,
+    by_command: bool,
+    plain: &'a Run,
+    stacked: &'a Run,
 }
 
 /// The mutants of one seed on one MPI.
@@ -105,7 +150,8 @@ impl Series {
             let file = series.directory.join("sound.so");
             std::fs::write(&file, &sample.bytes).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             let (plain, stacked) = (series.plain(&sample, &file), series.stacked(&sample, &file, false));
-            let sound = Sound { plain: plain.lines(), stacked: stacked.lines() };
+            let bare = series.run(series.job(&sample)).lines();
+            let sound = Sound { bare, plain: plain.lines(), stacked: stacked.lines() };
             let class = verdict::judge(sample.right, &sound, &plain, &stacked);
             assert!(class == Ok(Class::Equal), "{}: {class:?}\n{}", sample.name, stacked.outcome.report());
             series.samples.push((sample, sound));
@@ -123,7 +169,8 @@ impl Series {
         let plain = self.plain(sample, &file);
         let stacked = self.stacked(sample, &file, by_command);
         let result = verdict::judge(sample.right, sound, &plain, &stacked);
-        let result = result.or_else(|reason| self.again(sample, sound, &file, by_command, &plain).ok_or(reason));
+        let tried = Tried { sample, sound, mutant: &mutant, file: &file, by_command, plain: &plain, stacked: &stacked };
+        let result = result.or_else(|reason| self.again(&tried).ok_or(reason));
         match result {
             Ok(class) => {
                 let _ = std::fs::remove_file(&file);
@@ -141,16 +188,32 @@ impl Series {
         }
     }
 
-    /// A second look at one that seems to be worse.
-    ///
-    /// A damaged address may lead out of the tool. What is there depends on what else is in the process, under plain `LD_PRELOAD`,
-    /// too: between other libraries, the mutant may end the process that it did not end before.
-    fn again(&self, sample: &Sample, sound: &Sound, file: &Path, by_command: bool, plain: &Run) -> Option<Class> {
+    /// A second look at one that seems to be worse: may it be (`allowed.rs`)?
+    fn again(&self, tried: &Tried<'_>) -> Option<Class> {
+        let Tried { sample, sound, mutant, file, by_command, plain, stacked } = tried;
+        let right = sample.right;
+        if allowed::is_no_tool(right, &sound.bare, plain, stacked) {
+            return Some(Class::NoTool);
+        }
+        if !by_command && allowed::lacks_static_tls(stacked) {
+            let by_command = self.stacked(sample, file, true);
+            return verdict::judge(right, sound, plain, &by_command).ok().map(|_| Class::StaticTls);
+        }
+        if allowed::reads_beyond_versions(&sample.bytes, &mutant.bytes, &sample.parts) {
+            return Some(Class::BeyondVersions);
+        }
+        // Twice without libqmpi, between other libraries.
         let [one, other] = &self.neighbours;
-        let between = self.run(self.job(sample).preload(one).preload(file).preload(other));
-        let stacked = self.stacked(sample, file, by_command);
-        let again = [plain, &between].map(|plain| verdict::judge(sample.right, sound, plain, &stacked).ok());
-        again.into_iter().flatten().next()
+        let between = [[one, other], [other, one]].map(|[one, other]| {
+            let run = self.run(self.job(sample).preload(one).preload(file).preload(other));
+            (run.end(right), run.lines())
+        });
+        let reference = (plain.end(right), plain.lines());
+        if between.iter().any(|between| *between != reference) {
+            return Some(Class::Chance);
+        }
+        let stacked = self.stacked(sample, file, *by_command);
+        verdict::judge(right, sound, plain, &stacked).ok().map(|_| Class::Chance)
     }
 
     fn job(&self, sample: &Sample) -> Job {

@@ -11,7 +11,7 @@ pub(super) struct Mutant {
 }
 
 /// A tag that no linker knows (an odd one of those for environments, gABI, chapter 5, "Dynamic Section").
-const UNKNOWN_TAG: u64 = 0x6fff_0001;
+pub(super) const UNKNOWN_TAG: u64 = 0x6fff_0001;
 const DT_NULL: u64 = 0;
 
 impl Mutant {
@@ -136,12 +136,12 @@ impl Mutant {
     }
 
     /// The value of a field, of which 8 bytes at most; `None`: it is cut off.
-    fn get(&self, field: Field) -> Option<u64> {
+    pub(super) fn get(&self, field: Field) -> Option<u64> {
         let bytes = self.bytes.get(field.at..field.at + field.size)?;
         Some(bytes.iter().rev().fold(0, |value, byte| (value << 8) | u64::from(*byte)))
     }
 
-    fn put(&mut self, field: Field, value: u64) {
+    pub(super) fn put(&mut self, field: Field, value: u64) {
         if let Some(bytes) = self.bytes.get_mut(field.at..field.at + field.size) {
             let value = value.to_le_bytes();
             bytes.copy_from_slice(&value[..bytes.len()]);

@@ -21,6 +21,14 @@ const C: (&str, &[&str]) =
 const FORTRAN: (&str, &[&str]) = ("alone_mpifh.f90", &["alone_mpifh: allreduce 1 in place 1", "alone_mpifh: done"]);
 
 impl Sample {
+    /// A part by its name.
+    ///
+    /// # Panics
+    /// When it has none.
+    pub(super) fn part(&self, name: &str) -> &Part {
+        self.parts.iter().find(|part| part.name == name).unwrap_or_else(|| panic!("{}: no {name}", self.name))
+    }
+
     /// All of them.
     pub(super) fn all(mpi: Mpi) -> Vec<Sample> {
         let variant = |name, ending, option| compile::tool_variant(mpi, name, ending, &[option]);

@@ -18,7 +18,7 @@ pub(super) struct Run {
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+pub(super) enum End {
     /// With the lines of the program, and the tool in it.
     Well,
     /// With the lines of the program, and `ld.so` has left the tool out.
@@ -39,16 +39,25 @@ pub(super) enum Class {
     BothFail,
     FailsAndRefused,
     FailsAndWorks,
+    /// See `allowed.rs`.
+    Chance,
+    BeyondVersions,
+    StaticTls,
+    NoTool,
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 6] = [
+    pub(super) const ALL: [Class; 10] = [
         Class::Equal,
         Class::IgnoredAndRefused,
         Class::IgnoredAndWorks,
         Class::BothFail,
         Class::FailsAndRefused,
         Class::FailsAndWorks,
+        Class::Chance,
+        Class::BeyondVersions,
+        Class::StaticTls,
+        Class::NoTool,
     ];
 
     pub(super) fn text(self) -> &'static str {
@@ -59,18 +68,23 @@ impl Class {
             Class::BothFail => "end the process in both",
             Class::FailsAndRefused => "end the process under LD_PRELOAD, refused by libqmpi",
             Class::FailsAndWorks => "end the process under LD_PRELOAD, work with libqmpi",
+            Class::Chance => "differ from run to run, or between other libraries",
+            Class::BeyondVersions => "let ld.so read behind its list of versions",
+            Class::StaticTls => "need static TLS, for which `qmpi run` makes room",
+            Class::NoTool => "intercept nothing, and are refused for that",
         }
     }
 }
 
-/// What both print with the sound tool.
+/// What is printed without a tool, and what both print with the sound one.
 pub(super) struct Sound {
+    pub(super) bare: Vec<String>,
     pub(super) plain: Vec<String>,
     pub(super) stacked: Vec<String>,
 }
 
 impl Run {
-    fn end(&self, right: &[&str]) -> End {
+    pub(super) fn end(&self, right: &[&str]) -> End {
         let Outcome { stderr, status, stdout, .. } = &self.outcome;
         let has_lines = right.iter().all(|line| stdout.lines().any(|printed| printed == *line));
         let errors = self.outcome.said().iter().filter(|line| line.starts_with("qmpi: error: ")).count();
