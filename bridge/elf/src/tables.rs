@@ -69,7 +69,12 @@ impl FileTables {
         let mut places = Vec::with_capacity(READ.len());
         for table in READ {
             let Some(extent) = dynamic.extent(table) else { continue };
-            places.push(place(image, table, extent)?);
+            match place(image, table, extent) {
+                Ok(place) => places.push(place),
+                // ld.so may do without the others.
+                Err(error) if matches!(table, Table::Strings | Table::Symbols) => return Err(error),
+                Err(_) => {}
+            }
         }
         let parts = read_parts(image, places)?;
         let mut tables =

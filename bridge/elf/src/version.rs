@@ -54,10 +54,16 @@ impl VersionTable {
             table.definitions.push(name.clone());
             table.insert(definition.number, Entry { name, file: String::new() });
         }
-        for need in tables.version_needs() {
+        let mut needs = tables.version_needs();
+        for need in needs.by_ref() {
             let (file, name) = (text(Table::VersionNeeds, need.file())?, text(Table::VersionNeeds, need.name())?);
             table.needs.push((file.clone(), name.clone()));
             table.insert(need.number, Entry { name, file });
+        }
+        if needs.fault().is_some() {
+            // ld.so reads on outside of the table, which is zeros if the process survives it: nothing is needed of the program,
+            // whose name is empty.
+            table.needs.push((String::new(), String::new()));
         }
         Ok(table)
     }

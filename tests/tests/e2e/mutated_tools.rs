@@ -14,7 +14,7 @@ mod verdict;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -46,10 +46,11 @@ const LIMITS: [&str; 4] = ["prlimit", "--as=4294967296", "--cpu=10", "--core=0"]
 
 /// By variables and by `qmpi run`; nothing is allowed here.
 fn known_damage(mpi: Mpi) -> Verdict {
-    let series = Series::new(mpi, 0);
+    let series = Series::new(mpi, "known", 0);
     let mut failures = Failures::default();
     for damage in damage::ALL {
-        let (sample, sound) = series.samples.iter().find(|(sample, _)| sample.name == damage.tool).expect("a sample");
+        let sample = series.samples.iter().find(|(sample, _)| sample.name == damage.tool).expect("a sample");
+        let (sample, sound) = (&sample.0, series.sound(sample));
         let mut mutant = Mutant { bytes: sample.bytes.clone(), changes: Vec::new() };
         (damage.apply)(&mut mutant, sample);
         assert!(mutant.bytes != sample.bytes, "{}: nothing is changed", damage.name);
@@ -77,7 +78,7 @@ fn never_worse(mpi: Mpi) -> Verdict {
     let only = number("QMPI_TEST_MUTANT", usize::MAX);
     let count = number("QMPI_TEST_MUTANTS", MUTANTS).div_ceil(2);
     let indexes: Vec<usize> = if only == usize::MAX { (0..count).collect() } else { vec![only] };
-    let series = Series::new(mpi, seed);
+    let series = Series::new(mpi, "random", seed);
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -130,38 +131,42 @@ struct Tried<'a> {
 struct Series {
     mpi: Mpi,
     seed: u64,
-    samples: Vec<(Sample, Sound)>,
+    samples: Vec<(Sample, OnceLock<Sound>)>,
     directory: PathBuf,
-    /// Libraries without symbols, around which objects lie at other addresses.
+    /// Libraries of large variables, between which an object lies at another address.
     neighbours: [PathBuf; 2],
 }
 
 impl Series {
-    fn new(mpi: Mpi, seed: u64) -> Series {
-        let directory = product::target().join("tests/mutants").join(mpi.name());
+    fn new(mpi: Mpi, name: &str, seed: u64) -> Series {
+        let directory = product::target().join("tests/mutants").join(mpi.name()).join(name);
         std::fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-        let neighbours = [1, 2].map(|number| {
-            let source = directory.join(format!("neighbour_{number}.c"));
-            qmpi_tests::artifact::write_source(&source, b"//# needs-mpi: no\nstatic char memory[100000] = {1};\n");
+        // As large as the memory that a damaged address or index is likely to lead to.
+        let neighbours = [0, 0x5a].map(|byte| {
+            let source = directory.join(format!("neighbour_{byte}.c"));
+            let text = format!("//# needs-mpi: no\nchar neighbour_{byte}[1 << 20] = {{ [0 ... (1 << 20) - 1] = {byte}, [1] = 1 }};\n");
+            qmpi_tests::artifact::write_source(&source, text.as_bytes());
             compile::library(mpi, &source)
         });
-        let mut series = Series { mpi, seed, samples: Vec::new(), directory, neighbours };
-        for sample in Sample::all(mpi) {
-            let file = series.directory.join("sound.so");
-            std::fs::write(&file, &sample.bytes).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-            let (plain, stacked) = (series.plain(&sample, &file), series.stacked(&sample, &file, false));
-            let bare = series.run(series.job(&sample)).lines();
-            let sound = Sound { bare, plain: plain.lines(), stacked: stacked.lines() };
+        let samples = Sample::all(mpi).into_iter().map(|sample| (sample, OnceLock::new())).collect();
+        Series { mpi, seed, samples, directory, neighbours }
+    }
+
+    /// What comes of a sound tool.
+    fn sound<'a>(&self, (sample, sound): &'a (Sample, OnceLock<Sound>)) -> &'a Sound {
+        sound.get_or_init(|| {
+            let (plain, stacked) = (self.plain(sample, &sample.file), self.stacked(sample, &sample.file, false));
+            let sound = Sound { plain: plain.lines(), stacked: stacked.lines() };
             let class = verdict::judge(sample.right, &sound, &plain, &stacked);
             assert!(class == Ok(Class::Equal), "{}: {class:?}\n{}", sample.name, stacked.outcome.report());
-            series.samples.push((sample, sound));
-        }
-        series
+            sound
+        })
     }
 
     fn check(&self, index: usize) -> Result<Class, String> {
         let mut random = Random::new(self.seed, index);
-        let (sample, sound) = random.of(&self.samples);
+        let sample = random.of(&self.samples);
+        let (sample, sound) = (&sample.0, self.sound(sample));
         let mutant = Mutant::of(&sample.bytes, &sample.parts, &mut random);
         let file = self.directory.join(format!("{}-{index}.so", self.seed));
         std::fs::write(&file, &mutant.bytes).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -192,7 +197,7 @@ impl Series {
     fn again(&self, tried: &Tried<'_>) -> Option<Class> {
         let Tried { sample, sound, mutant, file, by_command, plain, stacked } = tried;
         let right = sample.right;
-        if allowed::is_no_tool(right, &sound.bare, plain, stacked) {
+        if allowed::is_no_tool(right, plain, stacked) {
             return Some(Class::NoTool);
         }
         if !by_command && allowed::lacks_static_tls(stacked) {

@@ -10,10 +10,11 @@
 use super::parts::Part;
 use super::verdict::{End, Run};
 
+const DT_VERSYM: u64 = 0x6fff_fff0;
 const DT_VERDEF: u64 = 0x6fff_fffc;
 const DT_VERNEED: u64 = 0x6fff_fffe;
 
-/// Does the damaged file have symbols with versions that it neither defines nor needs?
+/// Does the damaged file have symbols with versions that it neither defines nor needs, or other memory in the place of their indexes?
 ///
 /// `parts` are those of the sound file. A table that the dynamic section does not point to any more has no versions.
 pub(super) fn reads_beyond_versions(sound: &[u8], bytes: &[u8], parts: &[Part]) -> bool {
@@ -30,7 +31,8 @@ pub(super) fn reads_beyond_versions(sound: &[u8], bytes: &[u8], parts: &[Part]) 
         let part = part("DT_VERSYM")?;
         (0..part.entries()).filter_map(|entry| Some(u16_at(bytes, part.field(entry, 0).at)? & 0x7fff)).max()
     };
-    indexes(bytes).is_some_and(|index| index > highest(bytes))
+    let is_moved = entry(bytes, parts, DT_VERSYM) != entry(sound, parts, DT_VERSYM);
+    is_moved || indexes(bytes).is_some_and(|index| index > highest(bytes))
 }
 
 /// The numbers of versions in a table, walked as glibc does (`elf/dl-version.c`).
@@ -73,9 +75,9 @@ pub(super) fn lacks_static_tls(run: &Run) -> bool {
 }
 
 /// Was it refused for defining nothing, and does plain `LD_PRELOAD` print what is printed without it?
-pub(super) fn is_no_tool(right: &[&str], bare: &[String], plain: &Run, stacked: &Run) -> bool {
+pub(super) fn is_no_tool(right: &[&str], plain: &Run, stacked: &Run) -> bool {
     let says_so = stacked.outcome.said().iter().any(|line| line.contains("it is not an MPI tool: "));
-    stacked.end(right) == End::Refused && says_so && plain.lines() == bare
+    stacked.end(right) == End::Refused && says_so && plain.lines().len() == right.len()
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {

@@ -9,10 +9,11 @@ use super::parts::Part;
 /// A sound tool, and the program that it is used with.
 pub(super) struct Sample {
     pub(super) name: &'static str,
+    pub(super) file: PathBuf,
     pub(super) bytes: Vec<u8>,
     pub(super) parts: Vec<Part>,
     pub(super) program: PathBuf,
-    /// What the program prints, whatever a tool adds.
+    /// What the program prints, in as many lines; a tool may add others.
     pub(super) right: &'static [&'static str],
 }
 
@@ -47,7 +48,7 @@ impl Sample {
         ];
         let sample = |(name, file, (source, right)): (&'static str, PathBuf, (&str, _))| {
             let bytes = std::fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-            Sample { name, parts: Part::all(&bytes), bytes, program: program(mpi, source), right }
+            Sample { name, parts: Part::all(&bytes), file, bytes, program: program(mpi, source), right }
         };
         files.into_iter().map(sample).collect()
     }

@@ -76,9 +76,8 @@ impl Class {
     }
 }
 
-/// What is printed without a tool, and what both print with the sound one.
+/// What both print with the sound tool.
 pub(super) struct Sound {
-    pub(super) bare: Vec<String>,
     pub(super) plain: Vec<String>,
     pub(super) stacked: Vec<String>,
 }
