@@ -62,8 +62,9 @@ impl Tool {
             return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
         }
         // The empty name is the program's, as ld.so lists it.
-        let served =
-            |name: &str| name.is_empty() || is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name);
+        let served = |name: &str| {
+            name.is_empty() || is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name)
+        };
         let closure = Closure::of(root, search, &served);
         let mut gathered = Gathered::default();
         let mut wanted = HashSet::new();

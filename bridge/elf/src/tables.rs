@@ -173,4 +173,3 @@ fn read_parts(image: &Image, mut places: Vec<Place>) -> Result<Vec<Part>, Error>
     };
     merged.into_iter().map(read).collect()
 }
-

@@ -93,7 +93,8 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
     instance.set_namespace(namespace);
     namespace::leave_gap();
     let handle = namespace.load(copy.path()).map_err(failed)?;
-    let head = namespace.loaded(head.path()).ok_or_else(|| failed("its head is not in the namespace of clones".into()))?;
+    let head =
+        namespace.loaded(head.path()).ok_or_else(|| failed("its head is not in the namespace of clones".into()))?;
     namespace.adopt(soname, head, writer);
     if let Some(map) = handle.map() {
         clone_code::take_from(&file, &bytes, map);

@@ -14,8 +14,8 @@ mod verdict;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use qmpi_tests::against::{Failures, number};
@@ -144,7 +144,9 @@ impl Series {
         // As large as the memory that a damaged address or index is likely to lead to.
         let neighbours = [0, 0x5a].map(|byte| {
             let source = directory.join(format!("neighbour_{byte}.c"));
-            let text = format!("//# needs-mpi: no\nchar neighbour_{byte}[1 << 20] = {{ [0 ... (1 << 20) - 1] = {byte}, [1] = 1 }};\n");
+            let text = format!(
+                "//# needs-mpi: no\nchar neighbour_{byte}[1 << 20] = {{ [0 ... (1 << 20) - 1] = {byte}, [1] = 1 }};\n"
+            );
             qmpi_tests::artifact::write_source(&source, text.as_bytes());
             compile::library(mpi, &source)
         });
@@ -170,7 +172,7 @@ impl Series {
         let mutant = Mutant::of(&sample.bytes, &sample.parts, &mut random);
         let file = self.directory.join(format!("{}-{index}.so", self.seed));
         std::fs::write(&file, &mutant.bytes).map_err(|error| format!("{}: {error}", file.display()))?;
-        let by_command = index % BY_COMMAND == 0;
+        let by_command = index.is_multiple_of(BY_COMMAND);
         let plain = self.plain(sample, &file);
         let stacked = self.stacked(sample, &file, by_command);
         let result = verdict::judge(sample.right, sound, &plain, &stacked);

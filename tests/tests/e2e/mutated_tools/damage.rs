@@ -26,13 +26,21 @@ pub(super) struct Damage {
 
 /// All of it.
 pub(super) const ALL: &[Damage] = &[
-    Damage { name: "size of the string table 0", tool: "counter", apply: |mutant, sample| dynamic(mutant, sample, DT_STRSZ, 0) },
+    Damage {
+        name: "size of the string table 0",
+        tool: "counter",
+        apply: |mutant, sample| dynamic(mutant, sample, DT_STRSZ, 0),
+    },
     Damage {
         name: "size of the string table beyond the file",
         tool: "counter",
         apply: |mutant, sample| dynamic(mutant, sample, DT_STRSZ, 1 << 40),
     },
-    Damage { name: "size of a symbol 25", tool: "counter", apply: |mutant, sample| dynamic(mutant, sample, DT_SYMENT, 25) },
+    Damage {
+        name: "size of a symbol 25",
+        tool: "counter",
+        apply: |mutant, sample| dynamic(mutant, sample, DT_SYMENT, 25),
+    },
     Damage {
         name: "a library whose name is empty",
         tool: "versioned wrappers",
@@ -103,7 +111,9 @@ pub(super) const ALL: &[Damage] = &[
         name: "undefined symbols that have a section",
         tool: "counter",
         apply: |mutant, sample| {
-            each_undefined(mutant, sample, "PMPI_", |mutant, symbols, entry| mutant.put(symbols.field(entry, SECTION), 7));
+            each_undefined(mutant, sample, "PMPI_", |mutant, symbols, entry| {
+                mutant.put(symbols.field(entry, SECTION), 7)
+            });
         },
     },
     Damage {
@@ -121,7 +131,8 @@ pub(super) const ALL: &[Damage] = &[
         name: "cut off behind what is loaded",
         tool: "C++",
         apply: |mutant, sample| {
-            let end = sample.parts.iter().filter(|part| part.name == "contents").map(|part| part.start + part.len).max();
+            let end =
+                sample.parts.iter().filter(|part| part.name == "contents").map(|part| part.start + part.len).max();
             mutant.bytes.truncate(end.expect("contents"));
         },
     },

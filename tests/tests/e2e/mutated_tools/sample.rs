@@ -17,8 +17,7 @@ pub(super) struct Sample {
     pub(super) right: &'static [&'static str],
 }
 
-const C: (&str, &[&str]) =
-    ("alone.c", &["alone: allreduce 1 in place 1", "alone: received 7", "alone: done"]);
+const C: (&str, &[&str]) = ("alone.c", &["alone: allreduce 1 in place 1", "alone: received 7", "alone: done"]);
 const FORTRAN: (&str, &[&str]) = ("alone_mpifh.f90", &["alone_mpifh: allreduce 1 in place 1", "alone_mpifh: done"]);
 
 impl Sample {
@@ -39,7 +38,11 @@ impl Sample {
             ("counter, both hash tables", variant("counter", "both", "-Wl,--hash-style=both"), C),
             ("counter, DT_RELR", variant("counter", "relr", "-Wl,-z,pack-relative-relocs"), C),
             ("counter, bound at once", variant("counter", "now", "-Wl,-z,now"), C),
-            ("counter, one segment for code and constants", variant("counter", "noseparate", "-Wl,-z,noseparate-code"), C),
+            (
+                "counter, one segment for code and constants",
+                variant("counter", "noseparate", "-Wl,-z,noseparate-code"),
+                C,
+            ),
             ("versioned wrappers", tool(mpi, "versioned_wrappers"), C),
             ("C++", tool(mpi, "cxx_runtime"), C),
             ("initial-exec TLS", tool(mpi, "ie_tls"), C),
