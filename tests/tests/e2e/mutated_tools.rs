@@ -24,7 +24,7 @@ use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product};
 use mutation::Mutant;
 use random::Random;
 use sample::Sample;
-use verdict::{Class, Run, Sound};
+use verdict::{Class, End, Run, Sound};
 
 qmpi_tests::module!(trials);
 
@@ -208,6 +208,13 @@ impl Series {
         }
         if allowed::reads_beyond_versions(&sample.bytes, &mutant.bytes, &sample.parts) {
             return Some(Class::BeyondVersions);
+        }
+        if allowed::sees_fortran_in_c(sample, sound, plain, stacked) {
+            return Some(Class::FortranToC);
+        }
+        let died = stacked.end(right) == End::Badly;
+        if died && allowed::leads_behind(&sample.bytes, &mutant.bytes, &sample.parts) {
+            return Some(Class::BehindTool);
         }
         // Twice without libqmpi, between other libraries.
         let [one, other] = &self.neighbours;

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | chance | a damaged address leads out of the tool: what is there depends on what else is in the process |
 //! | beyond the versions | an index in DT_VERSYM for which there is no version: glibc reads what is behind its list (`elf/dl-version.c`). At the start of a process that is new memory, all zero, which means "no version"; later it is what the heap has there |
+//! | behind the tool | the number of a symbol in a hash table or a relocation that is higher than there are symbols: ld.so reads what lies behind the tool, which in a namespace are other libraries |
+//! | Fortran to C | a tool without a Fortran wrapper sees calls of Fortran through its C wrapper (docs/fortran.md) |
 //! | static TLS | by hand there is the room that glibc keeps for libraries that are opened, and no more (docs/troubleshooting.md) |
 //! | no tool | the file defines no function of MPI (any more): it has no effect, and is refused as a mistake of the user |
 
 use super::parts::Part;
-use super::verdict::{End, Run};
+use super::sample::Sample;
+use super::verdict::{End, Run, Sound};
 
 const DT_VERSYM: u64 = 0x6fff_fff0;
 const DT_VERDEF: u64 = 0x6fff_fffc;
@@ -67,6 +70,31 @@ fn entry(bytes: &[u8], parts: &[Part], tag: u64) -> Option<u64> {
     let part = parts.iter().find(|part| part.name == "dynamic section")?;
     let entries = (0..part.entries()).map(|entry| [0, 1].map(|field| u64_at(bytes, part.field(entry, field).at)));
     entries.filter(|[found, _]| *found == Some(tag)).next_back()?[1]
+}
+
+/// Does a hash table or a relocation of the damaged file name a symbol that it does not have?
+pub(super) fn leads_behind(sound: &[u8], bytes: &[u8], parts: &[Part]) -> bool {
+    let part = |name: &'static str| parts.iter().filter(move |part| part.name == name);
+    let symbols = part("symbols").map(Part::entries).sum::<usize>() as u32;
+    let is_behind = |at: usize| u32_at(bytes, at).is_some_and(|number| number >= symbols);
+    let words =
+        |part: &Part, range: std::ops::Range<usize>| range.map(|word| part.field(word, 0).at).collect::<Vec<_>>();
+    let of_relocations = part("relocations").flat_map(|part| (0..part.entries()).map(|entry| part.field(entry, 2).at));
+    let of_sysv = part("DT_HASH").flat_map(|part| words(part, 2..part.entries()));
+    let of_gnu = part("DT_GNU_HASH").flat_map(|part| {
+        let [buckets, bloom] = [0, 2].map(|word| u32_at(sound, part.field(word, 0).at).unwrap_or_default() as usize);
+        words(part, 4 + bloom * 2..4 + bloom * 2 + buckets)
+    });
+    // Other counts, other places of buckets.
+    let is_other = part("DT_GNU_HASH")
+        .any(|part| bytes.get(part.start..part.start + 12) != sound.get(part.start..part.start + 12));
+    is_other || of_relocations.chain(of_sysv).chain(of_gnu).any(is_behind)
+}
+
+/// Did the tool of the Fortran program lose a wrapper?
+pub(super) fn sees_fortran_in_c(sample: &Sample, sound: &Sound, plain: &Run, stacked: &Run) -> bool {
+    let both_well = [plain, stacked].iter().all(|run| run.end(sample.right) == End::Well);
+    sample.is_fortran() && both_well && plain.lines() != sound.plain
 }
 
 /// Was it refused because there is no room for its thread-local variables?

@@ -21,6 +21,11 @@ const C: (&str, &[&str]) = ("alone.c", &["alone: allreduce 1 in place 1", "alone
 const FORTRAN: (&str, &[&str]) = ("alone_mpifh.f90", &["alone_mpifh: allreduce 1 in place 1", "alone_mpifh: done"]);
 
 impl Sample {
+    /// Is the program one of Fortran?
+    pub(super) fn is_fortran(&self) -> bool {
+        self.right == FORTRAN.1
+    }
+
     /// A part by its name.
     ///
     /// # Panics

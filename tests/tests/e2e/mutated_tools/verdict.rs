@@ -42,12 +42,14 @@ pub(super) enum Class {
     /// See `allowed.rs`.
     Chance,
     BeyondVersions,
+    BehindTool,
+    FortranToC,
     StaticTls,
     NoTool,
 }
 
 impl Class {
-    pub(super) const ALL: [Class; 10] = [
+    pub(super) const ALL: [Class; 12] = [
         Class::Equal,
         Class::IgnoredAndRefused,
         Class::IgnoredAndWorks,
@@ -56,6 +58,8 @@ impl Class {
         Class::FailsAndWorks,
         Class::Chance,
         Class::BeyondVersions,
+        Class::BehindTool,
+        Class::FortranToC,
         Class::StaticTls,
         Class::NoTool,
     ];
@@ -70,6 +74,8 @@ impl Class {
             Class::FailsAndWorks => "end the process under LD_PRELOAD, work with libqmpi",
             Class::Chance => "differ from run to run, or between other libraries",
             Class::BeyondVersions => "let ld.so read behind its list of versions",
+            Class::BehindTool => "let ld.so read behind the tool",
+            Class::FortranToC => "lose a Fortran wrapper, and the C wrapper sees the call with libqmpi",
             Class::StaticTls => "need static TLS, for which `qmpi run` makes room",
             Class::NoTool => "intercept nothing, and are refused for that",
         }
@@ -130,9 +136,6 @@ pub(super) fn judge(right: &[&str], sound: &Sound, plain: &Run, stacked: &Run) -
             let (is, wanted) = (stacked.lines(), plain.lines());
             // Where a namespace changes what a tool counts (docs/fortran.md), the change is that of the sound tool.
             if is == wanted || (wanted == sound.plain && is == sound.stacked) {
-                return Ok(Class::Equal);
-            }
-            if sound.plain != sound.stacked && wanted != sound.plain {
                 return Ok(Class::Equal);
             }
             Err("does not print the same".into())
