@@ -84,7 +84,8 @@ impl ElfFile {
         let owned = |offset: Option<u64>| offset.and_then(|offset| text(offset).ok()).map(str::to_owned);
         let mut needed = Vec::with_capacity(tables.needed.len().min(64));
         for &offset in &tables.needed {
-            let name = text(offset)?;
+            // Behind the table ld.so reads zeros, if the process survives it.
+            let name = text(offset).unwrap_or_default();
             if name.len() > LONGEST_PATH {
                 return Err(image.malformed(SECTION, "it needs a library whose name is longer than a path can be"));
             }

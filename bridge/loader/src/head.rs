@@ -132,6 +132,12 @@ impl Head<'_> {
             };
             extra.push((name, address));
         }
+        for name in &self.tool.of_unnamed_libraries {
+            let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
+            if let Some(address) = address.filter(|_| !self.process.exports_name(name) && seen.insert(name)) {
+                extra.push((name, address));
+            }
+        }
         let called = OnceCell::new();
         let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
