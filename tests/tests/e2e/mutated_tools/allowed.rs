@@ -69,7 +69,7 @@ fn numbers<'a>(bytes: &'a [u8], part: &Part) -> impl Iterator<Item = u16> + use<
 fn entry(bytes: &[u8], parts: &[Part], tag: u64) -> Option<u64> {
     let part = parts.iter().find(|part| part.name == "dynamic section")?;
     let entries = (0..part.entries()).map(|entry| [0, 1].map(|field| u64_at(bytes, part.field(entry, field).at)));
-    entries.filter(|[found, _]| *found == Some(tag)).next_back()?[1]
+    entries.rev().find(|[found, _]| *found == Some(tag))?[1]
 }
 
 /// Does a hash table or a relocation of the damaged file name a symbol that it does not have?
