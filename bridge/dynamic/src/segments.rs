@@ -68,9 +68,11 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// The dynamic section, up to the end of its segment: ld.so goes on to DT_NULL, whatever PT_DYNAMIC says.
+    /// The dynamic section, up to the end of its segment: ld.so goes on to DT_NULL, whatever PT_DYNAMIC says. Of several the
+    /// last one counts (`elf/dl-load.c: _dl_map_object_from_fd`).
     pub fn dynamic_section(&self) -> Option<Bytes<'a>> {
-        let header = self.headers.iter().find(|header| header.p_type == PT_DYNAMIC)?;
+        let headers = self.headers.iter().rev();
+        let header = headers.into_iter().find(|header| header.p_type == PT_DYNAMIC && header.p_filesz > 0)?;
         self.bytes(self.address(header.p_vaddr))
     }
 

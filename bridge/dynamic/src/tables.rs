@@ -114,7 +114,10 @@ impl<'a> Tables<'a> {
                 Bytes::EMPTY
             })
         };
-        let strings = view(Table::Strings);
+        let whole = |table| memory(table, dynamic.extent(table)?.address);
+        // DT_STRSZ is compared with what is there, and not used: ld.so does not look at it.
+        view(Table::Strings);
+        let strings = whole(Table::Strings).unwrap_or(Bytes::EMPTY);
         let gnu_hash = view(Table::GnuHash);
         let sysv_hash = view(Table::SysvHash);
         let version_indexes = view(Table::VersionIndexes);
@@ -122,7 +125,7 @@ impl<'a> Tables<'a> {
         let version_needs = view(Table::VersionNeeds);
         // Up to the next table, and all that is there.
         let symbols = view(Table::Symbols);
-        let whole = dynamic.extent(Table::Symbols).and_then(|extent| memory(Table::Symbols, extent.address));
+        let whole_symbols = whole(Table::Symbols).unwrap_or(symbols);
         // No contradictions of an object's symbols: the reader of a file does without relocations.
         let any = |table| {
             let extent = dynamic.extent(table)?;
@@ -144,25 +147,23 @@ impl<'a> Tables<'a> {
             relative_relocations,
             fault,
         };
-        if tables.gnu_hash.is_none() && dynamic.extent(Table::GnuHash).is_some() {
+        if !tables.gnu_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::GnuHash).is_some() {
             tables.fail(Table::GnuHash, None);
         }
-        if tables.sysv_hash.is_none() && dynamic.extent(Table::SysvHash).is_some() {
+        if !tables.sysv_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::SysvHash).is_some() {
             tables.fail(Table::SysvHash, None);
         }
-        if dynamic.symbol_size.is_some_and(|size| size != SYMBOL as u64) {
-            tables.fail(Table::Symbols, Some("entries that are not of 24 bytes"));
-        }
         tables.symbols.entries = match symbol_count {
-            SymbolCount::Known(count) => tables.first_symbols(whole.unwrap_or(symbols), count).unwrap_or(Bytes::EMPTY),
-            SymbolCount::OfHashTables => tables.count_symbols(whole.unwrap_or(symbols)),
+            SymbolCount::Known(count) => tables.first_symbols(whole_symbols, count).unwrap_or(Bytes::EMPTY),
+            SymbolCount::OfHashTables => tables.count_symbols(whole_symbols),
             SymbolCount::UpToNextTable => tables.whole_symbols(),
         };
-        // A symbol without an index has no version: less than one for each is damage, not a reason to read further.
+        // A symbol without an index has no version. ld.so reads further where there is less than one for each.
         let indexes = tables.symbol_count().saturating_mul(size_of::<u16>());
         if !tables.version_indexes.is_empty() {
             if tables.version_indexes.len() < indexes {
                 tables.fail(Table::VersionIndexes, None);
+                tables.version_indexes = whole(Table::VersionIndexes).unwrap_or(Bytes::EMPTY);
             }
             tables.version_indexes = tables.version_indexes.up_to(indexes);
         }
@@ -176,23 +177,25 @@ impl<'a> Tables<'a> {
     /// symbols then end where the next table begins, because linkers put one right behind `.dynsym`. Tools that rewrite a file
     /// move tables away from there (patchelf, and our own copies); but there are as many indexes of versions as symbols.
     fn count_symbols(&mut self, whole: Bytes<'a>) -> Bytes<'a> {
+        let mut symbols: Option<Bytes<'a>> = None;
+        let mut take = |tables: &mut Tables<'a>, count| match tables.first_symbols(whole, count) {
+            // What one table says too little, because ld.so uses the other.
+            Some(found) if symbols.is_none_or(|symbols| symbols.len() < found.len()) => symbols = Some(found),
+            Some(_) => {}
+            None => tables.fail(Table::Symbols, None),
+        };
         if let Some(hash) = self.sysv_hash {
-            match self.first_symbols(whole, hash.symbol_count()) {
-                Some(symbols) => return symbols,
-                None => self.fail(Table::Symbols, None),
-            }
+            take(self, hash.symbol_count());
+            take(self, hash.end_of_chains());
         }
         if let Some(hash) = self.gnu_hash {
             match hash.symbol_count() {
-                Ok(Some(count)) => match self.first_symbols(whole, count) {
-                    Some(symbols) => return symbols,
-                    None => self.fail(Table::Symbols, None),
-                },
+                Ok(Some(count)) => take(self, count),
                 Ok(None) => {}
                 Err(detail) => self.fail(Table::GnuHash, Some(detail)),
             }
         }
-        self.whole_symbols()
+        symbols.unwrap_or_else(|| self.whole_symbols())
     }
 
     /// The symbols up to the next table, no more than have an index of a version.
@@ -288,7 +291,7 @@ impl<'a> Tables<'a> {
     /// The definition of a name: the one that a reference without a version gets from `dlsym`, else one of any version.
     ///
     /// `hash` is [`hash::gnu`] of the name: many objects are asked for one name. Where there is only a DT_HASH, the other
-    /// hash is worked out; without either all symbols are compared.
+    /// hash is worked out; without either nothing is found.
     pub fn find(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
         self.find_asked(name, hash, Asked::Anything)
     }
@@ -349,14 +352,15 @@ impl<'a> Tables<'a> {
     }
 
     fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
-        let mut fits = |index| {
+        let fits = |index| {
             let symbol = self.symbol(index)?;
             (symbol.is_named(name) && symbol.is_found_by_linker() && is_it(&symbol)).then_some(symbol)
         };
         match (self.gnu_hash, self.sysv_hash) {
             (Some(table), _) => table.candidates(hash).find_map(fits),
             (None, Some(table)) => table.candidates(hash::sysv(name)).find_map(fits),
-            (None, None) => (1..self.symbol_count()).find_map(&mut fits),
+            // Without a table ld.so finds nothing (`elf/dl-lookup.c: do_lookup_x`, l_nbuckets).
+            (None, None) => None,
         }
     }
 

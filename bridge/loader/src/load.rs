@@ -72,7 +72,7 @@ pub fn load(
         let private: Vec<&str> = tool.closure.objects.iter().skip(1).map(ElfFile::name).collect();
         format!("{label}: {place:?}; served by the process: {served}; private: {}", private.join(", "))
     });
-    let handle = match place {
+    let Bound { tool: handle, head } = match place {
         Place::Namespace => bind(instance, tool, writer)?,
         Place::Clone => clone::bind(instance, tool, writer)?,
         Place::NoRoom => {
@@ -85,10 +85,17 @@ pub fn load(
     let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
     if layer.direct_calls {
-        let count = wrappers.call_directly();
+        let count = wrappers.call_directly(head);
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
     Ok(Loaded { instance, entries, versions, fortran, duration: start.elapsed() })
+}
+
+/// A tool in its place.
+pub(crate) struct Bound {
+    pub(crate) tool: Handle,
+    /// What answers its references first.
+    pub(crate) head: Handle,
 }
 
 type Entries = Vec<(FnId, usize)>;
@@ -181,7 +188,7 @@ fn share_one(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<()
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
+fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
@@ -215,5 +222,5 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Han
         return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });
     };
     instance.set_namespace(namespace);
-    Ok(*instance.handle.get_or_init(|| tool))
+    Ok(Bound { tool: *instance.handle.get_or_init(|| tool), head: handle })
 }

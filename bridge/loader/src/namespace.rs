@@ -138,10 +138,8 @@ impl Namespace {
     }
 
     /// Remembers an object that is loaded already as a provider.
-    pub(crate) fn adopt(&self, soname: &str, path: &CStr, writer: &Writer) {
-        if let Some(handle) = self.loaded(path) {
-            self.add(soname, handle, writer);
-        }
+    pub(crate) fn adopt(&self, soname: &str, provider: Handle, writer: &Writer) {
+        self.add(soname, provider, writer);
     }
 
     /// A library by any name, if it is loaded here already.
@@ -206,7 +204,8 @@ impl std::ops::Deref for ProviderFile {
 }
 
 fn open(namespace: libc::Lmid_t, path: &CStr) -> Result<Handle, String> {
+    // Lazily, as what is preloaded: unless the file or LD_BIND_NOW asks for more, a function that is never called need not exist.
     // SAFETY: constructors of a tool run here, as they would under LD_PRELOAD; providers have none.
-    let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     if handle.is_null() { Err(dlerror()) } else { Ok(Handle(handle)) }
 }

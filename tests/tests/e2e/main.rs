@@ -25,6 +25,7 @@ mod memory;
 mod missing_version_library;
 mod mpi4py;
 mod mpi_libraries;
+mod mutated_tools;
 mod no_proc;
 mod numbering;
 mod planted;

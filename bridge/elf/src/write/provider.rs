@@ -129,7 +129,9 @@ pub fn write(
     versions: &[&str],
     symbols: &[Provided<'_>],
 ) -> Result<Vec<u8>, ProviderError> {
-    let others = [soname].into_iter().chain(needed.iter().chain(versions).copied()).map(Name::from);
+    // The empty name is that of the program among libraries, and of no version or symbol.
+    let libraries = [soname].into_iter().chain(needed.iter().copied()).filter(|name| !name.is_empty());
+    let others = libraries.chain(versions.iter().copied()).map(Name::from);
     if let Some(name) = symbols.iter().map(|symbol| symbol.name).chain(others).find(|name| !name.is_sound()) {
         return Err(ProviderError::Name { soname: soname.into(), name: name.to_string() });
     }

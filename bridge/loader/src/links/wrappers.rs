@@ -53,8 +53,9 @@ impl Wrappers {
         versions
     }
 
-    /// Lets those that were found call their next links directly. Returns how many calls were changed.
-    pub(crate) fn call_directly(self) -> usize {
-        self.image.map_or(0, |image| direct::bind(&image, self.found))
+    /// Lets those that were found call their next links directly, which `head` defines. Returns how many calls were changed.
+    pub(crate) fn call_directly(self, head: Handle) -> usize {
+        let head = head.map().and_then(LinkMap::image);
+        self.image.map_or(0, |image| direct::bind(&image, head.as_ref(), self.found))
     }
 }

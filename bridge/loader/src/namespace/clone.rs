@@ -22,9 +22,9 @@ use qmpi_elf::write::provider::Provided;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
+use crate::load::Bound;
 use crate::namespace::Namespace;
 use crate::namespace::head::Head;
-use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{clone_code, providers};
 use crate::{Instance, overrides};
@@ -58,7 +58,7 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
 }
 
 /// Loads a clone of the tool.
-pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
+pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance, writer)?;
@@ -93,11 +93,13 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
     instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
     instance.set_namespace(namespace);
     let handle = namespace.load(copy.path()).map_err(failed)?;
-    namespace.adopt(soname, head.path(), writer);
+    let head =
+        namespace.loaded(head.path()).ok_or_else(|| failed("its head is not in the namespace of clones".into()))?;
+    namespace.adopt(soname, head, writer);
     if let Some(map) = handle.map() {
         clone_code::take_from(&file, &bytes, map);
     }
-    Ok(*instance.handle.get_or_init(|| handle))
+    Ok(Bound { tool: *instance.handle.get_or_init(|| handle), head })
 }
 
 /// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.

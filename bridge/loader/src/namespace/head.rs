@@ -92,9 +92,10 @@ impl Head<'_> {
     }
 
     fn functions_of_tool(&self) -> Names<'_> {
-        let functions = self.tool.closure.root().exports();
-        functions
+        let root = self.tool.closure.root();
+        root.exports()
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
+            .filter(|symbol| root.finds(symbol.name))
             .map(|symbol| Name::from(symbol.name))
             .collect()
     }
@@ -132,6 +133,12 @@ impl Head<'_> {
                 }
             };
             extra.push((name, address));
+        }
+        for name in &self.tool.of_unnamed_libraries {
+            let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
+            if let Some(address) = address.filter(|_| !self.process.exports_name(name) && seen.insert(name)) {
+                extra.push((name, address));
+            }
         }
         let called = OnceCell::new();
         let mut undefined = Vec::new();

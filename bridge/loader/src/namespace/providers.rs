@@ -21,6 +21,13 @@ pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFil
     if qmpi_elf::linker::family::is_dynamic_linker(soname) {
         return Ok(None); // glibc itself stands the one real ld.so in
     }
+    if soname.is_empty() {
+        // In the program's namespace it is the program, which nothing more is asked of than that it is there.
+        let bytes = qmpi_elf::write::provider::write(soname, &[], &[], &[])?;
+        return MemoryFile::new("program", &bytes)
+            .map(|file| Some(ProviderFile::Own(file)))
+            .map_err(|source| LoadError::Memory { name: "program".into(), source });
+    }
     if qmpi_elf::is_mpi_soname(soname) {
         // The head has the symbols of all MPI libraries; this one answers to another name.
         let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
