@@ -33,6 +33,8 @@ fn write(head: &[&str], parts: &[&str]) {
         *place = b'\n';
         len += 1;
     }
+    // Not by `write`, which before glibc 2.34 is one of libpthread.so.0 as well: a build for these releases that refers to it needs that
+    // library, and so would each process, which then counts as one with threads.
     // SAFETY: `len` bytes of `line` are written. Nothing is to be done if stderr is closed.
-    unsafe { libc::write(2, line.as_ptr().cast(), len) };
+    unsafe { libc::syscall(libc::SYS_write, 2, line.as_ptr(), len) };
 }
