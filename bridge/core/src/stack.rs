@@ -270,6 +270,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     let first = LAST.take(wanted.len());
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.kind.native().map(str::to_owned)).collect();
     assign_places(&mut wanted, Reserve::ForLater);
+    unwinders::bind(process.images());
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());
@@ -332,6 +333,9 @@ fn look<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
     let mut pmpi_above = program_tools::is_there(process) || Fortran::is_there(process);
     let here: Vec<(usize, &qmpi_stack::Layer)> =
         stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank)).collect();
+    if !here.is_empty() {
+        Arc::make_mut(process).open_unwinder();
+    }
     // A library may register names for which there is no file: all are loaded before one is missed.
     for (_, layer) in
         here.iter().filter(|(index, _)| stack.unresolved.iter().all(|(unresolved, _)| unresolved != index))
