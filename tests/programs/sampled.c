@@ -6,6 +6,7 @@
 /* A program that is busy in everything that a signal must be able to interrupt: sampled SECONDS [LIBRARY...]
  *
  * It allocates, frees, asks the dynamic linker, and calls MPI; with libraries, threads open and close one each meanwhile. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
 #include <mpi.h>
