@@ -73,7 +73,7 @@ macro_rules! module {
 pub use inventory;
 
 /// Runs what the command line selects of all trials of all modules: the test program's `main`. Names are
-/// `module::mpi::check`.
+/// `module::mpi::check`. A filter `^module::` selects those whose names begin with it.
 ///
 /// # Panics
 /// When two trials have one name: a selection by name would run both, or count both as one.
@@ -95,6 +95,10 @@ pub fn run_all() -> ExitCode {
             assert!(known.insert(name.clone()), "two trials have the name {name}");
             trials.push(libtest_mimic::Trial::test(name, trial.check));
         }
+    }
+    // The filters of libtest look for their text anywhere in a name: `programs::` is in `real_programs::`, too.
+    if let Some(start) = arguments.filter.take_if(|filter| filter.starts_with('^')) {
+        trials.retain(|trial| trial.name().starts_with(&start[1..]));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -20,8 +20,10 @@ pub(crate) fn fatal(reason: &[&str], hint: Option<&str>) -> ! {
 fn write(head: &[&str], parts: &[&str]) {
     let mut line = [0; LINE];
     let len = fill(&mut line, head, parts);
+    // Not by `write`, which before glibc 2.34 is one of libpthread.so.0 as well: a build for these releases that refers to it needs that
+    // library, and so would each process, which then counts as one with threads.
     // SAFETY: `len` bytes of `line` are written. Nothing is to be done if stderr is closed.
-    unsafe { libc::write(2, line.as_ptr().cast(), len) };
+    unsafe { libc::syscall(libc::SYS_write, 2, line.as_ptr(), len) };
 }
 
 /// Fills in a line, cut off where it does not fit, and returns its length. It ends with its only newline.

@@ -192,9 +192,10 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bou
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
+    let threads = providers::threads(process).filter(|threads| !needed.iter().any(|name| name == threads));
     let mut files = Vec::new();
-    for name in needed.iter().filter(|name| *name != soname) {
-        files.extend(providers::file(process, name)?.map(|file| (name.clone(), file)));
+    for name in needed.iter().map(String::as_str).chain(threads).filter(|name| *name != soname) {
+        files.extend(providers::file(process, name)?.map(|file| (name.to_owned(), file)));
     }
     let path = instance
         .path

@@ -1,6 +1,7 @@
 //! Functions that a tool in a namespace must not call bare, and what it gets instead.
 //!
-//! They are entries of the namespace's head, which comes first in its scope, under the versions that glibc has. Those that find out who called them (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
+//! They are entries of the namespace's head, which comes first in its scope, under the versions that glibc has; not those that the tool
+//! defines itself. Those that find out who called them (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
 //! glibc still sees the tool as the caller.
 
 pub(crate) mod dl_iterate_phdr;
@@ -14,7 +15,8 @@ use qmpi_elf::write::provider::{Provided, ProvidedVersion};
 
 use crate::error::LoadError;
 use crate::links::trampoline;
-use crate::{Instance, arch};
+use crate::namespace::link_map::LinkMap;
+use crate::{Instance, arch, namespace};
 
 /// The overrides of one instance: name and address.
 pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {
@@ -59,7 +61,11 @@ pub(crate) fn symbols(
 
 /// `dl_iterate_phdr` for unwinders of the base namespace: the address of one that lists the objects of all instances.
 pub fn dl_iterate_phdr_of_base() -> usize {
-    (dl_iterate_phdr::of_base as *const ()).addr()
+    let address = (dl_iterate_phdr::of_base as *const ()).addr();
+    // Whether `dlinfo` shows program headers is found out here: before glibc 2.36 it refuses, which allocates a message, and the function
+    // is called in signal handlers.
+    let _ = namespace::object_at(address).and_then(|object| object.map()).map(LinkMap::program_headers);
+    address
 }
 
 /// The look-up functions alone, for a tool of the base namespace.

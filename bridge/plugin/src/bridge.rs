@@ -41,7 +41,8 @@ extern "C" fn initialize(tool: c_int, layer: &'static Layer) {
 }
 
 fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
-    let Some(process) = Process::with_mpi() else { return Ok(()) };
+    let Some(mut process) = Process::with_mpi() else { return Ok(()) };
+    process.open_unwinder();
     let mut process = Arc::new(process);
     qmpi_loader::share(&mut process, layer)?;
     let search = SearchPath::from_process();

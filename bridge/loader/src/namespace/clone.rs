@@ -40,19 +40,28 @@ pub fn have_a_namespace() -> bool {
 /// The namespace of all clones, made for the first.
 ///
 /// Its first object defines one function, the same for all: private libraries that unwind (libunwind) are loaded before any
-/// head, and must see the frames of all namespaces.
+/// head, and must see the frames of all namespaces. It needs the library of threads, which private libraries refer to and do not
+/// name (see [`providers::threads`]). Both come first in the scope of all clones, but a clone finds what it defines itself before
+/// (DT_SYMBOLIC, see `qmpi_elf::write::duplicate`).
 fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Namespace, LoadError> {
     const NAME: &str = "qmpi-clones";
     if let Some(namespace) = COMMON.get() {
         return Ok(namespace);
     }
-    let tool = first_clone.path.as_path();
+    let (tool, process) = (first_clone.path.as_path(), &*first_clone.process);
     let table = overrides::table(first_clone)?;
     let shared = table.iter().filter(|(name, _)| *name == c"dl_iterate_phdr");
     let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
-    let first = memory_file(NAME, &qmpi_elf::write::provider::write(NAME, &[], &[], &symbols)?)?;
+    let threads = match providers::threads(process) {
+        Some(name) => providers::file(process, name)?.map(|file| (name.to_owned(), file)),
+        None => None,
+    };
+    let needs: Vec<&str> = threads.iter().map(|(_, file)| file.path_text()).collect();
+    let first = memory_file(NAME, &qmpi_elf::write::provider::write(NAME, &needs, &[], &symbols)?)?;
     let handle = Namespace::create(tool, &first)?;
-    let namespace = Namespace::of(handle, &[(NAME.into(), first.path().to_owned())], writer)
+    let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];
+    providers.extend(threads.iter().map(|(name, file)| (name.clone(), file.path().to_owned())));
+    let namespace = Namespace::of(handle, &providers, writer)
         .ok_or_else(|| LoadError::Link { path: tool.into(), message: "the namespace of clones is not there".into() })?;
     Ok(COMMON.get_or_init(|| namespace))
 }

@@ -71,6 +71,7 @@ impl Head<'_> {
         let mut symbols: Vec<Provided<'_>> = Vec::with_capacity(4096);
         let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         symbols.extend(overrides::symbols(self.instance, &mut versions)?);
+        symbols.retain(|symbol| !own.contains(&symbol.name));
         for Export { symbol, function } in self.process.exports() {
             if symbol.kind == ProvidedKind::Function && own.contains(&symbol.name) {
                 continue;

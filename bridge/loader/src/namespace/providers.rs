@@ -39,6 +39,16 @@ pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFil
     Ok(shared::provider(process, soname)?.map(ProviderFile::Common))
 }
 
+/// The library of threads, where that is one of its own (before glibc 2.34) and the process has it.
+///
+/// A namespace has it whether its tool names it or not: libstdc++ and libgcc refer to its functions by weak references alone, and
+/// take those that are null for a process with one thread. Under `LD_PRELOAD` they find the library, whichever object brought it.
+pub(crate) fn threads(process: &Process) -> Option<&'static str> {
+    const SONAME: &str = "libpthread.so.0";
+    let mut images = process.images().iter().filter(|image| image.name() == SONAME);
+    images.any(|image| image.find(c"pthread_create").is_some()).then_some(SONAME)
+}
+
 /// Puts the provider for a library into a namespace that is there already.
 pub(crate) fn provide(
     namespace: &Namespace,
