@@ -6,13 +6,16 @@ fn main() {
     let link = |argument: &str| println!("cargo::rustc-cdylib-link-arg={argument}");
     // Neither debug information nor names of its own functions: they would be most of the file.
     link("-Wl,--strip-all");
-    // One segment for headers, tables and code: less to map in each process.
-    link("-Wl,-z,noseparate-code");
+    let linker = std::env::var_os("RUSTC_LINKER");
+    // One segment for headers, tables and code: less to map in each process. Zig, which links with lld (`ci/portable`), does so
+    // anyway, and refuses the option.
+    if linker.as_ref().is_none_or(|linker| !linker.to_string_lossy().contains("zig")) {
+        link("-Wl,-z,noseparate-code");
+    }
     // GNU ld lets `MPI_Send` be the end of `QMPI_Send` in the string table, which makes it half as long; lld does not. Where another
     // linker is asked for (cross compilation) it stays.
-    let has_own_linker = std::env::var_os("RUSTC_LINKER").is_some();
     let has_gnu_ld = Command::new("ld.bfd").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !has_own_linker && has_gnu_ld {
+    if linker.is_none() && has_gnu_ld {
         link("-fuse-ld=bfd");
     }
     println!("cargo::rerun-if-changed=build.rs");

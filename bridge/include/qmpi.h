@@ -1016,11 +1016,7 @@ enum QMPI_Functions_enum {
 #define MPI_SESSION_FLUSH_BUFFER_T (QMPIX_FUNCTION_BASE + 494)
 #define MPI_SESSION_IFLUSH_BUFFER_T (QMPIX_FUNCTION_BASE + 501)
 #define MPI_STATUS_C2F_T (QMPIX_FUNCTION_BASE + 511)
-#define MPI_STATUS_C2F08_T (QMPIX_FUNCTION_BASE + 512)
-#define MPI_STATUS_F082C_T (QMPIX_FUNCTION_BASE + 513)
-#define MPI_STATUS_F082F_T (QMPIX_FUNCTION_BASE + 514)
 #define MPI_STATUS_F2C_T (QMPIX_FUNCTION_BASE + 515)
-#define MPI_STATUS_F2F08_T (QMPIX_FUNCTION_BASE + 516)
 #define MPI_STATUS_GET_ERROR_T (QMPIX_FUNCTION_BASE + 517)
 #define MPI_STATUS_GET_SOURCE_T (QMPIX_FUNCTION_BASE + 518)
 #define MPI_STATUS_GET_TAG_T (QMPIX_FUNCTION_BASE + 519)
@@ -1028,9 +1024,6 @@ enum QMPI_Functions_enum {
 #define MPI_STATUS_SET_SOURCE_T (QMPIX_FUNCTION_BASE + 525)
 #define MPI_STATUS_SET_TAG_T (QMPIX_FUNCTION_BASE + 526)
 #define MPI_TYPE_C2F_T (QMPIX_FUNCTION_BASE + 584)
-#define MPI_TYPE_CREATE_F90_COMPLEX_T (QMPIX_FUNCTION_BASE + 590)
-#define MPI_TYPE_CREATE_F90_INTEGER_T (QMPIX_FUNCTION_BASE + 591)
-#define MPI_TYPE_CREATE_F90_REAL_T (QMPIX_FUNCTION_BASE + 592)
 #define MPI_TYPE_F2C_T (QMPIX_FUNCTION_BASE + 611)
 #define MPI_TYPE_GET_VALUE_INDEX_T (QMPIX_FUNCTION_BASE + 627)
 #define MPI_WIN_C2F_T (QMPIX_FUNCTION_BASE + 658)
@@ -1040,6 +1033,16 @@ enum QMPI_Functions_enum {
 #define MPIX_THREADCOMM_FREE_T (QMPIX_FUNCTION_BASE + 779)
 #define MPIX_THREADCOMM_INIT_T (QMPIX_FUNCTION_BASE + 780)
 #define MPIX_THREADCOMM_START_T (QMPIX_FUNCTION_BASE + 781)
+#endif
+
+#if QMPIX_NATIVE_ && MPICH_NUMVERSION < 40203000
+#define MPI_STATUS_C2F08_T (QMPIX_FUNCTION_BASE + 512)
+#define MPI_STATUS_F082C_T (QMPIX_FUNCTION_BASE + 513)
+#define MPI_STATUS_F082F_T (QMPIX_FUNCTION_BASE + 514)
+#define MPI_STATUS_F2F08_T (QMPIX_FUNCTION_BASE + 516)
+#define MPI_TYPE_CREATE_F90_COMPLEX_T (QMPIX_FUNCTION_BASE + 590)
+#define MPI_TYPE_CREATE_F90_INTEGER_T (QMPIX_FUNCTION_BASE + 591)
+#define MPI_TYPE_CREATE_F90_REAL_T (QMPIX_FUNCTION_BASE + 592)
 #endif
 
 #if QMPIX_NATIVE_ && MPICH_NUMVERSION < 40300000
@@ -1947,7 +1950,7 @@ typedef int QMPIX_Info_set_hex_t(QMPI_Context context, int tool_id, MPI_Info inf
 QMPIX_Info_set_hex_t QMPIX_Info_set_hex;
 #endif
 
-#if QMPIX_HAS_(2, 0, 0) && (!QMPIX_NATIVE_ || MPICH_NUMVERSION < 40200000)
+#if QMPIX_HAS_(2, 0, 0) && (!QMPIX_NATIVE_ || MPICH_NUMVERSION < 40203000)
 typedef int QMPI_Type_create_f90_complex_t(QMPI_Context context, int tool_id, int p, int r, MPI_Datatype *newtype);
 QMPI_Type_create_f90_complex_t QMPI_Type_create_f90_complex;
 typedef int QMPI_Type_create_f90_integer_t(QMPI_Context context, int tool_id, int r, MPI_Datatype *newtype);
@@ -2308,7 +2311,7 @@ typedef int QMPIX_Type_iov_len_t(QMPI_Context context, int tool_id, MPI_Datatype
 QMPIX_Type_iov_len_t QMPIX_Type_iov_len;
 #endif
 
-#if QMPIX_HAS_(3, 0, 5) && !defined(MPI_ABI_VERSION) && (!QMPIX_NATIVE_ || MPICH_NUMVERSION < 40200000)
+#if QMPIX_HAS_(3, 0, 5) && !defined(MPI_ABI_VERSION) && (!QMPIX_NATIVE_ || MPICH_NUMVERSION < 40203000)
 typedef int QMPI_Status_c2f08_t(QMPI_Context context, int tool_id, const MPI_Status *c_status, MPI_F08_status *f08_status);
 QMPI_Status_c2f08_t QMPI_Status_c2f08;
 typedef int QMPI_Status_f082c_t(QMPI_Context context, int tool_id, const MPI_F08_status *f08_status, MPI_Status *c_status);

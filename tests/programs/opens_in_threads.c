@@ -8,6 +8,7 @@
  *
  * Each library has a thread. A library leaves the process at each dlclose, so whatever walks the list of loaded objects
  * without the dynamic linker's lock meets one that is being unmapped. With WITH_MPI, between MPI_Init and MPI_Finalize. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 //# role: companion
 //# lang: c
 //# mpi: both
-//# libs: -lpthread
+//# libs: -lpthread -lrt
 /* sampler: a PMPI tool that takes a sample of the stack at each SIGPROF, from a timer of 1 kHz, as profilers do.
  *
  *     SAMPLER=libunwind      unw_step; the tool is compiled with -DWITH_LIBUNWIND and linked with -lunwind

@@ -18,6 +18,7 @@
 //# expect-stdout: sentinels: in_place 3 3 3 3
 //# expect-stdout: sentinels: done
 //# args: sentinels_mpifh.so local initialized
+//# fails-on: mpich 3
 //# expect-stdout: sentinels: in_place 3 3 3 3
 //# expect-stdout: sentinels: done
 /* sentinels PART SCOPE WHEN [COMMAND]: opens a library in Fortran that passes every address that means something to MPI

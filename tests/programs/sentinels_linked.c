@@ -7,9 +7,11 @@
 //# libs: -ldl
 //# ranks: 1
 //# args: sentinels_mpifh.so local before
+//# fails-on: mpich 3
 //# expect-stdout: sentinels: in_place 3 3 3 3
 //# expect-stdout: sentinels: done
 //# args: sentinels_mpifh.so global after
+//# fails-on: mpich 3
 //# expect-stdout: sentinels: in_place 3 3 3 3
 //# expect-stdout: sentinels: done
 /* sentinels.c, linked with MPI's C library. */

@@ -10,6 +10,7 @@
  *     START_RACE_TOOL=thread      a thread of the constructor's forks, and the child makes MPI calls
  *
  * Rank 0 prints `start_race_slow: calls=N`. */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>

@@ -2,6 +2,7 @@
 //# mpi: both
 //# companion: versioned_names.c
 //# companion: versioned_part.c
+//# companion: versioned_part_2.c
 //# links: versioned_stub.c
 //# cflags: -Wl,-rpath,$ORIGIN
 //# libs: -ldl

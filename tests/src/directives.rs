@@ -21,6 +21,7 @@
 //! | `args` | starts a case of its own: what follows holds for this case |
 //! | `mpi-only` | the case exists on this MPI only |
 //! | `standard` | the case exists where `mpi.h` is of this version of the standard or a later one |
+//! | `fails-on: MPI VERSION` | the case fails by itself on this MPI, where `mpi.h` is of this version of the standard or an older one |
 //! | `expect-stdout`, `expect-stderr` | a line, or a part of one |
 
 use std::path::{Path, PathBuf};
@@ -81,6 +82,8 @@ pub struct Case {
     pub mpi_only: Option<String>,
     /// Only where `mpi.h` is of this version of the standard or a later one.
     pub standard: u32,
+    /// It fails without tools on this MPI, where `mpi.h` is of this version of the standard or an older one.
+    pub fails_on: Option<(String, u32)>,
     /// Lines on stdout.
     pub stdout: Vec<String>,
     /// Parts of lines on stderr.
@@ -167,6 +170,11 @@ impl Source {
                 self.cases[case].standard =
                     value.parse().unwrap_or_else(|_| panic!("{}: standard: {value}", self.path.display()));
             }
+            "fails-on" => {
+                let on = value.split_once(' ').and_then(|(mpi, version)| Some((mpi.to_owned(), version.parse().ok()?)));
+                self.cases[case].fails_on =
+                    Some(on.unwrap_or_else(|| panic!("{}: fails-on: {value}", self.path.display())));
+            }
             "expect-stdout" => self.cases[case].stdout.push(value.into()),
             "expect-stderr" => self.cases[case].stderr.push(value.into()),
             other => panic!("{}: unknown directive {other}", self.path.display()),
@@ -183,5 +191,12 @@ impl Source {
         let exists = move |case: &&Case| case.mpi_only.as_deref().is_none_or(|only| only == mpi.name());
         // Most cases do not need to know the version, which the compiler has to be asked for.
         self.cases.iter().filter(exists).filter(move |case| case.standard == 0 || case.standard <= mpi.standard())
+    }
+}
+
+impl Case {
+    /// Does it fail on this MPI, whatever is preloaded?
+    pub fn fails_on(&self, mpi: Mpi) -> bool {
+        self.fails_on.as_ref().is_some_and(|(name, version)| name == mpi.name() && mpi.standard() <= *version)
     }
 }

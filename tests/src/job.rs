@@ -3,8 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use crate::{Mpi, product};
+use crate::{Mpi, child, product};
 
 /// Seconds after which a job counts as hung, unless it says otherwise.
 const PATIENCE: u32 = 120;
@@ -39,6 +40,8 @@ pub struct Outcome {
     pub status: i32,
     /// The command line, for messages.
     pub command: String,
+    /// Processor time of all its processes that were waited for.
+    pub cpu: Duration,
 }
 
 impl Job {
@@ -148,12 +151,13 @@ impl Job {
             command.env("OMPI_MCA_ess_singleton_isolated", "1");
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        let result = command.output().unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        let ended = child::run(&mut command);
         Outcome {
-            stdout: String::from_utf8_lossy(&result.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
-            status: result.status.code().or(result.status.signal().map(|signal| 128 + signal)).unwrap_or(-1),
+            status: ended.status.code().or(ended.status.signal().map(|signal| 128 + signal)).unwrap_or(-1),
             command: words[4..].join(" "),
+            stdout: ended.stdout,
+            stderr: ended.stderr,
+            cpu: ended.cpu,
         }
     }
 }
@@ -178,7 +182,7 @@ impl Outcome {
 
     /// Everything that is known, for a failure's message.
     pub fn report(&self) -> String {
-        let Outcome { stdout, stderr, status, command } = self;
+        let Outcome { stdout, stderr, status, command, cpu: _ } = self;
         format!("command: {command}\nstatus: {status}\n--- stdout\n{stdout}--- stderr\n{stderr}---")
     }
 

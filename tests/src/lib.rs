@@ -7,10 +7,12 @@
 //! |---|---|
 //! | `dt_hash.rs` | copies of libraries with DT_HASH only |
 //! | `directives.rs` | the `//#` lines of a source file |
+//! | `mixed_stack.rs` | a stack of all kinds of tools under valgrind |
 //! | `mpi.rs` | the MPI libraries that the tests run on |
 //! | `compile.rs` | source files become programs and tools, once |
 //! | `artifact.rs` | what "once" means: one file, whichever test wants it first |
 //! | `matrix.rs` | tools that intercept everything, generated from the table of functions |
+//! | `child.rs` | a child process: its output, its processor time |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
 //! | `product.rs` | the command and the runtime under test |
@@ -18,23 +20,29 @@
 //! | `cells.rs` | what docs/matrix.md is made of |
 //! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
 //! | `trial.rs` | one check, on each MPI that it is for; the modules of the test program `tests/e2e` |
+//! | `planted.rs` | a build of the libraries with defects that tests have to find |
+//! | `valgrind.rs` | a job under memcheck or helgrind, and which of its errors are in our libraries |
 //! | `variant.rs` | programs and tools compiled with further options |
 //! | `wheel.rs` | MPI libraries from PyPI, programs and tools built for them |
 
 pub mod against;
 pub mod artifact;
 pub mod cells;
+pub mod child;
 pub mod compile;
 pub mod directives;
 pub mod dt_hash;
 pub mod job;
 pub mod matrix;
+pub mod mixed_stack;
 pub mod mpi;
+pub mod planted;
 pub mod product;
 mod session;
 pub mod tables;
 pub mod traced;
 pub mod trial;
+pub mod valgrind;
 pub mod variant;
 pub mod wheel;
 
@@ -44,5 +52,5 @@ pub use job::{Job, Outcome};
 pub use mpi::Mpi;
 pub use tables::{Table, Tables};
 pub use traced::Traced;
-pub use trial::{Check, Trial, Verdict, not_yet, on_each_mpi};
+pub use trial::{Check, Trial, Verdict, on_each_mpi};
 pub use wheel::Wheel;

@@ -74,16 +74,24 @@ impl Mpi {
     /// # Panics
     /// When its compiler does not say.
     pub fn standard(self) -> u32 {
+        self.defined("MPI_VERSION").unwrap_or_else(|| panic!("{}: no MPI_VERSION", self.name()))
+    }
+
+    /// The number that its header defines a macro to be (`OMPI_MAJOR_VERSION`), if it does.
+    ///
+    /// # Panics
+    /// When its compiler does not work.
+    pub fn defined(self, name: &str) -> Option<u32> {
         let mut command = Command::new(self.compiler("c"));
         command.args(["-E", "-P", "-x", "c", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut compiler = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let source = b"#include <mpi.h>\nMPI_VERSION\n";
-        let written = compiler.stdin.take().map(|mut input| input.write_all(source));
+        let source = format!("#include <mpi.h>\n{name}\n");
+        let written = compiler.stdin.take().map(|mut input| input.write_all(source.as_bytes()));
         assert!(matches!(written, Some(Ok(()))), "{command:?}: {written:?}");
         let output = compiler.wait_with_output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        assert!(output.status.success(), "{command:?}: {}", output.status);
         let text = String::from_utf8_lossy(&output.stdout);
-        let version = text.lines().last().and_then(|line| line.trim().parse().ok());
-        version.unwrap_or_else(|| panic!("{command:?}: no MPI_VERSION"))
+        text.lines().last().and_then(|line| line.trim().parse().ok())
     }
 
     /// Is it there?

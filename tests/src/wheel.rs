@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::artifact::Artifact;
-use crate::{Mpi, Outcome, Source, product};
+use crate::{Mpi, Outcome, Source, child, product};
 
 /// Seconds after which a job counts as hung.
 const PATIENCE: u32 = 180;
@@ -165,12 +165,13 @@ pub fn run_within(seconds: u32, words: &[String], env: &[(&str, String)]) -> Out
     command.env("PRTE_ALLOW_RUN_AS_ROOT", "1").env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.envs(Mpi::OpenMpi.variables());
     command.envs(env.iter().map(|(name, value)| (name, value)));
-    let result = command.output().unwrap_or_else(|error| panic!("{words:?}: {error}"));
+    let ended = child::run(&mut command);
     Outcome {
-        stdout: String::from_utf8_lossy(&result.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&result.stderr).into_owned(),
-        status: result.status.code().unwrap_or(-1),
+        status: ended.status.code().unwrap_or(-1),
         command: words.join(" "),
+        stdout: ended.stdout,
+        stderr: ended.stderr,
+        cpu: ended.cpu,
     }
 }
 

@@ -5,6 +5,10 @@
 //! root of the crate that includes them. A mutex stands for `ld.so`'s lock, under which the writers are.
 #![allow(dead_code, unreachable_pub, unsafe_code, reason = "parts of bridge/ring")]
 
+#[path = "../../bridge/ring/src/list.rs"]
+mod list;
+#[path = "interleavings/models.rs"]
+mod models;
 #[path = "../../bridge/ring/src/progress.rs"]
 mod progress;
 #[path = "../../bridge/ring/src/published.rs"]
@@ -17,27 +21,32 @@ mod sync {
     pub(crate) use loom::sync::atomic;
 }
 
-use loom::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
-use loom::sync::{Arc, Mutex};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use loom::thread;
 
+use models::LoaderLock;
 use progress::{IDLE, Progress};
-use published::Published;
-use writer::Writer;
 
-/// `ld.so`'s lock.
-struct LoaderLock(Mutex<()>);
+#[test]
+fn readers_and_writers_of_a_table() {
+    models::readers_and_writers_of_a_table();
+}
 
-impl LoaderLock {
-    fn new() -> LoaderLock {
-        LoaderLock(Mutex::new(()))
-    }
+#[test]
+fn readers_and_writers_of_a_list() {
+    models::readers_and_writers_of_a_list(models::LOCKED);
+}
 
-    fn with<T>(&self, work: impl FnOnce(&Writer) -> T) -> T {
-        let _guard = self.0.lock();
-        // SAFETY: the guard lives until the end of this function.
-        work(&unsafe { Writer::new() })
-    }
+#[test]
+#[should_panic(expected = "an item is lost")]
+fn writers_that_forget_the_lock_lose_items() {
+    models::readers_and_writers_of_a_list(!models::LOCKED);
+}
+
+#[test]
+fn a_reader_of_what_the_work_has_left() {
+    models::a_reader_of_what_the_work_has_left();
 }
 
 /// Threads at their first call: one does the work, all find it done, and the one that is at it may come back.
@@ -84,19 +93,52 @@ fn a_call_in_a_constructor() {
     });
 }
 
-/// The child of a fork finds the work under way, has the lock, and nothing finishes the work: it goes on without.
+/// A process forks in whatever state start-up is; of the child's threads (it makes its own) none waits for the parent's work or does it
+/// a second time, and what was not begun is done once.
 #[test]
 fn a_child_of_a_fork() {
+    // By the state that the child has a copy of: idle, under way in the parent, done.
+    for (state, done_by_the_child) in [(IDLE, 1), (1, 0), (2, 0)] {
+        loom::model(move || {
+            // `ld.so` makes its lock anew in the child.
+            let lock = Arc::new(LoaderLock::new());
+            let start_up = Arc::new(Progress::new(AtomicU8::new(state)));
+            let done = Arc::new(AtomicUsize::new(0));
+            let first_call = {
+                let (lock, start_up, done) = (Arc::clone(&lock), Arc::clone(&start_up), Arc::clone(&done));
+                move || {
+                    let work = || {
+                        done.fetch_add(1, Ordering::Relaxed);
+                        true
+                    };
+                    lock.with(|writer| start_up.advance(writer, work))
+                }
+            };
+            let other = thread::spawn(first_call.clone());
+            let is_done = first_call();
+            assert_eq!(is_done, state != 1, "where the parent was at it the child goes on without");
+            assert_eq!(other.join().expect("the other thread"), is_done);
+            assert_eq!(done.load(Ordering::Relaxed), done_by_the_child);
+        });
+    }
+}
+
+/// The thread that is at work forks: a constructor of a tool does. In the child it is the only thread, has the lock, and ends the
+/// work as it would have ended it in the parent.
+#[test]
+fn a_fork_inside_of_the_work() {
     loom::model(|| {
-        let lock = LoaderLock::new();
-        let start_up = Progress::new(AtomicU8::new(IDLE));
-        lock.with(|writer| {
+        let lock = Arc::new(LoaderLock::new());
+        let start_up = Arc::new(Progress::new(AtomicU8::new(IDLE)));
+        let is_done = lock.with(|writer| {
             start_up.advance(writer, || {
-                // Here the parent forks; in the child another thread than the one at work lives on.
-                assert!(!start_up.advance(writer, || true));
+                // In the child: a call of MPI comes back here.
+                assert!(!start_up.advance(writer, || unreachable!("the work is under way")));
+                assert!(!start_up.is_done());
                 true
             })
         });
+        assert!(is_done && start_up.is_done());
     });
 }
 
@@ -117,28 +159,5 @@ fn what_could_not_be_done_is_tried_again() {
         assert!(attempt(true));
         other.join().expect("the other thread");
         assert!(start_up.is_done());
-    });
-}
-
-/// Readers see tables whole, and none that is shorter than one they have seen; of several writers none loses what another added.
-#[test]
-fn readers_and_writers_of_a_table() {
-    const TABLES: [&[usize]; 3] = [&[1], &[1, 2], &[1, 2, 3]];
-    loom::model(|| {
-        let lock = Arc::new(LoaderLock::new());
-        let table = Arc::new(Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0)));
-        let add = {
-            let (lock, table) = (Arc::clone(&lock), Arc::clone(&table));
-            move || lock.with(|writer| assert!(table.publish(TABLES[table.get().len()], writer)))
-        };
-        let writers = [thread::spawn(add.clone()), thread::spawn(add)];
-        let mut seen = 0;
-        for _ in 0..2 {
-            let now: &[usize] = table.get();
-            assert!(now.len() >= seen && now.iter().copied().eq(1..=now.len()), "{now:?}");
-            seen = now.len();
-        }
-        writers.into_iter().for_each(|writer| writer.join().expect("a writer"));
-        assert_eq!(table.get(), TABLES[1]);
     });
 }

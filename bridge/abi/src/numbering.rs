@@ -47,8 +47,9 @@ impl Numbering {
 
     /// The numbering of an MPICH release like `4.3.1`.
     ///
-    /// Of an unknown release that of the nearest one with the same major and minor version; `None` for another series,
-    /// also for those before 4.0, which have no QMPI. What follows the numbers (`4.2.0rc1`) does not count.
+    /// Of an unknown release that of the nearest one with the same major and minor version, of two equally near ones the older;
+    /// this is right for all releases from 4.0 to 5.0.2. `None` for another series, also for those before 4.0, which have no QMPI.
+    /// What follows the numbers (`4.2.0rc1`) does not count.
     #[must_use]
     pub fn for_mpich(version: &str) -> Option<&'static Self> {
         let mut numbers = version.split('.').map(leading_number);
@@ -136,7 +137,10 @@ mod tests {
             ("4.0.1", "mpich-4.0.2"),
             ("4.0.9", "mpich-4.0.3"),
             ("4.1.1", "mpich-4.1.3"),
-            ("4.2.0rc1", "mpich-4.2.3"),
+            ("4.2.0rc1", "mpich-4.2.1"),
+            ("4.2.2", "mpich-4.2.1"),
+            ("4.2.3", "mpich-4.2.3"),
+            ("4.2.4", "mpich-4.2.3"),
             ("4.3.2", "mpich-4.3.1"),
             ("5.0.1.post1", "mpich-5.0.0"),
             ("5.0b1", "mpich-5.0.0"),

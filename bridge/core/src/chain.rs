@@ -6,15 +6,18 @@
 //! A link is native to one calling convention: that of PMPI (the MPI library, PMPI tools), of QMPI tools, or of tools
 //! of the 2018 prototype. A caller with another one gets the address of a stub, which is made when it is first asked for.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use qmpi_abi::FnId;
+use qmpi_loader::image::version::Version;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::links::pcontrol;
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
 use crate::report::{finalize, stats};
+use crate::versions::Versions;
 
 /// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -62,6 +65,8 @@ pub(crate) struct Layer {
     pub(crate) convention: Convention,
     /// The functions, and the address to call.
     pub(crate) entries: Vec<(FnId, usize)>,
+    /// Of functions of which it has several versions, all of them.
+    pub(crate) versions: Vec<(FnId, Version, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub(crate) fortran: Vec<(String, usize)>,
     /// How long it took to load.
@@ -72,6 +77,8 @@ pub(crate) struct Layer {
 pub(crate) struct Chain {
     /// The topmost link for each function.
     links: Vec<Option<Link>>,
+    /// The links for callers that ask for a version.
+    versions: Versions<Link>,
     mode: CallerMode,
 }
 
@@ -84,14 +91,14 @@ impl Chain {
             Some(Link::new(address, Convention::Pmpi, ToolId::MPI))
         };
         let links = FnId::all().map(link).collect();
-        Chain { links, mode }
+        Chain { links, versions: Versions::new(), mode }
     }
 
     /// A chain on top of functions that are called as those of QMPI tools.
     pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
         let link =
             |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
-        Chain { links: functions.iter().map(link).collect(), mode }
+        Chain { links: functions.iter().map(link).collect(), versions: Versions::new(), mode }
     }
 
     /// Puts a layer on top.
@@ -104,8 +111,13 @@ impl Chain {
                 }
                 convention => (*address, convention),
             };
-            let address = stats::counted(*id, address);
-            self.links[id.index()] = Some(Link::new(address, convention, layer.tool));
+            let link = Link::new(stats::counted(*id, address), convention, layer.tool);
+            let versions = layer.versions.iter().filter(|(of, ..)| of == id).map(|(_, version, other)| {
+                let other = if *other == address { link } else { link.at(stats::counted(*id, *other)) };
+                (*version, other)
+            });
+            let behind = self.links[id.index()].replace(link);
+            self.versions.put_in_front(*id, link, &versions.collect::<Vec<_>>(), behind);
         }
     }
 
@@ -121,29 +133,29 @@ impl Chain {
     /// Watches the way of `MPI_Finalize` past the topmost link.
     pub(crate) fn observe_finalize(&mut self, edge: finalize::Edge) {
         let Some(id) = FnId::by_name("MPI_Finalize") else { return };
-        if let Some(link) = &mut self.links[id.index()] {
-            let address = finalize::observe(link.address, edge);
-            *link = Link::new(address, link.convention, link.tool);
-        }
+        let mut watched = HashMap::new();
+        let mut watch =
+            |link: Link| link.at(*watched.entry(link.address).or_insert_with(|| finalize::observe(link.address, edge)));
+        self.links[id.index()] = self.links[id.index()].map(&mut watch);
+        self.versions = self.versions.map(|of, link| if of == id { watch(link) } else { link });
     }
 
     /// The topmost link of `id` for a caller of the PMPI convention; 0 if there is none.
     pub(crate) fn pmpi(&mut self, id: FnId) -> usize {
         let mode = self.mode;
-        let Some(link) = &mut self.links[id.index()] else { return 0 };
-        *link.as_pmpi.get_or_insert_with(|| {
-            let arity = conversion::arity(id);
-            or_end(match link.convention {
-                Convention::Pmpi => Ok(link.address),
-                Convention::Qmpi => conversion::up(link.address, link.tool.0, arity, mode),
-                Convention::Thesis(vector) => conversion::append(link.address, link.tool.0, vector, arity),
-            })
-        })
+        self.links[id.index()].as_mut().map_or(0, |link| link.pmpi(id, mode))
     }
 
     /// All topmost links for callers of the PMPI convention.
     pub(crate) fn all_pmpi(&mut self) -> Box<[usize]> {
         FnId::all().map(|id| self.pmpi(id)).collect()
+    }
+
+    /// The topmost links that `dlsym` finds, for callers of the PMPI convention, where they are others.
+    pub(crate) fn all_by_name(&self) -> Box<[(FnId, usize)]> {
+        let is_other =
+            |(id, link): &(FnId, Link)| self.links[id.index()].is_none_or(|plain| plain.address != link.address);
+        self.versions.newest().filter(is_other).map(|(id, mut link)| (id, link.pmpi(id, self.mode))).collect()
     }
 
     /// The topmost link of `id` for a caller of the QMPI convention, and the id to pass.
@@ -189,20 +201,52 @@ impl Chain {
 
     /// Where the application's calls of `id` go; 0 if nowhere.
     pub(crate) fn entry(&mut self, id: FnId) -> usize {
-        let Some(link) = self.links[id.index()] else { return 0 };
-        let arity = conversion::arity(id);
-        match (link.convention, link.tool, self.mode) {
-            // The application's return address is on the stack: no need to look elsewhere.
-            (Convention::Qmpi, tool, _) => or_end(conversion::up(link.address, tool.0, arity, CallerMode::Ignore)),
-            (_, ToolId::MPI, _) | (_, _, CallerMode::Ignore) => self.pmpi(id),
-            (_, _, CallerMode::Keep) => recorded(self.pmpi(id), CallerMode::Keep),
-        }
+        let mode = self.mode;
+        self.links[id.index()].as_mut().map_or(0, |link| link.entry(id, mode))
+    }
+
+    /// Where the application's calls go that ask for a version, and what look-ups by name find; `entries`: where those go that ask for
+    /// none.
+    pub(crate) fn versions(&self, entries: &[usize]) -> Versions<usize> {
+        let mut of_links = HashMap::new();
+        self.versions.map(|id, mut link| match self.links[id.index()] {
+            Some(plain) if plain.address == link.address => entries[id.index()],
+            _ => *of_links.entry((id, link.address)).or_insert_with(|| link.entry(id, self.mode)),
+        })
     }
 }
 
 impl Link {
     fn new(address: usize, convention: Convention, tool: ToolId) -> Link {
         Link { address, convention, tool, as_pmpi: None, as_qmpi: None }
+    }
+
+    /// Another function of the same layer.
+    fn at(self, address: usize) -> Link {
+        Link::new(address, self.convention, self.tool)
+    }
+
+    /// For a caller of the PMPI convention.
+    fn pmpi(&mut self, id: FnId, mode: CallerMode) -> usize {
+        *self.as_pmpi.get_or_insert_with(|| {
+            let arity = conversion::arity(id);
+            or_end(match self.convention {
+                Convention::Pmpi => Ok(self.address),
+                Convention::Qmpi => conversion::up(self.address, self.tool.0, arity, mode),
+                Convention::Thesis(vector) => conversion::append(self.address, self.tool.0, vector, arity),
+            })
+        })
+    }
+
+    /// For the application.
+    fn entry(&mut self, id: FnId, mode: CallerMode) -> usize {
+        let arity = conversion::arity(id);
+        match (self.convention, self.tool, mode) {
+            // The application's return address is on the stack: no need to look elsewhere.
+            (Convention::Qmpi, tool, _) => or_end(conversion::up(self.address, tool.0, arity, CallerMode::Ignore)),
+            (_, ToolId::MPI, _) | (_, _, CallerMode::Ignore) => self.pmpi(id, mode),
+            (_, _, CallerMode::Keep) => recorded(self.pmpi(id, mode), CallerMode::Keep),
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "reached by name")]
 
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 
 use qmpi_abi::FnId;
 use qmpi_loader::links::conversion::{self, CallerMode};
@@ -12,11 +13,12 @@ use qmpi_ring::{CoreFunctions, Ring, ring};
 use crate::process::opened;
 use crate::qmpi::{Class, interface};
 use crate::report::lost_stack;
-use crate::{start, thesis};
+use crate::{start, thesis, versions};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
     objects_opened: opened::objects_opened,
+    find_version: versions::find,
     shifted,
     unsupported: start::unsupported,
     get_function: interface::get_function,
@@ -53,7 +55,8 @@ pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFun
         return None;
     }
     crate::ring::set(ring);
-    qmpi_loader::process::dlsym::set(ring.glibc.dlsym.load(std::sync::atomic::Ordering::Relaxed));
+    let [dlsym, dlvsym] = [&ring.glibc.dlsym, &ring.glibc.dlvsym].map(|word| word.load(Ordering::Relaxed));
+    qmpi_loader::process::dlsym::set(dlsym, dlvsym);
     qmpi_loader::process::thread_offsets::set((ring.thread_offsets)());
     Some(&FUNCTIONS)
 }

@@ -13,10 +13,13 @@
 //! | QMPI tools | `qmpi.rs`, `qmpi/` |
 //! | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
 //! | the program's own objects: calls bound already, its tools, Fortran, libraries opened later | `process.rs`, `process/` |
+//! | versions of wrappers | `versions.rs` |
 //! | warnings, counts of calls, answers for `qmpi list` | `report.rs`, `report/` |
 
 mod chain;
 mod functions;
+#[cfg(planted)]
+mod planted;
 mod process;
 mod qmpi;
 mod report;
@@ -25,3 +28,4 @@ mod ring;
 mod stack;
 mod start;
 mod thesis;
+mod versions;

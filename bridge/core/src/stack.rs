@@ -177,6 +177,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     let first = LAST.take(wanted.len());
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
     assign_places(&mut wanted, true);
+    unwinders::bind(process.images());
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());
@@ -236,6 +237,9 @@ fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
     // What stands between the application's call and a tool: PMPI tools of the program, MPI's Fortran libraries.
     let mut pmpi_above = program_tools::is_there(process) || Fortran::is_there(process);
     let here = stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank));
+    if stack.layers.iter().any(|layer| layer.on_rank(requested.rank)) {
+        Arc::make_mut(process).open_unwinder();
+    }
     let planned: Vec<(usize, &qmpi_plan::Layer, Result<Planned, LoadError>)> =
         here.map(|(index, layer)| (index, layer, plan_one(process, layer, &mut inspector))).collect();
     // A library may register names for which there is no file: all are loaded before one is missed. What is wrong with one is said
@@ -324,13 +328,14 @@ fn load_pmpi(
     let layer = &planned.layer;
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
-    let links = qmpi_loader::Links { c: &chain.all_pmpi(), fortran: &next };
+    let links = qmpi_loader::Links { c: &chain.all_pmpi(), by_name: &chain.all_by_name(), fortran: &next };
     let loaded = qmpi_loader::load(process, planned, &links, place, writer)?;
     Ok(Layer {
         label: layer.label.clone(),
         tool,
         convention: Convention::Pmpi,
         entries: loaded.entries,
+        versions: loaded.versions,
         fortran: loaded.fortran,
         duration: loaded.duration,
     })
@@ -349,6 +354,7 @@ fn registered(
         tool,
         convention,
         entries: functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect(),
+        versions: Vec::new(),
         fortran: Vec::new(),
         duration,
     }

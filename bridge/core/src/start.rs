@@ -36,6 +36,8 @@ pub(crate) extern "C" fn start(moment: Moment) -> bool {
 /// Returns whether everything is set up. A stack with a name that is not registered yet is put off to the first call: a
 /// constructor that comes after this library's may register it.
 fn set_up(moment: Moment, writer: &Writer) -> bool {
+    #[cfg(planted)]
+    crate::planted::memory();
     let Some(process) = Process::with_mpi() else { return false };
     let mut process = Arc::new(process);
     let requested = Requested::from_env();
@@ -44,8 +46,9 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     }
     stats::prepare(requested.rank);
     let (mut chain, fortran) = stack::build(&mut process, &requested, writer);
+    let entries = chain.all_entries();
     for id in FnId::all() {
-        match chain.entry(id) {
+        match entries[id.index()] {
             0 => {}
             address => ring().set(id, address),
         }
@@ -53,7 +56,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
             ring().intercepted[id.index()].store(true, Ordering::Relaxed);
         }
     }
-    base::enter(&process, &mut chain, fortran);
+    base::enter(&process, &mut chain, &entries, fortran);
     opened::set(process.images());
     qmpi_loader::close_files();
     lost_stack::check(requested.has_layers());

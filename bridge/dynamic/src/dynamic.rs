@@ -116,8 +116,6 @@ impl Extent {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Dynamic {
     extents: [Option<Extent>; TABLES],
-    /// DT_SYMENT.
-    pub symbol_size: Option<u64>,
     /// DT_SONAME, as the other three names an offset in the string table.
     pub soname: Option<u64>,
     /// DT_RPATH.
@@ -152,7 +150,6 @@ impl Dynamic {
         let mut sizes = [0; TABLES];
         for (tag, value) in entries(section) {
             match tag {
-                DT_SYMENT => dynamic.symbol_size = Some(value),
                 DT_SONAME => dynamic.soname = Some(value),
                 DT_RPATH => dynamic.rpath = Some(value),
                 DT_RUNPATH => dynamic.runpath = Some(value),
@@ -193,8 +190,23 @@ impl Dynamic {
     /// Where a table is, if the object has it.
     pub fn extent(&self, table: Table) -> Option<Extent> {
         let extent = self.extents.get(table as usize).copied().flatten()?;
-        // A table of no bytes may have any address.
-        (!table.has_size() || extent.size != Some(0)).then_some(extent)
+        // A table of no bytes may have any address; but ld.so does not look at DT_STRSZ.
+        (!table.has_size() || extent.size != Some(0) || table == Table::Strings).then_some(extent)
+    }
+
+    /// The same with tables that reach as far as what is there, as those of ld.so do: for a file whose tables contradict the sizes
+    /// that it says. The symbols still end where the next table begins: ld.so does not count them. The sizes of relocations it uses.
+    #[must_use]
+    pub fn without_ends(mut self) -> Dynamic {
+        for (index, extent) in self.extents.iter_mut().enumerate() {
+            if let Some(extent) = extent
+                && index != Table::Symbols as usize
+                && index < Table::Relocations as usize
+            {
+                *extent = Extent { size: None, next: None, ..*extent };
+            }
+        }
+        self
     }
 
     /// Everything is bound when the object is loaded.

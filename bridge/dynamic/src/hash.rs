@@ -33,7 +33,9 @@ pub const fn sysv(name: &[u8]) -> u32 {
 /// of a bucket.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GnuHash<'a> {
+    bucket_count: u32,
     first_symbol: u32,
+    bloom_words: u32,
     bloom_shift: u32,
     bloom: Bytes<'a>,
     buckets: Bytes<'a>,
@@ -44,14 +46,22 @@ const WORD: usize = size_of::<u32>();
 const BLOOM_WORD: usize = size_of::<u64>();
 
 impl<'a> GnuHash<'a> {
-    /// `None`: its parts reach beyond its end.
+    /// `None`: not even its head is there.
     pub(crate) fn of(bytes: Bytes<'a>) -> Option<GnuHash<'a>> {
-        let [buckets, first_symbol, bloom_words, bloom_shift] = bytes.read::<[u32; 4]>(0)?;
+        let [bucket_count, first_symbol, bloom_words, bloom_shift] = bytes.read::<[u32; 4]>(0)?;
         let rest = bytes.skip(size_of::<[u32; 4]>());
-        let bloom = rest.first((bloom_words as usize).checked_mul(BLOOM_WORD)?)?;
-        let rest = rest.skip(bloom.len());
-        let buckets = rest.first((buckets as usize).checked_mul(WORD)?)?;
-        Some(GnuHash { first_symbol, bloom_shift, bloom, buckets, chain: rest.skip(buckets.len()) })
+        let len = |count: u32, size: usize| (count as usize).saturating_mul(size);
+        let bloom = rest.up_to(len(bloom_words, BLOOM_WORD));
+        let rest = rest.skip(len(bloom_words, BLOOM_WORD));
+        let buckets = rest.up_to(len(bucket_count, WORD));
+        let chain = rest.skip(len(bucket_count, WORD));
+        Some(GnuHash { bucket_count, first_symbol, bloom_words, bloom_shift, bloom, buckets, chain })
+    }
+
+    /// Do its parts lie inside of it? Where they do not, what is there can be searched all the same, as `ld.so` does.
+    pub(crate) fn is_whole(&self) -> bool {
+        let parts = [(self.bloom, self.bloom_words, BLOOM_WORD), (self.buckets, self.bucket_count, WORD)];
+        parts.into_iter().all(|(bytes, count, size)| (count as usize).checked_mul(size) == Some(bytes.len()))
     }
 
     /// The number of the first symbol that is found through the table.
@@ -95,49 +105,74 @@ impl<'a> GnuHash<'a> {
 
     /// The Bloom filter's answer; `bloom_size` is a power of two, or the filter says nothing.
     fn may_have(&self, hash: u32) -> bool {
-        let words = self.bloom.len() / BLOOM_WORD;
-        if !words.is_power_of_two() {
+        if !self.bloom_words.is_power_of_two() {
             return true;
         }
-        let word = (hash as usize / 64) & words.wrapping_sub(1);
-        let second = hash.checked_shr(self.bloom_shift).unwrap_or(0);
-        self.bloom.entry::<u64>(word).is_none_or(|filter| (filter >> (hash % 64)) & (filter >> (second % 64)) & 1 == 1)
+        let word = (hash / 64) & self.bloom_words.wrapping_sub(1);
+        // Of 64 bits, as in glibc, whose processors look at the lowest six bits of the distance.
+        let second = u64::from(hash).wrapping_shr(self.bloom_shift);
+        let filter = self.bloom.entry::<u64>(word as usize);
+        filter.is_none_or(|filter| (filter >> (hash % 64)) & (filter >> (second % 64)) & 1 == 1)
     }
 
     fn bucket(&self, hash: u32) -> Option<u32> {
-        let count = u32::try_from(self.buckets.len() / WORD).ok()?;
-        let index = hash.checked_rem(count)?;
+        let index = hash.checked_rem(self.bucket_count)?;
         self.buckets.entry::<u32>(index as usize).filter(|first| *first != 0)
     }
 }
 
-/// A `.hash` section (System V gABI, chapter 5): nbucket, nchain, buckets, chain: u32; nchain is the number of symbols.
+/// A `.hash` section (System V gABI, chapter 5): nbucket, nchain, buckets, chain: u32; nchain is the number of symbols, which
+/// `ld.so` does not use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SysvHash<'a> {
+    bucket_count: u32,
+    chain_count: u32,
     buckets: Bytes<'a>,
+    /// All that is there behind the buckets.
     chain: Bytes<'a>,
 }
 
 impl<'a> SysvHash<'a> {
-    /// `None`: its parts reach beyond its end.
+    /// `None`: not even its head is there.
     pub(crate) fn of(bytes: Bytes<'a>) -> Option<SysvHash<'a>> {
-        let [buckets, chain] = bytes.read::<[u32; 2]>(0)?;
+        let [bucket_count, chain_count] = bytes.read::<[u32; 2]>(0)?;
         let rest = bytes.skip(size_of::<[u32; 2]>());
-        let buckets = rest.first((buckets as usize).checked_mul(WORD)?)?;
-        let chain = rest.skip(buckets.len()).first((chain as usize).checked_mul(WORD)?)?;
-        Some(SysvHash { buckets, chain })
+        let len = (bucket_count as usize).saturating_mul(WORD);
+        Some(SysvHash { bucket_count, chain_count, buckets: rest.up_to(len), chain: rest.skip(len) })
+    }
+
+    /// Do its parts lie inside of it?
+    pub(crate) fn is_whole(&self) -> bool {
+        self.buckets.len() / WORD == self.bucket_count as usize && self.symbol_count() <= self.chain.len() / WORD
     }
 
     pub(crate) fn symbol_count(&self) -> usize {
-        self.chain.len() / WORD
+        self.chain_count as usize
+    }
+
+    /// The highest number of a symbol that is found through the table, plus one; 0: none is.
+    pub(crate) fn end_of_chains(&self) -> usize {
+        let mut end = 0_usize;
+        // All chains together are not longer than there is room for.
+        let mut left = self.chain.len() / WORD;
+        for index in 0..self.buckets.len() / WORD {
+            let mut next = self.buckets.entry::<u32>(index);
+            while let Some(number @ 1..) = next
+                && let Some(rest) = left.checked_sub(1)
+            {
+                left = rest;
+                end = end.max((number as usize).saturating_add(1));
+                next = self.chain.entry::<u32>(number as usize);
+            }
+        }
+        end
     }
 
     /// Numbers of symbols whose names may have this hash.
     pub(crate) fn candidates(self, hash: u32) -> impl Iterator<Item = usize> + use<'a> {
-        let count = u32::try_from(self.buckets.len() / WORD).unwrap_or(0);
-        let mut next = hash.checked_rem(count).and_then(|index| self.buckets.entry::<u32>(index as usize));
-        // No chain has more symbols than there are; one that leads back to itself ends here.
-        (0..self.symbol_count()).map_while(move |_| {
+        let mut next = hash.checked_rem(self.bucket_count).and_then(|index| self.buckets.entry::<u32>(index as usize));
+        // No chain has more symbols than there is room for; one that leads back to itself ends here.
+        (0..self.chain.len() / WORD).map_while(move |_| {
             let index = next.filter(|index| *index != 0)? as usize;
             next = self.chain.entry::<u32>(index);
             Some(index)
@@ -170,7 +205,11 @@ mod tests {
         let table = SysvHash::of(Bytes::from(&bytes[..])).unwrap();
         assert_eq!(table.symbol_count(), 3);
         assert_eq!(table.candidates(77).collect::<Vec<_>>(), [1, 2, 1]);
-        assert!(SysvHash::of(Bytes::from(&words(&[1, u32::MAX, 1, 0])[..])).is_none());
+        let long = words(&[1, u32::MAX, 1, 0]);
+        assert!(table.is_whole() && !SysvHash::of(Bytes::from(&long[..])).unwrap().is_whole());
+        // The count of the chain is not used to find a name.
+        let short = words(&[1, 1, 1, 0, 2, 0]);
+        assert_eq!(SysvHash::of(Bytes::from(&short[..])).unwrap().candidates(77).collect::<Vec<_>>(), [1, 2]);
         let empty = words(&[0, 0]);
         assert_eq!(SysvHash::of(Bytes::from(&empty[..])).unwrap().candidates(1).count(), 0);
     }
@@ -190,7 +229,13 @@ mod tests {
         let table = GnuHash::of(Bytes::from(&before[..])).unwrap();
         assert!(table.symbol_count().is_err() && table.candidates(10).count() == 0);
         let huge = words(&[u32::MAX, 2, u32::MAX, 99, 0]);
-        assert!(GnuHash::of(Bytes::from(&huge[..])).is_none());
+        let table = GnuHash::of(Bytes::from(&huge[..])).unwrap();
+        assert!(!table.is_whole() && table.candidates(1).count() == 0);
+        // Fewer buckets than it says: a name whose bucket is there is found in it, as by ld.so.
+        let cut = words(&[6, 2, 0, 0, 2, 11]);
+        let table = GnuHash::of(Bytes::from(&cut[..])).unwrap();
+        assert!(!table.is_whole());
+        assert_eq!(table.bucket(6), Some(2));
         // A shift of the filter that no u32 can do; a filter that lets nothing pass.
         let shift = words(&[1, 2, 1, 99, 0, 0, 2, 11]);
         assert_eq!(GnuHash::of(Bytes::from(&shift[..])).unwrap().candidates(10).count(), 0);

@@ -1,10 +1,10 @@
 //! Rebinding an object that is already loaded: the words that hold a symbol's address get another one.
 #![expect(unsafe_code, reason = "writes into the GOT of loaded objects")]
 
-use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::mapped::Mapped;
+use crate::relocation::Binding;
 
 /// Which references to rebind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,8 +17,7 @@ pub enum Which {
     Weak,
 }
 
-/// Points references of `object` to a name for which `target` has an address there; `target` is also told what the word holds.
-/// Returns how many references were changed.
+/// Points references of `object` for which `target` has an address there; `target` is also told what the word holds. Returns how many references were changed.
 ///
 /// # Safety
 /// The object stays loaded meanwhile, and its references to these names may be changed: they are function pointers or addresses of
@@ -26,7 +25,7 @@ pub enum Which {
 pub unsafe fn rebind(
     object: &Mapped<'_>,
     which: Which,
-    mut target: impl FnMut(&CStr, usize) -> Option<usize>,
+    mut target: impl FnMut(&Binding<'_>, usize) -> Option<usize>,
 ) -> usize {
     let mut unprotected = None;
     let mut count = 0_usize;
@@ -41,7 +40,7 @@ pub unsafe fn rebind(
         }
         // SAFETY: an aligned word inside of a segment of the object, which other threads may read meanwhile.
         let word = unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(place)) };
-        let Some(address) = target(binding.name, word.load(Ordering::Relaxed)) else { continue };
+        let Some(address) = target(&binding, word.load(Ordering::Relaxed)) else { continue };
         if !object.segments().is_writable(place) && unprotected.is_none() {
             unprotected = Some(Unprotected::new(object));
         }

@@ -85,6 +85,8 @@ impl Relocation {
 pub struct Binding<'a> {
     /// The symbol it refers to.
     pub name: &'a CStr,
+    /// The number of that symbol.
+    pub symbol: usize,
     /// The address of the word, before the object was relocated itself.
     pub offset: u64,
     /// Added to the symbol's address.
@@ -109,6 +111,7 @@ impl<'a> Tables<'a> {
             let symbol = symbols.symbol(relocation.symbol)?;
             Some(Binding {
                 name: symbol.name()?,
+                symbol: relocation.symbol,
                 offset: relocation.offset,
                 addend: relocation.addend,
                 is_call: relocation.kind == Kind::JumpSlot,

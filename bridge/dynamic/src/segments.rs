@@ -55,8 +55,9 @@ impl<'a> Segments<'a> {
     /// The bytes from an address to the end of the readable segment that it lies in.
     pub fn bytes(&self, address: usize) -> Option<Bytes<'a>> {
         let (part, _) = self.loaded(PF_R).find(|(part, _)| part.contains(&address))?;
+        let start = core::ptr::with_exposed_provenance(address);
         // SAFETY: mapped and readable, as `new` requires.
-        Some(unsafe { Bytes::new(address as *const u8, part.end.wrapping_sub(address)) })
+        Some(unsafe { Bytes::new(start, part.end.wrapping_sub(address)) })
     }
 
     /// The parts of the object that hold code which can be read, as far as they come from the file.
@@ -67,9 +68,11 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// The dynamic section, up to the end of its segment: ld.so goes on to DT_NULL, whatever PT_DYNAMIC says.
+    /// The dynamic section, up to the end of its segment: ld.so goes on to DT_NULL, whatever PT_DYNAMIC says. Of several the
+    /// last one counts (`elf/dl-load.c: _dl_map_object_from_fd`).
     pub fn dynamic_section(&self) -> Option<Bytes<'a>> {
-        let header = self.headers.iter().find(|header| header.p_type == PT_DYNAMIC)?;
+        let headers = self.headers.iter().rev();
+        let header = headers.into_iter().find(|header| header.p_type == PT_DYNAMIC && header.p_filesz > 0)?;
         self.bytes(self.address(header.p_vaddr))
     }
 
@@ -128,7 +131,7 @@ mod tests {
             header(PT_NOTE, PF_R, 4, 8),
             header(PT_NOTE, PF_R, 12, 8),
         ];
-        let base = memory.as_ptr().addr();
+        let base = memory.as_ptr().expose_provenance();
         // SAFETY: what lies in these segments is the array above.
         let segments = unsafe { Segments::new(base, &headers) };
         assert!(segments.contains(base) && segments.contains(base + 63));

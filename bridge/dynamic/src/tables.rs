@@ -35,6 +35,27 @@ pub struct Tables<'a> {
     fault: Option<Fault>,
 }
 
+/// What asks for a name: that decides which of several versions it gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked<'a> {
+    /// Whatever has the name, the default version first.
+    Anything,
+    /// A reference to this version, or to none.
+    Reference(Option<&'a [u8]>),
+    /// `dlsym`
+    Dlsym,
+    /// `dlvsym` with this version.
+    Dlvsym(&'a [u8]),
+}
+
+/// Is a definition the one that was asked for?
+enum Fit {
+    Yes,
+    No,
+    /// If it is the only one of these.
+    UnlessAnother,
+}
+
 /// How many symbols there are.
 #[derive(Clone, Copy)]
 enum SymbolCount {
@@ -93,7 +114,10 @@ impl<'a> Tables<'a> {
                 Bytes::EMPTY
             })
         };
-        let strings = view(Table::Strings);
+        let whole = |table| memory(table, dynamic.extent(table)?.address);
+        // DT_STRSZ is compared with what is there, and not used: ld.so does not look at it.
+        view(Table::Strings);
+        let strings = whole(Table::Strings).unwrap_or(Bytes::EMPTY);
         let gnu_hash = view(Table::GnuHash);
         let sysv_hash = view(Table::SysvHash);
         let version_indexes = view(Table::VersionIndexes);
@@ -101,7 +125,7 @@ impl<'a> Tables<'a> {
         let version_needs = view(Table::VersionNeeds);
         // Up to the next table, and all that is there.
         let symbols = view(Table::Symbols);
-        let whole = dynamic.extent(Table::Symbols).and_then(|extent| memory(Table::Symbols, extent.address));
+        let whole_symbols = whole(Table::Symbols).unwrap_or(symbols);
         // No contradictions of an object's symbols: the reader of a file does without relocations.
         let any = |table| {
             let extent = dynamic.extent(table)?;
@@ -123,25 +147,23 @@ impl<'a> Tables<'a> {
             relative_relocations,
             fault,
         };
-        if tables.gnu_hash.is_none() && dynamic.extent(Table::GnuHash).is_some() {
+        if !tables.gnu_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::GnuHash).is_some() {
             tables.fail(Table::GnuHash, None);
         }
-        if tables.sysv_hash.is_none() && dynamic.extent(Table::SysvHash).is_some() {
+        if !tables.sysv_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::SysvHash).is_some() {
             tables.fail(Table::SysvHash, None);
         }
-        if dynamic.symbol_size.is_some_and(|size| size != SYMBOL as u64) {
-            tables.fail(Table::Symbols, Some("entries that are not of 24 bytes"));
-        }
         tables.symbols.entries = match symbol_count {
-            SymbolCount::Known(count) => tables.first_symbols(whole.unwrap_or(symbols), count).unwrap_or(Bytes::EMPTY),
-            SymbolCount::OfHashTables => tables.count_symbols(whole.unwrap_or(symbols)),
+            SymbolCount::Known(count) => tables.first_symbols(whole_symbols, count).unwrap_or(Bytes::EMPTY),
+            SymbolCount::OfHashTables => tables.count_symbols(whole_symbols),
             SymbolCount::UpToNextTable => tables.whole_symbols(),
         };
-        // A symbol without an index has no version: less than one for each is damage, not a reason to read further.
+        // A symbol without an index has no version. ld.so reads further where there is less than one for each.
         let indexes = tables.symbol_count().saturating_mul(size_of::<u16>());
         if !tables.version_indexes.is_empty() {
             if tables.version_indexes.len() < indexes {
                 tables.fail(Table::VersionIndexes, None);
+                tables.version_indexes = whole(Table::VersionIndexes).unwrap_or(Bytes::EMPTY);
             }
             tables.version_indexes = tables.version_indexes.up_to(indexes);
         }
@@ -155,23 +177,25 @@ impl<'a> Tables<'a> {
     /// symbols then end where the next table begins, because linkers put one right behind `.dynsym`. Tools that rewrite a file
     /// move tables away from there (patchelf, and our own copies); but there are as many indexes of versions as symbols.
     fn count_symbols(&mut self, whole: Bytes<'a>) -> Bytes<'a> {
+        let mut symbols: Option<Bytes<'a>> = None;
+        let mut take = |tables: &mut Tables<'a>, count| match tables.first_symbols(whole, count) {
+            // What one table says too little, because ld.so uses the other.
+            Some(found) if symbols.is_none_or(|symbols| symbols.len() < found.len()) => symbols = Some(found),
+            Some(_) => {}
+            None => tables.fail(Table::Symbols, None),
+        };
         if let Some(hash) = self.sysv_hash {
-            match self.first_symbols(whole, hash.symbol_count()) {
-                Some(symbols) => return symbols,
-                None => self.fail(Table::Symbols, None),
-            }
+            take(self, hash.symbol_count());
+            take(self, hash.end_of_chains());
         }
         if let Some(hash) = self.gnu_hash {
             match hash.symbol_count() {
-                Ok(Some(count)) => match self.first_symbols(whole, count) {
-                    Some(symbols) => return symbols,
-                    None => self.fail(Table::Symbols, None),
-                },
+                Ok(Some(count)) => take(self, count),
                 Ok(None) => {}
                 Err(detail) => self.fail(Table::GnuHash, Some(detail)),
             }
         }
-        self.whole_symbols()
+        symbols.unwrap_or_else(|| self.whole_symbols())
     }
 
     /// The symbols up to the next table, no more than have an index of a version.
@@ -267,59 +291,76 @@ impl<'a> Tables<'a> {
     /// The definition of a name: the one that a reference without a version gets from `dlsym`, else one of any version.
     ///
     /// `hash` is [`hash::gnu`] of the name: many objects are asked for one name. Where there is only a DT_HASH, the other
-    /// hash is worked out; without either all symbols are compared.
+    /// hash is worked out; without either nothing is found.
     pub fn find(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
-        let mut hidden = None;
-        self.find_candidate(name, hash, |symbol| {
-            match self.version_index(symbol.index()) {
-                // `elf/dl-lookup.c: check_match`, with DL_LOOKUP_RETURN_NEWEST.
-                Some(index) if index.number() >= 2 && index.is_hidden() => {
-                    hidden = hidden.or(Some(*symbol));
-                    false
-                }
-                _ => true,
-            }
-        })
-        .or(hidden)
+        self.find_asked(name, hash, Asked::Anything)
     }
 
     /// The definition that a reference to `name@version` gets: of this version, or one without versions.
     pub fn find_versioned(&self, name: &[u8], hash: u32, version: &[u8]) -> Option<Symbol<'a>> {
-        self.find_candidate(name, hash, |symbol| match self.version_index(symbol.index()) {
-            None => true,
-            // The base version stands for all; ld.so takes it unless it is hidden.
-            Some(index) if index.number() < 2 => !index.is_hidden(),
-            // A number that stands for no definition counts as no version.
-            Some(index) => self.definition(index).map_or(!index.is_hidden(), |definition| definition.is_named(version)),
-        })
+        self.find_asked(name, hash, Asked::Reference(Some(version)))
     }
 
     /// The definition that a reference without a version gets, as programs have that are linked with a library without versions: of
-    /// the base version or the oldest, else the only default one (`elf/dl-lookup.c: check_match`).
+    /// the base version or the oldest, else the only default one.
     pub fn find_oldest(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
-        let (mut only, mut count) = (None, 0_usize);
-        let oldest = self.find_candidate(name, hash, |symbol| match self.version_index(symbol.index()) {
-            Some(index) if index.number() >= 3 => {
-                if !index.is_hidden() {
-                    only = only.or(Some(*symbol));
-                    count = count.saturating_add(1);
-                }
+        self.find_asked(name, hash, Asked::Reference(None))
+    }
+
+    /// The definition that what asks gets (glibc, `elf/dl-lookup.c: check_match`).
+    pub fn find_asked(&self, name: &[u8], hash: u32, asked: Asked<'_>) -> Option<Symbol<'a>> {
+        let (mut other, mut others) = (None, 0_usize);
+        let found = self.find_candidate(name, hash, |symbol| match self.fit(symbol, asked) {
+            Fit::Yes => true,
+            Fit::No => false,
+            Fit::UnlessAnother => {
+                other = other.or(Some(*symbol));
+                others = others.saturating_add(1);
                 false
             }
-            _ => true,
         });
-        oldest.or(only.filter(|_| count == 1))
+        found.or(other.filter(|_| others == 1 || asked == Asked::Anything))
+    }
+
+    fn fit(&self, symbol: &Symbol<'_>, asked: Asked<'_>) -> Fit {
+        let index = self.version_index(symbol.index());
+        let (number, is_hidden) = index.map_or((0, false), |index| (index.number(), index.is_hidden()));
+        let version = match asked {
+            Asked::Anything if number >= 2 && is_hidden => return Fit::UnlessAnother,
+            // With DL_LOOKUP_RETURN_NEWEST, and without.
+            Asked::Dlsym if number >= 2 => return if is_hidden { Fit::No } else { Fit::UnlessAnother },
+            Asked::Reference(None) if number >= 3 => return if is_hidden { Fit::No } else { Fit::UnlessAnother },
+            Asked::Anything | Asked::Dlsym | Asked::Reference(None) => return Fit::Yes,
+            Asked::Reference(Some(version)) | Asked::Dlvsym(version) => version,
+        };
+        let fits = match (index, index.and_then(|index| self.definition(index))) {
+            (None, _) => true,
+            (_, Some(definition)) => definition.is_named(version),
+            // The base version stands for all; a number that stands for no definition counts as no version. ld.so takes it unless it is
+            // hidden, dlvsym insists on the version (`version->hidden`).
+            (_, None) => !is_hidden && !matches!(asked, Asked::Dlvsym(_)),
+        };
+        if fits { Fit::Yes } else { Fit::No }
+    }
+
+    /// Shows `visit` each definition of a name, of whatever version.
+    pub fn each_definition(&self, name: &[u8], hash: u32, mut visit: impl FnMut(Symbol<'a>)) {
+        self.find_candidate(name, hash, |symbol| {
+            visit(*symbol);
+            false
+        });
     }
 
     fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
-        let mut fits = |index| {
+        let fits = |index| {
             let symbol = self.symbol(index)?;
             (symbol.is_named(name) && symbol.is_found_by_linker() && is_it(&symbol)).then_some(symbol)
         };
         match (self.gnu_hash, self.sysv_hash) {
             (Some(table), _) => table.candidates(hash).find_map(fits),
             (None, Some(table)) => table.candidates(hash::sysv(name)).find_map(fits),
-            (None, None) => (1..self.symbol_count()).find_map(&mut fits),
+            // Without a table ld.so finds nothing (`elf/dl-lookup.c: do_lookup_x`, l_nbuckets).
+            (None, None) => None,
         }
     }
 
@@ -336,6 +377,16 @@ impl<'a> Tables<'a> {
     /// The versions that the object needs.
     pub fn version_needs(&self) -> Needs<'a> {
         Needs::new(self.version_needs, self.strings())
+    }
+
+    /// The version that symbol number `index` asks for; `None`: it asks for none, or is defined here.
+    pub fn needed_version(&self, index: usize) -> Option<&'a CStr> {
+        let number = self.version_index(index)?.number();
+        // The numbers of definitions and needs are different ones (`elf/dl-version.c`).
+        if number < 2 {
+            return None;
+        }
+        self.version_needs().find(|need| need.number == number)?.name()
     }
 
     /// The name of the version that a definition with this index has.

@@ -10,7 +10,6 @@ pub(crate) const DT_SYMTAB: u64 = 6;
 pub(crate) const DT_RELA: u64 = 7;
 pub(crate) const DT_RELASZ: u64 = 8;
 pub(crate) const DT_STRSZ: u64 = 10;
-pub(crate) const DT_SYMENT: u64 = 11;
 pub(crate) const DT_INIT: u64 = 12;
 pub(crate) const DT_FINI: u64 = 13;
 pub(crate) const DT_SONAME: u64 = 14;

@@ -1,4 +1,5 @@
 //! Objects of this process, against what the dynamic linker says of them.
+#![cfg(not(miri))] // no dynamic linker, and a hundred libraries take hours
 #![expect(clippy::unwrap_used, reason = "a panic is how a test fails")]
 #![expect(unsafe_code, reason = "dlopen, dlsym, dlvsym and dlinfo")]
 
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use qmpi_dynamic::objects::{self, Info};
-use qmpi_dynamic::{Mapped, hash};
+use qmpi_dynamic::{Asked, Mapped, hash};
 
 unsafe extern "C" {
     /// dlfcn.h; the libc crate does not have it.
@@ -137,6 +138,26 @@ fn check_library(path: &Path) {
     assert_eq!(call(version("V1")), 1);
     assert_eq!(call(version("V2")), 2);
     assert_eq!(version("V3"), None);
+    let asked = |asked| {
+        ask(name, |image| {
+            let symbol = image.tables().find_asked(b"same", hash::gnu(b"same"), asked)?;
+            Some(image.address(&symbol))
+        })
+    };
+    assert_eq!(call(asked(Asked::Dlsym)), 2);
+    assert_eq!(call(asked(Asked::Reference(None))), 1, "the oldest version");
+    assert_eq!(call(asked(Asked::Dlvsym(b"V1"))), 1);
+    assert_eq!(asked(Asked::Dlvsym(b"V3")), None);
+    let needed = ask(name, |image| {
+        let symbol = image.tables().undefined().find(|symbol| symbol.is_named(b"getenv"))?;
+        Some(image.tables().needed_version(symbol.index())?.to_bytes().starts_with(b"GLIBC_"))
+    });
+    assert_eq!(needed, Some(true));
+    let of_definition = ask(name, |image| {
+        let symbol = image.tables().find(b"same", hash::gnu(b"same"))?;
+        Some(image.tables().needed_version(symbol.index()).is_some())
+    });
+    assert_eq!(of_definition, Some(false), "a definition asks for none");
     assert_eq!(ask(name, |image| address(image, c"none")), None);
     assert_eq!(ask(name, |image| address(image, c"getenv")), None, "a reference is no definition");
     let undefined = ask(name, |image| image.tables().undefined().any(|symbol| symbol.is_named(b"getenv")));

@@ -89,20 +89,21 @@ impl ElfFile {
             let text = usize::try_from(offset).ok().and_then(|offset| tables.strings.get(offset));
             text.ok_or_else(|| image.malformed(SECTION, "a name lies outside of the string table"))
         };
-        let owned = |offset: Option<u64>| offset.map(|offset| text(offset).map(str::to_owned)).transpose();
+        let owned = |offset: Option<u64>| offset.and_then(|offset| text(offset).ok()).map(str::to_owned);
         let mut needed = Vec::with_capacity(tables.needed.len().min(64));
         for &offset in &tables.needed {
-            let name = text(offset)?;
+            // Behind the table ld.so reads zeros, if the process survives it.
+            let name = text(offset).unwrap_or_default();
             if name.len() > LONGEST_PATH {
                 return Err(image.malformed(SECTION, "it needs a library whose name is longer than a path can be"));
             }
             needed.push(name.to_owned());
         }
-        let (soname, rpath, runpath) = (owned(dynamic.soname)?, owned(dynamic.rpath)?, owned(dynamic.runpath)?);
+        let (soname, rpath, runpath) = (owned(dynamic.soname), owned(dynamic.rpath), owned(dynamic.runpath));
 
         let segment = |wanted: u32| image.segments.iter().find(|segment| segment.p_type == wanted);
         let interp = match segment(PT_INTERP) {
-            Some(segment) => Some(read_interp(&image, segment.p_offset, segment.p_filesz)?),
+            Some(segment) => read_interp(&image, segment.p_offset, segment.p_filesz).ok(),
             None => None,
         };
         let tls = segment(PT_TLS).map(|segment| Tls { size: segment.p_memsz, align: segment.p_align });
@@ -176,6 +177,11 @@ impl ElfFile {
     /// The symbols that it offers, without mangled C++ names: a tenth of the time for a C++ library.
     pub fn plain_exports(&self) -> Symbols<'_> {
         self.symbols.iter(Select { defined: Some(true), plain_only: true })
+    }
+
+    /// Does a reference to this name find a definition in it? Of a damaged file not all of [`Self::exports`] are found.
+    pub fn finds(&self, name: &str) -> bool {
+        self.symbols.tables.view().find(name.as_bytes(), qmpi_dynamic::hash::gnu(name.as_bytes())).is_some()
     }
 
     /// How many of its definitions exist once per namespace whatever the scope (STB_GNU_UNIQUE).

@@ -116,6 +116,8 @@ pub struct Tool {
     pub exec_stack: bool,
     /// Strong imports that the closure, MPI, glibc and the shared libraries do not define; versions ignored.
     pub undefined_elsewhere: Vec<String>,
+    /// Strong imports that libc or libm define while the closure needs them not by name: they are not in its namespace.
+    pub of_unnamed_libraries: Vec<String>,
     /// What a namespace cannot do for it, or does only with help.
     pub hazards: Vec<Hazard>,
 }

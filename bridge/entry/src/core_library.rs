@@ -25,6 +25,8 @@ pub(crate) fn open_already() -> Option<&'static CoreFunctions> {
 
 /// The core's functions; opens it if need be. Several threads may come here at once: `ld.so` opens it once.
 pub(crate) fn functions() -> &'static CoreFunctions {
+    #[cfg(planted)]
+    crate::planted::race();
     if let Some(functions) = open_already() {
         return functions;
     }
@@ -36,6 +38,8 @@ pub(crate) fn functions() -> &'static CoreFunctions {
     }
     // SAFETY: the core's function of this name has this type.
     let function = unsafe { core::mem::transmute::<*mut c_void, Open>(function) };
+    // The core finds it among the words.
+    glibc::dlvsym();
     let Some(functions) = function(&RING) else { other_build() };
     FUNCTIONS.store(core::ptr::from_ref(functions).cast_mut(), Ordering::Release);
     functions

@@ -10,20 +10,23 @@
 //! | the process is loaded, or calls MPI for the first time | is there an MPI, and a stack? | `start.rs`, `process/environment.rs` |
 //! | | yes: the core does the rest | `core_library.rs` |
 //! | | an MPI without a stack: calls go to the MPI library | `pass_through.rs` |
-//! | `dlsym`, a weak reference, a library that is opened | the process finds what it would find without this library | `exports/dlsym.rs`, `process/{weak,opened}.rs` |
+//! | `dlsym`, `dlvsym`, a weak reference, a library that is opened | the process finds what it would find without this library | `exports/dlsym.rs`, `process/{weak,opened}.rs` |
 //! | a QMPI tool asks what comes next | a look into a table | `exports/interface.rs` |
 //! | the same by the 2018 prototype's functions | | `exports/thesis.rs`, `arch/x86_64/exec.rs` |
 //! | objects of the process, glibc's own functions, this library itself | | `process/{objects,glibc,own}.rs` |
 //!
-//! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*` and `dlsym`, never `PMPI_*` (the MPI library
+//! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*`, `dlsym` and `dlvsym`, never `PMPI_*` (the MPI library
 //! calls those itself, and an application that does means to bypass tools).
 #![cfg_attr(not(test), no_std)]
+#![cfg_attr(miri, allow(dead_code, unfulfilled_lint_expectations, reason = "Miri runs unit tests, not this library"))]
 
 mod arch;
 mod core_library;
 mod exports;
 mod message;
 mod pass_through;
+#[cfg(planted)]
+mod planted;
 mod process;
 mod ring;
 mod start;

@@ -19,6 +19,15 @@ pub(crate) fn fatal(reason: &[&str], hint: Option<&str>) -> ! {
 /// One line by one `write(2)`.
 fn write(head: &[&str], parts: &[&str]) {
     let mut line = [0; LINE];
+    let len = fill(&mut line, head, parts);
+    // Not by `write`, which before glibc 2.34 is one of libpthread.so.0 as well: a build for these releases that refers to it needs that
+    // library, and so would each process, which then counts as one with threads.
+    // SAFETY: `len` bytes of `line` are written. Nothing is to be done if stderr is closed.
+    unsafe { libc::syscall(libc::SYS_write, 2, line.as_ptr(), len) };
+}
+
+/// Fills in a line, cut off where it does not fit, and returns its length. It ends with its only newline.
+fn fill(line: &mut [u8; LINE], head: &[&str], parts: &[&str]) -> usize {
     let mut len = 0;
     let bytes =
         head.iter().chain(parts).flat_map(|part| part.bytes()).map(|byte| if byte == b'\n' { b' ' } else { byte });
@@ -33,6 +42,29 @@ fn write(head: &[&str], parts: &[&str]) {
         *place = b'\n';
         len += 1;
     }
-    // SAFETY: `len` bytes of `line` are written. Nothing is to be done if stderr is closed.
-    unsafe { libc::write(2, line.as_ptr().cast(), len) };
+    len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_one_line() {
+        let mut line = [0; LINE];
+        let len = fill(&mut line, &["qmpi: "], &["a\nb", "", "c\n"]);
+        assert_eq!(&line[..len], b"qmpi: a bc \n");
+        assert_eq!(fill(&mut line, &[], &[]), 1);
+    }
+
+    #[test]
+    fn a_long_message_is_cut_off() {
+        let mut line = [0; LINE];
+        // Miri takes seconds for each.
+        for len in [LINE, LINE - 1, LINE - 2, 3 * LINE].into_iter().take(if cfg!(miri) { 1 } else { 4 }) {
+            let filled = fill(&mut line, &[], &[&"x".repeat(len)]);
+            assert_eq!(filled, len.min(LINE - 1) + 1);
+            assert!(line[..filled - 1].iter().all(|byte| *byte == b'x') && line[filled - 1] == b'\n');
+        }
+    }
 }

@@ -1,37 +1,82 @@
 //! A process with MPI and without a stack: calls go where they would go without this library.
 
 use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::FnId;
-use qmpi_dynamic::Mapped;
 use qmpi_dynamic::rebind::{self, Which};
+use qmpi_dynamic::relocation::Binding;
+use qmpi_dynamic::{Asked, Mapped};
 
 use crate::exports::functions;
-use crate::process::{glibc, objects, own, weak};
+use crate::process::{objects, own, weak};
+
+/// Whether a tool of the program has versions of a function: then references may ask for others than the entry stubs lead to.
+static HAS_VERSIONS: AtomicBool = AtomicBool::new(false);
 
 /// Points calls that are bound, or will be bound, to an entry stub past it, and clears weak references to functions that the MPI
 /// library does not have.
-#[expect(unsafe_code, reason = "rebinds calls of MPI")]
 pub(crate) fn enter() {
     weak::clear_in_all();
-    glibc::find_object(|info| {
-        let object = objects::look_at(info)?;
-        // SAFETY: the object stays as long as this closure runs; the words are for calls only.
-        unsafe { rebind::rebind(&object, Which::Calls, |name, _| next(name)) };
-        None::<()>
-    });
+    objects::each_of_last(usize::MAX, |object| bind(object, |_| true));
 }
 
-/// Where calls of this name go without this library; `None` if they do not come to it.
-fn next(name: &CStr) -> Option<usize> {
-    functions::by_name(name)?;
-    if objects::defines_before_own(name) { None } else { objects::defined_behind_own(name) }
+/// The same for objects that were opened last, so many of them: calls use the stubs, as far as these lead to the right version.
+pub(crate) fn enter_last(count: usize) {
+    if HAS_VERSIONS.load(Ordering::Relaxed) {
+        objects::each_of_last(count, |object| bind(object, |version| version.is_some()));
+    }
 }
 
-/// Where calls of the function go without this library.
+/// Binds references of an object whose version, if any, is among those that are `meant`.
+#[expect(unsafe_code, reason = "rebinds calls of MPI")]
+fn bind(object: &Mapped<'_>, meant: impl Fn(Option<&CStr>) -> bool) {
+    let target = |reference: &Binding<'_>, _| {
+        if !functions::may_be_name(reference.name) {
+            return None;
+        }
+        let version = object.tables().needed_version(reference.symbol);
+        // Function pointers go through the stub, unless it leads to another version.
+        if !meant(version) || !(reference.is_call || version.is_some()) {
+            return None;
+        }
+        functions::by_name(reference.name)?;
+        next(reference, version)
+    };
+    // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; the words hold addresses of functions.
+    unsafe { rebind::rebind(object, Which::All, target) };
+}
+
+/// Where a reference leads without this library; `None` if it does not come to it, or may stay. A function pointer stays where the
+/// stub leads to the same place, so that all are equal.
+fn next(reference: &Binding<'_>, version: Option<&CStr>) -> Option<usize> {
+    let asked = Asked::Reference(version.map(CStr::to_bytes));
+    if objects::defines_before_own(reference.name, asked) {
+        return None;
+    }
+    let definition = objects::defined_behind_own(reference.name, asked)?;
+    if definition.has_version {
+        HAS_VERSIONS.store(true, Ordering::Relaxed);
+    }
+    let may_stay = || oldest(reference.name) == Some(definition.address);
+    (reference.is_call || !may_stay()).then_some(definition.address)
+}
+
+/// Where calls of the function go without this library that come to its entry stub.
 pub(crate) fn function(id: FnId) -> Option<usize> {
     let name = name(id)?;
-    objects::defined_behind_own(name).or_else(|| objects::function_of_mpi(name))
+    oldest(name).or_else(|| objects::function_of_mpi(name))
+}
+
+/// What a reference without a version gets.
+fn oldest(name: &CStr) -> Option<usize> {
+    Some(objects::defined_behind_own(name, Asked::Reference(None))?.address)
+}
+
+/// What `dlsym` finds without this library, if that is another function than a reference gets.
+pub(crate) fn newest(name: &CStr) -> Option<usize> {
+    let newest = objects::defined_behind_own(name, Asked::Dlsym).filter(|definition| definition.has_version)?;
+    (oldest(name) != Some(newest.address)).then_some(newest.address)
 }
 
 /// The C name of a function: that of its entry stub.

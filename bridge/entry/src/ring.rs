@@ -16,6 +16,11 @@ pub(crate) static RING: Ring = Ring {
     lazy_size: arch::LAZY_SIZE,
     intercepted: [const { AtomicBool::new(false) }; COUNT],
     tools: Published::new(AtomicPtr::new(Published::<Tool>::NOWHERE), AtomicUsize::new(0)),
-    glibc: Glibc { dlsym: AtomicUsize::new(0), dl_iterate_phdr: AtomicUsize::new(0), dlopen: AtomicUsize::new(0) },
+    glibc: Glibc {
+        dlsym: AtomicUsize::new(0),
+        dlvsym: AtomicUsize::new(0),
+        dl_iterate_phdr: AtomicUsize::new(0),
+        dlopen: AtomicUsize::new(0),
+    },
     thread_offsets: arch::thread_offsets,
 };

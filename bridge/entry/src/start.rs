@@ -15,14 +15,16 @@ use crate::process::{environment, objects, opened, weak};
 use crate::ring::RING;
 use crate::{core_library, message, pass_through};
 
-#[used]
-#[unsafe(link_section = ".init_array")]
+// Miri runs constructors as well, and has no dynamic linker to look at.
+#[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]
 static ON_LOAD: extern "C" fn() = on_load;
 
 /// Whether this library's constructor has run. Before, the process is not looked at.
 static LOADED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn on_load() {
+    #[cfg(planted)]
+    crate::planted::memory();
     if !objects::has_mpi() {
         weak::clear_in_all();
     } else if environment::names_a_stack() {

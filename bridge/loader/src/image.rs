@@ -9,19 +9,21 @@
 
 pub mod objects;
 pub mod rebind;
-pub(crate) mod version;
+pub mod version;
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
 use libc::Elf64_Phdr;
 use qmpi_dynamic::objects::Info;
+use qmpi_dynamic::version::Index;
 use qmpi_dynamic::{Mapped, Segments};
 
 use qmpi_elf::write::provider::ProvidedKind;
 use qmpi_elf::{Name, NumberingNote};
 
-use crate::image::version::Versions;
+use crate::image::rebind::Reference;
+use crate::image::version::{Definition, Version, Versions};
 
 /// What a symbol of a loaded object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,6 +211,37 @@ impl Image {
     pub fn find_unversioned(&self, name: &CStr) -> Option<Symbol> {
         let name = Name::from(name);
         self.symbol(&self.mapped.tables().find_oldest(name.bytes(), name.hash())?)
+    }
+
+    /// The definition that a reference to `name` gets, which asks for this version.
+    pub fn find_versioned(&self, name: &CStr, version: &CStr) -> Option<Symbol> {
+        let name = Name::from(name);
+        self.symbol(&self.mapped.tables().find_versioned(name.bytes(), name.hash(), version.to_bytes())?)
+    }
+
+    /// The version that a reference of this object asks for, if it does.
+    pub fn needed_version(&self, reference: &Reference<'_>) -> Option<&'static CStr> {
+        self.mapped.tables().needed_version(reference.symbol)
+    }
+
+    /// The definitions of `name`, if one of them has a version.
+    pub fn definitions(&self, name: &CStr) -> Vec<Definition> {
+        let (name, tables) = (Name::from(name), self.mapped.tables());
+        let Some(versions) = &self.versions else { return Vec::new() };
+        let mut found = Vec::new();
+        tables.each_definition(name.bytes(), name.hash(), |symbol| {
+            let version = match versions.of_symbol(symbol.index()) {
+                Some(version) => Version::Named { name: version.name, is_default: version.default },
+                None => Version::Unversioned {
+                    is_hidden: tables.version_index(symbol.index()).is_some_and(Index::is_hidden),
+                },
+            };
+            found.extend(self.symbol(&symbol).map(|symbol| Definition { symbol, version }));
+        });
+        if found.iter().all(|definition| matches!(definition.version, Version::Unversioned { .. })) {
+            found.clear();
+        }
+        found
     }
 
     fn symbol(&self, symbol: &qmpi_dynamic::Symbol<'static>) -> Option<Symbol> {

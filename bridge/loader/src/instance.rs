@@ -5,10 +5,12 @@ use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use qmpi_abi::FnId;
 use qmpi_overrides::Answers;
 use qmpi_plan::Layer;
 
 use crate::error::LoadError;
+use crate::load::Links;
 use crate::namespace::link_map::Handle;
 use crate::overrides::{self, environment};
 use crate::process::Process;
@@ -34,28 +36,41 @@ impl Instance {
     /// A tool that is about to be loaded as `layer`, above `links`.
     pub(crate) fn of(
         layer: &Layer,
-        links: &[usize],
+        links: &Links<'_>,
         fortran_links: HashMap<String, usize>,
         process: &Arc<Process>,
     ) -> &'static Instance {
-        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), links, process);
+        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), links.c, links.by_name, process);
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
         Box::leak(Box::new(Instance { fortran_links, ..instance }))
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
-    pub fn in_base(path: &Path, links: &[usize], process: &Arc<Process>) -> &'static Instance {
-        let mut instance = Instance::new(path.display().to_string(), path.into(), links, process);
+    pub fn in_base(
+        path: &Path,
+        links: &[usize],
+        links_by_name: &[(FnId, usize)],
+        process: &Arc<Process>,
+    ) -> &'static Instance {
+        let mut instance = Instance::new(path.display().to_string(), path.into(), links, links_by_name, process);
         instance.answers.is_base = true;
         Box::leak(Box::new(instance))
     }
 
-    fn new(label: String, path: PathBuf, links: &[usize], process: &Arc<Process>) -> Instance {
+    fn new(
+        label: String,
+        path: PathBuf,
+        links: &[usize],
+        links_by_name: &[(FnId, usize)],
+        process: &Arc<Process>,
+    ) -> Instance {
+        let mut answers = Answers::new(Box::leak(Box::<[usize]>::from(links)), process.mpi_tables());
+        answers.links_by_name = Box::leak(Box::from(links_by_name));
         Instance {
             label,
             path,
-            answers: Answers::new(Box::leak(Box::<[usize]>::from(links)), process.mpi_tables()),
+            answers,
             fortran_links: HashMap::new(),
             process: Arc::clone(process),
             providers: OnceLock::new(),

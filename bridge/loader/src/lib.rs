@@ -21,6 +21,8 @@ mod load;
 pub mod log;
 mod namespace;
 mod overrides;
+#[cfg(planted)]
+mod planted;
 pub mod process;
 
 pub use error::LoadError;

@@ -11,6 +11,7 @@ use qmpi_plan::{Layer, Place, Planned};
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
+use crate::image::version::Version;
 use crate::links::pcontrol;
 use crate::links::wrappers::Wrappers;
 use crate::namespace;
@@ -29,6 +30,8 @@ pub struct Loaded {
     pub instance: &'static Instance,
     /// The functions it intercepts, with the address to call.
     pub entries: Vec<(FnId, usize)>,
+    /// Of functions of which it has several versions, all of them.
+    pub versions: Vec<(FnId, Version, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub fortran: Vec<(String, usize)>,
     /// How long it took.
@@ -39,6 +42,8 @@ pub struct Loaded {
 pub struct Links<'a> {
     /// The next link of each C function by its number; 0: nothing there.
     pub c: &'a [usize],
+    /// Those that `dlsym` finds where they are others: the next layer's default versions.
+    pub by_name: &'a [(FnId, usize)],
     /// The next link of a Fortran function, by the symbol name under which the tool calls it (`pmpi_send_`); `None`: the
     /// MPI library's own.
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
@@ -61,13 +66,13 @@ pub fn load(
     prepare(process, planned)?;
 
     let fortran_links = tool.fortran_imports.iter().filter_map(|name| Some((name.clone(), (links.fortran)(name)?)));
-    let instance = Instance::of(layer, links.c, fortran_links.collect(), process);
+    let instance = Instance::of(layer, links, fortran_links.collect(), process);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let private: Vec<&str> = tool.closure.objects.iter().skip(1).map(ElfFile::name).collect();
         format!("{label}: {place:?}; served by the process: {served}; private: {}", private.join(", "))
     });
-    let handle = match place {
+    let Bound { tool: handle, head } = match place {
         Place::Namespace => bind(instance, tool, writer)?,
         Place::Clone => clone::bind(instance, tool, writer)?,
         Place::NoRoom => {
@@ -77,33 +82,45 @@ pub fn load(
     };
 
     let mut wrappers = Wrappers::of(handle);
-    let entries = c_entries(planned, tool, links, &mut wrappers)?;
+    let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
     if layer.direct_calls {
-        let count = wrappers.call_directly();
+        let count = wrappers.call_directly(head);
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
-    Ok(Loaded { instance, entries, fortran, duration: start.elapsed() })
+    Ok(Loaded { instance, entries, versions, fortran, duration: start.elapsed() })
 }
 
-/// The C wrappers that become links.
+/// A tool in its place.
+pub(crate) struct Bound {
+    pub(crate) tool: Handle,
+    /// What answers its references first.
+    pub(crate) head: Handle,
+}
+
+type Entries = Vec<(FnId, usize)>;
+type VersionedEntries = Vec<(FnId, Version, usize)>;
+
+/// The C wrappers that become links, and the versions of those that have some.
 fn c_entries(
     planned: &Planned,
     tool: &Tool,
     links: &Links<'_>,
     wrappers: &mut Wrappers,
-) -> Result<Vec<(FnId, usize)>, LoadError> {
-    let mut entries = Vec::new();
+) -> Result<(Entries, VersionedEntries), LoadError> {
+    let (mut entries, mut versions) = (Vec::new(), Vec::new());
     for id in planned.wrappers() {
         let Some(address) = wrappers.find(id.name()) else { continue };
         let below = links.c[id.index()];
-        let keeps_pcontrol = id.name() == "MPI_Pcontrol" && !tool.passes_pcontrol_on;
-        entries.push((
-            id,
-            if keeps_pcontrol && below != 0 { pcontrol::deliver_to_both(address, below)? } else { address },
-        ));
+        let delivers = id.name() == "MPI_Pcontrol" && !tool.passes_pcontrol_on && below != 0;
+        let link = |address| if delivers { pcontrol::deliver_to_both(address, below) } else { Ok(address) };
+        let entry = link(address)?;
+        entries.push((id, entry));
+        for (version, other) in wrappers.versions(id.name()) {
+            versions.push((id, version, if other == address { entry } else { link(other)? }));
+        }
     }
-    Ok(entries)
+    Ok((entries, versions))
 }
 
 /// The Fortran wrappers that do.
@@ -171,13 +188,14 @@ fn share_one(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<()
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
+fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
+    let threads = providers::threads(process).filter(|threads| !needed.iter().any(|name| name == threads));
     let mut files = Vec::new();
-    for name in needed.iter().filter(|name| *name != soname) {
-        files.extend(providers::file(process, name)?.map(|file| (name.clone(), file)));
+    for name in needed.iter().map(String::as_str).chain(threads).filter(|name| *name != soname) {
+        files.extend(providers::file(process, name)?.map(|file| (name.to_owned(), file)));
     }
     let path = instance
         .path
@@ -197,17 +215,21 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Han
         instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
     let namespace = namespace::expect(head.path(), providers, writer);
     instance.answers.set_namespace(namespace);
-    namespace::leave_gap();
-    namespace::create(namespace, &instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
-        (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
-        (error, _) => error,
-    })?;
+    let head =
+        namespace::create(namespace, &instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
+            (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
+            (error, _) => error,
+        })?;
     let path = CString::new(path).ok();
     let Some(tool) = path.and_then(|path| namespace::loaded(namespace, &path)) else {
         return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });
     };
     let maps: Vec<_> = namespace.first_maps().collect();
+    // Its libraries stay for ever, as it does.
+    for map in maps.iter().filter(|map| !map.is_linker() && !namespace.is_provider(map)) {
+        namespace::loaded(namespace, map.name());
+    }
     let scope = namespace::list(namespace, &maps, writer);
     instance.answers.scope.publish(scope.leak(), writer);
-    Ok(*instance.handle.get_or_init(|| tool))
+    Ok(Bound { tool: *instance.handle.get_or_init(|| tool), head })
 }

@@ -13,13 +13,12 @@ pub(crate) mod shared;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use qmpi_overrides::namespace::object_at;
 use qmpi_overrides::{Namespace, Object, Provider, dl_iterate_phdr, find_object};
 use qmpi_ring::{List, Writer};
 
-use crate::arch::PAGE;
 use crate::error::LoadError;
 use crate::namespace::link_map::{Handle, LinkMap, dlerror};
 use crate::namespace::memory_file::MemoryFile;
@@ -63,7 +62,7 @@ fn learn_from_glibc() {
 ///
 /// `tool` is for whom; it stands in error messages. Constructors of the tool run before this returns, and they may call
 /// overrides.
-pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFile) -> Result<(), LoadError> {
+pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFile) -> Result<Handle, LoadError> {
     let handle = open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
         if message.contains("no more namespaces") {
             return LoadError::Namespaces { path: tool.into(), reason: "others took them".into() };
@@ -76,7 +75,7 @@ pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFi
     if let Some(map) = handle.map() {
         namespace.set_head(map);
     }
-    Ok(())
+    Ok(handle)
 }
 
 /// Adds objects that are never unloaded to what the overrides know of a namespace, and returns them in the order of `ld.so`.
@@ -141,10 +140,11 @@ pub(crate) fn load(namespace: &Namespace, path: &CStr) -> Result<Handle, String>
     open(id(namespace).ok_or("the namespace is not there")?, path)
 }
 
-/// A library by any name, if it is loaded in the namespace already.
+/// A library by any name, if it is loaded in the namespace already. It stays for ever.
 pub(crate) fn loaded(namespace: &Namespace, name: &CStr) -> Option<Handle> {
+    let mode = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
     // SAFETY: RTLD_NOLOAD: no constructor can run.
-    let handle = unsafe { libc::dlmopen(id(namespace)?, name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    let handle = unsafe { libc::dlmopen(id(namespace)?, name.as_ptr(), mode) };
     (!handle.is_null()).then_some(Handle(handle))
 }
 
@@ -160,26 +160,6 @@ fn id(namespace: &Namespace) -> Option<libc::Lmid_t> {
 /// A copy of a C string that is never freed.
 fn kept(text: &CStr) -> &'static CStr {
     Box::leak(Box::<CStr>::from(text))
-}
-
-/// Keeps instances of one tool from lying at equal distances.
-///
-/// Their jumps would then fall into the same sets of the branch predictor: 15 instances of a large tool took 100 ns a call
-/// instead of 25. The gaps have different sizes of at most 8 pages, and take address space only.
-pub(crate) fn leave_gap() {
-    static GAPS: AtomicUsize = AtomicUsize::new(0);
-    let pages = 1 + GAPS.fetch_add(1, Ordering::Relaxed) * 5 % 8;
-    // SAFETY: new pages that nobody refers to, and nobody can. Without them only time is lost.
-    unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            pages * PAGE,
-            libc::PROT_NONE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
 }
 
 /// A provider's file: of one namespace, or of all of them.
@@ -202,7 +182,10 @@ impl std::ops::Deref for ProviderFile {
 }
 
 fn open(namespace: libc::Lmid_t, path: &CStr) -> Result<Handle, String> {
+    // Lazily, as what is preloaded: unless the file or LD_BIND_NOW asks for more, a function that is never called need not exist.
+    // And for ever, as that is: otherwise `ld.so` allocates when it binds a call to such an object (`elf/dl-lookup.c: add_dependency`).
+    let mode = libc::RTLD_LAZY | libc::RTLD_LOCAL | libc::RTLD_NODELETE;
     // SAFETY: constructors of a tool run here, as they would under LD_PRELOAD; providers have none.
-    let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    let handle = unsafe { libc::dlmopen(namespace, path.as_ptr(), mode) };
     if handle.is_null() { Err(dlerror()) } else { Ok(Handle(handle)) }
 }

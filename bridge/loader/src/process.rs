@@ -29,7 +29,7 @@ use crate::image::{Image, Kind, Symbol};
 const PRIVATE: [&str; 3] = ["libstdc++.so.", "libgfortran.so.", "libquadmath.so."];
 
 /// The unwinder exists once per process: frames of the program, of tools and of glibc (`pthread_cancel`) stand on one stack, and two
-/// copies do not know each other's contexts. `libqmpi_core.so` needs it, so it is always there.
+/// copies do not know each other's contexts. See [`Process::open_unwinder`].
 const UNWINDER: &str = "libgcc_s.so.1";
 
 /// The loaded objects of the base namespace, and what is known about them.
@@ -194,6 +194,19 @@ impl Process {
             || glibc::is_dynamic_linker(soname)
     }
 
+    /// Loads the unwinder here, unless it is, before a tool that needs it would bring a copy of its own.
+    ///
+    /// glibc opens it itself, in the base namespace, when `backtrace` or `pthread_cancel` is called for the first time: its references
+    /// would then be bound to glibc's `dl_iterate_phdr`, which does not list the objects of tools. `libqmpi_core.so` needs it where
+    /// it is linked with it; a build for older releases is linked with another unwinder, which it has in its own file.
+    pub fn open_unwinder(&mut self) {
+        // A machine without the library has no tool that needs it, and glibc says so where it does.
+        if !self.shared.contains_key(UNWINDER) && open_in_base(UNWINDER).is_ok() {
+            self.images = Image::of_process();
+            self.sort();
+        }
+    }
+
     /// Makes a library of the configuration's `share` exist once per process: loads it here, unless it is.
     ///
     /// # Errors
@@ -281,7 +294,7 @@ impl Process {
     /// these compare what a program passes.
     fn bound(&self) -> &BTreeMap<&'static CStr, usize> {
         self.bound.get_or_init(|| {
-            let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| defines_pmpi(image));
+            let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| self.is_of_c(image));
             let mut bound = BTreeMap::new();
             for binding in fortran.into_iter().chain(c).flat_map(Image::bindings).filter(|binding| !binding.is_call) {
                 if binding.name.to_str().is_ok_and(qmpi_elf::mpi::mpi_data::is_fortran_sentinel) {
@@ -294,6 +307,12 @@ impl Process {
             bound.retain(|_, address| *address != 0);
             bound
         })
+    }
+
+    /// Is it MPI's C library, or one of MPI's that this needs? Open MPI 6 has its objects, and definitions of sentinels, in `libopen_mpi.so`.
+    fn is_of_c(&self, image: &Image) -> bool {
+        let is_needed = |by: &Image| by.needed().iter().any(|name| name.to_str() == Ok(image.name()));
+        defines_pmpi(image) || self.mpi().any(|other| defines_pmpi(other) && is_needed(other))
     }
 
     /// Does an object that comes before `image` in the process's scope define this name as well?

@@ -4,10 +4,12 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use qmpi_abi::FnId;
 use qmpi_dynamic::Mapped;
 use qmpi_ring::{List, Published};
 
 use crate::getenv::Variable;
+use crate::names;
 use crate::namespace::Namespace;
 use crate::object::Object;
 
@@ -16,6 +18,8 @@ use crate::object::Object;
 pub struct Answers {
     /// The next link of each C function by its number; 0: nothing there.
     pub links: &'static [usize],
+    /// The links that `dlsym` finds where they are others.
+    pub links_by_name: &'static [(FnId, usize)],
     /// The MPI libraries of the process.
     pub mpi: &'static [Mapped<'static>],
     /// The layer's settings: name and value.
@@ -37,14 +41,22 @@ impl Answers {
     pub const fn new(links: &'static [usize], mpi: &'static [Mapped<'static>]) -> Answers {
         Answers {
             links,
+            links_by_name: &[],
             mpi,
             settings: &[],
             inherited: &[],
             is_base: false,
             namespace: AtomicPtr::new(core::ptr::null_mut()),
             scope: Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0)),
-            opened_global: List::new(),
+            opened_global: List::new(AtomicPtr::new(core::ptr::null_mut())),
         }
+    }
+
+    /// The next link of a name of MPI as `dlsym` finds it.
+    pub(crate) fn link_by_name(&self, name: &str) -> Option<usize> {
+        let is_it = |(id, _): &&(FnId, usize)| id.name() == name;
+        let other = self.links_by_name.iter().find(is_it).map(|(_, address)| *address);
+        other.or_else(|| names::link(self.links, name))
     }
 
     /// Sets its namespace, before a constructor in it can run.

@@ -56,7 +56,7 @@ fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: 
 /// For a tool of the base namespace: its next function is that of the chain, however it asks.
 fn in_base(answers: &Answers, handle: *mut c_void, name: &CStr) -> Option<usize> {
     let text = name.to_str().ok()?;
-    let link = names::link(answers.links, text)?;
+    let link = answers.link_by_name(text)?;
     let is_mpi_code = |address| answers.mpi.iter().any(|image| image.segments().contains(address));
     let goes_down = if handle == libc::RTLD_DEFAULT {
         // The plain name is that of the first tool in the process.
@@ -70,7 +70,7 @@ fn in_base(answers: &Answers, handle: *mut c_void, name: &CStr) -> Option<usize>
 /// The next link for a C function; another function of MPI as it is.
 fn below(answers: &Answers, name: &CStr) -> Option<usize> {
     let of_mpi = || answers.mpi.iter().find_map(|image| function(&find(image, name)?));
-    names::link(answers.links, name.to_str().ok()?).or_else(of_mpi)
+    answers.link_by_name(name.to_str().ok()?).or_else(of_mpi)
 }
 
 /// Does a look-up that begins at the tool, or at the first object, find the name? The first object brought everything but a clone.
@@ -205,5 +205,17 @@ mod tests {
         assert_eq!(in_base(&answers, libc::RTLD_NEXT, c"MPI_Send"), Some(42));
         assert_eq!(in_base(&answers, libc::RTLD_DEFAULT, c"MPI_Send"), None, "that of the first tool");
         assert_eq!(in_base(&answers, libc::RTLD_DEFAULT, c"PMPI_Send"), Some(42));
+    }
+
+    #[test]
+    fn a_look_up_by_name_finds_the_default_version() {
+        let mut links = vec![0; qmpi_abi::COUNT];
+        let id = qmpi_abi::FnId::by_name("MPI_Send").unwrap();
+        links[id.index()] = 42;
+        let mut answers = Answers::new(links.leak(), &[]);
+        answers.links_by_name = Box::leak(Box::new([(id, 43)]));
+        assert_eq!(below(&answers, c"MPI_Send"), Some(43));
+        assert_eq!(below(&answers, c"PMPI_Send"), Some(42), "versions are of one name");
+        assert_eq!(in_base(&answers, libc::RTLD_NEXT, c"MPI_Send"), Some(43));
     }
 }

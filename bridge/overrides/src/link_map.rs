@@ -53,12 +53,22 @@ impl Handle {
     /// What the object, or one that it needs, has under this name, as the C library's `dlsym` says: a failure allocates.
     pub fn find(self, name: &CStr) -> Option<usize> {
         // SAFETY: handles stay open.
-        let address = unsafe { glibc::dlsym()(self.0, name.as_ptr()) };
-        if address.is_null() {
-            take_message_back();
-        }
-        (!address.is_null()).then(|| address.addr())
+        found(unsafe { glibc::dlsym()(self.0, name.as_ptr()) })
     }
+
+    /// The same in this version.
+    pub fn find_version(self, name: &CStr, version: &CStr) -> Option<usize> {
+        // SAFETY: as above.
+        found(unsafe { glibc::dlvsym()(self.0, name.as_ptr(), version.as_ptr()) })
+    }
+}
+
+/// What `dlsym` has returned.
+fn found(address: *mut c_void) -> Option<usize> {
+    if address.is_null() {
+        take_message_back();
+    }
+    (!address.is_null()).then(|| address.addr())
 }
 
 impl LinkMap {

@@ -66,7 +66,7 @@ impl Provider {
 }
 
 /// All namespaces.
-static ALL: List<Namespace> = List::new();
+static ALL: List<Namespace> = List::new(AtomicPtr::new(core::ptr::null_mut()));
 
 impl Namespace {
     /// A namespace whose first object will be loaded from `path`.
@@ -75,7 +75,7 @@ impl Namespace {
             path,
             head: AtomicPtr::new(core::ptr::null_mut()),
             last: AtomicPtr::new(core::ptr::null_mut()),
-            providers: List::new(),
+            providers: List::new(AtomicPtr::new(core::ptr::null_mut())),
             objects: Objects::new(),
         }
     }

@@ -33,6 +33,9 @@ pub struct CoreFunctions {
     pub start: extern "C" fn(Moment) -> bool,
     /// Objects were opened since the last call of this function.
     pub objects_opened: extern "C" fn(),
+    /// The wrapper of function number so and so that `dlvsym` finds in this version, and `dlsym` where that is null; 0 where no layer
+    /// has versions of the function, or not this one. Takes no lock.
+    pub find_version: extern "C" fn(usize, *const c_char) -> usize,
     /// The address of the name-shifted function of this number, `QMPI_f`; ends the process where MPI has none.
     pub shifted: extern "C" fn(usize) -> usize,
     /// A function of this number was called that MPI does not have; ends the process.

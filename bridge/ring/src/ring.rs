@@ -18,6 +18,8 @@ pub const CALLER_RECORD: usize = 24;
 
 /// The type of `dlsym`.
 pub type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+/// The type of `dlvsym`.
+pub type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 /// The type of `dl_iterate_phdr`'s callback.
 pub type PhdrCallback = extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
 /// The type of `dl_iterate_phdr`.
@@ -31,6 +33,8 @@ pub type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 pub struct Glibc {
     /// [`Dlsym`]
     pub dlsym: AtomicUsize,
+    /// [`Dlvsym`]
+    pub dlvsym: AtomicUsize,
     /// [`DlIteratePhdr`]
     pub dl_iterate_phdr: AtomicUsize,
     /// [`Dlopen`]

@@ -19,8 +19,12 @@ fn trials() -> Vec<Trial> {
         ("library_that_calls_mpi", &Mpi::ALL, library_that_calls_mpi),
         ("goes_down_by_dlsym", &Mpi::ALL, |mpi| verdicts(mpi, "rtld_next", "ring.c", "tool rtld_next: ok calls=9")),
         ("cxx", &Mpi::ALL, |mpi| verdicts(mpi, "cxx_runtime", "ring.c", "tool cxx_runtime: ok calls=5")),
+        ("cxx_threads", &Mpi::ALL, |mpi| verdicts(mpi, "cxx_threads", "ring.c", "tool cxx_threads: ok calls=2")),
         ("opens_a_plugin", &Mpi::ALL, |mpi| verdicts(mpi, "dlopen_global", "ring.c", "tool dlopen_global: ok calls=1")),
         ("opens_its_file", &Mpi::ALL, |mpi| verdicts(mpi, "own_file", "ring.c", "tool own_file: ok calls=2")),
+        ("calls_its_own_wrapper", &Mpi::ALL, |mpi| {
+            verdicts(mpi, "wraps_dl_iterate_phdr", "ring.c", "tool wraps_dl_iterate_phdr: ok calls=1 own=1")
+        }),
         ("cuts_its_setting", &Mpi::ALL, cuts_its_setting),
         ("walks_the_stack", &Mpi::ALL, walks_the_stack),
     ])

@@ -20,7 +20,7 @@ fn asks(mpi: Mpi, count: usize) -> Verdict {
     let asks = compile::companion(mpi, "asks_at_any_time.c");
     let plugin = compile::companion(mpi, "opened_part.c");
     let job = Job::alone(mpi, &program(mpi, "interrupted_in_malloc.c"));
-    let job = job.env("ASKS_PLUGIN", &plugin.display().to_string()).env("COUNTER", "file=/dev/null");
+    let job = job.env("ASKS_PLUGIN", plugin.display().to_string()).env("COUNTER", "file=/dev/null");
     let right = ["interrupted_in_malloc: done".to_owned(), "asks: 0 wrong answers".to_owned()];
     let plain = job.clone().preload(&asks).run();
     plain.expect(0, &right)?;

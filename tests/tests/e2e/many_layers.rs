@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, number};
@@ -21,7 +21,7 @@ fn trials() -> Vec<Trial> {
     ])
 }
 
-/// What a layer may take of start-up.
+/// What a layer may take of start-up, in processor time.
 const MOST: Duration = Duration::from_millis(5);
 
 /// One of `shim-gen`'s tools that adds to the size of a communicator.
@@ -66,18 +66,13 @@ fn layers(mpi: Mpi, kinds: &[&str]) -> Verdict {
         std::fs::write(&path, text)?;
         Ok(job.clone().preload(&product::runtime()).env("QMPI_CONFIG", path.display().to_string()))
     };
-    let timed = |count: usize| -> Result<(Outcome, Duration), Failed> {
-        let job = stack(count)?;
-        let start = Instant::now();
-        let outcome = job.run();
-        Ok((outcome, start.elapsed()))
-    };
+    let run = |count: usize| -> Result<Outcome, Failed> { Ok(stack(count)?.run()) };
     let most = number("QMPI_TEST_LAYERS", 1000);
-    let (_, base) = timed(0)?;
+    let base = run(0)?.cpu;
     let mut failures = Failures::default();
     let mut each = Vec::new();
     for count in [1, most / 40, most / 4, most] {
-        let (outcome, elapsed) = timed(count)?;
+        let outcome = run(count)?;
         let expected = format!("asks_size: {}", 1 + count);
         let right = outcome.expect(0, &[expected]).map_err(|reason| shortened(&format!("{count} layers: {reason}")));
         let is_right = right.is_ok() && outcome.said().is_empty();
@@ -85,7 +80,7 @@ fn layers(mpi: Mpi, kinds: &[&str]) -> Verdict {
         if !is_right {
             break;
         }
-        each.push(elapsed.saturating_sub(base) / u32::try_from(count)?);
+        each.push(outcome.cpu.saturating_sub(base) / u32::try_from(count)?);
         println!("{}: {}: {count} layers, {:?} each", mpi.name(), kinds.join(" and "), each[each.len() - 1]);
     }
     if let [.., quarter, all] = each[..]

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::image::version::Definition;
+use qmpi_loader::links::conversion::CallerMode;
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, log};
 
@@ -18,62 +20,87 @@ use crate::chain::{self, Chain};
 use crate::process::fortran::Fortran;
 use crate::process::{name, program_tools};
 use crate::ring::{is_entry, ring};
+use crate::versions::{self, Versions};
 
 /// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
-/// through libqmpi's entry stubs out of all calls that are bound already.
-pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, fortran: Option<Fortran>) {
+/// through libqmpi's entry stubs out of all calls that are bound already. `entries`: where the application's calls go.
+pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize], fortran: Option<Fortran>) {
     let Some(ours) = process.images().iter().find(|image| is_entry(image)) else { return };
-    let tops = chain.all_pmpi();
+    let (tops, tops_by_name) = (chain.all_pmpi(), chain.all_by_name());
     let program = &process.images()[0];
     let mut taken = HashMap::new();
+    let mut versions = chain.versions(entries);
     let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
     for (image, functions) in program_tools::all(process) {
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
-        let tops = if image.is_same(program) { chain.all_entries() } else { tops.clone() };
+        let tops = if image.is_same(program) { entries } else { &*tops };
         for part in program_tools::with_libraries(image, process) {
-            rebind_profiling(part, &tops, process);
+            rebind_profiling(part, tops, &tops_by_name, process);
         }
-        for (id, address) in functions {
+        for (id, name, address) in functions {
             let Entry::Vacant(place) = taken.entry(id) else { continue };
             let link = *place.insert(chain::recorded(address, chain.mode()));
             // Before us it gets the calls anyway, and a pointer to our function that it looked up must not lead back to it.
             if behind_us {
+                let definitions = image.definitions(name).into_iter().map(|Definition { symbol, version }| {
+                    let is_oldest = symbol.address == address;
+                    (version, if is_oldest { link } else { chain::recorded(symbol.address, chain.mode()) })
+                });
+                versions.put_in_front(id, link, &definitions.collect::<Vec<_>>(), ring().get(id));
                 ring().set(id, link);
             }
         }
     }
-    shorten(process, &taken, ours);
+    shorten(process, &taken, versions::set_of_process(versions), chain.mode(), ours);
     if let Some(fortran) = fortran {
         fortran.enter(process, taken);
     }
 }
 
 /// Points calls that are bound to an entry stub of ours directly to where the stub jumps, and those that are bound to a
-/// tool of the program (`taken`) as well: that may have to note where the call came from.
+/// tool of the program (`taken`) as well: that may have to note where the call came from. References to a version of which the
+/// stub does not know go to this one.
 ///
 /// The stub costs two cycles. Function pointers stay as they are, so that they compare equal everywhere; objects that are
 /// opened later use the stub.
-fn shorten(process: &Process, taken: &HashMap<FnId, usize>, ours: &Image) {
+fn shorten(
+    process: &Process,
+    taken: &HashMap<FnId, usize>,
+    versions: &Versions<usize>,
+    mode: CallerMode,
+    ours: &Image,
+) {
     let others = process.images().iter().filter(|image| !image.is_same(ours));
     for image in others {
-        rebind::rebind(image, Which::Calls, |symbol| {
-            let id = name::plain_id(symbol)?;
-            if image.find(symbol).is_some() {
+        rebind::rebind(image, Which::All, |reference| {
+            let id = name::plain_id(reference.name)?;
+            if let Some(version) = image.needed_version(reference) {
+                let first = versions::first(process.images(), reference, version)?;
+                if is_entry(first) {
+                    return versions.target(id, reference, version);
+                }
+                // A tool that stands before us.
+                let address = first.find_versioned(reference.name, version)?.address;
+                let is_taken = reference.is_call && taken.contains_key(&id);
+                return is_taken.then(|| chain::recorded(address, mode));
+            }
+            if !reference.is_call || image.find(reference.name).is_some() {
                 return None;
             }
-            let goes_to_us = || dlsym::global(symbol).is_some_and(|bound| ours.contains(bound));
+            let goes_to_us = || dlsym::global(reference.name).is_some_and(|bound| ours.contains(bound));
             taken.get(&id).copied().or_else(|| goes_to_us().then(|| ring().get(id)).flatten())
         });
     }
 }
 
 /// Points every `PMPI_*` that `image` refers to at the top of the chain, and look-ups by name as well.
-fn rebind_profiling(image: &Image, tops: &[usize], process: &Arc<Process>) {
-    let by_name = Instance::in_base(image.path(), tops, process).lookups().unwrap_or_else(|error| {
+fn rebind_profiling(image: &Image, tops: &[usize], tops_by_name: &[(FnId, usize)], process: &Arc<Process>) {
+    let by_name = Instance::in_base(image.path(), tops, tops_by_name, process).lookups().unwrap_or_else(|error| {
         log::fatal(&error.to_string(), error.hint().as_deref());
     });
-    let count = rebind::rebind(image, Which::All, |symbol| {
+    let count = rebind::rebind(image, Which::All, |reference| {
+        let symbol = reference.name;
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {
             return Some(*lookup);
         }

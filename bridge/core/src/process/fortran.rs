@@ -155,12 +155,13 @@ impl Fortran {
             }
             if process.is_mpi(image) {
                 if is_fortran(image) {
-                    let count = rebind::rebind(image, Which::All, |name| self.to_c(name, process, &to_c));
+                    let count =
+                        rebind::rebind(image, Which::All, |reference| self.to_c(reference.name, process, &to_c));
                     log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
                 }
             } else if !defines_wrappers(image) {
                 let is_tool = tools.iter().any(|tool| tool.is_same(image));
-                rebind::rebind(image, Which::All, |name| self.application_link(name, is_tool, process));
+                rebind::rebind(image, Which::All, |reference| self.application_link(reference.name, is_tool, process));
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Libraries that the program opens after start-up: Fortran calls in them enter the stack.
+//! Libraries that the program opens after start-up: Fortran calls in them enter the stack, and C calls find the version of a wrapper
+//! that they ask for.
 //!
 //! `libqmpi.so` tells when there are any (`entry/src/process/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
 //! thread closes one meanwhile.
@@ -12,7 +13,7 @@ use qmpi_ring::Moment;
 
 use crate::process::fortran::{self, Fortran};
 use crate::process::unwinders;
-use crate::start;
+use crate::{start, versions};
 
 /// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
 static DEALT_WITH: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -37,6 +38,7 @@ pub(crate) extern "C" fn objects_opened() {
         let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
         set(&images);
         unwinders::bind(images.iter().filter(|image| !before.contains(&image.id())));
+        versions::bind_opened(&images, |image| !before.contains(&image.id()));
         fortran::enter_opened(images, |image| !before.contains(&image.id()));
     });
 }

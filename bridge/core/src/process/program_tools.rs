@@ -1,5 +1,7 @@
 //! PMPI tools of the program: linked with it, or preloaded.
 
+use std::ffi::CStr;
+
 use qmpi_abi::FnId;
 use qmpi_loader::Process;
 use qmpi_loader::image::{Image, Kind};
@@ -15,7 +17,7 @@ pub(crate) fn before_mpi(process: &Process) -> impl Iterator<Item = &Image> {
 /// The PMPI tools among the objects of the program, with the functions that they define, in search order.
 ///
 /// What comes after the MPI library in that order is a tool's own library: its `MPI_f` is nobody's.
-pub(crate) fn all(process: &Process) -> impl Iterator<Item = (&Image, Vec<(FnId, usize)>)> {
+pub(crate) fn all(process: &Process) -> impl Iterator<Item = (&Image, Vec<Function>)> {
     before_mpi(process).filter_map(|image| Some((image, tool_functions(image)?)))
 }
 
@@ -50,16 +52,27 @@ pub(crate) fn with_libraries<'a>(tool: &'a Image, process: &'a Process) -> Vec<&
     parts
 }
 
+/// A function of a tool: which, its name, and the address that references without a version get.
+type Function = (FnId, &'static CStr, usize);
+
 /// The `MPI_*` functions of an object that is a PMPI tool: it defines some, and imports `PMPI_*` or looks names up.
-fn tool_functions(image: &Image) -> Option<Vec<(FnId, usize)>> {
-    let mut defines = Vec::new();
+fn tool_functions(image: &Image) -> Option<Vec<Function>> {
+    let mut defines: Vec<Function> = Vec::new();
     let mut imports = false;
     for symbol in image.symbols() {
         if symbol.defined {
             let id = (symbol.kind == Kind::Function).then(|| name::plain_id(symbol.name)).flatten();
-            defines.extend(id.map(|id| (id, symbol.address)));
+            defines.extend(id.map(|id| (id, symbol.name, symbol.address)));
         } else {
             imports |= [c"dlsym", c"dlvsym"].contains(&symbol.name) || name::profiling_id(symbol.name).is_some();
+        }
+    }
+    if image.versions().is_some() {
+        // Each name stands for one function, of which the symbol table may have several versions.
+        defines.sort_unstable_by_key(|(id, ..)| *id);
+        defines.dedup_by_key(|(id, ..)| *id);
+        for (_, name, address) in &mut defines {
+            *address = image.find_unversioned(name).map_or(*address, |symbol| symbol.address);
         }
     }
     (imports && !defines.is_empty()).then_some(defines)

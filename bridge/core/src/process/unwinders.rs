@@ -21,7 +21,8 @@ pub(crate) fn bind<'a>(images: impl IntoIterator<Item = &'a Image>) {
         if is_entry(image) || image.contains(address) || !is_unwinder(image) {
             continue;
         }
-        let count = rebind::rebind(image, Which::All, |name| (name == c"dl_iterate_phdr").then_some(address));
+        let count =
+            rebind::rebind(image, Which::All, |reference| (reference.name == c"dl_iterate_phdr").then_some(address));
         log::debug(|| format!("{}: {count} references list all namespaces: an unwinder", image.path().display()));
     }
 }

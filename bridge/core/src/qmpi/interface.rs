@@ -190,6 +190,8 @@ pub(crate) extern "C" fn table_create(handle: *mut c_int) -> c_int {
 
 /// The same, for functions numbered as a note of this value says.
 pub(crate) extern "C" fn table_create_numbered(numbering: u32, handle: *mut c_int) -> c_int {
+    #[cfg(planted)]
+    crate::planted::race();
     let numbering = NumberingNote::of(numbering).numbering(numbering::of_process());
     // SAFETY: the caller passes a pointer to a variable.
     unsafe { store_table(Some(Table::empty(numbering)), handle) }.code()

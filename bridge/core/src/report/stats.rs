@@ -13,10 +13,10 @@ use qmpi_loader::log;
 
 use crate::chain::or_end;
 
-/// One layer, or the MPI library: its label, and by function the counter of its calls, where there is a link to it.
+/// One layer, or the MPI library: its label, and by function the counter of its calls, one for each link to it.
 struct Column {
     label: String,
-    counters: Vec<Option<&'static Counter>>,
+    counters: Vec<Vec<&'static Counter>>,
 }
 
 /// What is printed where; `None` while nobody asked.
@@ -54,7 +54,7 @@ pub(crate) fn prepare(rank: Option<u32>) {
 /// Starts the column of a layer.
 pub(crate) fn column(label: &str) {
     if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        report.columns.push(Column { label: label.into(), counters: vec![None; qmpi_abi::COUNT] });
+        report.columns.push(Column { label: label.into(), counters: vec![Vec::new(); qmpi_abi::COUNT] });
     }
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn counted(id: FnId, address: usize) -> usize {
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(column) = report.as_mut().and_then(|report| report.columns.last_mut()) else { return address };
     let (counter, link) = or_end(Counter::before(address));
-    column.counters[id.index()] = Some(counter);
+    column.counters[id.index()].push(counter);
     link
 }
 
@@ -91,7 +91,10 @@ fn table(columns: &[Column]) -> String {
         let _ = write!(text, " {:>14}", column.label);
     }
     for id in FnId::all() {
-        let row: Vec<Option<u64>> = columns.iter().map(|column| Some(column.counters[id.index()]?.calls())).collect();
+        let calls = |counters: &[&Counter]| {
+            (!counters.is_empty()).then(|| counters.iter().map(|counter| counter.calls()).sum())
+        };
+        let row: Vec<Option<u64>> = columns.iter().map(|column| calls(&column.counters[id.index()])).collect();
         if row.iter().flatten().all(|calls| *calls == 0) {
             continue;
         }

@@ -111,6 +111,9 @@ impl Image {
         let bytes = match near {
             Some(bytes) => bytes,
             None => {
+                if header.e_phoff.checked_add(size).is_none_or(|end| end > self.size) {
+                    return Err(self.truncated(TABLE));
+                }
                 far = self.read(TABLE, header.e_phoff, size)?;
                 &far
             }
@@ -119,8 +122,10 @@ impl Image {
             .map_err(|error| self.malformed(TABLE, error.to_string()))?;
         // ld.so maps what is not there as well, and the process dies when it is touched.
         let is_cut = |segment: &ProgramHeader| {
+            // What is behind the end of the file is zero up to the end of the page. A segment is not longer than in memory.
+            let size = segment.p_filesz.min(segment.p_memsz);
             segment.p_type == program_header::PT_LOAD
-                && segment.p_offset.checked_add(segment.p_filesz).is_none_or(|end| end > self.size)
+                && segment.p_offset.checked_add(size).is_none_or(|end| end > page_end(self.size))
         };
         if segments.iter().any(is_cut) {
             return Err(self.truncated("a loaded segment"));
@@ -128,17 +133,18 @@ impl Image {
         Ok(segments)
     }
 
-    /// Exactly `size` bytes at `offset`.
+    /// Exactly `size` bytes at `offset`, with zeros behind the end of the file up to the end of its last page, as in a mapping.
     pub(crate) fn read(&self, table: &'static str, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
         let end = offset.checked_add(size).ok_or_else(|| self.truncated(table))?;
-        if end > self.size {
+        if end > page_end(self.size) {
             return Err(self.truncated(table));
         }
         if size > MAX_TABLE {
             return Err(self.malformed(table, format!("{size} bytes long")));
         }
         let mut bytes = vec![0; size as usize];
-        self.file.read_exact_at(&mut bytes, offset).map_err(|source| match source.kind() {
+        let there = usize::try_from(self.size.saturating_sub(offset).min(size)).unwrap_or(0);
+        self.file.read_exact_at(&mut bytes[..there], offset).map_err(|source| match source.kind() {
             // The file shrank since it was opened.
             io::ErrorKind::UnexpectedEof => self.truncated(table),
             _ => Error::Unreadable { path: self.path.clone(), source },
@@ -153,16 +159,22 @@ impl Image {
     }
 
     /// File offset of an address, and how many bytes of the file follow it in its segment.
+    ///
+    /// As the kernel maps it: whole pages, of which the last segment's count where several have an address.
     pub(crate) fn locate(&self, table: &'static str, address: u64) -> Result<(u64, u64), Error> {
-        self.segments
-            .iter()
-            .filter(|segment| segment.p_type == program_header::PT_LOAD)
-            .find_map(|segment| {
-                let into = address.checked_sub(segment.p_vaddr)?;
-                let left = segment.p_filesz.checked_sub(into).filter(|&left| left > 0)?;
-                Some((segment.p_offset.checked_add(into)?, left))
-            })
-            .ok_or_else(|| self.truncated(table))
+        let in_file = page_end(self.size);
+        let mapped = |segment: &ProgramHeader| {
+            let before = segment.p_vaddr % PAGE;
+            let into = address.checked_sub(segment.p_vaddr - before)?;
+            let size = segment.p_filesz.checked_add(before)?;
+            // Behind the file's part of a longer segment all is zero.
+            let size = if segment.p_memsz > segment.p_filesz { size } else { page_end(size) };
+            let offset = segment.p_offset.checked_sub(before)?.checked_add(into)?;
+            let left = size.checked_sub(into)?.min(in_file.checked_sub(offset)?);
+            (left > 0).then_some((offset, left))
+        };
+        let loads = self.segments.iter().rev().filter(|segment| segment.p_type == program_header::PT_LOAD);
+        loads.into_iter().find_map(mapped).ok_or_else(|| self.truncated(table))
     }
 
     /// Exactly `size` bytes at an address.
@@ -185,6 +197,14 @@ impl Image {
     pub(crate) fn malformed(&self, table: &'static str, detail: impl Into<String>) -> Error {
         Error::Malformed { path: self.path.clone(), table, detail: detail.into() }
     }
+}
+
+/// What is mapped comes in pages; no supported machine has smaller ones.
+const PAGE: u64 = 0x1000;
+
+/// The end of the page that this end of something lies in.
+fn page_end(end: u64) -> u64 {
+    end.checked_next_multiple_of(PAGE).unwrap_or(end)
 }
 
 /// Opens a file after making sure that opening it cannot block.

@@ -7,7 +7,7 @@ pub use qmpi_dynamic::Kind as SymbolKind;
 use qmpi_dynamic::Tables;
 
 use crate::file::tables::FileTables;
-use crate::file::version::{SymbolVersion, Version, VersionTable};
+use crate::file::version::{Version, VersionTable};
 
 /// One dynamic symbol that other objects can see, or that the object imports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,8 @@ impl SymbolTable {
     /// `None` for what the dynamic linker does not bind: local and hidden symbols, those without a name, and those whose name
     /// lies outside of the string table.
     fn decode<'a>(&'a self, view: &Tables<'a>, symbol: qmpi_dynamic::Symbol<'a>, select: Select) -> Option<Symbol<'a>> {
-        let (name_at, defined) = (symbol.name_offset(), symbol.is_defined());
+        // A definition that ld.so does not find is one of no reference, and its own are looked for elsewhere.
+        let (name_at, defined) = (symbol.name_offset(), symbol.is_found_by_linker());
         let strings = &self.tables.strings;
         if name_at == 0 || !symbol.is_global() {
             return None;
@@ -78,12 +79,7 @@ impl SymbolTable {
         {
             return None;
         }
-        let version = match self.versions.of(view.version_index(symbol.index())) {
-            // GNU ld gives 0 also to undefined symbols that it bound to nothing with a version.
-            SymbolVersion::Local if defined => return None,
-            SymbolVersion::Local | SymbolVersion::Unversioned => None,
-            SymbolVersion::Named(version) => Some(version),
-        };
+        let version = self.versions.of(view.version_index(symbol.index()));
         Some(Symbol {
             name: strings.get(name_at)?,
             version,

@@ -2,8 +2,8 @@
 //!
 //! Only the tables are read, nearly always by one read, because linkers put them side by side.
 
-use goblin::elf::program_header::PT_DYNAMIC;
-use qmpi_dynamic::{Bytes, Dynamic, Extent, Fault, Table, Tables};
+use goblin::elf::program_header::{PT_DYNAMIC, ProgramHeader};
+use qmpi_dynamic::{Bytes, Dynamic, Extent, Table, Tables, entries};
 
 use crate::error::Error;
 use crate::file::image::Image;
@@ -50,32 +50,49 @@ const READ: [Table; 7] = [
 const GAP: u64 = 0x1000;
 
 impl FileTables {
+    /// The tables as far as the file says that they reach; where that is contradictory, as far as `ld.so` would read them, which
+    /// looks at few of the sizes.
     pub(crate) fn read(image: &Image) -> Result<FileTables, Error> {
-        const SECTION: &str = "dynamic section";
-        let Some(segment) = image.segments.iter().find(|segment| segment.p_type == PT_DYNAMIC) else {
-            return Err(Error::Static { path: image.path().to_owned() });
-        };
-        let section = image.read(SECTION, segment.p_offset, segment.p_filesz)?;
-        let dynamic = Dynamic::of(Bytes::from(&section[..]), |address| address);
+        let section = dynamic_section(image)?;
+        let section = Bytes::from(&section[..]);
+        let dynamic = Dynamic::of(section, |address| address);
+        match FileTables::with_extents(image, section, dynamic) {
+            Ok((tables, false)) => Ok(tables),
+            Ok((_, true)) | Err(_) => {
+                FileTables::with_extents(image, section, dynamic.without_ends()).map(|(tables, _)| tables)
+            }
+        }
+    }
+
+    /// Also returns whether tables contradict their sizes or each other.
+    fn with_extents(image: &Image, section: Bytes<'_>, dynamic: Dynamic) -> Result<(FileTables, bool), Error> {
         let mut places = Vec::with_capacity(READ.len());
         for table in READ {
             let Some(extent) = dynamic.extent(table) else { continue };
-            places.push(place(image, table, extent)?);
+            match place(image, table, extent) {
+                Ok(place) => places.push(place),
+                // ld.so may do without the others.
+                Err(error) if matches!(table, Table::Strings | Table::Symbols) => return Err(error),
+                Err(_) => {}
+            }
         }
         let parts = read_parts(image, places)?;
         let mut tables =
             FileTables { strings: StringTable::default(), dynamic, parts, symbol_count: 0, needed: Vec::new() };
         if let Some(extent) = dynamic.extent(Table::Strings) {
-            let bytes = tables.part(extent.address).and_then(|bytes| bytes.get(..usize::try_from(extent.size?).ok()?));
+            let bytes = tables.part(extent.address).and_then(|bytes| Some(extent.of(Bytes::from(bytes))?.len()));
+            let bytes = tables.part(extent.address).zip(bytes).and_then(|(part, len)| part.get(..len));
             let bytes = bytes.ok_or_else(|| image.truncated(Table::Strings.name()))?;
             tables.strings = StringTable::new(bytes.to_vec());
         }
-        let view = Tables::of(&dynamic, Bytes::from(&section[..]), |table, address| tables.memory(table, address));
-        if let Some(fault) = view.check() {
-            return Err(error(image, fault));
-        }
+        let view = Tables::of(&dynamic, section, |table, address| tables.memory(table, address));
+        let names_end = tables.strings.bytes().len();
+        let is_outside = |offset: u64| usize::try_from(offset).is_ok_and(|offset| offset >= names_end);
+        let has_fault = view.check().is_some()
+            || view.symbols().any(|symbol| symbol.name_offset() >= names_end)
+            || view.needed_offsets().chain(dynamic.soname).chain(dynamic.rpath).chain(dynamic.runpath).any(is_outside);
         let (symbol_count, needed) = (view.symbol_count(), view.needed_offsets().collect());
-        Ok(FileTables { symbol_count, needed, ..tables })
+        Ok((FileTables { symbol_count, needed, ..tables }, has_fault))
     }
 
     /// The tables, without relocations and without DT_NEEDED.
@@ -105,6 +122,21 @@ impl FileTables {
             part.bytes.get(from..).filter(|bytes| !bytes.is_empty())
         })
     }
+}
+
+/// The dynamic section: where PT_DYNAMIC says that it is loaded, and up to DT_NULL. `ld.so` does not look at the offset in the file,
+/// and hardly at the size; of several segments the last one counts (`elf/dl-load.c`, `elf/get-dynamic-info.h`).
+fn dynamic_section(image: &Image) -> Result<Vec<u8>, Error> {
+    const SECTION: &str = "dynamic section";
+    let is_dynamic = |segment: &&ProgramHeader| segment.p_type == PT_DYNAMIC && segment.p_filesz > 0;
+    let Some(segment) = image.segments.iter().rev().find(is_dynamic) else {
+        return Err(Error::Static { path: image.path().to_owned() });
+    };
+    let (offset, left) = image.locate(SECTION, segment.p_vaddr)?;
+    let section = image.read(SECTION, offset, segment.p_filesz.min(left))?;
+    let room = section.len() / size_of::<[u64; 2]>();
+    let has_end = entries(Bytes::from(&section[..])).count() < room;
+    if has_end { Ok(section) } else { image.read(SECTION, offset, left) }
 }
 
 /// Where a table is; one that does not say its size is read up to the next one.
@@ -140,11 +172,4 @@ fn read_parts(image: &Image, mut places: Vec<Place>) -> Result<Vec<Part>, Error>
         Ok(Part { address: place.address, bytes })
     };
     merged.into_iter().map(read).collect()
-}
-
-fn error(image: &Image, fault: Fault) -> Error {
-    match fault.detail {
-        None => image.truncated(fault.table.name()),
-        Some(detail) => image.malformed(fault.table.name(), detail),
-    }
 }

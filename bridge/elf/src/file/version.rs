@@ -21,15 +21,6 @@ pub struct Version<'a> {
     pub file: Option<&'a str>,
 }
 
-/// What the version index of a symbol says.
-pub(crate) enum SymbolVersion<'a> {
-    /// Index 0: not visible outside of the file.
-    Local,
-    /// Index 1, or a file without versions.
-    Unversioned,
-    Named(Version<'a>),
-}
-
 /// A version by its number.
 #[derive(Debug, Clone, Default)]
 struct Entry {
@@ -53,7 +44,8 @@ impl VersionTable {
         let mut table = VersionTable::default();
         let mut left = limit;
         let mut text = |kind: Table, name: Option<&CStr>| {
-            let name = name.and_then(|name| name.to_str().ok()).ok_or_else(|| image.truncated(kind.name()))?;
+            // A name outside of the table is that of no version.
+            let name = name.and_then(|name| name.to_str().ok()).unwrap_or_default();
             left = left.checked_sub(name.len()).ok_or_else(|| image.malformed(kind.name(), OVERLAP))?;
             Ok::<_, Error>(name.to_owned())
         };
@@ -62,10 +54,16 @@ impl VersionTable {
             table.definitions.push(name.clone());
             table.insert(definition.number, Entry { name, file: String::new() });
         }
-        for need in tables.version_needs() {
+        let mut needs = tables.version_needs();
+        for need in needs.by_ref() {
             let (file, name) = (text(Table::VersionNeeds, need.file())?, text(Table::VersionNeeds, need.name())?);
             table.needs.push((file.clone(), name.clone()));
             table.insert(need.number, Entry { name, file });
+        }
+        if needs.fault().is_some() {
+            // ld.so reads on outside of the table, which is zeros if the process survives it: nothing is needed of the program,
+            // whose name is empty.
+            table.needs.push((String::new(), String::new()));
         }
         Ok(table)
     }
@@ -78,18 +76,16 @@ impl VersionTable {
         self.entries[number] = entry;
     }
 
-    /// What the index of a symbol says; `None`: the file has no versions.
-    pub(crate) fn of(&self, index: Option<Index>) -> SymbolVersion<'_> {
-        let Some(index) = index else { return SymbolVersion::Unversioned };
-        if index.number() == 0 {
-            return SymbolVersion::Local;
-        }
-        let Some(entry) = self.entries.get(usize::from(index.number())).filter(|entry| !entry.name.is_empty()) else {
-            return SymbolVersion::Unversioned;
-        };
+    /// The version of a symbol with this index; `None`: it has none, or the file has no versions.
+    ///
+    /// Index 0 is none, too: GNU ld gives it to undefined symbols that it bound to nothing with a version, and ld.so finds a definition
+    /// that has it (`elf/dl-lookup.c: check_match`).
+    pub(crate) fn of(&self, index: Option<Index>) -> Option<Version<'_>> {
+        let index = index?;
+        let entry = self.entries.get(usize::from(index.number())).filter(|entry| !entry.name.is_empty())?;
         let file = Some(entry.file.as_str()).filter(|file| !file.is_empty());
         let default = file.is_none() && !index.is_hidden();
-        SymbolVersion::Named(Version { name: &entry.name, default, file })
+        Some(Version { name: &entry.name, default, file })
     }
 }
 

@@ -61,8 +61,10 @@ impl Tool {
         if !root.is_shared_object() {
             return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
         }
-        let served =
-            |name: &str| is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name);
+        // The empty name is the program's, as ld.so lists it.
+        let served = |name: &str| {
+            name.is_empty() || is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name)
+        };
         let closure = Closure::of(root, search, &served);
         let mut gathered = Gathered::default();
         let mut wanted = HashSet::new();
@@ -73,11 +75,11 @@ impl Tool {
         if gathered.defines_interceptions {
             wanted.retain(|name| !THESIS.contains(name));
         }
-        let undefined_elsewhere = undefined_elsewhere(wanted, &closure, search);
-        Ok(Tool::assemble(closure, gathered, undefined_elsewhere))
+        let elsewhere = undefined_elsewhere(wanted, &closure, search);
+        Ok(Tool::assemble(closure, gathered, elsewhere))
     }
 
-    fn assemble(closure: Closure, gathered: Gathered, undefined_elsewhere: Vec<String>) -> Tool {
+    fn assemble(closure: Closure, gathered: Gathered, elsewhere: Elsewhere) -> Tool {
         let Gathered { facts, objects, unknown, data_imports, data_definitions, .. } = &gathered;
         let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());
         let texts = |list: fn(&ObjectDetail) -> &Vec<String>| sorted(objects.iter().flat_map(list).cloned());
@@ -125,7 +127,8 @@ impl Tool {
             static_tls: closure.objects.iter().any(ElfFile::static_tls),
             static_tls_bytes,
             exec_stack: closure.objects.iter().any(ElfFile::exec_stack),
-            undefined_elsewhere,
+            undefined_elsewhere: elsewhere.nowhere,
+            of_unnamed_libraries: elsewhere.of_unnamed,
             hazards: Vec::new(),
             objects: objects.clone(),
             closure,
@@ -276,7 +279,8 @@ fn is_served(import: &Symbol<'_>, closure: &Closure) -> bool {
 
 /// The imports among `wanted` that nobody defines: looked for in the closure first, and only what
 /// is left then in the libraries that others serve.
-fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &SearchPath) -> Vec<String> {
+fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &SearchPath) -> Elsewhere {
+    let mut of_unnamed = Vec::new();
     for object in &closure.objects {
         cross_off(&mut wanted, object);
     }
@@ -288,10 +292,20 @@ fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &Se
         }
         let found = search.find(name, closure.root(), &[]);
         if let Some(Ok(object)) = found.map(|path| ElfFile::open(&path)) {
+            let before = (!closure.stopped.iter().any(|stopped| stopped == name)).then(|| wanted.clone());
             cross_off(&mut wanted, &object);
+            let found = before.into_iter().flatten().filter(|name| !wanted.contains(name));
+            of_unnamed.extend(found.map(str::to_owned));
         }
     }
-    sorted(wanted.into_iter().map(str::to_owned))
+    Elsewhere { nowhere: sorted(wanted.into_iter().map(str::to_owned)), of_unnamed: sorted(of_unnamed) }
+}
+
+/// Imports that nothing which the tool names defines.
+struct Elsewhere {
+    nowhere: Vec<String>,
+    /// What libc or libm define, which no object of the tool needs by name.
+    of_unnamed: Vec<String>,
 }
 
 fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {

@@ -11,7 +11,7 @@
 //! PT_NOTE    → build id                    PT_LOAD RW → file end, page aligned: .dynstr + new names, .dynamic
 //! ```
 
-use goblin::elf::dynamic::{DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB};
+use goblin::elf::dynamic::{DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB, DT_SYMBOLIC};
 use goblin::elf::header::header64::{self, Header};
 use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, ProgramHeader};
 use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
@@ -35,6 +35,7 @@ const CHANGED: DuplicateError = DuplicateError("its tables are not where they sh
 /// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with `needed` instead of what it needs.
 ///
 /// `runpath` is where it looks for libraries that it opens later. The SONAME is left out: one must not stand for all copies.
+/// DT_SYMBOLIC lets the copy find what it defines itself before the first objects of its namespace, as it finds it before its head.
 ///
 /// # Errors
 /// When the file has no notes whose program header could be used, or is not what it was when it was checked.
@@ -62,7 +63,7 @@ pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result
         DT_STRSZ => (tag, strings.len() as u64),
         _ => (tag, value),
     }));
-    new.push((DT_NULL, 0));
+    new.extend([(DT_SYMBOLIC, 0), (DT_NULL, 0)]);
 
     let mut copy = bytes.to_vec();
     copy.resize(usize::try_from(offset).map_err(|_| CHANGED)?, 0);

@@ -129,7 +129,9 @@ pub fn write(
     versions: &[&str],
     symbols: &[Provided<'_>],
 ) -> Result<Vec<u8>, ProviderError> {
-    let others = [soname].into_iter().chain(needed.iter().chain(versions).copied()).map(Name::from);
+    // The empty name is that of the program among libraries, and of no version or symbol.
+    let libraries = [soname].into_iter().chain(needed.iter().copied()).filter(|name| !name.is_empty());
+    let others = libraries.chain(versions.iter().copied()).map(Name::from);
     if let Some(name) = symbols.iter().map(|symbol| symbol.name).chain(others).find(|name| !name.is_sound()) {
         return Err(ProviderError::Name { soname: soname.into(), name: name.to_string() });
     }
@@ -331,6 +333,9 @@ impl Tables {
             (elf::DT_STRTAB, strings_at),
             (elf::DT_STRSZ, strings.len() as u64),
             (elf::DT_SYMENT, size_of::<elf::Sym64<LE>>() as u64),
+            // Providers stay for ever. Said, this spares `ld.so` from noting which object depends on one, for which it allocates when it
+            // binds a function at its first call, perhaps in a signal handler (`elf/dl-lookup.c: add_dependency`).
+            (elf::DT_FLAGS_1, elf::DF_1_NODELETE.into()),
         ]);
         if versions > 0 {
             entries.push((elf::DT_VERSYM, versyms_at));

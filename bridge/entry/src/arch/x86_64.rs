@@ -4,7 +4,7 @@
 //!   first layer sees the application as its caller.
 //! * Before the slots are filled, each leads to its *lazy stub*, which starts the runtime and then goes on with the call.
 //! * `QMPI_f`, exported: a jump by way of the table `SHIFTED`, whose words are filled in when a function is first called.
-//! * `dlsym`, exported: may change the handle, then goes on with a tail jump, too.
+//! * `dlsym`, `dlvsym`, exported: may change the handle, then go on with a tail jump, too.
 //! * `x86_64/exec.rs`: the call of the next layer as tools of the 2018 prototype make it.
 //!
 //! All exported stubs of a kind lie in a section of their own, for which one entry of `.eh_frame` is written here by hand: an
@@ -228,7 +228,7 @@ pub(crate) extern "C" fn shifted() {
 
 /// `dlsym(handle, name)` of the process: asks [`crate::exports::dlsym::decide`], and goes on to glibc's, whose caller is ours.
 #[unsafe(naked)]
-#[unsafe(no_mangle)]
+#[cfg_attr(not(miri), unsafe(no_mangle))] // Miri would take it for its own `dlsym`.
 extern "C" fn dlsym() {
     naked_asm!(
         ".cfi_startproc",
@@ -242,5 +242,33 @@ extern "C" fn dlsym() {
         "jmp rdx",
         ".cfi_endproc",
         decide = sym crate::exports::dlsym::decide,
+    )
+}
+
+/// `dlvsym(handle, name, version)` of the process, in the same way.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+extern "C" fn dlvsym() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov rcx, qword ptr [rsp]",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "push rdx",
+        ".cfi_adjust_cfa_offset 8",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "call {decide}",
+        "mov r11, rdx",
+        "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rdx",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "mov rdi, rax",
+        "jmp r11",
+        ".cfi_endproc",
+        decide = sym crate::exports::dlsym::decide_version,
     )
 }

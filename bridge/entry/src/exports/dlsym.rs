@@ -1,58 +1,119 @@
-//! `dlsym` as the process calls it: ours, exported, which ends in a jump to glibc's (`arch/`).
+//! `dlsym` and `dlvsym` as the process calls them: ours, exported, which end in a jump to glibc's (`arch/`).
 //!
-//! It hides functions that only this library has, and notices libraries that were opened since the last call. Before this
-//! library's constructor has run it goes on at once: sanitizers call it when nothing is set up.
+//! They hide functions that only this library has, find the version of a wrapper that they would find without it, and notice
+//! libraries that were opened since the last call. Before this library's constructor has run they go on at once: sanitizers call
+//! them when nothing is set up.
 #![expect(unsafe_code, reason = "stands before dlsym")]
 
 use core::ffi::{CStr, c_char, c_void};
+use core::ptr::{null, with_exposed_provenance_mut};
 
 use qmpi_abi::FnId;
-use qmpi_ring::ring::Dlsym;
+use qmpi_dynamic::Asked;
 
 use crate::exports::functions;
 use crate::process::objects::Owner;
-use crate::process::{glibc, objects, opened};
+use crate::process::{glibc, objects, opened, own};
 use crate::ring::RING;
-use crate::{message, start};
+use crate::{core_library, message, pass_through, start};
 
-/// What [`decide`] answers: with which handle to go on, and where.
+/// With which handle to go on, and where.
 #[repr(C)]
 pub(crate) struct Lookup {
     handle: *mut c_void,
-    real: Dlsym,
+    real: *const c_void,
+}
+
+impl Lookup {
+    /// Goes on to the end: this is the address.
+    fn found(address: usize) -> Lookup {
+        extern "C" fn found(address: *mut c_void) -> *mut c_void {
+            address
+        }
+        Lookup { handle: with_exposed_provenance_mut(address), real: found as *const c_void }
+    }
 }
 
 /// `dlsym(handle, name)` by `caller`, the return address of the call.
 pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller: usize) -> Lookup {
-    let lookup = |handle| Lookup { handle, real: glibc::dlsym() };
-    if name.is_null() || !start::is_loaded() {
+    let lookup = |handle| Lookup { handle, real: glibc::dlsym() as *const c_void };
+    let Some((id, name)) = function(name, caller) else { return lookup(handle) };
+    if !finds_stub(handle, name) {
         return lookup(handle);
+    }
+    // SAFETY: `name` is a C string; the caller is this library, and has objects behind it.
+    let behind_own = || unsafe { !glibc::dlsym()(libc::RTLD_NEXT, name.as_ptr()).is_null() };
+    if !behind_own() {
+        // MPI may have been opened for one library only; the layers are there for all.
+        start::before_first_call();
+        if !RING.is_intercepted(id) {
+            return lookup(without_mpi());
+        }
+    }
+    match newest(id, name).filter(|_| comes_to_own(handle, caller)) {
+        Some(address) => Lookup::found(address),
+        None => lookup(handle),
+    }
+}
+
+/// `dlvsym(handle, name, version)` by `caller`. It does not find entry stubs, which have no version.
+pub(crate) extern "C" fn decide_version(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+    caller: usize,
+) -> Lookup {
+    let find = || {
+        let (id, name) = function(name, caller).filter(|_| !version.is_null())?;
+        let address = (core_library::open_already()?.find_version)(id.index(), version);
+        // SAFETY: `dlvsym` wants a C string.
+        let version = unsafe { CStr::from_ptr(version) };
+        let is_layers = address != 0
+            && comes_to_own(handle, caller)
+            && finds_stub(handle, name)
+            && !objects::defines_before_own(name, Asked::Dlvsym(version.to_bytes()));
+        // Where the entry stub leads to the same place, all function pointers are equal.
+        let is_stubs = || RING.get(id) == Some(address);
+        is_layers.then(|| if is_stubs() { own::find(name) } else { None }.unwrap_or(address))
+    };
+    find().map_or_else(|| Lookup { handle, real: glibc::dlvsym() as *const c_void }, Lookup::found)
+}
+
+/// The function that the name stands for, if this library has to do with it.
+fn function<'a>(name: *const c_char, caller: usize) -> Option<(FnId, &'a CStr)> {
+    if name.is_null() || !start::is_loaded() {
+        return None;
     }
     opened::look();
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    let Some(id) = functions::by_name(name) else { return lookup(handle) };
+    let id = functions::by_name(name)?;
     // A tool in a namespace has a `dlsym` of its own.
-    if objects::owner_of(caller) != Some(Owner::Other) {
-        return lookup(handle);
-    }
-    lookup(if would_be_found(handle, id, name) { handle } else { without_mpi() })
+    (objects::owner_of(caller) == Some(Owner::Other)).then_some((id, name))
 }
 
-/// Would the process find the function without this library?
-fn would_be_found(handle: *mut c_void, id: FnId, name: &CStr) -> bool {
+/// Does glibc's `dlsym` find an entry stub?
+fn finds_stub(handle: *mut c_void, name: &CStr) -> bool {
     // Which object comes next depends on the caller; but only one that comes before this library finds it.
     let asked = if handle == libc::RTLD_NEXT { libc::RTLD_DEFAULT } else { handle };
     // SAFETY: `name` is a C string; the handle came from the caller of `dlsym`, who vouches for it.
     let found = unsafe { glibc::dlsym()(asked, name.as_ptr()) };
-    // SAFETY: as above; the caller is this library, and has objects behind it.
-    let behind_own = || unsafe { !glibc::dlsym()(libc::RTLD_NEXT, name.as_ptr()).is_null() };
-    if functions::at(found.addr()).is_none() || behind_own() {
-        return true;
+    functions::at(found.addr()).is_some()
+}
+
+/// Is this library among the objects that come next?
+fn comes_to_own(handle: *mut c_void, caller: usize) -> bool {
+    handle != libc::RTLD_NEXT || objects::is_before_own(caller)
+}
+
+/// What `dlsym` finds instead of the entry stub, which leads to the oldest version.
+fn newest(id: FnId, name: &CStr) -> Option<usize> {
+    let oldest = RING.get(id);
+    if oldest.is_none() {
+        return pass_through::newest(name);
     }
-    // MPI may have been opened for one library only; the layers are there for all.
-    start::before_first_call();
-    RING.is_intercepted(id)
+    let newest = (core_library::open_already()?.find_version)(id.index(), null());
+    (newest != 0 && oldest != Some(newest)).then_some(newest)
 }
 
 /// A handle in which no function of MPI is found: that of the C library.

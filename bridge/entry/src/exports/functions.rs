@@ -29,11 +29,13 @@ pub(crate) extern "C" fn fill_slots() -> usize {
 
 /// The function of an unshifted name that this library exports; most names are told apart by their first letters.
 pub(crate) fn by_name(name: &CStr) -> Option<FnId> {
+    if may_be_name(name) { at(own::find(name)?) } else { None }
+}
+
+/// Are the first letters those of a name of MPI?
+pub(crate) fn may_be_name(name: &CStr) -> bool {
     let bytes = name.to_bytes();
-    if !(bytes.starts_with(b"MPI") || bytes.starts_with(b"OMPI_")) {
-        return None;
-    }
-    at(own::find(name)?)
+    bytes.starts_with(b"MPI") || bytes.starts_with(b"OMPI_")
 }
 
 /// The function whose entry stub is at `address`.

@@ -50,3 +50,33 @@ pub(crate) fn has_lost_a_stack() -> bool {
     let is_rank = get("OMPI_COMM_WORLD_SIZE").is_some() || get("PMI_SIZE").is_some();
     is_rank && ["QMPI_TOOL_LIST", "QMPI_CONFIG", "TOOLS"].into_iter().all(|name| get(name).is_none())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test: there is one environment.
+    #[test]
+    fn variables_of_the_environment() {
+        let set = |name: &str, value: &str| {
+            // SAFETY: no other test of this program reads or changes the environment.
+            unsafe { std::env::set_var(name, value) }
+        };
+        for name in SETTINGS.into_iter().chain(["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]) {
+            // SAFETY: as above.
+            unsafe { std::env::remove_var(name) };
+        }
+        assert!(!names_a_stack() && !has_lost_a_stack());
+        set("QMPI_TOOL_LISTS", "a");
+        set("XQMPI_TOOL_LIST", "a");
+        assert_eq!(get("QMPI_TOOL_LIST"), None, "a name that begins or ends like it");
+        set("PMI_SIZE", "2");
+        assert!(has_lost_a_stack());
+        set("QMPI_TOOL_LIST", "");
+        assert_eq!(get("QMPI_TOOL_LIST"), Some(&b""[..]));
+        assert!(!names_a_stack() && !has_lost_a_stack(), "an empty list is no stack, and not lost");
+        set("TOOLS", "a=b");
+        assert_eq!(get("TOOLS"), Some(&b"a=b"[..]));
+        assert!(names_a_stack());
+    }
+}

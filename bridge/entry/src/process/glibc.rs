@@ -1,6 +1,6 @@
 //! glibc's own functions, found in its own symbol tables.
 //!
-//! `dlsym`, `dlopen` and `dl_iterate_phdr` of the process may be another library's: sanitizers define them, and a sanitizer that
+//! `dlsym`, `dlvsym`, `dlopen` and `dl_iterate_phdr` of the process may be another library's: sanitizers define them, and a sanitizer that
 //! is not set up yet crashes when it is called. So their addresses are read from `libc.so.6` (before glibc 2.34: `libdl.so.2`),
 //! by way of the list of objects that `ld.so` keeps for debuggers. That list is read without a lock, once: by the first call of
 //! `dlsym` or the constructor of this library, when `ld.so` has loaded what the program is linked with and nothing is unloaded.
@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_dynamic::objects::Info;
 use qmpi_dynamic::{Mapped, Segments, hash};
-use qmpi_ring::ring::{DlIteratePhdr, Dlopen, Dlsym, PhdrCallback};
+use qmpi_ring::ring::{DlIteratePhdr, Dlopen, Dlsym, Dlvsym, PhdrCallback};
 
 use crate::message;
 use crate::ring::RING;
@@ -100,6 +100,12 @@ fn function(place: &AtomicUsize, name: &CStr) -> usize {
 pub(crate) fn dlsym() -> Dlsym {
     // SAFETY: a function of this type is what the name means in glibc.
     unsafe { core::mem::transmute::<usize, Dlsym>(function(&RING.glibc.dlsym, c"dlsym")) }
+}
+
+/// `dlvsym`. As [`dlsym`].
+pub(crate) fn dlvsym() -> Dlvsym {
+    // SAFETY: as above.
+    unsafe { core::mem::transmute::<usize, Dlvsym>(function(&RING.glibc.dlvsym, c"dlvsym")) }
 }
 
 /// `dlopen`.

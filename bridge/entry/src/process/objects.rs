@@ -5,7 +5,7 @@
 use core::ffi::CStr;
 
 use qmpi_dynamic::objects::Info;
-use qmpi_dynamic::{Kind, Mapped, hash};
+use qmpi_dynamic::{Asked, Kind, Mapped, hash};
 
 use crate::process::{glibc, own};
 
@@ -19,6 +19,23 @@ pub(crate) fn look_at(info: Info<'_>) -> Option<Mapped<'_>> {
         return None;
     }
     Mapped::for_names(segments)
+}
+
+/// Shows `visit` the objects that were opened last, so many of them.
+pub(crate) fn each_of_last(count: usize, mut visit: impl FnMut(&Mapped<'_>)) {
+    let mut objects = 0_usize;
+    glibc::find_object(|_| {
+        objects += 1;
+        None::<()>
+    });
+    let mut index = 0;
+    glibc::find_object(|info| {
+        if index >= objects.saturating_sub(count) {
+            look_at(info).iter().for_each(&mut visit);
+        }
+        index += 1;
+        None::<()>
+    });
 }
 
 /// Is there an MPI library?
@@ -40,23 +57,47 @@ pub(crate) fn defines(name: &CStr) -> bool {
     glibc::find_object(|info| look_at(info)?.find(name.to_bytes(), hash).map(|_| ())).is_some()
 }
 
-/// Does an object that `ld.so` searches before this library define the name?
-pub(crate) fn defines_before_own(name: &CStr) -> bool {
+/// Does an object that `ld.so` searches before this library have a definition of the name for what asks?
+pub(crate) fn defines_before_own(name: &CStr, asked: Asked<'_>) -> bool {
     let hash = hash::gnu(name.to_bytes());
     let found = glibc::find_object(|info| {
-        if is_own(info) { Some(false) } else { look_at(info)?.find(name.to_bytes(), hash).map(|_| true) }
+        if is_own(info) {
+            return Some(false);
+        }
+        look_at(info)?.tables().find_asked(name.to_bytes(), hash, asked).map(|_| true)
     });
     found == Some(true)
 }
 
-/// The function of this name that `ld.so` finds behind this library: another preloaded tool's, or the MPI library's. Objects are
+/// Does the object that `address` lies in stand before this library?
+pub(crate) fn is_before_own(address: usize) -> bool {
+    let found =
+        glibc::find_object(
+            |info| {
+                if is_own(info) { Some(false) } else { info.segments().contains(address).then_some(true) }
+            },
+        );
+    found == Some(true)
+}
+
+/// A function that an object defines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Definition {
+    pub(crate) address: usize,
+    pub(crate) has_version: bool,
+}
+
+/// The function of this name that `ld.so` finds behind this library for what asks: another preloaded tool's, or the MPI library's. Objects are
 /// listed in the order of the search, as far as they were loaded with the program; those opened later come behind.
-pub(crate) fn defined_behind_own(name: &CStr) -> Option<usize> {
+pub(crate) fn defined_behind_own(name: &CStr, asked: Asked<'_>) -> Option<Definition> {
     let hash = hash::gnu(name.to_bytes());
     let mut is_behind = false;
     glibc::find_object(|info| {
         is_behind |= is_own(info);
-        look_at(info).filter(|_| is_behind)?.find(name.to_bytes(), hash).map(|(_, address)| address)
+        let object = look_at(info).filter(|_| is_behind)?;
+        let symbol = object.tables().find_asked(name.to_bytes(), hash, asked)?;
+        let has_version = object.tables().version_index(symbol.index()).is_some_and(|index| index.number() >= 2);
+        Some(Definition { address: object.address(&symbol), has_version })
     })
 }
 

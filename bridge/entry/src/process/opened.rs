@@ -5,8 +5,8 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::core_library;
 use crate::process::{environment, glibc, objects, weak};
+use crate::{core_library, pass_through};
 
 /// How many objects had ever been opened at the last look.
 static OPENED: AtomicU64 = AtomicU64::new(0);
@@ -25,9 +25,12 @@ pub(crate) fn look() {
     }
     // What was opened last stands at the end of the list. Objects that were there before may be among so many, where others have
     // been closed again; looking at them twice does no harm.
-    weak::clear_in_last(usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX));
+    let count = usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX);
+    weak::clear_in_last(count);
     if core_library::open_already().is_some() || (environment::names_a_stack() && objects::has_mpi()) {
         (core_library::functions().objects_opened)();
+    } else {
+        pass_through::enter_last(count);
     }
 }
 

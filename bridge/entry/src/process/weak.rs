@@ -12,7 +12,7 @@ use qmpi_dynamic::rebind::{self, Which};
 use qmpi_dynamic::{Mapped, Symbol};
 
 use crate::exports::functions;
-use crate::process::{glibc, objects};
+use crate::process::objects;
 use crate::ring::RING;
 
 /// Clears the references of all objects.
@@ -22,27 +22,16 @@ pub(crate) fn clear_in_all() {
 
 /// Clears the references of the objects that were opened last, so many of them.
 pub(crate) fn clear_in_last(count: usize) {
-    let mut objects = 0_usize;
-    glibc::find_object(|_| {
-        objects += 1;
-        None::<()>
-    });
-    let mut index = 0;
-    glibc::find_object(|info| {
-        if index >= objects.saturating_sub(count) {
-            objects::look_at(info).iter().for_each(clear);
-        }
-        index += 1;
-        None::<()>
-    });
+    objects::each_of_last(count, clear);
 }
 
 fn clear(object: &Mapped<'_>) {
-    let is_of_mpi = |name: &CStr| name.to_bytes().starts_with(b"MPI") || name.to_bytes().starts_with(b"OMPI_");
     let mut weak = object.tables().undefined().filter(Symbol::is_weak);
-    if weak.any(|symbol| symbol.name().is_some_and(is_of_mpi)) {
+    if weak.any(|symbol| symbol.name().is_some_and(functions::may_be_name)) {
         // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; a weak reference is looked at where it is used.
-        unsafe { rebind::rebind(object, Which::Weak, |name, value| is_unsupported(name, value).then_some(0)) };
+        unsafe {
+            rebind::rebind(object, Which::Weak, |reference, value| is_unsupported(reference.name, value).then_some(0))
+        };
     }
 }
 

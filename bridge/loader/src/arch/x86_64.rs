@@ -28,6 +28,8 @@ mod dlopen;
 mod fortran;
 mod links;
 mod lock;
+#[cfg(planted)]
+mod planted;
 mod shift;
 mod stack_words;
 mod trampoline;
@@ -36,6 +38,8 @@ pub(crate) use direct::*;
 pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use links::*;
+#[cfg(planted)]
+pub(crate) use planted::*;
 pub(crate) use shift::*;
 pub(crate) use trampoline::*;
 

@@ -4,14 +4,13 @@
 //! `PMPI_*` for that: the MPI library calls these names itself, and an application that does means to bypass tools.
 #![expect(unsafe_code, reason = "writes into the GOT of loaded objects")]
 
-use std::ffi::CStr;
-
 pub use qmpi_dynamic::rebind::Which;
+pub use qmpi_dynamic::relocation::Binding as Reference;
 
 use crate::image::Image;
 
-/// Points references of `image` to a name for which `target` has an address there. Returns how many there were.
-pub fn rebind(image: &Image, which: Which, target: impl Fn(&CStr) -> Option<usize>) -> usize {
+/// Points references of `image` for which `target` has an address there. Returns how many there were.
+pub fn rebind(image: &Image, which: Which, target: impl Fn(&Reference<'_>) -> Option<usize>) -> usize {
     // SAFETY: an image's object is not unloaded; the callers name functions, to which nothing has bound elsewhere.
-    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, |name, _| target(name)) }
+    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, |reference, _| target(reference)) }
 }

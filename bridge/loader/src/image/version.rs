@@ -4,6 +4,8 @@ use std::ffi::CStr;
 
 use qmpi_dynamic::Tables;
 
+use crate::image::Symbol;
+
 /// The versions of one object.
 #[derive(Debug, Clone)]
 pub struct Versions {
@@ -21,6 +23,32 @@ pub struct SymbolVersion {
     pub place: usize,
     /// `name@@version`: what a reference without a version gets.
     pub default: bool,
+}
+
+/// One of several definitions of a name.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition {
+    /// The symbol.
+    pub symbol: Symbol,
+    /// Its version.
+    pub version: Version,
+}
+
+/// The references that a definition is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// References to this version.
+    Named {
+        /// The version's name.
+        name: &'static CStr,
+        /// `name@@version`: the one that `dlsym` finds.
+        is_default: bool,
+    },
+    /// References without a version, and to any version unless it is hidden.
+    Unversioned {
+        /// Not for references to a version.
+        is_hidden: bool,
+    },
 }
 
 impl Versions {

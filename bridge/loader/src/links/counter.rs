@@ -20,6 +20,8 @@ impl Counter {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn before(target: usize) -> Result<(&'static Counter, usize), LoadError> {
+        #[cfg(planted)]
+        let target = crate::planted::racing_copy(target)?;
         let counter = Box::leak(Box::new(Counter { calls: AtomicU64::new(0), target }));
         Ok((counter, trampoline::allocate(arch::count, counter)?))
     }

@@ -29,11 +29,11 @@ use crate::process::dlsym;
 
 /// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
 /// Returns how many calls were changed.
-pub(crate) fn bind(image: &Image, wrappers: impl IntoIterator<Item = (usize, usize)>) -> usize {
+pub(crate) fn bind(image: &Image, head: Option<&Image>, wrappers: impl IntoIterator<Item = (usize, usize)>) -> usize {
     if !has_one_thread() {
         return 0;
     }
-    let links = Links::of(image);
+    let links = Links::of(image, head);
     let mut changes: Vec<Change> = wrappers.into_iter().flat_map(|wrapper| changes(image, &links, wrapper)).collect();
     // Names may share a wrapper.
     changes.sort_unstable_by_key(|change| change.place);
@@ -52,14 +52,18 @@ struct Change {
 struct Links(Vec<(usize, usize)>);
 
 impl Links {
-    fn of(image: &Image) -> Links {
-        let words = image.bindings().filter(|binding| names::is_mpi_function_c(binding.name)).map(|binding| {
+    /// Those of `image`, whose references `head` answers first.
+    fn of(image: &Image, head: Option<&Image>) -> Links {
+        let words = image.bindings().filter(|binding| names::is_mpi_function_c(binding.name)).filter_map(|binding| {
             // SAFETY: an aligned word of the object's GOT or data.
             let word = unsafe { AtomicUsize::from_ptr(binding.place) };
-            (binding.place.addr(), word.load(Ordering::Relaxed))
+            let link = word.load(Ordering::Relaxed);
+            // A word that leads back into the object is not bound yet, or the tool's own business: then it is not in the head.
+            let is_bound = !image.contains(link);
+            let link = if is_bound { link } else { head?.find(binding.name).filter(|_| binding.is_call)?.address };
+            (link != 0).then_some((binding.place.addr(), link))
         });
-        // A word that leads back into the object is not bound yet, or the tool's own business.
-        let mut words: Vec<_> = words.filter(|(_, link)| *link != 0 && !image.contains(*link)).collect();
+        let mut words: Vec<_> = words.collect();
         words.sort_unstable();
         Links(words)
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 
+use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
 use crate::links::direct;
 use crate::namespace::link_map::{self, Handle};
@@ -31,8 +32,30 @@ impl Wrappers {
         Some(address)
     }
 
-    /// Lets those that were found call their next links directly. Returns how many calls were changed.
-    pub(crate) fn call_directly(self) -> usize {
-        self.image.map_or(0, |image| direct::bind(&image, self.found))
+    /// The definitions of the same function and their addresses, if they have versions.
+    pub(crate) fn versions(&mut self, name: &str) -> Vec<(Version, usize)> {
+        let Ok(name) = CString::new(name) else { return Vec::new() };
+        let definitions = self.image.as_ref().map_or_else(Vec::new, |image| image.definitions(&name));
+        let mut versions = Vec::with_capacity(definitions.len());
+        for Definition { symbol, version } in definitions {
+            let address = match (symbol.kind, version) {
+                (Kind::Function, _) => Some(symbol.address),
+                // Chosen at run time, as above.
+                (_, Version::Named { name: version, .. }) => self.handle.find_version(&name, version),
+                (_, Version::Unversioned { .. }) => None,
+            };
+            let Some(address) = address else { continue };
+            if symbol.address == address && !self.found.contains(&(address, symbol.size)) {
+                self.found.push((address, symbol.size));
+            }
+            versions.push((version, address));
+        }
+        versions
+    }
+
+    /// Lets those that were found call their next links directly, which `head` defines. Returns how many calls were changed.
+    pub(crate) fn call_directly(self, head: Handle) -> usize {
+        let head = head.map().and_then(link_map::image);
+        self.image.map_or(0, |image| direct::bind(&image, head.as_ref(), self.found))
     }
 }

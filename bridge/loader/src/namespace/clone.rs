@@ -23,8 +23,8 @@ use qmpi_overrides::Namespace;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
+use crate::load::Bound;
 use crate::namespace::head::Head;
-use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{self, clone_code, providers};
 use crate::{Instance, overrides};
@@ -40,29 +40,39 @@ pub fn have_a_namespace() -> bool {
 /// The namespace of all clones, made for the first.
 ///
 /// Its first object defines one function, the same for all: private libraries that unwind (libunwind) are loaded before any
-/// head, and must see the frames of all namespaces.
+/// head, and must see the frames of all namespaces. It needs the library of threads, which private libraries refer to and do not
+/// name (see [`providers::threads`]). Both come first in the scope of all clones, but a clone finds what it defines itself before
+/// (DT_SYMBOLIC, see `qmpi_elf::write::duplicate`).
 fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Namespace, LoadError> {
     const NAME: &str = "qmpi-clones";
     if let Some(namespace) = COMMON.get() {
         return Ok(namespace);
     }
-    let tool = first_clone.path.as_path();
+    let (tool, process) = (first_clone.path.as_path(), &*first_clone.process);
     let table = overrides::table(first_clone)?;
     let shared = table.iter().filter(|(name, _)| *name == c"dl_iterate_phdr");
     let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
-    let first = memory_file(NAME, &qmpi_elf::write::provider::write(NAME, &[], &[], &symbols)?)?;
-    let namespace = namespace::expect(first.path(), &[(NAME.into(), first.path().to_owned())], writer);
+    let threads = match providers::threads(process) {
+        Some(name) => providers::file(process, name)?.map(|file| (name.to_owned(), file)),
+        None => None,
+    };
+    let needs: Vec<&str> = threads.iter().map(|(_, file)| file.path_text()).collect();
+    let first = memory_file(NAME, &qmpi_elf::write::provider::write(NAME, &needs, &[], &symbols)?)?;
+    let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];
+    providers.extend(threads.iter().map(|(name, file)| (name.clone(), file.path().to_owned())));
+    let namespace = namespace::expect(first.path(), &providers, writer);
     namespace::create(namespace, tool, &first)?;
     Ok(COMMON.get_or_init(|| namespace))
 }
 
 /// Loads a clone of the tool.
-pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Handle, LoadError> {
+pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance, writer)?;
     // What it will find names in, apart from itself.
-    let mut scope: Vec<_> = namespace.head().into_iter().collect();
+    let threads = providers::threads(process).and_then(|name| namespace.provider(name));
+    let mut scope: Vec<_> = namespace.head().into_iter().chain(threads).collect();
     for soname in tool.closure.stopped.iter().filter(|soname| !qmpi_elf::is_mpi_soname(soname)) {
         providers::provide(namespace, process, soname, writer)?;
         scope.extend(namespace.provider(soname));
@@ -94,19 +104,18 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
     // Set before constructors of the tool run: they may call overrides.
     instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
     instance.answers.set_namespace(namespace);
-    namespace::leave_gap();
     let handle = namespace::load(namespace, copy.path()).map_err(failed)?;
-    if let Some(head) = namespace::loaded(namespace, head.path()) {
-        namespace::adopt(namespace, soname, head, writer);
-        scope.extend(head.map());
-    }
+    let head = namespace::loaded(namespace, head.path())
+        .ok_or_else(|| failed("its head is not in the namespace of clones".into()))?;
+    namespace::adopt(namespace, soname, head, writer);
+    scope.extend(head.map());
     if let Some(map) = handle.map() {
         clone_code::take_from(&file, &bytes, map);
         scope.push(map);
     }
     let scope = namespace::list(namespace, &scope, writer);
     instance.answers.scope.publish(scope.leak(), writer);
-    Ok(*instance.handle.get_or_init(|| handle))
+    Ok(Bound { tool: *instance.handle.get_or_init(|| handle), head })
 }
 
 /// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.

@@ -72,6 +72,7 @@ impl Head<'_> {
         let mut symbols: Vec<Provided<'_>> = Vec::with_capacity(4096);
         let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         symbols.extend(overrides::symbols(self.instance, &mut versions)?);
+        symbols.retain(|symbol| !own.contains(&symbol.name));
         for Export { symbol, function } in self.process.exports() {
             if symbol.kind == ProvidedKind::Function && own.contains(&symbol.name) {
                 continue;
@@ -93,9 +94,10 @@ impl Head<'_> {
     }
 
     fn functions_of_tool(&self) -> Names<'_> {
-        let functions = self.tool.closure.root().exports();
-        functions
+        let root = self.tool.closure.root();
+        root.exports()
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
+            .filter(|symbol| root.finds(symbol.name))
             .map(|symbol| Name::from(symbol.name))
             .collect()
     }
@@ -133,6 +135,12 @@ impl Head<'_> {
                 }
             };
             extra.push((name, address));
+        }
+        for name in &self.tool.of_unnamed_libraries {
+            let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
+            if let Some(address) = address.filter(|_| !self.process.exports_name(name) && seen.insert(name)) {
+                extra.push((name, address));
+            }
         }
         let called = OnceCell::new();
         let mut undefined = Vec::new();

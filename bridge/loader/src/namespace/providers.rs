@@ -21,6 +21,13 @@ pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFil
     if qmpi_elf::linker::family::is_dynamic_linker(soname) {
         return Ok(None); // glibc itself stands the one real ld.so in
     }
+    if soname.is_empty() {
+        // In the program's namespace it is the program, which nothing more is asked of than that it is there.
+        let bytes = qmpi_elf::write::provider::write(soname, &[], &[], &[])?;
+        return MemoryFile::new("program", &bytes)
+            .map(|file| Some(ProviderFile::Own(file)))
+            .map_err(|source| LoadError::Memory { name: "program".into(), source });
+    }
     if qmpi_elf::is_mpi_soname(soname) {
         // The head has the symbols of all MPI libraries; this one answers to another name.
         let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
@@ -30,6 +37,16 @@ pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFil
             .map_err(|source| LoadError::Memory { name: soname.into(), source });
     }
     Ok(shared::provider(process, soname)?.map(ProviderFile::Common))
+}
+
+/// The library of threads, where that is one of its own (before glibc 2.34) and the process has it.
+///
+/// A namespace has it whether its tool names it or not: libstdc++ and libgcc refer to its functions by weak references alone, and
+/// take those that are null for a process with one thread. Under `LD_PRELOAD` they find the library, whichever object brought it.
+pub(crate) fn threads(process: &Process) -> Option<&'static str> {
+    const SONAME: &str = "libpthread.so.0";
+    let mut images = process.images().iter().filter(|image| image.name() == SONAME);
+    images.any(|image| image.find(c"pthread_create").is_some()).then_some(SONAME)
 }
 
 /// Puts the provider for a library into a namespace that is there already.

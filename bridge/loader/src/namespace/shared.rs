@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use qmpi_elf::Name;
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::write::provider::{Provided, ProvidedVersion};
-use qmpi_overrides::glibc::dlvsym;
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
@@ -125,7 +124,7 @@ fn glibc_address(
     let look = |handle| {
         let found = match version {
             // SAFETY: the handle is open or a pseudo handle, the names are C strings.
-            Some(version) => unsafe { dlvsym(handle, symbol.name.as_ptr(), version.as_ptr()) },
+            Some(version) => unsafe { dlsym::real_versioned()(handle, symbol.name.as_ptr(), version.as_ptr()) },
             // SAFETY: as above.
             None => unsafe { dlsym::real()(handle, symbol.name.as_ptr()) },
         };

@@ -1,3 +1,5 @@
-//! glibc's own `dlsym`, which the overrides use as well.
+//! glibc's own `dlsym` and `dlvsym`, which the overrides use as well.
 
-pub use qmpi_overrides::glibc::{dlsym as real, global, set_dlsym as set};
+pub use qmpi_overrides::glibc::{dlsym as real, global, set};
+
+pub(crate) use qmpi_overrides::glibc::dlvsym as real_versioned;

@@ -14,7 +14,7 @@ use crate::{dl_iterate_phdr as iteration, dlsym as lookup, getenv as environment
 ///
 /// Asks [`lookup::decide`]; null means that glibc shall answer, with the tool as its caller.
 macro_rules! dlsym_shim {
-    ($(#[$doc:meta])* $name:ident, $jump:literal, $real:path) => {
+    ($(#[$doc:meta])* $name:ident, $real:path) => {
         $(#[$doc])*
         #[unsafe(naked)]
         pub extern "C" fn $name() {
@@ -39,7 +39,7 @@ macro_rules! dlsym_shim {
                 "jz 2f",
                 "ret",
                 "2:",
-                $jump,
+                "jmp qword ptr [rip + {real}]",
                 ".cfi_endproc",
                 decide = sym lookup::decide,
                 real = sym $real,
@@ -50,14 +50,12 @@ macro_rules! dlsym_shim {
 dlsym_shim!(
     /// `dlsym(handle, name)` of a tool.
     dlsym,
-    "jmp qword ptr [rip + {real}]",
     glibc::DLSYM
 );
 dlsym_shim!(
     /// `dlvsym(handle, name, version)` of a tool.
     dlvsym,
-    "jmp qword ptr [rip + {real}@GOTPCREL]",
-    glibc::dlvsym
+    glibc::DLVSYM
 );
 
 /// `dl_iterate_phdr(callback, data)` of a tool.

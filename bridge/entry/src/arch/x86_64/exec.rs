@@ -180,7 +180,7 @@ pub extern "C" fn QMPI_Exec_func() {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(miri)))] // machine code
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 

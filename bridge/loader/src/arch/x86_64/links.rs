@@ -48,12 +48,27 @@ pub(crate) extern "C" fn observer() {
     )
 }
 
+/// The instruction that counts a call: threads call at once.
+#[cfg(not(planted))]
+macro_rules! count_one {
+    () => {
+        "lock inc qword ptr [r11 + {calls}]"
+    };
+}
+/// The same as a race, which tests have to find.
+#[cfg(planted)]
+macro_rules! count_one {
+    () => {
+        "inc qword ptr [r11 + {calls}]"
+    };
+}
+
 /// A call that is counted on its way ([`crate::links::counter::Counter`]).
 #[unsafe(naked)]
 pub(crate) extern "C" fn count() {
     naked_asm!(
         ".cfi_startproc",
-        "lock inc qword ptr [r11 + {calls}]",
+        count_one!(),
         "jmp qword ptr [r11 + {target}]",
         ".cfi_endproc",
         calls = const std::mem::offset_of!(crate::links::counter::Counter, calls),

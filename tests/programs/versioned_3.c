@@ -1,0 +1,13 @@
+//# lang: c
+//# mpi: both
+//# companion: versioned_names.c
+//# companion: versioned_part.c
+//# companion: versioned_part_2.c
+//# links: versioned_stub.c
+//# cflags: -Wl,-rpath,$ORIGIN
+//# libs: -ldl
+//# ranks: 1
+//# expect-stdout: versioned: received 7
+/* versioned_none.c, linked so that it asks for MPI_Send@TOOL_3, which the tool does not have. */
+#define ASKS_FOR "TOOL_3"
+#include "versioned_none.c"
