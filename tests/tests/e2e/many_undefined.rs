@@ -1,4 +1,5 @@
 //! A tool with thousands of undefined functions, which nothing calls: start-up is linear in their number, and one line tells of all.
+//! One that a library defines which is opened later is called there.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -6,12 +7,16 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, stacked, time};
-use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product, program};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product, program, variant};
 
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
-    on_each_mpi(&[("linear", &Mpi::ALL, linear), ("one_line", &Mpi::ALL, one_line)])
+    on_each_mpi(&[
+        ("linear", &Mpi::ALL, linear),
+        ("one_line", &Mpi::ALL, one_line),
+        ("defined_later", &Mpi::ALL, defined_later),
+    ])
 }
 
 const MANY: usize = 16_000;
@@ -92,6 +97,21 @@ fn one_line(mpi: Mpi) -> Verdict {
             let lines = warnings.len();
             failures.note(Err(format!("{mode}: {lines} lines instead of one with a count: {first:#?}")));
         }
+    }
+    failures.verdict()
+}
+
+/// Plain `LD_PRELOAD`: ld.so looks the function up at its first call, when the program has opened the library that defines it.
+fn defined_later(mpi: Mpi) -> Verdict {
+    let tool = variant::build(mpi, "tests/programs/needs_definition.c", "needs_definition.so", &[]);
+    let library = compile::companion(mpi, "opened_part.c").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "opens_definition.c")).args(&[library]);
+    let right = ["opens_definition: 915".to_owned()];
+    job.clone().preload(&tool).run().expect(0, &right)?;
+    let name = tool.display().to_string();
+    let mut failures = Failures::default();
+    for (mode, job) in stacked(&job, &[&name]) {
+        failures.note(job.run().expect(0, &right).map_err(|reason| format!("{mode}: {reason}")));
     }
     failures.verdict()
 }

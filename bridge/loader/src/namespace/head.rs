@@ -167,7 +167,8 @@ impl Head<'_> {
         if !called.contains(name) {
             return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
-        missing::stub(&self.instance.label, name, format!("which nothing defines ({})", path.display()), UNDEFINED)
+        let reason = format!("which nothing defines ({})", path.display());
+        missing::stub_until_defined(&self.instance.label, name, reason, UNDEFINED)
     }
 
     /// One line, however many they are.

@@ -4,18 +4,17 @@ use std::arch::naked_asm;
 
 use super::stack_words::{copy_words, copy_words_across_pages};
 
-/// A call of something that does not exist; the payload says what.
+/// A call of something that did not exist when the tool was loaded; the payload says what.
 #[unsafe(naked)]
 pub(crate) extern "C" fn missing() {
     naked_asm!(
         ".cfi_startproc",
+        qmpi_ring::keep_arguments!(),
         "mov rdi, r11",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 8",
-        "call {report}",
-        "ud2",
+        "call {destination}",
+        qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
-        report = sym crate::links::missing::report,
+        destination = sym crate::links::missing::destination,
     )
 }
 
