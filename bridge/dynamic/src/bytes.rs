@@ -121,27 +121,51 @@ impl<'a> Bytes<'a> {
 
     /// The NUL-terminated string at an offset; `None` if it starts or ends outside.
     pub fn string(self, at: usize) -> Option<&'a CStr> {
-        let mut len = 0_usize;
-        while self.read::<u8>(at.checked_add(len)?)? != 0 {
-            len = len.checked_add(1)?;
-        }
-        let start = self.start.wrapping_add(at);
-        // SAFETY: the bytes up to the NUL were read one by one; strings of tables are not written to.
-        let bytes = unsafe { core::slice::from_raw_parts(start, len.checked_add(1)?) };
+        let rest = self.skip(at);
+        let len = rest.first_nul()?;
+        // SAFETY: the bytes up to the NUL were read; strings of tables are not written to.
+        let bytes = unsafe { core::slice::from_raw_parts(rest.start, len.checked_add(1)?) };
         // SAFETY: the last byte is the first NUL.
         Some(unsafe { CStr::from_bytes_with_nul_unchecked(bytes) })
     }
 
-    /// Is `text` the NUL-terminated string at an offset? Stops at the first byte that differs.
+    /// The place of the first NUL. Eight bytes at once: start-up measures thousands of names, and `strlen` may be the function of a
+    /// sanitizer that is not ready.
+    fn first_nul(self) -> Option<usize> {
+        const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+        const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+        let mut at = 0_usize;
+        while let Some(word) = self.read::<u64>(at) {
+            // The lowest bit that is set belongs to the first byte that is 0; what is above it may be wrong.
+            let zeros = u64::from_le(word).wrapping_sub(LOW) & !u64::from_le(word) & HIGH;
+            if zeros != 0 {
+                return at.checked_add((zeros.trailing_zeros() / u8::BITS) as usize);
+            }
+            at = at.checked_add(size_of::<u64>())?;
+        }
+        while self.read::<u8>(at)? != 0 {
+            at = at.checked_add(1)?;
+        }
+        Some(at)
+    }
+
+    /// Is `text` the NUL-terminated string at an offset? Stops where they differ.
     pub fn is_string(self, at: usize, text: &[u8]) -> bool {
         let mut rest = self.skip(at);
-        for byte in text {
-            if *byte == 0 || rest.read::<u8>(0) != Some(*byte) {
+        let (words, bytes) = text.as_chunks::<{ size_of::<u64>() }>();
+        for word in words {
+            if rest.read::<u64>(0) != Some(u64::from_ne_bytes(*word)) {
+                return false;
+            }
+            rest = rest.skip(size_of::<u64>());
+        }
+        for byte in bytes {
+            if rest.read::<u8>(0) != Some(*byte) {
                 return false;
             }
             rest = rest.skip(1);
         }
-        rest.read::<u8>(0) == Some(0)
+        rest.read::<u8>(0) == Some(0) && !text.contains(&0)
     }
 }
 
@@ -176,6 +200,19 @@ mod tests {
         assert!(bytes.is_string(4, b"abc") && bytes.is_string(5, b"bc") && bytes.is_string(7, b""));
         assert!(!bytes.is_string(4, b"ab") && !bytes.is_string(4, b"abcd") && !bytes.is_string(4, b"abc\0de"));
         assert!(!bytes.is_string(8, b"de") && !bytes.is_string(99, b""));
+        // Names that are longer than a word, and end before, at and behind the end of one.
+        for len in 1..40 {
+            let mut table = vec![b'x'; len];
+            table.extend(b"\0yyyyyyyyy");
+            for at in 0..=len {
+                let bytes = Bytes::from(&table[..]);
+                let (name, rest) = (&table[at..len], &table[at..]);
+                assert_eq!(bytes.string(at).map(CStr::to_bytes), Some(name));
+                assert!(bytes.is_string(at, name) && !bytes.is_string(at, &rest[..name.len() + 1]));
+                assert!(!bytes.is_string(at, &[name, b"x"].concat()));
+                assert_eq!(Bytes::from(name).string(0), None);
+            }
+        }
         assert_eq!(bytes.skip(11).len(), 0);
         assert_eq!(bytes.skip(7).up_to(2).len(), 2);
         assert!(bytes.first(11).is_none() && bytes.first(10).is_some());

@@ -197,6 +197,11 @@ impl Image {
         self.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
+    /// Does it refer to `name` without defining it?
+    pub fn refers_to(&self, name: &CStr) -> bool {
+        self.mapped.tables().undefined().any(|symbol| symbol.is_named(name.to_bytes()))
+    }
+
     /// The definition of `name`: the default version, or else any.
     pub fn find(&self, name: &CStr) -> Option<Symbol> {
         self.find_name(Name::from(name))

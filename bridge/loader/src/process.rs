@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 
 use qmpi_abi::{FnId, MpiSymbol};
 use qmpi_elf::linker::family as glibc;
+use qmpi_elf::mpi::mpi_data::is_fortran_sentinel_c;
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name};
 
@@ -172,8 +173,9 @@ impl Process {
 
     /// Does an MPI library define this name?
     pub(crate) fn exports_name(&self, name: &str) -> bool {
-        CString::new(name)
-            .is_ok_and(|name| self.mpi().any(|image| image.find(&name).is_some()) || self.is_published(&name))
+        let in_table = Name::from(name);
+        self.mpi().any(|image| image.find_name(in_table).is_some())
+            || self.published.iter().any(|(known, _)| known.to_bytes() == name.as_bytes())
     }
 
     /// The library that exists once per process under this SONAME.
@@ -233,12 +235,11 @@ impl Process {
     /// The address that a reference to this symbol of a shared library gets in this process.
     pub fn resolve(&self, image: &Image, symbol: &Symbol, name: Name<'_>) -> Option<usize> {
         match symbol.kind {
-            Kind::Data if self.sentinel(symbol.name).is_some() => self.sentinel(symbol.name),
-            // The executable may hold the real object: a copy relocation, or a Fortran common block.
-            Kind::Data => match self.is_interposed(image, name) {
+            Kind::Data => self.sentinel(symbol.name).or_else(|| match self.is_interposed(image, name) {
+                // The executable may hold the real object: a copy relocation, or a Fortran common block.
                 true => dlsym::global(symbol.name).or(Some(symbol.address)),
                 false => Some(symbol.address),
-            },
+            }),
             Kind::Function | Kind::Other => Some(symbol.address),
             Kind::Ifunc => self.address_in(image, symbol.name),
             Kind::Tls => None,
@@ -248,7 +249,7 @@ impl Process {
     /// The address of a sentinel of Fortran, if that is another than what a look-up in the global scope says: MPI's libraries, and
     /// what they are bound to, may be in the local scope of a library that the program opened.
     fn sentinel(&self, name: &CStr) -> Option<usize> {
-        if !name.to_str().is_ok_and(qmpi_elf::mpi::mpi_data::is_fortran_sentinel) {
+        if !is_fortran_sentinel_c(name) {
             return None;
         }
         let published = self.published.iter().find(|(known, _)| *known == name).map(|(_, address)| *address);
@@ -279,7 +280,7 @@ impl Process {
             let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| defines_pmpi(image));
             let mut bound = BTreeMap::new();
             for binding in fortran.into_iter().chain(c).flat_map(Image::bindings).filter(|binding| !binding.is_call) {
-                if binding.name.to_str().is_ok_and(qmpi_elf::mpi::mpi_data::is_fortran_sentinel) {
+                if is_fortran_sentinel_c(binding.name) {
                     // SAFETY: an aligned word of a loaded object, which `ld.so` has filled in.
                     let word = unsafe { binding.place.read() };
                     bound.entry(binding.name).or_insert(word.wrapping_add_signed(-(binding.addend as isize)));
@@ -374,7 +375,7 @@ fn open_in_base(name: &str) -> Result<(), String> {
 /// what comes next.
 fn defines_pmpi(image: &Image) -> bool {
     let defines = image.find(c"PMPI_Init").is_some_and(|symbol| symbol.kind != Kind::Data);
-    let looks_up = || image.symbols().any(|symbol| !symbol.defined && symbol.name == c"dlsym");
+    let looks_up = || image.refers_to(c"dlsym");
     defines && (qmpi_elf::is_mpi_soname(image.name()) || !looks_up())
 }
 
