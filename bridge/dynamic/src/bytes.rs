@@ -61,22 +61,26 @@ impl<'a> Bytes<'a> {
     }
 
     /// How many.
+    #[inline]
     pub const fn len(self) -> usize {
         self.len
     }
 
     /// None?
+    #[inline]
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// The address of the first.
+    #[inline]
     pub fn address(self) -> usize {
         self.start.addr()
     }
 
     /// All behind the first `count`; none if there are not so many.
     #[must_use]
+    #[inline]
     pub const fn skip(self, count: usize) -> Bytes<'a> {
         match self.len.checked_sub(count) {
             Some(len) => Bytes { start: self.start.wrapping_add(count), len, memory: PhantomData },
@@ -86,16 +90,19 @@ impl<'a> Bytes<'a> {
 
     /// At most the first `count`.
     #[must_use]
+    #[inline]
     pub const fn up_to(self, count: usize) -> Bytes<'a> {
         if count < self.len { Bytes { len: count, ..self } } else { self }
     }
 
     /// Exactly the first `count`; `None` if there are not so many.
+    #[inline]
     pub const fn first(self, count: usize) -> Option<Bytes<'a>> {
         if count <= self.len { Some(Bytes { len: count, ..self }) } else { None }
     }
 
     /// The value at a byte offset, aligned or not; `None` beyond the end.
+    #[inline]
     pub fn read<T: Plain>(self, at: usize) -> Option<T> {
         let end = at.checked_add(size_of::<T>())?;
         if end > self.len {
@@ -107,6 +114,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// How many whole values fit in.
+    #[inline]
     pub const fn count_of<T: Plain>(self) -> usize {
         match self.len.checked_div(size_of::<T>()) {
             Some(count) => count,
@@ -115,11 +123,13 @@ impl<'a> Bytes<'a> {
     }
 
     /// Value number `index` of a table of such values.
+    #[inline]
     pub fn entry<T: Plain>(self, index: usize) -> Option<T> {
         self.read(index.checked_mul(size_of::<T>())?)
     }
 
     /// The NUL-terminated string at an offset; `None` if it starts or ends outside.
+    #[inline]
     pub fn string(self, at: usize) -> Option<&'a CStr> {
         let rest = self.skip(at);
         let len = rest.first_nul()?;
@@ -131,6 +141,7 @@ impl<'a> Bytes<'a> {
 
     /// The place of the first NUL. Eight bytes at once: start-up measures thousands of names, and `strlen` may be the function of a
     /// sanitizer that is not ready.
+    #[inline]
     fn first_nul(self) -> Option<usize> {
         const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
         const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -150,6 +161,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Is `text` the NUL-terminated string at an offset? Stops where they differ.
+    #[inline]
     pub fn is_string(self, at: usize, text: &[u8]) -> bool {
         let mut rest = self.skip(at);
         let (words, bytes) = text.as_chunks::<{ size_of::<u64>() }>();

@@ -83,6 +83,7 @@ impl<'a> Mapped<'a> {
 
     /// The address of a symbol in this process; 0 if it is not defined here. Of an IFUNC that of its resolver, of a
     /// thread-local variable none.
+    #[inline]
     pub fn address(&self, symbol: &Symbol<'_>) -> usize {
         match (symbol.is_defined(), symbol.is_absolute()) {
             (false, _) => 0,

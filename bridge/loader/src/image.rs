@@ -213,8 +213,8 @@ impl Image {
     }
 
     /// The definition that a program's reference to `name` gets, which names no version.
-    pub fn find_unversioned(&self, name: &CStr) -> Option<Symbol> {
-        let name = Name::from(name);
+    pub fn find_unversioned<'a>(&self, name: impl Into<Name<'a>>) -> Option<Symbol> {
+        let name = name.into();
         self.symbol(&self.mapped.tables().find_oldest(name.bytes(), name.hash())?)
     }
 

@@ -16,7 +16,7 @@ use crate::links::pcontrol;
 use crate::links::wrappers::Wrappers;
 use crate::namespace::Namespace;
 use crate::namespace::clone;
-use crate::namespace::head::Head;
+use crate::namespace::head::{Head, Heads};
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::providers;
@@ -49,16 +49,39 @@ pub struct Links<'a> {
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
 
-/// Loads `planned`, a PMPI tool, above `links`.
-///
-/// # Errors
-/// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
-pub fn load(
+/// Loads tools one after the other: what instances of one tool have in common is made once.
+pub struct Loader<'a> {
+    pub(crate) writer: &'a Writer,
+    pub(crate) heads: Heads<'a>,
+}
+
+impl<'a> Loader<'a> {
+    /// One that has loaded nothing yet.
+    pub fn new(writer: &'a Writer) -> Loader<'a> {
+        Loader { writer, heads: Heads::default() }
+    }
+
+    /// Loads `planned`, a PMPI tool, above `links`.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
+    pub fn load(
+        &mut self,
+        process: &mut Arc<Process>,
+        planned: &'a Planned,
+        links: &Links<'_>,
+        place: Place,
+    ) -> Result<Loaded, LoadError> {
+        load(self, process, planned, links, place)
+    }
+}
+
+fn load<'a>(
+    loader: &mut Loader<'a>,
     process: &mut Arc<Process>,
-    planned: &Planned,
+    planned: &'a Planned,
     links: &Links<'_>,
     place: Place,
-    writer: &Writer,
 ) -> Result<Loaded, LoadError> {
     let start = Instant::now();
     let layer = &planned.layer;
@@ -73,8 +96,8 @@ pub fn load(
         format!("{label}: {place:?}; served by the process: {served}; private: {}", private.join(", "))
     });
     let Bound { tool: handle, head } = match place {
-        Place::Namespace => bind(instance, tool, writer)?,
-        Place::Clone => clone::bind(instance, tool, writer)?,
+        Place::Namespace => bind(instance, tool, loader)?,
+        Place::Clone => clone::bind(instance, tool, loader)?,
         Place::NoRoom => {
             let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
             return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
@@ -188,7 +211,7 @@ fn share_one(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<()
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
+fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
@@ -206,7 +229,7 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bou
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &needs)?;
+    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &needs, &mut loader.heads)?;
     let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
     // Set before constructors of the tool run: they may call overrides.
@@ -216,7 +239,7 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bou
         (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
         (error, _) => error,
     })?;
-    let namespace = Namespace::of(handle, providers, writer);
+    let namespace = Namespace::of(handle, providers, loader.writer);
     let tool = namespace.and_then(|namespace| namespace.loaded(&CString::new(path).ok()?));
     let (Some(namespace), Some(tool)) = (namespace, tool) else {
         return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });

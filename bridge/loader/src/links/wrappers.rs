@@ -2,6 +2,8 @@
 
 use std::ffi::CString;
 
+use qmpi_elf::Name;
+
 use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
 use crate::links::direct;
@@ -22,20 +24,20 @@ impl Wrappers {
 
     /// The address of a function that the tool's own file defines, as a program's reference without a version gets it.
     pub(crate) fn find(&mut self, name: &str) -> Option<usize> {
-        let name = CString::new(name).ok()?;
-        let symbol = self.image.as_ref().and_then(|image| image.find_unversioned(&name));
+        let symbol = self.image.as_ref().and_then(|image| image.find_unversioned(Name::from(name)));
         let symbol = symbol.filter(|symbol| symbol.kind == Kind::Function);
         // A function that is chosen at run time: glibc knows which. It takes ten times as long.
         let address = symbol.map(|symbol| symbol.address);
-        let address = address.or_else(|| self.handle.find(&name))?;
+        let address = address.or_else(|| self.handle.find(&CString::new(name).ok()?))?;
         self.found.extend(symbol.filter(|symbol| symbol.address == address).map(|symbol| (address, symbol.size)));
         Some(address)
     }
 
     /// The definitions of the same function and their addresses, if they have versions.
     pub(crate) fn versions(&mut self, name: &str) -> Vec<(Version, usize)> {
+        let Some(image) = self.image.as_ref().filter(|image| image.versions().is_some()) else { return Vec::new() };
         let Ok(name) = CString::new(name) else { return Vec::new() };
-        let definitions = self.image.as_ref().map_or_else(Vec::new, |image| image.definitions(&name));
+        let definitions = image.definitions(&name);
         let mut versions = Vec::with_capacity(definitions.len());
         for Definition { symbol, version } in definitions {
             let address = match (symbol.kind, version) {

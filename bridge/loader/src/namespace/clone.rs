@@ -22,7 +22,7 @@ use qmpi_elf::write::provider::Provided;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
-use crate::load::Bound;
+use crate::load::{Bound, Loader};
 use crate::namespace::Namespace;
 use crate::namespace::head::Head;
 use crate::namespace::memory_file::MemoryFile;
@@ -58,7 +58,12 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
 }
 
 /// Loads a clone of the tool.
-pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
+pub(crate) fn bind<'a>(
+    instance: &'static Instance,
+    tool: &'a Tool,
+    loader: &mut Loader<'a>,
+) -> Result<Bound, LoadError> {
+    let writer = loader.writer;
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance, writer)?;
@@ -74,7 +79,7 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
         }
     }
     let soname = providers::mpi_soname(tool, process);
-    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &[])?;
+    let head = Head { process, tool, links: &instance.links, instance }.write(soname, &[], &mut loader.heads)?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 
