@@ -133,6 +133,11 @@ impl Image {
         self.id() == other.id()
     }
 
+    /// Where it was loaded: what is added to the addresses in the file.
+    pub(crate) fn base(&self) -> usize {
+        self.mapped.base()
+    }
+
     /// Its tables and segments.
     pub(crate) fn mapped(&self) -> &Mapped<'static> {
         &self.mapped

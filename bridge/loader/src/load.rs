@@ -12,6 +12,7 @@ use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::image::version::Version;
+use crate::links::direct::Sites;
 use crate::links::pcontrol;
 use crate::links::wrappers::Wrappers;
 use crate::namespace::Namespace;
@@ -53,12 +54,14 @@ pub struct Links<'a> {
 pub struct Loader<'a> {
     pub(crate) writer: &'a Writer,
     pub(crate) heads: Heads<'a>,
+    /// Where the direct calls of each tool are.
+    sites: Vec<(&'a Tool, Option<Sites>)>,
 }
 
 impl<'a> Loader<'a> {
     /// One that has loaded nothing yet.
     pub fn new(writer: &'a Writer) -> Loader<'a> {
-        Loader { writer, heads: Heads::default() }
+        Loader { writer, heads: Heads::default(), sites: Vec::new() }
     }
 
     /// Loads `planned`, a PMPI tool, above `links`.
@@ -73,6 +76,15 @@ impl<'a> Loader<'a> {
         place: Place,
     ) -> Result<Loaded, LoadError> {
         load(self, process, planned, links, place)
+    }
+
+    fn sites_of(&mut self, tool: &'a Tool) -> &mut Option<Sites> {
+        let known = self.sites.iter().position(|(known, _)| std::ptr::eq(*known, tool));
+        let index = known.unwrap_or_else(|| {
+            self.sites.push((tool, None));
+            self.sites.len() - 1
+        });
+        &mut self.sites[index].1
     }
 }
 
@@ -108,7 +120,7 @@ fn load<'a>(
     let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
     if layer.direct_calls {
-        let count = wrappers.call_directly(head);
+        let count = wrappers.call_directly(head, loader.sites_of(tool));
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
     Ok(Loaded { instance, entries, versions, fortran, duration: start.elapsed() })

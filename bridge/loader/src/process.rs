@@ -164,18 +164,18 @@ impl Process {
         self.glibc_versions.get_or_init(|| {
             let family = self.images.iter().filter(|image| glibc::is_glibc_family(image.name()));
             let versions = family.flat_map(|image| {
-                let wanted = image.symbols().filter(|symbol| symbol.defined && names.contains(&symbol.name));
-                wanted.filter_map(|symbol| Some((symbol.name, image.versions()?.of_symbol(symbol.index)?)))
+                names.iter().flat_map(|name| image.definitions(name)).filter_map(|definition| {
+                    Some((definition.symbol.name, image.versions()?.of_symbol(definition.symbol.index)?))
+                })
             });
             versions.collect()
         })
     }
 
     /// Does an MPI library define this name?
-    pub(crate) fn exports_name(&self, name: &str) -> bool {
-        let in_table = Name::from(name);
-        self.mpi().any(|image| image.find_name(in_table).is_some())
-            || self.published.iter().any(|(known, _)| known.to_bytes() == name.as_bytes())
+    pub(crate) fn exports_name(&self, name: Name<'_>) -> bool {
+        self.mpi().any(|image| image.find_name(name).is_some())
+            || self.published.iter().any(|(known, _)| known.to_bytes() == name.bytes())
     }
 
     /// The library that exists once per process under this SONAME.

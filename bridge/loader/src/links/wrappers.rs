@@ -6,7 +6,7 @@ use qmpi_elf::Name;
 
 use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
-use crate::links::direct;
+use crate::links::direct::{self, Sites};
 use crate::namespace::link_map::{Handle, LinkMap};
 
 /// Finds wrappers and remembers which.
@@ -55,9 +55,10 @@ impl Wrappers {
         versions
     }
 
-    /// Lets those that were found call their next links directly, which `head` defines. Returns how many calls were changed.
-    pub(crate) fn call_directly(self, head: Handle) -> usize {
+    /// Lets those that were found call their next links directly, which `head` defines. Returns how many calls were changed. `sites`:
+    /// where the calls are, once it is known of an instance of the same tool.
+    pub(crate) fn call_directly(self, head: Handle, sites: &mut Option<Sites>) -> usize {
         let head = head.map().and_then(LinkMap::image);
-        self.image.map_or(0, |image| direct::bind(&image, head.as_ref(), self.found))
+        self.image.map_or(0, |image| direct::bind(&image, head.as_ref(), &self.found, sites))
     }
 }

@@ -208,8 +208,11 @@ impl<'a> Head<'a> {
         let objects = self.tool.closure.objects.iter();
         for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
             let name = symbol.name;
-            let wanted = !symbol.weak && is_mpi_function(name) && !own.contains(&Name::from(name));
-            if !wanted || self.process.exports_name(name) || !seen.insert(name) {
+            if symbol.weak || !is_mpi_function(name) {
+                continue;
+            }
+            let in_tables = Name::from(name);
+            if self.process.exports_name(in_tables) || own.contains(&in_tables) || !seen.insert(name) {
                 continue;
             }
             let fortran = || self.instance.fortran_links.get(name).map(|link| Address::Own(*link));
@@ -226,14 +229,14 @@ impl<'a> Head<'a> {
         }
         for name in &self.tool.of_unnamed_libraries {
             let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
-            if let Some(address) = address.filter(|_| !self.process.exports_name(name) && seen.insert(name)) {
+            if let Some(address) = address.filter(|_| !self.process.exports_name(Name::from(name.as_str())) && seen.insert(name)) {
                 extra.push((name, Address::Common(address)));
             }
         }
         let called = OnceCell::new();
         let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
-            if self.process.exports_name(name) || !seen.insert(name) {
+            if self.process.exports_name(Name::from(name.as_str())) || !seen.insert(name) {
                 continue;
             }
             let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
