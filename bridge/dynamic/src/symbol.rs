@@ -51,6 +51,12 @@ impl<'a> Symbol<'a> {
         self.raw.st_name as usize
     }
 
+    /// The first bytes of its name, and where that is shorter of what follows it; `None` at the end of the string table.
+    #[inline]
+    pub fn name_start<const N: usize>(&self) -> Option<[u8; N]> {
+        self.strings.read(self.name_offset())
+    }
+
     /// Is this its name?
     #[inline]
     pub fn is_named(&self, name: &[u8]) -> bool {

@@ -202,6 +202,18 @@ impl Image {
         self.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
+    /// Those of them whose names begin like MPI's: `MPI`, `mpi` and the like, alone or behind a `P` or an `O`. A library has thousands of
+    /// others.
+    pub fn symbols_of_mpi(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let symbols = self.mapped.tables().symbols().filter(|symbol| {
+            symbol.name_start::<4>().is_some_and(|start| {
+                let start = start.map(|byte| byte.to_ascii_lowercase());
+                matches!(start, [b'm', b'p', b'i', _] | [b'p' | b'o', b'm', b'p', b'i'])
+            })
+        });
+        symbols.filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
+    }
+
     /// Does it refer to `name` without defining it?
     pub fn refers_to(&self, name: &CStr) -> bool {
         self.mapped.tables().undefined().any(|symbol| symbol.is_named(name.to_bytes()))

@@ -222,8 +222,9 @@ impl Process {
 
     /// A function of whichever MPI library defines it.
     pub fn function(&self, name: &CStr) -> Option<usize> {
+        let in_tables = Name::from(name);
         self.mpi().find_map(|image| {
-            let symbol = image.find(name)?;
+            let symbol = image.find_name(in_tables)?;
             match symbol.kind {
                 Kind::Function | Kind::Other => Some(symbol.address),
                 Kind::Ifunc => self.address_in(image, name),
@@ -279,7 +280,14 @@ impl Process {
         self.bound.get_or_init(|| {
             let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| defines_pmpi(image));
             let mut bound = BTreeMap::new();
-            for binding in fortran.into_iter().chain(c).flat_map(Image::bindings).filter(|binding| !binding.is_call) {
+            let of_sentinels = |image: &&Image| image.symbols_of_mpi().any(|symbol| is_fortran_sentinel_c(symbol.name));
+            for binding in fortran
+                .into_iter()
+                .chain(c)
+                .filter(of_sentinels)
+                .flat_map(Image::bindings)
+                .filter(|binding| !binding.is_call)
+            {
                 if is_fortran_sentinel_c(binding.name) {
                     // SAFETY: an aligned word of a loaded object, which `ld.so` has filled in.
                     let word = unsafe { binding.place.read() };

@@ -9,7 +9,7 @@ use qmpi_elf::SearchPath;
 use qmpi_loader::links::callback;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Links, Loader, LoadError, Process, log};
+use qmpi_loader::{Links, LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Layer, Place};
 
 use crate::{configured, numbering, qmpi};

@@ -229,7 +229,9 @@ impl<'a> Head<'a> {
         }
         for name in &self.tool.of_unnamed_libraries {
             let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
-            if let Some(address) = address.filter(|_| !self.process.exports_name(Name::from(name.as_str())) && seen.insert(name)) {
+            if let Some(address) =
+                address.filter(|_| !self.process.exports_name(Name::from(name.as_str())) && seen.insert(name))
+            {
                 extra.push((name, Address::Common(address)));
             }
         }
