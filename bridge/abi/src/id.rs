@@ -1,7 +1,7 @@
 //! The number of a function, stable for ever.
 
 use crate::function::Function;
-use crate::table::{BY_FORTRAN, BY_NAME, COUNT, FUNCTIONS};
+use crate::table::{BY_FORTRAN, COUNT, FUNCTIONS};
 
 /// The number of an MPI function: its row in `functions.tsv`.
 ///
@@ -44,8 +44,14 @@ impl FnId {
     /// The function with this C name (without `P`), in any letter case but its own not found.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        let place = BY_NAME.binary_search_by(|&row| FUNCTIONS[usize::from(row)].name.cmp(name));
-        place.ok().map(|place| Self(BY_NAME[place]))
+        let mut place = place_of(name.as_bytes());
+        loop {
+            let row = BY_HASH[place];
+            if FUNCTIONS.get(usize::from(row))?.name == name {
+                return Some(Self(row));
+            }
+            place = (place + 1) % PLACES;
+        }
     }
 
     /// The function with this lower-case Fortran name, without underscores at its end.
@@ -53,6 +59,36 @@ impl FnId {
         let place = BY_FORTRAN.binary_search_by(|&row| FUNCTIONS[usize::from(row)].fortran.cmp(&Some(name)));
         place.ok().map(|place| Self(BY_FORTRAN[place]))
     }
+}
+
+/// Places for rows in [`BY_HASH`]: at least half of them are free.
+const PLACES: usize = (2 * COUNT).next_power_of_two();
+
+/// Rows by the hash of their C names; the next place where one is taken, and a number of no row in free ones. Start-up looks up the
+/// names of thousands of symbols.
+static BY_HASH: [u16; PLACES] = {
+    let mut table = [u16::MAX; PLACES];
+    let mut row = 0;
+    while row < COUNT {
+        let mut place = place_of(FUNCTIONS[row].name.as_bytes());
+        while table[place] != u16::MAX {
+            place = (place + 1) % PLACES;
+        }
+        // COUNT fits: the generator writes the indices above as u16.
+        table[place] = row as u16;
+        row += 1;
+    }
+    table
+};
+
+/// Where the search for a name begins.
+const fn place_of(name: &[u8]) -> usize {
+    let (mut hash, mut rest) = (0_u32, name);
+    while let [byte, behind @ ..] = rest {
+        hash = hash.wrapping_mul(33).wrapping_add(*byte as u32);
+        rest = behind;
+    }
+    hash as usize % PLACES
 }
 
 #[cfg(test)]

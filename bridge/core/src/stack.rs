@@ -12,7 +12,7 @@ use std::time::Duration;
 use qmpi_abi::FnId;
 use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion::CallerMode;
-use qmpi_loader::{LoadError, Process, log};
+use qmpi_loader::{LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::{Next, Writer};
 
@@ -77,6 +77,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
+    let mut loader = Loader::new(writer);
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
         let label = &wanted.layer.label;
@@ -86,7 +87,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         let layer = match &wanted.what {
             What::Nothing => Ok(None),
             What::Pmpi(planned, place) => {
-                load_pmpi(process, planned, *place, tool, &mut chain, Some(&fortran), writer).map(Some)
+                load_pmpi(&mut loader, process, planned, *place, tool, &mut chain, Some(&fortran)).map(Some)
             }
             What::Native(_) => {
                 if let Some(builder) = &mut builder {
@@ -181,10 +182,11 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());
+    let mut loader = Loader::new(writer);
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
         let layer = match &wanted.what {
             What::Nothing => continue,
-            What::Pmpi(planned, place) => load_pmpi(&mut process, planned, *place, tool, &mut chain, None, writer),
+            What::Pmpi(planned, place) => load_pmpi(&mut loader, &mut process, planned, *place, tool, &mut chain, None),
             What::Native(_) => {
                 builder.below(tool, &mut chain);
                 Ok(registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO))
@@ -316,20 +318,20 @@ fn keep_if(asked: bool, mode: &mut CallerMode) {
     }
 }
 
-fn load_pmpi(
+fn load_pmpi<'a>(
+    loader: &mut Loader<'a>,
     process: &mut Arc<Process>,
-    planned: &Planned,
+    planned: &'a Planned,
     place: Place,
     tool: ToolId,
     chain: &mut Chain,
     fortran: Option<&Fortran>,
-    writer: &Writer,
 ) -> Result<Layer, LoadError> {
     let layer = &planned.layer;
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
     let links = qmpi_loader::Links { c: &chain.all_pmpi(), by_name: &chain.all_by_name(), fortran: &next };
-    let loaded = qmpi_loader::load(process, planned, &links, place, writer)?;
+    let loaded = loader.load(process, planned, &links, place)?;
     Ok(Layer {
         label: layer.label.clone(),
         tool,

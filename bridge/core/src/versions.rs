@@ -52,6 +52,9 @@ impl<T: Copy> Versions<T> {
     /// definitions if they have versions. `behind`: what comes next.
     pub(crate) fn put_in_front(&mut self, id: FnId, plain: T, versions: &[(Version, T)], behind: Option<T>) {
         if versions.is_empty() {
+            if self.0.is_empty() {
+                return;
+            }
             if let Some(known) = self.0.get_mut(&id) {
                 known.referred.clear();
                 (known.others, known.newest) = (Some(plain), Some(plain));

@@ -5,6 +5,7 @@
 use crate::bytes::Bytes;
 
 /// The hash of a name in `.gnu.hash` (`elf/dl-new-hash.h`).
+#[inline]
 pub const fn gnu(name: &[u8]) -> u32 {
     let (mut hash, mut rest) = (5381_u32, name);
     while let [byte, behind @ ..] = rest {
@@ -65,6 +66,7 @@ impl<'a> GnuHash<'a> {
     }
 
     /// The number of the first symbol that is found through the table.
+    #[inline]
     pub(crate) fn first_symbol(&self) -> usize {
         self.first_symbol as usize
     }
@@ -88,6 +90,7 @@ impl<'a> GnuHash<'a> {
     }
 
     /// Numbers of symbols whose names may have this hash.
+    #[inline]
     pub(crate) fn candidates(self, hash: u32) -> impl Iterator<Item = usize> + use<'a> {
         let start = if self.may_have(hash) { self.bucket(hash) } else { None };
         let mut next = start.and_then(|index| index.checked_sub(self.first_symbol));
@@ -104,6 +107,7 @@ impl<'a> GnuHash<'a> {
     }
 
     /// The Bloom filter's answer; `bloom_size` is a power of two, or the filter says nothing.
+    #[inline]
     fn may_have(&self, hash: u32) -> bool {
         if !self.bloom_words.is_power_of_two() {
             return true;
@@ -115,6 +119,7 @@ impl<'a> GnuHash<'a> {
         filter.is_none_or(|filter| (filter >> (hash % 64)) & (filter >> (second % 64)) & 1 == 1)
     }
 
+    #[inline]
     fn bucket(&self, hash: u32) -> Option<u32> {
         let index = hash.checked_rem(self.bucket_count)?;
         self.buckets.entry::<u32>(index as usize).filter(|first| *first != 0)
@@ -169,6 +174,7 @@ impl<'a> SysvHash<'a> {
     }
 
     /// Numbers of symbols whose names may have this hash.
+    #[inline]
     pub(crate) fn candidates(self, hash: u32) -> impl Iterator<Item = usize> + use<'a> {
         let mut next = hash.checked_rem(self.bucket_count).and_then(|index| self.buckets.entry::<u32>(index as usize));
         // No chain has more symbols than there is room for; one that leads back to itself ends here.

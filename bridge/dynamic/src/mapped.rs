@@ -83,6 +83,7 @@ impl<'a> Mapped<'a> {
 
     /// The address of a symbol in this process; 0 if it is not defined here. Of an IFUNC that of its resolver, of a
     /// thread-local variable none.
+    #[inline]
     pub fn address(&self, symbol: &Symbol<'_>) -> usize {
         match (symbol.is_defined(), symbol.is_absolute()) {
             (false, _) => 0,
@@ -100,14 +101,17 @@ impl<'a> Mapped<'a> {
     /// The words of this object that hold the address of a symbol by name, with the address of each word: aligned, and inside
     /// of a readable segment.
     pub fn bindings(&self) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a> {
-        let segments = self.segments;
-        self.tables.bindings().filter_map(move |binding| {
-            const WORD: usize = size_of::<usize>();
-            let place = segments.address(binding.offset);
-            let is_word =
-                place.is_multiple_of(WORD) && segments.bytes(place).and_then(|rest| rest.first(WORD)).is_some();
-            is_word.then_some((binding, place))
-        })
+        let object = *self;
+        self.tables.bindings().filter_map(move |binding| Some((binding, object.place(&binding)?)))
+    }
+
+    /// The address of the word of a binding, if it is one.
+    #[inline]
+    pub(crate) fn place(&self, binding: &Binding<'_>) -> Option<usize> {
+        const WORD: usize = size_of::<usize>();
+        let place = self.segments.address(binding.offset);
+        let is_word = place.is_multiple_of(WORD) && self.segments.bytes(place)?.len() >= WORD;
+        is_word.then_some(place)
     }
 
     /// DT_SONAME.

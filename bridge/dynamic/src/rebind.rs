@@ -17,7 +17,7 @@ pub enum Which {
     Weak,
 }
 
-/// Points references of `object` for which `target` has an address there; `target` is also told what the word holds. Returns how many references were changed.
+/// Points references of `object` for which `target` has an address there; `target` may ask what the word holds. Returns how many references were changed.
 ///
 /// # Safety
 /// The object stays loaded meanwhile, and its references to these names may be changed: they are function pointers or addresses of
@@ -25,11 +25,11 @@ pub enum Which {
 pub unsafe fn rebind(
     object: &Mapped<'_>,
     which: Which,
-    mut target: impl FnMut(&Binding<'_>, usize) -> Option<usize>,
+    mut target: impl FnMut(&Binding<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
     let mut unprotected = None;
     let mut count = 0_usize;
-    for (binding, place) in object.bindings() {
+    for binding in object.tables().bindings() {
         let is_concerned = match which {
             Which::All => true,
             Which::Calls => binding.is_call,
@@ -38,16 +38,30 @@ pub unsafe fn rebind(
         if !is_concerned {
             continue;
         }
-        // SAFETY: an aligned word inside of a segment of the object, which other threads may read meanwhile.
-        let word = unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(place)) };
-        let Some(address) = target(&binding, word.load(Ordering::Relaxed)) else { continue };
+        // Most bindings are of no interest: nothing else is looked at for their names.
+        let word = |place| {
+            // SAFETY: of the object, which stays meanwhile.
+            unsafe { word_at(place) }
+        };
+        let value = || object.place(&binding).map_or(0, |place| word(place).load(Ordering::Relaxed));
+        let Some(address) = target(&binding, &value) else { continue };
+        let Some(place) = object.place(&binding) else { continue };
         if !object.segments().is_writable(place) && unprotected.is_none() {
             unprotected = Some(Unprotected::new(object));
         }
-        word.store(address.wrapping_add_signed(binding.addend as isize), Ordering::Relaxed);
+        word(place).store(address.wrapping_add_signed(binding.addend as isize), Ordering::Relaxed);
         count = count.wrapping_add(1);
     }
     count
+}
+
+/// The word of a binding.
+///
+/// # Safety
+/// [`Mapped::place`] found it, in an object that stays.
+unsafe fn word_at<'a>(place: usize) -> &'a AtomicUsize {
+    // SAFETY: an aligned word inside of a segment of the object, which other threads may read meanwhile.
+    unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(place)) }
 }
 
 /// The object's RELRO pages, writable as long as this lives.

@@ -52,6 +52,7 @@ pub struct Relocation {
 
 impl Relocation {
     /// Relocation number `index` of a table.
+    #[inline]
     pub(crate) fn at(table: Bytes<'_>, index: usize) -> Option<Relocation> {
         let at = index.checked_mul(ENTRY)?;
         let [offset, info] = table.read::<[u64; 2]>(at)?;
@@ -70,6 +71,7 @@ impl Relocation {
     }
 
     /// Does it store the address of a symbol that it names?
+    #[inline]
     pub fn is_by_name(&self) -> bool {
         self.symbol != 0 && !matches!(self.kind, Kind::Other(_))
     }
@@ -99,6 +101,7 @@ pub struct Binding<'a> {
 
 impl<'a> Tables<'a> {
     /// Relocations with addends: DT_RELA, then DT_JMPREL.
+    #[inline]
     pub fn relocations(&self) -> impl Iterator<Item = Relocation> + use<'a> {
         let [data, calls] = self.relocation_tables();
         Relocation::all(data).chain(Relocation::all(calls))

@@ -37,6 +37,7 @@ impl<'a> Segments<'a> {
     }
 
     /// Does `address` lie in one of its segments?
+    #[inline]
     pub fn contains(&self, address: usize) -> bool {
         self.loaded(0).any(|(part, _)| part.contains(&address))
     }
@@ -53,6 +54,7 @@ impl<'a> Segments<'a> {
     }
 
     /// The bytes from an address to the end of the readable segment that it lies in.
+    #[inline]
     pub fn bytes(&self, address: usize) -> Option<Bytes<'a>> {
         let (part, _) = self.loaded(PF_R).find(|(part, _)| part.contains(&address))?;
         let start = core::ptr::with_exposed_provenance(address);
@@ -87,11 +89,13 @@ impl<'a> Segments<'a> {
     }
 
     /// Where an address of the file is in this process.
+    #[inline]
     pub(crate) fn address(&self, address: u64) -> usize {
         self.base.wrapping_add(address as usize)
     }
 
     /// The PT_LOADs with all of these flags.
+    #[inline]
     fn loaded(&self, flags: u32) -> impl Iterator<Item = (Range<usize>, &'a Elf64_Phdr)> + use<'a> {
         let segments = *self;
         let headers = self.headers.iter();
@@ -100,6 +104,7 @@ impl<'a> Segments<'a> {
             .map(move |header| (segments.memory(header), header))
     }
 
+    #[inline]
     fn memory(&self, header: &Elf64_Phdr) -> Range<usize> {
         let start = self.address(header.p_vaddr);
         start..start.saturating_add(usize::try_from(header.p_memsz).unwrap_or(usize::MAX))

@@ -31,7 +31,7 @@ pub(crate) fn enter_last(count: usize) {
 /// Binds references of an object whose version, if any, is among those that are `meant`.
 #[expect(unsafe_code, reason = "rebinds calls of MPI")]
 fn bind(object: &Mapped<'_>, meant: impl Fn(Option<&CStr>) -> bool) {
-    let target = |reference: &Binding<'_>, _| {
+    let target = |reference: &Binding<'_>, _: &dyn Fn() -> usize| {
         if !functions::may_be_name(reference.name) {
             return None;
         }

@@ -133,6 +133,11 @@ impl Image {
         self.id() == other.id()
     }
 
+    /// Where it was loaded: what is added to the addresses in the file.
+    pub(crate) fn base(&self) -> usize {
+        self.mapped.base()
+    }
+
     /// Its tables and segments.
     pub(crate) fn mapped(&self) -> &Mapped<'static> {
         &self.mapped
@@ -197,6 +202,23 @@ impl Image {
         self.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
+    /// Those of them whose names begin like MPI's: `MPI`, `mpi` and the like, alone or behind a `P` or an `O`. A library has thousands of
+    /// others.
+    pub fn symbols_of_mpi(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let symbols = self.mapped.tables().symbols().filter(|symbol| {
+            symbol.name_start::<4>().is_some_and(|start| {
+                let start = start.map(|byte| byte.to_ascii_lowercase());
+                matches!(start, [b'm', b'p', b'i', _] | [b'p' | b'o', b'm', b'p', b'i'])
+            })
+        });
+        symbols.filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
+    }
+
+    /// Does it refer to `name` without defining it?
+    pub fn refers_to(&self, name: &CStr) -> bool {
+        self.mapped.tables().undefined().any(|symbol| symbol.is_named(name.to_bytes()))
+    }
+
     /// The definition of `name`: the default version, or else any.
     pub fn find(&self, name: &CStr) -> Option<Symbol> {
         self.find_name(Name::from(name))
@@ -208,8 +230,8 @@ impl Image {
     }
 
     /// The definition that a program's reference to `name` gets, which names no version.
-    pub fn find_unversioned(&self, name: &CStr) -> Option<Symbol> {
-        let name = Name::from(name);
+    pub fn find_unversioned<'a>(&self, name: impl Into<Name<'a>>) -> Option<Symbol> {
+        let name = name.into();
         self.symbol(&self.mapped.tables().find_oldest(name.bytes(), name.hash())?)
     }
 

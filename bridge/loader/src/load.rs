@@ -12,11 +12,12 @@ use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::image::version::Version;
+use crate::links::direct::Sites;
 use crate::links::pcontrol;
 use crate::links::wrappers::Wrappers;
 use crate::namespace;
 use crate::namespace::clone;
-use crate::namespace::head::Head;
+use crate::namespace::head::{Head, Heads};
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::providers;
@@ -49,16 +50,50 @@ pub struct Links<'a> {
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
 
-/// Loads `planned`, a PMPI tool, above `links`.
-///
-/// # Errors
-/// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
-pub fn load(
+/// Loads tools one after the other: what instances of one tool have in common is made once.
+pub struct Loader<'a> {
+    pub(crate) writer: &'a Writer,
+    pub(crate) heads: Heads<'a>,
+    /// Where the direct calls of each tool are.
+    sites: Vec<(&'a Tool, Option<Sites>)>,
+}
+
+impl<'a> Loader<'a> {
+    /// One that has loaded nothing yet.
+    pub fn new(writer: &'a Writer) -> Loader<'a> {
+        Loader { writer, heads: Heads::default(), sites: Vec::new() }
+    }
+
+    /// Loads `planned`, a PMPI tool, above `links`.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the tool; the process is as it was, except that a namespace may be used up.
+    pub fn load(
+        &mut self,
+        process: &mut Arc<Process>,
+        planned: &'a Planned,
+        links: &Links<'_>,
+        place: Place,
+    ) -> Result<Loaded, LoadError> {
+        load(self, process, planned, links, place)
+    }
+
+    fn sites_of(&mut self, tool: &'a Tool) -> &mut Option<Sites> {
+        let known = self.sites.iter().position(|(known, _)| std::ptr::eq(*known, tool));
+        let index = known.unwrap_or_else(|| {
+            self.sites.push((tool, None));
+            self.sites.len() - 1
+        });
+        &mut self.sites[index].1
+    }
+}
+
+fn load<'a>(
+    loader: &mut Loader<'a>,
     process: &mut Arc<Process>,
-    planned: &Planned,
+    planned: &'a Planned,
     links: &Links<'_>,
     place: Place,
-    writer: &Writer,
 ) -> Result<Loaded, LoadError> {
     let start = Instant::now();
     let layer = &planned.layer;
@@ -73,8 +108,8 @@ pub fn load(
         format!("{label}: {place:?}; served by the process: {served}; private: {}", private.join(", "))
     });
     let Bound { tool: handle, head } = match place {
-        Place::Namespace => bind(instance, tool, writer)?,
-        Place::Clone => clone::bind(instance, tool, writer)?,
+        Place::Namespace => bind(instance, tool, loader)?,
+        Place::Clone => clone::bind(instance, tool, loader)?,
         Place::NoRoom => {
             let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
             return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
@@ -85,7 +120,7 @@ pub fn load(
     let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
     if layer.direct_calls {
-        let count = wrappers.call_directly(head);
+        let count = wrappers.call_directly(head, loader.sites_of(tool));
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
     Ok(Loaded { instance, entries, versions, fortran, duration: start.elapsed() })
@@ -188,7 +223,7 @@ fn share_one(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<()
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
+fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
@@ -207,13 +242,13 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bou
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let head = Head { process, tool, links: instance.answers.links, instance }.write(soname, &needs)?;
+    let head = Head { process, tool, links: instance.answers.links, instance }.write(soname, &needs, &mut loader.heads)?;
     let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
     // Set before constructors of the tool run: they may call overrides.
     let providers =
         instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
-    let namespace = namespace::expect(head.path(), providers, writer);
+    let namespace = namespace::expect(head.path(), providers, loader.writer);
     instance.answers.set_namespace(namespace);
     let head =
         namespace::create(namespace, &instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
@@ -229,7 +264,7 @@ fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bou
     for map in maps.iter().filter(|map| !map.is_linker() && !namespace.is_provider(map)) {
         namespace::loaded(namespace, map.name());
     }
-    let scope = namespace::list(namespace, &maps, writer);
-    instance.answers.scope.publish(scope.leak(), writer);
+    let scope = namespace::list(namespace, &maps, loader.writer);
+    instance.answers.scope.publish(scope.leak(), loader.writer);
     Ok(Bound { tool: *instance.handle.get_or_init(|| tool), head })
 }

@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 use qmpi_abi::{FnId, MpiSymbol};
 use qmpi_dynamic::Mapped;
 use qmpi_elf::linker::family as glibc;
+use qmpi_elf::mpi::mpi_data::is_fortran_sentinel_c;
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name};
 
@@ -168,17 +169,18 @@ impl Process {
         self.glibc_versions.get_or_init(|| {
             let family = self.images.iter().filter(|image| glibc::is_glibc_family(image.name()));
             let versions = family.flat_map(|image| {
-                let wanted = image.symbols().filter(|symbol| symbol.defined && names.contains(&symbol.name));
-                wanted.filter_map(|symbol| Some((symbol.name, image.versions()?.of_symbol(symbol.index)?)))
+                names.iter().flat_map(|name| image.definitions(name)).filter_map(|definition| {
+                    Some((definition.symbol.name, image.versions()?.of_symbol(definition.symbol.index)?))
+                })
             });
             versions.collect()
         })
     }
 
     /// Does an MPI library define this name?
-    pub(crate) fn exports_name(&self, name: &str) -> bool {
-        CString::new(name)
-            .is_ok_and(|name| self.mpi().any(|image| image.find(&name).is_some()) || self.is_published(&name))
+    pub(crate) fn exports_name(&self, name: Name<'_>) -> bool {
+        self.mpi().any(|image| image.find_name(name).is_some())
+            || self.published.iter().any(|(known, _)| known.to_bytes() == name.bytes())
     }
 
     /// The library that exists once per process under this SONAME.
@@ -238,8 +240,9 @@ impl Process {
 
     /// A function of whichever MPI library defines it.
     pub fn function(&self, name: &CStr) -> Option<usize> {
+        let in_tables = Name::from(name);
         self.mpi().find_map(|image| {
-            let symbol = image.find(name)?;
+            let symbol = image.find_name(in_tables)?;
             match symbol.kind {
                 Kind::Function | Kind::Other => Some(symbol.address),
                 Kind::Ifunc => self.address_in(image, name),
@@ -251,12 +254,11 @@ impl Process {
     /// The address that a reference to this symbol of a shared library gets in this process.
     pub fn resolve(&self, image: &Image, symbol: &Symbol, name: Name<'_>) -> Option<usize> {
         match symbol.kind {
-            Kind::Data if self.sentinel(symbol.name).is_some() => self.sentinel(symbol.name),
-            // The executable may hold the real object: a copy relocation, or a Fortran common block.
-            Kind::Data => match self.is_interposed(image, name) {
+            Kind::Data => self.sentinel(symbol.name).or_else(|| match self.is_interposed(image, name) {
+                // The executable may hold the real object: a copy relocation, or a Fortran common block.
                 true => dlsym::global(symbol.name).or(Some(symbol.address)),
                 false => Some(symbol.address),
-            },
+            }),
             Kind::Function | Kind::Other => Some(symbol.address),
             Kind::Ifunc => self.address_in(image, symbol.name),
             Kind::Tls => None,
@@ -266,7 +268,7 @@ impl Process {
     /// The address of a sentinel of Fortran, if that is another than what a look-up in the global scope says: MPI's libraries, and
     /// what they are bound to, may be in the local scope of a library that the program opened.
     fn sentinel(&self, name: &CStr) -> Option<usize> {
-        if !name.to_str().is_ok_and(qmpi_elf::mpi::mpi_data::is_fortran_sentinel) {
+        if !is_fortran_sentinel_c(name) {
             return None;
         }
         let published = self.published.iter().find(|(known, _)| *known == name).map(|(_, address)| *address);
@@ -296,8 +298,15 @@ impl Process {
         self.bound.get_or_init(|| {
             let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| self.is_of_c(image));
             let mut bound = BTreeMap::new();
-            for binding in fortran.into_iter().chain(c).flat_map(Image::bindings).filter(|binding| !binding.is_call) {
-                if binding.name.to_str().is_ok_and(qmpi_elf::mpi::mpi_data::is_fortran_sentinel) {
+            let of_sentinels = |image: &&Image| image.symbols_of_mpi().any(|symbol| is_fortran_sentinel_c(symbol.name));
+            for binding in fortran
+                .into_iter()
+                .chain(c)
+                .filter(of_sentinels)
+                .flat_map(Image::bindings)
+                .filter(|binding| !binding.is_call)
+            {
+                if is_fortran_sentinel_c(binding.name) {
                     // SAFETY: an aligned word of a loaded object, which `ld.so` has filled in.
                     let word = unsafe { binding.place.read() };
                     bound.entry(binding.name).or_insert(word.wrapping_add_signed(-(binding.addend as isize)));
@@ -398,7 +407,7 @@ fn open_in_base(name: &str) -> Result<(), String> {
 /// what comes next.
 fn defines_pmpi(image: &Image) -> bool {
     let defines = image.find(c"PMPI_Init").is_some_and(|symbol| symbol.kind != Kind::Data);
-    let looks_up = || image.symbols().any(|symbol| !symbol.defined && symbol.name == c"dlsym");
+    let looks_up = || image.refers_to(c"dlsym");
     defines && (qmpi_elf::is_mpi_soname(image.name()) || !looks_up())
 }
 

@@ -9,7 +9,7 @@ use qmpi_elf::SearchPath;
 use qmpi_loader::links::callback;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Links, LoadError, Process, log};
+use qmpi_loader::{Links, LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Layer, Place};
 
 use crate::{configured, numbering, qmpi};
@@ -51,7 +51,7 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
     let below = Links { c: &links, by_name: &[], fortran: &|_| None };
     let loaded =
-        loader_lock::with(|writer| qmpi_loader::load(&mut process, &planned, &below, Place::Namespace, writer))?;
+        loader_lock::with(|writer| Loader::new(writer).load(&mut process, &planned, &below, Place::Namespace))?;
     qmpi_loader::close_files();
     qmpi::register_tool_storage(tool, loaded.instance);
     for (id, address) in loaded.entries {

@@ -264,7 +264,7 @@ fn is_fortran(image: &Image) -> bool {
 /// Does it define Fortran functions of MPI?
 fn defines_wrappers(image: &Image) -> bool {
     image
-        .symbols()
+        .symbols_of_mpi()
         .filter(|symbol| symbol.defined)
         .any(|symbol| qmpi_abi::classify_c(symbol.name).is_some_and(|symbol| symbol.binding != Binding::C))
 }

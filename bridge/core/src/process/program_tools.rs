@@ -72,7 +72,7 @@ fn tool_functions(image: &Image) -> Option<Vec<Function>> {
         defines.sort_unstable_by_key(|(id, ..)| *id);
         defines.dedup_by_key(|(id, ..)| *id);
         for (_, name, address) in &mut defines {
-            *address = image.find_unversioned(name).map_or(*address, |symbol| symbol.address);
+            *address = image.find_unversioned(*name).map_or(*address, |symbol| symbol.address);
         }
     }
     (imports && !defines.is_empty()).then_some(defines)

@@ -29,11 +29,8 @@ pub(crate) fn bind<'a>(images: impl IntoIterator<Item = &'a Image>) {
 
 /// Does the object refer to `dl_iterate_phdr`, and has it to do with unwinding?
 fn is_unwinder(image: &Image) -> bool {
-    let (mut asks, mut unwinds) = (false, false);
-    for symbol in image.symbols() {
-        asks |= !symbol.defined && symbol.name == c"dl_iterate_phdr";
-        unwinds |= symbol.name.to_bytes().starts_with(b"_Unwind_");
-    }
-    // A program with an unwinder of its own (-static-libgcc) has no names for it.
-    asks && (unwinds || std::env::current_exe().is_ok_and(|program| program == image.path()))
+    image.refers_to(c"dl_iterate_phdr")
+        && (image.symbols().any(|symbol| symbol.name.to_bytes().starts_with(b"_Unwind_"))
+            // A program with an unwinder of its own (-static-libgcc) has no names for it.
+            || std::env::current_exe().is_ok_and(|program| program == image.path()))
 }

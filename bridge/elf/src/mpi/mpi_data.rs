@@ -3,6 +3,8 @@
 //! An import of a library that was not linked against MPI has no type, so data are known by name.
 //! Functions are not listed here but in qmpi-abi.
 
+use std::ffi::CStr;
+
 use crate::file::symbol::{Symbol, SymbolKind};
 
 /// Variables by exact name.
@@ -84,6 +86,10 @@ pub fn is_mpi_data_name(name: &str) -> bool {
 
 /// Whether a name is that of a Fortran common block of an MPI library.
 pub fn is_fortran_common(name: &str) -> bool {
+    // Asked about every variable of every MPI library.
+    if !name.as_bytes().get(..3).is_some_and(|start| start.eq_ignore_ascii_case(b"mpi")) {
+        return false;
+    }
     let stem = name.trim_end_matches('_');
     name.len() - stem.len() <= 2 && COMMONS.iter().any(|common| common.eq_ignore_ascii_case(stem))
 }
@@ -93,6 +99,12 @@ pub fn is_fortran_common(name: &str) -> bool {
 pub fn is_fortran_sentinel(name: &str) -> bool {
     const OF_C_AND_F08: [&str; 5] = ["MPI_F_", "MPI_F08_", "MPIR_F_", "MPIR_F08_MPI_", "MPIR_C_MPI_"];
     OF_C_AND_F08.iter().any(|prefix| name.starts_with(prefix)) || is_fortran_common(name)
+}
+
+/// The same for a C string. Its bytes are looked at first, before anything asks whether they are text.
+pub fn is_fortran_sentinel_c(name: &CStr) -> bool {
+    let may_be = matches!(name.to_bytes(), [b'M' | b'm', b'P' | b'p', b'I' | b'i', ..]);
+    may_be && name.to_str().is_ok_and(is_fortran_sentinel)
 }
 
 /// Whether a symbol is MPI data: by its name, or because it has the type of data and an MPI name.

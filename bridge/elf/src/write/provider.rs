@@ -129,40 +129,90 @@ pub fn write(
     versions: &[&str],
     symbols: &[Provided<'_>],
 ) -> Result<Vec<u8>, ProviderError> {
-    // The empty name is that of the program among libraries, and of no version or symbol.
-    let libraries = [soname].into_iter().chain(needed.iter().copied()).filter(|name| !name.is_empty());
-    let others = libraries.chain(versions.iter().copied()).map(Name::from);
-    if let Some(name) = symbols.iter().map(|symbol| symbol.name).chain(others).find(|name| !name.is_sound()) {
-        return Err(ProviderError::Name { soname: soname.into(), name: name.to_string() });
-    }
-    if versions.len() > 32_000 {
-        return Err(ProviderError::Versions { soname: soname.into() });
-    }
-    let buckets = Buckets::new(symbols);
-    let mut strings = Strings::for_names_of(symbols);
-    let soname_at = strings.add(soname);
-    let needed: Vec<u32> = needed.iter().map(|name| strings.add(name)).collect();
-    let mut tables = Tables {
-        hash: buckets.section(symbols),
-        symbols: Vec::with_capacity((1 + symbols.len()) * size_of::<elf::Sym64<LE>>()),
-        versyms: Vec::with_capacity((1 + symbols.len()) * size_of::<u16>()),
-        verdefs: Vec::new(),
-    };
-    // Symbol 0 is the null symbol.
-    tables.symbols.extend_from_slice(bytes_of(&elf::Sym64::<LE>::default()));
-    tables.versyms.extend_from_slice(&[0, 0]);
-    for index in buckets.order.iter().copied() {
-        let symbol = &symbols[index as usize];
-        tables.symbols.extend_from_slice(bytes_of(&record(symbol, strings.add_bytes(symbol.name.bytes()))));
-        tables.versyms.extend_from_slice(&version_number(soname, versions.len(), symbol)?.to_le_bytes());
-    }
-    if versions.is_empty() {
-        tables.versyms.clear();
-    } else {
-        tables.verdefs = version_definitions(soname, soname_at, versions, &mut strings);
-    }
-    Ok(tables.lay_out(&strings.0, soname_at, &needed, versions.len()))
+    Template::new(soname, needed, versions, symbols).map(Template::into_file)
 }
+
+/// A provider that is written again with other addresses: instances of one tool need the same symbols.
+#[derive(Debug)]
+pub struct Template {
+    file: Vec<u8>,
+    /// Where the address of each symbol is in the file.
+    addresses: Vec<usize>,
+}
+
+impl Template {
+    /// The provider as [`write`] writes it.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn new(
+        soname: &str,
+        needed: &[&str],
+        versions: &[&str],
+        symbols: &[Provided<'_>],
+    ) -> Result<Template, ProviderError> {
+        // The empty name is that of the program among libraries, and of no version or symbol.
+        let libraries = [soname].into_iter().chain(needed.iter().copied()).filter(|name| !name.is_empty());
+        let others = libraries.chain(versions.iter().copied()).map(Name::from);
+        if let Some(name) = symbols.iter().map(|symbol| symbol.name).chain(others).find(|name| !name.is_sound()) {
+            return Err(ProviderError::Name { soname: soname.into(), name: name.to_string() });
+        }
+        if versions.len() > 32_000 {
+            return Err(ProviderError::Versions { soname: soname.into() });
+        }
+        let buckets = Buckets::new(symbols);
+        let mut strings = Strings::for_names_of(symbols);
+        let soname_at = strings.add(soname);
+        let needed: Vec<u32> = needed.iter().map(|name| strings.add(name)).collect();
+        let mut tables = Tables {
+            hash: buckets.section(symbols),
+            symbols: Vec::with_capacity((1 + symbols.len()) * SYMBOL),
+            versyms: Vec::with_capacity((1 + symbols.len()) * size_of::<u16>()),
+            verdefs: Vec::new(),
+        };
+        // Symbol 0 is the null symbol.
+        tables.symbols.extend_from_slice(bytes_of(&elf::Sym64::<LE>::default()));
+        tables.versyms.extend_from_slice(&[0, 0]);
+        let mut addresses = vec![0; symbols.len()];
+        for index in buckets.order.iter().copied() {
+            let symbol = &symbols[index as usize];
+            addresses[index as usize] = tables.symbols.len() + VALUE;
+            tables.symbols.extend_from_slice(bytes_of(&record(symbol, strings.add_bytes(symbol.name.bytes()))));
+            tables.versyms.extend_from_slice(&version_number(soname, versions.len(), symbol)?.to_le_bytes());
+        }
+        if versions.is_empty() {
+            tables.versyms.clear();
+        } else {
+            tables.verdefs = version_definitions(soname, soname_at, versions, &mut strings);
+        }
+        let (file, symbols_at) = tables.lay_out(&strings.0, soname_at, &needed, versions.len());
+        addresses.iter_mut().for_each(|address| *address += symbols_at);
+        Ok(Template { file, addresses })
+    }
+
+    /// The provider with these addresses, in the order of the symbols.
+    pub fn with(&mut self, addresses: impl IntoIterator<Item = u64>) -> &[u8] {
+        for (place, address) in self.addresses.iter().zip(addresses) {
+            self.file[*place..][..size_of::<u64>()].copy_from_slice(&address.to_le_bytes());
+        }
+        &self.file
+    }
+
+    /// The provider as it was written last.
+    pub fn file(&self) -> &[u8] {
+        &self.file
+    }
+
+    /// The same for good.
+    pub fn into_file(self) -> Vec<u8> {
+        self.file
+    }
+}
+
+/// Size of a symbol's record.
+const SYMBOL: usize = size_of::<elf::Sym64<LE>>();
+/// Where its address is in it.
+const VALUE: usize = std::mem::offset_of!(elf::Sym64<LE>, st_value);
 
 fn record(symbol: &Provided<'_>, name: u32) -> elf::Sym64<LE> {
     let kind = match symbol.kind {
@@ -304,7 +354,8 @@ struct Tables {
 }
 
 impl Tables {
-    fn lay_out(&self, strings: &[u8], soname_at: u32, needed: &[u32], versions: usize) -> Vec<u8> {
+    /// The file, and where its symbols are in it.
+    fn lay_out(&self, strings: &[u8], soname_at: u32, needed: &[u32], versions: usize) -> (Vec<u8>, usize) {
         const HEADERS: usize = 4;
         let headers = size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>();
         let tables = [&self.hash, &self.symbols, strings, &self.versyms, &self.verdefs];
@@ -357,7 +408,7 @@ impl Tables {
                 (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
             ],
         );
-        file
+        (file, symbols_at as usize)
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn defined_behind_own(name: &CStr, asked: Asked<'_>) -> Option<Defini
     let mut is_behind = false;
     glibc::find_object(|info| {
         is_behind |= is_own(info);
-        let object = look_at(info).filter(|_| is_behind)?;
+        let object = if is_behind { look_at(info)? } else { return None };
         let symbol = object.tables().find_asked(name.to_bytes(), hash, asked)?;
         let has_version = object.tables().version_index(symbol.index()).is_some_and(|index| index.number() >= 2);
         Some(Definition { address: object.address(&symbol), has_version })

@@ -16,6 +16,7 @@
 //! anything of that does not hold, or the kernel does not let us, the call stays as it is, and works as well.
 #![expect(unsafe_code, reason = "reads the code of a loaded object")]
 
+use std::ffi::CStr;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -28,16 +29,21 @@ use crate::image::Image;
 use crate::process::dlsym;
 
 /// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
-/// Returns how many calls were changed.
-pub(crate) fn bind(image: &Image, head: Option<&Image>, wrappers: impl IntoIterator<Item = (usize, usize)>) -> usize {
+/// Returns how many calls were changed. `sites`: those of another instance of the same tool, or where they are remembered.
+pub(crate) fn bind(
+    image: &Image,
+    head: Option<&Image>,
+    wrappers: &[(usize, usize)],
+    sites: &mut Option<Sites>,
+) -> usize {
     if !has_one_thread() {
         return 0;
     }
-    let links = Links::of(image, head);
-    let mut changes: Vec<Change> = wrappers.into_iter().flat_map(|wrapper| changes(image, &links, wrapper)).collect();
-    // Names may share a wrapper.
-    changes.sort_unstable_by_key(|change| change.place);
-    changes.dedup();
+    let again = sites.as_ref().and_then(|sites| sites.changes(image, head, wrappers));
+    let changes = again.unwrap_or_else(|| {
+        let found = sites.insert(Sites::of(image, head, wrappers));
+        found.changes(image, head, wrappers).unwrap_or_default()
+    });
     write(image, &changes).unwrap_or(0)
 }
 
@@ -48,44 +54,103 @@ struct Change {
     bytes: [u8; DISPLACEMENT],
 }
 
-/// The words of an object that hold the address of a function of MPI: the place of each, and the address.
-struct Links(Vec<(usize, usize)>);
+/// The calls in the wrappers of a tool that can lead directly to the next link. Places are counted from the object's base: they are
+/// the same in each instance.
+#[derive(Debug)]
+pub(crate) struct Sites {
+    wrappers: Vec<(usize, usize)>,
+    calls: Vec<Site>,
+}
 
-impl Links {
-    /// Those of `image`, whose references `head` answers first.
-    fn of(image: &Image, head: Option<&Image>) -> Links {
-        let words = image.bindings().filter(|binding| names::is_mpi_function_c(binding.name)).filter_map(|binding| {
-            // SAFETY: an aligned word of the object's GOT or data.
-            let word = unsafe { AtomicUsize::from_ptr(binding.place) };
-            let link = word.load(Ordering::Relaxed);
-            // A word that leads back into the object is not bound yet, or the tool's own business: then it is not in the head.
-            let is_bound = !image.contains(link);
-            let link = if is_bound { link } else { head?.find(binding.name).filter(|_| binding.is_call)?.address };
-            (link != 0).then_some((binding.place.addr(), link))
-        });
-        let mut words: Vec<_> = words.collect();
-        words.sort_unstable();
-        Links(words)
-    }
+#[derive(Debug)]
+struct Site {
+    /// The place of the displacement, and what is there at first.
+    place: usize,
+    original: [u8; DISPLACEMENT],
+    /// The word that the call's entry of the PLT jumps through.
+    word: Word,
+}
 
-    /// The link that an entry of the object's PLT leads to.
-    fn behind(&self, entry: usize, image: &Image) -> Option<usize> {
-        let code = image.code(entry, LONGEST_ENTRY)?;
-        let word = arch::word_of_entry(code, entry)?;
-        let index = self.0.binary_search_by_key(&word, |(place, _)| *place).ok()?;
-        Some(self.0[index].1)
+/// A word of an object that holds the address of a function of MPI.
+#[derive(Debug, Clone, Copy)]
+struct Word {
+    place: usize,
+    name: &'static CStr,
+    is_call: bool,
+}
+
+impl Word {
+    /// Where calls through it lead in `image`, whose references `head` answers first.
+    fn link(&self, image: &Image, head: Option<&Image>) -> Option<usize> {
+        let word = std::ptr::with_exposed_provenance_mut(image.base() + self.place);
+        // SAFETY: an aligned word of the object's GOT or data.
+        let word = unsafe { AtomicUsize::from_ptr(word) };
+        let link = word.load(Ordering::Relaxed);
+        // A word that leads back into the object is not bound yet, or the tool's own business: then it is not in the head.
+        let is_bound = !image.contains(link);
+        let link = if is_bound { link } else { head?.find(self.name).filter(|_| self.is_call)?.address };
+        (link != 0).then_some(link)
     }
 }
 
-fn changes(image: &Image, links: &Links, (start, size): (usize, usize)) -> Vec<Change> {
+impl Sites {
+    /// Those of `image` in these wrappers.
+    fn of(image: &Image, head: Option<&Image>, wrappers: &[(usize, usize)]) -> Sites {
+        let bindings = image.bindings().filter(|binding| names::is_mpi_function_c(binding.name));
+        let words = bindings.map(|binding| Word {
+            place: binding.place.addr() - image.base(),
+            name: binding.name,
+            is_call: binding.is_call,
+        });
+        let mut words: Vec<Word> = words.filter(|word| word.link(image, head).is_some()).collect();
+        words.sort_unstable_by_key(|word| word.place);
+        let mut calls: Vec<Site> = wrappers.iter().flat_map(|wrapper| calls(image, &words, *wrapper)).collect();
+        // Names may share a wrapper.
+        calls.sort_unstable_by_key(|site| site.place);
+        calls.dedup_by_key(|site| site.place);
+        Sites { wrappers: relative(wrappers, image).collect(), calls }
+    }
+
+    /// What is to be changed in `image`; `None` if that is another tool, or has other wrappers.
+    fn changes(&self, image: &Image, head: Option<&Image>, wrappers: &[(usize, usize)]) -> Option<Vec<Change>> {
+        if !relative(wrappers, image).eq(self.wrappers.iter().copied()) {
+            return None;
+        }
+        let mut changes = Vec::with_capacity(self.calls.len());
+        for site in &self.calls {
+            let place = image.base() + site.place;
+            if image.code(place, DISPLACEMENT)? != site.original {
+                return None;
+            }
+            let displacement = site.word.link(image, head).and_then(|link| arch::displacement(place, link));
+            changes.extend(displacement.map(|bytes| Change { place, bytes }));
+        }
+        Some(changes)
+    }
+}
+
+/// Wrappers by their places in `image`.
+fn relative(wrappers: &[(usize, usize)], image: &Image) -> impl Iterator<Item = (usize, usize)> {
+    let base = image.base();
+    wrappers.iter().map(move |(start, size)| (start.wrapping_sub(base), *size))
+}
+
+fn calls(image: &Image, words: &[Word], (start, size): (usize, usize)) -> Vec<Site> {
     let Some(code) = image.code(start, size) else { return Vec::new() };
-    let link = |target: isize| links.behind(start.wrapping_add_signed(target), image);
-    let branches = arch::branches(code, |target| link(target).is_some());
-    let changes = branches.into_iter().filter_map(|branch| {
-        let place = start + branch.displacement;
-        Some(Change { place, bytes: arch::displacement(place, link(branch.target)?)? })
+    // The word that an entry of the object's PLT jumps through.
+    let word = |target: isize| {
+        let entry = start.wrapping_add_signed(target);
+        let place = arch::word_of_entry(image.code(entry, LONGEST_ENTRY)?, entry)?.checked_sub(image.base())?;
+        let index = words.binary_search_by_key(&place, |word| word.place).ok()?;
+        Some(words[index])
+    };
+    let branches = arch::branches(code, |target| word(target).is_some());
+    let sites = branches.into_iter().filter_map(|branch| {
+        let original = code.get(branch.displacement..)?.first_chunk()?;
+        let place = start - image.base() + branch.displacement;
+        Some(Site { place, original: *original, word: word(branch.target)? })
     });
-    changes.collect()
+    sites.collect()
 }
 
 /// Writes them, page by page. The kernel copies a page of a private mapping when it is written to; its protection stays, so

@@ -2,9 +2,11 @@
 
 use std::ffi::CString;
 
+use qmpi_elf::Name;
+
 use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
-use crate::links::direct;
+use crate::links::direct::{self, Sites};
 use crate::namespace::link_map::{self, Handle};
 
 /// Finds wrappers and remembers which.
@@ -22,20 +24,20 @@ impl Wrappers {
 
     /// The address of a function that the tool's own file defines, as a program's reference without a version gets it.
     pub(crate) fn find(&mut self, name: &str) -> Option<usize> {
-        let name = CString::new(name).ok()?;
-        let symbol = self.image.as_ref().and_then(|image| image.find_unversioned(&name));
+        let symbol = self.image.as_ref().and_then(|image| image.find_unversioned(Name::from(name)));
         let symbol = symbol.filter(|symbol| symbol.kind == Kind::Function);
         // A function that is chosen at run time: glibc knows which. It takes ten times as long.
         let address = symbol.map(|symbol| symbol.address);
-        let address = address.or_else(|| self.handle.find(&name))?;
+        let address = address.or_else(|| self.handle.find(&CString::new(name).ok()?))?;
         self.found.extend(symbol.filter(|symbol| symbol.address == address).map(|symbol| (address, symbol.size)));
         Some(address)
     }
 
     /// The definitions of the same function and their addresses, if they have versions.
     pub(crate) fn versions(&mut self, name: &str) -> Vec<(Version, usize)> {
+        let Some(image) = self.image.as_ref().filter(|image| image.versions().is_some()) else { return Vec::new() };
         let Ok(name) = CString::new(name) else { return Vec::new() };
-        let definitions = self.image.as_ref().map_or_else(Vec::new, |image| image.definitions(&name));
+        let definitions = image.definitions(&name);
         let mut versions = Vec::with_capacity(definitions.len());
         for Definition { symbol, version } in definitions {
             let address = match (symbol.kind, version) {
@@ -53,9 +55,10 @@ impl Wrappers {
         versions
     }
 
-    /// Lets those that were found call their next links directly, which `head` defines. Returns how many calls were changed.
-    pub(crate) fn call_directly(self, head: Handle) -> usize {
+    /// Lets those that were found call their next links directly, which `head` defines. Returns how many calls were changed. `sites`:
+    /// where the calls are, once it is known of an instance of the same tool.
+    pub(crate) fn call_directly(self, head: Handle, sites: &mut Option<Sites>) -> usize {
         let head = head.map().and_then(link_map::image);
-        self.image.map_or(0, |image| direct::bind(&image, head.as_ref(), self.found))
+        self.image.map_or(0, |image| direct::bind(&image, head.as_ref(), &self.found, sites))
     }
 }

@@ -23,7 +23,7 @@ use qmpi_overrides::Namespace;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
-use crate::load::Bound;
+use crate::load::{Bound, Loader};
 use crate::namespace::head::Head;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{self, clone_code, providers};
@@ -66,7 +66,12 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
 }
 
 /// Loads a clone of the tool.
-pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) -> Result<Bound, LoadError> {
+pub(crate) fn bind<'a>(
+    instance: &'static Instance,
+    tool: &'a Tool,
+    loader: &mut Loader<'a>,
+) -> Result<Bound, LoadError> {
+    let writer = loader.writer;
     let process = &*instance.process;
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance, writer)?;
@@ -86,7 +91,7 @@ pub(crate) fn bind(instance: &'static Instance, tool: &Tool, writer: &Writer) ->
         scope.extend(library.map());
     }
     let soname = providers::mpi_soname(tool, process);
-    let head = Head { process, tool, links: instance.answers.links, instance }.write(soname, &[])?;
+    let head = Head { process, tool, links: instance.answers.links, instance }.write(soname, &[], &mut loader.heads)?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 

@@ -17,8 +17,10 @@
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
+use std::sync::Arc;
 
-use qmpi_elf::write::provider::{Provided, ProvidedKind};
+use qmpi_abi::FnId;
+use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
 use qmpi_elf::{Name, Names, SymbolKind, Tool};
 use qmpi_overrides::names;
 
@@ -65,35 +67,121 @@ pub(crate) struct Head<'a> {
     pub(crate) instance: &'static crate::Instance,
 }
 
-impl Head<'_> {
+/// What the address of a symbol is.
+#[derive(Debug, Clone, Copy)]
+enum Address {
+    /// The next link of a function; `otherwise` where there is none.
+    Link { id: FnId, otherwise: usize },
+    /// The same for all instances of the tool.
+    Common(usize),
+    /// Another one for each instance.
+    Own(usize),
+}
+
+impl Address {
+    fn above(self, links: &[usize]) -> usize {
+        match self {
+            Address::Link { id, otherwise } if links[id.index()] == 0 => otherwise,
+            Address::Link { id, .. } => links[id.index()],
+            Address::Common(address) | Address::Own(address) => address,
+        }
+    }
+}
+
+/// Heads from which those of other instances of the same tools are made: only addresses differ.
+#[derive(Debug, Default)]
+pub(crate) struct Heads<'a>(Vec<Written<'a>>);
+
+/// A head that was written.
+#[derive(Debug)]
+struct Written<'a> {
+    tool: &'a Tool,
+    process: Arc<Process>,
+    soname: String,
+    needed: Vec<String>,
+    template: Template,
+    /// Of all symbols behind the overrides.
+    addresses: Vec<Address>,
+}
+
+impl<'a> Heads<'a> {
+    /// The one that `head` is made from as the library `soname`, which needs `needed`.
+    fn like(&mut self, head: &Head<'a>, soname: &str, needed: &[&str]) -> Option<&mut Written<'a>> {
+        let is_like = |written: &&mut Written<'_>| {
+            std::ptr::eq(written.tool, head.tool)
+                && Arc::ptr_eq(&written.process, &head.instance.process)
+                && written.soname == soname
+                && written.needed == needed
+        };
+        self.0.iter_mut().find(is_like).filter(|_| head.instance.fortran_links.is_empty())
+    }
+}
+
+impl<'a> Head<'a> {
     /// Writes it as the library `soname`, which needs `needed`.
-    pub(crate) fn write(&self, soname: &str, needed: &[&str]) -> Result<Vec<u8>, LoadError> {
-        let own = self.functions_of_tool();
-        let mut symbols: Vec<Provided<'_>> = Vec::with_capacity(4096);
+    pub(crate) fn write(&self, soname: &str, needed: &[&str], heads: &mut Heads<'a>) -> Result<Vec<u8>, LoadError> {
         let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
-        symbols.extend(overrides::symbols(self.instance, &mut versions)?);
+        let own = self.functions_of_tool();
+        let mut symbols = overrides::symbols(self.instance, &mut versions)?;
         symbols.retain(|symbol| !own.contains(&symbol.name));
-        for Export { symbol, function } in self.process.exports() {
+        if let Some(written) = heads.like(self, soname, needed) {
+            let overrides = symbols.iter().map(|symbol| symbol.address);
+            let others = written.addresses.iter().map(|address| address.above(self.links) as u64);
+            return Ok(written.template.with(overrides.chain(others)).to_vec());
+        }
+        let (others, addresses) = self.symbols(&own)?;
+        symbols.extend(others);
+        let template = Template::new(soname, needed, &versions, &symbols)?;
+        let is_own = addresses.iter().any(|address| matches!(address, Address::Own(_)));
+        if is_own || !self.instance.fortran_links.is_empty() {
+            return Ok(template.into_file());
+        }
+        let file = template.file().to_vec();
+        heads.0.push(Written {
+            tool: self.tool,
+            process: Arc::clone(&self.instance.process),
+            soname: soname.to_owned(),
+            needed: needed.iter().map(|name| (*name).to_owned()).collect(),
+            template,
+            addresses,
+        });
+        Ok(file)
+    }
+
+    /// Its symbols without the overrides, and what the address of each is.
+    fn symbols(&self, own: &Names<'_>) -> Result<(Vec<Provided<'a>>, Vec<Address>), LoadError> {
+        let exports = self.process.exports();
+        let mut symbols: Vec<Provided<'a>> = Vec::with_capacity(exports.len());
+        let mut addresses = Vec::with_capacity(exports.len());
+        let mut add = |symbol: Provided<'a>, address: Address| {
+            symbols.push(symbol.at(address.above(self.links)));
+            addresses.push(address);
+        };
+        for Export { symbol, function } in exports {
             if symbol.kind == ProvidedKind::Function && own.contains(&symbol.name) {
                 continue;
             }
-            let link = match function {
-                Some(id) => Some(self.links[id.index()]).filter(|link| *link != 0),
-                None if self.instance.fortran_links.is_empty() => None,
-                None => str::from_utf8(symbol.name.bytes())
-                    .ok()
-                    .and_then(|name| self.instance.fortran_links.get(name))
-                    .copied(),
+            let of_mpi = symbol.address as usize;
+            let fortran = || {
+                let links = &self.instance.fortran_links;
+                if links.is_empty() { None } else { links.get(str::from_utf8(symbol.name.bytes()).ok()?) }
             };
-            symbols.push(link.map_or(*symbol, |link| symbol.at(link)));
+            let address = match function {
+                Some(id) => Address::Link { id: *id, otherwise: of_mpi },
+                None => fortran().map_or(Address::Common(of_mpi), |link| Address::Own(*link)),
+            };
+            add(*symbol, address);
         }
-        symbols.extend(self.exception_handling(&own));
-        let extra = self.imports_that_mpi_lacks(&own)?;
-        symbols.extend(extra.iter().map(|(name, address)| Provided::function(*name, *address)));
-        Ok(qmpi_elf::write::provider::write(soname, needed, &versions, &symbols)?)
+        for symbol in self.exception_handling(own) {
+            add(symbol, Address::Common(symbol.address as usize));
+        }
+        for (name, address) in self.imports_that_mpi_lacks(own)? {
+            add(Provided::function(name, 0), address);
+        }
+        Ok((symbols, addresses))
     }
 
-    fn functions_of_tool(&self) -> Names<'_> {
+    fn functions_of_tool(&self) -> Names<'a> {
         let root = self.tool.closure.root();
         root.exports()
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
@@ -105,7 +193,7 @@ impl Head<'_> {
     /// The process's functions of C++ exception handling, where the tool or the program has them in its own file
     /// (`-static-libstdc++`), in place of the tool's or its library's. An exception passes through frames of the program and of the tool; two copies of these functions
     /// do not know each other's state. Under `LD_PRELOAD` both use one copy, too, whichever comes first.
-    fn exception_handling(&self, own: &Names<'_>) -> Vec<Provided<'_>> {
+    fn exception_handling(&self, own: &Names<'_>) -> Vec<Provided<'a>> {
         let of_program = || self.process.images().first().is_some_and(|program| program.find(PERSONALITY).is_some());
         let brings_it = own.contains(&Name::from(PERSONALITY)) || of_program();
         let names = EXCEPTION_HANDLING.iter().copied().filter(move |_| brings_it);
@@ -113,7 +201,7 @@ impl Head<'_> {
     }
 
     /// Addresses for what the tool imports and no MPI library of the process defines.
-    fn imports_that_mpi_lacks(&self, own: &Names<'_>) -> Result<Vec<(&str, usize)>, LoadError> {
+    fn imports_that_mpi_lacks(&self, own: &Names<'_>) -> Result<Vec<(&'a str, Address)>, LoadError> {
         const OTHER_MPI: &str =
             "run the tool on an MPI that has this function, or list only other functions under `functions`";
         let tool = &self.instance.label;
@@ -122,40 +210,47 @@ impl Head<'_> {
         let objects = self.tool.closure.objects.iter();
         for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
             let name = symbol.name;
-            let wanted = !symbol.weak && names::is_mpi_function(name) && !own.contains(&Name::from(name));
-            if !wanted || self.process.exports_name(name) || !seen.insert(name) {
+            if symbol.weak || !names::is_mpi_function(name) {
                 continue;
             }
-            let fortran = || self.instance.fortran_links.get(name).copied();
-            let address = match names::link(self.links, name).or_else(fortran) {
-                Some(link) => link,
+            let in_tables = Name::from(name);
+            if self.process.exports_name(in_tables) || own.contains(&in_tables) || !seen.insert(name) {
+                continue;
+            }
+            let fortran = || self.instance.fortran_links.get(name).map(|link| Address::Own(*link));
+            // What one instance has below it, those above it have as well.
+            let link = function(self.links, name).map(|id| Address::Link { id, otherwise: 0 });
+            let address = match link.or_else(fortran) {
+                Some(address) => address,
                 None => {
                     let reason = format!("which {} does not have", self.process.mpi_name());
-                    missing::stub(tool, name, reason, OTHER_MPI)?
+                    Address::Own(missing::stub(tool, name, reason, OTHER_MPI)?)
                 }
             };
             extra.push((name, address));
         }
         for name in &self.tool.of_unnamed_libraries {
             let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
-            if let Some(address) = address.filter(|_| !self.process.exports_name(name) && seen.insert(name)) {
-                extra.push((name, address));
+            if let Some(address) =
+                address.filter(|_| !self.process.exports_name(Name::from(name.as_str())) && seen.insert(name))
+            {
+                extra.push((name, Address::Common(address)));
             }
         }
         let called = OnceCell::new();
         let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
-            if self.process.exports_name(name) || !seen.insert(name) {
+            if self.process.exports_name(Name::from(name.as_str())) || !seen.insert(name) {
                 continue;
             }
             let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
-                Some(address) => address,
+                Some(address) => Address::Common(address),
                 None => {
                     undefined.push(name.as_str());
-                    self.stub_of_undefined(name, called.get_or_init(|| self.tool.called()))?
+                    Address::Own(self.stub_of_undefined(name, called.get_or_init(|| self.tool.called()))?)
                 }
             };
-            extra.push((name, address));
+            extra.push((name.as_str(), address));
         }
         self.warn_of_undefined(&undefined);
         Ok(extra)
@@ -189,3 +284,9 @@ impl Head<'_> {
 
 /// What to do about undefined functions.
 const UNDEFINED: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
+
+/// The C function of MPI that a name stands for, if something below has it.
+fn function(links: &[usize], name: &str) -> Option<FnId> {
+    let id = qmpi_abi::classify(name)?.c_function()?;
+    links.get(id.index()).is_some_and(|address| *address != 0).then_some(id)
+}
