@@ -65,7 +65,7 @@ pub struct Stack {
     /// Elements without a file; not empty only with [`OnError::Skip`].
     pub skipped: Vec<Skipped>,
     /// Layers that are only a name so far, by their place in `layers`, and why no file was found; not empty only with
-    /// [`Request::keep_names`]. Their `path` is the name.
+    /// [`crate::Request::keep_names`]. Their `path` is the name.
     pub unresolved: Vec<(usize, Error)>,
     /// Why `TOOLS` was passed over, if it was.
     pub passed_over: Option<PassedOver>,
