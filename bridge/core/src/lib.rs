@@ -18,6 +18,7 @@
 mod chain;
 mod functions;
 #[cfg(planted)]
+#[path = "../../entry/src/planted.rs"]
 mod planted;
 mod process;
 mod qmpi;
