@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int shared, calls, biggest = 0x7fffffff;
+static volatile int shared; /* volatile: see faulty.c */
+static int calls, biggest = 0x7fffffff;
 static void *volatile lost;
 
 static void *races(void *unused)

@@ -80,7 +80,7 @@ impl Artifact {
     }
 }
 
-/// Writes a text that something is built from, unless the file has it already. Other tests that want the same text may read it
+/// Writes what something is built from, or loaded, unless the file has it already. Other tests that want the same may read it
 /// meanwhile: it appears at once and whole.
 ///
 /// # Panics

@@ -132,9 +132,8 @@ impl Plan {
 /// Refuses a stack in which a tool finds no namespace on some rank.
 fn check_room(layers: &[InspectedLayer], namespaces: Namespaces) -> Result<(), Error> {
     for tools in layer::on_each_rank(layers) {
-        let needs_own: Vec<bool> = tools.iter().map(|tool| tool.needs_namespace()).collect();
-        let places = namespaces.places(&needs_own);
-        if places.contains(&Place::NoRoom) {
+        if namespaces.places(&tools, |tool| tool.needs_namespace()).contains(&Place::NoRoom) {
+            let needs_own: Vec<bool> = tools.iter().map(|tool| tool.needs_namespace()).collect();
             // Any of them shows what keeps tools from sharing one.
             let example = needs_own.iter().position(|needs_own| *needs_own).unwrap_or(0);
             let reason = tools[example].clone_obstacle().unwrap_or_else(|| "none is left for clones".to_owned());

@@ -19,6 +19,7 @@
 mod chain;
 mod functions;
 #[cfg(planted)]
+#[path = "../../entry/src/planted.rs"]
 mod planted;
 mod process;
 mod qmpi;

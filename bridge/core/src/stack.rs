@@ -151,11 +151,11 @@ fn assign_places(wanted: &mut [Wanted<'_>], reserve: bool) {
         reserve,
     };
     let pmpi = wanted.iter_mut().filter_map(|wanted| match &mut wanted.what {
-        What::Pmpi(planned, place) => Some((planned.needs_namespace(), place)),
+        What::Pmpi(planned, place) => Some((&*planned, place)),
         What::Native(_) | What::Thesis(_) | What::Nothing => None,
     });
-    let (needs_own, places): (Vec<bool>, Vec<&mut Place>) = pmpi.unzip();
-    for (place, decided) in places.into_iter().zip(namespaces.places(&needs_own)) {
+    let (tools, places): (Vec<&Planned>, Vec<&mut Place>) = pmpi.unzip();
+    for (place, decided) in places.into_iter().zip(namespaces.places(&tools, |tool| tool.needs_namespace())) {
         *place = decided;
     }
 }
@@ -243,7 +243,7 @@ fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
         Arc::make_mut(process).open_unwinder();
     }
     let planned: Vec<(usize, &qmpi_plan::Layer, Result<Planned, LoadError>)> =
-        here.map(|(index, layer)| (index, layer, plan_one(process, layer, &mut inspector))).collect();
+        here.map(|(index, layer)| (index, layer, qmpi_loader::plan(process, layer, &mut inspector))).collect();
     // A library may register names for which there is no file: all are loaded before one is missed. What is wrong with one is said
     // when it is its turn.
     for (_, layer, planned) in &planned {
@@ -295,21 +295,6 @@ fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
         wanted.push(Wanted { layer, what });
     }
     wanted
-}
-
-/// Plans one layer in this process, with the libraries of its `share` loaded. A tool that is built for another MPI is refused before
-/// it is opened: it would bring that into the program.
-fn plan_one(
-    process: &mut Arc<Process>,
-    layer: &qmpi_plan::Layer,
-    inspector: &mut Inspector<'_>,
-) -> Result<Planned, LoadError> {
-    qmpi_loader::share(process, layer)?;
-    let planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
-    if let Some(family) = process.family() {
-        planned.check_mpi(qmpi_loader::THIS_PROCESS, family, &process.mpi_description())?;
-    }
-    Ok(planned)
 }
 
 fn keep_if(asked: bool, mode: &mut CallerMode) {

@@ -1,4 +1,5 @@
-//! Defects for the tests of the tests: only in a build with `--cfg planted`, which no product has (tests/src/planted.rs).
+//! Defects for the tests of the tests: only in a build with `--cfg planted`, which no product has (tests/src/planted.rs). The core has
+//! this file as well.
 #![expect(unsafe_code, reason = "defects")]
 
 /// What threads write to, and should not.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, Tool};
-use qmpi_plan::{Layer, Place, Planned};
+use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
@@ -181,41 +181,43 @@ fn fortran_entries(
     Ok(entries)
 }
 
-/// Loads the libraries of the layer's `share` into the base namespace.
+/// Plans a layer in this process, with the libraries of its `share` loaded. A tool that is built for another MPI is refused before it is
+/// opened: it would bring that into the program.
+///
+/// # Errors
+/// What `dlerror` says of a library; why the tool cannot be a layer.
+pub fn plan(process: &mut Arc<Process>, layer: &Layer, inspector: &mut Inspector<'_>) -> Result<Planned, LoadError> {
+    for soname in &layer.share {
+        share(process, &layer.path, soname)?;
+    }
+    let planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
+    if let Some(family) = process.family() {
+        planned.check_mpi("this process", family, &process.mpi_description())?;
+    }
+    Ok(planned)
+}
+
+/// Loads libraries of MPI that a PMPI tool needs and the application does without, Fortran's or C++'s: `LD_PRELOAD` would bring them in
+/// as well.
 ///
 /// # Errors
 /// What `dlerror` says of one.
-pub fn share(process: &mut Arc<Process>, layer: &Layer) -> Result<(), LoadError> {
-    layer.share.iter().try_for_each(|soname| share_one(process, &layer.path, soname))
-}
-
-/// Refuses a PMPI tool that is built for another MPI than this process's, and loads libraries of MPI that it needs and the
-/// application does without, Fortran's or C++'s: `LD_PRELOAD` would bring them in as well.
-///
-/// # Errors
-/// The reason.
 pub fn prepare(process: &mut Arc<Process>, planned: &Planned) -> Result<(), LoadError> {
-    if let Some(family) = process.family() {
-        planned.check_mpi(THIS_PROCESS, family, &process.mpi_description())?;
-    }
     let stopped = planned.pmpi().map(|tool| tool.closure.stopped.as_slice()).unwrap_or_default();
     for soname in stopped.iter().filter(|soname| qmpi_elf::is_mpi_soname(soname)) {
         if !qmpi_elf::is_mpi_c_library_file_name(soname) {
-            share_one(process, &planned.layer.path, soname)?;
+            share(process, &planned.layer.path, soname)?;
         }
     }
     Ok(())
 }
-
-/// What messages call the process.
-pub const THIS_PROCESS: &str = "this process";
 
 /// Is it the Fortran name of `MPI_Pcontrol`, in some spelling?
 fn is_pcontrol(name: &str) -> bool {
     qmpi_abi::classify(name).is_some_and(|symbol| symbol.id.name() == "MPI_Pcontrol")
 }
 
-fn share_one(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {
+fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {
     Arc::make_mut(process).share(soname).map_err(|message| LoadError::Link { path: path.into(), message })
 }
 

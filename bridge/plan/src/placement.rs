@@ -32,18 +32,19 @@ impl Namespaces {
         Self { free: NAMESPACES.saturating_sub(auditors(audit)), of_clones: false, reserve: false }
     }
 
-    /// Decides for each PMPI tool, outermost first; `true` stands for one that cannot be a clone.
+    /// Decides for each PMPI tool, outermost first. `needs_own` tells which cannot be clones; it is asked only if namespaces are short.
     ///
     /// All get a namespace as long as there are enough. Otherwise those that cannot do without, and as many others as there is room
     /// for, from the outermost; the rest are clones.
     #[must_use]
-    pub fn places(self, tools: &[bool]) -> Vec<Place> {
+    pub fn places<T>(self, tools: &[T], needs_own: impl Fn(&T) -> bool) -> Vec<Place> {
         let for_clones = usize::from(!self.of_clones);
         let reserved = if self.reserve { for_clones } else { 0 };
         if tools.len() + reserved <= self.free {
             return vec![Place::Namespace; tools.len()];
         }
-        let owners = tools.iter().filter(|needs_own| **needs_own).count();
+        let needs_own: Vec<bool> = tools.iter().map(needs_own).collect();
+        let owners = needs_own.iter().filter(|needs_own| **needs_own).count();
         let has_clones = owners < tools.len();
         let room = self.free.saturating_sub(if has_clones || self.reserve { for_clones } else { 0 });
         let can_clone = self.of_clones || self.free > 0;
@@ -59,7 +60,7 @@ impl Namespaces {
                 Place::NoRoom
             }
         };
-        tools.iter().map(place).collect()
+        needs_own.iter().map(place).collect()
     }
 }
 
@@ -78,32 +79,37 @@ mod tests {
         Namespaces { free, of_clones: false, reserve: false }
     }
 
+    /// `true` stands for a tool that cannot be a clone.
+    fn places(namespaces: Namespaces, tools: &[bool]) -> Vec<Place> {
+        namespaces.places(tools, |needs_own| *needs_own)
+    }
+
     #[test]
     fn all_have_one_while_there_are_enough() {
-        assert_eq!(free(2).places(&[false, true]), [Namespace, Namespace]);
-        assert_eq!(free(0).places(&[]), []);
+        assert_eq!(places(free(2), &[false, true]), [Namespace, Namespace]);
+        assert_eq!(places(free(0), &[]), []);
     }
 
     #[test]
     fn others_are_clones_which_need_one() {
-        assert_eq!(free(2).places(&[false, false, false]), [Namespace, Clone, Clone]);
-        assert_eq!(free(2).places(&[false, false, true]), [Clone, Clone, Namespace]);
-        assert_eq!(Namespaces { of_clones: true, ..free(0) }.places(&[false, false]), [Clone, Clone]);
-        assert_eq!(free(0).places(&[false]), [NoRoom]);
+        assert_eq!(places(free(2), &[false, false, false]), [Namespace, Clone, Clone]);
+        assert_eq!(places(free(2), &[false, false, true]), [Clone, Clone, Namespace]);
+        assert_eq!(places(Namespaces { of_clones: true, ..free(0) }, &[false, false]), [Clone, Clone]);
+        assert_eq!(places(free(0), &[false]), [NoRoom]);
     }
 
     #[test]
     fn those_that_cannot_be_clones() {
-        assert_eq!(free(2).places(&[true, true, true]), [Namespace, Namespace, NoRoom]);
-        assert_eq!(free(2).places(&[true, false, true]), [Namespace, Clone, NoRoom]);
+        assert_eq!(places(free(2), &[true, true, true]), [Namespace, Namespace, NoRoom]);
+        assert_eq!(places(free(2), &[true, false, true]), [Namespace, Clone, NoRoom]);
     }
 
     #[test]
     fn one_is_kept_for_clones() {
         let reserving = Namespaces { reserve: true, ..free(2) };
-        assert_eq!(reserving.places(&[false, false]), [Namespace, Clone]);
-        assert_eq!(reserving.places(&[true, true]), [Namespace, NoRoom]);
-        assert_eq!(Namespaces { of_clones: true, ..reserving }.places(&[true, true]), [Namespace, Namespace]);
+        assert_eq!(places(reserving, &[false, false]), [Namespace, Clone]);
+        assert_eq!(places(reserving, &[true, true]), [Namespace, NoRoom]);
+        assert_eq!(places(Namespaces { of_clones: true, ..reserving }, &[true, true]), [Namespace, Namespace]);
     }
 
     #[test]

@@ -44,10 +44,8 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     let Some(mut process) = Process::with_mpi() else { return Ok(()) };
     process.open_unwinder();
     let mut process = Arc::new(process);
-    qmpi_loader::share(&mut process, layer)?;
     let search = SearchPath::from_process();
-    let mut inspector = Inspector::new(&search);
-    let planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
+    let planned = qmpi_loader::plan(&mut process, layer, &mut Inspector::new(&search))?;
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
     let below = Links { c: &links, by_name: &[], fortran: &|_| None };
     let loaded =

@@ -119,7 +119,7 @@ pub fn qmpi_stubs(table: &Table) -> String {
                     //!\n\
                     //! @generated from functions.tsv by `shim-gen stubs --qmpi`.\n\
                     \n\
-                    crate::shifted::define! {\n"
+                    crate::exports::shifted::define! {\n"
             .to_owned();
     for (id, row) in table.rows().iter().enumerate() {
         let Some(name) = shifted_name(&row.name) else { continue };

@@ -11,7 +11,7 @@ pub fn stubs(table: &Table) -> String {
                     //!\n\
                     //! @generated from functions.tsv by `shim-gen stubs`.\n\
                     \n\
-                    crate::functions::define! {\n"
+                    crate::exports::functions::define! {\n"
         .to_owned();
     for (id, row) in table.rows().iter().enumerate() {
         // Writing into a String cannot fail.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, number};
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, wheel};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, artifact, compile, on_each_mpi, product, program, wheel};
 
 qmpi_tests::module!(trials);
 
@@ -40,9 +40,7 @@ fn generated(mpi: Mpi, kind: &str, name: &str, call: &str) -> Result<PathBuf, Fa
         return Err(format!("shim-gen {kind} does not write {from:?} once").into());
     }
     let source = directory.join(format!("{name}.c"));
-    if std::fs::read_to_string(&source).ok().as_ref() != Some(&changed) {
-        std::fs::write(&source, changed)?;
-    }
+    artifact::write_source(&source, changed.as_bytes());
     let include = product::root().join("bridge/include").display().to_string();
     Ok(wheel::build(&mpi.compiler("c"), &directory, &source, &["-I", &include, "-shared", "-fPIC"]))
 }

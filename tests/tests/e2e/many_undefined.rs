@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, stacked, time};
-use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product, program, variant};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, artifact, compile, on_each_mpi, product, program, variant};
 
 qmpi_tests::module!(trials);
 
@@ -36,10 +36,7 @@ fn generated(mpi: Mpi, count: usize) -> Result<PathBuf, Failed> {
     }
     writeln!(text, "}}\nint MPI_Comm_size(MPI_Comm comm, int *size) {{ return PMPI_Comm_size(comm, size); }}")?;
     let path = product::target().join("tests").join(format!("{name}.c"));
-    if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
-        std::fs::create_dir_all(product::target().join("tests"))?;
-        std::fs::write(&path, text)?;
-    }
+    artifact::write_source(&path, text.as_bytes());
     Ok(compile::library(mpi, &path))
 }
 

@@ -10,7 +10,7 @@ use goblin::elf::dynamic::{DT_DEBUG, DT_NEEDED};
 use goblin::elf::program_header::PT_DYNAMIC;
 use libtest_mimic::Failed;
 use qmpi_tests::compile::tool_variant;
-use qmpi_tests::{Job, Mpi, Trial, Verdict, on_each_mpi, program};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, artifact, on_each_mpi, program};
 
 /// The library, and one of its functions.
 const LIBRARY: &str = "libm.so.6";
@@ -56,6 +56,7 @@ fn unnamed(mpi: Mpi) -> Result<PathBuf, Failed> {
     // An entry that ld.so fills in itself, and only in an executable.
     bytes[at..at + 8].copy_from_slice(&DT_DEBUG.to_le_bytes());
     let path = named.with_extension("without.so");
-    std::fs::write(&path, bytes)?;
+    // The other test may run with it: a file that is overwritten in place changes below its mappings.
+    artifact::write_source(&path, &bytes);
     Ok(path)
 }
