@@ -6,6 +6,10 @@ fn main() {
     let link = |argument: &str| println!("cargo::rustc-cdylib-link-arg={argument}");
     // Neither debug information nor names of its own functions: they would be most of the file.
     link("-Wl,--strip-all");
+    // The `libc` crate leaves this to `std` as soon as another crate of the build wants its feature `std`. References without a
+    // library would be an error in a process, or have no version.
+    link("-lc");
+    link("-Wl,-z,defs");
     let linker = std::env::var_os("RUSTC_LINKER");
     // One segment for headers, tables and code: less to map in each process. Zig, which links with lld (`ci/portable`), does so
     // anyway, and refuses the option.

@@ -11,13 +11,14 @@ use qmpi_tests::{Trial, Verdict, product};
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 3] = [
+    let tests: [(&str, fn()); 4] = [
         ("the_runtime_exports_mpi_and_the_qmpi_interface", the_runtime_exports_mpi_and_the_qmpi_interface),
         (
             "the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only",
             the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only,
         ),
         ("neither_needs_an_mpi_library", neither_needs_an_mpi_library),
+        ("the_runtime_needs_glibc_alone", the_runtime_needs_glibc_alone),
     ];
     let passes = |test: fn()| {
         move || -> Verdict {
@@ -75,4 +76,13 @@ fn neither_needs_an_mpi_library() {
         let foreign: Vec<&String> = file.needed().iter().filter(|name| name.contains("mpi")).collect();
         assert!(foreign.is_empty(), "{foreign:?}");
     }
+}
+
+/// Without it, its references have no versions: an unversioned symbol answers for each version that is asked for.
+fn the_runtime_needs_glibc_alone() {
+    let file = ElfFile::open(&product::runtime()).unwrap();
+    let mut needed = file.needed().iter().map(String::as_str);
+    assert_eq!(needed.next(), Some("libc.so.6"));
+    // `_r_debug`.
+    assert!(needed.all(|name| name.starts_with("ld-linux")), "{:?}", file.needed());
 }
