@@ -129,7 +129,6 @@ impl<'a> Bytes<'a> {
     }
 
     /// The NUL-terminated string at an offset; `None` if it starts or ends outside.
-    #[inline]
     pub fn string(self, at: usize) -> Option<&'a CStr> {
         let rest = self.skip(at);
         let len = rest.first_nul()?;
@@ -141,7 +140,6 @@ impl<'a> Bytes<'a> {
 
     /// The place of the first NUL. Eight bytes at once: start-up measures thousands of names, and `strlen` may be the function of a
     /// sanitizer that is not ready.
-    #[inline]
     fn first_nul(self) -> Option<usize> {
         const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
         const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
@@ -161,7 +159,6 @@ impl<'a> Bytes<'a> {
     }
 
     /// Is `text` the NUL-terminated string at an offset? Stops where they differ.
-    #[inline]
     pub fn is_string(self, at: usize, text: &[u8]) -> bool {
         let mut rest = self.skip(at);
         let (words, bytes) = text.as_chunks::<{ size_of::<u64>() }>();

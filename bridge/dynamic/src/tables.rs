@@ -294,26 +294,22 @@ impl<'a> Tables<'a> {
     ///
     /// `hash` is [`hash::gnu`] of the name: many objects are asked for one name. Where there is only a DT_HASH, the other
     /// hash is worked out; without either nothing is found.
-    #[inline]
     pub fn find(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
         self.find_asked(name, hash, Asked::Anything)
     }
 
     /// The definition that a reference to `name@version` gets: of this version, or one without versions.
-    #[inline]
     pub fn find_versioned(&self, name: &[u8], hash: u32, version: &[u8]) -> Option<Symbol<'a>> {
         self.find_asked(name, hash, Asked::Reference(Some(version)))
     }
 
     /// The definition that a reference without a version gets, as programs have that are linked with a library without versions: of
     /// the base version or the oldest, else the only default one.
-    #[inline]
     pub fn find_oldest(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
         self.find_asked(name, hash, Asked::Reference(None))
     }
 
     /// The definition that what asks gets (glibc, `elf/dl-lookup.c: check_match`).
-    #[inline]
     pub fn find_asked(&self, name: &[u8], hash: u32, asked: Asked<'_>) -> Option<Symbol<'a>> {
         let (mut other, mut others) = (None, 0_usize);
         let found = self.find_candidate(name, hash, |symbol| match self.fit(symbol, asked) {
@@ -328,7 +324,6 @@ impl<'a> Tables<'a> {
         found.or(other.filter(|_| others == 1 || asked == Asked::Anything))
     }
 
-    #[inline]
     fn fit(&self, symbol: &Symbol<'_>, asked: Asked<'_>) -> Fit {
         let index = self.version_index(symbol.index());
         let (number, is_hidden) = index.map_or((0, false), |index| (index.number(), index.is_hidden()));
@@ -358,7 +353,6 @@ impl<'a> Tables<'a> {
         });
     }
 
-    #[inline]
     fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
         let fits = |index| {
             let symbol = self.symbol(index)?;
@@ -373,7 +367,6 @@ impl<'a> Tables<'a> {
     }
 
     /// Which version symbol number `index` has; `None`: the object has no versions.
-    #[inline]
     pub fn version_index(&self, index: usize) -> Option<Index> {
         self.version_indexes.entry::<u16>(index).map(Index)
     }
