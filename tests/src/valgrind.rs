@@ -17,7 +17,8 @@
 //! helgrind knows POSIX locks, `ld.so`'s among them, and instructions with a lock prefix. It does not know
 //! - atomic loads and stores, plain instructions on this processor. An access in `core::sync::atomic`, which debug information names
 //!   as an inlined frame, is not a race. The other access of the pair is, unless it is atomic as well.
-//! - `std::sync::Mutex`, which is made of such. [`BEHIND_A_MUTEX`] names the file whose data several threads reach by one.
+//! - `std::sync::Mutex`, which is made of such. [`BEHIND_A_MUTEX`] names the file whose data several threads reach by one. An error with an
+//!   access there is not counted: helgrind has seen no lock, and may show as the other access one to what stood in that memory before.
 
 use std::fmt;
 use std::path::Path;
@@ -159,16 +160,20 @@ impl Findings {
 impl Finding {
     /// Is it in our libraries?
     pub fn is_ours(&self) -> bool {
-        self.accesses.iter().any(|access| access.ours().is_some())
+        let has_lock = self.accesses.iter().any(Access::is_behind_a_mutex);
+        !has_lock && self.accesses.iter().any(|access| access.ours().is_some())
     }
 }
 
 impl Access {
+    fn is_behind_a_mutex(&self) -> bool {
+        self.frames.iter().any(|frame| frame.is_in_file(BEHIND_A_MUTEX))
+    }
+
     /// The frame that makes it, if that is ours and the access is not one that helgrind does not know.
     fn ours(&self) -> Option<&Frame> {
-        let is_safe = |frame: &Frame| frame.is_in_file(BEHIND_A_MUTEX);
         let is_atomic = self.frames.first().is_some_and(|frame| frame.is_in_file("core/src/sync/atomic.rs"));
-        if is_atomic || self.frames.iter().any(is_safe) {
+        if is_atomic || self.is_behind_a_mutex() {
             return None;
         }
         let frame = self.frames.iter().find(|frame| !frame.is_of_the_system())?;
