@@ -6,7 +6,7 @@
 /* defines_pmpi: defines PMPI_Init, PMPI_Send and PMPI_Finalize as well, and calls them: tools do that to see calls of other
  * profiling libraries.
  *
- * Hazard: who looks for the MPI library by its PMPI_Init finds the tool; and the tool's PMPI_Send is its own, which goes on with
+ * Hazard: a search for the MPI library by its PMPI_Init finds the tool; and the tool's PMPI_Send is its own, which goes on with
  * dlsym(RTLD_NEXT, "PMPI_Send"). `profiling` counts the calls of its PMPI functions.
  *
  * Build: mpicc -shared -fPIC -O2 defines_pmpi.c -o defines_pmpi.so -ldl */

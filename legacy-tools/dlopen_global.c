@@ -9,7 +9,7 @@
  *
  * Hazard: RTLD_GLOBAL from another namespace than the base crashes in every glibc up to 2.43. Yet afterwards
  * dlsym(RTLD_DEFAULT, ...) must find the plugin's functions, and must not before. The plugin has no slash in
- * its name: it is found through this object's RUNPATH, so the dynamic linker must see who called dlopen.
+ * its name: it is found through this object's RUNPATH, so the dynamic linker must see which object called dlopen.
  *
  * Build: cc -shared -fPIC -O2 plugin_global.c -o plugin_global.so
  *        mpicc -shared -fPIC -O2 dlopen_global.c -o dlopen_global.so -Wl,-rpath,'$ORIGIN' -ldl */

@@ -40,7 +40,7 @@ int MPI_Finalize(void)
     if (!set || strcmp(set, "by the tool") != 0)
         fail("getenv does not find what setenv has set");
     if (getenv("ENV_READER_NEVER_SET"))
-        fail("getenv finds what nobody has set");
+        fail("getenv finds what has never been set");
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     verdict_with("env_reader", rank, "getenv=%s secure_getenv=%s", later, secure);
     return PMPI_Finalize();

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Code that nobody has a reason to change: it calls nothing. */
+/* Code that there is no reason to change: it calls nothing. */
 __attribute__((noinline)) static int sum_of_squares(int n)
 {
     int sum = 0;

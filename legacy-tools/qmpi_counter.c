@@ -44,7 +44,7 @@ enum function { FUNCTIONS(AS_ENUM) OTHER_FUNCTIONS(AS_ENUM) LINK_COUNT, FUNCTION
 static const char *const names[] = { FUNCTIONS(AS_NAME) };
 static const int numbers[] = { FUNCTIONS(AS_NUMBER) OTHER_FUNCTIONS(AS_NUMBER) };
 
-/* Who is called next for a function, and the id that it wants. */
+/* The next function, and the tool id that it wants. */
 struct link {
     void (*call)(void);
     int tool;
@@ -85,7 +85,7 @@ static void record(struct counter *self, enum function f, long long bytes, long 
     self->totals[f].nanoseconds += now() - start;
 }
 
-/* Who comes next never changes, so QMPI is asked once: at the first call that comes to this instance. */
+/* The next functions never change, so QMPI is asked once: at the first call that comes to this instance. */
 static void find_links(struct counter *self, int tool)
 {
     pthread_mutex_lock(&self->lock);

@@ -2,8 +2,8 @@
 !# lang: fortran
 !# mpi: both
 ! What the tools sentinels_to_c and sentinels_on know of Fortran: the addresses that mean something. `include 'mpif.h'` makes the
-! tool define common blocks of the same names as the program and MPI's library do; one of these definitions has to be
-! everybody's.
+! tool define common blocks of the same names as the program and MPI's library do; one of these definitions has to serve
+! all three.
 subroutine sentinels_of_fortran(addresses) bind(c)
   use iso_c_binding, only: c_intptr_t
   implicit none

@@ -4,7 +4,7 @@
 //# expect-stdout: tool stdout_pipe: ok calls=8
 /* stdout_pipe: prints in pieces, never flushes, and leaves a file open.
  *
- * Hazard: a second C library has a stdout of its own, whose buffer nobody writes out at exit. On a terminal each
+ * Hazard: a second C library has a stdout of its own, whose buffer is not written out at exit. On a terminal each
  * line still appears; in a pipe or a file the tool's output is lost. STDOUT_PIPE_FILE names a file that gets the
  * same line and is never closed. The order of the tool's and the program's lines shows whether they share a FILE.
  *

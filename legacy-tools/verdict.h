@@ -4,7 +4,7 @@
  *     tool rtld_next: FAILED MPI_Send is 0   by any rank that saw something wrong
  *
  * A test compares the lines of a run under LD_PRELOAD with those of another way to load the same tool. The
- * line is left in stdio's buffer on purpose: that somebody flushes it at exit belongs to what is compared.
+ * line is left in stdio's buffer on purpose: that it is flushed at exit belongs to what is compared.
  * Everything here is static, so that every copy of a tool has its own. */
 #ifndef VERDICT_H
 #define VERDICT_H

@@ -432,7 +432,7 @@ typedef struct vector {
     int total;
 } vector;
 
-/* Stores what comes next for function idx, and returns 0. If nobody has the function it returns 1, and what it stores is a
+/* Stores what comes next for function idx, and returns 0. If there is none it returns 1, and what it stores is a
  * function that says so when it is called, and ends the process. */
 int QMPI_Table_query(int idx, void **func_ptr, cell table[]);
 

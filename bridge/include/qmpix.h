@@ -26,7 +26,7 @@ typedef int QMPIX_Table;
 /* A new table in which no function is set. */
 int QMPIX_Table_create(QMPIX_Table *table);
 
-/* The same, and whose numbers of functions it is used with: QMPIX_NUMBERING of qmpi.h. So is a call of the former. */
+/* The same, and the numbering of functions that it is used with: QMPIX_NUMBERING of qmpi.h. So is a call of the former. */
 int QMPIX_Table_create_numbered(unsigned numbering, QMPIX_Table *table);
 #ifdef QMPIX_NUMBERING
 #define QMPIX_Table_create(table) QMPIX_Table_create_numbered(QMPIX_NUMBERING, table)
@@ -67,7 +67,7 @@ int QMPIX_Stack_open(const char *name, QMPIX_Table below, QMPIX_Table *top);
 /* What a layer is. */
 enum QMPIX_Tool_kind { QMPIX_TOOL_PMPI = 1, QMPIX_TOOL_QMPI = 2, QMPIX_TOOL_THESIS = 3 };
 
-/* Who a layer is. The strings stay valid. */
+/* One layer. The strings stay valid. */
 typedef struct {
     int tool_id;             /* 1 for the outermost layer of the main stack */
     int kind;                /* enum QMPIX_Tool_kind */

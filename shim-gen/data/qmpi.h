@@ -56,8 +56,8 @@
 #define QMPIX_HAS_(major, minor, openmpi) QMPIX_STANDARD_(major, minor)
 #endif
 
-/* Whose numbers of functions the tool is compiled with: MPICH_NUMVERSION of the mpi.h that has numbers, 0 where this file
- * has. Each object file gets it as a note, so that the runtime reads the tool's numbers as they are meant whatever MPICH
+/* The numbering of functions that the tool is compiled with: MPICH_NUMVERSION for that of mpi.h, 0 for that of this file.
+ * Each object file gets it as a note, so that the runtime reads the tool's numbers as they are meant whatever MPICH
  * runs; a compiler that cannot write the note makes tools for the MPICH release they are compiled with. 0xffffffff: those
  * of the MPI that runs. */
 #ifndef QMPIX_NUMBERING

@@ -21,7 +21,7 @@ static const int numbers[FUNCTIONS] = {
 @NUMBERS@
 };
 
-/* Who is called next: another tool, or the MPI library. */
+/* What is called next: the function of another tool, or of the MPI library. */
 struct next {
     void (*function)(void);
     int tool_id;
@@ -34,7 +34,7 @@ struct instance {
     /* TODO: what the tool gathers. With MPI_THREAD_MULTIPLE, wrappers run in several threads at once. */
 };
 
-/* Finds out who is next for every function. The answers never change, so this is done once: at the first intercepted call, which
+/* Asks what comes next for every function. The answers never change, so this is done once: at the first intercepted call, which
  * is MPI_Init, MPI_Init_thread or MPI_Session_init unless the program asks MPI something even earlier. */
 static void cache(struct instance *self, int tool_id)
 {

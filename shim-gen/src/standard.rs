@@ -64,13 +64,13 @@ impl Standard {
         Self::parse(include_str!("../data/standard.txt"), "shim-gen/data/standard.txt")
     }
 
-    /// Who introduced the function, if the list has it.
+    /// The origin of the function, if the list has it.
     #[must_use]
     pub fn since(&self, name: &str) -> Option<Origin> {
         self.since.get(name).copied()
     }
 
-    /// All names and who introduced them.
+    /// All names with their origins.
     pub fn names(&self) -> impl Iterator<Item = (&str, Origin)> {
         self.since.iter().map(|(name, origin)| (name.as_str(), *origin))
     }

@@ -77,7 +77,7 @@ pub struct Row {
     pub result: ResultKind,
     /// Whether more arguments may follow.
     pub variadic: bool,
-    /// Who defines it.
+    /// What defines it.
     pub since: Origin,
     /// The version of the standard that removed it.
     pub removed: Option<Version>,
@@ -210,7 +210,7 @@ impl Found {
                 second_says: second,
             });
         }
-        // Of two versions the older counts. An extension stays with the vendor who was seen first.
+        // Of two versions the older counts. An extension stays with the MPI that was seen first.
         if matches!((self.row.since, row.since), (Origin::Standard(_), Origin::Standard(_))) {
             self.row.since = self.row.since.min(row.since);
         }

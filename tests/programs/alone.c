@@ -4,7 +4,7 @@
 //# expect-stdout: alone: allreduce 1 in place 1
 //# expect-stdout: alone: received 7
 //# expect-stdout: alone: done
-/* A process that has nobody to talk to calls the functions that most tools wrap: the program of tests that start thousands of processes. */
+/* A single process calls the functions that most tools wrap: the program of tests that start thousands of processes. */
 #include <mpi.h>
 #include <stdio.h>
 

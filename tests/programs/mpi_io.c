@@ -5,7 +5,7 @@
 //# expect-stdout: mpi_io: done
 /* mpi_io: a file written and read back by all ranks together: each its block, then interleaved through a view.
  *
- * Open MPI does it with OMPIO, MPICH with ROMIO; both call MPI functions of their own on the way, which are nobody's. */
+ * Open MPI does it with OMPIO, MPICH with ROMIO; both call MPI functions of their own on the way, which no tool sees. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

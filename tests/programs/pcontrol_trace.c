@@ -4,7 +4,7 @@
 //# libs: -ldl
 /* pcontrol_trace: a tool that appends `LABEL LEVEL` to a file for each MPI_Pcontrol on rank 0.
  *
- *     PCONTROL_LABEL=a      who writes
+ *     PCONTROL_LABEL=a      the label
  *     PCONTROL_FILE=x.txt   where to
  *
  * It does not pass the call on, as most tools. Built with -DPASSES it calls PMPI_Pcontrol, with -DPASSES_NEXT what

@@ -8,7 +8,7 @@
  * It allocates, frees, asks the dynamic linker, and calls MPI; with libraries, threads open and close one each meanwhile.
  *
  *     SAMPLED=no-linker      it does not ask the dynamic linker: a signal between the two steps in which glibc takes the linker's lock
- *                            finds it taken by nobody, and a handler that takes it too (libunwind's) waits for ever */
+ *                            finds it taken, without an owner, and a handler that takes it too (libunwind's) waits for ever */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

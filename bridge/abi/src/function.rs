@@ -11,7 +11,7 @@ pub struct Function {
     pub result: ResultKind,
     /// `MPI_Pcontrol` is the only variadic function of the standard.
     pub variadic: bool,
-    /// Who defines the function.
+    /// What defines the function.
     pub origin: Origin,
     /// Lower-case name in `mpif.h` without trailing underscores (`mpi_send`), where there is a Fortran binding.
     pub fortran: Option<&'static str>,
@@ -44,7 +44,7 @@ pub enum ResultKind {
     Void,
 }
 
-/// Who defines a function.
+/// What defines a function: the standard, or an MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
     /// The MPI standard, since this version (major, minor).

@@ -18,7 +18,7 @@ pub struct Numbering {
     functions: &'static [u16],
 }
 
-/// A numbering, and who has it.
+/// A numbering, and the releases of MPICH that have it.
 struct Known {
     releases: &'static [(u8, u8, u8)],
     numbering: Numbering,
@@ -39,7 +39,7 @@ impl Numbering {
     /// The numbering of `qmpi.h`, in force where `mpi.h` has none: a function's number is its row.
     pub const OWN: &'static Self = &Self { name: "own", functions: &ROWS };
 
-    /// Nobody knows what a number below [`Numbering::BASE`] means.
+    /// What a number below [`Numbering::BASE`] means is unknown.
     pub const UNKNOWN: &'static Self = &Self { name: "unknown", functions: &[] };
 
     /// `QMPIX_FUNCTION_BASE` of `qmpi.h`: this plus a function's row means the function in every numbering.

@@ -62,7 +62,7 @@ pub fn classify(symbol: &str) -> Option<MpiSymbol> {
     }
 }
 
-/// The same for a C string. Its bytes are looked at first, before anybody asks whether they are text.
+/// The same for a C string. Its first bytes are compared before the string is checked to be UTF-8.
 #[must_use]
 pub fn classify_c(symbol: &CStr) -> Option<MpiSymbol> {
     let is_candidate = matches!(

@@ -56,7 +56,7 @@ EXAMPLES
 
 const LIST_EXAMPLES: &str = "\
 EXAMPLES
-  The stack of a configuration file and who calls whom:
+  The layers of a configuration file, and which calls which:
       qmpi list -c qmpi.toml
   The same for tools not yet in a file:
       qmpi list -t ./libmpiP.so -t ./libheatmap.so";
@@ -125,7 +125,7 @@ pub enum Command {
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
 
-    /// Show the stack: layers, who intercepts what, who calls whom
+    /// Show the stack: what each layer intercepts, which layer calls which
     ///
     /// Tools that register themselves are loaded for that, in a process of its own in which no MPI runs.
     #[command(after_help = LIST_EXAMPLES)]

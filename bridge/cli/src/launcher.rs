@@ -1,7 +1,8 @@
-//! The launcher in COMMAND, or on PATH: which file, and whose it is.
+//! The launcher in COMMAND, or on PATH: its file, and its kind.
 //!
-//! `mpirun` and `mpiexec` are everybody's names. Whose a file is, is told by what its links lead to, else by what is in it;
-//! nothing is run for it. A script of that name is nobody's, unless it names hydra: what it does with its arguments is its own.
+//! Launchers of several kinds are called `mpirun` or `mpiexec`. The kind is told by what the file's links lead to, else by what is
+//! in the file; nothing is run for it. A script of that name has no kind, unless it names hydra: what it does with its arguments
+//! is its own.
 
 pub mod executable;
 pub mod forward;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use qmpi_plan::Launcher;
 
-/// Programs that run the rest of their command line. Of others nobody knows whether a word is a launcher or a file to look at.
+/// Programs that run the rest of their command line. An argument of another program may name a launcher without running it.
 const WRAPPERS: [&str; 12] =
     ["chrt", "env", "ionice", "nice", "nohup", "numactl", "setarch", "setsid", "stdbuf", "taskset", "time", "timeout"];
 
@@ -26,7 +27,7 @@ const ENOUGH: u64 = 8 << 20;
 pub struct Found {
     /// Which word of COMMAND it is.
     pub index: usize,
-    /// Whose it is.
+    /// Its kind.
     pub launcher: Launcher,
     /// Its file, behind all links.
     pub file: PathBuf,
@@ -43,14 +44,14 @@ pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<Found> {
     if WRAPPERS.contains(&first) { (1..command.len()).find_map(at) } else { at(0) }
 }
 
-/// Whose launcher a file is, and the file itself behind all links. `None` if it is none, or nobody's that is known here.
+/// The kind of a launcher, and its file behind all links. `None` if it is no launcher of a known kind.
 #[must_use]
 pub fn identify(file: &Path) -> Option<(Launcher, PathBuf)> {
     let file = file.canonicalize().ok().filter(|file| executable::is_executable(file))?;
     let name = file.file_name()?.to_str()?;
     let launcher = Launcher::of_file_name(name).or_else(|| {
-        let is_everybodys = matches!(name.split('.').next(), Some("mpirun" | "mpiexec"));
-        is_everybodys.then(|| by_contents(&file)).flatten()
+        let is_common = matches!(name.split('.').next(), Some("mpirun" | "mpiexec"));
+        is_common.then(|| by_contents(&file)).flatten()
     })?;
     Some((launcher, file))
 }
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn whose_it_is() {
+    fn kinds() {
         let directory = std::env::temp_dir().join(format!("qmpi-launcher-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let of =

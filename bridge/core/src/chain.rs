@@ -50,7 +50,7 @@ struct Link {
     address: usize,
     convention: Convention,
     tool: ToolId,
-    /// The same for callers of the PMPI convention, once somebody asked.
+    /// The same for callers of the PMPI convention, once that was asked for.
     as_pmpi: Option<usize>,
     /// The same for callers of the QMPI convention.
     as_qmpi: Option<usize>,
@@ -165,7 +165,7 @@ impl Chain {
         if below.convention == Convention::Qmpi {
             return Some((below.address, below.tool));
         }
-        // From the MPI library nobody comes back up, so there is nothing to keep for anybody.
+        // No layer comes behind the MPI library, so none asks there where the application called.
         let mode = if below.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
         let pmpi = self.pmpi(id);
         let link = self.links[id.index()].as_mut()?;
@@ -189,7 +189,7 @@ impl Chain {
         self.links[id.index()].is_some_and(|link| link.tool != ToolId::MPI)
     }
 
-    /// Does anybody below a PMPI tool ask where the application called?
+    /// Does a layer below a PMPI tool ask where the application called?
     pub(crate) fn mode(&self) -> CallerMode {
         self.mode
     }
@@ -250,7 +250,7 @@ impl Link {
     }
 }
 
-/// A link from the application to a PMPI tool's function, which notes the return address if anybody asks for it.
+/// A link from the application to a PMPI tool's function, which notes the return address if a layer asks for it.
 pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
     match mode {
         CallerMode::Ignore => address,

@@ -54,7 +54,7 @@ impl Requested {
     }
 }
 
-/// `TOOLS` may be meant for others: then it is only said to those who want to know.
+/// `TOOLS` may be meant for another program: then the message has the level info.
 fn say_what_is_passed_over(stack: &Stack) {
     match &stack.passed_over {
         Some(passed_over) if passed_over.is_meant => log::warn(&passed_over.to_string(), Some(PassedOver::HINT)),

@@ -132,7 +132,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     (chain, Some(fortran))
 }
 
-/// Runs the init callbacks of native tools. Who cannot be set up is left out.
+/// Runs the init callbacks of native tools. A tool that cannot be set up is left out.
 fn initialize(wanted: &mut [Wanted<'_>], first: ToolId, names: &[Option<String>], on_error: OnError) {
     for (place, error) in native::initialize(first, names) {
         let wanted = &mut wanted[place];
@@ -163,7 +163,7 @@ fn assign_places(wanted: &mut [Wanted<'_>], reserve: bool) {
 /// Puts the named stack of the configuration on top of these functions and returns what is on top of it then; `None`, after
 /// saying why, if it cannot be set up.
 ///
-/// Layers get numbers of their own. The application's return address is kept on all ways: who is below may ask for it.
+/// Layers get numbers of their own. The application's return address is kept on all ways: a layer below may ask for it.
 pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<Box<[Next]>> {
     let mut process = Arc::new(Process::with_mpi()?);
     let requested = match Requested::named(name) {

@@ -38,7 +38,7 @@ fn this_crate_reads_it_back() {
     assert_eq!(file.soname(), Some(SONAME));
     assert_eq!(file.needed(), ["libneeded.so.2"]);
     assert_eq!(file.version_definitions(), ["V_1", "V_2", "V_unused"]);
-    assert!(!file.exec_stack(), "an executable stack would be everybody's");
+    assert!(!file.exec_stack(), "an executable stack would be one for the whole process");
     let mut found: Vec<_> = file
         .exports()
         .map(|symbol| {

@@ -41,7 +41,7 @@ pub fn line(level: LogLevel, text: &str) {
     }
 }
 
-/// Prints a line for those who look into what happens; made only if they do.
+/// Prints a line of level debug; its text is made only if that level is on.
 pub fn debug(text: impl FnOnce() -> String) {
     if is_enabled(LogLevel::Debug) {
         once(LogLevel::Debug, &text());
@@ -84,6 +84,6 @@ pub fn report_error(reason: &str, hint: Option<&str>) {
 fn write(text: &str) {
     use std::io::Write;
     let line = format!("qmpi: {}\n", text.replace('\n', " "));
-    // Nobody is left to tell if stderr is closed.
+    // There is no reader left if stderr is closed.
     let _ = std::io::stderr().write_all(line.as_bytes());
 }

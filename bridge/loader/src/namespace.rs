@@ -60,7 +60,7 @@ fn learn_from_glibc() {
 
 /// Opens a namespace with the provider `head`, which brings everything else with it.
 ///
-/// `tool` is for whom; it stands in error messages. Constructors of the tool run before this returns, and they may call
+/// `tool` is the tool's file, for error messages. Constructors of the tool run before this returns, and they may call
 /// overrides.
 pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFile) -> Result<Handle, LoadError> {
     let handle = open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {

@@ -3,7 +3,7 @@
 //! Those that may run at any time are in `qmpi-overrides`, which has no heap; here is what they read made, and `dlopen`.
 //!
 //! They are entries of the namespace's head, which comes first in its scope, under the versions that glibc has; not those that the tool
-//! defines itself. Those that find out who called them (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
+//! defines itself. Those that find out their caller (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
 //! glibc still sees the tool as the caller.
 
 pub(crate) mod dlopen;

@@ -1,6 +1,6 @@
 //! What a tool's references are bound to: picks the machine code of this architecture.
 //!
-//! The functions are entered by a trampoline of the loader's, which says whose [`Answers`](crate::Answers) they are for.
+//! The functions are entered by a trampoline of the loader's, which passes the [`Answers`](crate::Answers) of the instance.
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -47,7 +47,7 @@ impl Request {
     /// Reads the environment through `get`.
     ///
     /// # Errors
-    /// [`Error::NotUnicode`] and [`Error::Setting`]. A `TOOLS` that is not UTF-8 is somebody else's, and passed over.
+    /// [`Error::NotUnicode`] and [`Error::Setting`]. A `TOOLS` that is not UTF-8 is another program's, and passed over.
     pub fn from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, Error> {
         let text = |variable: &'static str| {
             let value = get(variable).map(OsString::into_string).transpose();
@@ -65,7 +65,7 @@ impl Request {
         })
     }
 
-    /// Reads the configuration file, decides who names the tools, and finds the file of each.
+    /// Reads the configuration file, decides where the tools are named, and finds the file of each.
     ///
     /// # Errors
     /// Any [`Error`]. An element without a file is one unless [`OnError::Skip`] is asked for.
@@ -184,7 +184,7 @@ fn thesis_elements(text: &str) -> Option<Vec<Element>> {
         .then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
 }
 
-/// Why [`thesis_elements`] takes `TOOLS` for somebody else's; `None` if it is empty.
+/// Why [`thesis_elements`] takes `TOOLS` for another program's; `None` if it is empty.
 fn passed_over(text: &str) -> Option<PassedOver> {
     let elements: Vec<&str> = text.split(':').map(str::trim).collect();
     let element = (*elements.iter().find(|path| !is_library(Path::new(path)))?).to_owned();
@@ -302,7 +302,7 @@ mod tests {
         assert!(of(&format!("{}:", exe.display())).unwrap().is_meant);
         assert!(!of("make gcc").unwrap().is_meant && !of("a:/b").unwrap().is_meant);
         assert_eq!((of(""), of(" "), of(exe.to_str().unwrap())), (None, None, None));
-        // Nobody looks at it where something else names the tools.
+        // `TOOLS` is not looked at where another setting names the tools.
         let list = request(&[("TOOLS", "./a.so"), ("QMPI_TOOL_LIST", "")]).unwrap().resolve(NO_LINKER).unwrap();
         assert_eq!(list.passed_over, None);
     }

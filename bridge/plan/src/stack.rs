@@ -38,10 +38,10 @@ pub struct Skipped {
     pub error: Error,
 }
 
-/// Who named the tools.
+/// Where the tools are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody; the stack is empty.
+    /// Nowhere; the stack is empty.
     Nowhere,
     /// `QMPI_TOOL_LIST`, or `-t`.
     ToolList,
@@ -60,7 +60,7 @@ pub struct Stack {
     pub on_error: OnError,
     /// How much to say.
     pub log: LogLevel,
-    /// Who named the tools.
+    /// Where the tools are named.
     pub origin: Origin,
     /// Elements without a file; not empty only with [`OnError::Skip`].
     pub skipped: Vec<Skipped>,

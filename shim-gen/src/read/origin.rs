@@ -28,7 +28,7 @@ impl FromStr for Version {
     }
 }
 
-/// Who defines a function: column `since`.
+/// What defines a function, the standard or an MPI: column `since`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The standard, since this version.

@@ -62,7 +62,7 @@ impl Prototype {
 /// Result type (with whatever macros stand before it) and name; `(MPI_Send)` in parentheses is fine too.
 ///
 /// A name has a lower-case letter. Predefined callbacks (`MPI_DUP_FN`, `OMPI_C_MPI_DUP_FN`) have none: they are functions,
-/// but not procedures of MPI, nobody intercepts them, and their names would clash with Fortran ones.
+/// but not procedures of MPI, tools do not intercept them, and their names would clash with Fortran ones.
 static HEAD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(.*?[\s*])\(?\s*((?:P?MPIX?|OMPI)_[A-Z][A-Z0-9_]*[a-z]\w*)\s*\)?\s*\("));
 /// `__attribute__((x))`, `__declspec(x)`, `SOME_MACRO(x)`, `[[nodiscard]]`

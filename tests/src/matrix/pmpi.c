@@ -58,8 +58,8 @@ VENDOR_FUNCTIONS(WITHOUT_PROFILING_NAME)
 FUNCTIONS(WRAP, WRAP_REAL)
 VENDOR_FUNCTIONS(WRAP_VENDOR)
 
-/* Who can call PMPI_Pcontrol is trusted to do so. The sink could, and the chain ends there; behind one that keeps the call
- * for itself it goes on without its help. */
+/* A tool that refers to PMPI_Pcontrol is trusted to call it. The sink refers to it, and the chain ends there; behind a tool
+ * that keeps the call for itself the chain goes on without its help. */
 #if !defined KEEPS_PCONTROL && !defined LIBRARY
 #pragma weak PMPI_Pcontrol
 word PMPI_Pcontrol(word level, ...);

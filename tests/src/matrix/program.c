@@ -1,6 +1,6 @@
 /* Calls every function, through the address that dlsym finds and through a call that the linker binds, each with words of
- * its own, and compares who saw the call with the stack: `program STACK [N]`, a letter for each layer, outermost first; the
- * first N are tools of the application's own.
+ * its own, and compares the layers that saw the call with the stack: `program STACK [N]`, a letter for each layer, outermost first;
+ * the first N are tools of the application's own.
  *
  * MPI is never initialized: the sink, which is the innermost layer, lets nothing through to it. Where the sink is in the place
  * of the MPI library (LIBRARY), the name-shifted functions are called as well, which go there past all layers. */
@@ -92,7 +92,7 @@ static void judge(const char *how, const char *name, int function, int result_is
             if (instances[other] == *known)
                 complain(&trace, "%s: layers %d and %d are one instance\n", site, other, places[i]);
         /* Behind one that keeps MPI_Pcontrol for itself the chain goes on, so that one was called from a link; and how much
-         * of the stack a name-shifted MPI_Pcontrol owns, nobody knows. */
+         * of the stack a name-shifted MPI_Pcontrol owns is unknown. */
         int called_by_link = function == PCONTROL && (visit->kind == 'd' || is_shifted);
         if (visit->kind == 'q' || (i == 0 && visit->kind != 't' && !called_by_link)) {
             Dl_info info = { 0 };

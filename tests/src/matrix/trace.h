@@ -1,4 +1,4 @@
-/* What the tools of the matrix and its program have in common: the words that a call carries, and who saw it.
+/* What the tools of the matrix and its program have in common: the words that a call carries, and the layers that saw it.
  *
  * In front of this stands the table of functions as macros: FUNCTIONS(F, D) with F(number, name, words) for each function,
  * D(number, name) for those that return a double; and for each number of words the lists that a definition, a call and a

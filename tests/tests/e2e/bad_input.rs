@@ -180,7 +180,7 @@ fn undefined_data(mpi: Mpi) -> Verdict {
     ended_by_one_error(&outcome, &["undefined_data.so", "absent_data_symbol"])
 }
 
-/// It loads with a warning, and works as long as nobody calls the function.
+/// It loads with a warning, and works as long as the function is not called.
 fn undefined_function(mpi: Mpi) -> Verdict {
     let tool = tool(mpi, "undefined_function").display().to_string();
     let job = Job::alone(mpi, &program(mpi, "ring.c"));
@@ -198,7 +198,7 @@ fn undefined_function(mpi: Mpi) -> Verdict {
     Ok(())
 }
 
-/// It loads in silence, as a lazily bound library does, and works as long as nobody calls the function.
+/// It loads in silence, as a lazily bound library does, and works as long as the function is not called.
 fn missing_pmpi_function(mpi: Mpi) -> Verdict {
     let tool = tool(mpi, "missing_pmpi").display().to_string();
     let job = Job::alone(mpi, &program(mpi, "ring.c"));
@@ -225,7 +225,7 @@ fn ended_by_one_error(outcome: &Outcome, parts: &[&str]) -> Verdict {
     Err(format!("not status 3 with one error that has {parts:?} and one hint\n{}", outcome.report()).into())
 }
 
-/// By hand nobody sets GLIBC_TUNABLES: at some number of instances there is no room left. `qmpi run` makes room.
+/// By hand GLIBC_TUNABLES is not set: at some number of instances there is no room left. `qmpi run` makes room.
 fn no_room_for_tls(mpi: Mpi) -> Verdict {
     let tool = compile::companion(mpi, "big_tls.c").display().to_string();
     let tools = [tool.as_str(); 6];

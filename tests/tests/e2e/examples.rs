@@ -35,8 +35,8 @@ fn job(mpi: Mpi, ranks: usize, file: &str) -> Job {
     Job::new(mpi, ranks, &program(mpi, file)).env("COUNTER", "label=pmpi,counter.label=qmpi,counter#2.label=second")
 }
 
-/// The way in which the documentation tells how to test a migration: both in one stack, in both orders. Who is above sums up its
-/// table by MPI_Reduce, which the other one counts.
+/// The way in which the documentation tells how to test a migration: both in one stack, in both orders. The upper one sums up its
+/// table by MPI_Reduce, which the lower one counts.
 fn same_report(mpi: Mpi) -> Verdict {
     for (file, last) in [
         ("ring.c", "done"),

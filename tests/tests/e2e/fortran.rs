@@ -350,7 +350,7 @@ fn calls_seen(outcome: &Outcome) -> BTreeMap<String, BTreeMap<String, [u64; 3]>>
 }
 
 /// Every layer sees every call once. `FortranOnly` and `InFortran` stand where a call is still one of Fortran's: below C wrappers
-/// they see nothing, as there is nobody who makes a Fortran call of one in C.
+/// they see nothing, as no layer makes a Fortran call of one in C.
 fn stacks(mpi: Mpi, which: usize) -> Verdict {
     use Kind::{Both, C, FortranOnly, InFortran, Qmpi};
     let (file, language, column) = PROGRAMS[which];

@@ -244,7 +244,7 @@ fn run_inside(site: Site) -> Verdict {
     Ok(())
 }
 
-/// Variables by `qmpi env`, or a launcher in a script: nobody tells it to pass them on. The rank that has its stack says so, once.
+/// Variables by `qmpi env`, or a launcher in a script: it is not told to pass them on. The rank that has its stack says so, once.
 fn without_qmpi_run(site: Site) -> Verdict {
     let traced = site.traced()?;
     let job = site.job();

@@ -117,7 +117,7 @@ fn two_hosts_here(mpi: Mpi) -> Verdict {
     place.expect(&[&place.qmpi_run(), &place.launcher(launchers(mpi)[1]), &options, &[place.ring()]], 2)
 }
 
-/// Between launcher and program somebody takes the stack away, and leaves the runtime. A runtime that nobody asked for a stack,
+/// Between launcher and program `env -u` takes the stack away, and leaves the runtime. A runtime that was never asked for a stack,
 /// or one with an empty stack, is silent.
 fn lost_on_the_way(mpi: Mpi) -> Verdict {
     let place = Place::new(mpi)?;

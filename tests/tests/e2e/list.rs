@@ -108,7 +108,7 @@ fn fortran_wrappers_only(mpi: Mpi) -> Verdict {
     )
 }
 
-/// A name without a file: another tool's library has it, or nobody of the list.
+/// A name without a file: another tool's library has it, or no tool of the list.
 fn names_without_a_file(mpi: Mpi) -> Verdict {
     let library = companion(mpi, "foo", "qmpi_foo_bar.c");
     let outcome = list(&["bar".to_owned(), library.clone()], &[]);

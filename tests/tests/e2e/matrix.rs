@@ -1,5 +1,5 @@
-//! Every kind of tool above every other kind, two and three deep, for every function: who sees a call in which order, every
-//! bit of its arguments and of its result, whose storage a tool gets, and where the application called.
+//! Every kind of tool above every other kind, two and three deep, for every function: which layers see a call, in which order,
+//! every bit of its arguments and of its result, whose storage a tool gets, and where the application called.
 //!
 //! `src/matrix.rs` has the tools and the program. The innermost layer answers every call, so MPI is never initialized.
 

@@ -1,5 +1,5 @@
 //! A process without `/proc`, as in a plain chroot: no descriptor stays open in the program, and files that take the place of memory
-//! files are nobody else's business.
+//! files are closed to other users.
 
 use std::collections::BTreeSet;
 use std::path::Path;

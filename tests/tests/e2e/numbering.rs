@@ -241,7 +241,7 @@ fn refused(tool: &str, job: &[String], reason: &str) -> Verdict {
     Ok(())
 }
 
-/// Compiled with MPICH's header alone: on an MPICH these are its own numbers, elsewhere nobody's.
+/// Compiled with MPICH's header alone: on an MPICH these are its own numbers, elsewhere they are unknown.
 fn without_the_note() -> Verdict {
     let include = format!("-I{}", Header::Debian.directory().display());
     let library = compiled("bare", Path::new("cc"), &[&include], &[&source("qmpi_native.c")]);
@@ -251,7 +251,7 @@ fn without_the_note() -> Verdict {
     refused(&tool, &open_mpi_job(), "nothing in the file says which that is")
 }
 
-/// A release of MPICH that nobody knows yet. By name it works all the same.
+/// A release of MPICH that is not known yet. By name it works all the same.
 fn unknown_release() -> Verdict {
     let options = ["-DQMPIX_NUMBERING=60000300"];
     let refuse = named("new", &tool(Header::Debian, "new", &options));

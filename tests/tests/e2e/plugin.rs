@@ -333,7 +333,7 @@ fn bad_tool(mpi: Mpi) -> Verdict {
     refused(&config.job(mpi, 1, "ring.c", "outer").run(), "is built for", "hint: ")
 }
 
-/// A section that nobody asks for is registered, and not loaded.
+/// A section that is not asked for is registered, and not loaded.
 fn not_in_the_list(mpi: Mpi) -> Verdict {
     let config = Config::counters(mpi)?;
     let outcome = config.job(mpi, 2, "ring.c", "tb").run();

@@ -181,7 +181,7 @@ fn mpi_io(mpi: Mpi) -> Verdict {
     let outcome = stacked(mpi, &job, directory.path())?;
     same(&of_program(&plain), &of_program(&outcome), &outcome)?;
     plausible(&outcome, 3, &["MPI_Bcast", "MPI_Barrier", "MPI_Allreduce"])?;
-    // MPI's own calls on the way through its I/O are nobody's.
+    // No tool sees MPI's own calls on the way through its I/O.
     Tables::of(&outcome).expect_calls("outer", "MPI_Bcast", 3)?;
     Tables::of(&outcome).expect_calls("outer", "MPI_Allreduce", 3)?;
     cells::note("real_programs", mpi, "MPI-IO", "stack of three PMPI tools", "same results");

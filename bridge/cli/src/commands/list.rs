@@ -19,9 +19,9 @@ use crate::{Error, SCHEMA, plan};
 struct Report {
     schema: u32,
     layers: Vec<LayerReport>,
-    /// Who sees a call, outermost first.
+    /// By function, the layers that intercept it, outermost first.
     intercepted: BTreeMap<String, Vec<String>>,
-    /// Who has a Fortran wrapper for it.
+    /// By function, the layers with a Fortran wrapper for it.
     intercepted_in_fortran: BTreeMap<String, Vec<String>>,
     edges: Vec<Edge>,
     warnings: Vec<String>,
@@ -31,7 +31,7 @@ struct Report {
 struct LayerReport {
     label: String,
     name: String,
-    /// Null for a name that somebody registers.
+    /// Null for a name that is registered at run time.
     path: Option<PathBuf>,
     kind: &'static str,
     mpi: Option<&'static str>,

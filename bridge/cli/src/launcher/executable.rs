@@ -22,7 +22,7 @@ pub fn exists(name: &OsStr, path: Option<&OsStr>) -> bool {
     find(name, path).is_some() || (name.as_encoded_bytes().contains(&b'/') && Path::new(name).exists())
 }
 
-/// A regular file that somebody may execute.
+/// A regular file with an execute bit.
 #[must_use]
 pub fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)

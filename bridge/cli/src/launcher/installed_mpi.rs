@@ -14,7 +14,7 @@ use qmpi_elf::{ElfFile, MpiFamily, SearchPath};
 pub struct InstalledMpi {
     /// Its file.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Its family, if that can be told.
     pub family: Option<MpiFamily>,
     /// What it calls itself.
     pub version: Option<String>,

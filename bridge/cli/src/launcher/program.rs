@@ -23,14 +23,14 @@ pub struct Program {
     pub path: PathBuf,
     /// The name of the MPI library that it needs.
     pub library: String,
-    /// Whose library that is, if that can be told.
+    /// The family of that library, if that can be told.
     pub family: Option<MpiFamily>,
     /// It, or a library that it is linked with, registers QMPI tools.
     pub registers_tools: bool,
 }
 
 impl Program {
-    /// Whose MPI it uses, for messages.
+    /// The MPI that it uses, for messages.
     #[must_use]
     pub fn mpi(&self) -> &'static str {
         self.family.map_or("an MPI of unknown kind", MpiFamily::name)

@@ -79,7 +79,7 @@ impl InspectedLayer {
         let more = format!("`qmpi inspect {}` says more", self.path().display());
         let applies = |hazard: &&Hazard| match (hazard.effect, hazard.id) {
             (Effect::Limited, "keeps-finalize" | "no-way-down") => !innermost,
-            // Worth knowing for who wonders, not at every run: what the program calls itself comes as ever.
+            // For `qmpi inspect`, not for every run: the program's own calls of `MPI_f` arrive as ever.
             (Effect::Limited, "defines-pmpi") => false,
             // The process knows what the application defines, and says what nothing does.
             (Effect::Limited, "undefined-symbols") => false,

@@ -1,5 +1,5 @@
-//! Who may register the name of a tool that has no file: the program, a library that it is linked with or that is preloaded, or
-//! another tool of the list. Whether they do is only known when they run; the runtime says so then.
+//! What may register the name of a tool that has no file: the program, a library that it is linked with or that is preloaded, or
+//! another tool of the list. Whether one of them does is only known when it runs; the runtime says so then.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -93,7 +93,7 @@ fn wait(mut child: Child) -> (String, String) {
         }
         match child.try_wait() {
             Ok(Some(status)) => {
-                // What it wrote last may not have been read yet; who else has the pipe says nothing more.
+                // The process's last output may not have been read yet. Another process with the pipe writes no answers.
                 while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
                     text.extend(part);
                 }

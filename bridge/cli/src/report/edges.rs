@@ -1,4 +1,4 @@
-//! Who calls whom: next(i, f) is the first layer below i that intercepts f, else the MPI library.
+//! Which layer calls which: next(i, f) is the first layer below i that intercepts f, else the MPI library.
 //!
 //! Calls of Fortran are counted apart, as far as a layer has a Fortran wrapper for the function: the first layer that intercepts
 //! it gets the call, in Fortran if it has such a wrapper; from there on it is a call of C.
@@ -51,7 +51,7 @@ pub const APPLICATION: &str = "application";
 /// The inner end of every chain.
 pub const MPI: &str = "MPI library";
 
-/// All edges, from the outside in. Calls of the application that nobody intercepts are left out: there is one for every other
+/// All edges, from the outside in. Calls of the application that no layer intercepts are left out: there is one for every other
 /// function.
 #[must_use]
 pub fn edges(nodes: &[Node]) -> Vec<Edge> {

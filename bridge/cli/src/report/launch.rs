@@ -33,7 +33,7 @@ pub fn launchers(variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>)
             Some((launcher, _)) => habits(launcher, &file.display().to_string(), variables, get),
             None => Check::warn(
                 "launcher",
-                format!("{}: whose it is cannot be told", file.display()),
+                format!("{}: its kind cannot be told", file.display()),
                 "if ranks on other hosts run without the stack, start the program there with `qmpi run`: LAUNCHER ... qmpi run ./app",
             ),
         });

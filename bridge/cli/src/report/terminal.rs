@@ -1,4 +1,4 @@
-//! Talking to the user: answers on stdout, everything else on stderr, colours only where somebody looks.
+//! Messages to the user: answers on stdout, everything else on stderr, colours only on a terminal.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -108,7 +108,7 @@ pub fn note(message: &str) {
 
 fn say(tag: &str, message: &str) {
     let message = message.replace('\n', " ");
-    // Nobody is left to tell if stderr is closed.
+    // There is no reader left if stderr is closed.
     let _ = writeln!(io::stderr().lock(), "qmpi: {tag} {message}");
 }
 

@@ -20,7 +20,7 @@ pub struct ToolReport {
     is_qmpi: bool,
     /// What it intercepts is only known then.
     registers_at_run_time: bool,
-    /// Whose numbers of functions a QMPI tool is compiled with; of nobody's it takes those of the MPICH that runs.
+    /// The numberings that a QMPI tool is compiled with; a tool without one takes that of the MPICH that runs.
     numberings: Vec<String>,
     mpi: Option<&'static str>,
     mpi_evidence: Option<String>,

@@ -3,7 +3,7 @@
 //! The application calls `mpi_send_`. The first layer that intercepts the function gets the call: its Fortran wrapper, if it
 //! has one (its call sites are then the application's), else its C wrapper, through MPI's Fortran library, which converts
 //! handles and sentinels and calls C. When a Fortran wrapper goes on with `pmpi_send_`, the chain goes on below its layer,
-//! again in Fortran if the next layer has a wrapper, else in C. Nobody sees a call twice.
+//! again in Fortran if the next layer has a wrapper, else in C. No layer sees a call twice.
 //!
 //! A tool that is linked or preloaded keeps what it gets without us: its Fortran wrappers the application's calls, its C
 //! wrappers those that MPI's Fortran library makes by their names, unless it has a Fortran wrapper for the function.
@@ -184,7 +184,7 @@ impl Fortran {
             let real = process.function(name)?;
             return Some(or_end(fortran::resume(real, self.layers.len())));
         }
-        // Who asks where the application called wants this call, not that of MPI's Fortran library.
+        // A layer that asks where the application called wants this call, not that of MPI's Fortran library.
         match self.wrapper(0, text) {
             Some(wrapper) => Some(chain::recorded(wrapper, self.mode)),
             None if self.mode == CallerMode::Keep => Some(chain::recorded(process.function(name)?, self.mode)),

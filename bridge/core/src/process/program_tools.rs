@@ -16,7 +16,7 @@ pub(crate) fn before_mpi(process: &Process) -> impl Iterator<Item = &Image> {
 
 /// The PMPI tools among the objects of the program, with the functions that they define, in search order.
 ///
-/// What comes after the MPI library in that order is a tool's own library: its `MPI_f` is nobody's.
+/// What comes after the MPI library in that order is a tool's own library: references are not bound to its `MPI_f`.
 pub(crate) fn all(process: &Process) -> impl Iterator<Item = (&Image, Vec<Function>)> {
     before_mpi(process).filter_map(|image| Some((image, tool_functions(image)?)))
 }

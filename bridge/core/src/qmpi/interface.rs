@@ -94,7 +94,7 @@ unsafe fn store_next(next: Option<Next>, function: *mut usize, tool: *mut c_int)
             unsafe { tool.write(next.tool) };
             0
         }
-        // Before everything is set up nobody can know what comes next.
+        // The next function is not known before everything is set up.
         None if !tools::is_published() => Class::Other.code(),
         _ => Class::Arg.code(),
     }

@@ -57,7 +57,7 @@ pub(crate) enum NativeError {
         /// The MPI whose header it is compiled with.
         header: String,
     },
-    /// It means functions by numbers, and nothing tells whose.
+    /// It means functions by numbers, and nothing tells of which numbering.
     #[error(
         "{}: its number {number} stands for a function of the mpi.h that it is compiled with, and nothing in the file says \
          which that is",

@@ -13,7 +13,7 @@ const MAX_NAME: usize = 256;
 
 struct Registry {
     names: Vec<(String, Init)>,
-    /// Names that were taken already when somebody else wanted them.
+    /// Names that were taken already when they were registered again.
     refused: Vec<String>,
     is_closed: bool,
 }

@@ -21,7 +21,7 @@ pub(crate) struct Draft {
     numbering: &'static Numbering,
     storage: usize,
     functions: BTreeMap<FnId, usize>,
-    /// A number that it meant a function by, and that nobody can read.
+    /// The first number that the tool meant a function by and that cannot be read, as the tool's numbering is unknown.
     unreadable: Option<i32>,
 }
 
@@ -70,14 +70,14 @@ pub(super) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
     change(tool.0, |draft| draft.functions.iter().map(|(id, function)| (*id, *function)).collect()).unwrap_or_default()
 }
 
-/// A number that the tool meant a function by, and that nobody can read: it does not get what it wants.
+/// The first number that the tool meant a function by and that cannot be read: the tool does not get what it wants.
 pub(super) fn unreadable(tool: i32) -> Option<i32> {
     change(tool, |draft| draft.unreadable)?
 }
 
 /// Gathers the next links of the tools while the chain grows past them.
 pub(crate) struct Builder {
-    /// Of who is no QMPI tool: the application.
+    /// Of a caller that is no QMPI tool: the application.
     numbering: &'static Numbering,
     tools: BTreeMap<i32, Tool>,
 }

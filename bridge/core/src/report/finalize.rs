@@ -80,7 +80,7 @@ fn say(layer: usize) {
         return;
     }
     let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner);
-    // Below the innermost layer nobody misses the call.
+    // Below the innermost layer no layer misses the call.
     if layer + 1 == layers.len() {
         return;
     }

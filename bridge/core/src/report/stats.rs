@@ -19,7 +19,7 @@ struct Column {
     counters: Vec<Vec<&'static Counter>>,
 }
 
-/// What is printed where; `None` while nobody asked.
+/// What is printed where; `None` unless a report is asked for.
 struct Report {
     file: Option<PathBuf>,
     /// Innermost first, as the chain is built.
@@ -58,7 +58,7 @@ pub(crate) fn column(label: &str) {
     }
 }
 
-/// The link to use instead of `address`, counted in the column started last; `address` itself if nobody asked.
+/// The link to use instead of `address`, counted in the column started last; `address` itself if no report is asked for.
 pub(crate) fn counted(id: FnId, address: usize) -> usize {
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(column) = report.as_mut().and_then(|report| report.columns.last_mut()) else { return address };

@@ -1,4 +1,4 @@
-//! What tools that register themselves intercept, for `qmpi list`: nobody knows before they are loaded.
+//! What tools that register themselves intercept, for `qmpi list`: it is unknown before they are loaded.
 //!
 //! The command starts itself with `libqmpi.so` preloaded, and calls [`qmpi_core_survey`] there: the tools are loaded, one after
 //! the other, and asked; then that process ends. Whatever goes wrong in a tool stays there, and what was answered before it
@@ -69,7 +69,7 @@ impl Asked {
         };
         // On a line of its own, whatever tools have printed before.
         let line = format!("\n{}\t{place}\t{text}\n", variable::SURVEY_ANSWER);
-        // Nobody is left to tell if stdout is closed.
+        // There is no reader left if stdout is closed.
         let _ = std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes());
     }
 }

@@ -82,7 +82,7 @@ impl Library {
             let number = c_int::try_from(index).unwrap_or(c_int::MAX);
             // SAFETY: the number is one of the table, for all of which the tool has an answer.
             let name = unsafe { interceptions(number) };
-            // SAFETY: null, or a C string, which nobody changes before the next call.
+            // SAFETY: null, or a C string, which stays as it is until the next call.
             let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_owned());
             let name = name.filter(|name| !name.is_empty() && name.as_c_str() != NOT_INTERCEPTED);
             let (Some(name), Some(id)) = (name, thesis::function(index)) else { continue };

@@ -11,7 +11,8 @@ use qmpi_ring::thesis::{Cell, DynamicLib, PATH, Vector};
 use super::library::{Library, NOT_INTERCEPTED};
 use crate::chain::{Chain, ToolId, or_end};
 
-/// By number in the thesis's table: a function that says that nobody has it; 0 where somebody has it, or nobody asked.
+/// By number in the thesis's table: a stub that says that the function is missing; 0 where it is not, or where the stack has no
+/// tool of the prototype.
 static UNSUPPORTED: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 /// The same for what is not in the table.
 static UNKNOWN: AtomicUsize = AtomicUsize::new(0);
@@ -32,7 +33,7 @@ impl Builder {
         let items = AtomicPtr::new(layers.as_ptr().cast_mut());
         let vector = Box::leak(Box::new(Vector { items, capacity: total, total }));
         let stub =
-            missing::stub(WHO, "a function that has no number in its table", "so it does not exist".into(), HINT);
+            missing::stub(CALLER, "a function that has no number in its table", "so it does not exist".into(), HINT);
         UNKNOWN.store(or_end(stub), Ordering::Release);
         Builder { layers, vector }
     }
@@ -57,14 +58,14 @@ impl Builder {
                 cell.func_ptr.store(std::ptr::with_exposed_provenance_mut(address), Ordering::Release);
             } else if UNSUPPORTED[index].load(Ordering::Relaxed) == 0 {
                 let reason = format!("which {mpi} does not have");
-                UNSUPPORTED[index].store(or_end(missing::stub(WHO, id.name(), reason, HINT)), Ordering::Release);
+                UNSUPPORTED[index].store(or_end(missing::stub(CALLER, id.name(), reason, HINT)), Ordering::Release);
             }
         }
     }
 }
 
-/// What a call of a missing function is reported with.
-const WHO: &str = "a tool with get_interceptions";
+/// What calls a missing function, for the message.
+const CALLER: &str = "a tool with get_interceptions";
 const HINT: &str = "run the tool on an MPI that has this function; QMPI_Table_query returns 1 where it is missing";
 
 /// A function that says what is missing; 0 if there is no such tool in the stack.

@@ -48,7 +48,7 @@ impl Image {
             segments: Vec::new(),
         };
         if image.size == 0 {
-            // /proc/self/fd/N of a memfd that nobody wrote to, or a plain empty file.
+            // /proc/self/fd/N of a memfd that was never written to, or a plain empty file.
             return Err(Error::Empty { path: path.to_owned() });
         }
         let head = image.read_up_to(0, 1024)?;

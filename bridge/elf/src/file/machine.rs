@@ -49,7 +49,7 @@ pub const LIB_TOKENS: &[&str] = &["lib/x86_64-linux-gnu", "lib64", "lib"];
 pub const LIB_TOKENS: &[&str] = &["lib/aarch64-linux-gnu", "lib64", "lib"];
 
 /// What `$PLATFORM` stands for: the kernel's AT_PLATFORM. glibc replaces it on some processors
-/// ("haswell", "xeon_phi"), which nobody has used in an RPATH since glibc-hwcaps.
+/// ("haswell", "xeon_phi"), which RPATHs have not used since glibc-hwcaps.
 pub const PLATFORM: &str = std::env::consts::ARCH;
 
 /// The processor's name for a foreign `e_machine`.

@@ -91,7 +91,7 @@ impl SearchPath {
             .or_else(|| if requirer.no_default_lib() { None } else { self.in_system(name) })
     }
 
-    /// The file for a name that nobody requires: as for `dlopen("libx.so")` of an executable without paths.
+    /// The file for a name that no object requires: as for `dlopen("libx.so")` of an executable without paths.
     pub fn find_by_name(&self, name: &str) -> Option<PathBuf> {
         if name.is_empty() || name.contains('/') {
             return None;

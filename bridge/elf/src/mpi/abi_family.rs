@@ -71,7 +71,7 @@ const LIBRARIES: &[Row] = &[
     // MPICH ABI initiative (2013): upstream MPICH, Intel MPI, MVAPICH2, ParaStation. Open MPI 1.10's number
     // is the same; imported `ompi_*` data tell.
     row("libmpi", &["12"], MPICH, Role::C),
-    // No number, or one that nobody has used yet.
+    // No number, or one that no MPI has used yet.
     row("libmpi", &[], None, Role::C),
     row("libmpi_abi", &[], STANDARD, Role::C),
     row("libpmpi_abi", &[], STANDARD, Role::C),

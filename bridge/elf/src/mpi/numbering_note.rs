@@ -74,7 +74,7 @@ impl NumberingNote {
 }
 
 impl fmt::Display for NumberingNote {
-    /// Whose numbers they are: "MPICH 4.0.2".
+    /// The MPI or header that the numbers are of: "MPICH 4.0.2".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NumberingNote::Own => f.write_str("qmpi.h"),

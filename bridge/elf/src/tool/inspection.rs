@@ -277,7 +277,7 @@ fn is_served(import: &Symbol<'_>, closure: &Closure) -> bool {
     })
 }
 
-/// The imports among `wanted` that nobody defines: looked for in the closure first, and only what
+/// The imports among `wanted` that no object defines: looked for in the closure first, and only what
 /// is left then in the libraries that others serve.
 fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &SearchPath) -> Elsewhere {
     let mut of_unnamed = Vec::new();
@@ -328,7 +328,7 @@ fn is_qmpi(name: &str) -> bool {
 }
 
 /// `MPI_Init_f`, `MPI_Init_f08`: what Open MPI's Fortran bindings call the C side of a procedure.
-/// Tools that were made from its sources define them, too; nobody calls them from outside.
+/// Tools that were made from its sources define them, too; they are not called from outside.
 fn is_fortran_layer(name: &str) -> bool {
     let stem = name.strip_suffix("_f").or_else(|| name.strip_suffix("_f08"));
     stem.is_some_and(|stem| classify(stem).is_some())

@@ -174,7 +174,7 @@ const RULES: &[Rule] = &[
         id: "dlopen",
         effect: Effect::Handled,
         find: |_, facts| {
-            imports(facts, "dlopen").map(|who| format!("{who} opens libraries at run time, which inspection cannot see; they land in the tool's namespace, RTLD_GLOBAL or not"))
+            imports(facts, "dlopen").map(|objects| format!("{objects} opens libraries at run time, which inspection cannot see; they land in the tool's namespace, RTLD_GLOBAL or not"))
         },
     },
     Rule {
@@ -182,15 +182,15 @@ const RULES: &[Rule] = &[
         effect: Effect::Limited,
         find: |_, facts| {
             imports(facts, "dlmopen")
-                .map(|who| format!("{who} opens namespaces of its own, of which glibc has 16 in all"))
+                .map(|objects| format!("{objects} opens namespaces of its own, of which glibc has 16 in all"))
         },
     },
     Rule {
         id: "dl-iterate-phdr",
         effect: Effect::Handled,
         find: |_, facts| {
-            imports(facts, "dl_iterate_phdr").map(|who| {
-                format!("{who} asks for the list of loaded objects; it is given the application's and the tool's")
+            imports(facts, "dl_iterate_phdr").map(|objects| {
+                format!("{objects} asks for the list of loaded objects; it is given the application's and the tool's")
             })
         },
     },
@@ -209,7 +209,7 @@ const RULES: &[Rule] = &[
             let changes = ["unsetenv", "setenv", "putenv", "clearenv"].iter().find_map(|name| imports(facts, name));
             changes
                 .filter(|_| facts.names_ld_preload)
-                .map(|who| format!("{who} may change LD_PRELOAD: child processes then run without the stack"))
+                .map(|objects| format!("{objects} may change LD_PRELOAD: child processes then run without the stack"))
         },
     },
     Rule {

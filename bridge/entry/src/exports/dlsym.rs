@@ -96,7 +96,7 @@ fn function<'a>(name: *const c_char, caller: usize) -> Option<(FnId, &'a CStr)> 
 fn finds_stub(handle: *mut c_void, name: &CStr) -> bool {
     // Which object comes next depends on the caller; but only one that comes before this library finds it.
     let asked = if handle == libc::RTLD_NEXT { libc::RTLD_DEFAULT } else { handle };
-    // SAFETY: `name` is a C string; the handle came from the caller of `dlsym`, who vouches for it.
+    // SAFETY: `name` is a C string; the caller of `dlsym` vouches for the handle.
     let found = unsafe { glibc::dlsym()(asked, name.as_ptr()) };
     functions::at(found.addr()).is_some()
 }

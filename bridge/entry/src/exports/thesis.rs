@@ -32,7 +32,7 @@ fn place(index: c_int) -> Option<usize> {
     usize::try_from(index).ok().filter(|index| *index < COUNT)
 }
 
-/// Stores what comes next for a function, and returns 0. If nobody has it: 1, and a function that says so.
+/// Stores what comes next for a function, and returns 0. If there is none: 1, and a function that says so.
 #[unsafe(no_mangle)]
 pub extern "C" fn QMPI_Table_query(index: c_int, function: *mut *mut c_void, table: *const Cell) -> c_int {
     if function.is_null() {
@@ -52,7 +52,7 @@ pub extern "C" fn QMPI_Table_query(index: c_int, function: *mut *mut c_void, tab
     result
 }
 
-/// Keeps a copy of `size` bytes for the layer. An earlier copy stays: somebody may have its address.
+/// Keeps a copy of `size` bytes for the layer. An earlier copy stays: the tool may have its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn QMPI_Set_context(vector: *const Vector, level: c_int, context: *const c_void, size: usize) {
     // SAFETY: the caller passes what its wrapper got.

@@ -137,7 +137,7 @@ fn each_object(mut visitor: Visitor<'_>) {
     extern "C" fn call(info: *mut libc::dl_phdr_info, _: usize, visitor: *mut c_void) -> c_int {
         // SAFETY: `ld.so` hands a valid description to each call.
         let info = unsafe { &*info };
-        // SAFETY: the one below, which outlives the iteration and is used by no one else meanwhile.
+        // SAFETY: the one below, which outlives the iteration and is not used elsewhere meanwhile.
         let visitor = unsafe { &mut *visitor.cast::<Visitor<'_>>() };
         // SAFETY: the object stays as long as the call lasts, and the closure cannot keep what it is shown.
         visitor(unsafe { Info::new(info) }).into()

@@ -112,7 +112,7 @@ fn is_own(info: Info<'_>) -> bool {
     info.segments().contains(own::address())
 }
 
-/// Whose object an address lies in.
+/// The owner of the object that an address lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// This library.

@@ -1,6 +1,6 @@
 //! Libraries that the program opens after start-up: Python's extension modules, and what they bring.
 //!
-//! `ld.so` tells no one when that happens. But a program that opens a library looks something up in it next, and `dlsym` of the
+//! `ld.so` does not tell when that happens. But a program that opens a library looks something up in it next, and `dlsym` of the
 //! process is ours: it asks here whether there are new objects, which costs a look at a counter if there are none.
 
 use core::sync::atomic::{AtomicU64, Ordering};

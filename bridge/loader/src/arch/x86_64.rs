@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `r11` | the trampoline's payload (the psABI lets a linkage stub use it: figure 3.4) |
 //! | `rdi rsi rdx rcx r8 r9`, stack, `al`, `xmm0-7` | the arguments, untouched |
-//! | `[rsp]` | the caller, whom a tail jump keeps visible |
+//! | `[rsp]` | the return address in the caller, which a tail jump keeps |
 //!
 //! Every function carries its own CFI, so that a back trace and a signal-driven profiler find the way through.
 //!

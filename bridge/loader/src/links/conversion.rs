@@ -14,14 +14,14 @@ use crate::log;
 pub enum Arity {
     /// So many, at most 20.
     Fixed(u8),
-    /// Nobody knows.
+    /// The number is unknown.
     Variadic,
 }
 
 /// What a stub does with the application's return address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallerMode {
-    /// Nobody below a PMPI tool asks for it.
+    /// No layer below a PMPI tool asks for it.
     Ignore,
     /// Kept in thread-local storage across PMPI tools.
     Keep,

@@ -1,4 +1,4 @@
-//! A link of the chain that counts the calls that come past, for `--stats`. Nobody pays for it who did not ask.
+//! A link of the chain that counts the calls through it, for `--stats`. Without that option there is no such link.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Four bytes of an instruction change, in this process's copy of the page. Only calls in wrappers that the tool exports are
-//! changed, which nobody can be executing yet: the process has one thread, and nobody else knows the wrappers so far. Where
+//! changed, which no thread can be executing yet: the process has one, and no other code knows the wrappers so far. Where
 //! anything of that does not hold, or the kernel does not let us, the call stays as it is, and works as well.
 #![expect(unsafe_code, reason = "reads the code of a loaded object")]
 

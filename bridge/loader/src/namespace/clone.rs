@@ -2,7 +2,7 @@
 //!
 //! glibc has 16 namespaces. A clone is a copy of the tool's file in memory that needs, before anything else, a head of its own
 //! (`qmpi_elf::write::duplicate`). All clones live in one namespace whose first object defines nearly nothing, so each finds its
-//! head's symbols behind its own, and nobody else's:
+//! head's symbols behind its own, and no other head's:
 //!
 //! ```text
 //! first object   libc, libm, ... (providers)   head 1   clone 1   head 2   clone 2   ...

@@ -15,7 +15,7 @@ use crate::arch::PAGE;
 use crate::namespace::link_map::LinkMap;
 
 /// Maps the code of `clone` from `file`, in which `bytes` stand. Pages that are not the same stay: those with the program
-/// headers, and those that somebody has written to.
+/// headers, and those that have been written to.
 pub(crate) fn take_from(file: &File, bytes: &[u8], clone: &'static LinkMap) {
     let Some(headers) = clone.program_headers() else { return };
     let is_code =

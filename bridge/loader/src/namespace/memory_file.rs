@@ -46,7 +46,7 @@ impl MemoryFile {
         Ok(MemoryFile { path, _file: Kept::InMemory { _file: file } })
     }
 
-    /// The same in the directory for temporary files: readable by its owner alone, under a name that no one can foresee.
+    /// The same in the directory for temporary files: readable by its owner alone, under a name that cannot be foreseen.
     fn in_directory(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
         let mut file = tempfile::Builder::new().prefix("qmpi-").suffix(&format!("-{name}")).tempfile()?;
         file.write_all(bytes)?;
@@ -82,7 +82,7 @@ fn out_of_the_way(fd: c_int) -> File {
     const HIGH: c_int = 512;
     // SAFETY: duplicates a descriptor that was made for this purpose.
     let high = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, HIGH) };
-    // SAFETY: both descriptors were made here and belong to nobody else.
+    // SAFETY: both descriptors were made here and have no other owner.
     let [file, other] = [fd, high].map(|fd| (fd >= 0).then(|| unsafe { File::from_raw_fd(fd) }));
     // With a limit below 512 it stays where it is. The one that is not returned is closed here.
     other.or(file).unwrap_or_else(|| unreachable!("the caller made one"))

@@ -1,4 +1,4 @@
-//! Names at the very end of the process's scope: found by those who find them nowhere else.
+//! Names at the very end of the process's scope: found by look-ups that find them nowhere else.
 //!
 //! For names so general that libqmpi, which is preloaded, must not export them: it would take them from programs that use
 //! them for something else.

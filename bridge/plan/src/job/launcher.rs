@@ -4,12 +4,12 @@
 //! otherwise, Open MPI nothing but its own variables unless told otherwise. Seen on Open MPI 4.1.4 and 5.0.11 and on hydra 4.0.2,
 //! 4.3.2 and 5.0.1; `srun` by its manual.
 //!
-//! Options are recognized wherever they stand, as nobody knows all options of all launchers, and so where the program begins.
+//! Options are recognized wherever they stand, as not all options of all launchers are known, and so where the program begins.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// Who starts the ranks.
+/// The kind of launcher that starts the ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Launcher {
     /// `mpirun` of Open MPI up to 4: `-x` holds for one of several programs (`:`), and excludes [`ENV_LIST`].
@@ -38,7 +38,7 @@ const HYDRA_ENV: &str = "HYDRA_ENV";
 const SLURM_EXPORT: &str = "SLURM_EXPORT_ENV";
 
 impl Launcher {
-    /// By the name of its file, where that is no other's. `mpirun` and `mpiexec` are everybody's.
+    /// By the name of its file, unless launchers of several kinds have that name, as `mpirun` and `mpiexec`.
     #[must_use]
     pub fn of_file_name(name: &str) -> Option<Launcher> {
         match name {
@@ -50,7 +50,7 @@ impl Launcher {
         }
     }
 
-    /// Whose it is, for messages.
+    /// The name of the kind, for messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl Launcher {
 
 /// A launcher's command line and its environment.
 pub struct Line<'a> {
-    /// Who it is.
+    /// Its kind.
     pub launcher: Launcher,
     /// Its arguments, without its name.
     pub args: &'a [String],

@@ -2,11 +2,11 @@
 //!
 //! `record` notes it in thread-local storage, on the way into a PMPI tool; `recall` finds it, on the way from there to a QMPI tool.
 //! With it goes a *witness*: a place on the stack that holds a return address as long as the recorded call is under way. Where
-//! it does not any more (the tool was called in a way that nobody saw, or called back from below), the record is stale, and the
+//! it does not any more (the tool was called past the stub, or called back from below), the record is stale, and the
 //! caller of the stub is the next best answer.
 //!
 //! Calls nest: MPI calls back into the application (a reduction's operation, an attribute's destructor), which calls MPI. So
-//! the records are a stack of [`DEPTH`] entries. Who adds one takes away those whose calls are over; who looks for one
+//! the records are a stack of [`DEPTH`] entries. Adding one takes away those whose calls are over; a look-up
 //! takes the topmost whose call is not. A record more than there is room for takes the place of the last.
 //!
 //! The records are a thread-local variable of the library that is in the process from the start

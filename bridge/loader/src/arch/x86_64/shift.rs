@@ -14,7 +14,7 @@
 //!   trace from below passes it.
 //! * **append** (PMPI → thesis): level and vector after the last argument; a frame from n = 5 on.
 //!
-//! The context is the application's return address. Where a PMPI tool stands in between and somebody below asks for it,
+//! The context is the application's return address. Where a PMPI tool stands in between and a layer below asks for it,
 //! the stubs whose name says `record` keep it, and `recall` finds it: see `caller.rs`.
 //!
 //! `MPI_Pcontrol` is variadic: it is treated as eighteen words, six of them in registers; of those on the stack, as many as can be read
