@@ -128,6 +128,13 @@ impl<'a> Bytes<'a> {
         self.read(index.checked_mul(size_of::<T>())?)
     }
 
+    /// Copies them to the beginning of `to`, as far as there is room.
+    pub fn copy_to(self, to: &mut [u8]) {
+        let len = self.len.min(to.len());
+        // SAFETY: both have room for as many; one of them is borrowed by this function alone.
+        unsafe { core::ptr::copy_nonoverlapping(self.start, to.as_mut_ptr(), len) };
+    }
+
     /// The NUL-terminated string at an offset; `None` if it starts or ends outside.
     pub fn string(self, at: usize) -> Option<&'a CStr> {
         let rest = self.skip(at);
@@ -222,6 +229,11 @@ mod tests {
                 assert_eq!(Bytes::from(name).string(0), None);
             }
         }
+        let mut copy = [9; 4];
+        bytes.skip(4).copy_to(&mut copy);
+        assert_eq!(copy, *b"abc\0");
+        bytes.skip(10).copy_to(&mut copy);
+        assert_eq!(copy[1..], *b"bc\0");
         assert_eq!(bytes.skip(11).len(), 0);
         assert_eq!(bytes.skip(7).up_to(2).len(), 2);
         assert!(bytes.first(11).is_none() && bytes.first(10).is_some());

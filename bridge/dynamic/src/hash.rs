@@ -34,6 +34,7 @@ pub const fn sysv(name: &[u8]) -> u32 {
 /// of a bucket.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GnuHash<'a> {
+    head: Bytes<'a>,
     bucket_count: u32,
     first_symbol: u32,
     bloom_words: u32,
@@ -56,7 +57,8 @@ impl<'a> GnuHash<'a> {
         let rest = rest.skip(len(bloom_words, BLOOM_WORD));
         let buckets = rest.up_to(len(bucket_count, WORD));
         let chain = rest.skip(len(bucket_count, WORD));
-        Some(GnuHash { bucket_count, first_symbol, bloom_words, bloom_shift, bloom, buckets, chain })
+        let head = bytes.up_to(size_of::<[u32; 4]>());
+        Some(GnuHash { head, bucket_count, first_symbol, bloom_words, bloom_shift, bloom, buckets, chain })
     }
 
     /// Do its parts lie inside of it? Where they do not, what is there can be searched all the same, as `ld.so` does.
@@ -69,6 +71,12 @@ impl<'a> GnuHash<'a> {
     #[inline]
     pub(crate) fn first_symbol(&self) -> usize {
         self.first_symbol as usize
+    }
+
+    /// The table with the hashes of so many symbols, in its parts; `None` if one is not whole.
+    pub(crate) fn parts(&self, symbols: usize) -> Option<[Bytes<'a>; 4]> {
+        let hashes = self.chain.first(symbols.checked_mul(WORD)?)?;
+        self.is_whole().then_some([self.head, self.bloom, self.buckets, hashes])
     }
 
     /// The highest number of a symbol that is found through the table, plus one. Ok(None): no symbol is found through it.

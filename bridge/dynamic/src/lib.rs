@@ -55,4 +55,4 @@ pub use dynamic::{Dynamic, Extent, Table, entries};
 pub use mapped::Mapped;
 pub use segments::Segments;
 pub use symbol::{Kind, Symbol, Symbols};
-pub use tables::{Asked, Fault, Tables};
+pub use tables::{Asked, Fault, OfDefinitions, Tables};

@@ -24,6 +24,8 @@ pub struct Fault {
 pub struct Tables<'a> {
     section: Bytes<'a>,
     soname: Option<u64>,
+    /// As long as DT_STRSZ says; empty if that reaches beyond what is there.
+    own_strings: Bytes<'a>,
     symbols: SymbolTable<'a>,
     gnu_hash: Option<GnuHash<'a>>,
     sysv_hash: Option<SysvHash<'a>>,
@@ -33,6 +35,17 @@ pub struct Tables<'a> {
     relocations: [Bytes<'a>; 2],
     relative_relocations: Bytes<'a>,
     fault: Option<Fault>,
+}
+
+/// The tables by which `ld.so` finds definitions, besides the symbols.
+#[derive(Debug, Clone, Copy)]
+pub struct OfDefinitions<'a> {
+    /// DT_GNU_HASH in its parts: head, Bloom filter, buckets, hashes.
+    pub hash: [Bytes<'a>; 4],
+    /// DT_STRTAB.
+    pub strings: Bytes<'a>,
+    /// DT_VERSYM, an entry for each symbol; empty where nothing has a version.
+    pub version_indexes: Bytes<'a>,
 }
 
 /// What asks for a name: that decides which of several versions it gets.
@@ -115,8 +128,8 @@ impl<'a> Tables<'a> {
             })
         };
         let whole = |table| memory(table, dynamic.extent(table)?.address);
-        // DT_STRSZ is compared with what is there, and not used: ld.so does not look at it.
-        view(Table::Strings);
+        // DT_STRSZ is compared with what is there, and not used for names: ld.so does not look at it.
+        let own_strings = view(Table::Strings);
         let strings = whole(Table::Strings).unwrap_or(Bytes::EMPTY);
         let gnu_hash = view(Table::GnuHash);
         let sysv_hash = view(Table::SysvHash);
@@ -137,6 +150,7 @@ impl<'a> Tables<'a> {
         let mut tables = Tables {
             section,
             soname: dynamic.soname,
+            own_strings,
             symbols: SymbolTable { entries: symbols, strings },
             gnu_hash: GnuHash::of(gnu_hash),
             sysv_hash: SysvHash::of(sysv_hash),
@@ -241,6 +255,20 @@ impl<'a> Tables<'a> {
     /// The string table.
     pub fn strings(&self) -> Bytes<'a> {
         self.symbols.strings
+    }
+
+    /// The tables by which `ld.so` finds definitions, for a copy; `None` if the object has no DT_GNU_HASH, or one of them is not whole.
+    pub fn of_definitions(&self) -> Option<OfDefinitions<'a>> {
+        let hash = self.gnu_hash?;
+        let listed = self.symbol_count().checked_sub(hash.first_symbol())?;
+        let versions = self.symbol_count().checked_mul(size_of::<u16>())?;
+        let is_whole = self.fault.is_none() && !self.own_strings.is_empty();
+        let has_versions = [0, versions].contains(&self.version_indexes.len());
+        (is_whole && has_versions).then_some(OfDefinitions {
+            hash: hash.parts(listed)?,
+            strings: self.own_strings,
+            version_indexes: self.version_indexes,
+        })
     }
 
     /// DT_SONAME.

@@ -266,7 +266,8 @@ impl Image {
         found
     }
 
-    fn symbol(&self, symbol: &qmpi_dynamic::Symbol<'static>) -> Option<Symbol> {
+    /// What is known of a symbol of its tables.
+    pub(crate) fn symbol(&self, symbol: &qmpi_dynamic::Symbol<'static>) -> Option<Symbol> {
         Some(Symbol {
             name: symbol.name()?,
             index: symbol.index(),

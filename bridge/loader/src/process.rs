@@ -17,7 +17,7 @@ use std::sync::OnceLock;
 use qmpi_abi::{FnId, MpiSymbol};
 use qmpi_dynamic::Mapped;
 use qmpi_elf::linker::family as glibc;
-use qmpi_elf::mpi::mpi_data::is_fortran_sentinel_c;
+use qmpi_elf::mpi::mpi_data::{is_fortran_sentinel_c, is_mpi_data_name};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name};
 
@@ -39,11 +39,13 @@ pub struct Process {
     images: Vec<Image>,
     /// Which of them belong to MPI, in the order of the link map.
     mpi: Vec<usize>,
+    /// Which of those define a part of MPI's interface. Others (Open MPI's run-time layer) are shared like any library.
+    interface: Vec<usize>,
     /// Which of them exist once per process, by SONAME; the glibc family is not listed.
     shared: BTreeMap<String, usize>,
     /// Those of them that the configuration added.
     also_shared: Vec<String>,
-    /// What the MPI libraries define, worked out when it is first needed.
+    /// What the libraries of MPI's interface define, worked out when it is first needed.
     exports: OnceLock<Vec<Export>>,
     /// The tables of the MPI libraries, for readers that must not allocate, likewise.
     mpi_tables: OnceLock<&'static [Mapped<'static>]>,
@@ -55,7 +57,7 @@ pub struct Process {
     glibc_versions: OnceLock<Vec<(&'static CStr, SymbolVersion)>>,
 }
 
-/// A symbol that an MPI library defines.
+/// A symbol that a library of MPI's interface defines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Export {
     /// As it goes into a provider.
@@ -75,6 +77,7 @@ impl Process {
         let mut process = Process {
             images,
             mpi: Vec::new(),
+            interface: Vec::new(),
             shared: BTreeMap::new(),
             also_shared: Vec::new(),
             exports: OnceLock::new(),
@@ -91,6 +94,7 @@ impl Process {
     /// Finds out what each of `images` is.
     fn sort(&mut self) {
         self.mpi = (0..self.images.len()).filter(|index| is_mpi(&self.images[*index])).collect();
+        self.interface = self.mpi.iter().copied().filter(|index| defines_interface(&self.images[*index])).collect();
         let by_name: BTreeMap<&str, usize> =
             self.images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
         let mut todo = self.mpi.clone();
@@ -138,14 +142,25 @@ impl Process {
         self.mpi_tables.get_or_init(|| Box::leak(self.mpi().map(|image| *image.mapped()).collect::<Box<[_]>>()))
     }
 
-    /// Everything that the MPI libraries define, each name once.
+    /// The libraries that define MPI's interface.
+    fn interface(&self) -> impl Iterator<Item = &Image> {
+        self.interface.iter().map(|index| &self.images[*index])
+    }
+
+    /// Are the symbols of this library among [`Process::exports`], and so in the head of each namespace?
+    pub(crate) fn is_in_heads(&self, soname: &str) -> bool {
+        qmpi_elf::is_mpi_soname(soname)
+            && self.shared(soname).is_none_or(|image| self.interface().any(|other| other.is_same(image)))
+    }
+
+    /// Everything that the libraries of MPI's interface define, each name once.
     pub(crate) fn exports(&self) -> &[Export] {
         self.exports.get_or_init(|| {
             let mut exports = Vec::with_capacity(4096);
-            for (index, image) in self.mpi().enumerate() {
+            for (index, image) in self.interface().enumerate() {
                 for symbol in image.symbols().filter(|symbol| symbol.defined) {
                     let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
-                    if self.mpi().take(index).any(|other| other.find_name(provided.name).is_some()) {
+                    if self.interface().take(index).any(|other| other.find_name(provided.name).is_some()) {
                         continue;
                     }
                     if let Some(address) = self.resolve(image, &symbol, provided.name) {
@@ -155,7 +170,7 @@ impl Process {
                 }
             }
             let only_published =
-                self.published.iter().filter(|(name, _)| self.mpi().all(|image| image.find(name).is_none()));
+                self.published.iter().filter(|(name, _)| self.interface().all(|image| image.find(name).is_none()));
             exports.extend(only_published.map(|(name, address)| Export {
                 symbol: Provided::new(*name, ProvidedKind::Data, *address),
                 function: None,
@@ -177,9 +192,9 @@ impl Process {
         })
     }
 
-    /// Does an MPI library define this name?
+    /// Is this name among [`Process::exports`]?
     pub(crate) fn exports_name(&self, name: Name<'_>) -> bool {
-        self.mpi().any(|image| image.find_name(name).is_some())
+        self.interface().any(|image| image.find_name(name).is_some())
             || self.published.iter().any(|(known, _)| known.to_bytes() == name.bytes())
     }
 
@@ -409,6 +424,14 @@ fn defines_pmpi(image: &Image) -> bool {
     let defines = image.find(c"PMPI_Init").is_some_and(|symbol| symbol.kind != Kind::Data);
     let looks_up = || image.refers_to(c"dlsym");
     defines && (qmpi_elf::is_mpi_soname(image.name()) || !looks_up())
+}
+
+/// Does the library define functions or variables of MPI's interface?
+fn defines_interface(image: &Image) -> bool {
+    let is_data = |name: &CStr| name.to_str().is_ok_and(is_mpi_data_name);
+    let is_of_interface = |name| qmpi_abi::classify_c(name).is_some() || is_data(name);
+    let is_of_cxx = || image.find(c"_ZN3MPI10COMM_WORLDE").is_some();
+    image.symbols_of_mpi().any(|symbol| symbol.defined && is_of_interface(symbol.name)) || is_of_cxx()
 }
 
 fn is_mpi(image: &Image) -> bool {

@@ -13,6 +13,10 @@
 //!
 //! Which symbols a provider has is not decided here, but by the loader.
 
+mod copy;
+
+pub use copy::copy;
+
 use object::elf;
 use object::endian::{I64, LittleEndian as LE, U16, U32, U64};
 use object::pod::bytes_of;
@@ -177,13 +181,15 @@ impl Template {
         for index in buckets.order.iter().copied() {
             let symbol = &symbols[index as usize];
             addresses[index as usize] = tables.symbols.len() + VALUE;
-            tables.symbols.extend_from_slice(bytes_of(&record(symbol, strings.add_bytes(symbol.name.bytes()))));
+            let name = strings.add_bytes(symbol.name.bytes());
+            tables.symbols.extend_from_slice(bytes_of(&record(symbol.kind, symbol.address, name)));
             tables.versyms.extend_from_slice(&version_number(soname, versions.len(), symbol)?.to_le_bytes());
         }
         if versions.is_empty() {
             tables.versyms.clear();
         } else {
-            tables.verdefs = version_definitions(soname, soname_at, versions, &mut strings);
+            let own = versions.iter().zip(FIRST_VERSION..).map(|(name, number)| (number, name.as_bytes()));
+            tables.verdefs = version_definitions(soname, soname_at, own, &mut strings);
         }
         let (file, symbols_at) = tables.lay_out(&strings.0, soname_at, &needed, versions.len());
         addresses.iter_mut().for_each(|address| *address += symbols_at);
@@ -214,8 +220,8 @@ const SYMBOL: usize = size_of::<elf::Sym64<LE>>();
 /// Where its address is in it.
 const VALUE: usize = std::mem::offset_of!(elf::Sym64<LE>, st_value);
 
-fn record(symbol: &Provided<'_>, name: u32) -> elf::Sym64<LE> {
-    let kind = match symbol.kind {
+fn record(kind: ProvidedKind, address: u64, name: u32) -> elf::Sym64<LE> {
+    let kind = match kind {
         ProvidedKind::Function => elf::STT_FUNC,
         ProvidedKind::Data => elf::STT_OBJECT,
     };
@@ -224,7 +230,7 @@ fn record(symbol: &Provided<'_>, name: u32) -> elf::Sym64<LE> {
         st_info: (elf::STB_GLOBAL << 4) | kind,
         st_other: elf::STV_DEFAULT,
         st_shndx: U16::new(LE, elf::SHN_ABS),
-        st_value: U64::new(LE, symbol.address),
+        st_value: U64::new(LE, address),
         st_size: U64::new(LE, 0),
     }
 }
@@ -240,25 +246,30 @@ fn version_number(soname: &str, count: usize, symbol: &Provided<'_>) -> Result<u
     Ok((FIRST_VERSION + place as u16) | hidden)
 }
 
-/// `.gnu.version_d`: the library itself, then its versions, each with one name.
-fn version_definitions(soname: &str, soname_at: u32, versions: &[&str], strings: &mut Strings) -> Vec<u8> {
+/// `.gnu.version_d`: the library itself, then its versions by number, each with one name.
+fn version_definitions<'a>(
+    soname: &'a str,
+    soname_at: u32,
+    versions: impl Iterator<Item = (u16, &'a [u8])>,
+    strings: &mut Strings,
+) -> Vec<u8> {
     let mut section = Vec::new();
     let size = size_of::<elf::Verdef<LE>>() as u32;
     let step = size + size_of::<elf::Verdaux<LE>>() as u32;
-    let own = versions.iter().enumerate().map(|(index, name)| (0, FIRST_VERSION + index as u16, *name, None));
-    for (flags, index, name, at) in [(elf::VER_FLG_BASE, 1, soname, Some(soname_at))].into_iter().chain(own) {
-        let last = usize::from(index) == versions.len() + 1;
+    let own = versions.map(|(number, name)| (0, number, name, None));
+    let mut all = [(elf::VER_FLG_BASE, 1, soname.as_bytes(), Some(soname_at))].into_iter().chain(own).peekable();
+    while let Some((flags, index, name, at)) = all.next() {
         section.extend_from_slice(bytes_of(&elf::Verdef::<LE> {
             vd_version: U16::new(LE, elf::VER_DEF_CURRENT),
             vd_flags: U16::new(LE, flags),
             vd_ndx: U16::new(LE, index),
             vd_cnt: U16::new(LE, 1),
-            vd_hash: U32::new(LE, elf::hash(name.as_bytes())),
+            vd_hash: U32::new(LE, elf::hash(name)),
             vd_aux: U32::new(LE, size),
-            vd_next: U32::new(LE, if last { 0 } else { step }),
+            vd_next: U32::new(LE, if all.peek().is_none() { 0 } else { step }),
         }));
         section.extend_from_slice(bytes_of(&elf::Verdaux::<LE> {
-            vda_name: U32::new(LE, at.unwrap_or_else(|| strings.add(name))),
+            vda_name: U32::new(LE, at.unwrap_or_else(|| strings.add_bytes(name))),
             vda_next: U32::new(LE, 0),
         }));
     }

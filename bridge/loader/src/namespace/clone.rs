@@ -27,6 +27,7 @@ use crate::load::{Bound, Loader};
 use crate::namespace::head::Head;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{self, clone_code, providers};
+use crate::process::Process;
 use crate::{Instance, overrides};
 
 /// The namespace of all clones.
@@ -78,7 +79,7 @@ pub(crate) fn bind<'a>(
     // What it will find names in, apart from itself.
     let threads = providers::threads(process).and_then(|name| namespace.provider(name));
     let mut scope: Vec<_> = namespace.head().into_iter().chain(threads).collect();
-    for soname in tool.closure.stopped.iter().filter(|soname| !qmpi_elf::is_mpi_soname(soname)) {
+    for soname in tool.closure.stopped.iter().filter(|soname| !process.is_in_heads(soname)) {
         providers::provide(namespace, process, soname, writer)?;
         scope.extend(namespace.provider(soname));
     }
@@ -98,7 +99,7 @@ pub(crate) fn bind<'a>(
     let mut file = File::open(&instance.path).map_err(|error| failed(error.to_string()))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
-    let needed = needed(tool, head_path);
+    let needed = needed(tool, process, head_path);
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
     let runpath = runpath(tool);
     let copy = qmpi_elf::write::duplicate::duplicate(&bytes, &needed, runpath.as_deref());
@@ -124,13 +125,13 @@ pub(crate) fn bind<'a>(
 }
 
 /// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.
-fn needed(tool: &Tool, head: &str) -> Vec<String> {
+fn needed(tool: &Tool, process: &Process, head: &str) -> Vec<String> {
     let private = |name: &str| {
         let found = tool.closure.objects.iter().skip(1).find(|object| object.name() == name)?;
         if found.soname().is_some() { None } else { found.path().to_str().map(str::to_owned) }
     };
     let names = tool.closure.root().needed().iter().chain(&tool.closure.unnamed);
-    let names = names.filter(|name| !qmpi_elf::is_mpi_soname(name));
+    let names = names.filter(|name| !process.is_in_heads(name));
     [head.to_owned()].into_iter().chain(names.map(|name| private(name).unwrap_or_else(|| name.clone()))).collect()
 }
 

@@ -1,6 +1,6 @@
 //! The head of an instance's namespace: the provider that comes first in the lookup scope of everything in it.
 //!
-//! It is what rebinds an unmodified tool. It defines all that the process's MPI libraries define, and
+//! It is what rebinds an unmodified tool. It defines all that the libraries of MPI's interface define in the process, and
 //!
 //! | name | address |
 //! |---|---|
@@ -220,7 +220,9 @@ impl<'a> Head<'a> {
             let fortran = || self.instance.fortran_links.get(name).map(|link| Address::Own(*link));
             // What one instance has below it, those above it have as well.
             let link = function(self.links, name).map(|id| Address::Link { id, otherwise: 0 });
-            let address = match link.or_else(fortran) {
+            // Of an MPI library that has no other part of the interface.
+            let of_mpi = || CString::new(name).ok().and_then(|name| self.process.function(&name)).map(Address::Common);
+            let address = match link.or_else(fortran).or_else(of_mpi) {
                 Some(address) => address,
                 None => {
                     let reason = format!("which {} does not have", self.process.mpi_name());

@@ -12,7 +12,7 @@ use crate::process::Process;
 
 /// The SONAME by which the tool asks for its MPI library.
 pub(crate) fn mpi_soname<'a>(tool: &'a Tool, process: &'a Process) -> &'a str {
-    let is_mpi = |soname: &&String| qmpi_elf::is_mpi_soname(soname);
+    let is_mpi = |soname: &&String| process.is_in_heads(soname);
     tool.closure.stopped.iter().find(is_mpi).map_or(process.mpi_name(), String::as_str)
 }
 
@@ -28,8 +28,8 @@ pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFil
             .map(|file| Some(ProviderFile::Own(file)))
             .map_err(|source| LoadError::Memory { name: "program".into(), source });
     }
-    if qmpi_elf::is_mpi_soname(soname) {
-        // The head has the symbols of all MPI libraries; this one answers to another name.
+    if process.is_in_heads(soname) {
+        // The head has the symbols; this one answers to another name.
         let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         let bytes = qmpi_elf::write::provider::write(soname, &[], &versions, &[])?;
         return MemoryFile::new(soname, &bytes)

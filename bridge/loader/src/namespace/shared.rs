@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_elf::Name;
 use qmpi_elf::linker::family as glibc;
-use qmpi_elf::write::provider::{Provided, ProvidedVersion};
+use qmpi_elf::write::provider::{self, Provided, ProvidedVersion};
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
@@ -72,21 +72,32 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
 fn write(
     soname: &str,
     image: &Image,
-    resolve: impl Fn(&Symbol, Option<&CStr>, Name<'_>) -> Option<usize>,
+    resolve: impl Fn(&Symbol, &dyn Fn() -> Option<&'static CStr>, Name<'_>) -> Option<usize>,
 ) -> Result<Vec<u8>, LoadError> {
-    let versions: Vec<&str> = image.version_names().collect();
+    let versions = image.versions();
+    let version = |index| versions.and_then(|versions| versions.of_symbol(index));
+    let address = |symbol: &Symbol| {
+        resolve(symbol, &|| version(symbol.index).map(|version| version.name), Name::from(symbol.name))
+    };
+    let copy = provider::copy(soname, image.mapped().tables(), |symbol| {
+        let symbol = image.symbol(symbol).filter(|symbol| symbol.kind != Kind::Tls)?;
+        Some(address(&symbol)? as u64)
+    });
+    if let Some(copy) = copy {
+        return Ok(copy);
+    }
     let symbols: Vec<Provided<'_>> = image
         .symbols()
         .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
         .filter_map(|symbol| {
-            let version = image.versions().and_then(|versions| versions.of_symbol(symbol.index));
-            let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
-            let address = resolve(&symbol, version.map(|version| version.name), provided.name)?;
+            let version = version(symbol.index);
             let version = version.map(|version| ProvidedVersion { place: version.place, default: version.default });
-            Some(provided.at(address).with_version(version))
+            let provided = Provided::new(symbol.name, symbol.provided_kind(), address(&symbol)?);
+            Some(provided.with_version(version))
         })
         .collect();
-    Ok(qmpi_elf::write::provider::write(soname, &[], &versions, &symbols)?)
+    let names: Vec<&str> = image.version_names().collect();
+    Ok(provider::write(soname, &[], &names, &symbols)?)
 }
 
 /// The member as the process has it; one that it lacks (libm in a C program) is loaded first.
@@ -109,7 +120,7 @@ fn glibc_address(
     image: &Image,
     handle: *mut c_void,
     symbol: &Symbol,
-    version: Option<&CStr>,
+    version: &dyn Fn() -> Option<&'static CStr>,
     name: Name<'_>,
 ) -> Option<usize> {
     extern "C" fn nothing_to_do(_initial: bool) {}
@@ -122,7 +133,7 @@ fn glibc_address(
         return Some(symbol.address);
     }
     let look = |handle| {
-        let found = match version {
+        let found = match version() {
             // SAFETY: the handle is open or a pseudo handle, the names are C strings.
             Some(version) => unsafe { dlsym::real_versioned()(handle, symbol.name.as_ptr(), version.as_ptr()) },
             // SAFETY: as above.

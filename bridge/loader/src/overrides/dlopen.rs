@@ -73,7 +73,7 @@ fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr, writer: &Wr
     } else {
         return None;
     };
-    if qmpi_elf::is_mpi_soname(soname) {
+    if process.is_in_heads(soname) {
         // The instance's own head: in the namespace of clones others answer to the same name.
         return instance.providers.get()?.iter().find(|(known, _)| known == soname).map(|(_, path)| path.clone());
     }
