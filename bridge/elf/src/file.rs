@@ -260,7 +260,7 @@ impl ElfFile {
     }
 
     /// Strings in the loaded contents that satisfy `pred`: NUL-terminated, printable ASCII, of at
-    /// least 4 bytes. The dynamic string table is left out: symbol names are no evidence of a look-up.
+    /// least 3 bytes. The dynamic string table is left out: symbol names are no evidence of a look-up.
     ///
     /// A linker merges strings with a common end, so that `MPI_Send` may be there as the end of
     /// `PMPI_Send` only; the longest form is what `pred` is asked about.

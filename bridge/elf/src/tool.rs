@@ -5,6 +5,7 @@ mod facts;
 pub mod hazard;
 mod inspection;
 mod rules;
+pub mod wrapped;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use crate::file::{ElfFile, Tls};
 use crate::mpi::abi_family::{MpiAbi, MpiFamily};
 use crate::tool::closure::Closure;
 use crate::tool::hazard::Hazard;
+use crate::tool::wrapped::Wrapped;
 
 /// The kind of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +90,8 @@ pub struct Tool {
     pub pmpi_imports: Vec<FnId>,
     /// C functions that are imported as `MPI_*` and that the closure does not define.
     pub mpi_calls: Vec<FnId>,
+    /// Functions that are not MPI's and that the tool itself wraps.
+    pub wrapped: Vec<Wrapped>,
     /// Names with the shape of an MPI function that are in no table, defined or imported.
     pub unknown_mpi: Vec<String>,
     /// MPI variables that are imported: predefined handles, sentinels, Fortran common blocks.

@@ -136,7 +136,6 @@ fn hazards() -> Outcome {
     let tool = inspect(&library(directory.path(), "libhazard.so", source, &options)?)?;
     for id in [
         "defines-pmpi",
-        "interposes-libc",
         "dlopen",
         "dl-iterate-phdr",
         "exec-stack",

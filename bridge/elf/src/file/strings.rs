@@ -13,7 +13,7 @@ use crate::file::image::Image;
 const PIECE: u64 = 1 << 18;
 /// Longer runs are text or data; no name is.
 const LONGEST: usize = 1024;
-const SHORTEST: usize = 4;
+const SHORTEST: usize = 3;
 
 /// Strings that satisfy `pred`, outside of the file range `excluded`.
 pub(crate) fn scan(
@@ -112,7 +112,7 @@ mod tests {
     fn runs_between_zeros() {
         let mut bytes = vec![0; 100];
         bytes[17..21].copy_from_slice(b"four");
-        bytes[50..53].copy_from_slice(b"thr");
+        bytes[50..52].copy_from_slice(b"tw");
         bytes[94..99].copy_from_slice(b"fives");
         let mut runs = Vec::new();
         for_each_run(&bytes, |run| runs.push(String::from_utf8_lossy(run).into_owned()));

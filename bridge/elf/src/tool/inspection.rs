@@ -18,6 +18,7 @@ use crate::mpi::mpi_data::is_mpi_data;
 use crate::tool::closure::Closure;
 use crate::tool::facts::{self, Facts};
 use crate::tool::rules;
+use crate::tool::wrapped::{self, Wrapped};
 use crate::tool::{NextFunction, ObjectDetail, REGISTRATION, Tool, ToolKind};
 
 /// The draft's interface besides the registration: shaped like MPI functions, but the runtime's own.
@@ -40,6 +41,7 @@ const PMPI_OF_A_LIBRARY: usize = 32;
 #[derive(Debug, Default)]
 struct Gathered {
     facts: Facts,
+    wrapped: Vec<Wrapped>,
     objects: Vec<ObjectDetail>,
     unknown: BTreeSet<String>,
     data_imports: BTreeSet<String>,
@@ -76,6 +78,7 @@ impl Tool {
             wanted.retain(|name| !THESIS.contains(name));
         }
         let elsewhere = undefined_elsewhere(wanted, &closure, search);
+        gathered.wrapped = wrapped::find(closure.root())?;
         Ok(Tool::assemble(closure, gathered, elsewhere))
     }
 
@@ -116,6 +119,7 @@ impl Tool {
             fortran_imports,
             pmpi_imports,
             mpi_calls,
+            wrapped: gathered.wrapped.clone(),
             unknown_mpi: unknown.iter().cloned().collect(),
             data_imports: data_imports.iter().cloned().collect(),
             data_definitions: data_definitions.iter().cloned().collect(),
@@ -249,15 +253,10 @@ impl Gathered {
     }
 
     fn note_other(&mut self, symbol: &Symbol<'_>, object: &str, is_root: bool) {
-        if symbol.name.starts_with('_') {
-            return;
-        }
         if !symbol.defined {
             if let Some(name) = facts::watched(symbol.name) {
                 self.facts.imports.push((object.to_owned(), name));
             }
-        } else if facts::interposes(symbol.name) {
-            self.facts.interposed.push((object.to_owned(), symbol.name.to_owned()));
         } else if is_root && symbol.name == "get_interceptions" {
             self.defines_interceptions = true;
         } else if symbol.name == "la_version" {

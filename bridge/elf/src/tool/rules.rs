@@ -88,25 +88,6 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        id: "interposes-libc",
-        effect: Effect::Limited,
-        find: |tool, facts| {
-            // A library that takes the place of malloc (a sanitizer, another allocator) does so for the process, which has it
-            // already, or else its program is not run with it.
-            let root = tool.closure.root().name();
-            let is_allocator = |object: &str| {
-                object != root && facts.interposed.iter().any(|(of, name)| of == object && name == "malloc")
-            };
-            let interposed = facts.interposed.iter().filter(|(object, _)| !is_allocator(object));
-            let names = interposed.map(|(object, name)| format!("{name} ({object})"));
-            listed(
-                names,
-                "is wrapped, which in a namespace of its own sees the tool's calls only, not the application's",
-                "are wrapped, which in a namespace of their own see the tool's calls only, not the application's",
-            )
-        },
-    },
-    Rule {
         id: "gotcha",
         effect: Effect::Limited,
         find: |tool, facts| {
@@ -200,6 +181,18 @@ const RULES: &[Rule] = &[
         find: |tool, _| {
             matches!(tool.next_function, NextFunction::Dlsym | NextFunction::Both)
                 .then(|| "it looks MPI functions up by name (dlsym); it is given those of the next layer".into())
+        },
+    },
+    Rule {
+        id: "wraps-functions",
+        effect: Effect::Handled,
+        find: |tool, _| {
+            let names = tool.wrapped.iter().map(|wrapped| wrapped.name.clone());
+            listed(
+                names,
+                "is wrapped besides MPI's functions: calls by the program and its libraries reach it",
+                "are wrapped besides MPI's functions: calls by the program and its libraries reach them",
+            )
         },
     },
     Rule {

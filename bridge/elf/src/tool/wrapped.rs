@@ -1,0 +1,151 @@
+//! Functions that are not MPI's and that a tool wraps: preloaded, it gets the calls that the program and its libraries make of them.
+//!
+//! Many tools export names of the C library without meaning to, those of a library that is linked in (`getopt` of gnulib). A name counts
+//! where the file shows how a wrapper goes on:
+//!
+//! | evidence | as in |
+//! |---|---|
+//! | the name is among the strings, and `dlsym` or `dlvsym` among the imports | `dlsym(RTLD_NEXT, "open")` |
+//! | another name of the function is imported: `__real_f`, `__libc_f`, `__f`, `_IO_f` | `__libc_malloc` |
+//! | the compiler inserts calls of it (`-finstrument-functions`, `-pg`) | `__cyg_profile_func_enter` |
+
+use std::collections::{HashMap, HashSet};
+
+use qmpi_abi::{classify, is_mpi_like};
+
+use crate::error::Error;
+use crate::file::ElfFile;
+use crate::file::symbol::SymbolKind;
+
+/// A function that is not MPI's and that a tool wraps.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wrapped {
+    /// Its name.
+    pub name: String,
+    /// What shows that it is a wrapper.
+    pub evidence: Evidence,
+}
+
+/// What shows that a function is a wrapper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
+    /// The tool may look the next function up by this name.
+    LookUp,
+    /// It imports the function under another name.
+    OtherName,
+    /// Compilers insert calls of it.
+    Instrumentation,
+}
+
+impl Evidence {
+    /// For messages.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Evidence::LookUp => "looked up by name",
+            Evidence::OtherName => "imported under another name",
+            Evidence::Instrumentation => "called by instrumented code",
+        }
+    }
+}
+
+/// Functions that compilers call in every function of a program.
+const INSTRUMENTATION: [&str; 5] =
+    ["__cyg_profile_func_enter", "__cyg_profile_func_exit", "__fentry__", "_mcount", "mcount"];
+/// What stands before a function's name where a library has it under another one.
+const PREFIXES: [&str; 4] = ["__real_", "__libc_", "__", "_IO_"];
+/// Of the object itself: linkers and start files define them in each.
+const OWN: [&str; 2] = ["_init", "_fini"];
+
+/// The functions that are not MPI's and that `object` exports, whether they are wrappers or not.
+pub fn exported(object: &ElfFile) -> impl Iterator<Item = &str> {
+    let functions = object
+        .exports()
+        .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc | SymbolKind::Untyped));
+    functions.map(|symbol| symbol.name).filter(|name| {
+        !is_mpi_like(name) && !OWN.contains(name) && !name.starts_with("QMPI") && classify(name).is_none()
+    })
+}
+
+/// Those of which the file shows that they are wrappers. Sorted.
+pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
+    let exports: HashSet<&str> = exported(object).collect();
+    let mut found: HashMap<&str, Evidence> = HashMap::new();
+    let mut looks_up = false;
+    for import in object.imports() {
+        looks_up |= matches!(import.name, "dlsym" | "dlvsym");
+        for name in PREFIXES.iter().filter_map(|prefix| import.name.strip_prefix(prefix)) {
+            if let Some(name) = exports.get(name) {
+                found.insert(name, Evidence::OtherName);
+            }
+        }
+    }
+    found.extend(exports.iter().filter(|name| INSTRUMENTATION.contains(name)).map(|name| (*name, Evidence::Instrumentation)));
+    if looks_up && !exports.is_empty() {
+        let names = Ends::of(&exports);
+        // The set is filled by the predicate: a string may be the end of several.
+        let seen = std::cell::RefCell::new(HashSet::new());
+        object.strings_in_rodata(&|text| {
+            names.each(text, |name| {
+                seen.borrow_mut().insert(name);
+            });
+            false
+        })?;
+        found.extend(seen.into_inner().into_iter().map(|name| (name, Evidence::LookUp)));
+    }
+    let mut found: Vec<Wrapped> =
+        found.into_iter().map(|(name, evidence)| Wrapped { name: name.to_owned(), evidence }).collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// Names by their ends: linkers keep `open` as the end of `fopen`.
+struct Ends<'a> {
+    names: &'a HashSet<&'a str>,
+    lengths: Vec<usize>,
+    /// Which pairs of last bytes there are: most strings end otherwise.
+    last: HashSet<[u8; 2]>,
+}
+
+impl<'a> Ends<'a> {
+    fn of(names: &'a HashSet<&'a str>) -> Ends<'a> {
+        let mut lengths: Vec<usize> = names.iter().map(|name| name.len()).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        let last = names.iter().filter_map(|name| name.as_bytes().last_chunk::<2>().copied()).collect();
+        Ends { names, lengths, last }
+    }
+
+    /// Shows `visit` the names that `text` ends with.
+    fn each(&self, text: &str, mut visit: impl FnMut(&'a str)) {
+        if !text.as_bytes().last_chunk::<2>().is_some_and(|last| self.last.contains(last)) {
+            return;
+        }
+        for length in self.lengths.iter().take_while(|length| **length <= text.len()) {
+            let end = text.get(text.len() - length..).and_then(|end| self.names.get(end));
+            end.into_iter().for_each(|name| visit(name));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_ends_of_strings() {
+        let names = HashSet::from(["open", "fopen", "dup", "read"]);
+        let ends = Ends::of(&names);
+        let of = |text| {
+            let mut found = Vec::new();
+            ends.each(text, |name| found.push(name));
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(of("open"), ["open"]);
+        assert_eq!(of("freopen"), ["open"]);
+        assert_eq!(of("fopen"), ["fopen", "open"]);
+        assert_eq!(of("fdup"), ["dup"]);
+        assert!(of("reads").is_empty() && of("d").is_empty() && of("äd").is_empty());
+    }
+}
