@@ -174,7 +174,7 @@ function setup_table(   s, mpi, tool, part, kb, first) {
 
 # A measurement that is not whole, or of something that took no time, would count as 0.
 BEGIN {
-    split("calls 7 instr 6 setup 8 layer 7 load 5 interface 4 layers 7 native 8", list, " ")
+    split("calls 7 instr 6 setup 9 layer 7 load 5 interface 4 layers 7 native 8", list, " ")
     for (i = 1; i in list; i += 2) fields[list[i]] = list[i + 1]
 }
 $1 != "machine" && (NF != fields[$1] || $NF !~ /^[0-9.]+$/ || (($1 == "native" || $1 == "setup") && !($(NF - 3) > 0))) {

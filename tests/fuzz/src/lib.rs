@@ -103,3 +103,16 @@ pub fn has_table_in_headers(bytes: &[u8], end_of_headers: usize) -> bool {
     let mut places = tables.into_iter().filter_map(|table| place(&headers, dynamic.extent(table)?.address));
     places.any(|(offset, _)| offset < end_of_headers)
 }
+
+/// Are the segments in the order of their addresses, each behind the one before it, as the gABI wants and all linkers have it? In other
+/// files the place of a table is a matter of which segment is looked at first.
+pub fn has_sorted_segments(bytes: &[u8]) -> bool {
+    let Some((headers, _)) = headers(bytes) else { return false };
+    let loads = headers.iter().filter(|header| header.p_type == PT_LOAD);
+    let mut end = 0;
+    loads.into_iter().all(|load| {
+        let is_behind = load.p_vaddr >= end;
+        end = load.p_vaddr.saturating_add(load.p_memsz.max(load.p_filesz));
+        is_behind
+    })
+}

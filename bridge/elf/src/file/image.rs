@@ -162,19 +162,7 @@ impl Image {
     ///
     /// As the kernel maps it: whole pages, of which the last segment's count where several have an address.
     pub(crate) fn locate(&self, table: &'static str, address: u64) -> Result<(u64, u64), Error> {
-        let in_file = page_end(self.size);
-        let mapped = |segment: &ProgramHeader| {
-            let before = segment.p_vaddr % PAGE;
-            let into = address.checked_sub(segment.p_vaddr - before)?;
-            let size = segment.p_filesz.checked_add(before)?;
-            // Behind the file's part of a longer segment all is zero.
-            let size = if segment.p_memsz > segment.p_filesz { size } else { page_end(size) };
-            let offset = segment.p_offset.checked_sub(before)?.checked_add(into)?;
-            let left = size.checked_sub(into)?.min(in_file.checked_sub(offset)?);
-            (left > 0).then_some((offset, left))
-        };
-        let loads = self.segments.iter().rev().filter(|segment| segment.p_type == program_header::PT_LOAD);
-        loads.into_iter().find_map(mapped).ok_or_else(|| self.truncated(table))
+        locate(&self.segments, self.size, address).ok_or_else(|| self.truncated(table))
     }
 
     /// Exactly `size` bytes at an address.
@@ -201,6 +189,22 @@ impl Image {
 
 /// What is mapped comes in pages; no supported machine has smaller ones.
 const PAGE: u64 = 0x1000;
+
+/// Where an address is in a file of `size` bytes, and how many bytes of its segment are mapped from it on.
+pub(crate) fn locate(segments: &[ProgramHeader], size: u64, address: u64) -> Option<(u64, u64)> {
+    let in_file = page_end(size);
+    let mapped = |segment: &ProgramHeader| {
+        let before = segment.p_vaddr % PAGE;
+        let into = address.checked_sub(segment.p_vaddr - before)?;
+        let size = segment.p_filesz.checked_add(before)?;
+        // Behind the file's part of a longer segment all is zero.
+        let size = if segment.p_memsz > segment.p_filesz { size } else { page_end(size) };
+        let offset = segment.p_offset.checked_sub(before)?.checked_add(into)?;
+        let left = size.checked_sub(into)?.min(in_file.checked_sub(offset)?);
+        (left > 0).then_some((offset, left))
+    };
+    segments.iter().rev().filter(|segment| segment.p_type == program_header::PT_LOAD).find_map(mapped)
+}
 
 /// The end of the page that this end of something lies in.
 fn page_end(end: u64) -> u64 {

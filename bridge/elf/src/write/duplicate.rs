@@ -17,7 +17,7 @@ use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, Prog
 use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
 use thiserror::Error;
 
-use crate::file::image::{CTX, PHDR_SIZE};
+use crate::file::image::{CTX, PHDR_SIZE, locate};
 
 const PAGE: u64 = 0x1000;
 /// Size of an entry of a dynamic section (System V gABI chapter 5).
@@ -41,7 +41,7 @@ const CHANGED: DuplicateError = DuplicateError("its tables are not where they sh
 /// When the file has no notes whose program header could be used, or is not what it was when it was checked.
 pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result<Vec<u8>, DuplicateError> {
     let headers = Headers::of(bytes).ok_or(CHANGED)?;
-    let section_header = headers.find(PT_DYNAMIC).ok_or(CHANGED)?;
+    let section_header = headers.dynamic().ok_or(CHANGED)?;
     let spare =
         headers.spare().ok_or(DuplicateError("it has no notes (PT_NOTE) whose place a new segment could take"))?;
     let section = headers.section(bytes, section_header).ok_or(CHANGED)?;
@@ -111,9 +111,9 @@ impl Headers {
         Some(Headers { start, list: ProgramHeader::parse(table, 0, count, CTX).ok()? })
     }
 
-    /// The number of the first header of this kind.
-    fn find(&self, kind: u32) -> Option<usize> {
-        self.list.iter().position(|header| header.p_type == kind)
+    /// The number of the header of the dynamic section: of several the last one counts (`elf/dl-load.c`).
+    fn dynamic(&self) -> Option<usize> {
+        self.list.iter().rposition(|header| header.p_type == PT_DYNAMIC && header.p_filesz > 0)
     }
 
     /// The number of a header that a new segment may have: ld.so wants loaded segments in the order of their addresses, and the
@@ -126,22 +126,26 @@ impl Headers {
     /// Where the last segment ends in memory.
     fn end(&self) -> Option<u64> {
         let loads = self.list.iter().filter(|header| header.p_type == PT_LOAD);
-        let ends = loads.map(|load| load.p_vaddr.checked_add(load.p_memsz).filter(|end| *end < HIGHEST));
+        let ends =
+            loads.map(|load| load.p_vaddr.checked_add(load.p_memsz.max(load.p_filesz)).filter(|end| *end < HIGHEST));
         ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
+    /// The dynamic section: where its header says that it is loaded, and up to DT_NULL, which may be behind its size in the file.
     fn section<'a>(&self, bytes: &'a [u8], header: usize) -> Option<Bytes<'a>> {
         let header = self.list.get(header)?;
-        slice(bytes, header.p_offset, header.p_filesz).map(Bytes::from)
+        let (offset, left) = locate(&self.list, bytes.len() as u64, header.p_vaddr)?;
+        // Behind the end of the file all is zero, as DT_NULL is.
+        let left = left.min((bytes.len() as u64).checked_sub(offset)?);
+        let section = slice(bytes, offset, header.p_filesz.min(left)).map(Bytes::from)?;
+        let has_end = entries(section).count() < section.len() / DYN;
+        if has_end { Some(section) } else { slice(bytes, offset, left).map(Bytes::from) }
     }
 
     fn strings<'a>(&self, bytes: &'a [u8], section: Bytes<'_>) -> Option<&'a [u8]> {
         let extent = Dynamic::of(section, |address| address).extent(Table::Strings)?;
-        let (into, load) = self.list.iter().filter(|header| header.p_type == PT_LOAD).find_map(|load| {
-            let into = extent.address.checked_sub(load.p_vaddr)?;
-            (into < load.p_filesz).then_some((into, load))
-        })?;
-        slice(bytes, load.p_offset.checked_add(into)?, extent.size?)
+        let (offset, _) = locate(&self.list, bytes.len() as u64, extent.address)?;
+        slice(bytes, offset, extent.size?)
     }
 
     /// Makes header number `index` one of this segment.

@@ -145,7 +145,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The provider as [`write`] writes it.
+    /// The provider as [`write()`] writes it.
     ///
     /// # Errors
     /// The same.

@@ -99,6 +99,8 @@ struct Written<'a> {
     process: Arc<Process>,
     soname: String,
     needed: Vec<String>,
+    /// The functions that the tool defines itself.
+    own: Names<'a>,
     template: Template,
     /// Of all symbols behind the overrides.
     addresses: Vec<Address>,
@@ -121,14 +123,15 @@ impl<'a> Head<'a> {
     /// Writes it as the library `soname`, which needs `needed`.
     pub(crate) fn write(&self, soname: &str, needed: &[&str], heads: &mut Heads<'a>) -> Result<Vec<u8>, LoadError> {
         let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
-        let own = self.functions_of_tool();
         let mut symbols = overrides::symbols(self.instance, &mut versions)?;
-        symbols.retain(|symbol| !own.contains(&symbol.name));
         if let Some(written) = heads.like(self, soname, needed) {
+            symbols.retain(|symbol| !written.own.contains(&symbol.name));
             let overrides = symbols.iter().map(|symbol| symbol.address);
             let others = written.addresses.iter().map(|address| address.above(self.links) as u64);
             return Ok(written.template.with(overrides.chain(others)).to_vec());
         }
+        let own = self.functions_of_tool();
+        symbols.retain(|symbol| !own.contains(&symbol.name));
         let (others, addresses) = self.symbols(&own)?;
         symbols.extend(others);
         let template = Template::new(soname, needed, &versions, &symbols)?;
@@ -142,6 +145,7 @@ impl<'a> Head<'a> {
             process: Arc::clone(&self.instance.process),
             soname: soname.to_owned(),
             needed: needed.iter().map(|name| (*name).to_owned()).collect(),
+            own,
             template,
             addresses,
         });
