@@ -115,6 +115,7 @@ mod tests {
             pcontrol: true,
             share: Vec::new(),
             direct_calls: true,
+            wraps: qmpi_plan::Wraps::default(),
         }
     }
 

@@ -13,6 +13,7 @@ use qmpi_abi::FnId;
 use qmpi_loader::image::version::Version;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::links::pcontrol;
+use qmpi_loader::links::wrapped::{Stacked, Wrapped};
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
@@ -69,6 +70,8 @@ pub(crate) struct Layer {
     pub(crate) versions: Vec<(FnId, Version, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub(crate) fortran: Vec<(String, usize)>,
+    /// Its wrappers of functions that are not MPI's.
+    pub(crate) wrapped: Vec<Wrapped>,
     /// How long it took to load.
     pub(crate) duration: Duration,
 }
@@ -79,6 +82,8 @@ pub(crate) struct Chain {
     links: Vec<Option<Link>>,
     /// The links for callers that ask for a version.
     versions: Versions<Link>,
+    /// The wrappers of functions that are not MPI's.
+    pub(crate) wrapped: Stacked,
     mode: CallerMode,
 }
 
@@ -91,19 +96,25 @@ impl Chain {
             Some(Link::new(address, Convention::Pmpi, ToolId::MPI))
         };
         let links = FnId::all().map(link).collect();
-        Chain { links, versions: Versions::new(), mode }
+        Chain { links, versions: Versions::new(), wrapped: Stacked::default(), mode }
     }
 
     /// A chain on top of functions that are called as those of QMPI tools.
     pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
         let link =
             |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
-        Chain { links: functions.iter().map(link).collect(), versions: Versions::new(), mode }
+        Chain {
+            links: functions.iter().map(link).collect(),
+            versions: Versions::new(),
+            wrapped: Stacked::default(),
+            mode,
+        }
     }
 
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: &Layer) {
         stats::column(&layer.label);
+        self.wrapped.push(layer.wrapped.clone());
         for (id, address) in &layer.entries {
             let (address, convention) = match layer.convention {
                 Convention::Thesis(vector) if id.function().variadic => {

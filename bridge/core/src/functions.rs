@@ -10,7 +10,7 @@ use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::{Process, log};
 use qmpi_ring::{CoreFunctions, Ring, ring};
 
-use crate::process::opened;
+use crate::process::{opened, wrapped};
 use crate::qmpi::{Class, interface};
 use crate::report::lost_stack;
 use crate::{start, thesis, versions};
@@ -19,6 +19,7 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
     objects_opened: opened::objects_opened,
     find_version: versions::find,
+    find_wrapped: wrapped::find,
     shifted,
     unsupported: start::unsupported,
     get_function: interface::get_function,

@@ -6,6 +6,7 @@
 //! | PMPI tools that the program is linked with | `program_tools.rs` |
 //! | Fortran calls | `fortran.rs` |
 //! | libraries that are opened later | `opened.rs` |
+//! | functions that are not MPI's and that layers wrap | `wrapped.rs` |
 //! | unwinders | `unwinders.rs` |
 
 pub(crate) mod base;
@@ -14,3 +15,4 @@ pub(crate) mod name;
 pub(crate) mod opened;
 pub(crate) mod program_tools;
 pub(crate) mod unwinders;
+pub(crate) mod wrapped;

@@ -315,7 +315,12 @@ fn load_pmpi<'a>(
     let layer = &planned.layer;
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
-    let links = qmpi_loader::Links { c: &chain.all_pmpi(), by_name: &chain.all_by_name(), fortran: &next };
+    let links = qmpi_loader::Links {
+        c: &chain.all_pmpi(),
+        by_name: &chain.all_by_name(),
+        wrapped: &chain.wrapped.top(),
+        fortran: &next,
+    };
     let loaded = loader.load(process, planned, &links, place)?;
     Ok(Layer {
         label: layer.label.clone(),
@@ -324,6 +329,7 @@ fn load_pmpi<'a>(
         entries: loaded.entries,
         versions: loaded.versions,
         fortran: loaded.fortran,
+        wrapped: loaded.wrapped,
         duration: loaded.duration,
     })
 }
@@ -343,6 +349,7 @@ fn registered(
         entries: functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect(),
         versions: Vec::new(),
         fortran: Vec::new(),
+        wrapped: Vec::new(),
         duration,
     }
 }

@@ -134,15 +134,9 @@ fn hazards() -> Outcome {
     "#;
     let options = ["-D_GNU_SOURCE", "-Wl,-z,execstack", "-w"];
     let tool = inspect(&library(directory.path(), "libhazard.so", source, &options)?)?;
-    for id in [
-        "defines-pmpi",
-        "dlopen",
-        "dl-iterate-phdr",
-        "exec-stack",
-        "static-tls",
-        "unsets-ld-preload",
-        "keeps-finalize",
-    ] {
+    for id in
+        ["defines-pmpi", "dlopen", "dl-iterate-phdr", "exec-stack", "static-tls", "unsets-ld-preload", "keeps-finalize"]
+    {
         assert!(has_hazard(&tool, id), "{id} is not in {:?}", tool.hazards);
     }
     assert!(tool.defines_pcontrol && !tool.passes_pcontrol_on && tool.static_tls && tool.exec_stack);

@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::FnId;
 use qmpi_overrides::Answers;
-use qmpi_plan::Layer;
+use qmpi_plan::Planned;
 
 use crate::error::LoadError;
+use crate::links::wrapped;
 use crate::load::Links;
 use crate::namespace::link_map::Handle;
 use crate::overrides::{self, environment};
@@ -26,6 +27,8 @@ pub struct Instance {
     pub(crate) answers: Answers,
     /// Next links of Fortran functions that the tool imports, by symbol name.
     pub(crate) fortran_links: HashMap<String, usize>,
+    /// Functions that are not MPI's and that layers below wrap.
+    pub(crate) wrapped_below: Vec<(&'static CStr, usize)>,
     pub(crate) process: Arc<Process>,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
@@ -33,14 +36,17 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A tool that is about to be loaded as `layer`, above `links`.
+    /// A tool that is about to be loaded as planned, above `links`.
     pub(crate) fn of(
-        layer: &Layer,
+        planned: &Planned,
         links: &Links<'_>,
         fortran_links: HashMap<String, usize>,
         process: &Arc<Process>,
     ) -> &'static Instance {
+        let layer = &planned.layer;
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), links.c, links.by_name, process);
+        instance.wrapped_below = links.wrapped.to_vec();
+        instance.answers.next = wrapped::next_functions(links.wrapped, &planned.wrapped());
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
         Box::leak(Box::new(Instance { fortran_links, ..instance }))
@@ -72,6 +78,7 @@ impl Instance {
             path,
             answers,
             fortran_links: HashMap::new(),
+            wrapped_below: Vec::new(),
             process: Arc::clone(process),
             providers: OnceLock::new(),
             handle: OnceLock::new(),

@@ -3,6 +3,7 @@
 //! | what | file |
 //! |---|---|
 //! | the wrappers of a tool, and their calls of the next link without a detour | `wrappers.rs`, `direct.rs` |
+//! | functions that are not MPI's | `wrapped.rs` |
 //! | from one calling convention of tools to another | `conversion.rs`, `callback.rs` |
 //! | Fortran calls | `fortran.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
@@ -18,4 +19,5 @@ pub mod missing;
 pub mod observer;
 pub mod pcontrol;
 pub(crate) mod trampoline;
+pub mod wrapped;
 pub(crate) mod wrappers;

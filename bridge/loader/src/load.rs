@@ -1,6 +1,6 @@
 //! Loads one PMPI tool: a layer of the stack, in a namespace of its own or as a clone.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use crate::error::LoadError;
 use crate::image::version::Version;
 use crate::links::direct::Sites;
 use crate::links::pcontrol;
+use crate::links::wrapped::{self, Wrapped};
 use crate::links::wrappers::Wrappers;
 use crate::namespace;
 use crate::namespace::clone;
@@ -35,6 +36,8 @@ pub struct Loaded {
     pub versions: Vec<(FnId, Version, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub fortran: Vec<(String, usize)>,
+    /// Its wrappers of functions that are not MPI's.
+    pub wrapped: Vec<Wrapped>,
     /// How long it took.
     pub duration: Duration,
 }
@@ -45,6 +48,8 @@ pub struct Links<'a> {
     pub c: &'a [usize],
     /// Those that `dlsym` finds where they are others: the next layer's default versions.
     pub by_name: &'a [(FnId, usize)],
+    /// Functions that are not MPI's and that layers below wrap: the first wrapper of each.
+    pub wrapped: &'a [(&'static CStr, usize)],
     /// The next link of a Fortran function, by the symbol name under which the tool calls it (`pmpi_send_`); `None`: the
     /// MPI library's own.
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
@@ -101,7 +106,7 @@ fn load<'a>(
     prepare(process, planned)?;
 
     let fortran_links = tool.fortran_imports.iter().filter_map(|name| Some((name.clone(), (links.fortran)(name)?)));
-    let instance = Instance::of(layer, links, fortran_links.collect(), process);
+    let instance = Instance::of(planned, links, fortran_links.collect(), process);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let private: Vec<&str> = tool.closure.objects.iter().skip(1).map(ElfFile::name).collect();
@@ -119,11 +124,12 @@ fn load<'a>(
     let mut wrappers = Wrappers::of(handle);
     let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
+    let wrapped = wrapped_functions(planned, &mut wrappers);
     if layer.direct_calls {
         let count = wrappers.call_directly(head, loader.sites_of(tool));
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
-    Ok(Loaded { instance, entries, versions, fortran, duration: start.elapsed() })
+    Ok(Loaded { instance, entries, versions, fortran, wrapped, duration: start.elapsed() })
 }
 
 /// A tool in its place.
@@ -179,6 +185,15 @@ fn fortran_entries(
         entries.push((name.to_owned(), address));
     }
     Ok(entries)
+}
+
+/// Its wrappers of functions that are not MPI's.
+fn wrapped_functions(planned: &Planned, wrappers: &mut Wrappers) -> Vec<Wrapped> {
+    let wrapped = planned.wrapped().into_iter().filter_map(|name| {
+        let address = wrappers.find(name)?;
+        Some(Wrapped { name: wrapped::kept(name)?, address, versions: wrappers.versions(name) })
+    });
+    wrapped.collect()
 }
 
 /// Plans a layer in this process, with the libraries of its `share` loaded. A tool that is built for another MPI is refused before it is

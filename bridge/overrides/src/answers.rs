@@ -5,13 +5,24 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
-use qmpi_dynamic::Mapped;
+use qmpi_dynamic::{Mapped, hash};
 use qmpi_ring::{List, Published};
 
 use crate::getenv::Variable;
 use crate::names;
 use crate::namespace::Namespace;
 use crate::object::Object;
+
+/// A function that is not MPI's, and what comes next.
+#[derive(Debug, Clone, Copy)]
+pub struct Next {
+    /// [`qmpi_dynamic::hash::gnu`] of its name.
+    pub hash: u32,
+    /// Its name.
+    pub name: &'static CStr,
+    /// The next function.
+    pub address: usize,
+}
 
 /// The answers. They live as long as the process.
 #[derive(Debug)]
@@ -20,6 +31,8 @@ pub struct Answers {
     pub links: &'static [usize],
     /// The links that `dlsym` finds where they are others.
     pub links_by_name: &'static [(FnId, usize)],
+    /// Functions that are not MPI's: what `dlsym(RTLD_NEXT, ...)` finds, where that is a wrapper of a layer below. By hash.
+    pub next: &'static [Next],
     /// The MPI libraries of the process.
     pub mpi: &'static [Mapped<'static>],
     /// The layer's settings: name and value.
@@ -42,6 +55,7 @@ impl Answers {
         Answers {
             links,
             links_by_name: &[],
+            next: &[],
             mpi,
             settings: &[],
             inherited: &[],
@@ -57,6 +71,17 @@ impl Answers {
         let is_it = |(id, _): &&(FnId, usize)| id.name() == name;
         let other = self.links_by_name.iter().find(is_it).map(|(_, address)| *address);
         other.or_else(|| names::link(self.links, name))
+    }
+
+    /// The wrapper of a layer below of a function that is not MPI's.
+    pub(crate) fn next_by_name(&self, name: &CStr) -> Option<usize> {
+        if self.next.is_empty() {
+            return None;
+        }
+        let hash = hash::gnu(name.to_bytes());
+        let first = self.next.partition_point(|next| next.hash < hash);
+        let mut same = self.next.iter().skip(first).take_while(|next| next.hash == hash);
+        same.find(|next| next.name == name).map(|next| next.address)
     }
 
     /// Sets its namespace, before a constructor in it can run.

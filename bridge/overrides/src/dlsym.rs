@@ -2,7 +2,7 @@
 //!
 //! Several tools have no other way to the next function than `dlsym(RTLD_NEXT, "MPI_Send")`. In a namespace nothing comes next, so a name
 //! of MPI gets its next link. For other names glibc answers; where it would find nothing, the process is asked, as it
-//! would be under `LD_PRELOAD`.
+//! would be under `LD_PRELOAD`. A function that is not MPI's and that a layer below wraps is that layer's for RTLD_NEXT.
 //!
 //! A failing look-up of glibc's allocates its message. So where a look-up may fail and glibc still has an answer, the tables of the
 //! objects are read instead. Only a name that nothing has is looked up in vain twice.
@@ -32,6 +32,10 @@ pub(crate) extern "C" fn decide(
     let name = unsafe { CStr::from_ptr(name) };
     let found = if answers.is_base {
         in_base(answers, handle, name)
+    } else if handle == libc::RTLD_NEXT
+        && let Some(next) = answers.next_by_name(name)
+    {
+        Some(next)
     } else {
         answers.namespace(caller).and_then(|namespace| address(answers, namespace, handle, name))
     };

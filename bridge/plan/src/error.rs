@@ -163,6 +163,9 @@ pub enum ValueFault {
     /// A name that the program registers has no file.
     #[error("a tool that the program registers has no `path`")]
     WithPath,
+    /// A word that says nothing about functions.
+    #[error("`{0}` is neither \"all\" nor \"none\"")]
+    Wraps(String),
     /// Not a set of ranks.
     #[error(transparent)]
     Ranks(#[from] RanksError),
@@ -189,6 +192,7 @@ impl Error {
                 format!("did you mean `{nearest}`?")
             }
             Self::ConfigValue { fault: ValueFault::Function { .. }, .. } => "write C names, such as MPI_Send".into(),
+            Self::ConfigValue { fault: ValueFault::Wraps(_), .. } => "list functions: [\"open\", \"close\"]".into(),
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
             Self::Unresolved { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Unresolved { name, .. } => {

@@ -50,6 +50,7 @@ impl<'a> Inspector<'a> {
         if let Some(hazard) = tool.hazards.iter().find(|hazard| hazard.effect == Effect::Fatal) {
             return Err(Refusal::WillNotLoad { path: path(), message: hazard.text.clone() });
         }
+        layer.wraps.check(&tool)?;
         Ok(Planned { layer, kind })
     }
 

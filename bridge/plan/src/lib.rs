@@ -8,6 +8,7 @@
 //! | what the user asks for: variables, tool list, configuration file | [`request`] |
 //! | from a tool's name to its file | [`lookup`] |
 //! | the layers with their settings | [`stack`] |
+//! | functions that are not MPI's | [`wraps`] |
 //! | what each file is, and whether it can be a layer | [`inspector`], [`planned`], [`refusal`] |
 //! | a namespace of its own, or one that clones share | [`placement`] |
 //! | ranks, the launcher, `LD_PRELOAD` | [`job`] |
@@ -22,6 +23,7 @@ pub mod planned;
 pub mod refusal;
 pub mod request;
 pub mod stack;
+pub mod wraps;
 
 pub use error::Error;
 pub use inspector::Inspector;
@@ -39,3 +41,4 @@ pub use request::nearest::nearest;
 pub use request::setting::{LogLevel, OnError};
 pub use request::{Request, variable};
 pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};
+pub use wraps::Wraps;

@@ -86,6 +86,12 @@ impl Planned {
         names.filter_map(|name| Some((name.as_str(), classify(name)?.id))).filter(|(_, id)| self.layer.lets(*id))
     }
 
+    /// The functions that are not MPI's and whose calls by the program and its libraries arrive at a PMPI tool. Sorted.
+    #[must_use]
+    pub fn wrapped(&self) -> Vec<&str> {
+        self.pmpi().map_or_else(Vec::new, |tool| self.layer.wraps.of(tool))
+    }
+
     /// Compares the MPI that it is built for with the one that `user`, a program or a process, uses.
     ///
     /// # Errors

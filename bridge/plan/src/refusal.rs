@@ -45,6 +45,26 @@ pub enum Refusal {
         message: String,
     },
 
+    /// The settings name a function that the tool does not define.
+    #[error("{}: `wraps` names {name}, which the tool does not define", .path.display())]
+    WrapsUnknown {
+        /// The file.
+        path: PathBuf,
+        /// The function.
+        name: String,
+        /// The function of the tool that resembles it most.
+        nearest: Option<String>,
+    },
+
+    /// The settings name a function that `libqmpi.so` defines itself.
+    #[error("{}: `wraps` names {name}, which libqmpi.so defines itself for the program", .path.display())]
+    WrapsRuntime {
+        /// The file.
+        path: PathBuf,
+        /// The function.
+        name: String,
+    },
+
     /// The tool is built for another MPI.
     #[error("{} is built for {tool}, but {user} uses {mpi}", .path.display())]
     OtherMpi {
@@ -71,6 +91,9 @@ impl Refusal {
                 "load the tool's module, or add the library's directory to LD_LIBRARY_PATH".into()
             }
             Self::WillNotLoad { path, .. } => format!("`qmpi inspect {}` shows what it needs", path.display()),
+            Self::WrapsUnknown { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::WrapsUnknown { path, .. } => format!("`qmpi inspect {}` lists what it defines", path.display()),
+            Self::WrapsRuntime { name, .. } => format!("leave {name} out: the tool's own calls reach its {name}"),
             Self::OtherMpi { mpi, .. } => format!("use the tool's build for {mpi}"),
         }
     }

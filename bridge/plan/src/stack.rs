@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, Error, LogLevel, OnError, RankSet};
+use crate::{Config, Error, LogLevel, OnError, RankSet, Wraps};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Layer {
     pub share: Vec<String>,
     /// Whether its calls of MPI may be led around its PLT.
     pub direct_calls: bool,
+    /// Which functions that are not MPI's reach it.
+    pub wraps: Wraps,
 }
 
 /// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
@@ -105,6 +107,7 @@ impl Layer {
             pcontrol: settings.pcontrol,
             share: settings.share,
             direct_calls: settings.direct_calls,
+            wraps: settings.wraps,
         }
     }
 

@@ -47,7 +47,7 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     let search = SearchPath::from_process();
     let planned = qmpi_loader::plan(&mut process, layer, &mut Inspector::new(&search))?;
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
-    let below = Links { c: &links, by_name: &[], fortran: &|_| None };
+    let below = Links { c: &links, wrapped: &[], by_name: &[], fortran: &|_| None };
     let loaded =
         loader_lock::with(|writer| Loader::new(writer).load(&mut process, &planned, &below, Place::Namespace))?;
     qmpi_loader::close_files();

@@ -80,7 +80,9 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
             }
         }
     }
-    found.extend(exports.iter().filter(|name| INSTRUMENTATION.contains(name)).map(|name| (*name, Evidence::Instrumentation)));
+    found.extend(
+        exports.iter().filter(|name| INSTRUMENTATION.contains(name)).map(|name| (*name, Evidence::Instrumentation)),
+    );
     if looks_up && !exports.is_empty() {
         let names = Ends::of(&exports);
         // The set is filled by the predicate: a string may be the end of several.

@@ -37,7 +37,9 @@ impl Lookup {
 /// `dlsym(handle, name)` by `caller`, the return address of the call.
 pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller: usize) -> Lookup {
     let lookup = |handle| Lookup { handle, real: glibc::dlsym() as *const c_void };
-    let Some((id, name)) = function(name, caller) else { return lookup(handle) };
+    let Some((id, name)) = function(name, caller) else {
+        return wrapped(handle, name, null(), caller).map_or_else(|| lookup(handle), Lookup::found);
+    };
     if !finds_stub(handle, name) {
         return lookup(handle);
     }
@@ -76,7 +78,21 @@ pub(crate) extern "C" fn decide_version(
         let is_stubs = || RING.get(id) == Some(address);
         is_layers.then(|| if is_stubs() { own::find(name) } else { None }.unwrap_or(address))
     };
+    let find = || find().or_else(|| wrapped(handle, name, version, caller));
     find().map_or_else(|| Lookup { handle, real: glibc::dlvsym() as *const c_void }, Lookup::found)
+}
+
+/// The wrapper of a layer, where the name is that of a function that is not MPI's, and the look-up comes to this library's place among the
+/// objects of the process. `version` is null for `dlsym`.
+fn wrapped(handle: *mut c_void, name: *const c_char, version: *const c_char, caller: usize) -> Option<usize> {
+    if name.is_null() || !start::is_loaded() {
+        return None;
+    }
+    let address = (core_library::open_already()?.find_wrapped)(name, version);
+    let is_global = || handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT || objects::is_program(handle);
+    let is_asked =
+        address != 0 && is_global() && objects::owner_of(caller) == Some(Owner::Other) && comes_to_own(handle, caller);
+    is_asked.then_some(address)
 }
 
 /// The function that the name stands for, if this library has to do with it.

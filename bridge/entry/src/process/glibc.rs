@@ -75,6 +75,11 @@ fn objects() -> impl Iterator<Item = &'static LinkMap> {
     core::iter::successors(unsafe { first.as_ref() }, |map| unsafe { map.next.as_ref() })
 }
 
+/// The program.
+pub(crate) fn program() -> Option<&'static LinkMap> {
+    objects().next()
+}
+
 /// The object whose segments hold `address`.
 pub(crate) fn object_at(address: usize) -> Option<&'static LinkMap> {
     objects().find(|map| map.mapped().is_some_and(|mapped| mapped.segments().contains(address)))

@@ -2,7 +2,7 @@
 //!
 //! Everything here runs inside of `dl_iterate_phdr`, under `ld.so`'s lock, so that no other thread unloads what is read.
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_void};
 
 use qmpi_dynamic::objects::Info;
 use qmpi_dynamic::{Asked, Kind, Mapped, hash};
@@ -107,7 +107,11 @@ pub(crate) fn function_of_mpi(name: &CStr) -> Option<usize> {
     glibc::find_object(|info| Some(look_at(info).filter(is_mpi)?.find(name.to_bytes(), hash)?.1))
 }
 
-/// Is it this library?
+/// Is the handle, of `dlopen`, that of the program?
+pub(crate) fn is_program(handle: *mut c_void) -> bool {
+    glibc::program().is_some_and(|map| core::ptr::eq(map, handle.cast()))
+}
+
 fn is_own(info: Info<'_>) -> bool {
     info.segments().contains(own::address())
 }

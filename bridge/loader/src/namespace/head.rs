@@ -12,6 +12,7 @@
 //! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... (`sentinels.rs`) |
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
+//! | a function that is not MPI's, that a layer below wraps and the tool does not | the wrapper of that layer |
 //! | functions of the dynamic linker, `getenv` | the overrides |
 
 use std::cell::OnceCell;
@@ -131,8 +132,9 @@ impl<'a> Head<'a> {
             return Ok(written.template.with(overrides.chain(others)).to_vec());
         }
         let own = self.functions_of_tool();
+        let overridden: Names<'_> = symbols.iter().map(|symbol| symbol.name).collect();
         symbols.retain(|symbol| !own.contains(&symbol.name));
-        let (others, addresses) = self.symbols(&own)?;
+        let (others, addresses) = self.symbols(&own, &overridden)?;
         symbols.extend(others);
         let template = Template::new(soname, needed, &versions, &symbols)?;
         let is_own = addresses.iter().any(|address| matches!(address, Address::Own(_)));
@@ -153,7 +155,7 @@ impl<'a> Head<'a> {
     }
 
     /// Its symbols without the overrides, and what the address of each is.
-    fn symbols(&self, own: &Names<'_>) -> Result<(Vec<Provided<'a>>, Vec<Address>), LoadError> {
+    fn symbols(&self, own: &Names<'_>, overridden: &Names<'_>) -> Result<(Vec<Provided<'a>>, Vec<Address>), LoadError> {
         let exports = self.process.exports();
         let mut symbols: Vec<Provided<'a>> = Vec::with_capacity(exports.len());
         let mut addresses = Vec::with_capacity(exports.len());
@@ -178,6 +180,11 @@ impl<'a> Head<'a> {
         }
         for symbol in self.exception_handling(own) {
             add(symbol, Address::Common(symbol.address as usize));
+        }
+        for (name, address) in &self.instance.wrapped_below {
+            if !own.contains(&Name::from(*name)) && !overridden.contains(&Name::from(*name)) {
+                add(Provided::function(*name, 0), Address::Own(*address));
+            }
         }
         for (name, address) in self.imports_that_mpi_lacks(own)? {
             add(Provided::function(name, 0), address);

@@ -14,6 +14,7 @@
 //! pcontrol = true                           # deliver MPI_Pcontrol (the default)
 //! share = ["libpapi.so.7"]                  # libraries that must exist once per process
 //! direct_calls = true                       # shorten its calls of MPI (the default)
+//! wraps = ["open", "close"]                 # functions that are not MPI's; "all", "none"; by default those that its file shows
 //!
 //! [tool.of_the_program]
 //! registered = true                         # the program registers this name: no file is looked for
@@ -34,7 +35,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::ValueFault;
 use crate::nearest;
-use crate::{Error, RankSet};
+use crate::{Error, RankSet, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub struct ToolConfig {
     pub share: Vec<String>,
     /// Whether its calls of MPI may be led around its PLT.
     pub direct_calls: bool,
+    /// Which functions that are not MPI's reach it.
+    pub wraps: Wraps,
     /// There is no file: the program, or a library of its, registers the name.
     pub registered: bool,
 }
@@ -78,13 +81,15 @@ impl Default for ToolConfig {
             pcontrol: true,
             share: Vec::new(),
             direct_calls: true,
+            wraps: Wraps::default(),
             registered: false,
         }
     }
 }
 
 const FILE_KEYS: &[&str] = &["stack", "stacks", "tool"];
-const TOOL_KEYS: &[&str] = &["path", "env", "functions", "ranks", "pcontrol", "share", "direct_calls", "registered"];
+const TOOL_KEYS: &[&str] =
+    &["path", "env", "functions", "ranks", "pcontrol", "share", "direct_calls", "wraps", "registered"];
 
 impl Config {
     /// Reads the file at `path`.
@@ -194,6 +199,7 @@ impl Document<'_> {
                     tool.registered = self.flag(value, &full)?;
                     registered = Some(value.span());
                 }
+                "wraps" => tool.wraps = self.wraps(value, &full)?,
                 "share" => tool.share = self.strings(value, &full, SONAME)?,
                 _ => return Err(self.unknown(key, full, TOOL_KEYS)),
             }
@@ -226,6 +232,17 @@ impl Document<'_> {
             })
         };
         self.strings(value, full, NUL)?.into_iter().map(function).collect()
+    }
+
+    fn wraps(&self, value: &Value<'_>, full: &str) -> Result<Wraps, Error> {
+        const EXPECTED: &str = "\"all\", \"none\" or an array of strings, [\"open\", \"close\"]";
+        match value.get_ref().as_str() {
+            Some("all") => Ok(Wraps::All),
+            Some("none") => Ok(Wraps::None),
+            Some(text) => Err(self.value(value.span(), full, ValueFault::Wraps(text.to_owned()))),
+            None if value.get_ref().as_array().is_none() => Err(self.typed(value, full, EXPECTED)),
+            None => self.strings(value, full, NUL).map(Wraps::Names),
+        }
     }
 
     fn names(&self, value: &Value<'_>, full: &str) -> Result<Vec<String>, Error> {

@@ -1,0 +1,102 @@
+//! Functions that are not MPI's and that layers wrap: calls by the program and its libraries reach the first wrapper.
+//!
+//! Under `LD_PRELOAD` `ld.so` binds references to the first object that defines a name, and tools are the first objects behind the
+//! program. Layers stand where `libqmpi.so` does. So once the stack is complete, references of the base namespace's objects are rebound,
+//! function pointers included; those of libraries that are opened later as soon as `libqmpi.so` notices them, which is before the program
+//! can look up a function in one.
+//!
+//! | left alone | because |
+//! |---|---|
+//! | references of glibc | they do not go through the symbol tables; but its calls of `malloc` and its kin do |
+//! | a name that the program, or a library before `libqmpi.so`, defines | that definition comes first under `LD_PRELOAD`, too |
+//! | what tools in namespaces call | their heads have the wrappers of the layers below |
+//! | what ran before: constructors that are called before that of `libqmpi.so` | - |
+
+use std::collections::HashSet;
+use std::ffi::{CStr, c_char};
+use std::sync::OnceLock;
+
+use qmpi_elf::linker::family;
+use qmpi_loader::image::Image;
+use qmpi_loader::image::rebind::{self, Reference, Which};
+use qmpi_loader::links::wrapped::Stacked;
+use qmpi_loader::log;
+
+use crate::ring::is_entry;
+
+/// The wrappers, once the stack is complete.
+static OF_PROCESS: OnceLock<Wrapped> = OnceLock::new();
+
+#[derive(Debug)]
+struct Wrapped {
+    stacked: Stacked,
+    /// The names that come to the layers.
+    names: HashSet<&'static CStr>,
+}
+
+/// Functions by which glibc hands out memory, for its own calls too.
+const OF_ALLOCATOR: [&CStr; 4] = [c"malloc", c"calloc", c"realloc", c"free"];
+
+/// Rebinds the objects of the process.
+pub(crate) fn enter(images: &[Image], stacked: Stacked) {
+    if stacked.is_empty() {
+        return;
+    }
+    let before_us = || images.iter().take_while(|image| !is_entry(image));
+    let comes_to_layers = |name: &&CStr| before_us().all(|image| image.find(name).is_none());
+    let names = stacked.top().into_iter().map(|(name, _)| name).filter(comes_to_layers).collect();
+    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names });
+    for image in images {
+        wrapped.rebind(image);
+    }
+}
+
+/// Rebinds those of `images` that were opened since.
+pub(crate) fn enter_opened(images: &[Image], is_new: impl Fn(&Image) -> bool) {
+    let Some(wrapped) = OF_PROCESS.get() else { return };
+    for image in images.iter().filter(|image| is_new(image)) {
+        wrapped.rebind(image);
+    }
+}
+
+impl Wrapped {
+    fn rebind(&self, image: &Image) {
+        let own = (enter as *const ()).addr();
+        if is_entry(image) || image.contains(own) || family::is_dynamic_linker(image.name()) {
+            return;
+        }
+        let is_glibc = family::is_glibc_family(image.name());
+        let count = rebind::rebind(image, Which::All, |reference| {
+            let is_concerned = !is_glibc || OF_ALLOCATOR.contains(&reference.name);
+            if is_concerned && self.names.contains(reference.name) { self.referred(image, reference) } else { None }
+        });
+        if count > 0 {
+            log::debug(|| format!("{}: {count} references lead to wrappers of layers", image.path().display()));
+        }
+    }
+
+    fn referred(&self, image: &Image, reference: &Reference<'_>) -> Option<usize> {
+        let version = image.needed_version(reference);
+        self.stacked.of(reference.name).find_map(|wrapped| wrapped.referred(version))
+    }
+}
+
+/// What `dlsym` finds of this name for the program, or `dlvsym` if `version` is not null; 0 where no layer wraps it, or an object
+/// before `libqmpi.so` defines it. Takes no lock.
+#[expect(unsafe_code, reason = "C strings of the program")]
+pub(crate) extern "C" fn find(name: *const c_char, version: *const c_char) -> usize {
+    let Some(wrapped) = OF_PROCESS.get() else { return 0 };
+    // SAFETY: `dlsym` wants a C string.
+    let name = unsafe { CStr::from_ptr(name) };
+    if !wrapped.names.contains(name) {
+        return 0;
+    }
+    // SAFETY: null, or a C string, as `dlvsym` wants.
+    let version = (!version.is_null()).then(|| unsafe { CStr::from_ptr(version) });
+    let mut all = wrapped.stacked.of(name);
+    let found = match version {
+        Some(version) => all.find_map(|wrapped| wrapped.referred(Some(version))),
+        None => all.next().map(qmpi_loader::links::wrapped::Wrapped::looked_up),
+    };
+    found.unwrap_or(0)
+}

@@ -1,0 +1,99 @@
+//! Functions that are not MPI's and that layers wrap: the stack of each is like that of a function of MPI.
+#![expect(unsafe_code, reason = "calls dlopen for the program")]
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+
+use qmpi_elf::Name;
+use qmpi_overrides::answers::Next;
+
+use crate::image::version::Version;
+
+/// A wrapper of a layer.
+#[derive(Debug, Clone)]
+pub struct Wrapped {
+    /// The function.
+    pub name: &'static CStr,
+    /// What references without a version get, and `dlsym` where it finds no other.
+    pub address: usize,
+    /// All definitions, if they have versions.
+    pub versions: Vec<(Version, usize)>,
+}
+
+impl Wrapped {
+    /// The definition that a reference to `version` gets, or one to none.
+    #[must_use]
+    pub fn referred(&self, version: Option<&CStr>) -> Option<usize> {
+        let Some(version) = version.filter(|_| !self.versions.is_empty()) else { return Some(self.address) };
+        let is_it = |(known, _): &&(Version, usize)| match known {
+            Version::Named { name, .. } => *name == version,
+            Version::Unversioned { is_hidden } => !is_hidden,
+        };
+        self.versions.iter().find(is_it).map(|(_, address)| *address)
+    }
+
+    /// The definition that `dlsym` finds.
+    #[must_use]
+    pub fn looked_up(&self) -> usize {
+        let is_default = |(version, _): &&(Version, usize)| matches!(version, Version::Named { is_default: true, .. });
+        self.versions.iter().find(is_default).map_or(self.address, |(_, address)| *address)
+    }
+}
+
+/// The wrappers of the layers that have been loaded so far, the innermost first.
+#[derive(Debug, Default)]
+pub struct Stacked(Vec<Vec<Wrapped>>);
+
+impl Stacked {
+    /// A layer stands on top from now on.
+    pub fn push(&mut self, layer: Vec<Wrapped>) {
+        self.0.push(layer);
+    }
+
+    /// Has no layer a wrapper?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Vec::is_empty)
+    }
+
+    /// The wrappers of a function, the outermost first.
+    pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a Wrapped> {
+        self.0.iter().rev().flatten().filter(move |wrapped| wrapped.name == name)
+    }
+
+    /// What each function is for a tool on top of all.
+    #[must_use]
+    pub fn top(&self) -> Vec<(&'static CStr, usize)> {
+        let all = self.0.iter().flatten().map(|wrapped| (wrapped.name, wrapped.looked_up()));
+        // The layer that was loaded last comes first.
+        let top: HashMap<&CStr, usize> = all.collect();
+        top.into_iter().collect()
+    }
+}
+
+/// What `dlsym(RTLD_NEXT, ...)` finds for a tool that stands above `below`: sorted by hash, as it is looked up without an allocation.
+/// `wraps` are the functions that the tool wraps itself.
+pub(crate) fn next_functions(below: &[(&'static CStr, usize)], wraps: &[&str]) -> &'static [Next] {
+    let mut next: Vec<Next> = below.iter().map(|(name, address)| of(name, *address)).collect();
+    // glibc's own would open libraries for the namespace that the call comes from.
+    if wraps.contains(&"dlopen") && !below.iter().any(|(name, _)| *name == c"dlopen") {
+        next.push(of(c"dlopen", (dlopen_for_program as *const ()).addr()));
+    }
+    next.sort_unstable_by_key(|next| next.hash);
+    Box::leak(next.into_boxed_slice())
+}
+
+fn of(name: &'static CStr, address: usize) -> Next {
+    Next { hash: Name::from(name).hash(), name, address }
+}
+
+/// `dlopen` of a tool that wraps it for the program: this library, as the program, is in the base namespace.
+extern "C" fn dlopen_for_program(file: *const c_char, mode: c_int) -> *mut c_void {
+    // SAFETY: null or a C string, as the caller has it from the program.
+    unsafe { libc::dlopen(file, mode) }
+}
+
+/// A name that is kept for ever.
+pub(crate) fn kept(name: &str) -> Option<&'static CStr> {
+    CString::new(name).ok().map(|name| &*Box::leak(name.into_boxed_c_str()))
+}

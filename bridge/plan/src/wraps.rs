@@ -1,0 +1,96 @@
+//! Which functions that are not MPI's reach a layer.
+
+use qmpi_elf::Tool;
+use qmpi_elf::tool::wrapped::{self, Evidence};
+
+use crate::{Refusal, nearest};
+
+/// Which functions that are not MPI's reach a layer: those of the C library and others that its tool defines as well.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Wraps {
+    /// Those of which the tool's file shows that they are wrappers.
+    #[default]
+    Evident,
+    /// All that the tool exports, as under `LD_PRELOAD`.
+    All,
+    /// None.
+    None,
+    /// These.
+    Names(Vec<String>),
+}
+
+/// Functions of which one hands out memory that another takes back.
+const ALLOCATOR: [&str; 12] = [
+    "aligned_alloc",
+    "calloc",
+    "cfree",
+    "free",
+    "malloc",
+    "malloc_usable_size",
+    "memalign",
+    "posix_memalign",
+    "pvalloc",
+    "realloc",
+    "reallocarray",
+    "valloc",
+];
+
+/// What `libqmpi.so` defines itself: a tool that wraps it sees its own calls only.
+const OF_RUNTIME: [&str; 2] = ["dlsym", "dlvsym"];
+
+impl Wraps {
+    /// The functions of `tool` that they are. Sorted.
+    #[must_use]
+    pub fn of<'a>(&'a self, tool: &'a Tool) -> Vec<&'a str> {
+        let mut names: Vec<&str> = match self {
+            Wraps::Evident => {
+                let names = tool.wrapped.iter().map(|wrapped| wrapped.name.as_str());
+                let is_left_out = |name: &&str| OF_RUNTIME.contains(name) || lacks_free(tool) && is_allocator(name);
+                names.filter(|name| !is_left_out(name)).collect()
+            }
+            Wraps::All => exported(tool).filter(|name| !OF_RUNTIME.contains(name)).collect(),
+            Wraps::None => Vec::new(),
+            Wraps::Names(names) => names.iter().map(String::as_str).collect(),
+        };
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// Does the tool define what the settings name?
+    ///
+    /// # Errors
+    /// [`Refusal::WrapsUnknown`] and [`Refusal::WrapsRuntime`].
+    pub fn check(&self, tool: &Tool) -> Result<(), Refusal> {
+        let Wraps::Names(names) = self else { return Ok(()) };
+        for name in names {
+            let path = || tool.closure.root().path().to_owned();
+            if OF_RUNTIME.contains(&name.as_str()) {
+                return Err(Refusal::WrapsRuntime { path: path(), name: name.clone() });
+            }
+            if !exported(tool).any(|exported| exported == name) {
+                let nearest = nearest(name, exported(tool)).map(str::to_owned);
+                return Err(Refusal::WrapsUnknown { path: path(), name: name.clone(), nearest });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a tool exports besides functions of MPI.
+fn exported(tool: &Tool) -> impl Iterator<Item = &str> {
+    wrapped::exported(tool.closure.root())
+}
+
+fn is_allocator(name: &str) -> bool {
+    ALLOCATOR.contains(&name)
+}
+
+/// Does a tool wrap functions that hand memory out, and not `free`? What it may keep before a block, the C library's `free` would not find.
+#[must_use]
+pub fn lacks_free(tool: &Tool) -> bool {
+    let wraps = |is_it: &dyn Fn(&str) -> bool| {
+        tool.wrapped.iter().any(|wrapped| wrapped.evidence != Evidence::Instrumentation && is_it(&wrapped.name))
+    };
+    wraps(&is_allocator) && !wraps(&|name| name == "free")
+}
