@@ -13,7 +13,7 @@ use qmpi_abi::FnId;
 use qmpi_loader::image::version::Version;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::links::pcontrol;
-use qmpi_loader::links::wrapped::{Stacked, Wrapped};
+use qmpi_loader::links::wrapped::{Others, Stacked};
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
@@ -70,8 +70,8 @@ pub(crate) struct Layer {
     pub(crate) versions: Vec<(FnId, Version, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub(crate) fortran: Vec<(String, usize)>,
-    /// Its wrappers of functions that are not MPI's.
-    pub(crate) wrapped: Vec<Wrapped>,
+    /// What it has besides functions of MPI.
+    pub(crate) others: Others,
     /// How long it took to load.
     pub(crate) duration: Duration,
 }
@@ -82,8 +82,8 @@ pub(crate) struct Chain {
     links: Vec<Option<Link>>,
     /// The links for callers that ask for a version.
     versions: Versions<Link>,
-    /// The wrappers of functions that are not MPI's.
-    pub(crate) wrapped: Stacked,
+    /// What layers have besides functions of MPI.
+    pub(crate) others: Stacked,
     mode: CallerMode,
 }
 
@@ -96,7 +96,7 @@ impl Chain {
             Some(Link::new(address, Convention::Pmpi, ToolId::MPI))
         };
         let links = FnId::all().map(link).collect();
-        Chain { links, versions: Versions::new(), wrapped: Stacked::default(), mode }
+        Chain { links, versions: Versions::new(), others: Stacked::default(), mode }
     }
 
     /// A chain on top of functions that are called as those of QMPI tools.
@@ -106,7 +106,7 @@ impl Chain {
         Chain {
             links: functions.iter().map(link).collect(),
             versions: Versions::new(),
-            wrapped: Stacked::default(),
+            others: Stacked::default(),
             mode,
         }
     }
@@ -114,7 +114,7 @@ impl Chain {
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: &Layer) {
         stats::column(&layer.label);
-        self.wrapped.push(layer.wrapped.clone());
+        self.others.push(layer.others.clone());
         for (id, address) in &layer.entries {
             let (address, convention) = match layer.convention {
                 Convention::Thesis(vector) if id.function().variadic => {

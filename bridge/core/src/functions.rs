@@ -20,6 +20,7 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     objects_opened: opened::objects_opened,
     find_version: versions::find,
     find_wrapped: wrapped::find,
+    find_export: wrapped::find_export,
     shifted,
     unsupported: start::unsupported,
     get_function: interface::get_function,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use qmpi_abi::FnId;
 use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion::CallerMode;
+use qmpi_loader::links::wrapped::Others;
 use qmpi_loader::{LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::{Next, Writer};
@@ -318,7 +319,7 @@ fn load_pmpi<'a>(
     let links = qmpi_loader::Links {
         c: &chain.all_pmpi(),
         by_name: &chain.all_by_name(),
-        wrapped: &chain.wrapped.top(),
+        wrapped: &chain.others.top(),
         fortran: &next,
     };
     let loaded = loader.load(process, planned, &links, place)?;
@@ -329,7 +330,7 @@ fn load_pmpi<'a>(
         entries: loaded.entries,
         versions: loaded.versions,
         fortran: loaded.fortran,
-        wrapped: loaded.wrapped,
+        others: loaded.others,
         duration: loaded.duration,
     })
 }
@@ -349,7 +350,7 @@ fn registered(
         entries: functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect(),
         versions: Vec::new(),
         fortran: Vec::new(),
-        wrapped: Vec::new(),
+        others: Others::default(),
         duration,
     }
 }

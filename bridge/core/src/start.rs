@@ -57,7 +57,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
         }
     }
     base::enter(&process, &mut chain, &entries, fortran);
-    wrapped::enter(process.images(), std::mem::take(&mut chain.wrapped));
+    wrapped::enter(process.images(), std::mem::take(&mut chain.others));
     opened::set(process.images());
     qmpi_loader::close_files();
     lost_stack::check(requested.has_layers());

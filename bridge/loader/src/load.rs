@@ -14,7 +14,7 @@ use crate::error::LoadError;
 use crate::image::version::Version;
 use crate::links::direct::Sites;
 use crate::links::pcontrol;
-use crate::links::wrapped::{self, Wrapped};
+use crate::links::wrapped::{self, Others, Wrapped};
 use crate::links::wrappers::Wrappers;
 use crate::namespace;
 use crate::namespace::clone;
@@ -36,8 +36,8 @@ pub struct Loaded {
     pub versions: Vec<(FnId, Version, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub fortran: Vec<(String, usize)>,
-    /// Its wrappers of functions that are not MPI's.
-    pub wrapped: Vec<Wrapped>,
+    /// What it has besides functions of MPI.
+    pub others: Others,
     /// How long it took.
     pub duration: Duration,
 }
@@ -124,12 +124,12 @@ fn load<'a>(
     let mut wrappers = Wrappers::of(handle);
     let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
-    let wrapped = wrapped_functions(planned, &mut wrappers);
+    let others = Others { wrapped: wrapped_functions(planned, &mut wrappers), tool: wrappers.image().cloned() };
     if layer.direct_calls {
         let count = wrappers.call_directly(head, loader.sites_of(tool));
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
     }
-    Ok(Loaded { instance, entries, versions, fortran, wrapped, duration: start.elapsed() })
+    Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
 }
 
 /// A tool in its place.

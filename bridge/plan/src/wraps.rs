@@ -1,7 +1,7 @@
 //! Which functions that are not MPI's reach a layer.
 
 use qmpi_elf::Tool;
-use qmpi_elf::tool::wrapped::{self, Evidence};
+use qmpi_elf::tool::wrapped;
 
 use crate::{Refusal, nearest};
 
@@ -19,22 +19,6 @@ pub enum Wraps {
     Names(Vec<String>),
 }
 
-/// Functions of which one hands out memory that another takes back.
-const ALLOCATOR: [&str; 12] = [
-    "aligned_alloc",
-    "calloc",
-    "cfree",
-    "free",
-    "malloc",
-    "malloc_usable_size",
-    "memalign",
-    "posix_memalign",
-    "pvalloc",
-    "realloc",
-    "reallocarray",
-    "valloc",
-];
-
 /// What `libqmpi.so` defines itself: a tool that wraps it sees its own calls only.
 const OF_RUNTIME: [&str; 2] = ["dlsym", "dlvsym"];
 
@@ -45,7 +29,9 @@ impl Wraps {
         let mut names: Vec<&str> = match self {
             Wraps::Evident => {
                 let names = tool.wrapped.iter().map(|wrapped| wrapped.name.as_str());
-                let is_left_out = |name: &&str| OF_RUNTIME.contains(name) || lacks_free(tool) && is_allocator(name);
+                let lacks_free = wrapped::lacks_free(&tool.wrapped);
+                let is_left_out =
+                    |name: &&str| OF_RUNTIME.contains(name) || lacks_free && wrapped::is_of_allocator(name);
                 names.filter(|name| !is_left_out(name)).collect()
             }
             Wraps::All => exported(tool).filter(|name| !OF_RUNTIME.contains(name)).collect(),
@@ -80,17 +66,4 @@ impl Wraps {
 /// What a tool exports besides functions of MPI.
 fn exported(tool: &Tool) -> impl Iterator<Item = &str> {
     wrapped::exported(tool.closure.root())
-}
-
-fn is_allocator(name: &str) -> bool {
-    ALLOCATOR.contains(&name)
-}
-
-/// Does a tool wrap functions that hand memory out, and not `free`? What it may keep before a block, the C library's `free` would not find.
-#[must_use]
-pub fn lacks_free(tool: &Tool) -> bool {
-    let wraps = |is_it: &dyn Fn(&str) -> bool| {
-        tool.wrapped.iter().any(|wrapped| wrapped.evidence != Evidence::Instrumentation && is_it(&wrapped.name))
-    };
-    wraps(&is_allocator) && !wraps(&|name| name == "free")
 }

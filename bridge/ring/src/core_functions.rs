@@ -38,6 +38,8 @@ pub struct CoreFunctions {
     pub find_version: extern "C" fn(usize, *const c_char) -> usize,
     /// What `dlsym` finds of a function that is not MPI's and that a layer wraps, `dlvsym` if the version is not null; 0 for others.
     pub find_wrapped: extern "C" fn(*const c_char, *const c_char) -> usize,
+    /// What a tool of the stack exports under a name that is not MPI's; 0: nothing.
+    pub find_export: extern "C" fn(*const c_char) -> usize,
     /// The address of the name-shifted function of this number, `QMPI_f`; ends the process where MPI has none.
     pub shifted: extern "C" fn(usize) -> usize,
     /// A function of this number was called that MPI does not have; ends the process.

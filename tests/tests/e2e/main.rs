@@ -48,6 +48,7 @@ mod threads_and_libraries;
 mod tools;
 mod unnamed_library;
 mod versioned_wrappers;
+mod wraps;
 
 fn main() -> std::process::ExitCode {
     qmpi_tests::trial::run_all()

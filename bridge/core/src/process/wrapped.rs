@@ -5,6 +5,9 @@
 //! function pointers included; those of libraries that are opened later as soon as `libqmpi.so` notices them, which is before the program
 //! can look up a function in one.
 //!
+//! A weak reference that nothing in the process fits, by which a program asks whether a tool is there, gets what the outermost tool
+//! exports under the name; so does a look-up by name.
+//!
 //! | left alone | because |
 //! |---|---|
 //! | references of glibc | they do not go through the symbol tables; but its calls of `malloc` and its kin do |
@@ -47,7 +50,7 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
     let names = stacked.top().into_iter().map(|(name, _)| name).filter(comes_to_layers).collect();
     let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names });
     for image in images {
-        wrapped.rebind(image);
+        wrapped.rebind(image, images);
     }
 }
 
@@ -55,30 +58,56 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
 pub(crate) fn enter_opened(images: &[Image], is_new: impl Fn(&Image) -> bool) {
     let Some(wrapped) = OF_PROCESS.get() else { return };
     for image in images.iter().filter(|image| is_new(image)) {
-        wrapped.rebind(image);
+        wrapped.rebind(image, images);
     }
 }
 
 impl Wrapped {
-    fn rebind(&self, image: &Image) {
+    /// Rebinds references of an object of the process, which has all of `images`.
+    fn rebind(&self, image: &Image, images: &[Image]) {
         let own = (enter as *const ()).addr();
         if is_entry(image) || image.contains(own) || family::is_dynamic_linker(image.name()) {
             return;
         }
         let is_glibc = family::is_glibc_family(image.name());
         let count = rebind::rebind(image, Which::All, |reference| {
-            let is_concerned = !is_glibc || OF_ALLOCATOR.contains(&reference.name);
-            if is_concerned && self.names.contains(reference.name) { self.referred(image, reference) } else { None }
+            if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
+                None
+            } else if self.names.contains(reference.name) {
+                self.referred(image, reference)
+            } else if reference.is_weak {
+                self.exported(reference.name, images)
+            } else {
+                None
+            }
         });
         if count > 0 {
             log::debug(|| format!("{}: {count} references lead to wrappers of layers", image.path().display()));
         }
     }
 
+    /// What a tool exports under a name that nothing in the process defines.
+    fn exported(&self, name: &CStr, images: &[Image]) -> Option<usize> {
+        if qmpi_abi::classify_c(name).is_some() {
+            return None;
+        }
+        let address = self.stacked.exported(name)?;
+        images.iter().all(|image| image.find(name).is_none()).then_some(address)
+    }
+
     fn referred(&self, image: &Image, reference: &Reference<'_>) -> Option<usize> {
         let version = image.needed_version(reference);
         self.stacked.of(reference.name).find_map(|wrapped| wrapped.referred(version))
     }
+}
+
+/// What the outermost tool exports under this name, which is no function of MPI; 0 for a name that none exports. Takes no lock.
+#[expect(unsafe_code, reason = "C strings of the program")]
+pub(crate) extern "C" fn find_export(name: *const c_char) -> usize {
+    let Some(wrapped) = OF_PROCESS.get() else { return 0 };
+    // SAFETY: `dlsym` wants a C string.
+    let name = unsafe { CStr::from_ptr(name) };
+    wrapped.stacked.exported(name).unwrap_or(0)
 }
 
 /// What `dlsym` finds of this name for the program, or `dlvsym` if `version` is not null; 0 where no layer wraps it, or an object

@@ -5,7 +5,7 @@
 use crate::linker::family::requires_glibc_private;
 use crate::tool::facts::Facts;
 use crate::tool::hazard::{Effect, Hazard};
-use crate::tool::{NextFunction, Tool};
+use crate::tool::{NextFunction, Tool, wrapped};
 
 struct Rule {
     id: &'static str,
@@ -85,6 +85,21 @@ const RULES: &[Rule] = &[
                 "is its own, which in a namespace sees the tool's calls only, not those of MPI's libraries and of the application",
                 "are its own, which in a namespace see the tool's calls only, not those of MPI's libraries and of the application",
             )
+        },
+    },
+    Rule {
+        id: "allocator-without-free",
+        effect: Effect::Limited,
+        find: |tool, _| {
+            let names = tool.wrapped.iter().filter(|wrapped| wrapped::is_of_allocator(&wrapped.name));
+            let names: Vec<&str> = names.map(|wrapped| wrapped.name.as_str()).collect();
+            wrapped::lacks_free(&tool.wrapped).then(|| {
+                format!(
+                    "it wraps {} and not free: calls of the program do not reach them, unless its section has wraps = [\"{}\"]",
+                    names.join(", "),
+                    names.join("\", \"")
+                )
+            })
         },
     },
     Rule {

@@ -57,6 +57,36 @@ const PREFIXES: [&str; 4] = ["__real_", "__libc_", "__", "_IO_"];
 /// Of the object itself: linkers and start files define them in each.
 const OWN: [&str; 2] = ["_init", "_fini"];
 
+/// Functions of which one hands out memory that another takes back.
+const ALLOCATOR: [&str; 12] = [
+    "aligned_alloc",
+    "calloc",
+    "cfree",
+    "free",
+    "malloc",
+    "malloc_usable_size",
+    "memalign",
+    "posix_memalign",
+    "pvalloc",
+    "realloc",
+    "reallocarray",
+    "valloc",
+];
+
+/// Does a function of this name hand memory out, or take it back?
+#[must_use]
+pub fn is_of_allocator(name: &str) -> bool {
+    ALLOCATOR.contains(&name)
+}
+
+/// Are there wrappers of functions that hand memory out, and none of `free`? What they may keep before a block, the C library's `free`
+/// would not find.
+#[must_use]
+pub fn lacks_free(wrapped: &[Wrapped]) -> bool {
+    let wraps = |is_it: &dyn Fn(&str) -> bool| wrapped.iter().any(|wrapped| is_it(&wrapped.name));
+    wraps(&is_of_allocator) && !wraps(&|name| name == "free")
+}
+
 /// The functions that are not MPI's and that `object` exports, whether they are wrappers or not.
 pub fn exported(object: &ElfFile) -> impl Iterator<Item = &str> {
     let functions = object

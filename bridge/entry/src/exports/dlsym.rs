@@ -88,11 +88,26 @@ fn wrapped(handle: *mut c_void, name: *const c_char, version: *const c_char, cal
     if name.is_null() || !start::is_loaded() {
         return None;
     }
-    let address = (core_library::open_already()?.find_wrapped)(name, version);
+    let functions = core_library::open_already()?;
+    let address = (functions.find_wrapped)(name, version);
+    if address == 0 && handle != libc::RTLD_NEXT && version.is_null() {
+        return exported(handle, name, caller);
+    }
     let is_global = || handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT || objects::is_program(handle);
     let is_asked =
         address != 0 && is_global() && objects::owner_of(caller) == Some(Owner::Other) && comes_to_own(handle, caller);
     is_asked.then_some(address)
+}
+
+/// What a tool of the stack exports under a name that nothing in the process has. That is read from the tables: what a refusal of `dlsym`
+/// leaves behind, a wrapper of `malloc` that looks its next function up would free while `dlerror` uses it.
+fn exported(handle: *mut c_void, name: *const c_char, caller: usize) -> Option<usize> {
+    let address = (core_library::open_already()?.find_export)(name);
+    let is_asked = address != 0
+        && (handle == libc::RTLD_DEFAULT || objects::is_program(handle))
+        && objects::owner_of(caller) == Some(Owner::Other);
+    // SAFETY: `dlsym` wants a C string.
+    (is_asked && !objects::is_defined(unsafe { CStr::from_ptr(name) })).then_some(address)
 }
 
 /// The function that the name stands for, if this library has to do with it.

@@ -8,6 +8,7 @@ use qmpi_elf::Name;
 use qmpi_overrides::answers::Next;
 
 use crate::image::version::Version;
+use crate::image::{Image, Kind};
 
 /// A wrapper of a layer.
 #[derive(Debug, Clone)]
@@ -40,31 +41,51 @@ impl Wrapped {
     }
 }
 
-/// The wrappers of the layers that have been loaded so far, the innermost first.
+/// What a layer has besides functions of MPI.
+#[derive(Debug, Clone, Default)]
+pub struct Others {
+    /// Its wrappers.
+    pub wrapped: Vec<Wrapped>,
+    /// Its tool, for names that nothing else in the process defines.
+    pub tool: Option<Image>,
+}
+
+/// The same of the layers that have been loaded so far, the innermost first.
 #[derive(Debug, Default)]
-pub struct Stacked(Vec<Vec<Wrapped>>);
+pub struct Stacked(Vec<Others>);
 
 impl Stacked {
     /// A layer stands on top from now on.
-    pub fn push(&mut self, layer: Vec<Wrapped>) {
+    pub fn push(&mut self, layer: Others) {
         self.0.push(layer);
     }
 
-    /// Has no layer a wrapper?
+    /// Is there no layer that has a tool?
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(Vec::is_empty)
+        self.0.iter().all(|others| others.tool.is_none())
+    }
+
+    /// The function or variable of this name that the outermost tool which has one defines. Takes no lock.
+    #[must_use]
+    pub fn exported(&self, name: &CStr) -> Option<usize> {
+        let name = Name::from(name);
+        let defined = |image: &Image| {
+            let symbol = image.find_name(name)?;
+            matches!(symbol.kind, Kind::Function | Kind::Other | Kind::Data).then_some(symbol.address)
+        };
+        self.0.iter().rev().find_map(|others| defined(others.tool.as_ref()?))
     }
 
     /// The wrappers of a function, the outermost first.
     pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a Wrapped> {
-        self.0.iter().rev().flatten().filter(move |wrapped| wrapped.name == name)
+        self.0.iter().rev().flat_map(|others| &others.wrapped).filter(move |wrapped| wrapped.name == name)
     }
 
     /// What each function is for a tool on top of all.
     #[must_use]
     pub fn top(&self) -> Vec<(&'static CStr, usize)> {
-        let all = self.0.iter().flatten().map(|wrapped| (wrapped.name, wrapped.looked_up()));
+        let all = self.0.iter().flat_map(|others| &others.wrapped).map(|wrapped| (wrapped.name, wrapped.looked_up()));
         // The layer that was loaded last comes first.
         let top: HashMap<&CStr, usize> = all.collect();
         top.into_iter().collect()

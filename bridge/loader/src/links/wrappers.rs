@@ -22,6 +22,11 @@ impl Wrappers {
         Wrappers { handle, image: handle.map().and_then(link_map::image), found: Vec::new() }
     }
 
+    /// The tool, where it has symbols.
+    pub(crate) fn image(&self) -> Option<&Image> {
+        self.image.as_ref()
+    }
+
     /// The address of a function that the tool's own file defines, as a program's reference without a version gets it.
     pub(crate) fn find(&mut self, name: &str) -> Option<usize> {
         let symbol = self.image.as_ref().and_then(|image| image.find_unversioned(Name::from(name)));

@@ -1,0 +1,170 @@
+//! Functions that are not MPI's and that tools wrap: in a stack tools see of the program, of MPI and of other libraries what they see under
+//! plain `LD_PRELOAD`; layers below see what layers above do themselves.
+
+use std::path::Path;
+
+use libtest_mimic::Failed;
+use qmpi_tests::against::{Failures, stacked};
+use qmpi_tests::compile::library;
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, product, program, variant};
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    on_each_mpi(&[
+        ("alone", &Mpi::ALL, alone),
+        ("twice", &Mpi::ALL, twice),
+        ("settings", &Mpi::ALL, settings),
+        ("instrumented", &Mpi::ALL, instrumented),
+        ("wrong_settings", &Mpi::ALL, wrong_settings),
+    ])
+}
+
+/// The program, in a directory of its own, and what is needed to run it.
+struct Files {
+    directory: tempfile::TempDir,
+    job: Job,
+    tool: String,
+}
+
+impl Files {
+    fn new(mpi: Mpi) -> Result<Files, Failed> {
+        let directory = tempfile::tempdir()?;
+        let late = library(mpi, &source("late_files"));
+        let args = [directory.path().display().to_string(), late.display().to_string()];
+        let job = Job::alone(mpi, &program(mpi, "uses_files.c")).args(&args);
+        let tool = library(mpi, &source("wraps_files")).display().to_string();
+        Ok(Files { directory, job, tool })
+    }
+
+    /// What the tool reports under plain `LD_PRELOAD`, and what the program prints.
+    fn reference(&self) -> Result<(String, Vec<String>), Failed> {
+        let outcome = self.job.clone().preload(Path::new(&self.tool)).run();
+        outcome.expect(0, &[])?;
+        let report = report(&outcome, "wraps_files").ok_or_else(|| outcome.report())?;
+        // The test says something only if the program reaches all wrappers.
+        if report.split(' ').any(|word| word == "0") || !outcome.lines().contains(&"event: 42 2 no error") {
+            return Err(format!("under LD_PRELOAD: {}", outcome.report()).into());
+        }
+        Ok((report, outcome.lines().into_iter().map(str::to_owned).collect()))
+    }
+
+    fn config(&self, text: &str) -> Result<Job, Failed> {
+        let path = self.directory.path().join("qmpi.toml");
+        std::fs::write(&path, text)?;
+        Ok(self.job.clone().config(&path))
+    }
+}
+
+fn source(name: &str) -> std::path::PathBuf {
+    product::root().join(format!("tests/programs/{name}.c"))
+}
+
+/// The counts that a tool reports under this label.
+fn report(outcome: &Outcome, label: &str) -> Option<String> {
+    outcome.stderr.lines().find_map(|line| line.strip_prefix(label)?.strip_prefix(": ")).map(str::to_owned)
+}
+
+fn alone(mpi: Mpi) -> Verdict {
+    let files = Files::new(mpi)?;
+    let (expected, lines) = files.reference()?;
+    let mut failures = Failures::default();
+    for (mode, job) in stacked(&files.job, &[&files.tool]) {
+        let outcome = job.run();
+        let same = outcome.expect(0, &lines).and_then(|()| match report(&outcome, "wraps_files") {
+            Some(found) if found == expected => Ok(()),
+            _ => Err(format!("{mode}: not {expected}\n{}", outcome.report())),
+        });
+        failures.note(same);
+    }
+    failures.verdict()
+}
+
+/// The inner instance also sees the file that the outer one opens for itself; the outer one does not see that of the inner one.
+fn twice(mpi: Mpi) -> Verdict {
+    let files = Files::new(mpi)?;
+    let (expected, lines) = files.reference()?;
+    let log = |name: &str| files.directory.path().join(format!("marker-{name}")).display().to_string();
+    let section = |name: &str| {
+        let (tool, log) = (&files.tool, log(name));
+        format!("[tool.{name}]\npath = \"{tool}\"\nenv = {{ FILES_LABEL = \"{name}\", FILES_LOG = \"{log}\" }}\n")
+    };
+    let job = files.config(&format!("stack = [\"outer\", \"inner\"]\n{}{}", section("outer"), section("inner")))?;
+    let outcome = job.run();
+    outcome.expect(0, &lines)?;
+    let more = |more: usize| {
+        let [opens, closes] = ["open", "close"].map(|name| count(&expected, name).map(|count| count + more));
+        (opens, closes)
+    };
+    for (label, more) in [("outer", more(1)), ("inner", more(2))] {
+        let found = report(&outcome, label).ok_or_else(|| outcome.report())?;
+        if (count(&found, "open"), count(&found, "close")) != more
+            || count(&found, "write") != count(&expected, "write")
+        {
+            return Err(format!("{label}: not {expected} and {more:?}\n{}", outcome.report()).into());
+        }
+    }
+    Ok(())
+}
+
+fn count(report: &str, name: &str) -> Option<usize> {
+    let mut words = report.split(' ').skip_while(|word| *word != name);
+    words.nth(1)?.parse().ok()
+}
+
+/// `wraps` says which functions reach the tool.
+fn settings(mpi: Mpi) -> Verdict {
+    let files = Files::new(mpi)?;
+    let (expected, lines) = files.reference()?;
+    let mut failures = Failures::default();
+    let own = |name| if name == "open" || name == "close" { Some(0) } else { count(&expected, name).map(|_| 0) };
+    for (wraps, reaching) in [("\"none\"", &[][..]), ("[\"fopen\", \"dlopen\"]", &["fopen", "dlopen"])] {
+        let text = format!("stack = [\"files\"]\n[tool.files]\npath = \"{}\"\nwraps = {wraps}\n", files.tool);
+        let outcome = files.config(&text)?.run();
+        failures.note(outcome.expect(0, &lines));
+        let found = report(&outcome, "wraps_files").unwrap_or_default();
+        for name in ["open", "fopen", "fcntl", "malloc", "dlopen"] {
+            let wanted = if reaching.contains(&name) { count(&expected, name) } else { own(name) };
+            if count(&found, name) != wanted {
+                failures.note(Err(format!("wraps = {wraps}: {name} not {wanted:?}\n{}", outcome.report())));
+            }
+        }
+    }
+    failures.verdict()
+}
+
+/// A program that is compiled with -finstrument-functions calls hooks of a tool, which begin with underscores and have no next function.
+fn instrumented(mpi: Mpi) -> Verdict {
+    let tool = library(mpi, &source("function_hooks")).display().to_string();
+    let program = variant::build(mpi, "tests/programs/asks_size.c", "asks_size_hooks", &["-finstrument-functions"]);
+    let job = Job::alone(mpi, &program);
+    let reference = job.clone().preload(Path::new(&tool)).run();
+    let expected = report(&reference, "hooks").ok_or_else(|| reference.report())?;
+    let mut failures = Failures::default();
+    for (mode, job) in stacked(&job, &[&tool]) {
+        let outcome = job.run();
+        if report(&outcome, "hooks").as_ref() != Some(&expected) {
+            failures.note(Err(format!("{mode}: not {expected}\n{}", outcome.report())));
+        }
+    }
+    failures.verdict()
+}
+
+fn wrong_settings(mpi: Mpi) -> Verdict {
+    let files = Files::new(mpi)?;
+    let mut failures = Failures::default();
+    for (wraps, message, hint) in [
+        ("[\"opeen\"]", "`wraps` names opeen, which the tool does not define", "did you mean `open`?"),
+        ("[\"dlsym\"]", "`wraps` names dlsym, which libqmpi.so defines itself", "leave dlsym out"),
+        ("\"most\"", "`tool.files.wraps`: `most` is neither \"all\" nor \"none\"", "list functions"),
+    ] {
+        let text = format!("stack = [\"files\"]\n[tool.files]\npath = \"{}\"\nwraps = {wraps}\n", files.tool);
+        let outcome = files.config(&text)?.run();
+        let said = outcome.said();
+        let has = |text: &str| said.iter().filter(|line| line.contains(text)).count() == 1;
+        if outcome.status == 0 || !has(message) || !has(hint) {
+            failures.note(Err(format!("wraps = {wraps}: not {message}, {hint}\n{}", outcome.report())));
+        }
+    }
+    failures.verdict()
+}
