@@ -1,13 +1,12 @@
 //# lang: c
-//# bridged-stdout: tool wraps_libc: ok calls=1 no opens seen
 //# mpi: both
 //# libs: -ldl
 //# program: ring.c
 //# expect-stdout: tool wraps_libc: ok calls=1 opens seen
 /* wraps_libc: wraps a function of the C library beside those of MPI, as I/O tools do.
  *
- * Hazard: only an object in the program's own scope can take over fopen for the program and for MPI. From a
- * private namespace this part of the tool sees nothing ("no opens seen"), which an inspection has to tell beforehand.
+ * Hazard: only an object in the program's own scope can take over fopen for the program and for MPI. In a private namespace this part
+ * of the tool sees nothing ("no opens seen") unless the references of the program's objects are led to it.
  *
  * Build: mpicc -shared -fPIC -O2 wraps_libc.c -o wraps_libc.so -ldl */
 #define _GNU_SOURCE

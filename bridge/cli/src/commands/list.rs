@@ -23,6 +23,8 @@ struct Report {
     intercepted: BTreeMap<String, Vec<String>>,
     /// By function, the layers with a Fortran wrapper for it.
     intercepted_in_fortran: BTreeMap<String, Vec<String>>,
+    /// By function that is not MPI's, the layers that wrap it.
+    wrapped: BTreeMap<String, Vec<String>>,
     edges: Vec<Edge>,
     warnings: Vec<String>,
 }
@@ -44,6 +46,7 @@ struct LayerReport {
     share: Vec<String>,
     intercepts: Vec<String>,
     fortran_wrappers: Vec<String>,
+    wraps: Vec<String>,
     /// Its functions are only known when it is loaded.
     registers_at_run_time: bool,
     /// Why they are not known, if they are not: edges leave the layer out then.
@@ -79,6 +82,7 @@ fn report(layers: &[InspectedLayer], warnings: &[Warning]) -> Report {
         layers: layers.iter().map(LayerReport::new).collect(),
         intercepted: interceptors(&nodes, |node| &node.intercepts),
         intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
+        wrapped: interceptors(&nodes, |node| &node.wraps),
         edges: edges::edges(&nodes),
         warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
     }
@@ -112,6 +116,7 @@ impl LayerReport {
             share: layer.share.clone(),
             intercepts: inspected.intercepts().into_iter().collect(),
             fortran_wrappers: inspected.fortran().into_iter().collect(),
+            wraps: inspected.planned.wrapped().into_iter().map(str::to_owned).collect(),
             registers_at_run_time: !inspected.is_bridged(),
             intercepts_unknown: inspected.unknown().map(str::to_owned),
             advice: inspected.manifest.map(|manifest| manifest.advice.clone()).unwrap_or_default(),
@@ -166,9 +171,11 @@ fn text(report: &Report, style: Style) -> String {
             let _ = writeln!(text, "      {line}");
         }
     }
-    for (heading, intercepted) in
-        [("intercepted", &report.intercepted), ("intercepted in Fortran", &report.intercepted_in_fortran)]
-    {
+    for (heading, intercepted) in [
+        ("intercepted", &report.intercepted),
+        ("intercepted in Fortran", &report.intercepted_in_fortran),
+        ("wrapped besides MPI's functions", &report.wrapped),
+    ] {
         if !intercepted.is_empty() {
             let _ = writeln!(text, "{}", style.bold(heading));
         }
@@ -179,8 +186,11 @@ fn text(report: &Report, style: Style) -> String {
     }
     let _ = writeln!(text, "{}", style.bold("edges"));
     for edge in &report.edges {
-        let in_fortran = if edge.language == Language::Fortran { " in Fortran" } else { "" };
-        let number = format!("{}{in_fortran}", count(edge.functions.len(), "function"));
+        let number = match edge.language {
+            Language::C => count(edge.functions.len(), "function"),
+            Language::Fortran => format!("{} in Fortran", count(edge.functions.len(), "function")),
+            Language::Other => count(edge.functions.len(), "other function"),
+        };
         let _ = writeln!(text, "  {} -> {}: {number}: {}", edge.from, edge.to, shortened(&edge.functions, 4));
     }
     text

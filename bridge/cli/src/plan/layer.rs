@@ -129,6 +129,10 @@ impl InspectedLayer {
         node.calls.extend(tool.dlsym_names.iter().filter_map(function));
         node.fortran = self.fortran();
         node.fortran_calls = tool.fortran_imports.iter().filter_map(function).collect();
+        node.wraps = self.planned.wrapped().into_iter().map(str::to_owned).collect();
+        let imports =
+            tool.closure.objects.iter().flat_map(|object| object.imports()).map(|symbol| symbol.name.to_owned());
+        node.other_calls = imports.filter(|name| classify(name).is_none()).chain(node.wraps.iter().cloned()).collect();
         node
     }
 

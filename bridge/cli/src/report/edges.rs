@@ -22,6 +22,10 @@ pub struct Node {
     pub fortran: BTreeSet<String>,
     /// The functions that it may call below in Fortran.
     pub fortran_calls: BTreeSet<String>,
+    /// The functions that are not MPI's and that it wraps.
+    pub wraps: BTreeSet<String>,
+    /// Those that it may call below: the same, and what it imports.
+    pub other_calls: BTreeSet<String>,
 }
 
 /// In which language a call arrives.
@@ -31,6 +35,8 @@ pub enum Language {
     C,
     /// Fortran.
     Fortran,
+    /// C, of functions that are not MPI's.
+    Other,
 }
 
 /// Calls from one layer that arrive at another.
@@ -38,11 +44,11 @@ pub enum Language {
 pub struct Edge {
     /// A label, or [`APPLICATION`].
     pub from: String,
-    /// A label, or [`MPI`].
+    /// A label, [`MPI`] or [`PROCESS`].
     pub to: String,
     /// How they are made.
     pub language: Language,
-    /// The functions, as `MPI_*`.
+    /// The functions, those of MPI as `MPI_*`.
     pub functions: Vec<String>,
 }
 
@@ -50,6 +56,9 @@ pub struct Edge {
 pub const APPLICATION: &str = "application";
 /// The inner end of every chain.
 pub const MPI: &str = "MPI library";
+
+/// The inner end of chains of functions that are not MPI's: the C library, or whichever library has the function.
+pub const PROCESS: &str = "process";
 
 /// All edges, from the outside in. Calls of the application that no layer intercepts are left out: there is one for every other
 /// function.
@@ -61,9 +70,14 @@ pub fn edges(nodes: &[Node]) -> Vec<Edge> {
     let nothing = BTreeSet::new();
     let mut edges = of_c(APPLICATION, &all(|node| &node.intercepts), &nothing, nodes);
     edges.extend(of_fortran(APPLICATION, &all(|node| &node.fortran), nodes));
+    edges.extend(of_others(APPLICATION, &all(|node| &node.wraps), nodes));
     for (i, node) in nodes.iter().enumerate() {
         edges.extend(of_c(&node.label, &node.calls, &node.past, &nodes[i + 1..]));
         edges.extend(of_fortran(&node.label, &node.fortran_calls, &nodes[i + 1..]));
+        let below = &nodes[i + 1..];
+        let is_shown =
+            |name: &&String| node.wraps.contains(*name) || below.iter().any(|node| node.wraps.contains(*name));
+        edges.extend(of_others(&node.label, &node.other_calls.iter().filter(is_shown).cloned().collect(), below));
     }
     edges
 }
@@ -81,13 +95,19 @@ fn of_fortran(label: &str, calls: &BTreeSet<String>, below: &[Node]) -> Vec<Edge
     edges_to(label, Language::Fortran, calls.iter().map(|function| (target(function), function)), below)
 }
 
-/// One edge for each target; none is the MPI library.
+fn of_others(label: &str, calls: &BTreeSet<String>, below: &[Node]) -> Vec<Edge> {
+    let target = |function: &String| below.iter().position(|node| node.wraps.contains(function));
+    edges_to(label, Language::Other, calls.iter().map(|function| (target(function), function)), below)
+}
+
+/// One edge for each target; none is the end of the chain.
 fn edges_to<'a>(
     label: &str,
     language: Language,
     calls: impl Iterator<Item = (Option<usize>, &'a String)>,
     below: &[Node],
 ) -> Vec<Edge> {
+    let end = if language == Language::Other { PROCESS } else { MPI };
     // By position, so that the nearest layer comes first and the MPI library last.
     let mut targets: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for (target, function) in calls {
@@ -97,7 +117,7 @@ fn edges_to<'a>(
         .into_iter()
         .map(|(next, functions)| Edge {
             from: label.to_owned(),
-            to: below.get(next).map_or(MPI, |node| &node.label).to_owned(),
+            to: below.get(next).map_or(end, |node| &node.label).to_owned(),
             language,
             functions: functions.into_iter().collect(),
         })
@@ -112,6 +132,29 @@ mod tests {
         let intercepts: BTreeSet<String> = intercepts.iter().map(|&name| name.to_owned()).collect();
         let calls = intercepts.iter().cloned().chain(others.iter().map(|&name| name.to_owned())).collect();
         Node { label: label.to_owned(), intercepts, calls, ..Node::default() }
+    }
+
+    #[test]
+    fn functions_that_are_not_of_mpi() {
+        let names = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&name| name.to_owned()).collect() };
+        let others = |label: &str, wraps: &[&str], calls: &[&str]| Node {
+            label: label.to_owned(),
+            wraps: names(wraps),
+            other_calls: names(calls),
+            ..Node::default()
+        };
+        let nodes = [
+            others("outer", &["open"], &["open", "write", "puts"]),
+            others("inner", &["open", "write"], &["open", "write"]),
+        ];
+        let shown: Vec<String> = edges(&nodes)
+            .iter()
+            .map(|edge| format!("{}>{}:{}", edge.from, edge.to, edge.functions.join(",")))
+            .collect();
+        assert_eq!(
+            shown,
+            ["application>outer:open", "application>inner:write", "outer>inner:open,write", "inner>process:open,write"]
+        );
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use qmpi_abi::FnId;
-use qmpi_elf::{Effect, NextFunction, Tool, ToolKind};
+use qmpi_elf::tool::wrapped::Wrapped;
+use qmpi_elf::{Effect, ElfFile, NextFunction, SearchPath, Tool, ToolKind, is_mpi_soname};
 use serde::Serialize;
 
 use crate::plan::manifest;
@@ -26,6 +27,8 @@ pub struct ToolReport {
     mpi_evidence: Option<String>,
     intercepts: Vec<&'static str>,
     fortran_wrappers: Vec<String>,
+    /// The functions that are not MPI's and that it wraps.
+    wraps: Vec<WrappedReport>,
     /// How it gets the next function.
     way_down: &'static str,
     pmpi_imports: Vec<&'static str>,
@@ -50,6 +53,15 @@ pub struct ToolReport {
 struct ObjectReport {
     name: String,
     path: PathBuf,
+}
+
+#[derive(Debug, Serialize)]
+struct WrappedReport {
+    name: String,
+    /// What shows that it is a wrapper.
+    evidence: &'static str,
+    /// A library that the tool needs and that has the function; null where none has, and so a program may, or another of its libraries.
+    library: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,6 +97,7 @@ impl ToolReport {
             mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
             intercepts: names(&tool.intercepts),
             fortran_wrappers: tool.fortran_wrappers.clone(),
+            wraps: wraps(tool),
             way_down: next_function_name(tool.next_function),
             pmpi_imports: names(&tool.pmpi_imports),
             mpi_calls: names(&tool.mpi_calls),
@@ -164,8 +177,24 @@ impl ToolReport {
             line("intercepts", format!("{}, {fortran}", count(self.intercepts.len(), "C function")));
         }
         text.push_str(&wrapped(&self.intercepts, 13));
+        if !self.wraps.is_empty() {
+            self.wraps_text(&mut text);
+        }
         self.findings(&mut text, style);
         text
+    }
+
+    fn wraps_text(&self, text: &mut String) {
+        let (of_libraries, of_others): (Vec<&WrappedReport>, Vec<&WrappedReport>) =
+            self.wraps.iter().partition(|wrapped| wrapped.library.is_some());
+        for (functions, of) in [(of_libraries, "its libraries"), (of_others, "other libraries, if the program has one")]
+        {
+            if !functions.is_empty() {
+                let names: Vec<&str> = functions.iter().map(|wrapped| wrapped.name.as_str()).collect();
+                let _ = writeln!(text, "  {:<11}{} of {of}", "wraps", count(names.len(), "function"));
+                text.push_str(&wrapped(&names, 13));
+            }
+        }
     }
 
     fn next_function_text(&self) -> String {
@@ -200,6 +229,22 @@ impl ToolReport {
             let _ = writeln!(text, "    - {advice}");
         }
     }
+}
+
+/// The functions that are not MPI's and that it wraps, with a library that has each.
+fn wraps(tool: &Tool) -> Vec<WrappedReport> {
+    let search = SearchPath::from_process();
+    let root = tool.closure.root();
+    let names = tool.closure.stopped.iter().filter(|name| !is_mpi_soname(name));
+    let libraries: Vec<ElfFile> = names.filter_map(|name| ElfFile::open(&search.find(name, root, &[])?).ok()).collect();
+    let library =
+        |name: &str| libraries.iter().find(|library| library.finds(name)).map(|library| library.name().to_owned());
+    let report = |wrapped: &Wrapped| WrappedReport {
+        name: wrapped.name.clone(),
+        evidence: wrapped.evidence.name(),
+        library: library(&wrapped.name),
+    };
+    tool.wrapped.iter().map(report).collect()
 }
 
 /// What `qmpi.h` noted in the tool's files.

@@ -199,18 +199,6 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
-        id: "wraps-functions",
-        effect: Effect::Handled,
-        find: |tool, _| {
-            let names = tool.wrapped.iter().map(|wrapped| wrapped.name.clone());
-            listed(
-                names,
-                "is wrapped besides MPI's functions: calls by the program and its libraries reach it",
-                "are wrapped besides MPI's functions: calls by the program and its libraries reach them",
-            )
-        },
-    },
-    Rule {
         id: "unsets-ld-preload",
         effect: Effect::Handled,
         find: |_, facts| {
