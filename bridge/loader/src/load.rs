@@ -124,7 +124,11 @@ fn load<'a>(
     let mut wrappers = Wrappers::of(handle);
     let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
-    let others = Others { wrapped: wrapped_functions(planned, &mut wrappers), tool: wrappers.image().cloned() };
+    let others = Others {
+        wrapped: wrapped_functions(planned, &mut wrappers),
+        profiling: wrappers.profiling(),
+        tool: wrappers.image().cloned(),
+    };
     if layer.direct_calls {
         let count = wrappers.call_directly(head, loader.sites_of(tool));
         log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));

@@ -8,6 +8,8 @@
 //! A weak reference that nothing in the process fits, by which a program asks whether a tool is there, gets what the outermost tool
 //! exports under the name; so does a look-up by name.
 //!
+//! A tool that defines `PMPI_f` gets the calls of the program that are meant to bypass tools, as under `LD_PRELOAD`.
+//!
 //! | left alone | because |
 //! |---|---|
 //! | references of glibc | they do not go through the symbol tables; but its calls of `malloc` and its kin do |
@@ -15,7 +17,8 @@
 //! | what tools in namespaces call | their heads have the wrappers of the layers below |
 //! | what ran before: constructors that are called before that of `libqmpi.so` | - |
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
@@ -25,6 +28,7 @@ use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::links::wrapped::Stacked;
 use qmpi_loader::log;
 
+use crate::process::name;
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.
@@ -35,6 +39,8 @@ struct Wrapped {
     stacked: Stacked,
     /// The names that come to the layers.
     names: HashSet<&'static CStr>,
+    /// What tools define as `PMPI_f`, for programs that call it.
+    profiling: HashMap<&'static CStr, usize>,
 }
 
 /// Functions by which glibc hands out memory, for its own calls too.
@@ -48,7 +54,10 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
     let before_us = || images.iter().take_while(|image| !is_entry(image));
     let comes_to_layers = |name: &&CStr| before_us().all(|image| image.find(name).is_none());
     let names = stacked.top().into_iter().map(|(name, _)| name).filter(comes_to_layers).collect();
-    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names });
+    let mut profiling = stacked.profiling();
+    profiling
+        .retain(|name, _| images.iter().take_while(|image| !is_entry(image)).all(|image| image.find(name).is_none()));
+    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, profiling });
     for image in images {
         wrapped.rebind(image, images);
     }
@@ -69,12 +78,21 @@ impl Wrapped {
         if is_entry(image) || image.contains(own) || family::is_dynamic_linker(image.name()) {
             return;
         }
+        // `PMPI_f` of MPI's libraries stays theirs (`fortran.rs`), and that of a tool of the program leads to the stack (`base.rs`).
+        let defines_mpi = || {
+            let mut symbols = image.symbols_of_mpi().filter(|symbol| symbol.defined);
+            symbols.any(|symbol| name::plain_id(symbol.name).is_some())
+        };
+        let is_of_mpi = OnceCell::new();
+        let may_bypass = || !is_of_mpi.get_or_init(|| qmpi_elf::is_mpi_soname(image.name()) || defines_mpi());
         let is_glibc = family::is_glibc_family(image.name());
         let count = rebind::rebind(image, Which::All, |reference| {
             if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
                 None
             } else if self.names.contains(reference.name) {
                 self.referred(image, reference)
+            } else if let Some(address) = self.profiling.get(reference.name) {
+                may_bypass().then_some(*address)
             } else if reference.is_weak {
                 self.exported(reference.name, images)
             } else {
@@ -117,6 +135,9 @@ pub(crate) extern "C" fn find(name: *const c_char, version: *const c_char) -> us
     let Some(wrapped) = OF_PROCESS.get() else { return 0 };
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
+    if let Some(address) = wrapped.profiling.get(name) {
+        return *address;
+    }
     if !wrapped.names.contains(name) {
         return 0;
     }

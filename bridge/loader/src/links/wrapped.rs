@@ -46,6 +46,8 @@ impl Wrapped {
 pub struct Others {
     /// Its wrappers.
     pub wrapped: Vec<Wrapped>,
+    /// What it defines as `PMPI_f`.
+    pub profiling: Vec<(&'static CStr, usize)>,
     /// Its tool, for names that nothing else in the process defines.
     pub tool: Option<Image>,
 }
@@ -80,6 +82,12 @@ impl Stacked {
     /// The wrappers of a function, the outermost first.
     pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a Wrapped> {
         self.0.iter().rev().flat_map(|others| &others.wrapped).filter(move |wrapped| wrapped.name == name)
+    }
+
+    /// The functions that tools define as `PMPI_f`, each of the outermost tool that does.
+    #[must_use]
+    pub fn profiling(&self) -> HashMap<&'static CStr, usize> {
+        self.0.iter().flat_map(|others| others.profiling.iter().copied()).collect()
     }
 
     /// What each function is for a tool on top of all.

@@ -1,6 +1,6 @@
 //! The wrappers of a tool that has been loaded: where they are, and how long.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 
 use qmpi_elf::Name;
 
@@ -25,6 +25,15 @@ impl Wrappers {
     /// The tool, where it has symbols.
     pub(crate) fn image(&self) -> Option<&Image> {
         self.image.as_ref()
+    }
+
+    /// The functions that the tool defines as `PMPI_f`.
+    pub(crate) fn profiling(&self) -> Vec<(&'static CStr, usize)> {
+        let symbols = self.image.iter().flat_map(Image::symbols_of_mpi);
+        let own = symbols.filter(|symbol| symbol.defined && symbol.kind == Kind::Function);
+        own.filter(|symbol| symbol.name.to_bytes().starts_with(b"PMPI_"))
+            .map(|symbol| (symbol.name, symbol.address))
+            .collect()
     }
 
     /// The address of a function that the tool's own file defines, as a program's reference without a version gets it.
