@@ -1,3 +1,4 @@
+//# role: companion
 //# lang: c
 /* function_hooks: counts the calls that -finstrument-functions inserts at the begin and the end of each function of a program. */
 #include <mpi.h>

@@ -1,3 +1,4 @@
+//# role: companion
 //# lang: c
 /* late_files: a library that the program opens. Its references to the C library are bound when it is loaded. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+//# role: companion
 //# lang: c
 //# libs: -ldl -lpthread
 /* uses_files: opens files, allocates, makes threads and opens a library in every way in which a program refers to a function. Says what

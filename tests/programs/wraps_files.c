@@ -1,3 +1,4 @@
+//# role: companion
 //# lang: c
 //# libs: -ldl -lpthread
 /* wraps_files: wraps functions of the C library beside those of MPI, as I/O, memory and thread tools do, and has functions of its

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use qmpi_tests::against::{Failures, stacked};
+use qmpi_tests::against::{Failures, same, stacked};
 use qmpi_tests::compile::library;
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, product, program, variant};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, product, program, tool, variant};
 
 qmpi_tests::module!(trials);
 
@@ -17,6 +17,7 @@ fn trials() -> Vec<Trial> {
         ("settings", &Mpi::ALL, settings),
         ("instrumented", &Mpi::ALL, instrumented),
         ("wrong_settings", &Mpi::ALL, wrong_settings),
+        ("profiling_names", &Mpi::ALL, profiling_names),
     ])
 }
 
@@ -146,6 +147,19 @@ fn instrumented(mpi: Mpi) -> Verdict {
         if report(&outcome, "hooks").as_ref() != Some(&expected) {
             failures.note(Err(format!("{mode}: not {expected}\n{}", outcome.report())));
         }
+    }
+    failures.verdict()
+}
+
+/// A tool that defines `PMPI_Send` gets the program's calls of it.
+fn profiling_names(mpi: Mpi) -> Verdict {
+    let tool = tool(mpi, "defines_pmpi");
+    let job = Job::alone(mpi, &program(mpi, "calls_pmpi.c"));
+    let reference = job.clone().preload(&tool).run();
+    reference.expect(0, &["tool defines_pmpi: ok calls=3 profiling=5".to_owned(), "dlsym: 7".to_owned()])?;
+    let mut failures = Failures::default();
+    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
+        failures.note(same(mode, &reference, &job.run()));
     }
     failures.verdict()
 }
