@@ -98,7 +98,6 @@ impl<'a> GnuHash<'a> {
     }
 
     /// Numbers of symbols whose names may have this hash.
-    #[inline]
     pub(crate) fn candidates(self, hash: u32) -> impl Iterator<Item = usize> + use<'a> {
         let start = if self.may_have(hash) { self.bucket(hash) } else { None };
         let mut next = start.and_then(|index| index.checked_sub(self.first_symbol));
@@ -115,7 +114,6 @@ impl<'a> GnuHash<'a> {
     }
 
     /// The Bloom filter's answer; `bloom_size` is a power of two, or the filter says nothing.
-    #[inline]
     fn may_have(&self, hash: u32) -> bool {
         if !self.bloom_words.is_power_of_two() {
             return true;
@@ -127,7 +125,6 @@ impl<'a> GnuHash<'a> {
         filter.is_none_or(|filter| (filter >> (hash % 64)) & (filter >> (second % 64)) & 1 == 1)
     }
 
-    #[inline]
     fn bucket(&self, hash: u32) -> Option<u32> {
         let index = hash.checked_rem(self.bucket_count)?;
         self.buckets.entry::<u32>(index as usize).filter(|first| *first != 0)
@@ -182,7 +179,6 @@ impl<'a> SysvHash<'a> {
     }
 
     /// Numbers of symbols whose names may have this hash.
-    #[inline]
     pub(crate) fn candidates(self, hash: u32) -> impl Iterator<Item = usize> + use<'a> {
         let mut next = hash.checked_rem(self.bucket_count).and_then(|index| self.buckets.entry::<u32>(index as usize));
         // No chain has more symbols than there is room for; one that leads back to itself ends here.

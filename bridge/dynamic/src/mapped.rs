@@ -83,7 +83,6 @@ impl<'a> Mapped<'a> {
 
     /// The address of a symbol in this process; 0 if it is not defined here. Of an IFUNC that of its resolver, of a
     /// thread-local variable none.
-    #[inline]
     pub fn address(&self, symbol: &Symbol<'_>) -> usize {
         match (symbol.is_defined(), symbol.is_absolute()) {
             (false, _) => 0,
@@ -106,7 +105,6 @@ impl<'a> Mapped<'a> {
     }
 
     /// The address of the word of a binding, if it is one.
-    #[inline]
     pub(crate) fn place(&self, binding: &Binding<'_>) -> Option<usize> {
         const WORD: usize = size_of::<usize>();
         let place = self.segments.address(binding.offset);

@@ -54,7 +54,6 @@ impl<'a> Segments<'a> {
     }
 
     /// The bytes from an address to the end of the readable segment that it lies in.
-    #[inline]
     pub fn bytes(&self, address: usize) -> Option<Bytes<'a>> {
         let (part, _) = self.loaded(PF_R).find(|(part, _)| part.contains(&address))?;
         let start = core::ptr::with_exposed_provenance(address);
@@ -95,7 +94,6 @@ impl<'a> Segments<'a> {
     }
 
     /// The PT_LOADs with all of these flags.
-    #[inline]
     fn loaded(&self, flags: u32) -> impl Iterator<Item = (Range<usize>, &'a Elf64_Phdr)> + use<'a> {
         let segments = *self;
         let headers = self.headers.iter();
@@ -104,7 +102,6 @@ impl<'a> Segments<'a> {
             .map(move |header| (segments.memory(header), header))
     }
 
-    #[inline]
     fn memory(&self, header: &Elf64_Phdr) -> Range<usize> {
         let start = self.address(header.p_vaddr);
         start..start.saturating_add(usize::try_from(header.p_memsz).unwrap_or(usize::MAX))

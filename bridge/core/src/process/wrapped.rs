@@ -22,6 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
+use qmpi_dynamic::{Mapped, hash, objects};
 use qmpi_elf::linker::family;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
@@ -119,13 +120,20 @@ impl Wrapped {
     }
 }
 
-/// What the outermost tool exports under this name, which is no function of MPI; 0 for a name that none exports. Takes no lock.
+/// What the outermost tool exports under this name, which is no function of MPI; 0 for a name that none exports, or that an object of
+/// the process has. Takes no lock of this library's.
+///
+/// The objects' tables are read: what a refusal of `dlsym` leaves behind, a wrapper of `malloc` that looks its next function up would
+/// free while `dlerror` uses it.
 #[expect(unsafe_code, reason = "C strings of the program")]
 pub(crate) extern "C" fn find_export(name: *const c_char) -> usize {
     let Some(wrapped) = OF_PROCESS.get() else { return 0 };
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    wrapped.stacked.exported(name).unwrap_or(0)
+    let Some(address) = wrapped.stacked.exported(name) else { return 0 };
+    let hash = hash::gnu(name.to_bytes());
+    let is_defined = objects::find(|info| Mapped::for_names(info.segments())?.find(name.to_bytes(), hash).map(|_| ()));
+    if is_defined.is_some() { 0 } else { address }
 }
 
 /// What `dlsym` finds of this name for the program, or `dlvsym` if `version` is not null; 0 where no layer wraps it, or an object

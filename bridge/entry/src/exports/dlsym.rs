@@ -99,15 +99,13 @@ fn wrapped(handle: *mut c_void, name: *const c_char, version: *const c_char, cal
     is_asked.then_some(address)
 }
 
-/// What a tool of the stack exports under a name that nothing in the process has. That is read from the tables: what a refusal of `dlsym`
-/// leaves behind, a wrapper of `malloc` that looks its next function up would free while `dlerror` uses it.
+/// What a tool of the stack exports under a name that nothing in the process has.
 fn exported(handle: *mut c_void, name: *const c_char, caller: usize) -> Option<usize> {
     let address = (core_library::open_already()?.find_export)(name);
     let is_asked = address != 0
         && (handle == libc::RTLD_DEFAULT || objects::is_program(handle))
         && objects::owner_of(caller) == Some(Owner::Other);
-    // SAFETY: `dlsym` wants a C string.
-    (is_asked && !objects::is_defined(unsafe { CStr::from_ptr(name) })).then_some(address)
+    is_asked.then_some(address)
 }
 
 /// The function that the name stands for, if this library has to do with it.

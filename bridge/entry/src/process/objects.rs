@@ -112,13 +112,6 @@ pub(crate) fn is_program(handle: *mut c_void) -> bool {
     glibc::program().is_some_and(|map| core::ptr::eq(map, handle.cast()))
 }
 
-/// Does an object of the process define this name, glibc's included?
-pub(crate) fn is_defined(name: &CStr) -> bool {
-    let hash = hash::gnu(name.to_bytes());
-    let defines = |info: Info<'_>| Mapped::for_names(info.segments())?.find(name.to_bytes(), hash).map(|_| ());
-    glibc::find_object(defines).is_some()
-}
-
 fn is_own(info: Info<'_>) -> bool {
     info.segments().contains(own::address())
 }
