@@ -135,6 +135,12 @@ pub fn registers_tools(object: &ElfFile) -> bool {
 }
 
 impl Tool {
+    /// Does it define functions as `PMPI_f`?
+    #[must_use]
+    pub fn defines_profiling(&self) -> bool {
+        self.hazards.iter().any(|hazard| hazard.id == "defines-pmpi")
+    }
+
     /// Why every instance needs a linker namespace of its own, if it does: clones that share one have one copy of the tool's
     /// private libraries, which must neither call MPI nor call back.
     pub fn clone_obstacle(&self) -> Option<String> {

@@ -214,6 +214,14 @@ impl Image {
         symbols.filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
+    /// The names that it refers to and does not define; of those for which `measures` says no, given whether the reference is weak, none.
+    pub fn undefined(&self, measures: impl Fn(bool) -> bool) -> impl Iterator<Item = (&'static CStr, bool)> {
+        let undefined = self.mapped.tables().undefined().map(|symbol| (symbol, symbol.is_weak()));
+        undefined
+            .filter(move |(_, is_weak)| measures(*is_weak))
+            .filter_map(|(symbol, is_weak)| Some((symbol.name()?, is_weak)))
+    }
+
     /// Does it refer to `name` without defining it?
     pub fn refers_to(&self, name: &CStr) -> bool {
         self.mapped.tables().undefined().any(|symbol| symbol.is_named(name.to_bytes()))

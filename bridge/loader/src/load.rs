@@ -126,7 +126,7 @@ fn load<'a>(
     let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
     let others = Others {
         wrapped: wrapped_functions(planned, &mut wrappers),
-        profiling: wrappers.profiling(),
+        profiling: if tool.defines_profiling() { wrappers.profiling() } else { Vec::new() },
         tool: wrappers.image().cloned(),
     };
     if layer.direct_calls {

@@ -79,6 +79,20 @@ impl Wrapped {
         if is_entry(image) || image.contains(own) || family::is_dynamic_linker(image.name()) {
             return;
         }
+        let is_glibc = family::is_glibc_family(image.name());
+        if is_glibc && OF_ALLOCATOR.iter().all(|name| !self.names.contains(name)) {
+            return;
+        }
+        // Names tell at once; going through all relocations takes ten times as long.
+        let has_names = !self.names.is_empty() || !self.profiling.is_empty();
+        let is_concerned = |(name, is_weak): (&CStr, bool)| {
+            self.names.contains(name)
+                || self.profiling.contains_key(name)
+                || is_weak && self.exported(name, images).is_some()
+        };
+        if !image.undefined(|is_weak| is_weak || has_names).any(is_concerned) && !is_glibc {
+            return;
+        }
         // `PMPI_f` of MPI's libraries stays theirs (`fortran.rs`), and that of a tool of the program leads to the stack (`base.rs`).
         let defines_mpi = || {
             let mut symbols = image.symbols_of_mpi().filter(|symbol| symbol.defined);
@@ -86,7 +100,6 @@ impl Wrapped {
         };
         let is_of_mpi = OnceCell::new();
         let may_bypass = || !is_of_mpi.get_or_init(|| qmpi_elf::is_mpi_soname(image.name()) || defines_mpi());
-        let is_glibc = family::is_glibc_family(image.name());
         let count = rebind::rebind(image, Which::All, |reference| {
             if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
                 None

@@ -82,8 +82,8 @@ const RULES: &[Rule] = &[
         find: |_, facts| {
             listed(
                 facts.own_profiling.iter().cloned(),
-                "is its own, which in a namespace sees the tool's calls only, not those of MPI's libraries and of the application",
-                "are its own, which in a namespace see the tool's calls only, not those of MPI's libraries and of the application",
+                "is its own: calls of the program reach it, those of MPI's own libraries do not",
+                "are its own: calls of the program reach them, those of MPI's own libraries do not",
             )
         },
     },

@@ -97,23 +97,28 @@ pub fn exported(object: &ElfFile) -> impl Iterator<Item = &str> {
     })
 }
 
+fn is_exported(object: &ElfFile, name: &str) -> bool {
+    !name.is_empty() && object.finds(name) && !is_mpi_like(name) && classify(name).is_none()
+}
+
 /// Those of which the file shows that they are wrappers. Sorted.
 pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
-    let exports: HashSet<&str> = exported(object).collect();
     let mut found: HashMap<&str, Evidence> = HashMap::new();
     let mut looks_up = false;
     for import in object.imports() {
         looks_up |= matches!(import.name, "dlsym" | "dlvsym");
-        for name in PREFIXES.iter().filter_map(|prefix| import.name.strip_prefix(prefix)) {
-            if let Some(name) = exports.get(name) {
-                found.insert(name, Evidence::OtherName);
-            }
+        if import.name.starts_with('_') {
+            let names = PREFIXES.iter().filter_map(|prefix| import.name.strip_prefix(prefix));
+            found.extend(names.filter(|name| is_exported(object, name)).map(|name| (name, Evidence::OtherName)));
         }
     }
-    found.extend(
-        exports.iter().filter(|name| INSTRUMENTATION.contains(name)).map(|name| (*name, Evidence::Instrumentation)),
-    );
-    if looks_up && !exports.is_empty() {
+    let hooks = INSTRUMENTATION.iter().filter(|name| is_exported(object, name));
+    found.extend(hooks.map(|name| (*name, Evidence::Instrumentation)));
+    // Not variables; this goes through all exports.
+    found.retain(|name, _| exported(object).any(|exported| exported == *name));
+    // All exports are gone through only where there may be a look-up: an MPI tool has hundreds.
+    let exports: HashSet<&str> = if looks_up { exported(object).collect() } else { HashSet::new() };
+    if !exports.is_empty() {
         let names = Ends::of(&exports);
         // The set is filled by the predicate: a string may be the end of several.
         let seen = std::cell::RefCell::new(HashSet::new());
