@@ -27,6 +27,7 @@ const fn hashed(name: &'static [u8]) -> Hashed {
     Hashed(name, hash::gnu(name))
 }
 
+const MPI_INIT: Hashed = hashed(b"MPI_Init");
 const PMPI_INIT: Hashed = hashed(b"PMPI_Init");
 const OMPI_COMM_WORLD: Hashed = hashed(b"ompi_mpi_comm_world");
 
@@ -75,9 +76,23 @@ pub fn implements<'n, N: Iterator<Item = &'n [u8]>>(tables: &Tables<'_>, needed:
     !profiling && (!dlsym || has_data || is_of_programs) && !needed().any(|name| begins(name, &LINKED))
 }
 
+/// Does the object belong to MPI? `has_name`: its name is that of an MPI library. `is_program`: it may have copies of MPI's objects.
+pub fn belongs<'n, N: Iterator<Item = &'n [u8]>>(
+    tables: &Tables<'_>,
+    needed: impl FnOnce() -> N,
+    has_name: impl FnOnce() -> bool,
+    is_program: bool,
+) -> bool {
+    // Where PMPI is in a library of its own, the other one defines `MPI_*` and objects.
+    let is_outer = || !is_program && find(tables, &MPI_INIT).is_some() && defines_data(tables);
+    let has_objects =
+        || !is_program && find(tables, &OMPI_COMM_WORLD).is_some_and(|symbol| symbol.kind() == Kind::Data);
+    implements(tables, needed) || is_outer() || has_objects() || (has_name() && !is_in_front(tables))
+}
+
 /// Does the object, whose name is that of an MPI library, stand in front of MPI all the same? It defines functions of MPI, takes what
 /// comes next from elsewhere, and has nothing that only MPI has.
-pub fn is_in_front(tables: &Tables<'_>) -> bool {
+fn is_in_front(tables: &Tables<'_>) -> bool {
     // What has this SONAME is what programs are linked with; where `MPI_*` and `PMPI_*` are in two libraries it is the outer one.
     let is_of_programs = tables.soname().is_some_and(|name| begins(name.to_bytes(), &OF_PROGRAMS));
     if is_of_programs || defines_data(tables) || FORTRAN.iter().any(|name| find(tables, name).is_some()) {
@@ -107,13 +122,8 @@ pub fn is_in_front(tables: &Tables<'_>) -> bool {
 }
 
 /// Does the object define what only MPI libraries define? These may be others than define the functions: since Open MPI 6 they are.
-pub fn defines_data(tables: &Tables<'_>) -> bool {
+fn defines_data(tables: &Tables<'_>) -> bool {
     DATA.iter().any(|name| find(tables, name).is_some_and(|symbol| symbol.kind() == Kind::Data))
-}
-
-/// Does the object define the objects behind Open MPI's handles, whatever it is called?
-pub fn defines_objects_of_open_mpi(tables: &Tables<'_>) -> bool {
-    find(tables, &OMPI_COMM_WORLD).is_some_and(|symbol| symbol.kind() == Kind::Data)
 }
 
 /// What an object refers to.

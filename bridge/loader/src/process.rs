@@ -205,8 +205,11 @@ impl Process {
 
     /// Must a namespace not load this library itself?
     pub fn is_shared(&self, soname: &str) -> bool {
+        // A tool in the program may have such a name, too.
+        let is_of_mpi =
+            || self.images.iter().find(|image| image.name() == soname).is_none_or(|image| self.is_mpi(image));
         self.shared.contains_key(soname)
-            || qmpi_elf::is_mpi_soname(soname)
+            || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi())
             || glibc::is_glibc_family(soname)
             || glibc::is_dynamic_linker(soname)
     }
@@ -431,9 +434,8 @@ fn defines_interface(image: &Image) -> bool {
     image.symbols_of_mpi().any(|symbol| symbol.defined && is_of_interface(symbol.name)) || is_of_cxx()
 }
 
-/// Does the object belong to MPI? `is_program`: it may have copies of MPI's objects.
+/// Does the object belong to MPI?
 fn is_mpi(image: &Image, is_program: bool) -> bool {
-    let tables = image.mapped().tables();
-    let has_name = || qmpi_elf::is_mpi_soname(image.name()) && !mpi::is_in_front(tables);
-    defines_pmpi(image) || has_name() || (!is_program && mpi::defines_objects_of_open_mpi(tables))
+    let needed = || image.needed().iter().map(|name| name.to_bytes());
+    mpi::belongs(image.mapped().tables(), needed, || qmpi_elf::is_mpi_soname(image.name()), is_program)
 }

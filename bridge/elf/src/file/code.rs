@@ -113,11 +113,12 @@ impl<'a> Code<'a> {
         arch::step(&bytes[..count], address)
     }
 
-    /// The name that a call of this address arrives at, if it is an entry of the PLT: a jump through a word.
+    /// The name that a call of this address arrives at with the caller's first argument: of an entry of the PLT, which is a jump through
+    /// a word; and of a function that does no more than go on to one, as `atexit` does, which each library has for itself.
     pub(crate) fn name_of_entry(&mut self, address: u64) -> Option<&'a str> {
+        const LONGEST_WAY: usize = 10;
         let mut at = address;
-        // Behind `endbr64` where the linker was asked for that.
-        for _ in 0..2 {
+        for _ in 0..LONGEST_WAY {
             match self.step(at)? {
                 (_, Flow::JumpThrough(word)) => {
                     return match self.word(word)? {
@@ -125,6 +126,7 @@ impl<'a> Code<'a> {
                         Word::Address(_) => None,
                     };
                 }
+                (_, Flow::Jump(target)) => at = target,
                 (length, Flow::On) => at = at.checked_add(length)?,
                 _ => return None,
             }

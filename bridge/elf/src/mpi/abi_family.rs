@@ -105,6 +105,7 @@ const LIBRARIES: &[Row] = &[
     row("libmpich_cray*", &[], MPICH, Role::C),
     row("libmpich_intel*", &[], MPICH, Role::C),
     row("libmpich_nvidia*", &[], MPICH, Role::C),
+    row("libmpifort_abi", &[], STANDARD, Role::Fortran),
     row("libmpifort_*", &[], MPICH, Role::Fortran),
     row("libmpichf90_*", &[], MPICH, Role::Fortran),
     // Open MPI's other languages, and its vendors.
@@ -162,7 +163,8 @@ pub fn is_mpi_c_library_file_name(name: &str) -> bool {
 
 /// Whether a file is a library of an MPI: by what it defines and refers to; the name counts only where nothing shows a tool.
 pub fn is_mpi_library(file: &ElfFile) -> bool {
-    implements_mpi(file) || (is_mpi_soname(file.name()) && !mpi::is_in_front(&file.symbols.tables.view()))
+    let needed = || file.needed().iter().map(String::as_bytes);
+    mpi::belongs(&file.symbols.tables.view(), needed, || is_mpi_soname(file.name()), !file.is_shared_object())
 }
 
 /// Whether a file has MPI's functions with the profiling interface, rather than stands in front of them.

@@ -18,7 +18,7 @@ impl Tool {
                     "its MPI_Finalize returns without a call of PMPI_Finalize, which it makes at exit: layers below it see the end only then"
                 }
                 Deferral::Elsewhere => {
-                    "its MPI_Finalize returns without a call of PMPI_Finalize, which it makes elsewhere: layers below it see the end only then"
+                    "no direct call leads from its MPI_Finalize to PMPI_Finalize, which it calls in another place: if that is at exit, layers below it see the end only then"
                 }
             }
             .into(),

@@ -1,7 +1,7 @@
 //! Does a tool put `MPI_Finalize` off? Some wrappers return without a call of `PMPI_Finalize`, which an exit handler or a destructor makes.
 //!
 //! Seen are direct calls, through the PLT or not, within the tool's file and its private libraries; from the wrapper, and from what runs
-//! at the end: destructors, and functions that `atexit` and its like are given. Not seen are calls through pointers and what is
+//! at the end: destructors, and functions that `atexit` and its like are given. Not seen are where calls through pointers lead and what is
 //! passed to other functions, and whether a branch is taken. So a tool counts only if it is evident:
 //!
 //! | from the wrapper | from the end | |
@@ -9,7 +9,11 @@
 //! | reaches `PMPI_Finalize` | | no |
 //! | does not | reaches it | at exit |
 //! | does not, and makes no call through a pointer | does not | elsewhere |
+//! | does not | does not, and makes calls through pointers | elsewhere, perhaps at exit |
 //! | does not | does not | not known |
+//!
+//! In the last but one a table of functions leads there, as that of a tool that consists of modules; the wrapper might use the table as
+//! well.
 
 use std::collections::HashSet;
 
@@ -70,11 +74,13 @@ impl Tool {
         beginnings.extend(graph.each(Code::at_start));
         let mut end = graph.walk(beginnings)?.registered;
         end.extend(graph.each(Code::at_end));
-        if graph.walk(end)?.reaches_goal {
-            Some(Deferral::AtExit)
-        } else {
-            (!wrapper.calls_anywhere).then_some(Deferral::Elsewhere)
+        let end = graph.walk(end)?;
+        if end.reaches_goal {
+            return Some(Deferral::AtExit);
         }
+        // The address alone says nothing: it may be in a table that the wrapper calls through.
+        let is_called = self.called().iter().any(|name| GOALS.contains(name));
+        (is_called && (!wrapper.calls_anywhere || end.calls_anywhere)).then_some(Deferral::Elsewhere)
     }
 }
 
