@@ -3,7 +3,7 @@
 use yaxpeax_arch::LengthedInstruction;
 use yaxpeax_x86::amd64::InstDecoder;
 
-use super::Flow;
+use super::{Flow, Register, Value};
 
 /// Bytes of the longest instruction.
 pub(crate) const LONGEST: usize = 15;
@@ -27,8 +27,8 @@ fn flow(bytes: &[u8], end: u64) -> Flow {
         let displacement = bytes.last_chunk().map_or(0, |bytes| i32::from_le_bytes(*bytes));
         end.wrapping_add_signed(i64::from(displacement))
     };
-    // `bnd` and `notrack`, `rep` of `rep ret`.
-    let prefixes = bytes.iter().take_while(|byte| matches!(byte, 0xf2 | 0xf3 | 0x3e | 0x2e | 0x66)).count();
+    // `bnd` and `notrack`, `rep` of `rep ret`, and `addr32`, which a linker puts before a call that it has made direct.
+    let prefixes = bytes.iter().take_while(|byte| matches!(byte, 0xf2 | 0xf3 | 0x3e | 0x2e | 0x66 | 0x67)).count();
     match bytes.get(prefixes..).unwrap_or_default() {
         [0xe8, ..] => Flow::Call(near()),
         [0xe9, ..] => Flow::Jump(near()),
@@ -39,11 +39,18 @@ fn flow(bytes: &[u8], end: u64) -> Flow {
         // Group 5: call and jump through a register or a word of memory; `mod` 0 with `rm` 5 is relative to the end.
         [0xff, 0x15, _, _, _, _] => Flow::CallThrough(near()),
         [0xff, 0x25, _, _, _, _] => Flow::JumpThrough(near()),
+        // Through %rax: what weak references are called by.
+        [0xff, 0xd0] => Flow::CallLoaded,
+        [0xff, 0xe0] => Flow::JumpLoaded,
         [0x40..=0x4f, 0xff, modrm, ..] | [0xff, modrm, ..] if (modrm >> 3) & 7 == 2 => Flow::CallAnywhere,
         [0x40..=0x4f, 0xff, modrm, ..] | [0xff, modrm, ..] if (modrm >> 3) & 7 == 4 => Flow::JumpAnywhere,
-        // lea and mov to %rdi, the first argument (psABI 3.2.3).
-        [0x48, 0x8d, 0x3d, _, _, _, _] => Flow::Argument(near()),
-        [0x48, 0x8b, 0x3d, _, _, _, _] => Flow::ArgumentIn(near()),
+        // lea and mov to %rdi, the first argument (psABI 3.2.3), and to %rax.
+        [0x48, 0x8d, 0x3d, _, _, _, _] => Flow::Set(Register::Argument, Value::Address(near())),
+        [0x48, 0x8b, 0x3d, _, _, _, _] => Flow::Set(Register::Argument, Value::In(near())),
+        [0x48, 0x8d, 0x05, _, _, _, _] => Flow::Set(Register::Result, Value::Address(near())),
+        [0x48, 0x8b, 0x05, _, _, _, _] => Flow::Set(Register::Result, Value::In(near())),
+        [0x48, 0x89, 0xc7] => Flow::Pass,
+        [0x48, 0x85, 0xc0] => Flow::Test,
         _ => Flow::On,
     }
 }
@@ -62,12 +69,16 @@ mod tests {
             (&[0x0f, 0x84, 0, 1, 0, 0], 6, Flow::Branch(0x1106)),
             (&[0xff, 0x25, 0x10, 0, 0, 0], 6, Flow::JumpThrough(0x1016)),
             (&[0xff, 0x15, 0x10, 0, 0, 0], 6, Flow::CallThrough(0x1016)),
-            (&[0xff, 0xd0], 2, Flow::CallAnywhere),
+            (&[0xff, 0xd0], 2, Flow::CallLoaded),
+            (&[0xff, 0x50, 0x18], 3, Flow::CallAnywhere),
+            (&[0x48, 0x8b, 0x05, 0, 0, 0, 0], 7, Flow::Set(Register::Result, Value::In(0x1007))),
             (&[0x41, 0xff, 0xe4], 3, Flow::JumpAnywhere),
-            (&[0x3e, 0xff, 0xe0], 3, Flow::JumpAnywhere),
+            (&[0x3e, 0xff, 0xe0], 3, Flow::JumpLoaded),
             (&[0xf3, 0xc3], 2, Flow::End),
             (&[0xf3, 0x0f, 0x1e, 0xfa], 4, Flow::On),
-            (&[0x48, 0x8d, 0x3d, 0xf9, 0xff, 0xff, 0xff], 7, Flow::Argument(0x1000)),
+            (&[0x48, 0x8d, 0x3d, 0xf9, 0xff, 0xff, 0xff], 7, Flow::Set(Register::Argument, Value::Address(0x1000))),
+            (&[0x48, 0x89, 0xc7], 3, Flow::Pass),
+            (&[0x48, 0x85, 0xc0], 3, Flow::Test),
             (&[0x48, 0x83, 0xec, 8], 4, Flow::On),
         ] {
             assert_eq!(step(code, 0x1000), Some((length, expected)), "{code:x?}");

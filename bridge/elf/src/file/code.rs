@@ -9,7 +9,7 @@ use goblin::elf::program_header::{PF_X, PT_LOAD};
 use qmpi_dynamic::relocation::{Kind, Relocation};
 use qmpi_dynamic::{Bytes, Table, entries};
 
-use crate::arch::{self, Flow};
+use crate::arch::{self, Flow, Register};
 use crate::error::Error;
 use crate::file::ElfFile;
 use crate::file::image::Image;
@@ -127,7 +127,7 @@ impl<'a> Code<'a> {
                     };
                 }
                 (_, Flow::Jump(target)) => at = target,
-                (length, Flow::On) => at = at.checked_add(length)?,
+                (length, Flow::On | Flow::Set(Register::Result, _)) => at = at.checked_add(length)?,
                 _ => return None,
             }
         }

@@ -18,7 +18,7 @@
 use std::collections::HashSet;
 
 use crate::ElfFile;
-use crate::arch::Flow;
+use crate::arch::{Flow, Register, Value};
 use crate::file::code::{Code, Word};
 use crate::tool::Tool;
 
@@ -130,14 +130,39 @@ impl<'a> Graph<'a> {
         let mut seen = Seen::default();
         let mut visited: HashSet<Place> = HashSet::new();
         while let Some((object, start)) = todo.pop() {
-            let (mut address, mut argument) = (start, None);
+            let (mut address, mut argument, mut result) = (start, None, None);
             while visited.insert((object, address)) && (address == start || !self.codes[object].is_start(address)) {
                 if visited.len() > LONGEST_WALK {
                     return None;
                 }
                 let Some((length, flow)) = self.codes[object].step(address) else { break };
+                let flow = match (flow, result) {
+                    (Flow::JumpLoaded, Some(Value::In(word))) => Flow::JumpThrough(word),
+                    (Flow::JumpLoaded, Some(Value::Address(target))) => Flow::Jump(target),
+                    (Flow::JumpLoaded, None) => Flow::JumpAnywhere,
+                    (Flow::CallLoaded, Some(Value::In(word))) => Flow::CallThrough(word),
+                    (Flow::CallLoaded, Some(Value::Address(target))) => Flow::Call(target),
+                    (Flow::CallLoaded, None) => Flow::CallAnywhere,
+                    (flow, _) => flow,
+                };
                 let callee = match flow {
-                    Flow::On => None,
+                    Flow::On => {
+                        result = None;
+                        None
+                    }
+                    Flow::Test | Flow::JumpLoaded | Flow::CallLoaded => None,
+                    Flow::Set(Register::Argument, value) => {
+                        argument = Some(value);
+                        None
+                    }
+                    Flow::Set(Register::Result, value) => {
+                        result = Some(value);
+                        None
+                    }
+                    Flow::Pass => {
+                        argument = result;
+                        None
+                    }
                     Flow::End => break,
                     Flow::JumpAnywhere => {
                         // Of a `switch` as well, whose parts are then not seen.
@@ -146,18 +171,11 @@ impl<'a> Graph<'a> {
                     }
                     Flow::CallAnywhere => {
                         seen.calls_anywhere = true;
+                        (argument, result) = (None, None);
                         None
                     }
                     Flow::Branch(target) => {
                         todo.push((object, target));
-                        None
-                    }
-                    Flow::Argument(target) => {
-                        argument = Some((object, target));
-                        None
-                    }
-                    Flow::ArgumentIn(word) => {
-                        argument = self.codes[object].word(word).and_then(|word| self.place(object, word));
                         None
                     }
                     Flow::Jump(target) | Flow::Call(target) => {
@@ -179,11 +197,11 @@ impl<'a> Graph<'a> {
                         seen.reaches_goal |= GOALS.contains(&name);
                         ends |= ENDINGS.contains(&name);
                         if REGISTERING.contains(&name) {
-                            seen.registered.extend(argument);
+                            seen.registered.extend(argument.and_then(|value| self.function_in(object, value)));
                         }
                     }
                     todo.extend(self.place(object, callee));
-                    argument = None;
+                    (argument, result) = (None, None);
                 }
                 if ends {
                     break;
@@ -192,6 +210,13 @@ impl<'a> Graph<'a> {
             }
         }
         Some(seen)
+    }
+
+    fn function_in(&self, object: usize, value: Value) -> Option<Place> {
+        match value {
+            Value::Address(address) => Some((object, address)),
+            Value::In(word) => self.place(object, self.codes[object].word(word)?),
+        }
     }
 
     fn place(&self, object: usize, word: Word<'_>) -> Option<Place> {
