@@ -273,5 +273,9 @@ fn environ_and_gotcha() -> Outcome {
         assert_eq!(found.iter().filter(|id| **id == "gotcha").count(), 1, "{name}: {found:?}");
         assert!(!found.contains(&"environ"), "{name}");
     }
+    // One that defines no function of MPI, and exports none at all.
+    let source = "int gotcha_wrap(void *, int, char *); __attribute__((constructor)) static void f(void) { gotcha_wrap(0, 0, \"t\"); }";
+    let kind = inspect(&library(directory.path(), "libonly.so", source, &[])?)?.kind;
+    assert!(matches!(&kind, ToolKind::None { reason } if reason.contains("GOTCHA")), "{kind:?}");
     Ok(())
 }

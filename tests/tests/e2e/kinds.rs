@@ -97,7 +97,7 @@ fn preloaded_beside_a_stack(mpi: Mpi) -> Verdict {
     let counter = tool(mpi, "counter").display().to_string();
     let table = |outcome: &Outcome| -> Vec<String> {
         let lines = outcome.stdout.lines().filter(|line| line.starts_with("  MPI_"));
-        lines.filter_map(|line| Some(line.split_whitespace().take(2).collect::<Vec<_>>().join(" "))).collect()
+        lines.map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ")).collect()
     };
     let expected = table(&ring(mpi).preload(&tool(mpi, "counter")).run());
     if expected.is_empty() {

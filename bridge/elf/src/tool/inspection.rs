@@ -35,6 +35,8 @@ const QMPI_DRAFT: &[&str] = &[
 /// Names of the 2018 prototype, which the runtime puts at the end of the process's scope for tools that want them.
 const THESIS: &[&str] = &["exec_func", "vector_get", "vector_total"];
 const LD_PRELOAD: &str = "LD_PRELOAD";
+/// Its wrappers stand in no order with others; preloaded it comes before the stack, as without one.
+const ONLY_GOTCHA: &str = "it defines no MPI function, but wraps functions with GOTCHA, which works where it is preloaded beside the stack (LD_PRELOAD)";
 
 /// What the walk over all symbols gathers.
 #[derive(Debug, Default)]
@@ -157,6 +159,8 @@ fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
         ToolKind::Thesis
     } else if !tool.intercepts.is_empty() || !tool.fortran_wrappers.is_empty() {
         ToolKind::Pmpi
+    } else if rules::uses_gotcha(tool, &gathered.facts) {
+        ToolKind::None { reason: ONLY_GOTCHA.into() }
     } else if root.exports().next().is_none() {
         ToolKind::None { reason: "it defines no symbol that others could see".into() }
     } else {
