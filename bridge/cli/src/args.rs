@@ -215,6 +215,10 @@ pub struct InspectArgs {
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
 
+    /// A library that each is loaded with and that stands before it, as `with` of a section of the configuration file; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub with: Vec<PathBuf>,
+
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,

@@ -115,6 +115,8 @@ mod tests {
             pcontrol: true,
             share: Vec::new(),
             direct_calls: true,
+            with: Vec::new(),
+            own_calls: qmpi_plan::OwnCalls::Visible,
         }
     }
 

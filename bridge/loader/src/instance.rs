@@ -10,7 +10,7 @@ use qmpi_overrides::Answers;
 use qmpi_plan::Layer;
 
 use crate::error::LoadError;
-use crate::load::Links;
+use crate::load::Calls;
 use crate::namespace::link_map::Handle;
 use crate::overrides::{self, environment};
 use crate::process::Process;
@@ -33,17 +33,18 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A tool that is about to be loaded as `layer`, above `links`.
+    /// A tool that is about to be loaded as `layer` and goes on with `calls`, with so many files before its own.
     pub(crate) fn of(
         layer: &Layer,
-        links: &Links<'_>,
-        fortran_links: HashMap<String, usize>,
+        calls: &Calls<'_>,
+        before: usize,
         process: &Arc<Process>,
     ) -> &'static Instance {
-        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), links.c, links.by_name, process);
+        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
+        instance.answers.before = before;
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
-        Box::leak(Box::new(Instance { fortran_links, ..instance }))
+        Box::leak(Box::new(Instance { fortran_links: calls.fortran.clone(), ..instance }))
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.

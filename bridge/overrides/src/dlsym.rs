@@ -16,7 +16,7 @@ use crate::answers::Answers;
 use crate::link_map::{Handle, LinkMap};
 use crate::namespace::Namespace;
 use crate::object::find;
-use crate::{glibc, names};
+use crate::{glibc, names, parts};
 
 /// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
 pub(crate) extern "C" fn decide(
@@ -33,7 +33,12 @@ pub(crate) extern "C" fn decide(
     let found = if answers.is_base {
         in_base(answers, handle, name)
     } else {
-        answers.namespace(caller).and_then(|namespace| address(answers, namespace, handle, name))
+        let behind = |namespace: &&Namespace| {
+            handle == libc::RTLD_NEXT && parts::defines_behind(namespace, answers.before, caller, name)
+        };
+        // glibc finds what is in the tool's own files.
+        let namespace = answers.namespace(caller).filter(|namespace| !behind(namespace));
+        namespace.and_then(|namespace| address(answers, namespace, handle, name))
     };
     core::ptr::without_provenance(found.unwrap_or(0))
 }

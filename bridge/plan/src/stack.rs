@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, Error, LogLevel, OnError, RankSet};
+use crate::{Config, Error, LogLevel, OnError, OwnCalls, RankSet};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub struct Layer {
     pub share: Vec<String>,
     /// Whether its calls of MPI may be led around its PLT.
     pub direct_calls: bool,
+    /// Libraries that are loaded with it and stand before it, by their files, absolute. Of a name without a file: as they were given.
+    pub with: Vec<PathBuf>,
+    /// Which layers see what it asks MPI for itself.
+    pub own_calls: OwnCalls,
 }
 
 /// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
@@ -105,6 +109,8 @@ impl Layer {
             pcontrol: settings.pcontrol,
             share: settings.share,
             direct_calls: settings.direct_calls,
+            with: settings.with,
+            own_calls: settings.own_calls,
         }
     }
 

@@ -29,6 +29,7 @@ mod mpi_libraries;
 mod mutated_tools;
 mod no_proc;
 mod numbering;
+mod own_calls;
 mod planted;
 mod plugin;
 mod programs;
@@ -48,6 +49,7 @@ mod threads_and_libraries;
 mod tools;
 mod unnamed_library;
 mod versioned_wrappers;
+mod with;
 
 fn main() -> std::process::ExitCode {
     qmpi_tests::trial::run_all()

@@ -93,9 +93,9 @@ const RULES: &[Rule] = &[
         find: |tool, facts| {
             // A library that takes the place of malloc (a sanitizer, another allocator) does so for the process, which has it
             // already, or else its program is not run with it.
-            let root = tool.closure.root().name();
+            let is_part = |object: &str| tool.closure.parts().any(|part| part.name() == object);
             let is_allocator = |object: &str| {
-                object != root && facts.interposed.iter().any(|(of, name)| of == object && name == "malloc")
+                !is_part(object) && facts.interposed.iter().any(|(of, name)| of == object && name == "malloc")
             };
             let interposed = facts.interposed.iter().filter(|(object, _)| !is_allocator(object));
             let names = interposed.map(|(object, name)| format!("{name} ({object})"));
