@@ -51,6 +51,8 @@ EXAMPLES
       qmpi inspect ./libmpiP.so
   All functions that it intercepts:
       qmpi inspect --json ./libmpiP.so | jq -r '.files[].tool.intercepts[]'
+  What is it together with the libraries that are preloaded before it?
+      qmpi inspect --with ./libscorep_init.so ./libscorep_adapter_mpi_event.so
   What the MPI library is:
       qmpi inspect /usr/lib/x86_64-linux-gnu/libmpi.so.40";
 

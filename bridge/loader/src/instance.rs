@@ -34,12 +34,7 @@ pub struct Instance {
 
 impl Instance {
     /// A tool that is about to be loaded as `layer` and goes on with `calls`, with so many files before its own.
-    pub(crate) fn of(
-        layer: &Layer,
-        calls: &Calls<'_>,
-        before: usize,
-        process: &Arc<Process>,
-    ) -> &'static Instance {
+    pub(crate) fn of(layer: &Layer, calls: &Calls<'_>, before: usize, process: &Arc<Process>) -> &'static Instance {
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
         instance.answers.before = before;
         instance.answers.settings = environment::settings(&layer.env);

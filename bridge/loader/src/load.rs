@@ -295,7 +295,8 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
     let paths = tool.closure.parts().map(|part| text(part.path())).collect::<Result<Vec<&str>, LoadError>>()?;
     let unnamed = &tool.closure.unnamed;
     let private = tool.closure.private().iter().filter(|object| unnamed.iter().any(|name| name == object.name()));
-    let mut needs: Vec<&str> = paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
+    let mut needs: Vec<&str> =
+        paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
@@ -315,7 +316,8 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
         })?;
     let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));
     let absent = |path: &str| LoadError::Link { path: path.into(), message: "it is not in its namespace".into() };
-    let parts = paths.iter().map(|path| loaded(path).ok_or_else(|| absent(path))).collect::<Result<Vec<Handle>, _>>()?;
+    let parts =
+        paths.iter().map(|path| loaded(path).ok_or_else(|| absent(path))).collect::<Result<Vec<Handle>, _>>()?;
     let maps: Vec<_> = namespace.first_maps().collect();
     // Its libraries stay for ever, as it does.
     for map in maps.iter().filter(|map| !map.is_linker() && !namespace.is_provider(map)) {

@@ -82,7 +82,8 @@ impl Refusal {
                 "load the tool's module, or add the library's directory to LD_LIBRARY_PATH".into()
             }
             Self::PmpiOnly { setting: "with", .. } => {
-                "link the tool with these libraries, or preload them: it is loaded into the program's own namespace".into()
+                "link the tool with these libraries, or preload them: it is loaded into the program's own namespace"
+                    .into()
             }
             Self::PmpiOnly { setting, .. } => {
                 format!("leave `{setting}` out: such a tool says with each call which layers it goes past")

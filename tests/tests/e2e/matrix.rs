@@ -57,7 +57,17 @@ fn on_mpi(mpi: Mpi) -> Vec<Case> {
     }
     cases.extend([plain(&["p", "p2"]), plain(&["q", "q2"]), plain(&["t", "t2"]), plain(DEEP)]);
     cases.push(Case { stats: true, ..plain(DEEP) });
-    let hidden = [&["p"][..], &["p", "p2"], &["p", "p", "p"], &["p", "q"], &["q", "p"], &["p", "t"], &["t", "p"], &["d", "p"], DEEP];
+    let hidden = [
+        &["p"][..],
+        &["p", "p2"],
+        &["p", "p", "p"],
+        &["p", "q"],
+        &["q", "p"],
+        &["p", "t"],
+        &["t", "p"],
+        &["d", "p"],
+        DEEP,
+    ];
     cases.extend(hidden.iter().map(|layers| Case { hidden: true, ..plain(layers) }));
     // Keeps MPI_Pcontrol for itself.
     cases.extend([plain(&["d"]), plain(&["d", "d2"])]);

@@ -163,7 +163,6 @@ fn every_place(mpi: Mpi) -> Verdict {
             ("MPI_Init_thread", &calls(Some(0), Some(1), 1)),
             ("MPI_Send", &calls(Some(5), Some(5), 5)),
             ("MPI_Recv", &calls(Some(5), Some(5), 6)),
-            // Two in each wrapper of MPI_Send; those of the user's operation and of the counter go to the MPI library, too.
             ("MPI_Bcast", &calls(Some(1), Some(1), 1)),
             ("MPI_Barrier", &calls(Some(2), Some(4), 7)),
             ("MPI_Allreduce", &calls(Some(2), Some(4), 5)),
@@ -192,8 +191,12 @@ fn every_place(mpi: Mpi) -> Verdict {
 /// Two such layers, whose records lie one above the other.
 fn every_place_twice(mpi: Mpi) -> Verdict {
     let (own_calls, counter) = (tool(mpi, "own_calls"), tool(mpi, "counter"));
-    let layers: [Layer<'_>; 4] =
-        [("first", &own_calls, true), ("between", &counter, true), ("second", &own_calls, true), ("inner", &counter, false)];
+    let layers: [Layer<'_>; 4] = [
+        ("first", &own_calls, true),
+        ("between", &counter, true),
+        ("second", &own_calls, true),
+        ("inner", &counter, false),
+    ];
     let counted = statistics(application(mpi), &Stack::new(&layers)?)?;
     expect(
         &counted,
@@ -295,7 +298,8 @@ fn listed(mpi: Mpi) -> Verdict {
     }
     let output = Command::new(product::command()).args(["list", "--json", "-c", &config]).output()?;
     let json = String::from_utf8_lossy(&output.stdout).into_owned();
-    if json.matches("\"own_calls\": \"hidden\"").count() != 1 || json.matches("\"own_calls\": \"visible\"").count() != 1 {
+    if json.matches("\"own_calls\": \"hidden\"").count() != 1 || json.matches("\"own_calls\": \"visible\"").count() != 1
+    {
         return Err(json.into());
     }
     Ok(())

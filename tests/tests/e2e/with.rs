@@ -40,7 +40,9 @@ fn preloaded(mpi: Mpi) -> Result<String, Failed> {
     outcome.expect(0, &["done".to_owned()])?;
     let said = said(&outcome);
     // The files' order among the constructors is ld.so's; the chain of MPI_Send is what the tool is about.
-    if said.len() != 1 || !said[0].contains("send=abtabtabt recv=bbb barrier=aa first=several_files_a.so,several_files_b.so") {
+    if said.len() != 1
+        || !said[0].contains("send=abtabtabt recv=bbb barrier=aa first=several_files_a.so,several_files_b.so")
+    {
         return Err(format!("preloaded: {said:?}\n{}", outcome.report()).into());
     }
     Ok(said[0].clone())
@@ -71,8 +73,15 @@ impl Config {
     fn write(&self, mpi: Mpi, stack: &[&str]) -> Result<PathBuf, Failed> {
         let tool_of_files = &files(mpi)[2];
         let mut text = format!("stack = {stack:?}\n");
-        let _ = writeln!(text, "[tool.t]\npath = {tool_of_files:?}\nwith = [\"several_files_a.so\", \"several_files_b.so\"]");
-        let _ = writeln!(text, "[tool.counter]\npath = {:?}\nenv = {{ COUNTER = \"file=/dev/null\" }}", tool(mpi, "counter"));
+        let _ = writeln!(
+            text,
+            "[tool.t]\npath = {tool_of_files:?}\nwith = [\"several_files_a.so\", \"several_files_b.so\"]"
+        );
+        let _ = writeln!(
+            text,
+            "[tool.counter]\npath = {:?}\nenv = {{ COUNTER = \"file=/dev/null\" }}",
+            tool(mpi, "counter")
+        );
         let path = self.at("qmpi.toml");
         std::fs::write(&path, text)?;
         Ok(path)
@@ -137,7 +146,8 @@ fn looked_up(mpi: Mpi) -> Verdict {
     std::fs::copy(a, config.at("parts/a.so"))?;
     std::fs::create_dir(config.at("elsewhere"))?;
     std::fs::copy(b, config.at("elsewhere/only_elsewhere.so"))?;
-    let text = format!("stack = [\"t\"]\n[tool.t]\npath = {last:?}\nwith = [\"./parts/a.so\", \"only_elsewhere.so\"]\n");
+    let text =
+        format!("stack = [\"t\"]\n[tool.t]\npath = {last:?}\nwith = [\"./parts/a.so\", \"only_elsewhere.so\"]\n");
     std::fs::write(config.at("qmpi.toml"), text)?;
     let path = config.at("elsewhere").display().to_string();
     let outcome = ring(mpi).env("LD_LIBRARY_PATH", path).config(&config.at("qmpi.toml")).run();
@@ -170,7 +180,9 @@ fn inspected(mpi: Mpi) -> Verdict {
     }
     let lone = qmpi(&["inspect", &last])?;
     let whole = qmpi(&["inspect", "--with", &a, "--with", &b, &last])?;
-    if !lone.contains("several_files_note") || whole.contains("several_files_note") || !whole.contains("several_files_a.so, ")
+    if !lone.contains("several_files_note")
+        || whole.contains("several_files_note")
+        || !whole.contains("several_files_a.so, ")
     {
         return Err(format!("alone\n{lone}\ntogether\n{whole}").into());
     }

@@ -56,8 +56,7 @@ impl Closure {
         let before = objects.len() - 1;
         // Index of the object that brought in each object: RPATHs are inherited along it.
         let mut parents = vec![None; objects.len()];
-        let mut closure =
-            Closure { objects, before, stopped: Vec::new(), missing: Vec::new(), unnamed: Vec::new() };
+        let mut closure = Closure { objects, before, stopped: Vec::new(), missing: Vec::new(), unnamed: Vec::new() };
         let mut seen = HashSet::new();
         let mut at = 0;
         loop {

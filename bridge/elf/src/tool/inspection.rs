@@ -158,7 +158,11 @@ impl Tool {
 fn open(path: &Path) -> Result<ElfFile, Error> {
     let file = ElfFile::open(path)?;
     let is_library = file.is_shared_object();
-    if is_library { Ok(file) } else { Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable }) }
+    if is_library {
+        Ok(file)
+    } else {
+        Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable })
+    }
 }
 
 fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {

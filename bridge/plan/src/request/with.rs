@@ -77,7 +77,10 @@ mod tests {
         std::fs::write(at("libinit.so"), "").unwrap();
         let place = directory.path().display();
         for (file, message) in [
-            ("libinti.so".into(), format!("tool `x`: `with` names libinti.so, which is neither in {place} nor in the linker's path")),
+            (
+                "libinti.so".into(),
+                format!("tool `x`: `with` names libinti.so, which is neither in {place} nor in the linker's path"),
+            ),
             (at("libinti.so"), format!("tool `x`: `with` names {place}/libinti.so, which does not exist")),
         ] {
             let error = find("x", &at("libtool.so"), &[file], NO_LINKER).unwrap_err();
