@@ -17,6 +17,7 @@ fn trials() -> Vec<Trial> {
         ("looked_up", &Mpi::ALL, looked_up),
         ("inspected", &Mpi::ALL, inspected),
         ("bad_files", &Mpi::ALL, bad_files),
+        ("left_out", &Mpi::ALL, left_out),
         ("for_pmpi_tools_only", &Mpi::ALL, for_pmpi_tools_only),
     ])
 }
@@ -229,6 +230,19 @@ fn bad_files(mpi: Mpi) -> Verdict {
     ] {
         let text = format!("stack = [\"t\"]\n[tool.t]\npath = {last:?}\nwith = [{with:?}]\n");
         refused(mpi, &text, &config.at("qmpi.toml"), parts)?;
+    }
+    Ok(())
+}
+
+/// The job runs without the layer if the user says so.
+fn left_out(mpi: Mpi) -> Verdict {
+    let config = Config::new()?;
+    let text = format!("stack = [\"t\"]\n[tool.t]\npath = {:?}\nwith = [\"nowhere.so\"]\n", files(mpi)[2]);
+    std::fs::write(config.at("qmpi.toml"), text)?;
+    let outcome = ring(mpi).env("QMPI_ON_ERROR", "skip").config(&config.at("qmpi.toml")).run();
+    outcome.expect(0, &["done".to_owned()])?;
+    if !said(&outcome).is_empty() || !outcome.stderr.contains("`with` names nowhere.so") {
+        return Err(format!("not left out\n{}", outcome.report()).into());
     }
     Ok(())
 }

@@ -306,7 +306,7 @@ mod tests {
         fn nest(layer: Layer, levels: usize) {
             let names = ["MPI_Send", "MPI_Recv"];
             layer.inside(names[levels % 2], &mut || {
-                assert_eq!(layer.goes_to(), if levels % 2 == 0 { (NEXT, MPI) } else { (MPI, NEXT) });
+                assert_eq!(layer.goes_to(), if levels.is_multiple_of(2) { (NEXT, MPI) } else { (MPI, NEXT) });
                 if levels > 0 {
                     nest(layer, levels - 1);
                 }
