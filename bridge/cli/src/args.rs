@@ -51,6 +51,8 @@ EXAMPLES
       qmpi inspect ./libmpiP.so
   All functions that it intercepts:
       qmpi inspect --json ./libmpiP.so | jq -r '.files[].tool.intercepts[]'
+  What is it together with the libraries that are preloaded before it?
+      qmpi inspect --with ./libscorep_init.so ./libscorep_adapter_mpi_event.so
   What the MPI library is:
       qmpi inspect /usr/lib/x86_64-linux-gnu/libmpi.so.40";
 
@@ -214,6 +216,10 @@ pub struct InspectArgs {
     /// Files to inspect
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
+
+    /// A library that each is loaded with and that stands before it, as `with` of a section of the configuration file; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub with: Vec<PathBuf>,
 
     /// Answer in JSON
     #[arg(long)]

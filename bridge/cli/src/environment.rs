@@ -116,6 +116,8 @@ mod tests {
             share: Vec::new(),
             direct_calls: true,
             wraps: qmpi_plan::Wraps::default(),
+            with: Vec::new(),
+            own_calls: qmpi_plan::OwnCalls::Visible,
         }
     }
 

@@ -84,6 +84,8 @@ pub(crate) struct Chain {
     versions: Versions<Link>,
     /// What layers have besides functions of MPI.
     pub(crate) others: Stacked,
+    /// The functions of the MPI library.
+    mpi: Box<[usize]>,
     mode: CallerMode,
 }
 
@@ -91,24 +93,20 @@ impl Chain {
     /// The MPI library alone.
     pub(crate) fn new(process: &Process, mode: CallerMode) -> Chain {
         stats::column("MPI");
-        let link = |id| {
-            let address = stats::counted(id, process.real(id)?);
-            Some(Link::new(address, Convention::Pmpi, ToolId::MPI))
-        };
-        let links = FnId::all().map(link).collect();
-        Chain { links, versions: Versions::new(), others: Stacked::default(), mode }
+        let mpi: Box<[usize]> =
+            FnId::all().map(|id| process.real(id).map_or(0, |real| stats::counted(id, real))).collect();
+        let link = |address: &usize| (*address != 0).then(|| Link::new(*address, Convention::Pmpi, ToolId::MPI));
+        let links = mpi.iter().map(link).collect();
+        Chain { links, versions: Versions::new(), others: Stacked::default(), mpi, mode }
     }
 
     /// A chain on top of functions that are called as those of QMPI tools.
-    pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
+    pub(crate) fn on(functions: &[Next], process: &Process, mode: CallerMode) -> Chain {
         let link =
             |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
-        Chain {
-            links: functions.iter().map(link).collect(),
-            versions: Versions::new(),
-            others: Stacked::default(),
-            mode,
-        }
+        let mpi = FnId::all().map(|id| process.real(id).unwrap_or(0)).collect();
+        let links = functions.iter().map(link).collect();
+        Chain { links, versions: Versions::new(), others: Stacked::default(), mpi, mode }
     }
 
     /// Puts a layer on top.
@@ -160,6 +158,11 @@ impl Chain {
     /// All topmost links for callers of the PMPI convention.
     pub(crate) fn all_pmpi(&mut self) -> Box<[usize]> {
         FnId::all().map(|id| self.pmpi(id)).collect()
+    }
+
+    /// The functions of the MPI library, for callers that go past all layers.
+    pub(crate) fn mpi(&self) -> &[usize] {
+        &self.mpi
     }
 
     /// The topmost links that `dlsym` finds, for callers of the PMPI convention, where they are others.

@@ -143,11 +143,20 @@ impl Tool {
         self.hazards.iter().any(|hazard| hazard.id == "defines-pmpi")
     }
 
+    /// What its file and the libraries that stand before it have to do with MPI, in the order of a list in LD_PRELOAD.
+    pub fn parts(&self) -> impl Iterator<Item = &ObjectDetail> {
+        let before = self.closure.before().len();
+        self.objects.iter().skip(1).take(before).chain(self.objects.first())
+    }
+
     /// Why every instance needs a linker namespace of its own, if it does: clones that share one have one copy of the tool's
     /// private libraries, which must neither call MPI nor call back.
     pub fn clone_obstacle(&self) -> Option<String> {
         if self.closure.objects.len() <= 1 {
             return None;
+        }
+        if let Some(before) = self.closure.before().first() {
+            return Some(format!("it is loaded together with {}", before.name()));
         }
         if let Some(name) = self.closure.unnamed.first() {
             return Some(format!("it or a library of its needs versions of {name} without naming it"));

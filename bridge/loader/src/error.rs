@@ -69,7 +69,9 @@ impl LoadError {
             LoadError::Refused(refusal) => refusal.hint(),
             LoadError::NotPmpi { path } | LoadError::MainStackOnly { path } => format!("qmpi inspect {}", path.display()),
             LoadError::UndefinedData { .. } => {
-                "link the tool with the library that defines it (readelf -d shows what it is linked with)".into()
+                "link the tool with the library that defines it (readelf -d shows what it is linked with), or name that library in \
+                 `with` of its section"
+                    .into()
             }
             LoadError::Namespaces { .. } => {
                 "tools with libraries of their own that call MPI need one each: use at most 15 of them, fewer with LD_AUDIT".into()

@@ -11,7 +11,7 @@ use qmpi_plan::Planned;
 
 use crate::error::LoadError;
 use crate::links::wrapped;
-use crate::load::Links;
+use crate::load::Calls;
 use crate::namespace::link_map::Handle;
 use crate::overrides::{self, environment};
 use crate::process::Process;
@@ -36,20 +36,16 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A tool that is about to be loaded as planned, above `links`.
-    pub(crate) fn of(
-        planned: &Planned,
-        links: &Links<'_>,
-        fortran_links: HashMap<String, usize>,
-        process: &Arc<Process>,
-    ) -> &'static Instance {
+    /// A tool that is about to be loaded as planned and goes on with `calls`, with so many files before its own.
+    pub(crate) fn of(planned: &Planned, calls: &Calls<'_>, before: usize, process: &Arc<Process>) -> &'static Instance {
         let layer = &planned.layer;
-        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), links.c, links.by_name, process);
-        instance.wrapped_below = links.wrapped.to_vec();
-        instance.answers.next = wrapped::next_functions(links.wrapped, &planned.wrapped());
+        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
+        instance.wrapped_below = calls.wrapped.to_vec();
+        instance.answers.next = wrapped::next_functions(calls.wrapped, &planned.wrapped());
+        instance.answers.before = before;
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
-        Box::leak(Box::new(Instance { fortran_links, ..instance }))
+        Box::leak(Box::new(Instance { fortran_links: calls.fortran.clone(), ..instance }))
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.

@@ -2,10 +2,11 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | the wrappers of a tool, and their calls of the next link without a detour | `wrappers.rs`, `direct.rs` |
+//! | the wrappers of a tool, and their calls of the next link without a detour | `parts.rs`, `wrappers.rs`, `direct.rs` |
 //! | functions that are not MPI's | `wrapped.rs` |
 //! | from one calling convention of tools to another | `conversion.rs`, `callback.rs` |
 //! | Fortran calls | `fortran.rs` |
+//! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
@@ -17,6 +18,8 @@ pub(crate) mod direct;
 pub mod fortran;
 pub mod missing;
 pub mod observer;
+pub(crate) mod own_calls;
+pub(crate) mod parts;
 pub mod pcontrol;
 pub(crate) mod trampoline;
 pub mod wrapped;

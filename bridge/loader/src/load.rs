@@ -1,5 +1,7 @@
 //! Loads one PMPI tool: a layer of the stack, in a namespace of its own or as a clone.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,9 +15,10 @@ use qmpi_ring::Writer;
 use crate::error::LoadError;
 use crate::image::version::Version;
 use crate::links::direct::Sites;
+use crate::links::own_calls::OwnCalls;
+use crate::links::parts::Parts;
 use crate::links::pcontrol;
 use crate::links::wrapped::{self, Others, Wrapped};
-use crate::links::wrappers::Wrappers;
 use crate::namespace;
 use crate::namespace::clone;
 use crate::namespace::head::{Head, Heads};
@@ -53,14 +56,24 @@ pub struct Links<'a> {
     /// The next link of a Fortran function, by the symbol name under which the tool calls it (`pmpi_send_`); `None`: the
     /// MPI library's own.
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
+    /// Where the calls go of a layer that hides its own.
+    pub mpi: OfMpi<'a>,
+}
+
+/// The functions of the MPI library, past all layers.
+pub struct OfMpi<'a> {
+    /// Of C, as [`Links::c`].
+    pub c: &'a [usize],
+    /// Of Fortran, as [`Links::fortran`].
+    pub fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
 
 /// Loads tools one after the other: what instances of one tool have in common is made once.
 pub struct Loader<'a> {
     pub(crate) writer: &'a Writer,
     pub(crate) heads: Heads<'a>,
-    /// Where the direct calls of each tool are.
-    sites: Vec<(&'a Tool, Option<Sites>)>,
+    /// Where the direct calls of each tool are, file by file.
+    sites: Vec<(&'a Tool, Vec<Option<Sites>>)>,
 }
 
 impl<'a> Loader<'a> {
@@ -83,10 +96,10 @@ impl<'a> Loader<'a> {
         load(self, process, planned, links, place)
     }
 
-    fn sites_of(&mut self, tool: &'a Tool) -> &mut Option<Sites> {
+    fn sites_of(&mut self, tool: &'a Tool) -> &mut Vec<Option<Sites>> {
         let known = self.sites.iter().position(|(known, _)| std::ptr::eq(*known, tool));
         let index = known.unwrap_or_else(|| {
-            self.sites.push((tool, None));
+            self.sites.push((tool, Vec::new()));
             self.sites.len() - 1
         });
         &mut self.sites[index].1
@@ -105,14 +118,16 @@ fn load<'a>(
     let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
     prepare(process, planned)?;
 
-    let fortran_links = tool.fortran_imports.iter().filter_map(|name| Some((name.clone(), (links.fortran)(name)?)));
-    let instance = Instance::of(planned, links, fortran_links.collect(), process);
+    let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::new);
+    let calls = Calls::of(tool, links, own_calls)?;
+    let instance = Instance::of(planned, &calls, tool.closure.before().len(), process);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
-        let private: Vec<&str> = tool.closure.objects.iter().skip(1).map(ElfFile::name).collect();
-        format!("{label}: {place:?}; served by the process: {served}; private: {}", private.join(", "))
+        let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
+        let (before, private) = (names(tool.closure.before()), names(tool.closure.private()));
+        format!("{label}: {place:?}; before it: {before}; served by the process: {served}; private: {private}")
     });
-    let Bound { tool: handle, head } = match place {
+    let Bound { parts, head } = match place {
         Place::Namespace => bind(instance, tool, loader)?,
         Place::Clone => clone::bind(instance, tool, loader)?,
         Place::NoRoom => {
@@ -121,13 +136,14 @@ fn load<'a>(
         }
     };
 
-    let mut wrappers = Wrappers::of(handle);
-    let (entries, versions) = c_entries(planned, tool, links, &mut wrappers)?;
-    let fortran = fortran_entries(planned, tool, links, &mut wrappers)?;
+    let mut wrappers = Parts::of(tool, &parts);
+    let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
+    let (entries, versions) = c_entries(planned, tool, links, &entry, &mut wrappers)?;
+    let fortran = fortran_entries(planned, tool, links, &entry, &mut wrappers)?;
     let others = Others {
         wrapped: wrapped_functions(planned, &mut wrappers),
         profiling: if tool.defines_profiling() { wrappers.profiling() } else { Vec::new() },
-        tool: wrappers.image().cloned(),
+        files: wrappers.images().cloned().collect(),
     };
     if layer.direct_calls {
         let count = wrappers.call_directly(head, loader.sites_of(tool));
@@ -136,9 +152,47 @@ fn load<'a>(
     Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
 }
 
+/// The functions that an instance calls.
+pub(crate) struct Calls<'a> {
+    /// As [`Links::c`].
+    pub(crate) c: Cow<'a, [usize]>,
+    /// As [`Links::by_name`].
+    pub(crate) by_name: Cow<'a, [(FnId, usize)]>,
+    /// Those of Fortran that it imports, by symbol name.
+    pub(crate) fortran: HashMap<String, usize>,
+    /// As [`Links::wrapped`].
+    pub(crate) wrapped: &'a [(&'static CStr, usize)],
+}
+
+impl<'a> Calls<'a> {
+    /// Those of `tool`: the next links, and the MPI library's for calls of its own that are hidden.
+    fn of(tool: &Tool, links: &Links<'a>, own_calls: Option<OwnCalls>) -> Result<Calls<'a>, LoadError> {
+        let mut fortran = HashMap::new();
+        for name in &tool.fortran_imports {
+            let Some(next) = (links.fortran)(name) else { continue };
+            let id = qmpi_abi::classify(name).map(|symbol| symbol.id);
+            let hidden = own_calls.zip(id).zip((links.mpi.fortran)(name));
+            let link = hidden.map_or(Ok(next), |((own_calls, id), mpi)| own_calls.link(id, next, mpi))?;
+            fortran.insert(name.clone(), link);
+        }
+        let Some(own_calls) = own_calls else {
+            return Ok(Calls { c: links.c.into(), by_name: links.by_name.into(), fortran, wrapped: links.wrapped });
+        };
+        let link = |id: FnId, next| own_calls.link(id, next, links.mpi.c[id.index()]);
+        let c = FnId::all().map(|id| link(id, links.c[id.index()])).collect::<Result<Vec<usize>, _>>()?;
+        let by_name = links.by_name.iter().map(|(id, next)| Ok((*id, link(*id, *next)?)));
+        let by_name = by_name.collect::<Result<Vec<_>, LoadError>>()?;
+        Ok(Calls { c: c.into(), by_name: by_name.into(), fortran, wrapped: links.wrapped })
+    }
+}
+
+/// Makes the function by which a wrapper is entered.
+type Enter<'a> = &'a dyn Fn(FnId, usize) -> Result<usize, LoadError>;
+
 /// A tool in its place.
 pub(crate) struct Bound {
-    pub(crate) tool: Handle,
+    /// Its files, in the order of their symbols.
+    pub(crate) parts: Vec<Handle>,
     /// What answers its references first.
     pub(crate) head: Handle,
 }
@@ -151,17 +205,21 @@ fn c_entries(
     planned: &Planned,
     tool: &Tool,
     links: &Links<'_>,
-    wrappers: &mut Wrappers,
+    enter: Enter<'_>,
+    wrappers: &mut Parts<'_>,
 ) -> Result<(Entries, VersionedEntries), LoadError> {
     let (mut entries, mut versions) = (Vec::new(), Vec::new());
     for id in planned.wrappers() {
-        let Some(address) = wrappers.find(id.name()) else { continue };
+        let Some((address, others)) = wrappers.find(id) else { continue };
         let below = links.c[id.index()];
         let delivers = id.name() == "MPI_Pcontrol" && !tool.passes_pcontrol_on && below != 0;
-        let link = |address| if delivers { pcontrol::deliver_to_both(address, below) } else { Ok(address) };
+        let link = |address| {
+            let entered = enter(id, address)?;
+            if delivers { pcontrol::deliver_to_both(entered, below) } else { Ok(entered) }
+        };
         let entry = link(address)?;
         entries.push((id, entry));
-        for (version, other) in wrappers.versions(id.name()) {
+        for (version, other) in others {
             versions.push((id, version, if other == address { entry } else { link(other)? }));
         }
     }
@@ -173,12 +231,14 @@ fn fortran_entries(
     planned: &Planned,
     tool: &Tool,
     links: &Links<'_>,
-    wrappers: &mut Wrappers,
+    enter: Enter<'_>,
+    wrappers: &mut Parts<'_>,
 ) -> Result<Vec<(String, usize)>, LoadError> {
     let passes_on = tool.passes_pcontrol_on || tool.fortran_imports.iter().any(|name| is_pcontrol(name));
     let mut entries = Vec::new();
-    for (name, _) in planned.fortran_wrappers() {
-        let Some(address) = wrappers.find(name) else { continue };
+    for (name, id) in planned.fortran_wrappers() {
+        let Some(address) = wrappers.find_fortran(name) else { continue };
+        let address = enter(id, address)?;
         let address = if is_pcontrol(name) && !passes_on {
             let prefix = if name.starts_with('M') { 'P' } else { 'p' };
             let below = (links.fortran)(&format!("{prefix}{name}"));
@@ -192,10 +252,10 @@ fn fortran_entries(
 }
 
 /// Its wrappers of functions that are not MPI's.
-fn wrapped_functions(planned: &Planned, wrappers: &mut Wrappers) -> Vec<Wrapped> {
+fn wrapped_functions(planned: &Planned, wrappers: &mut Parts<'_>) -> Vec<Wrapped> {
     let wrapped = planned.wrapped().into_iter().filter_map(|name| {
-        let address = wrappers.find(name)?;
-        Some(Wrapped { name: wrapped::kept(name)?, address, versions: wrappers.versions(name) })
+        let (address, versions) = wrappers.find_other(name)?;
+        Some(Wrapped { name: wrapped::kept(name)?, address, versions })
     });
     wrapped.collect()
 }
@@ -240,7 +300,7 @@ fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), Lo
     Arc::make_mut(process).share(soname).map_err(|message| LoadError::Link { path: path.into(), message })
 }
 
-/// Makes the namespace: head, tool, providers, in this order, and loaded in one go.
+/// Makes the namespace: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go.
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
@@ -253,13 +313,11 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
     for name in needed.iter().map(String::as_str).chain(threads).filter(|name| *name != soname) {
         files.extend(providers::file(process, name)?.map(|file| (name.to_owned(), file)));
     }
-    let path = instance
-        .path
-        .to_str()
-        .ok_or_else(|| LoadError::Link { path: instance.path.clone(), message: "its path is not UTF-8".into() })?;
+    let paths = tool.closure.parts().map(|part| text(part.path())).collect::<Result<Vec<&str>, LoadError>>()?;
     let unnamed = &tool.closure.unnamed;
-    let private = tool.closure.objects.iter().skip(1).filter(|object| unnamed.iter().any(|name| name == object.name()));
-    let mut needs: Vec<&str> = [path].into_iter().chain(private.filter_map(|object| object.path().to_str())).collect();
+    let private = tool.closure.private().iter().filter(|object| unnamed.iter().any(|name| name == object.name()));
+    let mut needs: Vec<&str> =
+        paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
@@ -277,10 +335,10 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
             (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
             (error, _) => error,
         })?;
-    let path = CString::new(path).ok();
-    let Some(tool) = path.and_then(|path| namespace::loaded(namespace, &path)) else {
-        return Err(LoadError::Link { path: instance.path.clone(), message: "it is not in its namespace".into() });
-    };
+    let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));
+    let absent = |path: &str| LoadError::Link { path: path.into(), message: "it is not in its namespace".into() };
+    let parts =
+        paths.iter().map(|path| loaded(path).ok_or_else(|| absent(path))).collect::<Result<Vec<Handle>, _>>()?;
     let maps: Vec<_> = namespace.first_maps().collect();
     // Its libraries stay for ever, as it does.
     for map in maps.iter().filter(|map| !map.is_linker() && !namespace.is_provider(map)) {
@@ -288,5 +346,13 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
     }
     let scope = namespace::list(namespace, &maps, loader.writer);
     instance.answers.scope.publish(scope.leak(), loader.writer);
-    Ok(Bound { tool: *instance.handle.get_or_init(|| tool), head })
+    if let Some(tool) = parts.last() {
+        instance.handle.get_or_init(|| *tool);
+    }
+    Ok(Bound { parts, head })
+}
+
+/// A path that the head of a namespace can name.
+fn text(path: &Path) -> Result<&str, LoadError> {
+    path.to_str().ok_or_else(|| LoadError::Link { path: path.into(), message: "its path is not UTF-8".into() })
 }

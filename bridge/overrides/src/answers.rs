@@ -39,6 +39,8 @@ pub struct Answers {
     pub settings: &'static [(&'static CStr, &'static CStr)],
     /// The process's environment when the instance was loaded, in a copy of its own.
     pub inherited: &'static [Variable],
+    /// How many files of the tool stand before its own.
+    pub before: usize,
     /// It is a tool of the base namespace, which has two of the overrides.
     pub is_base: bool,
     /// Its namespace; null before that is about to be loaded.
@@ -59,6 +61,7 @@ impl Answers {
             mpi,
             settings: &[],
             inherited: &[],
+            before: 0,
             is_base: false,
             namespace: AtomicPtr::new(core::ptr::null_mut()),
             scope: Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0)),

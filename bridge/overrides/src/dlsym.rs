@@ -16,7 +16,7 @@ use crate::answers::Answers;
 use crate::link_map::{Handle, LinkMap};
 use crate::namespace::Namespace;
 use crate::object::find;
-use crate::{glibc, names};
+use crate::{glibc, names, parts};
 
 /// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
 pub(crate) extern "C" fn decide(
@@ -32,12 +32,17 @@ pub(crate) extern "C" fn decide(
     let name = unsafe { CStr::from_ptr(name) };
     let found = if answers.is_base {
         in_base(answers, handle, name)
-    } else if handle == libc::RTLD_NEXT
-        && let Some(next) = answers.next_by_name(name)
-    {
-        Some(next)
     } else {
-        answers.namespace(caller).and_then(|namespace| address(answers, namespace, handle, name))
+        let namespace = answers.namespace(caller);
+        let is_next = handle == libc::RTLD_NEXT;
+        let behind = |namespace: &Namespace| parts::defines_behind(namespace, answers.before, caller, name);
+        if is_next && namespace.is_some_and(behind) {
+            None // glibc finds what is in the tool's own files.
+        } else if is_next && let Some(next) = answers.next_by_name(name) {
+            Some(next)
+        } else {
+            namespace.and_then(|namespace| address(answers, namespace, handle, name))
+        }
     };
     core::ptr::without_provenance(found.unwrap_or(0))
 }

@@ -12,6 +12,7 @@
 //! | the objects of a namespace: those that the loader listed, and those that the tool opened | [`object`], [`link_map`] |
 //! | the answers | [`dlsym`], [`dl_iterate_phdr`], [`getenv`] |
 //! | which names are MPI's | [`names`] |
+//! | which of a tool's files comes next | `parts` |
 //! | the object at an address, without a lock | [`find_object`] |
 //! | the C library's own functions | [`glibc`] |
 //! | what the tool's references are bound to | [`arch`] |
@@ -45,6 +46,7 @@ pub mod link_map;
 pub mod names;
 pub mod namespace;
 pub mod object;
+mod parts;
 
 pub use answers::Answers;
 pub use link_map::{Handle, LinkMap};

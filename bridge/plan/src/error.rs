@@ -1,6 +1,6 @@
 //! Everything that can be wrong with what a user asks for. One line each; what to do about it is [`Error::hint`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::job::ranks::RanksError;
 use crate::request::list::ListFault;
@@ -133,6 +133,19 @@ pub enum Error {
         nearest: Option<PathBuf>,
     },
 
+    /// A library that a tool is to be loaded with is not there, or not a file.
+    #[error("tool `{name}`: `with` names {}", absent(.file.as_deref(), .path))]
+    NoWith {
+        /// The name of the tool.
+        name: String,
+        /// The name that was looked for, if it was given without a directory.
+        file: Option<PathBuf>,
+        /// The path, absolute; of a name the place beside the tool.
+        path: PathBuf,
+        /// The file in the same directory whose name resembles it most.
+        nearest: Option<PathBuf>,
+    },
+
     /// A relative path was given where there is no current directory.
     #[error("cannot make {} absolute: {source}", .path.display())]
     Absolute {
@@ -166,6 +179,9 @@ pub enum ValueFault {
     /// A word that says nothing about functions.
     #[error("`{0}` is neither \"all\" nor \"none\"")]
     Wraps(String),
+    /// A word that is none of those that mean something.
+    #[error("`{0}` is not {1}")]
+    Word(String, &'static str),
     /// Not a set of ranks.
     #[error(transparent)]
     Ranks(#[from] RanksError),
@@ -191,6 +207,7 @@ impl Error {
             Self::ConfigValue { fault: ValueFault::Function { nearest: Some(nearest), .. }, .. } => {
                 format!("did you mean `{nearest}`?")
             }
+            Self::ConfigValue { fault: ValueFault::Word(_, expected), .. } => format!("write {expected}"),
             Self::ConfigValue { fault: ValueFault::Function { .. }, .. } => "write C names, such as MPI_Send".into(),
             Self::ConfigValue { fault: ValueFault::Wraps(_), .. } => "list functions: [\"open\", \"close\"]".into(),
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
@@ -204,6 +221,10 @@ impl Error {
             Self::NoStack { name, .. } => format!("[stacks] {name} = [\"outer\", \"inner\"]"),
             Self::NoFile { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),
             Self::NoFile { .. } => "give the path of the tool's shared object".into(),
+            Self::NoWith { nearest: Some(nearest), .. } => format!("did you mean {}?", nearest.display()),
+            Self::NoWith { .. } => {
+                "give the file's path: one with a `/` is relative to the configuration file's directory".into()
+            }
             Self::Absolute { .. } => "give an absolute path".into(),
         })
     }
@@ -211,4 +232,16 @@ impl Error {
 
 fn quoted(element: &str) -> String {
     if element.is_empty() { String::new() } else { format!(" (`{element}`)") }
+}
+
+/// What is wrong with a file of `with`.
+fn absent(file: Option<&Path>, path: &Path) -> String {
+    match file {
+        Some(file) => {
+            let beside = path.parent().unwrap_or(Path::new("/"));
+            format!("{}, which is neither in {} nor in the linker's path", file.display(), beside.display())
+        }
+        None if path.is_dir() => format!("{}, which is a directory", path.display()),
+        None => format!("{}, which does not exist", path.display()),
+    }
 }

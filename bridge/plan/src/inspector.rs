@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use qmpi_elf::{Effect, SearchPath, Tool, ToolKind};
+use qmpi_elf::{Effect, SearchPath, Tool, ToolKind, is_mpi_soname};
 
-use crate::{Kind, Layer, Planned, Refusal};
+use crate::{Kind, Layer, OwnCalls, Planned, Refusal};
 
 /// Inspects the files of layers.
 #[derive(Debug)]
 pub struct Inspector<'a> {
     search: &'a SearchPath,
-    /// A tool may be in the stack several times.
-    files: HashMap<PathBuf, Rc<Tool>>,
+    /// A tool may be in the stack several times; by its file and those of `with`.
+    files: HashMap<(PathBuf, Vec<PathBuf>), Rc<Tool>>,
 }
 
 impl<'a> Inspector<'a> {
@@ -30,6 +30,7 @@ impl<'a> Inspector<'a> {
     /// Everything that keeps it from being a layer, as far as its file shows.
     pub fn plan(&mut self, layer: Layer, is_shared: &dyn Fn(&str) -> bool) -> Result<Planned, Refusal> {
         if layer.is_name_only() {
+            pmpi_only(&layer, "a name that the program registers")?;
             return Ok(Planned { layer, kind: Kind::Registered });
         }
         let tool = self.tool(&layer, is_shared)?;
@@ -38,9 +39,18 @@ impl<'a> Inspector<'a> {
             ToolKind::MpiLibrary => return Err(Refusal::IsMpi { path: path() }),
             ToolKind::None { reason } => return Err(Refusal::NotATool { path: path(), reason: reason.clone() }),
             ToolKind::Pmpi => Kind::Pmpi(Rc::clone(&tool)),
-            ToolKind::Qmpi => Kind::Qmpi(Rc::clone(&tool)),
-            ToolKind::Thesis => Kind::Thesis(Rc::clone(&tool)),
+            ToolKind::Qmpi => {
+                pmpi_only(&layer, "a QMPI tool")?;
+                Kind::Qmpi(Rc::clone(&tool))
+            }
+            ToolKind::Thesis => {
+                pmpi_only(&layer, "a tool of the 2018 prototype")?;
+                Kind::Thesis(Rc::clone(&tool))
+            }
         };
+        if let Some(library) = tool.closure.before().iter().find(|library| is_mpi_soname(library.name())) {
+            return Err(Refusal::IsMpi { path: library.path().to_owned() });
+        }
         if let Some(missing) = tool.closure.missing.first() {
             return Err(match &missing.error {
                 Some(error) => Refusal::WillNotLoad { path: path(), message: error.to_string() },
@@ -57,14 +67,25 @@ impl<'a> Inspector<'a> {
     fn tool(&mut self, layer: &Layer, is_shared: &dyn Fn(&str) -> bool) -> Result<Rc<Tool>, Refusal> {
         // With libraries of its own `share` a tool may have another closure.
         let is_plain = layer.share.is_empty();
-        if let Some(tool) = self.files.get(&layer.path).filter(|_| is_plain) {
+        let files = (layer.path.clone(), layer.with.clone());
+        if let Some(tool) = self.files.get(&files).filter(|_| is_plain) {
             return Ok(Rc::clone(tool));
         }
         let shared = |name: &str| layer.share.iter().any(|share| share == name) || is_shared(name);
-        let tool = Rc::new(Tool::inspect(&layer.path, self.search, &shared)?);
+        let tool = Rc::new(Tool::inspect_with(&layer.path, &layer.with, self.search, &shared)?);
         if is_plain {
-            self.files.insert(layer.path.clone(), Rc::clone(&tool));
+            self.files.insert(files, Rc::clone(&tool));
         }
         Ok(tool)
     }
+}
+
+/// Refuses settings that only a PMPI tool can have.
+fn pmpi_only(layer: &Layer, what: &'static str) -> Result<(), Refusal> {
+    let setting = match (layer.with.is_empty(), layer.own_calls) {
+        (true, OwnCalls::Visible) => return Ok(()),
+        (true, OwnCalls::Hidden) => "own_calls",
+        (false, _) => "with",
+    };
+    Err(Refusal::PmpiOnly { path: layer.path.clone(), setting, what })
 }

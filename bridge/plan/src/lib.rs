@@ -10,6 +10,7 @@
 //! | the layers with their settings | [`stack`] |
 //! | functions that are not MPI's | [`wraps`] |
 //! | what each file is, and whether it can be a layer | [`inspector`], [`planned`], [`refusal`] |
+//! | what a layer with hidden calls of its own passes on | [`own_calls`] |
 //! | a namespace of its own, or one that clones share | [`placement`] |
 //! | ranks, the launcher, `LD_PRELOAD` | [`job`] |
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@
 mod error;
 pub mod inspector;
 pub mod job;
+pub mod own_calls;
 pub mod placement;
 pub mod planned;
 pub mod refusal;
@@ -38,7 +40,7 @@ pub use request::config::Config;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
 pub use request::nearest::nearest;
-pub use request::setting::{LogLevel, OnError};
+pub use request::setting::{LogLevel, OnError, OwnCalls};
 pub use request::{Request, variable};
 pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};
 pub use wraps::Wraps;

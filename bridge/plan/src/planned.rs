@@ -1,5 +1,6 @@
 //! A layer of which it is known what its file is.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use qmpi_abi::{FnId, classify};
@@ -72,18 +73,19 @@ impl Planned {
         self.tool()?.abi
     }
 
-    /// The C functions whose calls arrive at a PMPI tool: those that its file defines, less what the settings leave out. Wrappers in a
-    /// library that it needs are not used under `LD_PRELOAD` either: they come after MPI's own.
+    /// The C functions whose calls arrive at a PMPI tool: those that its file and the libraries before it define, less what the
+    /// settings leave out. Wrappers in a library that it needs are not used under `LD_PRELOAD` either: they come after MPI's own.
     pub fn wrappers(&self) -> impl Iterator<Item = FnId> + '_ {
-        let root = self.pmpi().and_then(|tool| tool.objects.first());
-        root.into_iter().flat_map(|root| &root.intercepts).copied().filter(|id| self.layer.lets(*id))
+        let parts = self.pmpi().into_iter().flat_map(Tool::parts);
+        let all: BTreeSet<FnId> = parts.flat_map(|part| &part.intercepts).copied().collect();
+        all.into_iter().filter(|id| self.layer.lets(*id))
     }
 
     /// The symbol names of Fortran procedures whose calls arrive at it, likewise, with the function of MPI that each is.
     pub fn fortran_wrappers(&self) -> impl Iterator<Item = (&str, FnId)> + '_ {
-        let root = self.pmpi().and_then(|tool| tool.objects.first());
-        let names = root.into_iter().flat_map(|root| &root.fortran_wrappers);
-        names.filter_map(|name| Some((name.as_str(), classify(name)?.id))).filter(|(_, id)| self.layer.lets(*id))
+        let parts = self.pmpi().into_iter().flat_map(Tool::parts);
+        let names: BTreeSet<&str> = parts.flat_map(|part| &part.fortran_wrappers).map(String::as_str).collect();
+        names.into_iter().filter_map(|name| Some((name, classify(name)?.id))).filter(|(_, id)| self.layer.lets(*id))
     }
 
     /// The functions that are not MPI's and whose calls by the program and its libraries arrive at a PMPI tool. Sorted.

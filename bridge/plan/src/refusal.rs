@@ -65,6 +65,17 @@ pub enum Refusal {
         name: String,
     },
 
+    /// A setting that only tools with a namespace of their own can have.
+    #[error("{}: `{setting}` is for PMPI tools, and this is {what}", .path.display())]
+    PmpiOnly {
+        /// The file, or the name of a tool without one.
+        path: PathBuf,
+        /// The key of the configuration file.
+        setting: &'static str,
+        /// What it is instead.
+        what: &'static str,
+    },
+
     /// The tool is built for another MPI.
     #[error("{} is built for {tool}, but {user} uses {mpi}", .path.display())]
     OtherMpi {
@@ -89,6 +100,13 @@ impl Refusal {
             Self::IsMpi { .. } => "the application brings its own MPI library; name only tools".into(),
             Self::MissingLibrary { .. } => {
                 "load the tool's module, or add the library's directory to LD_LIBRARY_PATH".into()
+            }
+            Self::PmpiOnly { setting: "with", .. } => {
+                "link the tool with these libraries, or preload them: it is loaded into the program's own namespace"
+                    .into()
+            }
+            Self::PmpiOnly { setting, .. } => {
+                format!("leave `{setting}` out: such a tool says with each call which layers it goes past")
             }
             Self::WillNotLoad { path, .. } => format!("`qmpi inspect {}` shows what it needs", path.display()),
             Self::WrapsUnknown { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),

@@ -10,6 +10,7 @@ pub mod lookup;
 pub mod nearest;
 pub mod setting;
 pub mod variable;
+mod with;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -128,7 +129,14 @@ impl Request {
                 && (self.registered.contains(&name) || settings.is_some_and(|tool| tool.registered));
             let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
             match file {
-                Ok(path) => stack.layers.push(Layer::new(config, label, name, path)),
+                Ok(path) => {
+                    let files = settings.map(|tool| tool.with.as_slice()).unwrap_or_default();
+                    match with::find(&name, &path, files, linker) {
+                        Ok(with) => stack.layers.push(Layer { with, ..Layer::new(config, label, name, path) }),
+                        Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
+                        Err(error) => return Err(error),
+                    }
+                }
                 Err(error @ Error::Unresolved { .. }) if self.keep_names => {
                     stack.unresolved.push((stack.layers.len(), error));
                     let path = PathBuf::from(&name);

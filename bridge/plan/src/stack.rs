@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, Error, LogLevel, OnError, RankSet, Wraps};
+use crate::{Config, Error, LogLevel, OnError, OwnCalls, RankSet, Wraps};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,10 @@ pub struct Layer {
     pub direct_calls: bool,
     /// Which functions that are not MPI's reach it.
     pub wraps: Wraps,
+    /// Libraries that are loaded with it and stand before it, by their files, absolute. Of a name without a file: as they were given.
+    pub with: Vec<PathBuf>,
+    /// Which layers see what it asks MPI for itself.
+    pub own_calls: OwnCalls,
 }
 
 /// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
@@ -108,6 +112,8 @@ impl Layer {
             share: settings.share,
             direct_calls: settings.direct_calls,
             wraps: settings.wraps,
+            with: settings.with,
+            own_calls: settings.own_calls,
         }
     }
 

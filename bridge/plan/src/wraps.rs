@@ -65,5 +65,5 @@ impl Wraps {
 
 /// What a tool exports besides functions of MPI.
 fn exported(tool: &Tool) -> impl Iterator<Item = &str> {
-    wrapped::exported(tool.closure.root())
+    tool.closure.parts().flat_map(wrapped::exported)
 }

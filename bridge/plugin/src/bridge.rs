@@ -9,7 +9,7 @@ use qmpi_elf::SearchPath;
 use qmpi_loader::links::callback;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Links, LoadError, Loader, Process, log};
+use qmpi_loader::{Links, LoadError, Loader, OfMpi, Process, log};
 use qmpi_plan::{Inspector, Layer, Place};
 
 use crate::{configured, numbering, qmpi};
@@ -47,7 +47,9 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     let search = SearchPath::from_process();
     let planned = qmpi_loader::plan(&mut process, layer, &mut Inspector::new(&search))?;
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
-    let below = Links { c: &links, wrapped: &[], by_name: &[], fortran: &|_| None };
+    let of_mpi: Vec<usize> = FnId::all().map(|id| process.real(id).unwrap_or(0)).collect();
+    let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };
+    let below = Links { c: &links, wrapped: &[], by_name: &[], fortran: &|_| None, mpi };
     let loaded =
         loader_lock::with(|writer| Loader::new(writer).load(&mut process, &planned, &below, Place::Namespace))?;
     qmpi_loader::close_files();

@@ -16,6 +16,11 @@ pub const CALLER_DEPTH: usize = 8;
 /// Bytes of such a record.
 pub const CALLER_RECORD: usize = 24;
 
+/// How many wrappers of layers whose own calls are hidden are kept apart, one inside of the other.
+pub const OWN_DEPTH: usize = 32;
+/// Bytes of the record of such a wrapper.
+pub const OWN_RECORD: usize = 24;
+
 /// The type of `dlsym`.
 pub type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 /// The type of `dlvsym`.
@@ -49,6 +54,8 @@ pub struct ThreadOffsets {
     pub caller: usize,
     /// How many layers a Fortran call has behind it.
     pub fortran_level: usize,
+    /// The records of wrappers of layers whose own calls are hidden.
+    pub own_calls: usize,
 }
 
 /// The words.

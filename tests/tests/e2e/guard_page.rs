@@ -17,6 +17,7 @@ fn trials() -> Vec<Trial> {
         }),
         ("qmpi", &Mpi::ALL, |mpi| stacks(mpi, &[&["qmpi"], &["qmpi", "pmpi"], &["pmpi", "qmpi"], &["qmpi", "qmpi"]])),
         ("thesis", &Mpi::ALL, |mpi| stacks(mpi, &[&["thesis"], &["thesis", "pmpi"], &["pmpi", "thesis"]])),
+        ("own_calls_hidden", &Mpi::ALL, own_calls_hidden),
         ("qmpi_and_thesis", &Mpi::ALL, |mpi| stacks(mpi, &[&["qmpi", "thesis"], &["thesis", "qmpi"]])),
     ])
 }
@@ -62,11 +63,25 @@ fn preloaded_and_empty_stack(mpi: Mpi) -> Verdict {
 
 /// Each layer sees every call once, with its arguments.
 fn stacks(mpi: Mpi, stacks: &[&[&str]]) -> Verdict {
+    stacks_of(mpi, stacks, &|job| job)
+}
+
+/// Stubs in front of the tool's wrappers, and in place of the functions that it calls.
+fn own_calls_hidden(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let config = directory.path().join("qmpi.toml");
+    let section = |kind: &str| format!("[tool.\"guard_page_{kind}.so\"]\nown_calls = \"hidden\"\n");
+    std::fs::write(&config, ["pmpi", "keeps"].map(section).concat())?;
+    let stacks = [&["pmpi"][..], &["pmpi", "pmpi"], &["keeps", "pmpi"], &["pmpi", "qmpi"], &["thesis", "pmpi"]];
+    stacks_of(mpi, &stacks, &|job| job.env("QMPI_CONFIG", config.display().to_string()))
+}
+
+fn stacks_of(mpi: Mpi, stacks: &[&[&str]], prepare: &dyn Fn(Job) -> Job) -> Verdict {
     let mut failures = Vec::new();
     for kinds in stacks {
         let tools: Vec<String> = kinds.iter().map(|kind| library(mpi, kind).display().to_string()).collect();
         for binding in ["room", "plt", "pointer"] {
-            let outcome = job(mpi, binding).stack(&tools.iter().map(String::as_str).collect::<Vec<_>>()).run();
+            let outcome = prepare(job(mpi, binding)).stack(&tools.iter().map(String::as_str).collect::<Vec<_>>()).run();
             let result = right(&outcome).and_then(|()| every_layer(&outcome, kinds));
             failures.extend(result.err().map(|reason| format!("{kinds:?}, {binding}: {reason}")));
         }

@@ -30,6 +30,7 @@ mod mpi_libraries;
 mod mutated_tools;
 mod no_proc;
 mod numbering;
+mod own_calls;
 mod planted;
 mod plugin;
 mod programs;
@@ -49,6 +50,7 @@ mod threads_and_libraries;
 mod tools;
 mod unnamed_library;
 mod versioned_wrappers;
+mod with;
 mod wraps;
 
 fn main() -> std::process::ExitCode {

@@ -41,6 +41,8 @@ struct Case {
     layers: Vec<&'static str>,
     /// Calls are counted at every link.
     stats: bool,
+    /// What PMPI tools ask for themselves is hidden from the layers below; all that they call is passed on here.
+    hidden: bool,
 }
 
 fn on_mpi(mpi: Mpi) -> Vec<Case> {
@@ -55,6 +57,18 @@ fn on_mpi(mpi: Mpi) -> Vec<Case> {
     }
     cases.extend([plain(&["p", "p2"]), plain(&["q", "q2"]), plain(&["t", "t2"]), plain(DEEP)]);
     cases.push(Case { stats: true, ..plain(DEEP) });
+    let hidden = [
+        &["p"][..],
+        &["p", "p2"],
+        &["p", "p", "p"],
+        &["p", "q"],
+        &["q", "p"],
+        &["p", "t"],
+        &["t", "p"],
+        &["d", "p"],
+        DEEP,
+    ];
+    cases.extend(hidden.iter().map(|layers| Case { hidden: true, ..plain(layers) }));
     // Keeps MPI_Pcontrol for itself.
     cases.extend([plain(&["d"]), plain(&["d", "d2"])]);
     cases.extend(KINDS.iter().flat_map(|kind| [plain(&["d", kind]), plain(&[kind, "d"])]));
@@ -78,7 +92,7 @@ fn without_mpi() -> impl Iterator<Item = Case> {
 
 impl Case {
     fn new(program: Program, layers: &[&'static str]) -> Case {
-        Case { program, own: &[], own_before: false, layers: layers.to_vec(), stats: false }
+        Case { program, own: &[], own_before: false, layers: layers.to_vec(), stats: false, hidden: false }
     }
 
     fn name(&self) -> String {
@@ -89,7 +103,8 @@ impl Case {
         let side = if self.own_before { "own_before" } else { "own_behind" };
         let own = if self.own.is_empty() { String::new() } else { format!("{side}_{}::", self.own.concat()) };
         let stats = if self.stats { "stats::" } else { "" };
-        format!("{program}::{stats}{own}{}", self.layers.concat())
+        let hidden = if self.hidden { "hidden::" } else { "" };
+        format!("{program}::{stats}{hidden}{own}{}", self.layers.concat())
     }
 
     fn check(&self) -> Result<(), Failed> {
@@ -113,6 +128,16 @@ impl Case {
         let mut job = if self.own_before { with_own(job).by_hand(&list) } else { with_own(job.by_hand(&list)) };
         if self.stats {
             job = job.env("QMPI_STATS", "/dev/null");
+        }
+        let directory = tempfile::tempdir()?;
+        if self.hidden {
+            let sections = ["p", "p2", "d", "d2"].map(|name| {
+                let file = path(name).file_name().unwrap_or_default().display().to_string();
+                format!("[tool.\"{file}\"]\nown_calls = \"hidden\"\n")
+            });
+            let config = directory.path().join("qmpi.toml");
+            std::fs::write(&config, sections.concat())?;
+            job = job.env("QMPI_CONFIG", config.display().to_string());
         }
         let outcome = job.run();
         let functions = matrix::functions();

@@ -22,6 +22,7 @@ fn trials() -> Vec<Trial> {
         ("threads", &Mpi::ALL, threads),
         ("pcontrol", &Mpi::ALL, pcontrol),
         ("settings", &Mpi::ALL, settings),
+        ("own_calls_and_several_files", &Mpi::ALL, own_calls_and_several_files),
         ("numbering_of_a_header", &[Mpi::Mpich], numbering_of_a_header),
         ("numbering_of_few", &Mpi::ALL, numbering_of_few),
         ("bad_numbering", &Mpi::ALL, bad_numbering),
@@ -111,6 +112,25 @@ fn two_reports(mpi: Mpi) -> Verdict {
     // Where nothing else reads QMPI_CONFIG, that is enough: libqmpi.so would take the sections for its own.
     let order = config.job(mpi, 4, "ring.c", &list).env("QMPI_CONFIG", "").run();
     expect_two_reports(&order)
+}
+
+/// Settings of what is loaded with a tool, and of where its own calls go.
+fn own_calls_and_several_files(mpi: Mpi) -> Verdict {
+    let (counter, files) = (tool(mpi, "counter"), tool(mpi, "several_files"));
+    let [outer, inner] =
+        ["outer", "inner"].map(|name| format!("own_calls = \"hidden\"\nenv = {{ COUNTER = \"label={name}\" }}"));
+    let with = "own_calls = \"hidden\"\nwith = [\"several_files_a.so\", \"several_files_b.so\"]";
+    let config = Config::new(&[("outer", &counter, &outer), ("files", &files, with), ("inner", &counter, &inner)])?;
+    let outcome = config.job(mpi, 4, "ring.c", "outer,files,inner").run();
+    finished(&outcome)?;
+    if !outcome.stdout.contains("send=abtabtabt recv=bbb barrier=aa ") {
+        return Err(format!("not what it prints preloaded\n{}", outcome.report()).into());
+    }
+    let tables = Tables::of(&outcome);
+    tables.expect_calls("outer", "MPI_Reduce", 8)?;
+    // The tool between calls MPI_Barrier by its own wrapper at the end, which no layer is called through.
+    tables.expect("inner", tables.get("outer")?)?;
+    Ok(())
 }
 
 /// As many as there are namespaces.

@@ -43,7 +43,7 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
     let mut sound = true;
     let mut gap = "";
     for path in &args.paths {
-        let file = inspect_file(path, &search).unwrap_or_else(|error| {
+        let file = inspect_file(path, &args.with, &search).unwrap_or_else(|error| {
             terminal::report(&error);
             sound = false;
             FileReport::failed(path, &error)
@@ -60,8 +60,8 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
     Ok(sound)
 }
 
-fn inspect_file(path: &Path, search: &SearchPath) -> Result<FileReport, Error> {
-    let tool = Tool::inspect(path, search, &|_| false)?;
+fn inspect_file(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
+    let tool = Tool::inspect_with(path, with, search, &|_| false)?;
     let kind = Some(kind_name(&tool.kind));
     let path = path.to_owned();
     Ok(if tool.kind == ToolKind::MpiLibrary {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use qmpi_plan::OwnCalls;
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
@@ -54,6 +55,10 @@ struct LayerReport {
     functions_without_effect: Vec<String>,
     pcontrol: bool,
     share: Vec<String>,
+    /// Libraries that are loaded with it, before it.
+    with: Vec<PathBuf>,
+    /// `visible`, or `hidden`: what it asks MPI for itself goes past the layers below.
+    own_calls: &'static str,
     intercepts: Vec<String>,
     fortran_wrappers: Vec<String>,
     wraps: Vec<String>,
@@ -138,6 +143,8 @@ impl LayerReport {
             functions_without_effect: inspected.functions_without_effect().into_iter().map(str::to_owned).collect(),
             pcontrol: layer.pcontrol,
             share: layer.share.clone(),
+            with: layer.with.clone(),
+            own_calls: layer.own_calls.word(),
             intercepts: inspected.intercepts().into_iter().collect(),
             fortran_wrappers: inspected.fortran().into_iter().collect(),
             wraps: inspected.planned.wrapped().into_iter().map(str::to_owned).collect(),
@@ -175,6 +182,13 @@ impl LayerReport {
         }
         if !self.share.is_empty() {
             add("shares", self.share.join(", "));
+        }
+        if !self.with.is_empty() {
+            let files: Vec<String> = self.with.iter().map(|path| path.display().to_string()).collect();
+            add("loaded with", files.join(", "));
+        }
+        if self.own_calls != OwnCalls::Visible.word() {
+            add("calls of its own", format!("{}: they go to the MPI library", self.own_calls));
         }
         if let Some(reason) = &self.intercepts_unknown {
             add("intercepts", format!("what it registers when it runs; edges do not show it: {reason}"));

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
 use qmpi_elf::{Effect, Hazard, Tool, ToolKind};
-use qmpi_plan::{Layer, Planned, RankSet};
+use qmpi_plan::own_calls::{always_passes_on, same_function};
+use qmpi_plan::{Layer, OwnCalls, Planned, RankSet};
 
 use crate::plan::glibc;
 use crate::plan::manifest::{self, Manifest};
@@ -148,6 +149,11 @@ impl InspectedLayer {
         let imports =
             tool.closure.objects.iter().flat_map(|object| object.imports()).map(|symbol| symbol.name.to_owned());
         node.other_calls = imports.filter(|name| classify(name).is_none()).chain(node.wraps.iter().cloned()).collect();
+        if self.layer().own_calls == OwnCalls::Hidden {
+            let wrapped: BTreeSet<String> = &node.intercepts | &node.fortran;
+            node.past = hide(&mut node.calls, &wrapped);
+            node.fortran_past = hide(&mut node.fortran_calls, &wrapped);
+        }
         node
     }
 
@@ -183,6 +189,17 @@ impl InspectedLayer {
         let named = self.layer().functions.iter().flatten();
         named.filter(|id| !tool.intercepts.contains(id)).map(|id| id.name()).collect()
     }
+}
+
+/// Leaves of the calls of a layer that hides its own what it may pass on, functions that it wraps in some spelling. Returns what may be a
+/// call of its own: all but what always goes on.
+fn hide(calls: &mut BTreeSet<String>, wrapped: &BTreeSet<String>) -> BTreeSet<String> {
+    let same = |name: &String| FnId::by_name(name).map(same_function);
+    let wrapped: BTreeSet<FnId> = wrapped.iter().filter_map(same).collect();
+    let always = |name: &String| FnId::by_name(name).is_some_and(always_passes_on);
+    let own = calls.iter().filter(|name| !always(name)).cloned().collect();
+    calls.retain(|name| always(name) || same(name).is_some_and(|id| wrapped.contains(&id)));
+    own
 }
 
 /// The PMPI tools of the processes that have most: `ranks` may keep layers apart.

@@ -16,7 +16,7 @@ pub struct Node {
     pub intercepts: BTreeSet<String>,
     /// The functions that it may call below: those it intercepts and those it calls as `PMPI_*`.
     pub calls: BTreeSet<String>,
-    /// The functions that it may call past all layers: a QMPI tool's `QMPI_*` and `PMPI_*`.
+    /// The functions that it may call past all layers: a QMPI tool's `QMPI_*` and `PMPI_*`, and calls of its own that are hidden.
     pub past: BTreeSet<String>,
     /// The functions that it has Fortran wrappers for.
     pub fortran: BTreeSet<String>,
@@ -26,6 +26,8 @@ pub struct Node {
     pub wraps: BTreeSet<String>,
     /// Those that it may call below: the same, and what it imports.
     pub other_calls: BTreeSet<String>,
+    /// The functions that it may call past all layers in Fortran.
+    pub fortran_past: BTreeSet<String>,
 }
 
 /// In which language a call arrives.
@@ -69,12 +71,12 @@ pub fn edges(nodes: &[Node]) -> Vec<Edge> {
     };
     let nothing = BTreeSet::new();
     let mut edges = of_c(APPLICATION, &all(|node| &node.intercepts), &nothing, nodes);
-    edges.extend(of_fortran(APPLICATION, &all(|node| &node.fortran), nodes));
+    edges.extend(of_fortran(APPLICATION, &all(|node| &node.fortran), &nothing, nodes));
     edges.extend(of_others(APPLICATION, &all(|node| &node.wraps), nodes));
     for (i, node) in nodes.iter().enumerate() {
-        edges.extend(of_c(&node.label, &node.calls, &node.past, &nodes[i + 1..]));
-        edges.extend(of_fortran(&node.label, &node.fortran_calls, &nodes[i + 1..]));
         let below = &nodes[i + 1..];
+        edges.extend(of_c(&node.label, &node.calls, &node.past, below));
+        edges.extend(of_fortran(&node.label, &node.fortran_calls, &node.fortran_past, below));
         let is_shown =
             |name: &&String| node.wraps.contains(*name) || below.iter().any(|node| node.wraps.contains(*name));
         edges.extend(of_others(&node.label, &node.other_calls.iter().filter(is_shown).cloned().collect(), below));
@@ -89,10 +91,11 @@ fn of_c(label: &str, calls: &BTreeSet<String>, past: &BTreeSet<String>, below: &
 }
 
 /// Below a layer without a Fortran wrapper the call goes on in C: such a layer gets it as it gets all others.
-fn of_fortran(label: &str, calls: &BTreeSet<String>, below: &[Node]) -> Vec<Edge> {
+fn of_fortran(label: &str, calls: &BTreeSet<String>, past: &BTreeSet<String>, below: &[Node]) -> Vec<Edge> {
     let sees = |node: &Node, function: &String| node.fortran.contains(function) || node.intercepts.contains(function);
     let target = |function: &String| below.iter().position(|node| sees(node, function));
-    edges_to(label, Language::Fortran, calls.iter().map(|function| (target(function), function)), below)
+    let calls = calls.iter().map(|function| (target(function), function));
+    edges_to(label, Language::Fortran, calls.chain(past.iter().map(|function| (None, function))), below)
 }
 
 fn of_others(label: &str, calls: &BTreeSet<String>, below: &[Node]) -> Vec<Edge> {

@@ -38,6 +38,8 @@ pub struct ToolReport {
     data_imports: Vec<String>,
     defines_pcontrol: bool,
     passes_pcontrol_on: bool,
+    /// Libraries that stand before it, as in a list in LD_PRELOAD.
+    with: Vec<ObjectReport>,
     objects: Vec<ObjectReport>,
     shared: Vec<String>,
     missing: Vec<String>,
@@ -53,6 +55,12 @@ pub struct ToolReport {
 struct ObjectReport {
     name: String,
     path: PathBuf,
+}
+
+impl ObjectReport {
+    fn new(object: &ElfFile) -> Self {
+        Self { name: object.name().to_owned(), path: object.path().to_owned() }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -108,11 +116,8 @@ impl ToolReport {
             data_imports: tool.data_imports.clone(),
             defines_pcontrol: tool.defines_pcontrol,
             passes_pcontrol_on: tool.passes_pcontrol_on,
-            objects: tool
-                .objects
-                .iter()
-                .map(|object| ObjectReport { name: object.name.clone(), path: object.path.clone() })
-                .collect(),
+            with: tool.closure.before().iter().map(ObjectReport::new).collect(),
+            objects: [tool.closure.root()].into_iter().chain(tool.closure.private()).map(ObjectReport::new).collect(),
             shared: tool.closure.stopped.clone(),
             missing: tool.closure.missing.iter().map(|missing| missing.name.clone()).collect(),
             undefined: tool.undefined_elsewhere.clone(),
@@ -143,6 +148,10 @@ impl ToolReport {
             let known = self.numberings.join(" and ");
             let unknown = "as in the MPICH that runs: it is compiled without qmpi.h";
             line("numbers", if known.is_empty() { unknown.to_owned() } else { format!("functions as {known} does") });
+        }
+        if !self.with.is_empty() {
+            let names: Vec<&str> = self.with.iter().map(|object| object.name.as_str()).collect();
+            line("with", names.join(", "));
         }
         // The first object is the tool itself.
         let private: Vec<&str> = self.objects.iter().skip(1).map(|object| object.name.as_str()).collect();

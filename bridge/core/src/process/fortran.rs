@@ -109,6 +109,16 @@ impl Fortran {
             return Some(wrapper);
         }
         self.callers.lock().unwrap_or_else(PoisonError::into_inner).insert(tool);
+        self.library(level, label, name, process)
+    }
+
+    /// Where a call of this symbol goes past all layers.
+    pub(crate) fn of_mpi(&self, label: &str, name: &str, process: &Process) -> Option<usize> {
+        self.library(self.layers.len(), label, name, process)
+    }
+
+    /// A link to MPI's Fortran library, whose calls of C go on below `level` layers.
+    fn library(&self, level: usize, label: &str, name: &str, process: &Process) -> Option<usize> {
         let c_name = CString::new(name).ok()?;
         if let Some(real) = process.function(&c_name) {
             return Some(or_end(fortran::resume(real, level)));

@@ -1,4 +1,4 @@
-//! A library together with the private libraries that come with it.
+//! A tool's file, the libraries that stand before it in the same namespace, and the private libraries that come with them.
 //!
 //! Breadth first over DT_NEEDED, as ld.so loads them (elf/dl-deps.c), and never into libraries that
 //! others serve. What the objects contain is not looked at.
@@ -24,8 +24,10 @@ pub struct Missing {
 /// A library and its private dependencies.
 #[derive(Debug)]
 pub struct Closure {
-    /// The root first, then breadth first.
+    /// The root first, the libraries that stand before it, then breadth first.
     pub objects: Vec<ElfFile>,
+    /// How many libraries stand before the root in the order of symbols, as in a list in LD_PRELOAD.
+    before: usize,
     /// Needed names that others serve, in order of first appearance.
     pub stopped: Vec<String>,
     /// Needed names that are nowhere.
@@ -40,10 +42,22 @@ impl Closure {
     /// Follows DT_NEEDED from `root`. `stop` is asked about every needed name, and about the SONAME
     /// of the file that was found for it; `true` means that it is served by others and not followed.
     pub fn of(root: ElfFile, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
-        let mut closure =
-            Closure { objects: vec![root], stopped: Vec::new(), missing: Vec::new(), unnamed: Vec::new() };
+        Closure::with(root, Vec::new(), search, stop)
+    }
+
+    /// The same from `root` and the libraries that stand before it.
+    pub fn with(root: ElfFile, before: Vec<ElfFile>, search: &SearchPath, stop: &dyn Fn(&str) -> bool) -> Closure {
+        let mut objects = vec![root];
+        for object in before {
+            // As ld.so: a file is loaded once.
+            if !objects.iter().any(|known| known.identity() == object.identity()) {
+                objects.push(object);
+            }
+        }
+        let before = objects.len() - 1;
         // Index of the object that brought in each object: RPATHs are inherited along it.
-        let mut parents = vec![None];
+        let mut parents = vec![None; objects.len()];
+        let mut closure = Closure { objects, before, stopped: Vec::new(), missing: Vec::new(), unnamed: Vec::new() };
         let mut seen = HashSet::new();
         let mut at = 0;
         loop {
@@ -74,6 +88,21 @@ impl Closure {
     /// The library itself.
     pub fn root(&self) -> &ElfFile {
         &self.objects[0]
+    }
+
+    /// The libraries that stand before the root, in their order.
+    pub fn before(&self) -> &[ElfFile] {
+        &self.objects[1..=self.before]
+    }
+
+    /// The files that a list in LD_PRELOAD would name, in its order: the root is the last.
+    pub fn parts(&self) -> impl DoubleEndedIterator<Item = &ElfFile> {
+        self.before().iter().chain([self.root()])
+    }
+
+    /// The libraries that these need.
+    pub fn private(&self) -> &[ElfFile] {
+        &self.objects[self.before + 1..]
     }
 
     fn follow(

@@ -4,7 +4,7 @@
 //! for the kinds are those of the architecture document, "Three kinds of tool".
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
 
@@ -63,26 +63,42 @@ impl Tool {
     /// If the tool itself is not a sound shared object of this machine. Problems with its private
     /// libraries are in `closure.missing`, and in `hazards`.
     pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, Error> {
-        let root = ElfFile::open(path)?;
-        if !root.is_shared_object() {
-            return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
-        }
+        Tool::inspect_with(path, &[], search, shared)
+    }
+
+    /// The same of a tool that is loaded together with these libraries, which stand before it as in a list in LD_PRELOAD.
+    ///
+    /// # Errors
+    /// If one of these files is not a sound shared object of this machine.
+    pub fn inspect_with(
+        path: &Path,
+        before: &[PathBuf],
+        search: &SearchPath,
+        shared: &dyn Fn(&str) -> bool,
+    ) -> Result<Tool, Error> {
+        let root = open(path)?;
+        let before = before.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
         // The empty name is the program's, as ld.so lists it.
         let served = |name: &str| {
             name.is_empty() || is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name)
         };
-        let closure = Closure::of(root, search, &served);
+        let closure = Closure::with(root, before, search, &served);
+        let parts = closure.parts().count();
         let mut gathered = Gathered::default();
         let mut wanted = HashSet::new();
         for (index, object) in closure.objects.iter().enumerate() {
-            let others = gathered.walk(object, index == 0)?;
+            let others = gathered.walk(object, index < parts)?;
             wanted.extend(others.into_iter().filter(|symbol| !is_served(symbol, &closure)).map(|symbol| symbol.name));
         }
         if gathered.defines_interceptions {
             wanted.retain(|name| !THESIS.contains(name));
         }
         let elsewhere = undefined_elsewhere(wanted, &closure, search);
-        gathered.wrapped = wrapped::find(closure.root())?;
+        for part in closure.parts() {
+            gathered.wrapped.extend(wrapped::find(part)?);
+        }
+        gathered.wrapped.sort_unstable();
+        gathered.wrapped.dedup_by(|other, first| other.name == first.name);
         Ok(Tool::assemble(closure, gathered, elsewhere))
     }
 
@@ -151,6 +167,16 @@ impl Tool {
     }
 }
 
+fn open(path: &Path) -> Result<ElfFile, Error> {
+    let file = ElfFile::open(path)?;
+    let is_library = file.is_shared_object();
+    if is_library {
+        Ok(file)
+    } else {
+        Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable })
+    }
+}
+
 fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
     let root = tool.closure.root();
     if is_mpi_library(root) {
@@ -174,6 +200,8 @@ fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
 
 impl Gathered {
     /// Files every symbol of an object; returns its strong imports that are not MPI's.
+    ///
+    /// `is_root`: it is the tool's file, or a library that stands before it.
     fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<Symbol<'a>>, Error> {
         let mut detail =
             ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
@@ -196,8 +224,9 @@ impl Gathered {
             }
         }
         if is_root {
-            self.facts.own_profiling = sorted(profiling);
-            self.facts.unique = object.unique_count();
+            self.facts.own_profiling.extend(profiling);
+            self.facts.own_profiling = sorted(std::mem::take(&mut self.facts.own_profiling));
+            self.facts.unique += object.unique_count();
         } else if implements_mpi(object) {
             self.facts.second_mpi.push(detail.name.clone());
         }

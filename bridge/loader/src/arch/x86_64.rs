@@ -16,6 +16,7 @@
 //! | `dlopen.rs` | `dlopen` of a tool |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
+//! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a PLT |
@@ -28,6 +29,7 @@ mod dlopen;
 mod fortran;
 mod links;
 mod lock;
+mod own_calls;
 #[cfg(planted)]
 mod planted;
 mod shift;
@@ -38,6 +40,7 @@ pub(crate) use direct::*;
 pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use links::*;
+pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
 pub(crate) use shift::*;

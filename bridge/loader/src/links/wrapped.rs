@@ -48,8 +48,8 @@ pub struct Others {
     pub wrapped: Vec<Wrapped>,
     /// What it defines as `PMPI_f`.
     pub profiling: Vec<(&'static CStr, usize)>,
-    /// Its tool, for names that nothing else in the process defines.
-    pub tool: Option<Image>,
+    /// The files of its tool, for names that nothing else in the process defines.
+    pub files: Vec<Image>,
 }
 
 /// The same of the layers that have been loaded so far, the innermost first.
@@ -65,7 +65,7 @@ impl Stacked {
     /// Is there no layer that has a tool?
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|others| others.tool.is_none())
+        self.0.iter().all(|others| others.files.is_empty())
     }
 
     /// The function or variable of this name that the outermost tool which has one defines. Takes no lock.
@@ -76,7 +76,7 @@ impl Stacked {
             let symbol = image.find_name(name)?;
             matches!(symbol.kind, Kind::Function | Kind::Other | Kind::Data).then_some(symbol.address)
         };
-        self.0.iter().rev().find_map(|others| defined(others.tool.as_ref()?))
+        self.0.iter().rev().flat_map(|others| &others.files).find_map(defined)
     }
 
     /// The wrappers of a function, the outermost first.

@@ -121,7 +121,7 @@ pub(crate) fn bind<'a>(
     }
     let scope = namespace::list(namespace, &scope, writer);
     instance.answers.scope.publish(scope.leak(), writer);
-    Ok(Bound { tool: *instance.handle.get_or_init(|| handle), head })
+    Ok(Bound { parts: vec![*instance.handle.get_or_init(|| handle)], head })
 }
 
 /// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.

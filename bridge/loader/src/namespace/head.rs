@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use qmpi_abi::FnId;
 use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
-use qmpi_elf::{Name, Names, SymbolKind, Tool};
+use qmpi_elf::{ElfFile, Name, Names, SymbolKind, Tool};
 use qmpi_overrides::names;
 
 use crate::error::LoadError;
@@ -193,10 +193,10 @@ impl<'a> Head<'a> {
     }
 
     fn functions_of_tool(&self) -> Names<'a> {
-        let root = self.tool.closure.root();
-        root.exports()
+        let exports = |part: &'a ElfFile| part.exports().filter(|symbol| part.finds(symbol.name));
+        let symbols = self.tool.closure.parts().flat_map(exports);
+        symbols
             .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
-            .filter(|symbol| root.finds(symbol.name))
             .map(|symbol| Name::from(symbol.name))
             .collect()
     }

@@ -3,13 +3,20 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_ring::ThreadOffsets;
+use qmpi_ring::ring::{OWN_DEPTH, OWN_RECORD};
 
 /// Machine code reads them.
 pub(crate) static CALLER: AtomicUsize = AtomicUsize::new(0);
 pub(crate) static FORTRAN_LEVEL: AtomicUsize = AtomicUsize::new(0);
 
+pub(crate) static OWN_CALLS: AtomicUsize = AtomicUsize::new(0);
+/// Of the last record for which there is room.
+pub(crate) static LAST_OWN_CALL: AtomicUsize = AtomicUsize::new(0);
+
 /// Sets them.
 pub fn set(offsets: ThreadOffsets) {
+    OWN_CALLS.store(offsets.own_calls, Ordering::Relaxed);
+    LAST_OWN_CALL.store(offsets.own_calls.wrapping_add(OWN_RECORD * OWN_DEPTH), Ordering::Relaxed);
     CALLER.store(offsets.caller, Ordering::Relaxed);
     FORTRAN_LEVEL.store(offsets.fortran_level, Ordering::Relaxed);
 }

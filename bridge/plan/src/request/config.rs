@@ -15,6 +15,8 @@
 //! share = ["libpapi.so.7"]                  # libraries that must exist once per process
 //! direct_calls = true                       # shorten its calls of MPI (the default)
 //! wraps = ["open", "close"]                 # functions that are not MPI's; "all", "none"; by default those that its file shows
+//! with = ["libinit.so"]                     # libraries that are loaded with it, before it
+//! own_calls = "hidden"                      # what it asks MPI for itself goes past the layers below
 //!
 //! [tool.of_the_program]
 //! registered = true                         # the program registers this name: no file is looked for
@@ -35,7 +37,8 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::ValueFault;
 use crate::nearest;
-use crate::{Error, RankSet, Wraps};
+use crate::request::with;
+use crate::{Error, OwnCalls, RankSet, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +70,10 @@ pub struct ToolConfig {
     pub direct_calls: bool,
     /// Which functions that are not MPI's reach it.
     pub wraps: Wraps,
+    /// Libraries that are loaded with it, before it; relative paths already joined, names without a `/` as they are.
+    pub with: Vec<PathBuf>,
+    /// Which layers see what it asks MPI for itself.
+    pub own_calls: OwnCalls,
     /// There is no file: the program, or a library of its, registers the name.
     pub registered: bool,
 }
@@ -82,14 +89,27 @@ impl Default for ToolConfig {
             share: Vec::new(),
             direct_calls: true,
             wraps: Wraps::default(),
+            with: Vec::new(),
+            own_calls: OwnCalls::Visible,
             registered: false,
         }
     }
 }
 
 const FILE_KEYS: &[&str] = &["stack", "stacks", "tool"];
-const TOOL_KEYS: &[&str] =
-    &["path", "env", "functions", "ranks", "pcontrol", "share", "direct_calls", "wraps", "registered"];
+const TOOL_KEYS: &[&str] = &[
+    "path",
+    "env",
+    "functions",
+    "ranks",
+    "pcontrol",
+    "share",
+    "direct_calls",
+    "wraps",
+    "with",
+    "own_calls",
+    "registered",
+];
 
 impl Config {
     /// Reads the file at `path`.
@@ -195,6 +215,17 @@ impl Document<'_> {
                 }
                 "pcontrol" => tool.pcontrol = self.flag(value, &full)?,
                 "direct_calls" => tool.direct_calls = self.flag(value, &full)?,
+                "with" => {
+                    let files = self.strings(value, &full, NUL)?.into_iter().map(PathBuf::from);
+                    let place = self.path.parent().unwrap_or(Path::new(""));
+                    tool.with =
+                        files.map(|file| if with::has_directory(&file) { place.join(file) } else { file }).collect();
+                }
+                "own_calls" => {
+                    let word = self.string(value, &full, OwnCalls::EXPECTED)?;
+                    let fault = || ValueFault::Word(word.escape_debug().to_string(), OwnCalls::EXPECTED);
+                    tool.own_calls = OwnCalls::parse(word).ok_or_else(|| self.value(value.span(), &full, fault()))?;
+                }
                 "registered" => {
                     tool.registered = self.flag(value, &full)?;
                     registered = Some(value.span());
@@ -356,6 +387,8 @@ mod tests {
             pcontrol = false
             direct_calls = false
             share = ["libpapi.so.7"]
+            with = ["libinit.so", "./sub/libtwo.so"]
+            own_calls = "hidden"
             [tool.inner]
             path = "/opt/inner.so"
             "#,
@@ -369,6 +402,8 @@ mod tests {
         assert_eq!(outer.ranks.as_ref().unwrap().to_string(), "0-3,8");
         assert!(!outer.pcontrol && !outer.direct_calls);
         assert_eq!(outer.share, ["libpapi.so.7"]);
+        assert_eq!(outer.with, [PathBuf::from("libinit.so"), "/conf/sub/libtwo.so".into()]);
+        assert_eq!(outer.own_calls, OwnCalls::Hidden);
         let inner = &config.tools["inner"];
         assert_eq!(*inner, ToolConfig { path: Some("/opt/inner.so".into()), ..ToolConfig::default() });
     }
@@ -399,6 +434,14 @@ mod tests {
             ("[tool.a]\nranks = 3", "2: `tool.a.ranks` must be a string such as \"0-3,8\", not integer", ""),
             ("[tool.a]\npcontrol = 1", "2: `tool.a.pcontrol` must be true or false, not integer", ""),
             ("[tool.a]\nshare = [\"/x/y.so\"]", "2: `tool.a.share`: `/x/y.so` must not contain `/`", ""),
+            ("[tool.a]\nwith = \"a.so\"", "2: `tool.a.with` must be an array of strings", ""),
+            ("[tool.a]\nwith = [\"\"]", "2: `tool.a.with`: must not be empty", ""),
+            ("[tool.a]\nown_calls = true", "2: `tool.a.own_calls` must be \"visible\" or \"hidden\", not boolean", ""),
+            (
+                "[tool.a]\nown_calls = \"hiden\"",
+                "2: `tool.a.own_calls`: `hiden` is not \"visible\" or \"hidden\"",
+                "write \"visible\" or \"hidden\"",
+            ),
             ("[tool.a]\npath = \"\\u0000\"", "2: `tool.a.path`: `\\0` must not contain NUL", ""),
             ("a = [", "1: ", "the file is TOML"),
             ("\n\nstack = [\"a\"]\nstack = [\"b\"]", "4: ", "the file is TOML"),

@@ -102,6 +102,38 @@ fn word<T: Copy + Default>(
     })
 }
 
+/// Which layers see what a tool asks MPI for itself, as opposed to what it passes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OwnCalls {
+    /// The layers below it.
+    #[default]
+    Visible,
+    /// None: it goes to the MPI library.
+    Hidden,
+}
+
+impl OwnCalls {
+    /// The words, for messages.
+    pub(crate) const EXPECTED: &str = "\"visible\" or \"hidden\"";
+
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        match word {
+            "visible" => Some(Self::Visible),
+            "hidden" => Some(Self::Hidden),
+            _ => None,
+        }
+    }
+
+    /// The word of the configuration file.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Visible => "visible",
+            Self::Hidden => "hidden",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

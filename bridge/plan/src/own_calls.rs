@@ -1,0 +1,40 @@
+//! What a layer with `own_calls = "hidden"` passes on, and what it asks MPI for itself.
+//!
+//! Inside of a wrapper of f, a call of f goes on to the next layer. All others are the layer's own: other functions, and calls outside
+//! of its wrappers, from constructors, exit handlers, callbacks and threads of its own.
+
+use qmpi_abi::FnId;
+
+/// Functions that begin and end MPI for the whole process: a layer below that missed one would have no report, or none at all.
+const ALWAYS: [&str; 4] = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Abort"];
+
+/// Does a call of this function go on to the next layer, wherever it is made?
+#[must_use]
+pub fn always_passes_on(id: FnId) -> bool {
+    ALWAYS.contains(&id.name())
+}
+
+/// The function that stands for this one and its spelling for large counts: a wrapper of one may go on with the other.
+#[must_use]
+pub fn same_function(id: FnId) -> FnId {
+    let plain = id.name().strip_suffix("_c").or_else(|| id.name().strip_suffix("_x"));
+    plain.and_then(FnId::by_name).unwrap_or(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn same(name: &str) -> &'static str {
+        same_function(FnId::by_name(name).unwrap()).name()
+    }
+
+    #[test]
+    fn spellings() {
+        assert_eq!(same("MPI_Send"), "MPI_Send");
+        assert_eq!(same("MPI_Send_c"), "MPI_Send");
+        assert_eq!(same("MPI_Type_size_x"), "MPI_Type_size");
+        assert_eq!(same("MPI_Comm_f2c"), "MPI_Comm_f2c");
+        assert!(ALWAYS.iter().all(|name| FnId::by_name(name).is_some_and(always_passes_on)));
+    }
+}
