@@ -7,8 +7,10 @@
 //! | Fortran calls | `fortran.rs` |
 //! | libraries that are opened later | `opened.rs` |
 //! | unwinders | `unwinders.rs` |
+//! | functions that change the environment | `environment.rs` |
 
 pub(crate) mod base;
+pub(crate) mod environment;
 pub(crate) mod fortran;
 pub(crate) mod name;
 pub(crate) mod opened;

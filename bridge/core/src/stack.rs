@@ -74,6 +74,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(numbering::of_process()));
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
+    qmpi_loader::exit::order_by_layers();
     chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
@@ -317,6 +318,9 @@ fn load_pmpi<'a>(
     let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
     let links = qmpi_loader::Links { c: &chain.all_pmpi(), by_name: &chain.all_by_name(), fortran: &next };
     let loaded = loader.load(process, planned, &links, place)?;
+    if fortran.is_some() {
+        loaded.instance.set_layer(tool.index());
+    }
     Ok(Layer {
         label: layer.label.clone(),
         tool,

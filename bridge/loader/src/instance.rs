@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::FnId;
 use qmpi_overrides::Answers;
 use qmpi_plan::Layer;
+use qmpi_ring::{List, Writer};
 
 use crate::error::LoadError;
+use crate::exit::End;
 use crate::load::Links;
 use crate::namespace::link_map::Handle;
 use crate::overrides::{self, environment};
@@ -30,7 +33,12 @@ pub struct Instance {
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
     pub(crate) handle: OnceLock<Handle>,
+    /// What it does at exit.
+    pub(crate) end: End,
 }
+
+/// All instances that were loaded, the last first.
+static ALL: List<&'static Instance> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 impl Instance {
     /// A tool that is about to be loaded as `layer`, above `links`.
@@ -39,11 +47,20 @@ impl Instance {
         links: &Links<'_>,
         fortran_links: HashMap<String, usize>,
         process: &Arc<Process>,
+        writer: &Writer,
     ) -> &'static Instance {
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), links.c, links.by_name, process);
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
-        Box::leak(Box::new(Instance { fortran_links, ..instance }))
+        let instance: &'static Instance = Box::leak(Box::new(Instance { fortran_links, ..instance }));
+        environment::give_view(&instance.answers);
+        ALL.add(Box::leak(Box::new(List::node(instance))), writer);
+        instance
+    }
+
+    /// All instances that were loaded, the last first: of a stack, the outermost.
+    pub(crate) fn all() -> impl Iterator<Item = &'static Instance> {
+        ALL.iter().copied()
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
@@ -75,6 +92,7 @@ impl Instance {
             process: Arc::clone(process),
             providers: OnceLock::new(),
             handle: OnceLock::new(),
+            end: End::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::Mapped;
 use qmpi_ring::{List, Published};
 
-use crate::getenv::Variable;
+use crate::environment::{Setting, Variable, View};
 use crate::names;
 use crate::namespace::Namespace;
 use crate::object::Object;
@@ -22,10 +22,12 @@ pub struct Answers {
     pub links_by_name: &'static [(FnId, usize)],
     /// The MPI libraries of the process.
     pub mpi: &'static [Mapped<'static>],
-    /// The layer's settings: name and value.
-    pub settings: &'static [(&'static CStr, &'static CStr)],
+    /// The layer's settings.
+    pub settings: &'static [Setting],
     /// The process's environment when the instance was loaded, in a copy of its own.
     pub inherited: &'static [Variable],
+    /// The instance's own `environ`, which one with settings has.
+    pub view: View,
     /// It is a tool of the base namespace, which has two of the overrides.
     pub is_base: bool,
     /// Its namespace; null before that is about to be loaded.
@@ -45,6 +47,7 @@ impl Answers {
             mpi,
             settings: &[],
             inherited: &[],
+            view: View::new(),
             is_base: false,
             namespace: AtomicPtr::new(core::ptr::null_mut()),
             scope: Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0)),

@@ -12,7 +12,7 @@ use qmpi_loader::process::loader_lock;
 use qmpi_ring::Moment;
 
 use crate::process::fortran::{self, Fortran};
-use crate::process::unwinders;
+use crate::process::{environment, unwinders};
 use crate::{start, versions};
 
 /// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
@@ -38,6 +38,7 @@ pub(crate) extern "C" fn objects_opened() {
         let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
         set(&images);
         unwinders::bind(images.iter().filter(|image| !before.contains(&image.id())));
+        environment::bind(images.iter().filter(|image| !before.contains(&image.id())));
         versions::bind_opened(&images, |image| !before.contains(&image.id()));
         fortran::enter_opened(images, |image| !before.contains(&image.id()));
     });

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `trampoline.rs` | one word of data for a shim |
 //! | `dlopen.rs` | `dlopen` of a tool |
+//! | `overrides.rs` | its functions for exit handlers and for the environment |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `caller.rs` | text for stubs that keep the application's return address |
@@ -28,6 +29,7 @@ mod dlopen;
 mod fortran;
 mod links;
 mod lock;
+mod overrides;
 #[cfg(planted)]
 mod planted;
 mod shift;
@@ -38,6 +40,7 @@ pub(crate) use direct::*;
 pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use links::*;
+pub(crate) use overrides::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
 pub(crate) use shift::*;

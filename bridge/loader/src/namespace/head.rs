@@ -12,7 +12,7 @@
 //! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... (`sentinels.rs`) |
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
-//! | functions of the dynamic linker, `getenv` | the overrides |
+//! | functions of the dynamic linker, `getenv`, `atexit` and the like | the overrides |
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -99,19 +99,28 @@ struct Written<'a> {
     process: Arc<Process>,
     soname: String,
     needed: Vec<String>,
+    /// How many of its symbols are overrides; an instance with variables of its own has more.
+    overrides: usize,
     template: Template,
     /// Of all symbols behind the overrides.
     addresses: Vec<Address>,
 }
 
 impl<'a> Heads<'a> {
-    /// The one that `head` is made from as the library `soname`, which needs `needed`.
-    fn like(&mut self, head: &Head<'a>, soname: &str, needed: &[&str]) -> Option<&mut Written<'a>> {
+    /// The one that `head` is made from as the library `soname`, which needs `needed` and has so many overrides.
+    fn like(
+        &mut self,
+        head: &Head<'a>,
+        soname: &str,
+        needed: &[&str],
+        overrides: usize,
+    ) -> Option<&mut Written<'a>> {
         let is_like = |written: &&mut Written<'_>| {
             std::ptr::eq(written.tool, head.tool)
                 && Arc::ptr_eq(&written.process, &head.instance.process)
                 && written.soname == soname
                 && written.needed == needed
+                && written.overrides == overrides
         };
         self.0.iter_mut().find(is_like).filter(|_| head.instance.fortran_links.is_empty())
     }
@@ -124,12 +133,13 @@ impl<'a> Head<'a> {
         let own = self.functions_of_tool();
         let mut symbols = overrides::symbols(self.instance, &mut versions)?;
         symbols.retain(|symbol| !own.contains(&symbol.name));
-        if let Some(written) = heads.like(self, soname, needed) {
+        if let Some(written) = heads.like(self, soname, needed, symbols.len()) {
             let overrides = symbols.iter().map(|symbol| symbol.address);
             let others = written.addresses.iter().map(|address| address.above(self.links) as u64);
             return Ok(written.template.with(overrides.chain(others)).to_vec());
         }
         let (others, addresses) = self.symbols(&own)?;
+        let overrides = symbols.len();
         symbols.extend(others);
         let template = Template::new(soname, needed, &versions, &symbols)?;
         let is_own = addresses.iter().any(|address| matches!(address, Address::Own(_)));
@@ -142,6 +152,7 @@ impl<'a> Head<'a> {
             process: Arc::clone(&self.instance.process),
             soname: soname.to_owned(),
             needed: needed.iter().map(|name| (*name).to_owned()).collect(),
+            overrides,
             template,
             addresses,
         });
