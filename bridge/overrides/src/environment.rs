@@ -85,6 +85,11 @@ impl View {
         self.variable.store(array, Ordering::Release);
     }
 
+    /// Lets it point to the array that was stored last again, whatever the tool has stored.
+    pub fn take_back(&self) {
+        self.variable.store(self.stored.load(Ordering::Acquire), Ordering::Release);
+    }
+
     /// The array that was stored last, if it has room for so many words.
     pub fn with_room(&self, words: usize) -> Option<Array> {
         let array = self.stored.load(Ordering::Acquire);

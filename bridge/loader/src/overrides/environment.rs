@@ -115,6 +115,7 @@ fn store(answers: &'static Answers, array: &[*mut c_char]) {
         place
     });
     fill(place, array);
+    answers.view.take_back();
 }
 
 fn fill(place: Array, array: &[*mut c_char]) {
