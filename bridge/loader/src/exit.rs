@@ -19,12 +19,15 @@
 //!
 //! The program's own destructors run before those of its tools, as under `LD_PRELOAD` (`program.rs`).
 //!
+//! Destructors of thread-local objects of C++ wait likewise where the first thread ends the process (`thread_local.rs`).
+//!
 //! Handlers of `at_quick_exit` wait in the same way for one another; nothing else runs in `quick_exit`.
 #![expect(unsafe_code, reason = "registers with the C library, which hands the registered pointer back")]
 
 pub(crate) mod destructors;
 pub(crate) mod handlers;
 mod program;
+pub(crate) mod thread_local;
 pub(crate) mod watch;
 
 use std::ffi::{c_int, c_void};
@@ -99,9 +102,8 @@ impl Instance {
     fn finalize(&self) {
         let before = last_number();
         self.end.is_finalized.store(true, Ordering::Relaxed);
-        let is_due = |handler: &Handler| {
-            List::Exit.has(handler) && (handler.state() == State::Due || handler.number() > before)
-        };
+        let is_due =
+            |handler: &Handler| List::Exit.has(handler) && (handler.state() == State::Due || handler.number() > before);
         while let Some(handler) = self.end.handlers.take_last(State::Called, is_due) {
             handler.call(status());
         }
@@ -164,8 +166,20 @@ pub fn has_ended(layer: usize) -> bool {
     Instance::all().any(|instance| instance.end.layer.load(Ordering::Relaxed) == layer + 1 && instance.is_finalized())
 }
 
+/// Is there a layer outside of this one's that has not ended?
+fn layers_outside_have_more_to_do(instance: &Instance) -> bool {
+    let mut outside = Instance::all().take_while(|other| !std::ptr::eq(*other, instance));
+    IN_ORDER.load(Ordering::Relaxed) && outside.any(|other| other.has_more_to_do(List::Exit))
+}
+
 /// Registers a handler of a tool; returns what the function of the C library does.
-pub(crate) fn register(instance: &'static Instance, kind: Kind, function: usize, argument: usize, object: usize) -> c_int {
+pub(crate) fn register(
+    instance: &'static Instance,
+    kind: Kind,
+    function: usize,
+    argument: usize,
+    object: usize,
+) -> c_int {
     let at_load = kind != Kind::AtQuickExit && instance.handle.get().is_none();
     let registration = Registration { kind, function, argument, object, at_load };
     let handler = instance.end.handlers.add(registration);
@@ -182,6 +196,8 @@ pub(crate) fn register(instance: &'static Instance, kind: Kind, function: usize,
             Ok(address) => unsafe { __cxa_at_quick_exit(std::ptr::with_exposed_provenance(address), object) },
             Err(_) => -1,
         },
+        // These are in the lists of threads (`thread_local.rs`).
+        Kind::ThreadLocal => -1,
     };
     if failed != 0 {
         handler.change(State::Registered, State::Free);
@@ -232,7 +248,8 @@ fn clones_outside_end(inner: Option<&'static Instance>) {
 pub fn namespaces_have_ended() {
     clones_outside_end(None);
     for instance in Instance::all() {
-        let is_left = |handler: &Handler| List::Exit.has(handler) && (handler.state() == State::Due || is_late(handler));
+        let is_left =
+            |handler: &Handler| List::Exit.has(handler) && (handler.state() == State::Due || is_late(handler));
         while let Some(handler) = instance.end.handlers.take_last(State::Called, is_left) {
             handler.call(status());
         }

@@ -247,18 +247,21 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
     needs.extend(unnamed.iter().map(String::as_str));
     let head =
         Head { process, tool, links: instance.answers.links, instance }.write(soname, &needs, &mut loader.heads)?;
-    let head_file = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    let head_file =
+        MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
     // Set before constructors of the tool run: they may call overrides.
-    let providers =
-        instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
+    let providers = instance
+        .providers
+        .get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
     let namespace = namespace::expect(head_file.path(), providers, loader.writer);
     instance.answers.set_namespace(namespace);
-    let head =
-        namespace::create(namespace, &instance.path, &head_file).map_err(|error| match (error, tool.clone_obstacle()) {
+    let head = namespace::create(namespace, &instance.path, &head_file).map_err(|error| {
+        match (error, tool.clone_obstacle()) {
             (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
             (error, _) => error,
-        })?;
+        }
+    })?;
     watch::load(namespace, instance, &head_file, loader.writer)?;
     let path = CString::new(path).ok();
     let Some(tool) = path.and_then(|path| namespace::loaded(namespace, &path)) else {

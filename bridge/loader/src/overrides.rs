@@ -35,19 +35,19 @@ pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, u
         (c"getenv", at_any_time::getenv),
         (c"secure_getenv", at_any_time::secure_getenv),
     ];
-    let of_loader: [(&'static CStr, Stub); 9] = [
+    let of_loader: [(&'static CStr, Stub); 10] = [
         (c"dlopen", arch::dlopen),
         (c"__cxa_atexit", arch::cxa_atexit),
         (c"on_exit", arch::on_exit),
         (c"__cxa_at_quick_exit", arch::cxa_at_quick_exit),
+        (c"__cxa_thread_atexit_impl", arch::cxa_thread_atexit),
         (c"__cxa_finalize", arch::cxa_finalize),
         (c"setenv", arch::setenv),
         (c"putenv", arch::putenv),
         (c"unsetenv", arch::unsetenv),
         (c"clearenv", arch::clearenv),
     ];
-    let of_loader =
-        of_loader.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
+    let of_loader = of_loader.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
     let read = read.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, &instance.answers)?)));
     of_loader.chain(read).collect()
 }

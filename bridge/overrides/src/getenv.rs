@@ -83,11 +83,8 @@ mod tests {
         let known = Variable { name: c"PATH", value: path, own };
         let changed = Variable { name: c"PWD", value: c"what it was before", own };
         let mut answers = Answers::new(&[], &[]);
-        let setting = |name, value, is_in_force| Setting {
-            name,
-            text: kept(value),
-            is_in_force: AtomicBool::new(is_in_force),
-        };
+        let setting =
+            |name, value, is_in_force| Setting { name, text: kept(value), is_in_force: AtomicBool::new(is_in_force) };
         answers.settings = Box::leak(Box::new([
             setting(c"SET_FOR_THE_LAYER", "SET_FOR_THE_LAYER=value", true),
             setting(c"PATH", "PATH=of the layer", false),
@@ -111,7 +108,9 @@ mod tests {
         assert!(overlay(c"AB".as_ptr(), answers).is_null());
         let array = Box::leak(Box::new([kept("AB=2"), kept("A=3"), core::ptr::null_mut()]));
         // SAFETY: the variable of the test's own instance, as the tool would store to it.
-        unsafe { *core::ptr::with_exposed_provenance_mut::<*mut *mut c_char>(answers.view.address()) = array.as_mut_ptr() };
+        unsafe {
+            *core::ptr::with_exposed_provenance_mut::<*mut *mut c_char>(answers.view.address()) = array.as_mut_ptr()
+        };
         assert_eq!(text(overlay(c"A".as_ptr(), answers)).unwrap(), "3");
         assert!(overlay(c"PATH".as_ptr(), answers).is_null());
     }

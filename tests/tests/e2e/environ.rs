@@ -23,7 +23,8 @@ fn verdict(value: &str) -> String {
 fn configuration(layers: &[(&str, PathBuf, &str)]) -> Result<(tempfile::TempDir, PathBuf), Failed> {
     let directory = tempfile::tempdir()?;
     let names: Vec<&str> = layers.iter().map(|(name, ..)| *name).collect();
-    let sections = layers.iter().map(|(name, path, env)| format!("[tool.{name}]\npath = {path:?}\nenv = {{ {env} }}\n"));
+    let sections =
+        layers.iter().map(|(name, path, env)| format!("[tool.{name}]\npath = {path:?}\nenv = {{ {env} }}\n"));
     let text = format!("stack = {names:?}\n{}", sections.collect::<String>());
     let config = directory.path().join("qmpi.toml");
     std::fs::write(&config, text)?;
@@ -76,10 +77,7 @@ fn as_preloaded(mpi: Mpi) -> Verdict {
 /// What one changes, another sees: tool, program, tool with settings.
 fn changes_are_seen(mpi: Mpi) -> Verdict {
     let sees = compile::companion(mpi, "sees_environment.c");
-    let layers = [
-        ("a", sees.clone(), "SEES = \"of a\", SEES_SETS = \"1\""),
-        ("b", sees, "SEES = \"of b\""),
-    ];
+    let layers = [("a", sees.clone(), "SEES = \"of a\", SEES_SETS = \"1\""), ("b", sees, "SEES = \"of b\"")];
     let (_directory, config) = configuration(&layers)?;
     let outcome = Job::alone(mpi, &program(mpi, "changes_environment.c")).config(&config).run();
     let seen = |own: &str| format!("tool sees_environment: ok calls=2 own={own} program=program tool=by a");

@@ -60,7 +60,8 @@ fn expect_lines(outcome: &Outcome, status: i32, expected: &[String]) -> Verdict 
 /// A configuration with `names` as layers of one tool, each told its name.
 fn stack_of(names: &[String], path: &str) -> Result<(tempfile::TempDir, PathBuf), Failed> {
     let directory = tempfile::tempdir()?;
-    let sections = names.iter().map(|name| format!("[tool.{name}]\npath = {path:?}\nenv = {{ EXIT_HANDLERS = {name:?} }}\n"));
+    let sections =
+        names.iter().map(|name| format!("[tool.{name}]\npath = {path:?}\nenv = {{ EXIT_HANDLERS = {name:?} }}\n"));
     let text = format!("stack = {names:?}\n{}", sections.collect::<String>());
     let config = directory.path().join("qmpi.toml");
     std::fs::write(&config, text)?;
@@ -148,7 +149,8 @@ fn two_that_report_at_exit(mpi: Mpi) -> Verdict {
 
 /// Tools that report in MPI_Finalize, in exit handlers and in destructors, C and C++, beside one that keeps MPI_Finalize.
 fn above_and_below_others(mpi: Mpi) -> Verdict {
-    let others = ["exit_handlers", "atexit", "cxx_runtime"].map(|name| tool(mpi, name).display().to_string());
+    let others = ["exit_handlers", "atexit", "cxx_runtime", "cxx_thread_local"]
+        .map(|name| tool(mpi, name).display().to_string());
     let ring = Job::new(mpi, 2, &program(mpi, "ring.c"));
     for kind in kinds(mpi) {
         for other in &others {

@@ -38,7 +38,10 @@ extern "C" fn notify(edge: usize, _stack: *const usize) {
     exit::finalize_arrived(edge);
     // The layer that kept the call is the last one that it had arrived at.
     if before > 0 && edge >= before && exit::has_ended(edge) {
-        say(before - 1, "passed MPI_Finalize on when layers below it had ended: what they report at the end may be lost");
+        say(
+            before - 1,
+            "passed MPI_Finalize on when layers below it had ended: what they report at the end may be lost",
+        );
     }
 }
 

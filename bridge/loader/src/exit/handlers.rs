@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     OnExit,
     /// `__cxa_at_quick_exit`, and so `at_quick_exit`.
     AtQuickExit,
+    /// `__cxa_thread_atexit_impl`: the destructor of a thread-local object.
+    ThreadLocal,
 }
 
 /// What has happened to a handler.
@@ -39,8 +41,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    const ALL: [State; 6] =
-        [State::Free, State::Taken, State::Registered, State::Due, State::Called, State::Finalized];
+    const ALL: [State; 6] = [State::Free, State::Taken, State::Registered, State::Due, State::Called, State::Finalized];
 
     /// Has it not been called?
     pub(crate) fn is_pending(self) -> bool {
@@ -77,6 +78,9 @@ pub(crate) struct Handler {
 /// How many handlers were registered, by all instances.
 static REGISTRATIONS: AtomicUsize = AtomicUsize::new(0);
 
+/// How many came before all others.
+static FIRST_OF_ALL: AtomicUsize = AtomicUsize::new(0);
+
 /// The number of the last registration.
 pub(crate) fn last_number() -> usize {
     REGISTRATIONS.load(Ordering::Relaxed)
@@ -91,6 +95,17 @@ pub(crate) struct Handlers {
 impl Handlers {
     /// Adds a handler.
     pub(crate) fn add(&self, registration: Registration) -> &'static Handler {
+        let number = REGISTRATIONS.fetch_add(1, Ordering::Relaxed) + 1;
+        self.add_as(registration, number, State::Registered)
+    }
+
+    /// Adds one whose turn has come before that of all others, in the order in which they are added.
+    pub(crate) fn add_due(&self, registration: Registration) -> &'static Handler {
+        let number = usize::MAX - FIRST_OF_ALL.fetch_add(1, Ordering::Relaxed);
+        self.add_as(registration, number, State::Due)
+    }
+
+    fn add_as(&self, registration: Registration, number: usize, state: State) -> &'static Handler {
         let handler = self.iter().find(|handler| handler.change(State::Free, State::Taken));
         let handler = handler.unwrap_or_else(|| self.push());
         handler.kind.store(registration.kind as u8, Ordering::Relaxed);
@@ -98,8 +113,8 @@ impl Handlers {
         handler.argument.store(registration.argument, Ordering::Relaxed);
         handler.object.store(registration.object, Ordering::Relaxed);
         handler.at_load.store(registration.at_load, Ordering::Relaxed);
-        handler.number.store(REGISTRATIONS.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-        handler.state.store(State::Registered as u8, Ordering::Release);
+        handler.number.store(number, Ordering::Relaxed);
+        handler.state.store(state as u8, Ordering::Release);
         handler
     }
 
@@ -171,6 +186,14 @@ impl Handler {
 
     pub(crate) fn is_for_quick_exit(&self) -> bool {
         self.kind.load(Ordering::Relaxed) == Kind::AtQuickExit as u8
+    }
+
+    /// Calls it, unless another thread has, and lets the entry be used again.
+    pub(crate) fn run_at_once(&self, status: c_int) {
+        if self.change(State::Due, State::Called) {
+            self.call(status);
+            self.change(State::Called, State::Free);
+        }
     }
 
     /// Calls it. glibc passes the status to handlers of `__cxa_atexit`, too, as a second argument.

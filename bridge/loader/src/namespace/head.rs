@@ -108,13 +108,7 @@ struct Written<'a> {
 
 impl<'a> Heads<'a> {
     /// The one that `head` is made from as the library `soname`, which needs `needed` and has so many overrides.
-    fn like(
-        &mut self,
-        head: &Head<'a>,
-        soname: &str,
-        needed: &[&str],
-        overrides: usize,
-    ) -> Option<&mut Written<'a>> {
+    fn like(&mut self, head: &Head<'a>, soname: &str, needed: &[&str], overrides: usize) -> Option<&mut Written<'a>> {
         let is_like = |written: &&mut Written<'_>| {
             std::ptr::eq(written.tool, head.tool)
                 && Arc::ptr_eq(&written.process, &head.instance.process)

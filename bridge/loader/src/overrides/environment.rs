@@ -98,7 +98,8 @@ fn renew(answers: &'static Answers) {
             }
         });
     }
-    let others = answers.settings.iter().zip(&is_placed).filter(|(setting, is_placed)| !**is_placed && in_force(setting));
+    let others =
+        answers.settings.iter().zip(&is_placed).filter(|(setting, is_placed)| !**is_placed && in_force(setting));
     array.extend(others.map(|(setting, _)| setting.text));
     array.push(std::ptr::null_mut());
     store(answers, &array);
@@ -122,7 +123,7 @@ fn fill(place: Array, array: &[*mut c_char]) {
     // What was behind a shorter array comes first: a reader finds an end at any moment.
     for (index, text) in array.iter().enumerate().rev() {
         // SAFETY: there is room for so many words.
-        let word = unsafe { AtomicPtr::from_ptr(place.add(index)) };
+        let word = unsafe { AtomicPtr::from_ptr(place.wrapping_add(index)) };
         word.store(*text, Ordering::Release);
     }
 }
@@ -167,9 +168,8 @@ pub(crate) extern "C" fn set(
 ) -> c_int {
     adopt(instance);
     let answers = &instance.answers;
-    let is_set = |setting: &Setting| {
-        setting.name.to_bytes() == bytes(name) && setting.is_in_force.load(Ordering::Acquire)
-    };
+    let is_set =
+        |setting: &Setting| setting.name.to_bytes() == bytes(name) && setting.is_in_force.load(Ordering::Acquire);
     if overwrite == 0 && !name.is_null() && answers.settings.iter().any(is_set) {
         return 0;
     }

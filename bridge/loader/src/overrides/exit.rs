@@ -1,4 +1,4 @@
-//! `__cxa_atexit`, `on_exit`, `__cxa_at_quick_exit` and `__cxa_finalize` of a tool: see [`crate::exit`].
+//! `__cxa_atexit`, `on_exit`, `__cxa_at_quick_exit`, `__cxa_thread_atexit_impl` and `__cxa_finalize` of a tool: see [`crate::exit`].
 //!
 //! `atexit` and `at_quick_exit` are in the tool's own file (glibc's `libc_nonshared.a`), and call the first and the third of them.
 
@@ -31,4 +31,14 @@ pub(crate) extern "C" fn at_quick_exit(function: usize, object: usize, _: usize,
 /// `__cxa_finalize(object)`.
 pub(crate) extern "C" fn finalize(object: usize, _: usize, _: usize, instance: &'static Instance) {
     exit::finalize(instance, object);
+}
+
+/// `__cxa_thread_atexit_impl(function, argument, object)`.
+pub(crate) extern "C" fn at_thread_exit(
+    function: usize,
+    argument: usize,
+    object: usize,
+    instance: &'static Instance,
+) -> c_int {
+    exit::thread_local::register(instance, function, argument, object)
 }

@@ -38,6 +38,11 @@ with_instance!(
     exit::at_quick_exit
 );
 with_instance!(
+    /// `__cxa_thread_atexit_impl(function, argument, object)`.
+    cxa_thread_atexit,
+    exit::at_thread_exit
+);
+with_instance!(
     /// `__cxa_finalize(object)`.
     cxa_finalize,
     exit::finalize
