@@ -222,20 +222,26 @@ pub(crate) fn finalize(instance: &'static Instance, object: usize) {
 
 /// An instance's namespace is about to be finalized.
 pub(crate) extern "C" fn namespace_ends(_: c_int, instance: &'static Instance) {
+    destructors_begin();
     clones_outside_end(Some(instance));
     instance.finalize();
 }
 
 /// The namespace of all clones is about to be finalized.
 pub(crate) extern "C" fn clones_end(_: c_int, _: &'static Instance) {
+    destructors_begin();
     clones_outside_end(None);
+}
+
+/// A namespace of tools is about to be finalized, perhaps the first.
+fn destructors_begin() {
+    if !IN_DESTRUCTORS.swap(true, Ordering::Relaxed) && IN_ORDER.load(Ordering::Relaxed) {
+        program::end();
+    }
 }
 
 /// Ends the clones outside of `inner`, those that have not ended.
 fn clones_outside_end(inner: Option<&'static Instance>) {
-    if !IN_DESTRUCTORS.swap(true, Ordering::Relaxed) && IN_ORDER.load(Ordering::Relaxed) {
-        program::end();
-    }
     let outside = Instance::all().take_while(|instance| inner.is_none_or(|inner| !std::ptr::eq(*instance, inner)));
     for clone in outside.filter(|instance| instance.end.of_clone.get().is_some()) {
         if !clone.end.is_finalized.load(Ordering::Relaxed) {
@@ -246,6 +252,8 @@ fn clones_outside_end(inner: Option<&'static Instance>) {
 
 /// All namespaces have been finalized: what has not run yet runs now.
 pub fn namespaces_have_ended() {
+    // Without a PMPI tool there were none, and `ld.so` has run the program's destructors.
+    IN_DESTRUCTORS.store(true, Ordering::Relaxed);
     clones_outside_end(None);
     for instance in Instance::all() {
         let is_left =

@@ -72,8 +72,10 @@ mod tests {
     }
 
     fn process(name: &CStr) -> &'static CStr {
-        // SAFETY: the name is a C string; a test has these variables.
-        unsafe { CStr::from_ptr(libc::getenv(name.as_ptr())) }
+        // SAFETY: the name is a C string.
+        let value = unsafe { libc::getenv(name.as_ptr()) };
+        // SAFETY: a test has these variables.
+        unsafe { CStr::from_ptr(value) }
     }
 
     #[test]

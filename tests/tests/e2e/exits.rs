@@ -19,6 +19,7 @@ fn trials() -> Vec<Trial> {
         ("clones_that_report_at_exit", &Mpi::ALL, clones_that_report_at_exit),
         ("a_plugin_is_closed", &Mpi::ALL, a_plugin_is_closed),
         ("threads_register", &Mpi::ALL, threads_register),
+        ("the_program_ends_once", &Mpi::ALL, the_program_ends_once),
     ])
 }
 
@@ -157,6 +158,20 @@ fn above_and_below_others(mpi: Mpi) -> Verdict {
             expect_reports(&ring.clone().stack(&[&kind, other]).run(), 2)?;
             expect_reports(&ring.clone().stack(&[other, &kind]).run(), 2)?;
             expect_reports(&ring.clone().stack(&[other, &kind, other]).run(), 3)?;
+        }
+    }
+    Ok(())
+}
+
+/// Its destructors run once, whatever is in the stack.
+fn the_program_ends_once(mpi: Mpi) -> Verdict {
+    let tools = ["qmpi_counter", "thesis_counter", "counter"].map(|name| tool(mpi, name).display().to_string());
+    for list in [&tools[..0], &tools[..1], &tools[1..2], &tools[2..], &tools[..]] {
+        let list: Vec<&str> = list.iter().map(String::as_str).collect();
+        let outcome = job(mpi, "").stack(&list).run();
+        outcome.expect(0, &["program: destructor".to_owned()])?;
+        if outcome.count("program: destructor") != 1 {
+            return Err(outcome.report().into());
         }
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! the application and the first layer; an observer on each edge records the call.
 #![expect(unsafe_code, reason = "a destructor of the library")]
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_loader::links::observer;
@@ -21,6 +21,8 @@ pub(crate) struct Edge(pub(crate) usize);
 static LAYERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The innermost edge that the call has arrived at, and one more; 0 before the application calls it.
 static ARRIVED: AtomicUsize = AtomicUsize::new(0);
+/// The process that called it: a child that it forks afterwards has nothing to report.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
 static HAS_SPOKEN: AtomicBool = AtomicBool::new(false);
 
 /// Sets the labels of the layers, outermost first.
@@ -35,6 +37,7 @@ pub(crate) fn observe(target: usize, edge: Edge) -> usize {
 
 extern "C" fn notify(edge: usize, _stack: *const usize) {
     let before = ARRIVED.fetch_max(edge + 1, Ordering::Relaxed);
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
     exit::finalize_arrived(edge);
     // The layer that kept the call is the last one that it had arrived at.
     if before > 0 && edge >= before && exit::has_ended(edge) {
@@ -55,7 +58,7 @@ extern "C" fn at_end() {
     let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner).len();
     let arrived = ARRIVED.load(Ordering::Relaxed);
     // Below the innermost layer there is none that could miss the call.
-    if (1..layers).contains(&arrived) {
+    if (1..layers).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {
         say(arrived - 1, "did not pass MPI_Finalize on: what layers below it report there is lost");
     }
 }
