@@ -126,7 +126,8 @@ fn its_destructor_runs_at_exit() {
         unsafe { libc::_exit(42) }
     }
     let directory = tempfile::tempdir().unwrap();
-    let file = write_with_destructor(SONAME, &[], &symbols(), (destructor as *const ()).addr()).unwrap();
+    let file = write_with_destructor(SONAME, &[], &[Provided::function("plain", 1)], (destructor as *const ()).addr())
+        .unwrap();
     let path = library(&directory, &file);
     let path = CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: the child does nothing but open the library and end.
