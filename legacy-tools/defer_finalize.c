@@ -5,8 +5,8 @@
 //# expect-stdout: tool defer_finalize: ok calls=3
 /* defer_finalize: swallows MPI_Finalize, and calls PMPI_Finalize from an atexit handler.
  *
- * Hazard: the tools below see MPI_Finalize only in exit(), when those written in C++ have lost their objects. Such
- * a tool belongs innermost, and a user should be told so. Alone, it works: MPI is finalized, if late.
+ * Hazard: the tools below see MPI_Finalize only in exit(), when those written in C++ would have lost their objects. They have
+ * to end behind this one. Alone, it works: MPI is finalized, if late.
  *
  * Build: mpicc -shared -fPIC -O2 defer_finalize.c -o defer_finalize.so */
 #include "verdict.h"

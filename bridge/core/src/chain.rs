@@ -32,6 +32,11 @@ impl ToolId {
     pub(crate) fn of_layer(index: usize) -> ToolId {
         ToolId(i32::try_from(index + 1).unwrap_or(i32::MAX))
     }
+
+    /// The place of this layer: the reverse of [`ToolId::of_layer`].
+    pub(crate) fn index(self) -> usize {
+        usize::try_from(self.0 - 1).unwrap_or(0)
+    }
 }
 
 /// How a link wants to be called.

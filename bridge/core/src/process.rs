@@ -8,8 +8,10 @@
 //! | libraries that are opened later | `opened.rs` |
 //! | functions that are not MPI's and that layers wrap | `wrapped.rs` |
 //! | unwinders | `unwinders.rs` |
+//! | functions that change the environment | `environment.rs` |
 
 pub(crate) mod base;
+pub(crate) mod environment;
 pub(crate) mod fortran;
 pub(crate) mod name;
 pub(crate) mod opened;

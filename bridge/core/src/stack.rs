@@ -75,6 +75,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(numbering::of_process()));
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
+    qmpi_loader::exit::order_by_layers();
     chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
@@ -322,6 +323,9 @@ fn load_pmpi<'a>(
     let wrapped = chain.others.top();
     let links = qmpi_loader::Links { c: &c, by_name: &by_name, wrapped: &wrapped, fortran: &next, mpi };
     let loaded = loader.load(process, planned, &links, place)?;
+    if fortran.is_some() {
+        loaded.instance.set_layer(tool.index());
+    }
     Ok(Layer {
         label: layer.label.clone(),
         tool,

@@ -4,7 +4,7 @@
 use std::ffi::CString;
 use std::path::PathBuf;
 
-use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion, ProviderError, write};
+use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion, ProviderError, write, write_with_destructor};
 use qmpi_elf::{ElfFile, SymbolKind};
 
 const SONAME: &str = "libprovided.so.1";
@@ -116,6 +116,32 @@ fn the_dynamic_linker_takes_addresses_as_they_are() {
     for (i, name) in names.iter().enumerate() {
         assert_eq!(look(name, None), 0x10_0000 + i, "{name}");
     }
+}
+
+#[test]
+#[expect(unsafe_code, reason = "loads a library in a child process")]
+fn its_destructor_runs_at_exit() {
+    extern "C" fn destructor() {
+        // SAFETY: ends the process of the test's child.
+        unsafe { libc::_exit(42) }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let file = write_with_destructor(SONAME, &[], &[Provided::function("plain", 1)], (destructor as *const ()).addr())
+        .unwrap();
+    let path = library(&directory, &file);
+    let path = CString::new(path.to_str().unwrap()).unwrap();
+    // SAFETY: the child does nothing but open the library and end.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the library has no constructors.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW) };
+        // SAFETY: the end of the child, as planned.
+        unsafe { libc::exit(i32::from(handle.is_null())) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is a number.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(libc::WEXITSTATUS(status), 42);
 }
 
 #[test]

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::FnId;
 use qmpi_overrides::Answers;
 use qmpi_plan::Planned;
+use qmpi_ring::{List, Writer};
 
 use crate::error::LoadError;
+use crate::exit::End;
 use crate::links::wrapped;
 use crate::load::Calls;
 use crate::namespace::link_map::Handle;
@@ -33,11 +36,22 @@ pub struct Instance {
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
     pub(crate) handle: OnceLock<Handle>,
+    /// What it does at exit.
+    pub(crate) end: End,
 }
+
+/// All instances that were loaded, the last first.
+static ALL: List<&'static Instance> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 impl Instance {
     /// A tool that is about to be loaded as planned and goes on with `calls`, with so many files before its own.
-    pub(crate) fn of(planned: &Planned, calls: &Calls<'_>, before: usize, process: &Arc<Process>) -> &'static Instance {
+    pub(crate) fn of(
+        planned: &Planned,
+        calls: &Calls<'_>,
+        before: usize,
+        process: &Arc<Process>,
+        writer: &Writer,
+    ) -> &'static Instance {
         let layer = &planned.layer;
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
         instance.wrapped_below = calls.wrapped.to_vec();
@@ -45,7 +59,16 @@ impl Instance {
         instance.answers.before = before;
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
-        Box::leak(Box::new(Instance { fortran_links: calls.fortran.clone(), ..instance }))
+        let instance = Instance { fortran_links: calls.fortran.clone(), ..instance };
+        let instance: &'static Instance = Box::leak(Box::new(instance));
+        environment::give_view(&instance.answers);
+        ALL.add(Box::leak(Box::new(List::node(instance))), writer);
+        instance
+    }
+
+    /// All instances that were loaded, the last first: of a stack, the outermost.
+    pub(crate) fn all() -> impl Iterator<Item = &'static Instance> {
+        ALL.iter().copied()
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
@@ -78,6 +101,7 @@ impl Instance {
             process: Arc::clone(process),
             providers: OnceLock::new(),
             handle: OnceLock::new(),
+            end: End::default(),
         }
     }
 

@@ -8,12 +8,14 @@
 //! | load it into a namespace, with providers for what it shares | `namespace.rs`, `namespace/` |
 //! | what the tool must not call bare | `overrides.rs`, `overrides/` |
 //! | its wrappers, and the functions that it goes on with | `links.rs`, `links/` |
+//! | the end: exit handlers and destructors, layer by layer | `exit.rs`, `exit/` |
 //! | machine code | `arch/` |
 //!
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides (`qmpi-overrides`), which no MPI call meets.
 
 mod arch;
 mod error;
+pub mod exit;
 pub mod image;
 mod instance;
 pub mod links;
@@ -32,4 +34,5 @@ pub use namespace::clone::have_a_namespace as clones_have_a_namespace;
 pub use namespace::in_use as namespaces_in_use;
 pub use namespace::shared::close_files;
 pub use overrides::dl_iterate_phdr_of_base;
+pub use overrides::environment::changes_of_process as changes_of_environment;
 pub use process::Process;

@@ -13,6 +13,7 @@ use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
+use crate::exit::watch;
 use crate::image::version::Version;
 use crate::links::direct::Sites;
 use crate::links::own_calls::OwnCalls;
@@ -120,7 +121,7 @@ fn load<'a>(
 
     let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::new);
     let calls = Calls::of(tool, links, own_calls)?;
-    let instance = Instance::of(planned, &calls, tool.closure.before().len(), process);
+    let instance = Instance::of(planned, &calls, tool.closure.before().len(), process, loader.writer);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -323,27 +324,33 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
     needs.extend(unnamed.iter().map(String::as_str));
     let head =
         Head { process, tool, links: instance.answers.links, instance }.write(soname, &needs, &mut loader.heads)?;
-    let head = MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    let head_file =
+        MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
     // Set before constructors of the tool run: they may call overrides.
-    let providers =
-        instance.providers.get_or_init(|| providers.chain([(soname.to_owned(), head.path().to_owned())]).collect());
-    let namespace = namespace::expect(head.path(), providers, loader.writer);
+    let providers = instance
+        .providers
+        .get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
+    let namespace = namespace::expect(head_file.path(), providers, loader.writer);
     instance.answers.set_namespace(namespace);
-    let head =
-        namespace::create(namespace, &instance.path, &head).map_err(|error| match (error, tool.clone_obstacle()) {
+    let head = namespace::create(namespace, &instance.path, &head_file).map_err(|error| {
+        match (error, tool.clone_obstacle()) {
             (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
             (error, _) => error,
-        })?;
+        }
+    })?;
+    watch::load(namespace, instance, &head_file, loader.writer)?;
     let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));
     let absent = |path: &str| LoadError::Link { path: path.into(), message: "it is not in its namespace".into() };
     let parts =
         paths.iter().map(|path| loaded(path).ok_or_else(|| absent(path))).collect::<Result<Vec<Handle>, _>>()?;
     let maps: Vec<_> = namespace.first_maps().collect();
     // Its libraries stay for ever, as it does.
-    for map in maps.iter().filter(|map| !map.is_linker() && !namespace.is_provider(map)) {
+    let own = || maps.iter().copied().filter(|map| !map.is_linker() && !namespace.is_provider(map));
+    for map in own() {
         namespace::loaded(namespace, map.name());
     }
+    instance.has_objects(own());
     let scope = namespace::list(namespace, &maps, loader.writer);
     instance.answers.scope.publish(scope.leak(), loader.writer);
     if let Some(tool) = parts.last() {

@@ -1,6 +1,8 @@
 //! Functions that a tool in a namespace must not call bare, and what it gets instead.
 //!
-//! Those that may run at any time are in `qmpi-overrides`, which has no heap; here is what they read made, and `dlopen`.
+//! Those that may run at any time are in `qmpi-overrides`, which has no heap; here is what they read made, and those that allocate in the
+//! C library as well: `dlopen`, exit handlers, and changes of the environment. An instance with variables of its own has an `environ` of
+//! its own, too.
 //!
 //! They are entries of the namespace's head, which comes first in its scope, under the versions that glibc has; not those that the tool
 //! defines itself. Those that find out their caller (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
@@ -8,10 +10,12 @@
 
 pub(crate) mod dlopen;
 pub(crate) mod environment;
+pub(crate) mod exit;
 
 use std::ffi::CStr;
 
-use qmpi_elf::write::provider::{Provided, ProvidedVersion};
+use qmpi_elf::Name;
+use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion};
 use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
 use crate::arch::Stub;
@@ -19,18 +23,33 @@ use crate::error::LoadError;
 use crate::links::trampoline;
 use crate::{Instance, arch};
 
+/// The names of the C library's variable.
+const ENVIRON: [&CStr; 3] = [c"environ", c"__environ", c"_environ"];
+
 /// The overrides of one instance: name and address.
 pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {
-    let shims: [(&'static CStr, Stub); 5] = [
+    let read: [(&'static CStr, Stub); 5] = [
         (c"dlsym", at_any_time::dlsym),
         (c"dlvsym", at_any_time::dlvsym),
         (c"dl_iterate_phdr", at_any_time::dl_iterate_phdr),
         (c"getenv", at_any_time::getenv),
         (c"secure_getenv", at_any_time::secure_getenv),
     ];
-    let dlopen = trampoline::allocate(arch::dlopen, instance).map(|address| (c"dlopen", address));
-    let others = shims.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, &instance.answers)?)));
-    [dlopen].into_iter().chain(others).collect()
+    let of_loader: [(&'static CStr, Stub); 10] = [
+        (c"dlopen", arch::dlopen),
+        (c"__cxa_atexit", arch::cxa_atexit),
+        (c"on_exit", arch::on_exit),
+        (c"__cxa_at_quick_exit", arch::cxa_at_quick_exit),
+        (c"__cxa_thread_atexit_impl", arch::cxa_thread_atexit),
+        (c"__cxa_finalize", arch::cxa_finalize),
+        (c"setenv", arch::setenv),
+        (c"putenv", arch::putenv),
+        (c"unsetenv", arch::unsetenv),
+        (c"clearenv", arch::clearenv),
+    ];
+    let of_loader = of_loader.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
+    let read = read.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, &instance.answers)?)));
+    of_loader.chain(read).collect()
 }
 
 /// The same as symbols of a provider, under the versions of glibc; where these are not yet among `versions`, they are added.
@@ -39,13 +58,15 @@ pub(crate) fn symbols(
     versions: &mut Vec<&str>,
 ) -> Result<Vec<Provided<'static>>, LoadError> {
     let table = table(instance)?;
-    let names: Vec<&CStr> = table.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&CStr> = table.iter().map(|(name, _)| *name).chain(ENVIRON).collect();
     let known = instance.process.glibc_versions(&names);
+    let functions = table.into_iter().map(|(name, address)| Provided::function(name, address));
+    let variables = ENVIRON.map(|name| Provided::new(name, ProvidedKind::Data, instance.answers.view.address()));
+    let variables = variables.into_iter().filter(|_| environment::has_view(&instance.answers));
     let mut symbols = Vec::new();
-    for (name, address) in table {
-        let symbol = Provided::function(name, address);
+    for symbol in functions.chain(variables) {
         let before = symbols.len();
-        for (_, version) in known.iter().filter(|(known, _)| *known == name) {
+        for (_, version) in known.iter().filter(|(known, _)| Name::from(*known) == symbol.name) {
             let Ok(text) = version.name.to_str() else { continue };
             let place = versions.iter().position(|known| *known == text).unwrap_or_else(|| {
                 versions.push(text);

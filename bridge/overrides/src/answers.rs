@@ -8,7 +8,7 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::{Mapped, hash};
 use qmpi_ring::{List, Published};
 
-use crate::getenv::Variable;
+use crate::environment::{Setting, Variable, View};
 use crate::names;
 use crate::namespace::Namespace;
 use crate::object::Object;
@@ -35,12 +35,14 @@ pub struct Answers {
     pub next: &'static [Next],
     /// The MPI libraries of the process.
     pub mpi: &'static [Mapped<'static>],
-    /// The layer's settings: name and value.
-    pub settings: &'static [(&'static CStr, &'static CStr)],
+    /// The layer's settings.
+    pub settings: &'static [Setting],
     /// The process's environment when the instance was loaded, in a copy of its own.
     pub inherited: &'static [Variable],
     /// How many files of the tool stand before its own.
     pub before: usize,
+    /// The instance's own `environ`, which one with settings has.
+    pub view: View,
     /// It is a tool of the base namespace, which has two of the overrides.
     pub is_base: bool,
     /// Its namespace; null before that is about to be loaded.
@@ -62,6 +64,7 @@ impl Answers {
             settings: &[],
             inherited: &[],
             before: 0,
+            view: View::new(),
             is_base: false,
             namespace: AtomicPtr::new(core::ptr::null_mut()),
             scope: Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0)),

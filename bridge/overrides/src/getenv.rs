@@ -7,46 +7,38 @@
 use core::ffi::{CStr, c_char};
 
 use crate::answers::Answers;
+use crate::environment;
 use crate::glibc::secure_getenv;
-
-/// A variable of the environment when an instance was loaded.
-#[derive(Debug)]
-pub struct Variable {
-    /// Its name.
-    pub name: &'static CStr,
-    /// Its value.
-    pub value: &'static CStr,
-    /// What the instance gets, and may write to: as many bytes as the value, never freed.
-    pub own: *mut c_char,
-}
-
-// SAFETY: nothing here reads or writes through `own`: it is handed to the tool, as `getenv` hands out its environment.
-unsafe impl Send for Variable {}
-// SAFETY: as above.
-unsafe impl Sync for Variable {}
 
 /// `getenv(name)`.
 pub(crate) extern "C" fn overlay(name: *const c_char, answers: &'static Answers) -> *const c_char {
     // SAFETY: the tool's own argument, passed on.
-    setting(name, answers).unwrap_or_else(|| inherited(name, unsafe { libc::getenv(name) }, answers))
+    own(name, answers).unwrap_or_else(|| inherited(name, unsafe { libc::getenv(name) }, answers))
 }
 
 /// `secure_getenv(name)`: nothing is trusted in a program that runs with other people's rights.
 pub(crate) extern "C" fn secure_overlay(name: *const c_char, answers: &'static Answers) -> *const c_char {
     // SAFETY: reads the auxiliary vector.
     let secure = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-    let setting = if secure { None } else { setting(name, answers) };
+    let own = if secure { None } else { own(name, answers) };
     // SAFETY: the tool's own argument, passed on.
-    setting.unwrap_or_else(|| inherited(name, unsafe { secure_getenv(name) }, answers))
+    own.unwrap_or_else(|| inherited(name, unsafe { secure_getenv(name) }, answers))
 }
 
-fn setting(name: *const c_char, answers: &'static Answers) -> Option<*const c_char> {
+/// What the instance has of its own: an array that it has stored to its `environ`, or the layer's settings.
+fn own(name: *const c_char, answers: &'static Answers) -> Option<*const c_char> {
     if name.is_null() {
         return None;
     }
     // SAFETY: the tool passes a C string, as `getenv` wants.
     let name = unsafe { CStr::from_ptr(name) };
-    answers.settings.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_ptr())
+    if let Some(array) = answers.view.replaced() {
+        // SAFETY: an environment, as the tool's next call of glibc's `getenv` would take it for.
+        let value = unsafe { environment::find(array, name) };
+        return Some(value.map_or(core::ptr::null(), <*mut c_char>::cast_const));
+    }
+    let setting = answers.settings.iter().find(|setting| setting.name == name)?;
+    setting.value().map(<*mut c_char>::cast_const)
 }
 
 /// The instance's copy of what the process's `getenv` said, unless the variable has been set to something else since.
@@ -59,32 +51,69 @@ fn inherited(name: *const c_char, current: *const c_char, answers: &'static Answ
     // SAFETY: `getenv` returns C strings.
     let text = unsafe { CStr::from_ptr(current) };
     let variable = answers.inherited.iter().find(|variable| variable.name == known);
-    variable.filter(|variable| variable.value == text).map_or(current, |variable| variable.own.cast_const())
+    let unchanged = variable.filter(|variable| variable.value == text);
+    unchanged.map_or(current, |variable| environment::value_in(variable.own, variable.name).cast_const())
 }
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+    use crate::environment::{Setting, Variable};
+
+    fn kept(text: &str) -> *mut c_char {
+        std::ffi::CString::new(text).unwrap().into_raw()
+    }
+
+    fn text(value: *const c_char) -> Option<String> {
+        // SAFETY: null, or a C string.
+        (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_str().unwrap().to_owned())
+    }
+
+    fn process(name: &CStr) -> &'static CStr {
+        // SAFETY: the name is a C string.
+        let value = unsafe { libc::getenv(name.as_ptr()) };
+        // SAFETY: a test has these variables.
+        unsafe { CStr::from_ptr(value) }
+    }
 
     #[test]
     fn settings_come_before_the_environment_and_that_is_a_copy() {
-        // SAFETY: the name is a C string.
-        let path = unsafe { libc::getenv(c"PATH".as_ptr()) };
-        // SAFETY: a test has a PATH.
-        let path = unsafe { CStr::from_ptr(path) };
-        let own = path.to_owned().into_raw();
+        let path = process(c"PATH");
+        let own = kept(&format!("PATH={}", path.to_str().unwrap()));
         let known = Variable { name: c"PATH", value: path, own };
         let changed = Variable { name: c"PWD", value: c"what it was before", own };
         let mut answers = Answers::new(&[], &[]);
-        answers.settings = &[(c"SET_FOR_THE_LAYER", c"value")];
+        let setting =
+            |name, value, is_in_force| Setting { name, text: kept(value), is_in_force: AtomicBool::new(is_in_force) };
+        answers.settings = Box::leak(Box::new([
+            setting(c"SET_FOR_THE_LAYER", "SET_FOR_THE_LAYER=value", true),
+            setting(c"PATH", "PATH=of the layer", false),
+        ]));
         answers.inherited = Box::leak(Box::new([known, changed]));
         let answers: &'static Answers = Box::leak(Box::new(answers));
         for ask in [overlay, secure_overlay] {
-            assert_eq!(ask(c"SET_FOR_THE_LAYER".as_ptr(), answers), c"value".as_ptr());
-            assert_eq!(ask(c"PATH".as_ptr(), answers), own.cast_const());
-            // SAFETY: the name is a C string.
-            assert_eq!(ask(c"PWD".as_ptr(), answers), unsafe { libc::getenv(c"PWD".as_ptr()) }, "changed since");
+            assert_eq!(text(ask(c"SET_FOR_THE_LAYER".as_ptr(), answers)).unwrap(), "value");
+            assert_eq!(ask(c"PATH".as_ptr(), answers), own.wrapping_add(5).cast_const(), "no longer in force");
+            assert_eq!(ask(c"PWD".as_ptr(), answers), process(c"PWD").as_ptr(), "changed since");
             assert!(ask(c"set nowhere".as_ptr(), answers).is_null());
         }
+        answers.settings[0].is_in_force.store(false, Ordering::Release);
+        assert!(overlay(c"SET_FOR_THE_LAYER".as_ptr(), answers).is_null());
+    }
+
+    #[test]
+    fn an_array_that_the_tool_stored_is_its_environment() {
+        let answers: &'static Answers = Box::leak(Box::new(Answers::new(&[], &[])));
+        answers.view.store(Box::leak(Box::new([kept("A=1"), core::ptr::null_mut()])).as_mut_ptr(), 2);
+        assert!(overlay(c"AB".as_ptr(), answers).is_null());
+        let array = Box::leak(Box::new([kept("AB=2"), kept("A=3"), core::ptr::null_mut()]));
+        // SAFETY: the variable of the test's own instance, as the tool would store to it.
+        unsafe {
+            *core::ptr::with_exposed_provenance_mut::<*mut *mut c_char>(answers.view.address()) = array.as_mut_ptr()
+        };
+        assert_eq!(text(overlay(c"A".as_ptr(), answers)).unwrap(), "3");
+        assert!(overlay(c"PATH".as_ptr(), answers).is_null());
     }
 }

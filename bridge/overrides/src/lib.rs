@@ -11,6 +11,7 @@
 //! | its namespace, from before the first constructor in it runs | [`namespace`] |
 //! | the objects of a namespace: those that the loader listed, and those that the tool opened | [`object`], [`link_map`] |
 //! | the answers | [`dlsym`], [`dl_iterate_phdr`], [`getenv`] |
+//! | the environment of an instance | [`environment`] |
 //! | which names are MPI's | [`names`] |
 //! | which of a tool's files comes next | `parts` |
 //! | the object at an address, without a lock | [`find_object`] |
@@ -39,6 +40,7 @@ pub mod answers;
 pub mod arch;
 pub mod dl_iterate_phdr;
 pub mod dlsym;
+pub mod environment;
 pub mod find_object;
 pub mod getenv;
 pub mod glibc;

@@ -12,7 +12,7 @@ use qmpi_loader::process::loader_lock;
 use qmpi_ring::Moment;
 
 use crate::process::fortran::{self, Fortran};
-use crate::process::{unwinders, wrapped};
+use crate::process::{environment, unwinders, wrapped};
 use crate::{start, versions};
 
 /// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
@@ -39,6 +39,7 @@ pub(crate) extern "C" fn objects_opened() {
         set(&images);
         unwinders::bind(images.iter().filter(|image| !before.contains(&image.id())));
         wrapped::enter_opened(&images, |image| !before.contains(&image.id()));
+        environment::bind(images.iter().filter(|image| !before.contains(&image.id())));
         versions::bind_opened(&images, |image| !before.contains(&image.id()));
         fortran::enter_opened(images, |image| !before.contains(&image.id()));
     });

@@ -105,14 +105,14 @@ const RULES: &[Rule] = &[
     Rule { id: "gotcha", effect: Effect::Limited, find: |tool, facts| uses_gotcha(tool, facts).then(|| GOTCHA.into()) },
     Rule {
         id: "environ",
-        effect: Effect::Limited,
+        effect: Effect::Handled,
         find: |_, facts| {
             let mut objects = facts.scans_environ.clone();
             objects.sort_unstable();
             objects.dedup();
             (!objects.is_empty()).then(|| {
                 format!(
-                    "{} may read the environment through `environ`, which is the process's: `env` of its section is seen by getenv only",
+                    "{} may read the environment through `environ`: with `env` in its section it has one of its own",
                     objects.join(", ")
                 )
             })

@@ -32,9 +32,18 @@ pub struct DuplicateError(&'static str);
 
 const CHANGED: DuplicateError = DuplicateError("its tables are not where they should be");
 
+/// Destructors in the dynamic section of a copy have their tags with these bits, by which `ld.so` does not know them: copies share a
+/// namespace, and end in the order of their layers, not in that of `ld.so`. In the range of the operating system's own tags.
+pub const KEPT_FROM_LINKER: u64 = 0x6001_0000;
+
+const DT_FINI: u64 = 13;
+const DT_FINI_ARRAY: u64 = 26;
+const DT_FINI_ARRAYSZ: u64 = 28;
+
 /// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with `needed` instead of what it needs.
 ///
 /// `runpath` is where it looks for libraries that it opens later. The SONAME is left out: one must not stand for all copies.
+/// Its destructors are left to whoever loads it ([`KEPT_FROM_LINKER`]).
 /// DT_SYMBOLIC lets the copy find what it defines itself before the first objects of its namespace, as it finds it before its head.
 ///
 /// # Errors
@@ -61,6 +70,7 @@ pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result
     new.extend(entries(section).filter(|(tag, _)| !dropped.contains(tag)).map(|(tag, value)| match tag {
         DT_STRTAB => (tag, address),
         DT_STRSZ => (tag, strings.len() as u64),
+        DT_FINI | DT_FINI_ARRAY | DT_FINI_ARRAYSZ => (tag | KEPT_FROM_LINKER, value),
         _ => (tag, value),
     }));
     new.extend([(DT_SYMBOLIC, 0), (DT_NULL, 0)]);

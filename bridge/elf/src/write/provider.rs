@@ -7,7 +7,7 @@
 //! ```text
 //! offset  segment          contents
 //! 0       PT_LOAD  R       ELF header, program headers, .gnu.hash, .dynsym, .dynstr, .gnu.version, .gnu.version_d
-//! page    PT_LOAD  RW      .dynamic   (glibc before 2.35 relocates the table in place, so it must be writable)
+//! page    PT_LOAD  RW      .fini_array, .dynamic   (glibc before 2.35 relocates the table in place, so it must be writable)
 //!         PT_GNU_STACK RW  (without it ld.so makes the process's stack executable)
 //! ```
 //!
@@ -136,6 +136,20 @@ pub fn write(
     Template::new(soname, needed, versions, symbols).map(Template::into_file)
 }
 
+/// The same without versions, and with a destructor: the address of a function without arguments that `ld.so` calls when it finalizes
+/// the provider.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_with_destructor(
+    soname: &str,
+    needed: &[&str],
+    symbols: &[Provided<'_>],
+    destructor: usize,
+) -> Result<Vec<u8>, ProviderError> {
+    Template::build(soname, needed, &[], symbols, Some(destructor)).map(Template::into_file)
+}
+
 /// A provider that is written again with other addresses: instances of one tool need the same symbols.
 #[derive(Debug)]
 pub struct Template {
@@ -154,6 +168,16 @@ impl Template {
         needed: &[&str],
         versions: &[&str],
         symbols: &[Provided<'_>],
+    ) -> Result<Template, ProviderError> {
+        Template::build(soname, needed, versions, symbols, None)
+    }
+
+    fn build(
+        soname: &str,
+        needed: &[&str],
+        versions: &[&str],
+        symbols: &[Provided<'_>],
+        destructor: Option<usize>,
     ) -> Result<Template, ProviderError> {
         // The empty name is that of the program among libraries, and of no version or symbol.
         let libraries = [soname].into_iter().chain(needed.iter().copied()).filter(|name| !name.is_empty());
@@ -191,7 +215,7 @@ impl Template {
             let own = versions.iter().zip(FIRST_VERSION..).map(|(name, number)| (number, name.as_bytes()));
             tables.verdefs = version_definitions(soname, soname_at, own, &mut strings);
         }
-        let (file, symbols_at) = tables.lay_out(&strings.0, soname_at, &needed, versions.len());
+        let (file, symbols_at) = tables.lay_out(&strings.0, soname_at, &needed, versions.len(), destructor);
         addresses.iter_mut().for_each(|address| *address += symbols_at);
         Ok(Template { file, addresses })
     }
@@ -366,7 +390,14 @@ struct Tables {
 
 impl Tables {
     /// The file, and where its symbols are in it.
-    fn lay_out(&self, strings: &[u8], soname_at: u32, needed: &[u32], versions: usize) -> (Vec<u8>, usize) {
+    fn lay_out(
+        &self,
+        strings: &[u8],
+        soname_at: u32,
+        needed: &[u32],
+        versions: usize,
+        destructor: Option<usize>,
+    ) -> (Vec<u8>, usize) {
         const HEADERS: usize = 4;
         let headers = size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>();
         let tables = [&self.hash, &self.symbols, strings, &self.versyms, &self.verdefs];
@@ -384,8 +415,13 @@ impl Tables {
         let versyms_at = place(&self.versyms);
         let verdefs_at = place(&self.verdefs);
         let tables_end = file.len();
-        let dynamic_at = tables_end.next_multiple_of(PAGE);
-        file.resize(dynamic_at, 0);
+        let writable_at = tables_end.next_multiple_of(PAGE);
+        file.resize(writable_at, 0);
+        if let Some(address) = destructor {
+            // An absolute address, as all of them: nothing relocates it.
+            file.extend_from_slice(&(address as u64).to_le_bytes());
+        }
+        let dynamic_at = file.len();
 
         let mut entries: Vec<(i64, u64)> = needed.iter().map(|name| (elf::DT_NEEDED, (*name).into())).collect();
         entries.extend([
@@ -399,6 +435,10 @@ impl Tables {
             // binds a function at its first call, perhaps in a signal handler (`elf/dl-lookup.c: add_dependency`).
             (elf::DT_FLAGS_1, elf::DF_1_NODELETE.into()),
         ]);
+        if destructor.is_some() {
+            let size = (dynamic_at - writable_at) as u64;
+            entries.extend([(elf::DT_FINI_ARRAY, writable_at as u64), (elf::DT_FINI_ARRAYSZ, size)]);
+        }
         if versions > 0 {
             entries.push((elf::DT_VERSYM, versyms_at));
             entries.push((elf::DT_VERDEF, verdefs_at));
@@ -414,7 +454,7 @@ impl Tables {
             &mut file,
             [
                 (elf::PT_LOAD, elf::PF_R, 0, tables_end, PAGE),
-                (elf::PT_LOAD, elf::PF_R | elf::PF_W, dynamic_at, end, PAGE),
+                (elf::PT_LOAD, elf::PF_R | elf::PF_W, writable_at, end, PAGE),
                 (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
                 (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
             ],

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `trampoline.rs` | one word of data for a shim |
 //! | `dlopen.rs` | `dlopen` of a tool |
+//! | `overrides.rs` | its functions for exit handlers and for the environment |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `own_calls.rs` | which calls of a layer are its own |
@@ -29,6 +30,7 @@ mod dlopen;
 mod fortran;
 mod links;
 mod lock;
+mod overrides;
 mod own_calls;
 #[cfg(planted)]
 mod planted;
@@ -40,6 +42,7 @@ pub(crate) use direct::*;
 pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use links::*;
+pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;

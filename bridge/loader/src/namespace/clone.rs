@@ -18,17 +18,18 @@ use std::io::Read;
 use std::sync::OnceLock;
 
 use qmpi_elf::Tool;
-use qmpi_elf::write::provider::Provided;
+use qmpi_elf::write::provider::{Provided, write_with_destructor};
 use qmpi_overrides::Namespace;
 use qmpi_ring::Writer;
 
 use crate::error::LoadError;
+use crate::links::callback;
 use crate::load::{Bound, Loader};
 use crate::namespace::head::Head;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{self, clone_code, providers};
 use crate::process::Process;
-use crate::{Instance, overrides};
+use crate::{Instance, exit, overrides};
 
 /// The namespace of all clones.
 static COMMON: OnceLock<&'static Namespace> = OnceLock::new();
@@ -58,7 +59,8 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
         None => None,
     };
     let needs: Vec<&str> = threads.iter().map(|(_, file)| file.path_text()).collect();
-    let first = memory_file(NAME, &qmpi_elf::write::provider::write(NAME, &needs, &[], &symbols)?)?;
+    let end = callback::with_data(exit::clones_end, first_clone)?;
+    let first = memory_file(NAME, &write_with_destructor(NAME, &needs, &symbols, end)?)?;
     let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];
     providers.extend(threads.iter().map(|(name, file)| (name.clone(), file.path().to_owned())));
     let namespace = namespace::expect(first.path(), &providers, writer);
@@ -116,6 +118,7 @@ pub(crate) fn bind<'a>(
     namespace::adopt(namespace, soname, head, writer);
     scope.extend(head.map());
     if let Some(map) = handle.map() {
+        instance.is_clone(map);
         clone_code::take_from(&file, &bytes, map);
         scope.push(map);
     }

@@ -13,7 +13,7 @@
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
 //! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
 //! | a function that is not MPI's, that a layer below wraps and the tool does not | the wrapper of that layer |
-//! | functions of the dynamic linker, `getenv` | the overrides |
+//! | functions of the dynamic linker, `getenv`, `atexit` and the like | the overrides |
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -102,19 +102,22 @@ struct Written<'a> {
     needed: Vec<String>,
     /// The functions that the tool defines itself.
     own: Names<'a>,
+    /// How many of its symbols are overrides; an instance with variables of its own has more.
+    overrides: usize,
     template: Template,
     /// Of all symbols behind the overrides.
     addresses: Vec<Address>,
 }
 
 impl<'a> Heads<'a> {
-    /// The one that `head` is made from as the library `soname`, which needs `needed`.
-    fn like(&mut self, head: &Head<'a>, soname: &str, needed: &[&str]) -> Option<&mut Written<'a>> {
+    /// The one that `head` is made from as the library `soname`, which needs `needed` and has so many overrides.
+    fn like(&mut self, head: &Head<'a>, soname: &str, needed: &[&str], overrides: usize) -> Option<&mut Written<'a>> {
         let is_like = |written: &&mut Written<'_>| {
             std::ptr::eq(written.tool, head.tool)
                 && Arc::ptr_eq(&written.process, &head.instance.process)
                 && written.soname == soname
                 && written.needed == needed
+                && written.overrides == overrides
         };
         self.0.iter_mut().find(is_like).filter(|_| head.instance.fortran_links.is_empty())
     }
@@ -125,7 +128,8 @@ impl<'a> Head<'a> {
     pub(crate) fn write(&self, soname: &str, needed: &[&str], heads: &mut Heads<'a>) -> Result<Vec<u8>, LoadError> {
         let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         let mut symbols = overrides::symbols(self.instance, &mut versions)?;
-        if let Some(written) = heads.like(self, soname, needed) {
+        let provided = symbols.len();
+        if let Some(written) = heads.like(self, soname, needed, provided) {
             symbols.retain(|symbol| !written.own.contains(&symbol.name));
             let overrides = symbols.iter().map(|symbol| symbol.address);
             let others = written.addresses.iter().map(|address| address.above(self.links) as u64);
@@ -148,6 +152,7 @@ impl<'a> Head<'a> {
             soname: soname.to_owned(),
             needed: needed.iter().map(|name| (*name).to_owned()).collect(),
             own,
+            overrides: provided,
             template,
             addresses,
         });

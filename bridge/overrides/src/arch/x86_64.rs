@@ -8,7 +8,7 @@
 
 use core::arch::naked_asm;
 
-use crate::{dl_iterate_phdr as iteration, dlsym as lookup, getenv as environment, glibc};
+use crate::{dl_iterate_phdr as iteration, dlsym as lookup, getenv as variables, glibc};
 
 /// `dlsym(handle, name)` and `dlvsym(handle, name, version)` of a tool.
 ///
@@ -79,7 +79,7 @@ pub extern "C" fn getenv() {
         "mov rsi, r11",
         "jmp {to}",
         ".cfi_endproc",
-        to = sym environment::overlay,
+        to = sym variables::overlay,
     )
 }
 
@@ -91,6 +91,6 @@ pub extern "C" fn secure_getenv() {
         "mov rsi, r11",
         "jmp {to}",
         ".cfi_endproc",
-        to = sym environment::secure_overlay,
+        to = sym variables::secure_overlay,
     )
 }

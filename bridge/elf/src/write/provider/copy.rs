@@ -47,5 +47,5 @@ pub fn copy<'a>(
         let own = own.inspect(|_| numbers += 1);
         tables.verdefs = version_definitions(soname, soname_at, own, &mut strings);
     }
-    Some(tables.lay_out(&strings.0, soname_at, &[], numbers).0)
+    Some(tables.lay_out(&strings.0, soname_at, &[], numbers, None).0)
 }

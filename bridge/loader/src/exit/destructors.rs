@@ -1,0 +1,97 @@
+//! The destructors of an object: DT_FINI_ARRAY and DT_FINI.
+//!
+//! `ld.so` runs them, but for those of a clone: all clones share a namespace, in which `ld.so` has an order of its own. A clone's
+//! dynamic section has them under other tags, which `ld.so` passes over (`qmpi_elf::write::duplicate`).
+#![expect(unsafe_code, reason = "calls destructors of a loaded object")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use qmpi_dynamic::{Segments, entries};
+use qmpi_elf::write::duplicate::KEPT_FROM_LINKER;
+
+use crate::namespace::link_map::LinkMap;
+
+const DT_FINI: u64 = 13;
+const DT_FINI_ARRAY: u64 = 26;
+/// How many bytes the array has.
+pub(crate) const DT_FINI_ARRAYSZ: u64 = 28;
+
+/// Where an object has them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Destructors {
+    /// The address of the array; 0: there is none.
+    array: usize,
+    count: usize,
+    /// DT_FINI; 0: there is none.
+    last: usize,
+}
+
+impl Destructors {
+    /// Those that `ld.so` runs.
+    pub(crate) fn of(map: &'static LinkMap) -> Destructors {
+        Destructors::under(map, 0)
+    }
+
+    /// Those of a clone.
+    pub(crate) fn of_clone(map: &'static LinkMap) -> Destructors {
+        Destructors::under(map, KEPT_FROM_LINKER)
+    }
+
+    fn under(map: &'static LinkMap, mark: u64) -> Destructors {
+        let Some(headers) = map.program_headers() else { return Destructors::default() };
+        // SAFETY: `ld.so` has the object loaded there, with these headers, and never unloads it.
+        Destructors::in_segments(map.base, &unsafe { Segments::new(map.base, headers) }, mark)
+    }
+
+    /// Those of the object with these segments, under tags with these bits set.
+    pub(crate) fn in_segments(base: usize, segments: &Segments<'static>, mark: u64) -> Destructors {
+        let mut found = Destructors::default();
+        for (tag, value) in segments.dynamic_section().into_iter().flat_map(entries) {
+            let address = base.wrapping_add(value as usize);
+            match tag {
+                _ if tag == DT_FINI | mark => found.last = address,
+                _ if tag == DT_FINI_ARRAY | mark => found.array = address,
+                _ if tag == DT_FINI_ARRAYSZ | mark => found.count = value as usize / size_of::<usize>(),
+                _ => {}
+            }
+        }
+        // What `ld.so` would call lies in the object.
+        let array = segments.bytes(found.array).filter(|bytes| bytes.len() / size_of::<usize>() >= found.count);
+        if array.is_none() {
+            (found.array, found.count) = (0, 0);
+        }
+        if !segments.contains(found.last) {
+            found.last = 0;
+        }
+        found
+    }
+
+    /// Are there others than the one that the compiler puts into each object?
+    pub(crate) fn are_there(&self) -> bool {
+        self.count > 1
+    }
+
+    /// Runs them as `elf/dl-fini.c` does: the last of the array first, then DT_FINI.
+    pub(crate) fn run(&self) {
+        self.run_array();
+        if self.last != 0 {
+            call(self.last);
+        }
+    }
+
+    /// Those of the array alone.
+    pub(crate) fn run_array(&self) {
+        for index in (0..self.count).rev() {
+            let place = std::ptr::with_exposed_provenance_mut::<usize>(self.array + index * size_of::<usize>());
+            // SAFETY: a word of the array, which is in the object.
+            call(unsafe { AtomicUsize::from_ptr(place) }.load(Ordering::Relaxed));
+        }
+    }
+}
+
+fn call(address: usize) {
+    let function = std::ptr::with_exposed_provenance::<()>(address);
+    // SAFETY: a destructor of the object, which `ld.so` would have called in the same way.
+    let function = unsafe { std::mem::transmute::<*const (), extern "C" fn()>(function) };
+    function();
+}

@@ -1,0 +1,47 @@
+//! Destructors of thread-local objects of C++ (`thread_local`), of the thread that ends the process.
+//!
+//! `exit` runs them before all exit handlers. A tool that is asked for something by a layer outside of its own later, at that
+//! layer's end, would find its objects destroyed; so those of the first thread wait as exit handlers do. Those of other threads run when
+//! these end.
+#![expect(unsafe_code, reason = "registers with the C library, which hands the registered pointer back")]
+
+use std::ffi::{c_int, c_void};
+
+use super::handlers::{Kind, Registration};
+use super::{Instance, layers_outside_have_more_to_do, status};
+
+unsafe extern "C" {
+    /// glibc's part of `__cxa_thread_atexit`; the libc crate lacks it.
+    fn __cxa_thread_atexit_impl(
+        function: extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+        object: *mut c_void,
+    ) -> c_int;
+}
+
+/// What a tool registers.
+struct Registered {
+    function: usize,
+    argument: usize,
+    instance: &'static Instance,
+}
+
+/// Registers a destructor of a tool.
+pub(crate) fn register(instance: &'static Instance, function: usize, argument: usize, object: usize) -> c_int {
+    let registered = Box::into_raw(Box::new(Registered { function, argument, instance }));
+    // SAFETY: `thread_ends` takes what it is given back.
+    unsafe { __cxa_thread_atexit_impl(thread_ends, registered.cast(), std::ptr::with_exposed_provenance_mut(object)) }
+}
+
+extern "C" fn thread_ends(registered: *mut c_void) {
+    // SAFETY: made by `register`; the C library passes it on once.
+    let registered = unsafe { Box::from_raw(registered.cast::<Registered>()) };
+    let Registered { function, argument, instance } = *registered;
+    let registration = Registration { kind: Kind::ThreadLocal, function, argument, object: 0, at_load: false };
+    let handler = instance.end.handlers.add_due(registration);
+    // SAFETY: takes no arguments and returns a number.
+    let thread = unsafe { libc::gettid() };
+    if u32::try_from(thread) != Ok(std::process::id()) || !layers_outside_have_more_to_do(instance) {
+        handler.run_at_once(status());
+    }
+}

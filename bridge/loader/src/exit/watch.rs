@@ -1,0 +1,30 @@
+//! An object that `ld.so` finalizes before all others of a namespace: it needs the head, which needs the tool, and nothing needs it.
+//!
+//! The head itself would not do. A tool that needs the MPI library needs the head, under that name, as the head needs the tool; in such a
+//! circle `ld.so` finalizes the tool first.
+
+use qmpi_elf::write::provider::write_with_destructor;
+use qmpi_overrides::Namespace;
+use qmpi_ring::Writer;
+
+use crate::error::LoadError;
+use crate::links::callback;
+use crate::namespace::memory_file::MemoryFile;
+use crate::{Instance, exit, namespace};
+
+/// Puts one into the namespace of `instance`, whose head is this file.
+pub(crate) fn load(
+    namespace: &Namespace,
+    instance: &'static Instance,
+    head: &MemoryFile,
+    writer: &Writer,
+) -> Result<(), LoadError> {
+    const NAME: &str = "qmpi-end";
+    let end = callback::with_data(exit::namespace_ends, instance)?;
+    let file = write_with_destructor(NAME, &[head.path_text()], &[], end)?;
+    let file = MemoryFile::new(NAME, &file).map_err(|source| LoadError::Memory { name: NAME.into(), source })?;
+    let handle = namespace::load(namespace, file.path())
+        .map_err(|message| LoadError::Link { path: instance.path.clone(), message })?;
+    namespace::adopt(namespace, NAME, handle, writer);
+    Ok(())
+}

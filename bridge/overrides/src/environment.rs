@@ -1,0 +1,139 @@
+//! The environment of an instance: what its layer sets, a copy of what it inherited, and its own variable `environ`.
+//!
+//! The loader makes all of it and changes it; here it is read, which allocates nothing and takes no lock.
+#![expect(unsafe_code, reason = "reads the array that a tool's `environ` points to")]
+
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+/// A variable that the layer sets for this instance.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static CStr,
+    /// `NAME=VALUE`, which the instance may write to, as to any environment; never freed.
+    pub text: *mut c_char,
+    /// Still in force: the instance has not set it to something else, nor unset it.
+    pub is_in_force: AtomicBool,
+}
+
+/// A variable of the process's environment when the instance was loaded.
+#[derive(Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static CStr,
+    /// Its value.
+    pub value: &'static CStr,
+    /// `NAME=VALUE`, which the instance gets in the place of the process's own, and may write to; never freed.
+    pub own: *mut c_char,
+}
+
+// SAFETY: nothing here reads or writes the text: it is handed to the tool, as `getenv` hands out the environment.
+unsafe impl Send for Setting {}
+// SAFETY: as above.
+unsafe impl Sync for Setting {}
+// SAFETY: as above.
+unsafe impl Send for Variable {}
+// SAFETY: as above.
+unsafe impl Sync for Variable {}
+
+/// Where the value starts in `NAME=VALUE`.
+pub fn value_in(text: *mut c_char, name: &CStr) -> *mut c_char {
+    text.wrapping_add(name.count_bytes()).wrapping_add(1)
+}
+
+impl Setting {
+    /// Its value, while it is in force.
+    pub(crate) fn value(&self) -> Option<*mut c_char> {
+        self.is_in_force.load(Ordering::Acquire).then(|| value_in(self.text, self.name))
+    }
+}
+
+/// An array of `NAME=VALUE` that ends with a null pointer.
+pub type Array = *mut *mut c_char;
+
+/// The variable `environ` of an instance.
+#[derive(Debug)]
+pub struct View {
+    /// The variable itself, under its three names; the tool may store to it.
+    variable: AtomicPtr<*mut c_char>,
+    /// What the loader has stored there last.
+    stored: AtomicPtr<*mut c_char>,
+    /// How many words that has room for.
+    room: AtomicUsize,
+}
+
+impl View {
+    /// A variable that is null: that of an instance which shares the process's.
+    pub const fn new() -> View {
+        View {
+            variable: AtomicPtr::new(core::ptr::null_mut()),
+            stored: AtomicPtr::new(core::ptr::null_mut()),
+            room: AtomicUsize::new(0),
+        }
+    }
+
+    /// Where the tool finds its variable.
+    pub fn address(&'static self) -> usize {
+        (&raw const self.variable).expose_provenance()
+    }
+
+    /// Lets it point to `array`, which has room for so many words and lives as long as it does.
+    pub fn store(&self, array: Array, room: usize) {
+        self.room.store(room, Ordering::Relaxed);
+        self.stored.store(array, Ordering::Release);
+        self.variable.store(array, Ordering::Release);
+    }
+
+    /// Lets it point to the array that was stored last again, whatever the tool has stored.
+    pub fn take_back(&self) {
+        self.variable.store(self.stored.load(Ordering::Acquire), Ordering::Release);
+    }
+
+    /// The array that was stored last, if it has room for so many words.
+    pub fn with_room(&self, words: usize) -> Option<Array> {
+        let array = self.stored.load(Ordering::Acquire);
+        (!array.is_null() && words <= self.room.load(Ordering::Relaxed)).then_some(array)
+    }
+
+    /// The tool's own array, if it has stored one, or a null pointer.
+    pub fn replaced(&self) -> Option<Array> {
+        let array = self.variable.load(Ordering::Acquire);
+        (array != self.stored.load(Ordering::Acquire)).then_some(array)
+    }
+}
+
+impl Default for View {
+    fn default() -> View {
+        View::new()
+    }
+}
+
+/// The texts of an array of the environment.
+///
+/// # Safety
+/// It is null, or an array of C strings that ends with a null pointer and stays as it is meanwhile.
+pub unsafe fn texts(array: Array) -> impl Iterator<Item = *mut c_char> {
+    let mut next = array;
+    core::iter::from_fn(move || {
+        // SAFETY: as the caller promises; nothing is read behind the null pointer.
+        let text = unsafe { next.as_ref() }.copied().filter(|text| !text.is_null())?;
+        next = next.wrapping_add(1);
+        Some(text)
+    })
+}
+
+/// The value of `name` in such an array.
+///
+/// # Safety
+/// As [`texts`].
+pub unsafe fn find(array: Array, name: &CStr) -> Option<*mut c_char> {
+    let is_it = |text: &*mut c_char| {
+        // SAFETY: a C string, as the caller promises.
+        let text = unsafe { CStr::from_ptr(*text) };
+        text.to_bytes().strip_prefix(name.to_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))
+    };
+    // SAFETY: as the caller promises.
+    let text = unsafe { texts(array) }.find(is_it)?;
+    Some(value_in(text, name))
+}
