@@ -11,6 +11,7 @@
 //! | a symbol, by its number or by its name | [`symbol`](Symbol), [`hash`] |
 //! | versions that an object defines and needs | [`version`] |
 //! | words that hold the address of a symbol | [`relocation`] |
+//! | is it an MPI library? | [`mpi`] |
 //! | an object in this process | [`segments`](Segments), [`mapped`](Mapped) |
 //! | all objects of the base namespace | [`objects`] |
 //!
@@ -41,6 +42,7 @@ mod bytes;
 mod dynamic;
 pub mod hash;
 mod mapped;
+pub mod mpi;
 pub mod objects;
 pub mod rebind;
 pub mod relocation;

@@ -3,6 +3,7 @@
 //! Responsible for reading the tables and for offering them; what they mean for a tool is decided
 //! in `tool`, and which other files belong to it in `closure`.
 
+pub(crate) mod code;
 pub(crate) mod image;
 pub mod machine;
 pub mod name;
@@ -23,7 +24,7 @@ use qmpi_dynamic::Table;
 
 use crate::error::{Error, ObjectKind};
 use crate::file::image::Image;
-use crate::file::symbol::{Select, SymbolTable, Symbols};
+use crate::file::symbol::{Select, SymbolKind, SymbolTable, Symbols};
 use crate::file::tables::FileTables;
 use crate::file::version::VersionTable;
 use crate::mpi::numbering_note::NumberingNote;
@@ -182,6 +183,12 @@ impl ElfFile {
     /// Does a reference to this name find a definition in it? Of a damaged file not all of [`Self::exports`] are found.
     pub fn finds(&self, name: &str) -> bool {
         self.symbols.tables.view().find(name.as_bytes(), qmpi_dynamic::hash::gnu(name.as_bytes())).is_some()
+    }
+
+    /// Where the function begins that a reference to this name finds in it.
+    pub(crate) fn function(&self, name: &str) -> Option<u64> {
+        let symbol = self.symbols.tables.view().find(name.as_bytes(), qmpi_dynamic::hash::gnu(name.as_bytes()))?;
+        (symbol.kind() == SymbolKind::Function).then(|| symbol.value())
     }
 
     /// How many of its definitions exist once per namespace whatever the scope (STB_GNU_UNIQUE).

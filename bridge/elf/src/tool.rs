@@ -1,6 +1,8 @@
 //! What a tool is: its kind, what it intercepts, how it goes on, and what it needs.
 
 pub mod closure;
+mod contents;
+pub mod deferral;
 mod facts;
 pub mod hazard;
 mod inspection;

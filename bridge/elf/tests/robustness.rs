@@ -13,9 +13,13 @@ const SOURCE: &str = r#"
     #include <stdio.h>
     #include <stdlib.h>
     #include <dlfcn.h>
+    int *next(void);
     int PMPI_Send(void);
     int MPI_Send(void) { printf("%s", getenv("LD_PRELOAD")); return PMPI_Send(); }
     int MPI_Recv(void) { return dlsym(RTLD_NEXT, "MPI_Recv") != 0; }
+    int PMPI_Finalize(void);
+    static void at_last(void) { PMPI_Finalize(); }
+    int MPI_Finalize(void) { atexit(at_last); return next() == 0; }
     static __thread int counter[10];
     int *next(void) { unsetenv("X"); return &counter[3]; }
     __asm__(".symver old_one, same@V1"); __asm__(".symver new_one, same@@V2");
@@ -38,7 +42,7 @@ fn exercise(path: &Path, search: &SearchPath) {
         std::hint::black_box((bytes, file.strings_in_rodata(&|text| text.starts_with("MPI_")).is_ok()));
     }
     match Tool::inspect(path, search, &|_| false) {
-        Ok(tool) => drop(std::hint::black_box(tool)),
+        Ok(tool) => drop(std::hint::black_box((tool.hazards_of_contents(), tool))),
         Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
     }
     assert!(start.elapsed() < Duration::from_secs(5), "took {:?}", start.elapsed());

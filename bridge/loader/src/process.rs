@@ -15,7 +15,7 @@ use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::{FnId, MpiSymbol};
-use qmpi_dynamic::Mapped;
+use qmpi_dynamic::{Mapped, mpi};
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::mpi::mpi_data::{is_fortran_sentinel_c, is_mpi_data_name};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
@@ -93,7 +93,7 @@ impl Process {
 
     /// Finds out what each of `images` is.
     fn sort(&mut self) {
-        self.mpi = (0..self.images.len()).filter(|index| is_mpi(&self.images[*index])).collect();
+        self.mpi = (0..self.images.len()).filter(|index| is_mpi(&self.images[*index], *index == 0)).collect();
         self.interface = self.mpi.iter().copied().filter(|index| defines_interface(&self.images[*index])).collect();
         let by_name: BTreeMap<&str, usize> =
             self.images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
@@ -205,8 +205,11 @@ impl Process {
 
     /// Must a namespace not load this library itself?
     pub fn is_shared(&self, soname: &str) -> bool {
+        // A tool in the program may have such a name, too.
+        let is_of_mpi =
+            || self.images.iter().find(|image| image.name() == soname).is_none_or(|image| self.is_mpi(image));
         self.shared.contains_key(soname)
-            || qmpi_elf::is_mpi_soname(soname)
+            || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi())
             || glibc::is_glibc_family(soname)
             || glibc::is_dynamic_linker(soname)
     }
@@ -418,12 +421,9 @@ fn open_in_base(name: &str) -> Result<(), String> {
     if handle.is_null() { Err(crate::namespace::link_map::dlerror()) } else { Ok(()) }
 }
 
-/// An MPI library that has the profiling interface. A tool may define `PMPI_Init` as well: it has another name, and looks up
-/// what comes next.
+/// An MPI library that has the profiling interface; a tool may define `PMPI_*` as well.
 fn defines_pmpi(image: &Image) -> bool {
-    let defines = image.find(c"PMPI_Init").is_some_and(|symbol| symbol.kind != Kind::Data);
-    let looks_up = || image.refers_to(c"dlsym");
-    defines && (qmpi_elf::is_mpi_soname(image.name()) || !looks_up())
+    mpi::implements(image.mapped().tables(), || image.needed().iter().map(|name| name.to_bytes()))
 }
 
 /// Does the library define functions or variables of MPI's interface?
@@ -434,6 +434,8 @@ fn defines_interface(image: &Image) -> bool {
     image.symbols_of_mpi().any(|symbol| symbol.defined && is_of_interface(symbol.name)) || is_of_cxx()
 }
 
-fn is_mpi(image: &Image) -> bool {
-    defines_pmpi(image) || qmpi_elf::is_mpi_soname(image.name())
+/// Does the object belong to MPI?
+fn is_mpi(image: &Image, is_program: bool) -> bool {
+    let needed = || image.needed().iter().map(|name| name.to_bytes());
+    mpi::belongs(image.mapped().tables(), needed, || qmpi_elf::is_mpi_soname(image.name()), is_program)
 }

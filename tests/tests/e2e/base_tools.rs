@@ -21,6 +21,7 @@ fn trials() -> Vec<Trial> {
         ("awkward_rtld_next", &Mpi::ALL, |mpi| awkward(mpi, "rtld_next")),
         ("awkward_rtld_next_pmpi", &Mpi::ALL, |mpi| awkward(mpi, "rtld_next_pmpi")),
         ("awkward_defines_pmpi", &Mpi::ALL, |mpi| awkward(mpi, "defines_pmpi")),
+        ("awkward_many_pmpi", &Mpi::ALL, |mpi| awkward(mpi, "many_pmpi")),
         ("awkward_goes_on_in_fortran", &[Mpi::OpenMpi], |mpi| awkward(mpi, "goes_on_in_fortran")),
     ])
 }

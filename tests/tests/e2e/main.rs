@@ -16,6 +16,7 @@ mod hash_tables;
 mod heap;
 mod hosts;
 mod instances;
+mod kinds;
 mod languages;
 mod launchers;
 mod list;

@@ -126,7 +126,7 @@ impl FileTables {
 
 /// The dynamic section: where PT_DYNAMIC says that it is loaded, and up to DT_NULL. `ld.so` does not look at the offset in the file,
 /// and hardly at the size; of several segments the last one counts (`elf/dl-load.c`, `elf/get-dynamic-info.h`).
-fn dynamic_section(image: &Image) -> Result<Vec<u8>, Error> {
+pub(crate) fn dynamic_section(image: &Image) -> Result<Vec<u8>, Error> {
     const SECTION: &str = "dynamic section";
     let is_dynamic = |segment: &&ProgramHeader| segment.p_type == PT_DYNAMIC && segment.p_filesz > 0;
     let Some(segment) = image.segments.iter().rev().find(is_dynamic) else {

@@ -2,6 +2,8 @@
 //!
 //! One table of library names; and the data symbols that tell apart what names do not.
 
+use qmpi_dynamic::mpi;
+
 use crate::error::Error;
 use crate::file::ElfFile;
 use crate::tool::closure::Closure;
@@ -103,6 +105,7 @@ const LIBRARIES: &[Row] = &[
     row("libmpich_cray*", &[], MPICH, Role::C),
     row("libmpich_intel*", &[], MPICH, Role::C),
     row("libmpich_nvidia*", &[], MPICH, Role::C),
+    row("libmpifort_abi", &[], STANDARD, Role::Fortran),
     row("libmpifort_*", &[], MPICH, Role::Fortran),
     row("libmpichf90_*", &[], MPICH, Role::Fortran),
     // Open MPI's other languages, and its vendors.
@@ -147,7 +150,8 @@ fn look_up(name: &str) -> Option<&'static Row> {
     })
 }
 
-/// Whether a SONAME or file name is that of a library that belongs to an MPI, whatever its language.
+/// Whether a SONAME or file name is that of a library that belongs to an MPI, whatever its language. A tool may have such a name as
+/// well: [`is_mpi_library`] looks at what the file has.
 pub fn is_mpi_soname(name: &str) -> bool {
     look_up(name).is_some()
 }
@@ -155,6 +159,27 @@ pub fn is_mpi_soname(name: &str) -> bool {
 /// Whether a SONAME or file name is that of an MPI's C library.
 pub fn is_mpi_c_library_file_name(name: &str) -> bool {
     look_up(name).is_some_and(|row| row.role == Role::C)
+}
+
+/// Whether a file is a library of an MPI: by what it defines and refers to; the name counts only where nothing shows a tool.
+pub fn is_mpi_library(file: &ElfFile) -> bool {
+    let needed = || file.needed().iter().map(String::as_bytes);
+    mpi::belongs(&file.symbols.tables.view(), needed, || is_mpi_soname(file.name()), !file.is_shared_object())
+}
+
+/// Whether a file has MPI's functions with the profiling interface, rather than stands in front of them.
+pub fn implements_mpi(file: &ElfFile) -> bool {
+    mpi::implements(&file.symbols.tables.view(), || file.needed().iter().map(String::as_bytes))
+}
+
+/// Whether a name is one that MPI libraries have and tools as well: the file has to be looked at. Reading the symbols of MPI's large
+/// libraries takes a millisecond, so those with names that are MPI's alone are not read.
+pub fn is_name_of_tools_too(name: &str) -> bool {
+    const OF_MPI_ALONE: [&str; 4] = ["libmpi_abi_*", "libmpi_mpifh*", "libmpi_usempi*", "libmca_common_*"];
+    look_up(name).is_some_and(|row| {
+        let is_loose = row.stem.ends_with('*') && !OF_MPI_ALONE.contains(&row.stem);
+        is_loose || ["libpmpi", "libmpl", "libopa"].contains(&row.stem)
+    })
 }
 
 /// What a library of an MPI is for; `None` if it is not one by its name.
@@ -191,9 +216,9 @@ pub struct MpiAbi {
 
 impl MpiAbi {
     /// The MPI that a tool was built for, from the libraries its closure needs and the data symbols
-    /// it imports. `None`: nothing ties it to one.
-    pub fn of_tool<'a>(closure: &Closure, data_imports: impl IntoIterator<Item = &'a str>) -> Option<MpiAbi> {
-        let data = data_imports.into_iter().filter_map(|symbol| Some((family_of_data(symbol)?, symbol.to_owned())));
+    /// it must find. Those that it refers to weakly it does without: they show nothing. `None`: nothing ties it to one.
+    pub fn of_tool<'a>(closure: &Closure, strong_data: impl IntoIterator<Item = &'a str>) -> Option<MpiAbi> {
+        let data = strong_data.into_iter().filter_map(|symbol| Some((family_of_data(symbol)?, symbol.to_owned())));
         let names = closure.stopped.iter().map(|name| name.rsplit('/').next().unwrap_or(name));
         let names = names
             // Internal libraries may be needed by other software (libopen-pal by PMIx tools).
@@ -208,9 +233,11 @@ impl MpiAbi {
     }
 }
 
-/// The family of an MPI library: by what it exports, else by its name. `None` if it exports no `PMPI_*`.
+/// The family of an MPI library: by what it exports or is bound to, else by its name. `None` if it exports no `PMPI_*`.
 pub fn family_of_library(file: &ElfFile) -> Option<MpiFamily> {
     let (mut open_mpi, mut mpich, mut profiling) = (false, false, false);
+    // Since Open MPI 6 the objects are in another library than the functions, whatever that is called.
+    let is_bound_to_objects = || file.imports().any(|symbol| symbol.name == "ompi_mpi_comm_world");
     for symbol in file.plain_exports() {
         match symbol.name {
             "ompi_mpi_comm_world" | "ompi_mpi_init" => open_mpi = true,
@@ -223,6 +250,7 @@ pub fn family_of_library(file: &ElfFile) -> Option<MpiFamily> {
         (false, ..) => None,
         (_, STANDARD, ..) => STANDARD,
         (_, _, true, _) => OPEN_MPI,
+        (_, _, _, false) if is_bound_to_objects() => OPEN_MPI,
         (_, Some(family), ..) => Some(family),
         (.., true) => MPICH,
         _ => None,

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use crate::error::Error;
 use crate::file::ElfFile;
 use crate::linker::search::SearchPath;
+use crate::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
 
 /// A library that is not served and that was not found, or could not be read.
 #[derive(Debug)]
@@ -84,7 +85,8 @@ impl Closure {
         stop: &dyn Fn(&str) -> bool,
     ) {
         let file_name = name.rsplit('/').next().unwrap_or(&name);
-        if stop(file_name) {
+        let is_served = stop(file_name);
+        if is_served && !is_name_of_tools_too(file_name) {
             self.stopped.push(name);
             return;
         }
@@ -94,10 +96,16 @@ impl Closure {
         }
         let above = std::iter::successors(parents[requirer], |&index| parents[index]);
         let chain: Vec<&ElfFile> = above.map(|index| &self.objects[index]).collect();
-        let found = search.find(&name, &self.objects[requirer], &chain);
-        let error = match found.map(|path| ElfFile::open(&path)) {
+        let found = search.find(&name, &self.objects[requirer], &chain).map(|path| ElfFile::open(&path));
+        // Others serve a library of MPI's, not the tool's own that has such a name.
+        let is_own = |object: &ElfFile| is_name_of_tools_too(object.name()) && !is_mpi_library(object);
+        if is_served && !matches!(&found, Some(Ok(object)) if is_own(object)) {
+            self.stopped.push(name);
+            return;
+        }
+        let error = match found {
             Some(Ok(object)) => {
-                if object.soname().is_some_and(stop) {
+                if object.soname().is_some_and(stop) && !is_own(&object) {
                     self.stopped.push(name);
                 } else if !self.objects.iter().any(|known| known.identity() == object.identity()) {
                     self.objects.push(object);

@@ -15,9 +15,14 @@ pub(crate) struct Facts {
     pub(crate) second_mpi: Vec<String>,
     /// `PMPI_*` that the root defines.
     pub(crate) own_profiling: Vec<String>,
+    /// Objects that read the environment without `getenv`.
+    pub(crate) scans_environ: Vec<String>,
     /// The root has the string `LD_PRELOAD`.
     pub(crate) names_ld_preload: bool,
 }
+
+/// The names of glibc's pointer to the environment.
+pub(crate) const ENVIRON: [&str; 3] = ["environ", "__environ", "_environ"];
 
 /// Functions whose import matters. Sorted.
 const WATCHED: &[&str] = &[

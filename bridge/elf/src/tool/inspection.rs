@@ -13,7 +13,9 @@ use crate::file::ElfFile;
 use crate::file::symbol::Symbol;
 use crate::linker::family::{is_dynamic_linker, is_glibc_family};
 use crate::linker::search::SearchPath;
-use crate::mpi::abi_family::{MpiAbi, family_of_library, family_of_name, is_mpi_soname};
+use crate::mpi::abi_family::{
+    MpiAbi, family_of_library, family_of_name, implements_mpi, is_mpi_library, is_mpi_soname,
+};
 use crate::mpi::mpi_data::is_mpi_data;
 use crate::tool::closure::Closure;
 use crate::tool::facts::{self, Facts};
@@ -33,8 +35,8 @@ const QMPI_DRAFT: &[&str] = &[
 /// Names of the 2018 prototype, which the runtime puts at the end of the process's scope for tools that want them.
 const THESIS: &[&str] = &["exec_func", "vector_get", "vector_total"];
 const LD_PRELOAD: &str = "LD_PRELOAD";
-/// An MPI library has hundreds of these. A tool has none, or aliases for a few.
-const PMPI_OF_A_LIBRARY: usize = 32;
+/// Its wrappers stand in no order with others; preloaded it comes before the stack, as without one.
+const ONLY_GOTCHA: &str = "it defines no MPI function, but wraps functions with GOTCHA, which works where it is preloaded beside the stack (LD_PRELOAD)";
 
 /// What the walk over all symbols gathers.
 #[derive(Debug, Default)]
@@ -43,6 +45,8 @@ struct Gathered {
     objects: Vec<ObjectDetail>,
     unknown: BTreeSet<String>,
     data_imports: BTreeSet<String>,
+    /// Those of them without which it cannot be loaded.
+    strong_data: BTreeSet<String>,
     data_definitions: BTreeSet<String>,
     imports_registration: bool,
     defines_registration: bool,
@@ -101,7 +105,7 @@ impl Tool {
         let is_pcontrol = |id: &FnId| id.name() == "MPI_Pcontrol";
         let passes_pcontrol_on = pmpi_imports.iter().any(is_pcontrol)
             || dlsym_names.iter().filter_map(|name| classify(name)).any(|symbol| is_pcontrol(&symbol.id));
-        let abi_evidence = MpiAbi::of_tool(&closure, data_imports.iter().map(String::as_str));
+        let abi_evidence = MpiAbi::of_tool(&closure, gathered.strong_data.iter().map(String::as_str));
         let initial_exec = closure.objects.iter().filter(|object| object.static_tls());
         let static_tls_bytes = initial_exec
             .filter_map(ElfFile::tls)
@@ -145,7 +149,7 @@ impl Tool {
 
 fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
     let root = tool.closure.root();
-    if is_mpi_soname(root.name()) || gathered.facts.own_profiling.len() >= PMPI_OF_A_LIBRARY {
+    if is_mpi_library(root) {
         ToolKind::MpiLibrary
     } else if gathered.defines_registration {
         ToolKind::None { reason: "it defines the QMPI registration itself: a QMPI runtime, not a tool".into() }
@@ -155,6 +159,8 @@ fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
         ToolKind::Thesis
     } else if !tool.intercepts.is_empty() || !tool.fortran_wrappers.is_empty() {
         ToolKind::Pmpi
+    } else if rules::uses_gotcha(tool, &gathered.facts) {
+        ToolKind::None { reason: ONLY_GOTCHA.into() }
     } else if root.exports().next().is_none() {
         ToolKind::None { reason: "it defines no symbol that others could see".into() }
     } else {
@@ -188,7 +194,7 @@ impl Gathered {
         if is_root {
             self.facts.own_profiling = sorted(profiling);
             self.facts.unique = object.unique_count();
-        } else if profiling.len() >= PMPI_OF_A_LIBRARY {
+        } else if implements_mpi(object) {
             self.facts.second_mpi.push(detail.name.clone());
         }
         self.note_strings(object, &mut detail, is_root, looks_up)?;
@@ -211,7 +217,7 @@ impl Gathered {
         let wraps = !detail.intercepts.is_empty() || !detail.fortran_wrappers.is_empty();
         let looks_up = looks_up && (is_root || wraps);
         let changes_environment = is_root && self.facts.imports.iter().any(|(_, name)| name.ends_with("env"));
-        if is_mpi_soname(object.name()) || !(looks_up || changes_environment) {
+        if !(looks_up || changes_environment) || is_mpi_library(object) {
             return Ok(());
         }
         let texts = object.strings_in_rodata(&|text| text == LD_PRELOAD || (looks_up && classify(text).is_some()))?;
@@ -225,6 +231,9 @@ impl Gathered {
         if is_mpi_data(symbol) {
             let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
             list.insert(symbol.name.to_owned());
+            if !symbol.defined && !symbol.weak {
+                self.strong_data.insert(symbol.name.to_owned());
+            }
             return true;
         }
         let Some(mpi) = classify(symbol.name) else {
@@ -249,6 +258,9 @@ impl Gathered {
     }
 
     fn note_other(&mut self, symbol: &Symbol<'_>, object: &str, is_root: bool) {
+        if !symbol.defined && facts::ENVIRON.contains(&symbol.name) {
+            self.facts.scans_environ.push(object.to_owned());
+        }
         if symbol.name.starts_with('_') {
             return;
         }
@@ -260,6 +272,8 @@ impl Gathered {
             self.facts.interposed.push((object.to_owned(), symbol.name.to_owned()));
         } else if is_root && symbol.name == "get_interceptions" {
             self.defines_interceptions = true;
+        } else if symbol.name == "gotcha_wrap" {
+            self.facts.marks.push("gotcha_wrap");
         } else if symbol.name == "la_version" {
             self.facts.marks.push("la_version");
         }

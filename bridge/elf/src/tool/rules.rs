@@ -106,14 +106,19 @@ const RULES: &[Rule] = &[
             )
         },
     },
+    Rule { id: "gotcha", effect: Effect::Limited, find: |tool, facts| uses_gotcha(tool, facts).then(|| GOTCHA.into()) },
     Rule {
-        id: "gotcha",
+        id: "environ",
         effect: Effect::Limited,
-        find: |tool, facts| {
-            let needs = tool.closure.objects.iter().flat_map(|object| object.needed());
-            let needed = needs.chain(&tool.closure.stopped).any(|name| name.starts_with("libgotcha"));
-            (needed || imports(facts, "gotcha_wrap").is_some()).then(|| {
-                "it wraps functions with GOTCHA, which rewrites the tables of its own namespace only and misses the application".into()
+        find: |_, facts| {
+            let mut objects = facts.scans_environ.clone();
+            objects.sort_unstable();
+            objects.dedup();
+            (!objects.is_empty()).then(|| {
+                format!(
+                    "{} may read the environment through `environ`, which is the process's: `env` of its section is seen by getenv only",
+                    objects.join(", ")
+                )
             })
         },
     },
@@ -235,6 +240,17 @@ const RULES: &[Rule] = &[
         },
     },
 ];
+
+/// What a tool that uses GOTCHA does. The library walks `_r_debug.r_map`, which is the list of the base namespace.
+pub(crate) const GOTCHA: &str = "it wraps functions with GOTCHA, which rewrites the tables (GOT) of the program and of its libraries, from whatever namespace it runs in: its wrappers see all calls of the program, outside of the order of the stack, and the next function that GOTCHA gives them is the process's";
+
+/// Is GOTCHA among the libraries of a tool, or in one of them?
+pub(crate) fn uses_gotcha(tool: &Tool, facts: &Facts) -> bool {
+    let needs = tool.closure.objects.iter().flat_map(|object| object.needed());
+    needs.chain(&tool.closure.stopped).any(|name| name.starts_with("libgotcha"))
+        || facts.marks.contains(&"gotcha_wrap")
+        || imports(facts, "gotcha_wrap").is_some()
+}
 
 /// Applies every rule, in the order of the table: what breaks first, what is handled last.
 pub(crate) fn all(tool: &Tool, facts: &Facts) -> Vec<Hazard> {

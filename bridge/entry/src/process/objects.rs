@@ -5,7 +5,7 @@
 use core::ffi::CStr;
 
 use qmpi_dynamic::objects::Info;
-use qmpi_dynamic::{Asked, Kind, Mapped, hash};
+use qmpi_dynamic::{Asked, Mapped, hash, mpi};
 
 use crate::process::{glibc, own};
 
@@ -43,12 +43,9 @@ pub(crate) fn has_mpi() -> bool {
     glibc::find_object(|info| look_at(info).filter(is_mpi).map(|_| ())).is_some()
 }
 
-/// Has the object MPI's profiling interface? A tool may define `PMPI_Init` as well: it looks up what comes next.
+/// Has the object MPI's profiling interface? A tool may define `PMPI_*` as well.
 fn is_mpi(object: &Mapped<'_>) -> bool {
-    const NAME: &[u8] = b"PMPI_Init";
-    let defines = object.find(NAME, hash::gnu(NAME)).is_some_and(|(symbol, _)| symbol.kind() != Kind::Data);
-    let looks_up = || object.tables().undefined().any(|symbol| symbol.is_named(b"dlsym"));
-    defines && (object.soname().is_some_and(|name| name.to_bytes().starts_with(b"libmpi")) || !looks_up())
+    mpi::implements(object.tables(), || object.tables().needed().map(CStr::to_bytes))
 }
 
 /// Does an object other than this library define the name?
