@@ -254,7 +254,7 @@ impl<'a> Head<'a> {
             };
             extra.push((name.as_str(), address));
         }
-        self.warn_of_undefined(&undefined);
+        self.tell_of_undefined(&undefined);
         Ok(extra)
     }
 
@@ -268,8 +268,8 @@ impl<'a> Head<'a> {
         missing::stub_until_defined(&self.instance.label, name, reason, UNDEFINED)
     }
 
-    /// One line, however many they are.
-    fn warn_of_undefined(&self, names: &[&str]) {
+    /// One line, however many they are, if it is asked for: a function that is never called is missed by nothing, and a call of one says so.
+    fn tell_of_undefined(&self, names: &[&str]) {
         let path = self.instance.path.display();
         let text = match names {
             [] => return,
@@ -280,7 +280,7 @@ impl<'a> Head<'a> {
                 rest.len()
             ),
         };
-        log::warn(&text, Some(UNDEFINED));
+        log::once(log::LogLevel::Info, &text);
     }
 }
 
