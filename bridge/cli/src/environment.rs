@@ -30,7 +30,7 @@ pub struct Ingredients<'a> {
     pub stats: &'a Option<Option<PathBuf>>,
     /// Bytes of static TLS that the tools need together.
     pub static_tls: u64,
-    /// Whether a file name is that of an MPI library.
+    /// Whether an entry of `LD_PRELOAD` is an MPI library.
     pub is_mpi: &'a dyn Fn(&str) -> bool,
     /// The environment to start from.
     pub get: &'a dyn Fn(&str) -> Option<OsString>,

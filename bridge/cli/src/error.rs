@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use qmpi_elf::MpiFamily;
 use qmpi_plan::Refusal;
 
 /// Why a command cannot do what it was asked for.
@@ -32,6 +33,19 @@ pub enum Error {
         layer: String,
         /// Why not.
         refusal: Refusal,
+    },
+
+    /// Tools that are built for several MPIs.
+    #[error("tool `{layer}` is built for {family} and tool `{other}` for {other_family}: no process has both")]
+    SeveralMpis {
+        /// One layer.
+        layer: String,
+        /// Its MPI.
+        family: MpiFamily,
+        /// Another one.
+        other: String,
+        /// Its MPI.
+        other_family: MpiFamily,
     },
 
     /// More private namespaces than there are.
@@ -152,6 +166,7 @@ impl Error {
             Self::TooManyLayers { left, .. } => {
                 format!("use at most {left} PMPI tools; QMPI tools do not count")
             }
+            Self::SeveralMpis { .. } => "take all tools in their builds for the program's MPI".into(),
             Self::StaticMpi { .. } => "link the application with the shared MPI library".into(),
             Self::Unlistable { .. } => {
                 "make a symbolic link with a plain name, or set `path` in the configuration file".into()

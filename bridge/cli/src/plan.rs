@@ -3,14 +3,17 @@
 pub mod glibc;
 pub mod layer;
 pub mod manifest;
+pub mod outputs;
 pub mod registrar;
 pub mod request;
 pub mod survey;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use qmpi_elf::{SearchPath, is_mpi_soname};
+use qmpi_elf::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
+use qmpi_elf::{ElfFile, SearchPath, is_mpi_soname};
+use qmpi_plan::preload::file_name;
 use qmpi_plan::{Inspector, Namespaces, OnError, Origin, PassedOver, Place};
 
 use crate::Error;
@@ -80,11 +83,10 @@ pub fn check(
         }
     }
     resolved.stack.layers = layers.iter().map(|layer| layer.layer().clone()).collect();
-    let audit = get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned());
-    check_room(&layers, Namespaces::at_start(audit.as_deref()))?;
-    for (i, layer) in layers.iter().enumerate() {
-        warnings.extend(layer.warnings(i + 1 == layers.len()));
-    }
+    check_room(&layers, namespaces(get))?;
+    warnings.extend(hazards(&layers));
+    warnings.extend(layers.iter().flat_map(InspectedLayer::warnings));
+    warnings.extend(outputs::shared(&layers));
     Ok(Checked { layers, resolved, warnings, search })
 }
 
@@ -102,12 +104,53 @@ pub fn make(
     let runtime = runtime::find(get)?;
     let variables = environment::variables(
         &resolved,
-        &Ingredients { runtime: &runtime, stats, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi_soname, get },
+        &Ingredients { runtime: &runtime, stats, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
     )?;
     Ok(Plan { layers, variables, warnings, search, on_error: resolved.stack.on_error })
 }
 
+/// Whether an entry of `LD_PRELOAD` is an MPI library.
+fn is_mpi(entry: &str) -> bool {
+    let name = file_name(entry);
+    let is_tool = || ElfFile::open(Path::new(entry)).is_ok_and(|file| !is_mpi_library(&file));
+    is_mpi_soname(name) && !(is_name_of_tools_too(name) && is_tool())
+}
+
+impl Checked {
+    /// Are all tools built for one MPI?
+    ///
+    /// # Errors
+    /// [`Error::SeveralMpis`].
+    pub fn check_mpis(&self) -> Result<(), Error> {
+        check_mpis(&self.layers, self.resolved.stack.on_error)
+    }
+
+    /// Which layers share a namespace as clones, on some rank at least.
+    #[must_use]
+    pub fn clones(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<bool> {
+        let namespaces = namespaces(get);
+        let mut clones = vec![false; self.layers.len()];
+        for tools in layer::on_each_rank(&self.layers) {
+            for (tool, place) in tools.iter().zip(namespaces.places(&tools, |tool| tool.needs_namespace())) {
+                let index = self.layers.iter().position(|layer| std::ptr::eq(&layer.planned, *tool));
+                if let Some(index) = index.filter(|_| place == Place::Clone) {
+                    clones[index] = true;
+                }
+            }
+        }
+        clones
+    }
+}
+
 impl Plan {
+    /// Are all tools built for one MPI? Asked after [`Plan::check_program`], which names the program.
+    ///
+    /// # Errors
+    /// [`Error::SeveralMpis`].
+    pub fn check_mpis(&self) -> Result<(), Error> {
+        check_mpis(&self.layers, self.on_error)
+    }
+
     /// Compares the MPI of the tools with the program's.
     ///
     /// # Errors
@@ -126,6 +169,47 @@ impl Plan {
             }
         }
         Ok(())
+    }
+}
+
+/// The namespaces of a process before anything is loaded.
+fn namespaces(get: &dyn Fn(&str) -> Option<OsString>) -> Namespaces {
+    let audit = get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned());
+    Namespaces::at_start(audit.as_deref())
+}
+
+/// One line for each hazard, whichever layers it is of.
+fn hazards(layers: &[InspectedLayer]) -> Vec<Warning> {
+    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+    for (i, layer) in layers.iter().enumerate() {
+        for text in layer.hazards(i + 1 == layers.len()) {
+            let label = format!("`{}`", layer.label());
+            match found.iter_mut().find(|(known, _)| *known == text) {
+                Some((_, labels)) => labels.push(label),
+                None => found.push((text, vec![label])),
+            }
+        }
+    }
+    let message = |(text, labels): (String, Vec<String>)| {
+        let tools = if labels.len() == 1 { "tool" } else { "tools" };
+        Warning { message: format!("{tools} {}: {text}", labels.join(", ")), hint: None }
+    };
+    found.into_iter().map(message).collect()
+}
+
+/// Refuses a stack of tools for several MPIs, which no process has. With [`OnError::Skip`] the process leaves out those that are not
+/// for its own.
+fn check_mpis(layers: &[InspectedLayer], on_error: OnError) -> Result<(), Error> {
+    let mut families = layers.iter().filter_map(|layer| Some((layer, layer.planned.family()?)));
+    let Some((layer, family)) = families.next() else { return Ok(()) };
+    match families.find(|(_, other)| *other != family) {
+        Some((other, other_family)) if on_error == OnError::Abort => Err(Error::SeveralMpis {
+            layer: layer.label().to_owned(),
+            family,
+            other: other.label().to_owned(),
+            other_family,
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
 //! | the connections between layers | [`edges`] |
-//! | good and bad answers, warnings | [`check`], [`warning`] |
+//! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
 //! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
 
 pub mod check;
 pub mod edges;
+pub mod failure;
 pub mod launch;
 pub mod listing;
 pub mod mpi;

@@ -86,12 +86,102 @@ path = \"libnative.so\"
 fn known_tools_bring_advice() {
     let fixture = Fixture::new();
     fixture.library("libmpiP.so", support::PMPI_TOOL, &[]);
-    fixture.library("libdarshan.so", support::PMPI_TOOL, &[]);
     let text = fixture.qmpi(["list", "-t", "./libmpiP.so"]).success();
     assert!(text.contains("advice: settings for one instance"), "{text}");
-    let answer = fixture.qmpi(["run", "--dry-run", "-t", "./libdarshan.so", "true"]);
-    assert_eq!(answer.status, 0);
-    assert!(answer.stderr.contains("warning: tool `libdarshan.so`: its POSIX module"), "{}", answer.stderr);
+    // A name says nothing of what the file wraps.
+    for name in ["libdarshan.so", "libTAU.so", "libscorep.so"] {
+        fixture.library(name, support::PMPI_TOOL, &[]);
+        let path = format!("./{name}");
+        assert!(!fixture.qmpi(["inspect", path.as_str()]).success().contains("works in part"), "{name}");
+    }
+}
+
+#[test]
+fn tools_of_two_mpis() {
+    let fixture = Fixture::new();
+    fixture.library("libopen.so", support::OPEN_MPI_TOOL, &[]);
+    let mpich = "extern int MPIR_F08_MPI_IN_PLACE; int PMPI_Barrier(int);
+        int MPI_Barrier(int c) { return PMPI_Barrier(c + MPIR_F08_MPI_IN_PLACE); }";
+    fixture.library("libmpich_tool.so", mpich, &[]);
+    let message = "tool `libopen.so` is built for Open MPI and tool `libmpich_tool.so` for MPICH: no process has both";
+    let tools = ["-t", "./libopen.so", "-t", "./libmpich_tool.so"];
+    for command in [&["list"][..], &["env"], &["run", "--dry-run", "true"]] {
+        let answer = fixture.qmpi(command[..1].iter().chain(&tools).chain(&command[1..]));
+        answer.failure(3, message);
+        assert_eq!(answer.stdout, "", "{command:?}");
+    }
+    let answer = fixture.qmpi(["list", "--json"].iter().chain(&tools));
+    answer.failure(3, message);
+    let report = json(&answer.stdout);
+    assert_eq!((report["error"]["message"].as_str(), report["error"]["status"].as_u64()), (Some(message), Some(3)));
+    assert!(report["error"]["hint"].is_string());
+    // Any other error is in JSON, too.
+    let report = json(&fixture.qmpi(["list", "--json", "-t", "./nowhere.so"]).stdout);
+    assert!(report["error"]["message"].as_str().unwrap().contains("does not exist"), "{report}");
+    // Those that are not for the process's MPI are left out there.
+    let answer = fixture.qmpi_with(["list"].iter().chain(&tools), &[("QMPI_ON_ERROR", "skip")]);
+    assert_eq!(answer.status, 0, "{answer:?}");
+}
+
+#[test]
+fn output_that_instances_share() {
+    let fixture = Fixture::new();
+    let tool = |name: &str, constants: &[&str]| {
+        let texts: Vec<String> = constants.iter().map(|text| format!("\"{text}\"")).collect();
+        let source = format!("{}const char *const texts[] = {{ {} }};", support::PMPI_TOOL, texts.join(", "));
+        fixture.library(name, &source, &[]);
+    };
+    // Whatever the files are called.
+    tool("libprofile.so", &["%s/mpi_profile.%d.%d"]);
+    tool("libtrace.so", &["DUMPI_CONF", "%s-%04d.%02d.%02d.%02d.%02d.%02d"]);
+    tool("liblog.so", &["ProjPMPI.%d.log"]);
+    tool("libmpitrace.so", &["something else"]);
+    tool("libdates.so", &["%s-%04d.%02d.%02d.%02d.%02d.%02d"]);
+    let warned = |tools: &[&str]| {
+        let answer = fixture.qmpi(["list"].into_iter().chain(tools.iter().flat_map(|tool| ["-t", tool])));
+        assert_eq!(answer.status, 0, "{answer:?}");
+        answer.stderr
+    };
+    for (tool, files, hint) in [
+        ("./libprofile.so", "mpi_profile.JOB.RANK", "TRACE_DIR"),
+        ("./libtrace.so", "dumpi-TIME-RANK.bin", "DUMPI_CONF"),
+        ("./liblog.so", "ProjPMPI.RANK.log", "once"),
+    ] {
+        let text = warned(&[tool, tool]);
+        let name = tool.trim_start_matches("./");
+        let message = format!(
+            "warning: tools `{name}` and `{name}#2` write the same files unless they are told otherwise: {files}"
+        );
+        assert!(text.contains(&message) && text.contains(hint) && text.lines().count() == 2, "{text}");
+        assert_eq!(warned(&[tool]), "");
+    }
+    assert_eq!(warned(&["./libmpitrace.so", "./libmpitrace.so"]), "");
+    assert_eq!(warned(&["./libdates.so", "./libdates.so"]), "");
+    assert_eq!(warned(&["./libprofile.so", "./libtrace.so", "./liblog.so"]), "");
+    let config = |env: &str, ranks: &str| {
+        let text = format!(
+            "stack = [\"a\", \"b\"]\n[tool.a]\npath = \"libprofile.so\"\n{ranks}\n[tool.b]\npath = \"libprofile.so\"\n{env}\n"
+        );
+        fixture.write("qmpi.toml", text);
+        fixture.qmpi(["list", "-c", "qmpi.toml"]).stderr
+    };
+    assert!(config("", "").contains("tools `a` and `b`"));
+    assert_eq!(config("env = { TRACE_DIR = \"b\" }", ""), "");
+    assert_eq!(config("ranks = \"1-3\"", "ranks = \"0\""), "");
+    assert!(config("ranks = \"1-3\"", "ranks = \"3-5\"").contains("tools `a` and `b`"));
+}
+
+#[test]
+fn environ_matters_where_a_layer_has_variables() {
+    let fixture = Fixture::new();
+    let source = format!("{} extern char **environ; char *first(void) {{ return environ[0]; }}", support::PMPI_TOOL);
+    fixture.library("libscans.so", &source, &[]);
+    assert!(fixture.qmpi(["inspect", "./libscans.so"]).success().contains("through `environ`"));
+    fixture.qmpi(["list", "-t", "./libscans.so"]).success();
+    fixture.write("qmpi.toml", "stack = [\"x\"]\n[tool.x]\npath = \"libscans.so\"\nenv = { A = \"b\" }\n");
+    let answer = fixture.qmpi(["list", "-c", "qmpi.toml"]);
+    assert!(answer.stderr.starts_with("qmpi: warning: tool `x`: libscans.so may read"), "{answer:?}");
+    assert_eq!(answer.stderr.lines().count(), 1);
 }
 
 #[test]

@@ -93,14 +93,9 @@ fn well_behaved(mpi: Mpi) -> Verdict {
     silent(&outcome)
 }
 
-/// What was said in the ranks: not the warning that the command gives beforehand, from an inspection of the file, and its
-/// hint.
+/// What was said in the ranks: not the warning that the command gives beforehand, from an inspection of the file.
 fn by_runtime(outcome: &Outcome) -> Vec<&str> {
-    let mut said = outcome.said();
-    while let Some(place) = said.iter().position(|line| line.contains(BEFOREHAND)) {
-        said.drain(place..said.len().min(place + 2));
-    }
-    said
+    outcome.said().into_iter().filter(|line| !line.contains(BEFOREHAND)).collect()
 }
 
 fn silent(outcome: &Outcome) -> Verdict {

@@ -199,7 +199,8 @@ fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Vec
 /// What the environment asks for already: a batch script may have set it.
 fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
     const NAME: &str = "stack";
-    match plan::check(&StackArgs::default(), VerbosityArgs::default(), get) {
+    let checked = plan::check(&StackArgs::default(), VerbosityArgs::default(), get);
+    match checked.and_then(|checked| checked.check_mpis().map(|()| checked)) {
         Err(error) => Check::fail(NAME, error.to_string(), error.hint()),
         Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, "the environment asks for no tools"),
         Ok(checked) => {

@@ -12,6 +12,7 @@ use crate::{Error, plan};
 pub fn env(args: &EnvArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
     let plan = plan::make(&args.stack, args.verbosity, &args.stats, &get)?;
+    plan.check_mpis()?;
     if !args.verbosity.quiet {
         Warning::print_all(&plan.warnings, &get);
     }

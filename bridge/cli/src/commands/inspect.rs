@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::args::InspectArgs;
 use crate::plan::layer::kind_name;
+use crate::report::failure::ErrorReport;
 use crate::report::mpi::MpiReport;
 use crate::report::terminal::{self, Style};
 use crate::report::tool::ToolReport;
@@ -29,12 +30,6 @@ struct FileReport {
     mpi: Option<MpiReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct ErrorReport {
-    message: String,
-    hint: String,
 }
 
 /// Inspects every file; one that is wrong is reported at once and does not stop the others. Whether all could be inspected.
@@ -79,8 +74,7 @@ fn inspect_file(path: &Path, search: &SearchPath) -> Result<FileReport, Error> {
 
 impl FileReport {
     fn failed(path: &Path, error: &Error) -> Self {
-        let error = ErrorReport { message: error.to_string(), hint: error.hint() };
-        Self { path: path.to_owned(), kind: None, tool: None, mpi: None, error: Some(error) }
+        Self { path: path.to_owned(), kind: None, tool: None, mpi: None, error: Some(ErrorReport::new(error)) }
     }
 
     fn text(&self, style: Style) -> String {

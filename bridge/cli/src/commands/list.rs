@@ -1,15 +1,18 @@
 //! `qmpi list`: the stack with its edges.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
+use crate::plan::Checked;
 use crate::plan::layer::{BY_NAME, InspectedLayer, Registered};
 use crate::plan::survey;
 use crate::report::edges::{self, Edge, Language, Node};
+use crate::report::failure::ErrorReport;
 use crate::report::listing::{count, shortened, wrapped};
 use crate::report::terminal::{self, Style};
 use crate::report::warning::Warning;
@@ -25,6 +28,13 @@ struct Report {
     intercepted_in_fortran: BTreeMap<String, Vec<String>>,
     edges: Vec<Edge>,
     warnings: Vec<String>,
+}
+
+/// Why there is no stack to show.
+#[derive(Debug, Serialize)]
+struct Failure {
+    schema: u32,
+    error: ErrorReport,
 }
 
 #[derive(Debug, Serialize)]
@@ -49,6 +59,8 @@ struct LayerReport {
     /// Why they are not known, if they are not: edges leave the layer out then.
     intercepts_unknown: Option<String>,
     advice: Vec<String>,
+    /// `namespace` for its own, `clone` for the one that clones share; null for a tool that is loaded into the program's.
+    place: Option<&'static str>,
 }
 
 /// Shows the stack.
@@ -57,26 +69,38 @@ struct LayerReport {
 /// Whatever stops it from being set up.
 pub fn list(args: &ListArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let mut checked = plan::check(&args.stack, VerbosityArgs::default(), &get)?;
+    let checked = plan::check(&args.stack, VerbosityArgs::default(), &get)
+        .and_then(|checked| checked.check_mpis().map(|()| checked));
+    let checked = match checked {
+        Err(error) if args.json => {
+            terminal::answer_json(&Failure { schema: SCHEMA, error: ErrorReport::new(&error) })?;
+            return Err(error);
+        }
+        checked => checked?,
+    };
+    show(args, checked, &get)
+}
+
+fn show(args: &ListArgs, mut checked: Checked, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
     if args.no_load {
         for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
             layer.registered = Some(Registered::Unknown("it is not loaded".to_owned()));
         }
     } else {
-        for (place, registered) in survey::ask(&checked.layers, &get) {
+        for (place, registered) in survey::ask(&checked.layers, get) {
             checked.layers[place].registered = Some(registered);
         }
     }
-    Warning::print_all(&checked.warnings, &get);
-    let report = report(&checked.layers, &checked.warnings);
+    Warning::print_all(&checked.warnings, get);
+    let report = report(&checked.layers, &checked.clones(get), &checked.warnings);
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
 }
 
-fn report(layers: &[InspectedLayer], warnings: &[Warning]) -> Report {
+fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> Report {
     let nodes: Vec<Node> = layers.iter().map(InspectedLayer::node).collect();
     Report {
         schema: SCHEMA,
-        layers: layers.iter().map(LayerReport::new).collect(),
+        layers: layers.iter().zip(clones).map(|(layer, is_clone)| LayerReport::new(layer, *is_clone)).collect(),
         intercepted: interceptors(&nodes, |node| &node.intercepts),
         intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
         edges: edges::edges(&nodes),
@@ -95,7 +119,7 @@ fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BT
 }
 
 impl LayerReport {
-    fn new(inspected: &InspectedLayer) -> Self {
+    fn new(inspected: &InspectedLayer, is_clone: bool) -> Self {
         let layer = inspected.layer();
         Self {
             label: layer.label.clone(),
@@ -115,6 +139,7 @@ impl LayerReport {
             registers_at_run_time: !inspected.is_bridged(),
             intercepts_unknown: inspected.unknown().map(str::to_owned),
             advice: inspected.manifest.map(|manifest| manifest.advice.clone()).unwrap_or_default(),
+            place: inspected.is_bridged().then_some(if is_clone { "clone" } else { "namespace" }),
         }
     }
 
@@ -139,6 +164,9 @@ impl LayerReport {
         }
         if !self.pcontrol {
             add("without", "MPI_Pcontrol".to_owned());
+        }
+        if self.place == Some("clone") {
+            add("is", "a clone: it shares a namespace, and the libraries that it needs, with other clones".to_owned());
         }
         if !self.share.is_empty() {
             add("shares", self.share.join(", "));

@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if let Some(program) = &survey.program {
         plan.check_program(program)?;
     }
+    plan.check_mpis()?;
     let found = launcher::find(&args.command, path.as_deref());
     let forward = match &found {
         Some(found) => forward::forward(&args.command, found, &plan.variables, &get),

@@ -10,7 +10,7 @@ use qmpi_plan::preload::{RUNTIME, entries, file_name};
 
 use crate::Error;
 
-/// The value of `LD_PRELOAD` with `runtime` in it, once. `is_mpi` tells the file name of an MPI library.
+/// The value of `LD_PRELOAD` with `runtime` in it, once. `is_mpi` tells whether an entry is an MPI library.
 ///
 /// # Errors
 /// [`Error::Preload`] if the path of the runtime cannot stand in `LD_PRELOAD`, which has no escaping (ld.so(8)).
@@ -20,7 +20,7 @@ pub fn with_runtime(existing: Option<&str>, runtime: &Path, is_mpi: &dyn Fn(&str
     let mut entries: Vec<&str> = entries(existing.unwrap_or_default()).collect();
     // One that is there already, perhaps of another installation, would be a second runtime.
     entries.retain(|entry| file_name(entry) != RUNTIME && *entry != runtime);
-    let place = entries.iter().position(|entry| is_mpi(file_name(entry))).unwrap_or(entries.len());
+    let place = entries.iter().position(|entry| is_mpi(entry)).unwrap_or(entries.len());
     entries.insert(place, runtime);
     Ok(entries.join(":"))
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     fn preload(existing: Option<&str>) -> String {
-        let is_mpi = |name: &str| name.starts_with("libmpi.so");
+        let is_mpi = |entry: &str| file_name(entry).starts_with("libmpi.so");
         with_runtime(existing, Path::new("/q/libqmpi.so"), &is_mpi).unwrap()
     }
 

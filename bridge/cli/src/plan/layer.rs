@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
-use qmpi_elf::{Effect, Hazard, ToolKind};
+use qmpi_elf::{Effect, Hazard, Tool, ToolKind};
 use qmpi_plan::{Layer, Planned, RankSet};
 
 use crate::plan::glibc;
@@ -72,39 +72,54 @@ impl InspectedLayer {
         self.planned.pmpi().is_some()
     }
 
-    /// What the user should know. `innermost`: no layer is below this one.
+    /// What a run of this layer lacks, one sentence for each hazard. `innermost`: no layer is below this one.
     #[must_use]
-    pub fn warnings(&self, innermost: bool) -> Vec<Warning> {
-        let label = self.label();
-        let more = format!("`qmpi inspect {}` says more", self.path().display());
+    pub fn hazards(&self, innermost: bool) -> Vec<String> {
         let applies = |hazard: &&Hazard| match (hazard.effect, hazard.id) {
             (Effect::Limited, "keeps-finalize" | "no-way-down") => !innermost,
             // For `qmpi inspect`, not for every run: the program's own calls of `MPI_f` arrive as ever.
             (Effect::Limited, "defines-pmpi") => false,
-            // The process knows what the application defines, and says what nothing does.
+            // The process knows what the application defines, and says what nothing does when it is called.
             (Effect::Limited, "undefined-symbols") => false,
+            // Where the layer has no variables of its own it misses none.
+            (Effect::Limited, "environ") => !self.layer().env.is_empty(),
             // dlopen refuses executable stacks since then.
             (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
             (effect, _) => effect == Effect::Limited,
         };
-        let hazards = self.planned.tool().into_iter().flat_map(|tool| &tool.hazards);
-        let of_inspection = hazards.filter(applies).map(|hazard| &hazard.text);
-        let of_manifest = self.manifest.iter().flat_map(|manifest| &manifest.wrong);
-        let mut warnings: Vec<Warning> = of_inspection
-            .chain(of_manifest)
-            .map(|text| Warning::new(format!("tool `{label}`: {text}"), more.clone()))
-            .collect();
+        let of_contents = self.planned.pmpi().map(Tool::hazards_of_contents).unwrap_or_default();
+        let of_tables = self.planned.tool().into_iter().flat_map(|tool| &tool.hazards);
+        let texts = of_tables.chain(&of_contents).filter(applies).map(|hazard| hazard.text.clone());
+        texts.chain(self.manifest.iter().flat_map(|manifest| &manifest.wrong).cloned()).collect()
+    }
+
+    /// What was probably not meant.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
         let without_effect = self.functions_without_effect();
-        if !without_effect.is_empty() {
-            warnings.push(Warning::new(
-                format!(
-                    "tool `{label}`: `functions` names {}, which the tool does not define",
-                    without_effect.join(", ")
-                ),
-                more.clone(),
-            ));
+        if without_effect.is_empty() {
+            return Vec::new();
         }
-        warnings
+        vec![Warning::new(
+            format!(
+                "tool `{}`: `functions` names {}, which the tool does not define",
+                self.label(),
+                without_effect.join(", ")
+            ),
+            format!("`qmpi inspect {}` says more", self.path().display()),
+        )]
+    }
+
+    /// Are there ranks that have this layer and the other one?
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        match (&self.layer().ranks, &other.layer().ranks) {
+            (Some(ranks), Some(others)) => {
+                // Where two sets overlap, one of them begins.
+                ranks.starts().any(|rank| others.contains(rank)) || others.starts().any(|rank| ranks.contains(rank))
+            }
+            _ => true,
+        }
     }
 
     /// What the edges are computed from.

@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn found_by_file_name() {
         assert_eq!(find(Path::new("/opt/lib/libmpiP.so.3")).unwrap().name, "mpiP");
-        assert_eq!(find(Path::new("/opt/libscorep_adapter_mpi_event.so")).unwrap().name, "Score-P");
+        assert_eq!(find(Path::new("/opt/libompitrace.so.40")).unwrap().name, "ompitrace");
         assert!(find(Path::new("/opt/mpiP/libother.so")).is_none());
     }
 }

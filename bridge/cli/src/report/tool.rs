@@ -65,9 +65,11 @@ impl ToolReport {
     pub fn new(tool: &Tool) -> Self {
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
+        let of_contents = tool.hazards_of_contents();
         let mut hazards: Vec<HazardReport> = tool
             .hazards
             .iter()
+            .chain(&of_contents)
             .map(|hazard| HazardReport { id: hazard.id, effect: effect_name(hazard.effect), text: hazard.text.clone() })
             .collect();
         hazards.extend(manifest.iter().flat_map(|manifest| &manifest.wrong).map(|text| HazardReport {
