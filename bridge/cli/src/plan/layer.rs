@@ -82,8 +82,6 @@ impl InspectedLayer {
             (Effect::Limited, "defines-pmpi") => false,
             // The process knows what the application defines, and says what nothing does when it is called.
             (Effect::Limited, "undefined-symbols") => false,
-            // Where the layer has no variables of its own it misses none.
-            (Effect::Limited, "environ") => !self.layer().env.is_empty(),
             // dlopen refuses executable stacks since then.
             (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
             (effect, _) => effect == Effect::Limited,
