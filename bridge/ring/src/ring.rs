@@ -9,7 +9,8 @@ use crate::published::Published;
 use crate::tools::Tool;
 
 /// Tells builds apart: the core refuses a `libqmpi.so` whose [`Ring`] looks different.
-pub const LAYOUT: usize = size_of::<Ring>() << 16 | size_of::<crate::CoreFunctions>();
+pub const LAYOUT: usize =
+    size_of::<ThreadOffsets>() << 32 | size_of::<Ring>() << 16 | size_of::<crate::CoreFunctions>();
 
 /// How many calls inside of calls are kept apart when it is recorded where the application called.
 pub const CALLER_DEPTH: usize = 8;
