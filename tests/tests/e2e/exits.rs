@@ -165,7 +165,8 @@ fn above_and_below_others(mpi: Mpi) -> Verdict {
 
 /// Its destructors run once, whatever is in the stack.
 fn the_program_ends_once(mpi: Mpi) -> Verdict {
-    let tools = ["qmpi_counter", "thesis_counter", "counter"].map(|name| tool(mpi, name).display().to_string());
+    let tools = [("counter", "qmpi_counter"), ("thesis", "thesis_counter"), ("pmpi", "counter")]
+        .map(|(name, file)| format!("{name}={}", tool(mpi, file).display()));
     for list in [&tools[..0], &tools[..1], &tools[1..2], &tools[2..], &tools[..]] {
         let list: Vec<&str> = list.iter().map(String::as_str).collect();
         let outcome = job(mpi, "").stack(&list).run();
