@@ -19,6 +19,8 @@ use crate::links::own_calls::{Entry, Link, Record, Records, decide, enter_when_f
 /// Up to this distance above the stack pointer a record's place is read at once: it is on the same stack then. Elsewhere the kernel is
 /// asked whether it can be read.
 const NEAR: usize = 0x4000;
+/// So many bytes below the stack pointer are the same stack: a function of MPI, which is about to be called, needs more.
+const BELOW: usize = 0x800;
 
 global_asm!(
     ".pushsection .text.qmpi_own_calls, \"ax\", @progbits",
@@ -89,6 +91,24 @@ global_asm!(
     "2:",
     "push rax",
     ".cfi_adjust_cfa_offset 8",
+    // Records just below the stack pointer are over, and go: deeper calls would cover their places, perhaps without writing there.
+    "mov rax, qword ptr [rip + {offset}]",
+    "add rax, qword ptr fs:[rax]",
+    "cmp rax, r10",
+    "je 7f",
+    "mov rax, qword ptr fs:[rax + {place}]",
+    "sub rax, rsp",
+    "cmp rax, -{below}",
+    "jl 7f",
+    "push r11",
+    ".cfi_adjust_cfa_offset 8",
+    "mov rax, r10",
+    "mov r11, qword ptr [rip + {offset}]",
+    "sub rax, r11",
+    "mov qword ptr fs:[r11], rax",
+    "pop r11",
+    ".cfi_adjust_cfa_offset -8",
+    "7:",
     "mov rax, qword ptr fs:[r10 + {place}]",
     "sub rax, rsp",
     "cmp rax, {near}",
@@ -134,6 +154,7 @@ global_asm!(
     next = const offset_of!(Link, next),
     mpi = const offset_of!(Link, mpi),
     near = const NEAR,
+    below = const BELOW,
     decide = sym decide,
     enter_when_full = sym enter_when_full,
 );
