@@ -1,7 +1,7 @@
+//# role: companion
 //# lang: c
 //# mpi: both
 //# ranks: 1
-//# expect-stdout: program: by the tool, still mine
 /* Sets and unsets variables between MPI_Init and MPI_Finalize, and sees what a tool has set. */
 #define _GNU_SOURCE
 #include <mpi.h>
