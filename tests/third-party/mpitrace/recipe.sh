@@ -1,0 +1,27 @@
+# shellcheck shell=bash disable=SC2034 # read by ci/third-party
+# mpitrace (IBM): counts, bytes and times of MPI calls, a text file for each rank.
+repository=https://github.com/IBM/mpitrace
+
+build() {
+    cd src
+    ./configure --with-mpicc=mpicc
+    make -j1
+    cp libmpitrace.so "$prefix"
+    # Wrappers for C alone: a library that can be bound at once (LD_BIND_NOW).
+    make clean
+    ./configure --with-mpicc=mpicc --with-fortran=no
+    make -j1
+    cp libmpitrace.so "$prefix/libmpitrace-conly.so"
+}
+
+ready() { [ -f "$prefix/libmpitrace.so" ] && [ -f "$prefix/libmpitrace-conly.so" ]; }
+
+files() {
+    case $1 in
+    conly) echo "$prefix/libmpitrace-conly.so" ;;
+    *) echo "$prefix/libmpitrace.so" ;;
+    esac
+}
+
+settings() { printf '%s\n' SAVE_ALL_TASKS=yes "TRACE_DIR=$1"; }
+subjects() { printf '%s\n' 'c default' 'c conly' 'fortran default'; }
