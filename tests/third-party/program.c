@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { COUNT = 256, ROUNDS = 10 };
+enum { COUNT = 256, ROUNDS = 4 };
 
 static int rank, ranks, errors;
 static const char *directory;
@@ -39,12 +39,12 @@ static void messages(void)
     int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
     int out[COUNT] = { rank }, in[COUNT] = { -1 };
     MPI_Request requests[2];
-    MPI_Status status;
+    MPI_Status status, statuses[2];
     for (int round = 0; round < ROUNDS; round++) {
         if (round % 2) {
             MPI_Irecv(in, COUNT, MPI_INT, left, 7, MPI_COMM_WORLD, &requests[0]);
             MPI_Isend(out, round + 1, MPI_INT, right, 7, MPI_COMM_WORLD, &requests[1]);
-            MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+            MPI_Waitall(2, requests, statuses);
         } else {
             MPI_Sendrecv(out, COUNT, MPI_INT, right, 7, in, COUNT, MPI_INT, left, 7, MPI_COMM_WORLD, &status);
         }

@@ -11,7 +11,7 @@ program program_in_fortran
     right = mod(rank + 1, ranks)
     left = mod(rank + ranks - 1, ranks)
     out = rank
-    do round = 1, 5
+    do round = 1, 2
         call MPI_Sendrecv(out, 64, MPI_INTEGER, right, 1, in, 64, MPI_INTEGER, left, 1, MPI_COMM_WORLD, status, error)
         call MPI_Irecv(in, 64, MPI_INTEGER, left, 2, MPI_COMM_WORLD, requests(1), error)
         call MPI_Isend(out, round, MPI_INTEGER, right, 2, MPI_COMM_WORLD, requests(2), error)

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034 # read by ci/third-party
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are those of ci/third-party
 # Darshan: counters of I/O for each file, by POSIX, standard I/O, MPI-IO and HDF5; read by its darshan-parser.
 repository=https://github.com/darshan-hpc/darshan
 

@@ -2,14 +2,14 @@
 heat map, whose bins are times.
 
 Names of files that have a process id in them (shared memory of an MPI) are kept without digits; records of one such name are a list.
-Below another tool Darshan sees what that tool itself prints, so there standard output and error are left out.
+Below another tool Darshan sees what that tool itself prints and writes: only files of the program are compared there.
 """
 
 import re
 
 DROPPED = re.compile("_TIME|TIMESTAMP|FASTEST|SLOWEST|VARIANCE")
 PROCESS = re.compile(r"\d+")
-OF_THE_PROGRAM = re.compile(r"/\.work/data/|^<STD")
+OF_THE_PROGRAM = re.compile(r"/\.work/data/")
 PLANTED = [
     ("counters.txt", r"^(POSIX\t\d\t\d+\tPOSIX_WRITES\t)(\d+)", r"\g<1>1\2"),
     ("counters.txt", r"^(STDIO\t\d\t\d+\tSTDIO_BYTES_WRITTEN\t)(\d+)", r"\g<1>1\2"),
@@ -34,9 +34,9 @@ def read(folder, below):
         module, rank, _, counter, value, name = fields[:6]
         if module == "HEATMAP" or DROPPED.search(counter):
             continue
-        if below and name in ("<STDOUT>", "<STDERR>"):
-            continue
         if not OF_THE_PROGRAM.search(name):
+            if below:
+                continue
             name = PROCESS.sub("N", name)
         values.setdefault((module, "rank", rank, name, counter), []).append(value)
     for found in values.values():

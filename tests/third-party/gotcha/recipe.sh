@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034 # read by ci/third-party
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are those of ci/third-party
 # GOTCHA: a library for tools that change the program's GOT. Its own tests are programs: they run under a stack as without. A counter
 # of MPI calls (counter.c) stands for the tools that are made with it.
 repository=https://github.com/LLNL/GOTCHA
@@ -22,6 +22,9 @@ prepare() {
 files() { echo "$work/gotcha-counter.so"; }
 settings() { echo "COUNTER_DIRECTORY=$1"; }
 subjects() { echo 'c default'; }
+
+# A stack with a tool that is refused does not start, and would say nothing of the others.
+stackable() { false; }
 
 # Names and results of ctest's tests, without times.
 own_tests() { # COMMAND...

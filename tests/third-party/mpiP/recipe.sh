@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034 # read by ci/third-party
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are those of ci/third-party
 # mpiP: a profile of MPI calls by call site, one text file a job.
 repository=https://github.com/LLNL/mpiP
 

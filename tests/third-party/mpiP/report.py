@@ -9,7 +9,7 @@ import re
 
 RULE = re.compile(r"^@--- (.*?):?(?: \d+)? -+$")
 PLANTED = [
-    ("*.mpiP", r"^(Isend +\d+ +0 +)5( )", r"\g<1>6\2"),  # a count of calls
+    ("*.mpiP", r"^(Isend +\d+ +0 +)(\d+)( )", r"\g<1>1\2\3"),  # a count of calls
     ("*.mpiP", r"^(Allreduce +\d+ +2 .* )4$", r"\g<1>8"),  # a sum of bytes
     ("*.mpiP", r"^( *\d+ +0 \S+ +)(\d+)( \w+ +Barrier)", r"\g<1>9\2\3"),  # the line of a call site
     ("*.mpiP", r"^(@ MPI Task Assignment +: )3 ", r"\g<1>4 "),

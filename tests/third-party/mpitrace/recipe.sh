@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034 # read by ci/third-party
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are those of ci/third-party
 # mpitrace (IBM): counts, bytes and times of MPI calls, a text file for each rank.
 repository=https://github.com/IBM/mpitrace
 

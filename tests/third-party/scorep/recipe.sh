@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034 # read by ci/third-party
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are those of ci/third-party
 # Score-P: a trace in OTF2, read by otf2-print. Two files: the list of its parts, which Score-P generates for a preload, and the wrappers.
 repository='https://github.com/msmania/Score-P (an unpacked release 8.4)'
 

@@ -9,7 +9,7 @@ EVENT = re.compile(r"^([A-Z][A-Z0-9_]+) +(\d+) +\d+ *(.*)$")
 CONTINUED = re.compile(r"^ {20,}(\S.*)$")
 PROCESS = re.compile(r'\("(?:ProcessId|ThreadId)" <\d+>; \w+; \d+\)')
 PLANTED = [
-    ("events.txt", r"^(MPI_SEND .*Length: )1024$", r"\g<1>1028"),
+    ("events.txt", r"^(MPI_SEND .*Length: )(\d+)$", r"\g<1>1\2"),
     ("events.txt", r"^(MPI_ISEND .*Receiver: )3 ", r"\g<1>1 "),
     ("events.txt", r'^ENTER +\d+ +\d+ +Region: "MPI_Barrier".*\n', r""),
     ("definitions.txt", r'^(STRING +\d+ +"MPI_)Bcast"', r'\g<1>Ibcast"'),

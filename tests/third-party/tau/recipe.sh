@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034 # read by ci/third-party
+# shellcheck shell=bash disable=SC2034,SC2154 # variables are those of ci/third-party
 # TAU: a profile for each rank and thread; MPI alone, and with the libraries that wrap I/O and threads.
 repository=https://github.com/UO-OACISS/tau2
 

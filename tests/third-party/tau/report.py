@@ -12,7 +12,7 @@ ATTRIBUTE = re.compile(r"<attribute><name>(.*?)</name><value>(.*?)</value></attr
 OF_THE_PROCESS = re.compile(r"Time|Timestamp|pid|tid|Memory|MHz|Hz|CPUs? |CWD|Cores|LD_PRELOAD|Local|profile")
 BANDWIDTH = re.compile("Bandwidth|MB/s|Heap|Memory")
 PLANTED = [
-    ("profile.0.0.0", r'^("MPI_Isend\(\) *" )5 ', r"\g<1>6 "),
+    ("profile.0.0.0", r'^("MPI_Isend\(\) *" )(\d+) ', r"\g<1>1\2 "),
     ("profile.2.0.0", r'^("\.TAU application" 1 )(\d+)', r"\g<1>1\2"),
     ("profile.3.0.0", r'^("Message size for broadcast" )1 ', r"\g<1>2 "),
     ("profile.1.0.0", r'^("Message size for all-reduce" \d+ )4 ', r"\g<1>5 "),
