@@ -20,6 +20,8 @@ import shutil
 import sys
 
 SHOWN = 20
+# What the programs print at their end.
+PROGRAM = re.compile(r"^(program: \d+ ranks, 0 errors|hdf5_parallel: 0 wrong)$", re.MULTILINE)
 
 
 class Unreadable(Exception):
@@ -53,14 +55,9 @@ def of_job(module, job, report="report", below=False):
     if (status := (job / "status").read_text().strip()) != "0":
         words = (job / "stderr").read_text(errors="replace").strip().splitlines() or ["nothing on stderr"]
         raise Unreadable(f"the job in {job} ended with status {status}: {next((w for w in words if 'rror' in w), words[-1])}")
-    if not re.search(module_line(module), (job / "stdout").read_text(errors="replace"), re.MULTILINE):
+    if not PROGRAM.search((job / "stdout").read_text(errors="replace")):
         raise Unreadable(f"the job in {job} did not print what the program prints")
     return values(module, job / report, below)
-
-
-def module_line(module):
-    """What the program prints at its end."""
-    return getattr(module, "PROGRAM", r"^ ?(program: \d+ ranks, 0 errors|hdf5_parallel: .*(done|0 wrong|correct).*)$")
 
 
 def differences(natives, other):

@@ -11,11 +11,11 @@ DROPPED = re.compile("_TIME|TIMESTAMP|FASTEST|SLOWEST|VARIANCE")
 PROCESS = re.compile(r"\d+")
 OF_THE_PROGRAM = re.compile(r"/\.work/data/")
 PLANTED = [
-    ("counters.txt", r"^(POSIX\t\d\t\d+\tPOSIX_WRITES\t)(\d+)", r"\g<1>1\2"),
-    ("counters.txt", r"^(STDIO\t\d\t\d+\tSTDIO_BYTES_WRITTEN\t)(\d+)", r"\g<1>1\2"),
+    ("counters.txt", r"^(POSIX\t-?\d\t\d+\tPOSIX_WRITES\t)(\d+)", r"\g<1>1\2"),
+    ("counters.txt", r"^(STDIO\t-?\d\t\d+\tSTDIO_BYTES_WRITTEN\t)(\d+)", r"\g<1>1\2"),
     ("counters.txt", r"^(MPI-IO\t-1\t\d+\tMPIIO_COLL_WRITES\t)(\d+)", r"\g<1>1\2"),
     ("counters.txt", r"^(POSIX\t\S+\t\d+\tPOSIX_STRIDE1_STRIDE\t)(\d+)", r"\g<1>1\2"),
-    ("counters.txt", r"^POSIX\t2\t\d+\tPOSIX_OPENS\t.*\n", r""),
+    ("counters.txt", r"^POSIX\t-?\d\t\d+\tPOSIX_OPENS\t.*\n", r""),
 ]
 
 

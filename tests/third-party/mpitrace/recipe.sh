@@ -3,7 +3,7 @@
 repository=https://github.com/IBM/mpitrace
 
 build() {
-    cd src
+    cd src || return
     ./configure --with-mpicc=mpicc
     make -j1
     cp libmpitrace.so "$prefix"

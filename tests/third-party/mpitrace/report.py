@@ -29,7 +29,7 @@ def read(folder, _below):
                 values["rank", rank, row[1]] = row.groups()[1:]
             elif size := SIZE.match(line):
                 if function:
-                    values["rank", rank, function, "of bytes", size[2]] = size[1]
+                    values.setdefault(("rank", rank, function, "of bytes", size[2]), []).append(size[1])
             elif not line.strip():
                 continue
             elif line.startswith("---"):

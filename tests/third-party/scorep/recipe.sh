@@ -6,7 +6,7 @@ build() {
     local kind=openmpi3
     [ "${mpi#mpich}" = "$mpi" ] || kind=mpich4
     mkdir -p build
-    cd build
+    cd build || return
     ../configure --prefix="$prefix" --with-mpi=$kind --enable-shared --disable-static --disable-gcc-plugin --without-shmem \
         --without-llvm --without-libcudart --without-libOpenCL --without-rocm --without-pdt
     make -j1
