@@ -4,7 +4,8 @@ repository=https://github.com/LLNL/mpiP
 
 build() {
     ./configure --prefix="$prefix" CC=mpicc CXX=mpicxx F77=mpif77 CFLAGS='-O2 -g'
-    make -j1 shared
+    # Its generator of wrappers signs what it writes.
+    LOGNAME=${LOGNAME:-mpiP} make -j1 shared
     make install
 }
 

@@ -8,7 +8,7 @@ ROW = re.compile(r"^(MPI_\w+) +(\d+) +([\d.]+) +[\d.]+$")
 SIZE = re.compile(r"^ +(\d+) +([\d.]+) +[\d.]+$")
 PLANTED = [
     ("mpi_profile.*.0", r"^(MPI_Isend +)(\d+) ", r"\g<1>1\2 "),
-    ("mpi_profile.*.3", r"^(MPI_Bcast +1 +)\d+\.", r"\g<1>77."),
+    ("mpi_profile.*.3", r"^(MPI_Bcast +\d+ +)\d+\.", r"\g<1>77."),
     ("mpi_profile.*.2", r"^( +1 +4)\.0( .*)$", r"\g<1>.5\2"),
     ("mpi_profile.*.1", r"^MPI_Barrier ", r"MPI_Ibarrier "),
 ]
