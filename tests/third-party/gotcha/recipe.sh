@@ -23,8 +23,8 @@ files() { echo "$work/gotcha-counter.so"; }
 settings() { echo "COUNTER_DIRECTORY=$1"; }
 subjects() { echo 'c default'; }
 
-# A stack with a tool that is refused does not start, and would say nothing of the others.
-stackable() { false; }
+# Such a tool changes what it finds in the program, so it is preloaded beside a stack; as a layer it is refused with that reason.
+beside() { true; }
 
 # Names and results of ctest's tests, without times.
 own_tests() { # COMMAND...
@@ -32,7 +32,17 @@ own_tests() { # COMMAND...
 }
 
 more() {
-    local folder=$reports/$mpi/gotcha/tests
+    local folder=$reports/$mpi/gotcha/refused words
+    fresh "$folder"
+    layer gotcha "$folder" default visible >"$folder/stack.toml"
+    bridged "$folder" c gotcha
+    if words=$(grep '^qmpi: error: .*GOTCHA.*LD_PRELOAD' "$folder/stderr"); then
+        say ok refused "${words#*not an MPI tool: }"
+    else
+        say DIFFERENT refused "without the reason, see $folder/stderr"
+    fi
+
+    folder=$reports/$mpi/gotcha/tests
     if [ ! -f "$prefix/tests/CTestTestfile.cmake" ]; then
         say MISSING tests "built without its tests"
         return

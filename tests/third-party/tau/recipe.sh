@@ -31,5 +31,8 @@ files() {
     echo "$all/libTAU.so"
 }
 
+# With its wrappers of I/O it sees how MPI connects its ranks, which is chance in part (a port that is taken).
+native_runs() { [ "$1" = io ] && echo 4 || echo 2; }
+
 settings() { echo "PROFILEDIR=$1"; }
 subjects() { printf '%s\n' 'c default' 'fortran default' 'c io'; }
