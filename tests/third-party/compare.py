@@ -83,8 +83,8 @@ def compare(module, options):
     """A job against the native ones."""
     natives = [of_job(module, native, below=options.below) for native in options.native]
     lines, compared, varying = differences(natives, of_job(module, options.job, options.report, options.below))
-    if compared == 0:
-        raise Unreadable("all values vary natively: nothing can be compared")
+    if compared <= varying:
+        raise Unreadable(f"{varying} values vary natively, and only {compared} can be compared")
     shown(lines)
     print(f"{len(lines)} of {compared} values" if lines else f"{compared} values", f"{varying} vary natively", sep=", ")
     return bool(lines)
@@ -126,7 +126,7 @@ def main():
     module = reader(options.tool)
     try:
         return planted(module, options) if options.planted else compare(module, options)
-    except Unreadable as problem:
+    except (Unreadable, OSError) as problem:
         print(problem)
         return 1
 
