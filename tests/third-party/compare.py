@@ -2,7 +2,7 @@
 """Compares a tool's report with those of native runs, by the rules of the tool's format.
 
     compare.py --native DIR [--native DIR]... --job DIR [--report NAME] [--below] TOOL
-    compare.py --native DIR [--native DIR]... --planted DIR TOOL
+    compare.py --native DIR [--native DIR]... --planted DIR [--program NAME] TOOL
 
 A DIR is a job's: `report` (or NAME) is what the tool wrote, `status` and `stdout` are the program's. TOOL/report.py reads a report as a
 dictionary of values. A value that is not the same in all native runs is not held against the job.
@@ -94,7 +94,8 @@ def planted(module, options):
     """Each planted change has to be a difference."""
     natives = [of_job(module, native) for native in options.native]
     missed, found = [], 0
-    for number, (files, pattern, replacement) in enumerate(module.PLANTED):
+    changes = module.PLANTED + getattr(module, "PLANTED_IN", {}).get(options.program, [])
+    for number, (files, pattern, replacement) in enumerate(changes):
         folder = pathlib.Path(options.planted) / str(number)
         shutil.copytree(pathlib.Path(options.native[0]) / "report", folder)
         paths = sorted(folder.glob(files))
@@ -110,7 +111,7 @@ def planted(module, options):
         else:
             found += 1
     shown(missed)
-    print(f"{found} of {len(module.PLANTED)} changes found")
+    print(f"{found} of {len(changes)} changes found")
     return bool(missed)
 
 
@@ -122,6 +123,7 @@ def main():
     parser.add_argument("--report", default="report")
     parser.add_argument("--below", action="store_true", help="another tool is above this one")
     parser.add_argument("--planted")
+    parser.add_argument("--program")
     options = parser.parse_args()
     module = reader(options.tool)
     try:

@@ -17,6 +17,12 @@ PLANTED = [
     ("counters.txt", r"^(POSIX\t\S+\t\d+\tPOSIX_STRIDE1_STRIDE\t)(\d+)", r"\g<1>1\2"),
     ("counters.txt", r"^POSIX\t-?\d\t\d+\tPOSIX_OPENS\t.*\n", r""),
 ]
+PLANTED_IN = {
+    "hdf5": [
+        ("counters.txt", r"^(H5D\t-?\d\t\d+\tH5D_WRITES\t)(\d+)", r"\g<1>1\2"),
+        ("counters.txt", r"^(H5F\t-?\d\t\d+\tH5F_OPENS\t)(\d+)", r"\g<1>1\2"),
+    ]
+}
 
 
 def read(folder, below):
