@@ -179,7 +179,7 @@ fn open(path: &Path) -> Result<ElfFile, Error> {
 
 fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
     let root = tool.closure.root();
-    if is_mpi_library(root) {
+    if tool.closure.parts().any(is_mpi_library) {
         ToolKind::MpiLibrary
     } else if gathered.defines_registration {
         ToolKind::None { reason: "it defines the QMPI registration itself: a QMPI runtime, not a tool".into() }
