@@ -10,7 +10,7 @@
 //! | takes `PMPI_*` from another library | Fortran's and C++'s, never C's | usually |
 //! | refers to `dlsym` | some (Intel MPI, MPICH 5 with devices) | if it looks for the next function so |
 //! | is linked with an MPI library | Fortran's and C++'s, never C's | usually |
-//! | defines objects that only MPI has ([`DATA`]) | nearly all | no |
+//! | defines objects that only MPI has (`DATA`) | nearly all | no |
 //! | defines the profiling interface of Fortran (`pmpi_*`) | Fortran's | no |
 //!
 //! Common blocks of Fortran are no evidence: each object that is compiled with `mpif.h` defines them.

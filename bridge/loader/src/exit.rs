@@ -3,7 +3,7 @@
 //! What a layer does at exit may call MPI (some tools finalize it there), and so the layers below, which must not have ended. The C
 //! library has one list of exit handlers, in the order of their registration, and `ld.so` one of namespaces; both know nothing of
 //! layers. So an instance's handlers are registered here (`handlers.rs`), and in the C library's list stands, in the place of
-//! each, [`fired`]: the handler's turn has come. It is called then, unless a layer outside of its own has not ended.
+//! each, `fired`: the handler's turn has come. It is called then, unless a layer outside of its own has not ended.
 //!
 //! | a layer has not ended | until |
 //! |---|---|
@@ -13,7 +13,7 @@
 //!
 //! So a handler of the outermost layer runs when it would under `LD_PRELOAD`, and one of another layer then or later, but before its own
 //! namespace is finalized: `ld.so` finalizes the namespace that was made last first, which is that of the outermost layer, and in it
-//! first of all an object that calls [`namespace_ends`] (`watch.rs`). Handlers that constructors registered run when their object
+//! first of all an object that calls `namespace_ends` (`watch.rs`). Handlers that constructors registered run when their object
 //! ends, in `__cxa_finalize`, as they do in a preloaded library. Clones end before the first layer below them that has a namespace of
 //! its own, or with the namespace of all clones.
 //!

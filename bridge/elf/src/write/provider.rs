@@ -140,7 +140,7 @@ pub fn write(
 /// the provider.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_with_destructor(
     soname: &str,
     needed: &[&str],
