@@ -14,6 +14,7 @@ fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("alone", &Mpi::ALL, alone),
         ("twice", &Mpi::ALL, twice),
+        ("between", &Mpi::ALL, between),
         ("settings", &Mpi::ALL, settings),
         ("instrumented", &Mpi::ALL, instrumented),
         ("wrong_settings", &Mpi::ALL, wrong_settings),
@@ -106,6 +107,28 @@ fn twice(mpi: Mpi) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// What another tool does itself is seen by the layers below it, and not by those above: one file of two.
+fn between(mpi: Mpi) -> Verdict {
+    let files = Files::new(mpi)?;
+    let (expected, lines) = files.reference()?;
+    let opener = library(mpi, &source("opens_at_init")).display().to_string();
+    let section = |name: &str| {
+        let log = files.directory.path().join(format!("marker-{name}")).display().to_string();
+        format!("[tool.{name}]\npath = \"{opener}\"\nenv = {{ OPENS_AT_INIT = \"{log}\" }}\n")
+    };
+    let files_section = format!("[tool.files]\npath = \"{}\"\n", files.tool);
+    let (above, below) = (section("above"), section("below"));
+    let job = files.config(&format!("stack = [\"above\", \"files\", \"below\"]\n{above}{files_section}{below}"))?;
+    let outcome = job.run();
+    outcome.expect(0, &lines)?;
+    let found = report(&outcome, "wraps_files").ok_or_else(|| outcome.report())?;
+    let wanted = count(&expected, "open").map(|count| count + 1);
+    if count(&found, "open") == wanted {
+        return Ok(());
+    }
+    Err(format!("open: not {wanted:?}\n{}", outcome.report()).into())
 }
 
 fn count(report: &str, name: &str) -> Option<usize> {

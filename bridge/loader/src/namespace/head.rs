@@ -119,7 +119,7 @@ impl<'a> Heads<'a> {
                 && written.needed == needed
                 && written.overrides == overrides
         };
-        self.0.iter_mut().find(is_like).filter(|_| head.instance.fortran_links.is_empty())
+        self.0.iter_mut().find(is_like).filter(|_| head.has_common_symbols())
     }
 }
 
@@ -142,7 +142,7 @@ impl<'a> Head<'a> {
         symbols.extend(others);
         let template = Template::new(soname, needed, &versions, &symbols)?;
         let is_own = addresses.iter().any(|address| matches!(address, Address::Own(_)));
-        if is_own || !self.instance.fortran_links.is_empty() {
+        if is_own || !self.has_common_symbols() {
             return Ok(template.into_file());
         }
         let file = template.file().to_vec();
@@ -157,6 +157,11 @@ impl<'a> Head<'a> {
             addresses,
         });
         Ok(file)
+    }
+
+    /// Has it no symbol that follows from the layers below, and that heads of other instances of the tool may not have?
+    fn has_common_symbols(&self) -> bool {
+        self.instance.fortran_links.is_empty() && self.instance.wrapped_below.is_empty()
     }
 
     /// Its symbols without the overrides, and what the address of each is.
