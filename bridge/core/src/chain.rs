@@ -89,7 +89,7 @@ pub(crate) struct Chain {
     versions: Versions<Link>,
     /// What layers have besides functions of MPI.
     pub(crate) others: Stacked,
-    /// The functions of the MPI library.
+    /// The functions of the MPI library, which the chain begins with; none where it begins with others.
     mpi: Box<[usize]>,
     mode: CallerMode,
 }
@@ -106,12 +106,11 @@ impl Chain {
     }
 
     /// A chain on top of functions that are called as those of QMPI tools.
-    pub(crate) fn on(functions: &[Next], process: &Process, mode: CallerMode) -> Chain {
+    pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
         let link =
             |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
-        let mpi = FnId::all().map(|id| process.real(id).unwrap_or(0)).collect();
         let links = functions.iter().map(link).collect();
-        Chain { links, versions: Versions::new(), others: Stacked::default(), mpi, mode }
+        Chain { links, versions: Versions::new(), others: Stacked::default(), mpi: Box::default(), mode }
     }
 
     /// Puts a layer on top.
@@ -165,9 +164,9 @@ impl Chain {
         FnId::all().map(|id| self.pmpi(id)).collect()
     }
 
-    /// The functions of the MPI library, for callers that go past all layers.
-    pub(crate) fn mpi(&self) -> &[usize] {
-        &self.mpi
+    /// The function of the MPI library, for callers that go past all layers; 0 if there is none.
+    pub(crate) fn mpi(&self, id: FnId, process: &Process) -> usize {
+        self.mpi.get(id.index()).copied().unwrap_or_else(|| process.real(id).unwrap_or(0))
     }
 
     /// The topmost links that `dlsym` finds, for callers of the PMPI convention, where they are others.

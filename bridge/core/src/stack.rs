@@ -182,7 +182,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     assign_places(&mut wanted, true);
     unwinders::bind(process.images());
     initialize(&mut wanted, first, &names, requested.stack.on_error);
-    let mut chain = Chain::on(below, &process, CallerMode::Keep);
+    let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());
     let mut loader = Loader::new(writer);
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
@@ -319,9 +319,9 @@ fn load_pmpi<'a>(
     let next = |name: &str| fortran?.next(tool, &layer.label, name, &now);
     let of_mpi = |name: &str| fortran?.of_mpi(&layer.label, name, &now);
     let (c, by_name) = (chain.all_pmpi(), chain.all_by_name());
-    let mpi = qmpi_loader::OfMpi { c: chain.mpi(), fortran: &of_mpi };
+    let mpi = qmpi_loader::OfMpi { c: &|id| chain.mpi(id, &now), fortran: &of_mpi };
     let wrapped = chain.others.top();
-    let links = qmpi_loader::Links { c: &c, by_name: &by_name, wrapped: &wrapped, fortran: &next, mpi };
+    let links = qmpi_loader::Links { c: &c, by_name: &by_name, wrapped, fortran: &next, mpi };
     let loaded = loader.load(process, planned, &links, place)?;
     if fortran.is_some() {
         loaded.instance.set_layer(tool.index());

@@ -92,6 +92,8 @@ pub struct Tool {
     pub pmpi_imports: Vec<FnId>,
     /// C functions that are imported as `MPI_*` and that the closure does not define.
     pub mpi_calls: Vec<FnId>,
+    /// What the tool itself defines as `PMPI_f`, of C and of Fortran.
+    pub own_profiling: Vec<String>,
     /// Functions that are not MPI's and that the tool itself wraps.
     pub wrapped: Vec<Wrapped>,
     /// Names with the shape of an MPI function that are in no table, defined or imported.
@@ -137,12 +139,6 @@ pub fn registers_tools(object: &ElfFile) -> bool {
 }
 
 impl Tool {
-    /// Does it define functions as `PMPI_f`?
-    #[must_use]
-    pub fn defines_profiling(&self) -> bool {
-        self.hazards.iter().any(|hazard| hazard.id == "defines-pmpi")
-    }
-
     /// What its file and the libraries that stand before it have to do with MPI, in the order of a list in LD_PRELOAD.
     pub fn parts(&self) -> impl Iterator<Item = &ObjectDetail> {
         let before = self.closure.before().len();

@@ -90,12 +90,14 @@ impl Instance {
 
     /// Is there anything of this instance that will run at exit, so that layers below it have to wait?
     fn has_more_to_do(&self, list: List) -> bool {
-        let registered = |at_load: bool| {
-            let mut all = self.end.handlers.iter().filter(|handler| list.has(handler));
-            all.any(|handler| handler.state() == State::Registered && handler.at_load() == at_load)
-        };
-        let by_linker = || self.end.has_destructors.load(Ordering::Relaxed) || registered(true);
-        registered(false) || (list == List::Exit && !self.is_finalized() && by_linker())
+        let by_linker = || self.end.has_destructors.load(Ordering::Relaxed) || self.has_registered(list, true);
+        self.has_registered(list, false) || (list == List::Exit && !self.is_finalized() && by_linker())
+    }
+
+    /// Is there a handler whose turn has not come, registered while the tool was loaded, or since?
+    fn has_registered(&self, list: List, at_load: bool) -> bool {
+        let mut all = self.end.handlers.iter().filter(|handler| list.has(handler));
+        all.any(|handler| handler.state() == State::Registered && handler.at_load() == at_load)
     }
 
     /// Ends it, as far as `ld.so` does not: its handlers whose turn has come, and those that they register.
@@ -317,12 +319,8 @@ fn call_due(list: List, wait_for_destructors: bool) {
         while let Some(handler) = instance.end.handlers.take_last(State::Called, is_due) {
             handler.call(status());
         }
-        let more = if wait_for_destructors {
-            instance.has_more_to_do(list)
-        } else {
-            let mut all = instance.end.handlers.iter().filter(|handler| list.has(handler) && !handler.at_load());
-            all.any(|handler| handler.state() == State::Registered)
-        };
+        let more =
+            if wait_for_destructors { instance.has_more_to_do(list) } else { instance.has_registered(list, false) };
         if more {
             return;
         }

@@ -31,7 +31,7 @@ pub struct Instance {
     /// Next links of Fortran functions that the tool imports, by symbol name.
     pub(crate) fortran_links: HashMap<String, usize>,
     /// Functions that are not MPI's and that layers below wrap.
-    pub(crate) wrapped_below: Vec<(&'static CStr, usize)>,
+    pub(crate) wrapped_below: HashMap<&'static CStr, usize>,
     pub(crate) process: Arc<Process>,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
@@ -44,19 +44,19 @@ pub struct Instance {
 static ALL: List<&'static Instance> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 impl Instance {
-    /// A tool that is about to be loaded as planned and goes on with `calls`, with so many files before its own.
+    /// A tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
     pub(crate) fn of(
         planned: &Planned,
+        wraps: &[&str],
         calls: &Calls<'_>,
-        before: usize,
         process: &Arc<Process>,
         writer: &Writer,
     ) -> &'static Instance {
         let layer = &planned.layer;
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
-        instance.wrapped_below = calls.wrapped.to_vec();
-        instance.answers.next = wrapped::next_functions(calls.wrapped, &planned.wrapped());
-        instance.answers.before = before;
+        instance.wrapped_below = calls.wrapped.clone();
+        instance.answers.next = wrapped::next_functions(calls.wrapped, wraps);
+        instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
         let instance = Instance { fortran_links: calls.fortran.clone(), ..instance };
@@ -97,7 +97,7 @@ impl Instance {
             path,
             answers,
             fortran_links: HashMap::new(),
-            wrapped_below: Vec::new(),
+            wrapped_below: HashMap::new(),
             process: Arc::clone(process),
             providers: OnceLock::new(),
             handle: OnceLock::new(),

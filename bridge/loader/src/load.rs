@@ -53,7 +53,7 @@ pub struct Links<'a> {
     /// Those that `dlsym` finds where they are others: the next layer's default versions.
     pub by_name: &'a [(FnId, usize)],
     /// Functions that are not MPI's and that layers below wrap: the first wrapper of each.
-    pub wrapped: &'a [(&'static CStr, usize)],
+    pub wrapped: &'a HashMap<&'static CStr, usize>,
     /// The next link of a Fortran function, by the symbol name under which the tool calls it (`pmpi_send_`); `None`: the
     /// MPI library's own.
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
@@ -63,8 +63,8 @@ pub struct Links<'a> {
 
 /// The functions of the MPI library, past all layers.
 pub struct OfMpi<'a> {
-    /// Of C, as [`Links::c`].
-    pub c: &'a [usize],
+    /// Of C; 0: nothing there.
+    pub c: &'a dyn Fn(FnId) -> usize,
     /// Of Fortran, as [`Links::fortran`].
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
@@ -121,7 +121,8 @@ fn load<'a>(
 
     let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::new);
     let calls = Calls::of(tool, links, own_calls)?;
-    let instance = Instance::of(planned, &calls, tool.closure.before().len(), process, loader.writer);
+    let wraps = planned.wrapped();
+    let instance = Instance::of(planned, &wraps, &calls, process, loader.writer);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -142,8 +143,8 @@ fn load<'a>(
     let (entries, versions) = c_entries(planned, tool, links, &entry, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &entry, &mut wrappers)?;
     let others = Others {
-        wrapped: wrapped_functions(planned, &mut wrappers),
-        profiling: if tool.defines_profiling() { wrappers.profiling() } else { Vec::new() },
+        wrapped: wrapped_functions(&wraps, &mut wrappers),
+        profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
         files: wrappers.images().cloned().collect(),
     };
     if layer.direct_calls {
@@ -162,7 +163,7 @@ pub(crate) struct Calls<'a> {
     /// Those of Fortran that it imports, by symbol name.
     pub(crate) fortran: HashMap<String, usize>,
     /// As [`Links::wrapped`].
-    pub(crate) wrapped: &'a [(&'static CStr, usize)],
+    pub(crate) wrapped: &'a HashMap<&'static CStr, usize>,
 }
 
 impl<'a> Calls<'a> {
@@ -179,7 +180,7 @@ impl<'a> Calls<'a> {
         let Some(own_calls) = own_calls else {
             return Ok(Calls { c: links.c.into(), by_name: links.by_name.into(), fortran, wrapped: links.wrapped });
         };
-        let link = |id: FnId, next| own_calls.link(id, next, links.mpi.c[id.index()]);
+        let link = |id: FnId, next| own_calls.link(id, next, (links.mpi.c)(id));
         let c = FnId::all().map(|id| link(id, links.c[id.index()])).collect::<Result<Vec<usize>, _>>()?;
         let by_name = links.by_name.iter().map(|(id, next)| Ok((*id, link(*id, *next)?)));
         let by_name = by_name.collect::<Result<Vec<_>, LoadError>>()?;
@@ -253,8 +254,8 @@ fn fortran_entries(
 }
 
 /// Its wrappers of functions that are not MPI's.
-fn wrapped_functions(planned: &Planned, wrappers: &mut Parts<'_>) -> Vec<Wrapped> {
-    let wrapped = planned.wrapped().into_iter().filter_map(|name| {
+fn wrapped_functions(wraps: &[&str], wrappers: &mut Parts<'_>) -> Vec<Wrapped> {
+    let wrapped = wraps.iter().filter_map(|name| {
         let (address, versions) = wrappers.find_other(name)?;
         Some(Wrapped { name: wrapped::kept(name)?, address, versions })
     });

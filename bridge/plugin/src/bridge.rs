@@ -1,6 +1,7 @@
 //! Registration, and the init callback that makes one instance of a PMPI tool a QMPI tool.
 #![expect(unsafe_code, reason = "an init_array entry")]
 
+use std::collections::HashMap;
 use std::ffi::{CString, c_int};
 use std::sync::Arc;
 
@@ -47,9 +48,9 @@ fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     let search = SearchPath::from_process();
     let planned = qmpi_loader::plan(&mut process, layer, &mut Inspector::new(&search))?;
     let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
-    let of_mpi: Vec<usize> = FnId::all().map(|id| process.real(id).unwrap_or(0)).collect();
-    let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };
-    let below = Links { c: &links, wrapped: &[], by_name: &[], fortran: &|_| None, mpi };
+    let mpi_process = Arc::clone(&process);
+    let mpi = OfMpi { c: &|id| mpi_process.real(id).unwrap_or(0), fortran: &|_| None };
+    let below = Links { c: &links, wrapped: &HashMap::new(), by_name: &[], fortran: &|_| None, mpi };
     let loaded =
         loader_lock::with(|writer| Loader::new(writer).load(&mut process, &planned, &below, Place::Namespace))?;
     qmpi_loader::close_files();

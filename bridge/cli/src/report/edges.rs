@@ -137,6 +137,11 @@ mod tests {
         Node { label: label.to_owned(), intercepts, calls, ..Node::default() }
     }
 
+    fn shown(nodes: &[Node]) -> Vec<String> {
+        let edges = edges(nodes);
+        edges.iter().map(|edge| format!("{}>{}:{}", edge.from, edge.to, edge.functions.join(","))).collect()
+    }
+
     #[test]
     fn functions_that_are_not_of_mpi() {
         let names = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&name| name.to_owned()).collect() };
@@ -150,12 +155,8 @@ mod tests {
             others("outer", &["open"], &["open", "write", "puts"]),
             others("inner", &["open", "write"], &["open", "write"]),
         ];
-        let shown: Vec<String> = edges(&nodes)
-            .iter()
-            .map(|edge| format!("{}>{}:{}", edge.from, edge.to, edge.functions.join(",")))
-            .collect();
         assert_eq!(
-            shown,
+            shown(&nodes),
             ["application>outer:open", "application>inner:write", "outer>inner:open,write", "inner>process:open,write"]
         );
     }
@@ -167,12 +168,8 @@ mod tests {
             node("middle", &["MPI_Init", "MPI_Recv"], &[]),
             node("inner", &["MPI_Send", "MPI_Comm_rank"], &[]),
         ];
-        let shown: Vec<String> = edges(&nodes)
-            .iter()
-            .map(|edge| format!("{}>{}:{}", edge.from, edge.to, edge.functions.join(",")))
-            .collect();
         assert_eq!(
-            shown,
+            shown(&nodes),
             [
                 "application>outer:MPI_Init,MPI_Send",
                 "application>middle:MPI_Recv",

@@ -37,10 +37,11 @@ pub(crate) extern "C" fn objects_opened() {
         let images = Image::of_process();
         let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
         set(&images);
-        unwinders::bind(images.iter().filter(|image| !before.contains(&image.id())));
-        wrapped::enter_opened(&images, |image| !before.contains(&image.id()));
-        environment::bind(images.iter().filter(|image| !before.contains(&image.id())));
-        versions::bind_opened(&images, |image| !before.contains(&image.id()));
-        fortran::enter_opened(images, |image| !before.contains(&image.id()));
+        let is_new = |image: &Image| !before.contains(&image.id());
+        unwinders::bind(images.iter().filter(|image| is_new(image)));
+        wrapped::enter_opened(&images, is_new);
+        environment::bind(images.iter().filter(|image| is_new(image)));
+        versions::bind_opened(&images, is_new);
+        fortran::enter_opened(images, is_new);
     });
 }

@@ -53,11 +53,10 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
         return;
     }
     let before_us = || images.iter().take_while(|image| !is_entry(image));
-    let comes_to_layers = |name: &&CStr| before_us().all(|image| image.find(name).is_none());
-    let names = stacked.top().into_iter().map(|(name, _)| name).filter(comes_to_layers).collect();
+    let comes_to_layers = |name: &CStr| before_us().all(|image| image.find(name).is_none());
+    let names = stacked.top().keys().copied().filter(|name| comes_to_layers(name)).collect();
     let mut profiling = stacked.profiling();
-    profiling
-        .retain(|name, _| images.iter().take_while(|image| !is_entry(image)).all(|image| image.find(name).is_none()));
+    profiling.retain(|name, _| comes_to_layers(name));
     let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, profiling });
     for image in images {
         wrapped.rebind(image, images);

@@ -35,7 +35,7 @@ pub(crate) fn observe(target: usize, edge: Edge) -> usize {
     or_end(observer::observe(target, notify, edge.0))
 }
 
-extern "C" fn notify(edge: usize, _stack: *const usize) {
+extern "C" fn notify(edge: usize) {
     let before = ARRIVED.fetch_max(edge + 1, Ordering::Relaxed);
     PROCESS.store(std::process::id(), Ordering::Relaxed);
     exit::finalize_arrived(edge);

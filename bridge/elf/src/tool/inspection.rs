@@ -139,6 +139,7 @@ impl Tool {
             fortran_imports,
             pmpi_imports,
             mpi_calls,
+            own_profiling: facts.own_profiling.clone(),
             wrapped: gathered.wrapped.clone(),
             unknown_mpi: unknown.iter().cloned().collect(),
             data_imports: data_imports.iter().cloned().collect(),
@@ -169,12 +170,10 @@ impl Tool {
 
 fn open(path: &Path) -> Result<ElfFile, Error> {
     let file = ElfFile::open(path)?;
-    let is_library = file.is_shared_object();
-    if is_library {
-        Ok(file)
-    } else {
-        Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable })
+    if !file.is_shared_object() {
+        return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
     }
+    Ok(file)
 }
 
 fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {

@@ -97,8 +97,9 @@ pub fn exported(object: &ElfFile) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Is it one of these? Few names get as far as the walk over all of them.
 fn is_exported(object: &ElfFile, name: &str) -> bool {
-    !name.is_empty() && object.finds(name) && !is_mpi_like(name) && classify(name).is_none()
+    !name.is_empty() && object.finds(name) && exported(object).any(|exported| exported == name)
 }
 
 /// Those of which the file shows that they are wrappers. Sorted.
@@ -114,8 +115,6 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
     }
     let hooks = INSTRUMENTATION.iter().filter(|name| is_exported(object, name));
     found.extend(hooks.map(|name| (*name, Evidence::Instrumentation)));
-    // Not variables; this goes through all exports.
-    found.retain(|name, _| exported(object).any(|exported| exported == *name));
     // All exports are gone through only where there may be a look-up: an MPI tool has hundreds.
     let exports: HashSet<&str> = if looks_up { exported(object).collect() } else { HashSet::new() };
     if !exports.is_empty() {

@@ -83,28 +83,20 @@ pub(crate) extern "C" fn decide_version(
 }
 
 /// The wrapper of a layer, where the name is that of a function that is not MPI's, and the look-up comes to this library's place among the
-/// objects of the process. `version` is null for `dlsym`.
+/// objects of the process; else what a tool of the stack exports under a name that nothing in the process has. `version` is null for
+/// `dlsym`.
 fn wrapped(handle: *mut c_void, name: *const c_char, version: *const c_char, caller: usize) -> Option<usize> {
     if name.is_null() || !start::is_loaded() {
         return None;
     }
     let functions = core_library::open_already()?;
-    let address = (functions.find_wrapped)(name, version);
-    if address == 0 && handle != libc::RTLD_NEXT && version.is_null() {
-        return exported(handle, name, caller);
-    }
+    let address = match (functions.find_wrapped)(name, version) {
+        0 if handle != libc::RTLD_NEXT && version.is_null() => (functions.find_export)(name),
+        address => address,
+    };
     let is_global = || handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT || objects::is_program(handle);
     let is_asked =
         address != 0 && is_global() && objects::owner_of(caller) == Some(Owner::Other) && comes_to_own(handle, caller);
-    is_asked.then_some(address)
-}
-
-/// What a tool of the stack exports under a name that nothing in the process has.
-fn exported(handle: *mut c_void, name: *const c_char, caller: usize) -> Option<usize> {
-    let address = (core_library::open_already()?.find_export)(name);
-    let is_asked = address != 0
-        && (handle == libc::RTLD_DEFAULT || objects::is_program(handle))
-        && objects::owner_of(caller) == Some(Owner::Other);
     is_asked.then_some(address)
 }
 

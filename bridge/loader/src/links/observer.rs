@@ -4,8 +4,8 @@ use crate::arch;
 use crate::error::LoadError;
 use crate::links::trampoline;
 
-/// Called with the number of the edge and the stack pointer at the function's entry, where the return address is.
-pub type Notify = extern "C" fn(usize, *const usize);
+/// Called with the number of the edge.
+pub type Notify = extern "C" fn(usize);
 
 /// The function that a call is reported to, and the link behind it.
 #[repr(C)]

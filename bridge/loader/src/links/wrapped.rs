@@ -52,20 +52,26 @@ pub struct Others {
     pub files: Vec<Image>,
 }
 
-/// The same of the layers that have been loaded so far, the innermost first.
+/// The same of the layers that have been loaded so far.
 #[derive(Debug, Default)]
-pub struct Stacked(Vec<Others>);
+pub struct Stacked {
+    /// The innermost first.
+    layers: Vec<Others>,
+    /// What each function is for a tool on top of all.
+    top: HashMap<&'static CStr, usize>,
+}
 
 impl Stacked {
     /// A layer stands on top from now on.
     pub fn push(&mut self, layer: Others) {
-        self.0.push(layer);
+        self.top.extend(layer.wrapped.iter().map(|wrapped| (wrapped.name, wrapped.looked_up())));
+        self.layers.push(layer);
     }
 
     /// Is there no layer that has a tool?
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|others| others.files.is_empty())
+        self.layers.iter().all(|others| others.files.is_empty())
     }
 
     /// The function or variable of this name that the outermost tool which has one defines. Takes no lock.
@@ -76,36 +82,33 @@ impl Stacked {
             let symbol = image.find_name(name)?;
             matches!(symbol.kind, Kind::Function | Kind::Other | Kind::Data).then_some(symbol.address)
         };
-        self.0.iter().rev().flat_map(|others| &others.files).find_map(defined)
+        self.layers.iter().rev().flat_map(|others| &others.files).find_map(defined)
     }
 
     /// The wrappers of a function, the outermost first.
     pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a Wrapped> {
-        self.0.iter().rev().flat_map(|others| &others.wrapped).filter(move |wrapped| wrapped.name == name)
+        self.layers.iter().rev().flat_map(|others| &others.wrapped).filter(move |wrapped| wrapped.name == name)
     }
 
     /// The functions that tools define as `PMPI_f`, each of the outermost tool that does.
     #[must_use]
     pub fn profiling(&self) -> HashMap<&'static CStr, usize> {
-        self.0.iter().flat_map(|others| others.profiling.iter().copied()).collect()
+        self.layers.iter().flat_map(|others| others.profiling.iter().copied()).collect()
     }
 
     /// What each function is for a tool on top of all.
     #[must_use]
-    pub fn top(&self) -> Vec<(&'static CStr, usize)> {
-        let all = self.0.iter().flat_map(|others| &others.wrapped).map(|wrapped| (wrapped.name, wrapped.looked_up()));
-        // The layer that was loaded last comes first.
-        let top: HashMap<&CStr, usize> = all.collect();
-        top.into_iter().collect()
+    pub fn top(&self) -> &HashMap<&'static CStr, usize> {
+        &self.top
     }
 }
 
 /// What `dlsym(RTLD_NEXT, ...)` finds for a tool that stands above `below`: sorted by hash, as it is looked up without an allocation.
 /// `wraps` are the functions that the tool wraps itself.
-pub(crate) fn next_functions(below: &[(&'static CStr, usize)], wraps: &[&str]) -> &'static [Next] {
+pub(crate) fn next_functions(below: &HashMap<&'static CStr, usize>, wraps: &[&str]) -> &'static [Next] {
     let mut next: Vec<Next> = below.iter().map(|(name, address)| of(name, *address)).collect();
     // glibc's own would open libraries for the namespace that the call comes from.
-    if wraps.contains(&"dlopen") && !below.iter().any(|(name, _)| *name == c"dlopen") {
+    if wraps.contains(&"dlopen") && !below.contains_key(c"dlopen") {
         next.push(of(c"dlopen", (dlopen_for_program as *const ()).addr()));
     }
     next.sort_unstable_by_key(|next| next.hash);

@@ -31,7 +31,6 @@ pub(crate) extern "C" fn observer() {
         "push rsi",
         ".cfi_adjust_cfa_offset 8",
         "mov rdi, qword ptr [r11 + {edge}]",
-        "lea rsi, [rsp + 24]",
         "call qword ptr [r11 + {notify}]",
         "pop rsi",
         ".cfi_adjust_cfa_offset -8",
