@@ -9,8 +9,10 @@
 //! | functions that are not MPI's and that layers wrap | `wrapped.rs` |
 //! | unwinders | `unwinders.rs` |
 //! | functions that change the environment | `environment.rs` |
+//! | where calls enter the stack at the end | `entrance.rs` |
 
 pub(crate) mod base;
+pub(crate) mod entrance;
 pub(crate) mod environment;
 pub(crate) mod fortran;
 pub(crate) mod name;

@@ -15,7 +15,7 @@ use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
-use crate::process::{base, environment, opened, wrapped};
+use crate::process::{base, entrance, environment, opened, wrapped};
 use crate::report::{lost_stack, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
@@ -59,6 +59,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     base::enter(&process, &mut chain, &entries, fortran);
     wrapped::enter(process.images(), std::mem::take(&mut chain.others));
     environment::bind(process.images());
+    entrance::filled(entries);
     opened::set(process.images());
     qmpi_loader::close_files();
     lost_stack::check(requested.has_layers());

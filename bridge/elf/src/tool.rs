@@ -7,6 +7,7 @@ mod facts;
 pub mod hazard;
 mod inspection;
 mod rules;
+pub mod spelling;
 pub mod wrapped;
 
 use std::collections::HashSet;

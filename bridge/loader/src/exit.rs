@@ -17,6 +17,8 @@
 //! ends, in `__cxa_finalize`, as they do in a preloaded library. Clones end before the first layer below them that has a namespace of
 //! its own, or with the namespace of all clones.
 //!
+//! What MPI calls by its public names while a layer ends goes past the layers that have ended (`entrance.rs`).
+//!
 //! The program's own destructors run before those of its tools, as under `LD_PRELOAD` (`program.rs`).
 //!
 //! Destructors of thread-local objects of C++ wait likewise where the first thread ends the process (`thread_local.rs`).
@@ -25,6 +27,7 @@
 #![expect(unsafe_code, reason = "registers with the C library, which hands the registered pointer back")]
 
 pub(crate) mod destructors;
+pub mod entrance;
 pub(crate) mod handlers;
 mod program;
 pub(crate) mod thread_local;
@@ -226,6 +229,8 @@ pub(crate) fn finalize(instance: &'static Instance, object: usize) {
 pub(crate) extern "C" fn namespace_ends(_: c_int, instance: &'static Instance) {
     destructors_begin();
     clones_outside_end(Some(instance));
+    // Its destructors follow: calls come in here until the next namespace is finalized.
+    entrance::at(instance);
     instance.finalize();
 }
 
@@ -247,6 +252,7 @@ fn clones_outside_end(inner: Option<&'static Instance>) {
     let outside = Instance::all().take_while(|instance| inner.is_none_or(|inner| !std::ptr::eq(*instance, inner)));
     for clone in outside.filter(|instance| instance.end.of_clone.get().is_some()) {
         if !clone.end.is_finalized.load(Ordering::Relaxed) {
+            entrance::at(clone);
             clone.finalize();
         }
     }
@@ -261,9 +267,10 @@ pub fn namespaces_have_ended() {
         let is_left =
             |handler: &Handler| List::Exit.has(handler) && (handler.state() == State::Due || is_late(handler));
         while let Some(handler) = instance.end.handlers.take_last(State::Called, is_left) {
-            handler.call(status());
+            entrance::within(instance, || handler.call(status()));
         }
     }
+    entrance::at_top();
 }
 
 /// Was its turn passed over, since its object should have called it?
@@ -317,7 +324,7 @@ fn call_due(list: List, wait_for_destructors: bool) {
         }
         let is_due = |handler: &Handler| list.has(handler) && handler.state() == State::Due;
         while let Some(handler) = instance.end.handlers.take_last(State::Called, is_due) {
-            handler.call(status());
+            entrance::within(instance, || handler.call(status()));
         }
         let more =
             if wait_for_destructors { instance.has_more_to_do(list) } else { instance.has_registered(list, false) };

@@ -1,5 +1,6 @@
 //! One instance of a PMPI tool.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub struct Instance {
     pub path: PathBuf,
     /// What its overrides read, which may run at any time.
     pub(crate) answers: Answers,
+    /// The next links of all C functions, whichever calls are the tool's own.
+    pub(crate) next_links: &'static [usize],
     /// Next links of Fortran functions that the tool imports, by symbol name.
     pub(crate) fortran_links: HashMap<String, usize>,
     /// Functions that are not MPI's and that layers below wrap.
@@ -54,8 +57,11 @@ impl Instance {
     ) -> &'static Instance {
         let layer = &planned.layer;
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
-        instance.wrapped_below = calls.wrapped.clone();
-        instance.answers.next = wrapped::next_functions(calls.wrapped, wraps);
+        if matches!(calls.c, Cow::Owned(_)) {
+            instance.next_links = Box::leak(Box::from(calls.next));
+        }
+        instance.wrapped_below = calls.wrapped.clone().into_owned();
+        instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps);
         instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
@@ -95,6 +101,7 @@ impl Instance {
         Instance {
             label,
             path,
+            next_links: answers.links,
             answers,
             fortran_links: HashMap::new(),
             wrapped_below: HashMap::new(),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
 use qmpi_elf::{ElfFile, Tool};
+use qmpi_overrides::glibc;
 use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_ring::Writer;
 
@@ -143,7 +144,7 @@ fn load<'a>(
     let (entries, versions) = c_entries(planned, tool, links, &entry, &mut wrappers)?;
     let fortran = fortran_entries(planned, tool, links, &entry, &mut wrappers)?;
     let others = Others {
-        wrapped: wrapped_functions(&wraps, &mut wrappers),
+        wrapped: wrapped_functions(&wraps, own_calls, &mut wrappers)?,
         profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
         files: wrappers.images().cloned().collect(),
     };
@@ -157,13 +158,15 @@ fn load<'a>(
 /// The functions that an instance calls.
 pub(crate) struct Calls<'a> {
     /// As [`Links::c`].
+    pub(crate) next: &'a [usize],
+    /// What it calls: these, or stubs that tell its own calls.
     pub(crate) c: Cow<'a, [usize]>,
     /// As [`Links::by_name`].
     pub(crate) by_name: Cow<'a, [(FnId, usize)]>,
     /// Those of Fortran that it imports, by symbol name.
     pub(crate) fortran: HashMap<String, usize>,
     /// As [`Links::wrapped`].
-    pub(crate) wrapped: &'a HashMap<&'static CStr, usize>,
+    pub(crate) wrapped: Cow<'a, HashMap<&'static CStr, usize>>,
 }
 
 impl<'a> Calls<'a> {
@@ -178,13 +181,19 @@ impl<'a> Calls<'a> {
             fortran.insert(name.clone(), link);
         }
         let Some(own_calls) = own_calls else {
-            return Ok(Calls { c: links.c.into(), by_name: links.by_name.into(), fortran, wrapped: links.wrapped });
+            let wrapped = Cow::Borrowed(links.wrapped);
+            return Ok(Calls { next: links.c, c: links.c.into(), by_name: links.by_name.into(), fortran, wrapped });
         };
         let link = |id: FnId, next| own_calls.link(id, next, (links.mpi.c)(id));
         let c = FnId::all().map(|id| link(id, links.c[id.index()])).collect::<Result<Vec<usize>, _>>()?;
         let by_name = links.by_name.iter().map(|(id, next)| Ok((*id, link(*id, *next)?)));
         let by_name = by_name.collect::<Result<Vec<_>, LoadError>>()?;
-        Ok(Calls { c: c.into(), by_name: by_name.into(), fortran, wrapped: links.wrapped })
+        let others = links.wrapped.iter().map(|(name, next)| {
+            let library = name.to_str().ok().zip(glibc::global(name));
+            Ok((*name, library.map_or(Ok(*next), |(text, library)| own_calls.other_link(text, *next, library))?))
+        });
+        let wrapped = Cow::Owned(others.collect::<Result<_, LoadError>>()?);
+        Ok(Calls { next: links.c, c: c.into(), by_name: by_name.into(), fortran, wrapped })
     }
 }
 
@@ -254,12 +263,21 @@ fn fortran_entries(
 }
 
 /// Its wrappers of functions that are not MPI's.
-fn wrapped_functions(wraps: &[&str], wrappers: &mut Parts<'_>) -> Vec<Wrapped> {
-    let wrapped = wraps.iter().filter_map(|name| {
-        let (address, versions) = wrappers.find_other(name)?;
-        Some(Wrapped { name: wrapped::kept(name)?, address, versions })
-    });
-    wrapped.collect()
+fn wrapped_functions(
+    wraps: &[&str],
+    own_calls: Option<OwnCalls>,
+    wrappers: &mut Parts<'_>,
+) -> Result<Vec<Wrapped>, LoadError> {
+    let mut wrapped = Vec::new();
+    for name in wraps {
+        let Some((address, versions)) = wrappers.find_other(name) else { continue };
+        let entry = |address| own_calls.map_or(Ok(address), |own_calls| own_calls.other_entry(name, address));
+        let entered = entry(address)?;
+        let of_version = |(version, other)| Ok((version, if other == address { entered } else { entry(other)? }));
+        let versions = versions.into_iter().map(of_version).collect::<Result<_, LoadError>>()?;
+        wrapped.extend(wrapped::kept(name).map(|name| Wrapped { name, address: entered, versions }));
+    }
+    Ok(wrapped)
 }
 
 /// Plans a layer in this process, with the libraries of its `share` loaded. A tool that is built for another MPI is refused before it is

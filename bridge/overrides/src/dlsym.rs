@@ -41,13 +41,13 @@ pub(crate) extern "C" fn decide(
         } else if is_next && let Some(next) = answers.next_by_name(name) {
             Some(next)
         } else {
-            namespace.and_then(|namespace| address(answers, namespace, handle, name))
+            namespace.and_then(|namespace| address(answers, namespace, handle, name, caller))
         }
     };
     core::ptr::without_provenance(found.unwrap_or(0))
 }
 
-fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: &CStr) -> Option<usize> {
+fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: &CStr, caller: usize) -> Option<usize> {
     let next = handle == libc::RTLD_NEXT;
     let default = handle == libc::RTLD_DEFAULT;
     let head = namespace.head().is_some_and(|head| Handle::of(head).0 == handle);
@@ -56,7 +56,8 @@ fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: 
         // RTLD_DEFAULT finds the tool's own function first, and then the head's.
         return if next || head || of_mpi() { below(answers, name) } else { None };
     }
-    if !(next || default || head) || is_in_scope(answers, namespace, name) {
+    let glibc_finds = || if next { is_behind(namespace, caller, name) } else { is_in_scope(answers, namespace, name) };
+    if !(next || default || head) || glibc_finds() {
         return None;
     }
     opened_global(answers, namespace, name).or_else(|| of_process(namespace, name))
@@ -89,6 +90,22 @@ fn is_in_scope(answers: &Answers, namespace: &Namespace, name: &CStr) -> bool {
         [] => namespace.first_maps().any(|map| map.mapped().is_some_and(|mapped| find(&mapped, name).is_some())),
         scope => scope.iter().any(|object| object.defines(name)),
     }
+}
+
+/// Does an object behind the one with the code at `caller` define the name? A definition of that object's own is no next one.
+fn is_behind(namespace: &Namespace, caller: usize, name: &CStr) -> bool {
+    let has_code = |map: &&'static LinkMap| map.mapped().is_some_and(|mapped| mapped.segments().contains(caller));
+    let defines = |map: &'static LinkMap| map.mapped().is_some_and(|mapped| find(&mapped, name).is_some());
+    let mut maps = namespace.first_maps();
+    if maps.find(has_code).is_some() {
+        return maps.any(defines);
+    }
+    // A library that the tool opened: glibc looks in what came with it. Another thread may close one.
+    let of_opened = || {
+        let mut maps = namespace.opened_maps();
+        maps.find(has_code).is_some() && maps.any(defines)
+    };
+    objects::find(|_| Some(of_opened())) == Some(true)
 }
 
 /// Looks in the libraries that the tool opened with RTLD_GLOBAL, and in those that they brought with them.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool, variant};
 
 qmpi_tests::module!(trials);
 
@@ -19,6 +19,7 @@ fn trials() -> Vec<Trial> {
         ("clones_that_report_at_exit", &Mpi::ALL, clones_that_report_at_exit),
         ("a_plugin_is_closed", &Mpi::ALL, a_plugin_is_closed),
         ("threads_register", &Mpi::ALL, threads_register),
+        ("ended_layers_are_passed_over", &Mpi::ALL, ended_layers_are_passed_over),
         ("the_program_ends_once", &Mpi::ALL, the_program_ends_once),
     ])
 }
@@ -158,6 +159,26 @@ fn above_and_below_others(mpi: Mpi) -> Verdict {
             expect_reports(&ring.clone().stack(&[&kind, other]).run(), 2)?;
             expect_reports(&ring.clone().stack(&[other, &kind]).run(), 2)?;
             expect_reports(&ring.clone().stack(&[other, &kind, other]).run(), 3)?;
+        }
+    }
+    Ok(())
+}
+
+/// MPI calls functions by their public names while an inner layer finalizes it: a layer that has ended is not entered.
+fn ended_layers_are_passed_over(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "frees_at_end.c"));
+    let at_exit = variant::build(mpi, "tests/programs/ends_first.c", "ends_first_at_exit.so", &["-DAT_EXIT"]);
+    for outer in [compile::companion(mpi, "ends_first.c"), at_exit] {
+        let plain = job.clone().preload(&outer).run();
+        plain.expect(0, &["done".to_owned(), "ends_first: 2 frees".to_owned()])?;
+        let outer = outer.display().to_string();
+        job.clone().stack(&[&outer, &outer]).run().expect(0, &["ends_first: 2 frees".to_owned()])?;
+        for inner in kinds(mpi) {
+            let outcome = job.clone().stack(&[&outer, &inner]).run();
+            outcome.expect(0, &["done".to_owned()])?;
+            if !outcome.stderr.is_empty() || !outcome.stdout.contains(": ok ") {
+                return Err(format!("{outer} above {inner}\n{}", outcome.report()).into());
+            }
         }
     }
     Ok(())

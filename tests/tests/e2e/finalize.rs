@@ -18,13 +18,17 @@ fn trials() -> Vec<Trial> {
 }
 
 fn run(mpi: Mpi, tools: &[&str]) -> Outcome {
-    run_with(mpi, tools, "warn")
+    run_on(2, mpi, tools, "warn")
 }
 
-fn run_with(mpi: Mpi, tools: &[&str], log: &str) -> Outcome {
+fn run_on(ranks: usize, mpi: Mpi, tools: &[&str], log: &str) -> Outcome {
     let paths: Vec<String> = tools.iter().map(|name| path(mpi, name)).collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-    Job::new(mpi, 2, &program(mpi, "ring.c")).env("ORDER_FILE", "/dev/null").env("QMPI_LOG", log).stack(&paths).run()
+    Job::new(mpi, ranks, &program(mpi, "ring.c"))
+        .env("ORDER_FILE", "/dev/null")
+        .env("QMPI_LOG", log)
+        .stack(&paths)
+        .run()
 }
 
 fn path(mpi: Mpi, name: &str) -> String {
@@ -67,22 +71,24 @@ fn put_off_innermost(mpi: Mpi) -> Verdict {
     Ok(())
 }
 
+/// One rank: of several, the launcher kills those that have not ended when the first one ends without MPI_Finalize, or it
+/// does not, as it happens.
 fn dropped(mpi: Mpi) -> Verdict {
-    let outcome = run(mpi, &["drop_finalize", "counter"]);
+    let outcome = run_on(1, mpi, &["drop_finalize", "counter"], "warn");
     outcome.expect(outcome.status, &["done".to_owned()])?;
     accuses(&outcome, "drop_finalize.so")?;
     if !outcome.stderr.contains(BEFOREHAND) {
         return Err(format!("no warning beforehand\n{}", outcome.report()).into());
     }
     // With -q as well.
-    let quiet = run_with(mpi, &["drop_finalize", "counter"], "error");
+    let quiet = run_on(1, mpi, &["drop_finalize", "counter"], "error");
     accuses(&quiet, "drop_finalize.so")?;
     // Without us it ends the same way.
-    let plain = Job::new(mpi, 2, &program(mpi, "ring.c")).preload(&compile::companion(mpi, "drop_finalize.c")).run();
+    let plain = Job::new(mpi, 1, &program(mpi, "ring.c")).preload(&compile::companion(mpi, "drop_finalize.c")).run();
     if plain.status != outcome.status {
         return Err(format!("another status\n{}\n{}", plain.report(), outcome.report()).into());
     }
-    let innermost = run(mpi, &["counter", "drop_finalize"]);
+    let innermost = run_on(1, mpi, &["counter", "drop_finalize"], "warn");
     innermost.expect(plain.status, &["done".to_owned()])?;
     silent(&innermost)
 }

@@ -14,7 +14,9 @@ fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("alone", &Mpi::ALL, alone),
         ("twice", &Mpi::ALL, twice),
+        ("twice_hidden", &Mpi::ALL, twice_hidden),
         ("between", &Mpi::ALL, between),
+        ("of_a_library", &Mpi::ALL, of_a_library),
         ("settings", &Mpi::ALL, settings),
         ("instrumented", &Mpi::ALL, instrumented),
         ("wrong_settings", &Mpi::ALL, wrong_settings),
@@ -84,29 +86,58 @@ fn alone(mpi: Mpi) -> Verdict {
 
 /// The inner instance also sees the file that the outer one opens for itself; the outer one does not see that of the inner one.
 fn twice(mpi: Mpi) -> Verdict {
+    two(mpi, "visible", [1, 2])
+}
+
+/// Each sees its own file, which comes by way of its own wrapper, and that of no other.
+fn twice_hidden(mpi: Mpi) -> Verdict {
+    two(mpi, "hidden", [1, 1])
+}
+
+/// How many files more than the program's the two instances see.
+fn two(mpi: Mpi, own_calls: &str, more: [usize; 2]) -> Verdict {
     let files = Files::new(mpi)?;
     let (expected, lines) = files.reference()?;
     let log = |name: &str| files.directory.path().join(format!("marker-{name}")).display().to_string();
     let section = |name: &str| {
         let (tool, log) = (&files.tool, log(name));
-        format!("[tool.{name}]\npath = \"{tool}\"\nenv = {{ FILES_LABEL = \"{name}\", FILES_LOG = \"{log}\" }}\n")
+        format!(
+            "[tool.{name}]\npath = \"{tool}\"\nown_calls = \"{own_calls}\"\n\
+             env = {{ FILES_LABEL = \"{name}\", FILES_LOG = \"{log}\" }}\n"
+        )
     };
     let job = files.config(&format!("stack = [\"outer\", \"inner\"]\n{}{}", section("outer"), section("inner")))?;
     let outcome = job.run();
     outcome.expect(0, &lines)?;
-    let more = |more: usize| {
-        let [opens, closes] = ["open", "close"].map(|name| count(&expected, name).map(|count| count + more));
-        (opens, closes)
-    };
-    for (label, more) in [("outer", more(1)), ("inner", more(2))] {
+    for (label, more) in ["outer", "inner"].into_iter().zip(more) {
         let found = report(&outcome, label).ok_or_else(|| outcome.report())?;
-        if (count(&found, "open"), count(&found, "close")) != more
-            || count(&found, "write") != count(&expected, "write")
-        {
-            return Err(format!("{label}: not {expected} and {more:?}\n{}", outcome.report()).into());
+        // Its printf goes on with vprintf, which it does not wrap.
+        for name in ["open", "close", "write", "fopen", "fcntl", "pthread_create", "malloc", "free", "dlopen"] {
+            let more = if ["open", "close"].contains(&name) { more } else { 0 };
+            let wanted = count(&expected, name).map(|count| count + more);
+            if count(&found, name) != wanted {
+                return Err(format!("{label}: {name} not {wanted:?}\n{}", outcome.report()).into());
+            }
         }
     }
     Ok(())
+}
+
+/// A function of a library that the program has and the tool has not, and one whose names differ.
+fn of_a_library(mpi: Mpi) -> Verdict {
+    let tool = library(mpi, &source("wraps_part")).display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "uses_part.c"));
+    let reference = job.clone().preload(Path::new(&tool)).run();
+    let expected = ["part 2, number 42", "wraps_part: 1 parts, 1 scans"].map(str::to_owned);
+    reference.expect(0, &expected)?;
+    let mut failures = Failures::default();
+    for (mode, job) in stacked(&job, &[&tool]) {
+        failures.note(same(mode, &reference, &job.run()));
+    }
+    // The outer one goes on with vfscanf, which the inner one does not wrap.
+    let inner = "wraps_part: 1 parts, 0 scans".to_owned();
+    failures.note(job.stack(&[&tool, &tool]).run().expect(0, &[&expected[..], &[inner]].concat()));
+    failures.verdict()
 }
 
 /// What another tool does itself is seen by the layers below it, and not by those above: one file of two.

@@ -48,6 +48,12 @@ extern "C" fn notify(edge: usize) {
     }
 }
 
+/// Has the application called it, and a layer not passed it on so far?
+pub(crate) fn is_kept() -> bool {
+    let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner).len();
+    (1..=layers).contains(&ARRIVED.load(Ordering::Relaxed))
+}
+
 /// Runs when the namespaces of all tools have been finalized.
 #[used]
 #[unsafe(link_section = ".fini_array")]

@@ -5,8 +5,8 @@
 //!
 //! | evidence | as in |
 //! |---|---|
-//! | the name is among the strings, and `dlsym` or `dlvsym` among the imports | `dlsym(RTLD_NEXT, "open")` |
-//! | another name of the function is imported: `__real_f`, `__libc_f`, `__f`, `_IO_f` | `__libc_malloc` |
+//! | the name, or another one of the function, is among the strings, and `dlsym` or `dlvsym` among the imports | `dlsym(RTLD_NEXT, "open")`, `"vfscanf"` |
+//! | another name of the function is imported: `__real_f`, `__libc_f`, `__f`, `_IO_f`, `vf` | `__libc_malloc`, `vprintf` |
 //! | the compiler inserts calls of it (`-finstrument-functions`, `-pg`) | `__cyg_profile_func_enter` |
 
 use std::collections::{HashMap, HashSet};
@@ -16,6 +16,7 @@ use qmpi_abi::{classify, is_mpi_like};
 use crate::error::Error;
 use crate::file::ElfFile;
 use crate::file::symbol::SymbolKind;
+use crate::tool::spelling;
 
 /// A function that is not MPI's and that a tool wraps.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,8 +53,6 @@ impl Evidence {
 /// Functions that compilers call in every function of a program.
 const INSTRUMENTATION: [&str; 5] =
     ["__cyg_profile_func_enter", "__cyg_profile_func_exit", "__fentry__", "_mcount", "mcount"];
-/// What stands before a function's name where a library has it under another one.
-const PREFIXES: [&str; 4] = ["__real_", "__libc_", "__", "_IO_"];
 /// Of the object itself: linkers and start files define them in each.
 const OWN: [&str; 2] = ["_init", "_fini"];
 
@@ -108,8 +107,8 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
     let mut looks_up = false;
     for import in object.imports() {
         looks_up |= matches!(import.name, "dlsym" | "dlvsym");
-        if import.name.starts_with('_') {
-            let names = PREFIXES.iter().filter_map(|prefix| import.name.strip_prefix(prefix));
+        if import.name.starts_with(['_', 'v']) {
+            let names = spelling::imported_for(import.name);
             found.extend(names.filter(|name| is_exported(object, name)).map(|name| (name, Evidence::OtherName)));
         }
     }
@@ -117,8 +116,11 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
     found.extend(hooks.map(|name| (*name, Evidence::Instrumentation)));
     // All exports are gone through only where there may be a look-up: an MPI tool has hundreds.
     let exports: HashSet<&str> = if looks_up { exported(object).collect() } else { HashSet::new() };
+    let others: Vec<(Vec<String>, &str)> =
+        exports.iter().map(|export| (spelling::looked_up_as(export), *export)).collect();
     if !exports.is_empty() {
-        let names = Ends::of(&exports);
+        let others = others.iter().flat_map(|(names, export)| names.iter().map(|name| (name.as_str(), *export)));
+        let names = Ends::of(exports.iter().map(|export| (*export, *export)).chain(others));
         // The set is filled by the predicate: a string may be the end of several.
         let seen = std::cell::RefCell::new(HashSet::new());
         object.strings_in_rodata(&|text| {
@@ -135,31 +137,35 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
     Ok(found)
 }
 
-/// Names by their ends: linkers keep `open` as the end of `fopen`.
+/// Names of functions by their ends: linkers keep `open` as the end of `fopen`.
 struct Ends<'a> {
-    names: &'a HashSet<&'a str>,
+    /// The functions that each name is evidence of.
+    functions: HashMap<&'a str, Vec<&'a str>>,
     lengths: Vec<usize>,
     /// Which pairs of last bytes there are: most strings end otherwise.
     last: HashSet<[u8; 2]>,
 }
 
 impl<'a> Ends<'a> {
-    fn of(names: &'a HashSet<&'a str>) -> Ends<'a> {
-        let mut lengths: Vec<usize> = names.iter().map(|name| name.len()).collect();
+    /// Pairs of a name and a function.
+    fn of(names: impl Iterator<Item = (&'a str, &'a str)>) -> Ends<'a> {
+        let mut functions: HashMap<&str, Vec<&str>> = HashMap::new();
+        names.for_each(|(name, function)| functions.entry(name).or_default().push(function));
+        let mut lengths: Vec<usize> = functions.keys().map(|name| name.len()).collect();
         lengths.sort_unstable();
         lengths.dedup();
-        let last = names.iter().filter_map(|name| name.as_bytes().last_chunk::<2>().copied()).collect();
-        Ends { names, lengths, last }
+        let last = functions.keys().filter_map(|name| name.as_bytes().last_chunk::<2>().copied()).collect();
+        Ends { functions, lengths, last }
     }
 
-    /// Shows `visit` the names that `text` ends with.
+    /// Shows `visit` the functions that a name is evidence of with which `text` ends.
     fn each(&self, text: &str, mut visit: impl FnMut(&'a str)) {
         if !text.as_bytes().last_chunk::<2>().is_some_and(|last| self.last.contains(last)) {
             return;
         }
         for length in self.lengths.iter().take_while(|length| **length <= text.len()) {
-            let end = text.get(text.len() - length..).and_then(|end| self.names.get(end));
-            end.into_iter().for_each(|name| visit(name));
+            let functions = text.get(text.len() - length..).and_then(|end| self.functions.get(end));
+            functions.into_iter().flatten().for_each(|function| visit(function));
         }
     }
 }
@@ -170,8 +176,8 @@ mod tests {
 
     #[test]
     fn names_are_ends_of_strings() {
-        let names = HashSet::from(["open", "fopen", "dup", "read"]);
-        let ends = Ends::of(&names);
+        let names = ["open", "fopen", "dup", "read"].map(|name| (name, name));
+        let ends = Ends::of(names.into_iter().chain([("vfscanf", "__isoc99_fscanf")]));
         let of = |text| {
             let mut found = Vec::new();
             ends.each(text, |name| found.push(name));
@@ -182,6 +188,7 @@ mod tests {
         assert_eq!(of("freopen"), ["open"]);
         assert_eq!(of("fopen"), ["fopen", "open"]);
         assert_eq!(of("fdup"), ["dup"]);
+        assert_eq!(of("__isoc99_vfscanf"), ["__isoc99_fscanf"]);
         assert!(of("reads").is_empty() && of("d").is_empty() && of("äd").is_empty());
     }
 }

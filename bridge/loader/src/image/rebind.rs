@@ -14,3 +14,9 @@ pub fn rebind(image: &Image, which: Which, target: impl Fn(&Reference<'_>) -> Op
     // SAFETY: an image's object is not unloaded; the callers name functions, to which nothing has bound elsewhere.
     unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, |reference, _| target(reference)) }
 }
+
+/// The same of calls, of which `target` may ask where they lead now.
+pub fn exchange(image: &Image, target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>) -> usize {
+    // SAFETY: as above.
+    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), Which::Calls, target) }
+}

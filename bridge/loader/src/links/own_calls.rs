@@ -1,4 +1,5 @@
-//! A layer whose own calls are hidden: what its wrappers pass on goes to the next layer, what it asks for itself to the MPI library.
+//! A layer whose own calls are hidden: what its wrappers pass on goes to the next layer, what it asks for itself to the MPI library, or
+//! where the function is not MPI's to the library that has it.
 //!
 //! Which of the two a call is depends on the wrapper that it is made in ([`qmpi_plan::own_calls`]). A stub in front of each wrapper
 //! records that the wrapper of f was entered on this thread, and a stub in place of `PMPI_f` looks for the record that is innermost
@@ -22,7 +23,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use qmpi_abi::FnId;
-use qmpi_plan::own_calls::{always_passes_on, same_function};
+use qmpi_elf::Name;
+use qmpi_elf::tool::spelling;
+use qmpi_plan::own_calls::{always_passes_on, other_always_passes_on, same_function};
 use qmpi_ring::ring::OWN_DEPTH;
 
 use crate::arch;
@@ -35,8 +38,17 @@ use crate::links::trampoline;
 pub(crate) struct Key(u64);
 
 impl Key {
+    /// What stands for functions that are not MPI's, beside a hash of the name.
+    const OTHER: u32 = 1 << 31;
+
     fn of(layer: u32, id: FnId) -> Key {
         Key(u64::from(layer) << 32 | same_function(id).index() as u64)
+    }
+
+    /// Two functions of one hash are taken for one: a call of one in a wrapper of the other is passed on.
+    fn of_other(layer: u32, name: &str) -> Key {
+        let hash = Name::from(spelling::plain(name)).hash();
+        Key(u64::from(layer) << 32 | u64::from(hash | Key::OTHER))
     }
 
     fn layer(self) -> u64 {
@@ -58,7 +70,8 @@ pub(crate) struct Entry {
 pub(crate) struct Link {
     pub(crate) key: Key,
     pub(crate) next: usize,
-    pub(crate) mpi: usize,
+    /// Past all layers.
+    pub(crate) library: usize,
 }
 
 /// What is recorded of a wrapper that was entered.
@@ -101,8 +114,15 @@ impl OwnCalls {
     /// # Errors
     /// When no further stubs can be mapped.
     pub(crate) fn entry(self, id: FnId, wrapper: usize) -> Result<usize, LoadError> {
-        let entry = Entry { key: Key::of(self.layer, id), wrapper };
-        trampoline::allocate(arch::own_entry(), Box::leak(Box::new(entry)))
+        enter(Key::of(self.layer, id), wrapper)
+    }
+
+    /// The same of a function that is not MPI's.
+    ///
+    /// # Errors
+    /// When no further stubs can be mapped.
+    pub(crate) fn other_entry(self, name: &str, wrapper: usize) -> Result<usize, LoadError> {
+        if other_always_passes_on(name) { Ok(wrapper) } else { enter(Key::of_other(self.layer, name), wrapper) }
     }
 
     /// What the layer calls as `PMPI_f`: `next` is the next layer's, or `mpi` the MPI library's; 0: there is none.
@@ -113,8 +133,27 @@ impl OwnCalls {
         if next == 0 || mpi == 0 || next == mpi || always_passes_on(id) {
             return Ok(next);
         }
-        trampoline::allocate(arch::own_link(), Box::leak(Box::new(Link { key: Key::of(self.layer, id), next, mpi })))
+        leave(Link { key: Key::of(self.layer, id), next, library: mpi })
     }
+
+    /// What the layer calls as `f`, which is not MPI's: `next` is the wrapper of a layer below, `library` the function itself.
+    ///
+    /// # Errors
+    /// When no further stubs can be mapped.
+    pub(crate) fn other_link(self, name: &str, next: usize, library: usize) -> Result<usize, LoadError> {
+        if other_always_passes_on(name) {
+            return Ok(next);
+        }
+        leave(Link { key: Key::of_other(self.layer, name), next, library })
+    }
+}
+
+fn enter(key: Key, wrapper: usize) -> Result<usize, LoadError> {
+    trampoline::allocate(arch::own_entry(), Box::leak(Box::new(Entry { key, wrapper })))
+}
+
+fn leave(link: Link) -> Result<usize, LoadError> {
+    trampoline::allocate(arch::own_link(), Box::leak(Box::new(link)))
 }
 
 /// Where a call goes for which the topmost record says nothing. `stack` is the stack pointer at the link's entry.
@@ -124,7 +163,7 @@ pub(crate) extern "C" fn decide(link: &Link, stack: usize) -> usize {
     let is_innermost = |record: &&Record| record.key.layer() == link.key.layer() && record.holds(stack);
     match records.taken().iter().rev().find(is_innermost) {
         Some(record) if record.key == link.key => link.next,
-        _ => link.mpi,
+        _ => link.library,
     }
 }
 
@@ -268,6 +307,26 @@ mod tests {
         assert_eq!(own_calls.link(id("MPI_Finalize"), 3, 4).unwrap(), 3);
         assert_eq!(own_calls.link(id("MPI_Send"), 0, 4).unwrap(), 0);
         assert_eq!(own_calls.link(id("MPI_Send"), 3, 3).unwrap(), 3);
+    }
+
+    /// Wrappers of functions of the C library: one function under several names, beside those of MPI.
+    #[test]
+    fn functions_that_are_not_of_mpi() {
+        let layer = Layer::new();
+        let (next, library) = (next as extern "C" fn() -> usize as usize, mpi as extern "C" fn() -> usize as usize);
+        let link = |name| layer.own_calls.other_link(name, next, library).unwrap();
+        let (print, open, release) = (link("vfprintf"), link("open"), link("free"));
+        assert_eq!((call(print), call(open), call(release)), (MPI, MPI, NEXT));
+        layer.inside("MPI_Send", &mut || assert_eq!((call(print), layer.goes_to()), (MPI, (NEXT, MPI))));
+        let wrapper = wrapper as unsafe extern "C-unwind" fn(&mut &mut dyn FnMut()) as usize;
+        assert_eq!(layer.own_calls.other_entry("malloc", wrapper).unwrap(), wrapper);
+        let entry = layer.own_calls.other_entry("__fprintf_chk", wrapper).unwrap();
+        // SAFETY: a stub that jumps to the wrapper.
+        let entry = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(&mut &mut dyn FnMut())>(entry) };
+        let body: &mut dyn FnMut() = &mut || {
+            assert_eq!((call(print), call(open), layer.goes_to()), (NEXT, MPI, (MPI, MPI)));
+        };
+        entry(&mut { body });
     }
 
     /// Calls at ever deeper places of the stack, inside of a wrapper of MPI_Recv, leave records that are over.

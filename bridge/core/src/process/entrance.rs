@@ -1,0 +1,57 @@
+//! Where calls enter the stack: at its top, or at a layer that ends and finalizes MPI.
+
+use std::sync::OnceLock;
+
+use qmpi_abi::FnId;
+use qmpi_loader::exit::entrance;
+use qmpi_loader::image::Image;
+use qmpi_loader::image::rebind;
+
+use crate::process::name;
+use crate::report::finalize;
+use crate::ring::{is_entry, ring};
+
+/// Where the calls of each function go; 0 for those that a tool of the program gets first, which ends behind all layers.
+static TOP: OnceLock<Box<[usize]>> = OnceLock::new();
+/// Calls that led past the entry stubs go by way of them.
+static THROUGH_STUBS: OnceLock<()> = OnceLock::new();
+
+/// The slots are filled, from these entries of the stack and for tools of the program.
+pub(crate) fn filled(mut entries: Box<[usize]>) {
+    for id in FnId::all() {
+        if ring().get(id) != Some(entries[id.index()]) {
+            entries[id.index()] = 0;
+        }
+    }
+    TOP.get_or_init(|| entries);
+    entrance::move_by(enter_at);
+}
+
+fn enter_at(links: Option<&'static [usize]>) {
+    let Some(top) = TOP.get() else { return };
+    // Where MPI is finalized, or not in use, it calls nothing.
+    let links = links.filter(|_| finalize::is_kept());
+    if links.is_some() {
+        THROUGH_STUBS.get_or_init(|| through_stubs(top));
+    }
+    for id in FnId::all() {
+        let top = top[id.index()];
+        let link = links.and_then(|links| links.get(id.index()).copied());
+        if top != 0 {
+            ring().set(id, link.filter(|link| *link != 0).unwrap_or(top));
+        }
+    }
+}
+
+/// Takes back what `base.rs` has shortened.
+fn through_stubs(top: &[usize]) {
+    let images = Image::of_process();
+    let Some(ours) = images.iter().find(|image| is_entry(image)) else { return };
+    for image in images.iter().filter(|image| !image.is_same(ours)) {
+        rebind::exchange(image, |reference, held| {
+            let id = name::plain_id(reference.name)?;
+            let leads_past = top[id.index()] != 0 && held() == top[id.index()];
+            leads_past.then(|| ours.find(reference.name).map(|symbol| symbol.address)).flatten()
+        });
+    }
+}

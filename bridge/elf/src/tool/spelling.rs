@@ -1,0 +1,96 @@
+//! Functions of the C library that it has under several names: a wrapper of one often goes on with another.
+//!
+//! | function | its other names |
+//! |---|---|
+//! | `open` | `open64`, `__open_2`, `__libc_open` |
+//! | `fscanf` | `vfscanf`, `__isoc99_fscanf`, `__isoc23_vfscanf` |
+//! | `fprintf` | `vfprintf`, `__fprintf_chk`, `__vfprintf_chk` |
+//! | `stat` | `stat64`, `__xstat`, `__xstat64` |
+
+/// What stands before a function's name where a library has it under another one; the linker's `--wrap` adds the first.
+const PREFIXES: [&str; 6] = ["__real_", "__libc_", "__isoc99_", "__isoc23_", "_IO_", "__"];
+
+/// The name that stands for this one and all others of the same function.
+#[must_use]
+pub fn plain(name: &str) -> &str {
+    let without_prefix = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+    let mut plain = without_prefix.unwrap_or(name);
+    if without_prefix.is_some() {
+        plain = plain.strip_suffix("_chk").or_else(|| plain.strip_suffix("_2")).unwrap_or(plain);
+    }
+    plain = plain.strip_suffix("64").unwrap_or(plain);
+    match plain {
+        "" => name,
+        "xstat" => "stat",
+        "fxstat" => "fstat",
+        "lxstat" => "lstat",
+        "fxstatat" => "fstatat",
+        _ => plain.strip_prefix('v').filter(|rest| formats(rest)).unwrap_or(plain),
+    }
+}
+
+/// Does it take a format, and have a form with `v` that takes the other arguments as a `va_list`?
+fn formats(plain: &str) -> bool {
+    plain.ends_with("printf") || plain.ends_with("scanf") || plain == "syslog"
+}
+
+/// The other names under which a wrapper of `name` may look the next function up.
+pub(super) fn looked_up_as(name: &str) -> Vec<String> {
+    let plain = plain(name);
+    if formats(plain) {
+        let names = [
+            format!("v{plain}"),
+            format!("__isoc99_v{plain}"),
+            format!("__isoc23_v{plain}"),
+            format!("__v{plain}_chk"),
+        ];
+        return names.into_iter().filter(|other| other != name).collect();
+    }
+    let is_spelling =
+        name.ends_with("64") || name.starts_with("__") && (name.ends_with("_2") || name.ends_with("_chk"));
+    if is_spelling { vec![plain.to_owned()] } else { Vec::new() }
+}
+
+/// The exported functions that an import of `name` goes on for: the import is the same function under a name that callers do not use.
+pub(super) fn imported_for(name: &str) -> impl Iterator<Item = &str> {
+    let without_prefix = PREFIXES.iter().filter_map(move |prefix| name.strip_prefix(prefix));
+    let without_v = name.strip_prefix('v').filter(|rest| formats(rest));
+    without_prefix.chain(without_v)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_one_function() {
+        for (plain_name, others) in [
+            ("open", &["open64", "__open_2", "__open64_2", "__libc_open", "__real_open", "__open"][..]),
+            ("fscanf", &["vfscanf", "__isoc99_fscanf", "__isoc23_vfscanf"]),
+            ("fprintf", &["vfprintf", "__fprintf_chk", "__vfprintf_chk"]),
+            ("fread", &["__fread_chk"]),
+            ("stat", &["stat64", "__xstat", "__xstat64"]),
+            ("getc", &["_IO_getc"]),
+            ("dup2", &[]),
+            ("vfork", &[]),
+            ("64", &[]),
+        ] {
+            assert_eq!(plain(plain_name), plain_name);
+            for other in others {
+                assert_eq!(plain(other), plain_name, "{other}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_names_are_of_the_same_function() {
+        for name in ["open64", "__open_2", "fprintf", "__isoc99_fscanf", "__vfprintf_chk", "__xstat64"] {
+            let others = looked_up_as(name);
+            assert!(!others.is_empty() && others.iter().all(|other| plain(other) == plain(name)), "{name}: {others:?}");
+        }
+        assert!(["open", "dup2", "sem_init_2", "_Z4openPKc"].iter().all(|name| looked_up_as(name).is_empty()));
+        assert!(imported_for("__real_open").any(|name| name == "open"));
+        assert!(imported_for("vprintf").eq(["printf"]));
+        assert!(imported_for("vfork").next().is_none());
+    }
+}
