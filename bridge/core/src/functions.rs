@@ -13,7 +13,7 @@ use qmpi_ring::{CoreFunctions, Ring, ring};
 use crate::process::{opened, wrapped};
 use crate::qmpi::{Class, interface};
 use crate::report::lost_stack;
-use crate::{start, thesis, versions};
+use crate::{heap, start, thesis, versions};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
@@ -56,6 +56,7 @@ pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFun
     if ring.layout != ring::LAYOUT {
         return None;
     }
+    heap::choose();
     crate::ring::set(ring);
     let [dlsym, dlvsym] = [&ring.glibc.dlsym, &ring.glibc.dlvsym].map(|word| word.load(Ordering::Relaxed));
     qmpi_loader::process::dlsym::set(dlsym, dlvsym);

@@ -14,10 +14,12 @@
 //! | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
 //! | the program's own objects: calls bound already, its tools, Fortran, libraries opened later | `process.rs`, `process/` |
 //! | versions of wrappers | `versions.rs` |
+//! | where its memory comes from | `heap.rs` |
 //! | warnings, counts of calls, answers for `qmpi list` | `report.rs`, `report/` |
 
 mod chain;
 mod functions;
+mod heap;
 #[cfg(planted)]
 #[path = "../../entry/src/planted.rs"]
 mod planted;

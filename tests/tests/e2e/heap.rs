@@ -1,5 +1,5 @@
 //! A tool asks the dynamic linker, and for its environment, where the heap must not be used: in the handler of a signal that
-//! interrupted `malloc`. What it asks must take no more of the heap than under plain `LD_PRELOAD`.
+//! interrupted `malloc`. What it asks must take no more of the heap than under plain `LD_PRELOAD`. And start-up takes none of it.
 
 use qmpi_tests::against::{Failures, stacked};
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
@@ -12,6 +12,7 @@ fn trials() -> Vec<Trial> {
         ("in_a_stack", &Mpi::ALL, |mpi| asks(mpi, 3)),
         // More than glibc has namespaces.
         ("clones", &Mpi::ALL, |mpi| asks(mpi, 20)),
+        ("untouched", &Mpi::ALL, untouched),
     ])
 }
 
@@ -46,6 +47,17 @@ fn asks(mpi: Mpi, count: usize) -> Verdict {
         failures.note(result.and_then(|()| if is_right { Ok(()) } else { Err(reason()) }));
     }
     failures.verdict()
+}
+
+/// Loading a stack, running and ending it: no block of the C library's heap is taken by this project's libraries.
+fn untouched(mpi: Mpi) -> Verdict {
+    let counts = compile::companion(mpi, "counts_blocks.c");
+    let [pmpi, exits, qmpi] =
+        ["counter", "exit_handlers", "qmpi_counter"].map(|name| tool(mpi, name).display().to_string());
+    let list = format!("{pmpi}:{exits}:counter={qmpi}");
+    let job = Job::alone(mpi, &program(mpi, "ring.c")).by_hand(&list).preload(&counts);
+    job.run().expect(0, &["done".to_owned(), "counts_blocks: 0 of libqmpi, some others".to_owned()])?;
+    Ok(())
 }
 
 /// How many questions the tool asks.

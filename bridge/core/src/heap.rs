@@ -1,0 +1,80 @@
+//! The heap of this library, apart from the program's.
+//!
+//! What start-up takes from the program's heap and gives back, the program and its tools would get later, with other contents than without
+//! a stack: a tool that reads more of a block than it wrote then reports something else. A tool that counts allocations would count these.
+//!
+//! Sanitizers and valgrind watch the C library's heap. Under them it is used: they find errors there, and what they would call a leak,
+//! because only this library knows of it, they find through blocks of that heap.
+#![expect(unsafe_code, reason = "an allocator")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dlmalloc::{GlobalDlmalloc, enable_alloc_after_fork};
+use qmpi_dynamic::{Mapped, hash, objects};
+
+/// A function of all sanitizers' run-time libraries.
+const OF_SANITIZERS: &std::ffi::CStr = c"__sanitizer_print_stack_trace";
+/// In the names of the libraries that valgrind preloads.
+const OF_VALGRIND: &[u8] = b"vgpreload_";
+
+struct Heap {
+    /// Blocks come from the C library.
+    is_shared: AtomicBool,
+}
+
+#[global_allocator]
+static HEAP: Heap = Heap { is_shared: AtomicBool::new(false) };
+
+/// Decides which heap it is. Comes before the first allocation.
+pub(crate) fn choose() {
+    let name = OF_SANITIZERS.to_bytes();
+    let is_watched = objects::find(|info| {
+        let path = info.name().to_bytes();
+        let is_valgrind = || path.windows(OF_VALGRIND.len()).any(|part| part == OF_VALGRIND);
+        let defines =
+            || Mapped::for_names(info.segments()).is_some_and(|mapped| mapped.find(name, hash::gnu(name)).is_some());
+        (is_valgrind() || defines()).then_some(())
+    });
+    if is_watched.is_some() {
+        HEAP.is_shared.store(true, Ordering::Relaxed);
+    } else {
+        // SAFETY: nothing has been allocated, and nothing is here but one thread.
+        unsafe { enable_alloc_after_fork() };
+    }
+}
+
+impl Heap {
+    fn is_shared(&self) -> bool {
+        self.is_shared.load(Ordering::Relaxed)
+    }
+}
+
+// SAFETY: one of two allocators, and always the same once there is a block.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are passed on, here and below.
+        unsafe { if self.is_shared() { System.alloc(layout) } else { GlobalDlmalloc.alloc(layout) } }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { if self.is_shared() { System.dealloc(block, layout) } else { GlobalDlmalloc.dealloc(block, layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        unsafe { if self.is_shared() { System.alloc_zeroed(layout) } else { GlobalDlmalloc.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        unsafe {
+            if self.is_shared() {
+                System.realloc(block, layout, size)
+            } else {
+                GlobalDlmalloc.realloc(block, layout, size)
+            }
+        }
+    }
+}
