@@ -45,8 +45,8 @@ pub(crate) fn choose() {
 }
 
 impl Heap {
-    fn is_shared(&self) -> bool {
-        self.is_shared.load(Ordering::Relaxed)
+    fn chosen(&self) -> &'static dyn GlobalAlloc {
+        if self.is_shared.load(Ordering::Relaxed) { &System } else { &GlobalDlmalloc }
     }
 }
 
@@ -54,27 +54,21 @@ impl Heap {
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are passed on, here and below.
-        unsafe { if self.is_shared() { System.alloc(layout) } else { GlobalDlmalloc.alloc(layout) } }
+        unsafe { self.chosen().alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: as above.
-        unsafe { if self.is_shared() { System.dealloc(block, layout) } else { GlobalDlmalloc.dealloc(block, layout) } }
+        unsafe { self.chosen().dealloc(block, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        unsafe { if self.is_shared() { System.alloc_zeroed(layout) } else { GlobalDlmalloc.alloc_zeroed(layout) } }
+        unsafe { self.chosen().alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
-        unsafe {
-            if self.is_shared() {
-                System.realloc(block, layout, size)
-            } else {
-                GlobalDlmalloc.realloc(block, layout, size)
-            }
-        }
+        unsafe { self.chosen().realloc(block, layout, size) }
     }
 }
