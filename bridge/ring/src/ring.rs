@@ -89,14 +89,14 @@ impl Ring {
 
     /// Where the application's calls of `id` go, unless that is still the lazy stub.
     pub fn get(&self, id: FnId) -> Option<usize> {
-        let slot = self.slots[id.index()].load(Ordering::Acquire).addr();
+        let slot = self.slots.get(id.index())?.load(Ordering::Acquire).addr();
         let lazy = self.lazy.load(Ordering::Relaxed).addr() + id.index() * self.lazy_size;
         (slot != lazy).then_some(slot)
     }
 
     /// Has a layer a wrapper of `id`?
     pub fn is_intercepted(&self, id: FnId) -> bool {
-        self.intercepted[id.index()].load(Ordering::Relaxed)
+        self.intercepted.get(id.index()).is_some_and(|word| word.load(Ordering::Relaxed))
     }
 
     /// An address in `libqmpi.so`.
