@@ -100,9 +100,9 @@ function calls_table(mpi,   c, i, config, line, value, ref, clock) {
     qmpi_rows(mpi)
     clock = difference(mpi, "none", "", "cycle", 1)
     if (clock > 0) printf "\n%d rounds; a clock cycle took %.3f ns (%.2f GHz).\n", COUNT, clock, 1 / clock
-    goal("empty stack, over no libqmpi: " title_of(mpi), difference(mpi, "0", "none", "Comm_rank", 1), "ns", 0.4)
-    goal("one bridged tool, over LD_PRELOAD: " title_of(mpi), difference(mpi, "1", "preload", "Comm_rank", 1), "ns", 0.5)
-    goal("each further layer (1 to 10): " title_of(mpi), difference(mpi, "10", "1", "Comm_rank", 9), "ns", 1.3)
+    goal("empty stack, over no libqmpi: " title_of(mpi), difference(mpi, "0", "none", "Comm_rank", 1), "ns", 0)
+    goal("one bridged tool, over LD_PRELOAD: " title_of(mpi), difference(mpi, "1", "preload", "Comm_rank", 1), "ns", 0.6)
+    goal("each further layer (1 to 10): " title_of(mpi), difference(mpi, "10", "1", "Comm_rank", 9), "ns", 0.6)
 }
 
 function difference_row(mpi, text, a, b, by,   i, line, value) {
@@ -163,9 +163,9 @@ function setup_table(   s, mpi, tool, part, kb, first) {
             growth(mpi, tool, "-", 0, "cpu", 1), layer_ms(mpi, tool, 1, 1, 0.5), layer_ms(mpi, tool, 2, 15, 0.5),
             layer_ms(mpi, tool, 2, 15, 0.1), layer_ms(mpi, tool, 2, 15, 0.9), growth(mpi, tool, 1, 15, "cpu", 14),
             growth(mpi, tool, "-", 0, "dirty", 1), growth(mpi, tool, 0, 1, "dirty", 1), kb, loaded[mpi, tool]
-        goal("set-up of the first instance: " mpi ", " tool, layer_ms(mpi, tool, 1, 1, 0.5), "ms", 2)
-        goal("set-up of each further instance: " mpi ", " tool, layer_ms(mpi, tool, 2, 15, 0.5), "ms", 2)
-        goal("memory of each further instance: " mpi ", " tool, kb / 1024, "MB", 1.5)
+        goal("set-up of the first instance: " mpi ", " tool, layer_ms(mpi, tool, 1, 1, 0.5), "ms", 1)
+        goal("set-up of each further instance: " mpi ", " tool, layer_ms(mpi, tool, 2, 15, 0.5), "ms", 0.3)
+        goal("memory of each further instance: " mpi ", " tool, kb, "kB", 300)
         goals[++goal_count] = sprintf("| instances that load with default tunables: %s, %s | 15 | %d | %s |", mpi, tool,
                                       loaded[mpi, tool], loaded[mpi, tool] >= 15 ? "met" : "**not met**")
     }

@@ -126,6 +126,8 @@ pub struct Dynamic {
     pub flags: u64,
     /// DT_FLAGS_1.
     pub flags_1: u64,
+    /// DT_RELACOUNT: so many relocations of DT_RELA, the first, are relative.
+    pub relative_count: u64,
 }
 
 /// A bit of [`Dynamic::flags`].
@@ -154,6 +156,7 @@ impl Dynamic {
                 DT_RPATH => dynamic.rpath = Some(value),
                 DT_RUNPATH => dynamic.runpath = Some(value),
                 DT_BIND_NOW => dynamic.flags |= DF_BIND_NOW,
+                DT_RELACOUNT => dynamic.relative_count = value,
                 DT_FLAGS => dynamic.flags |= value,
                 DT_FLAGS_1 => dynamic.flags_1 |= value,
                 _ => {

@@ -79,6 +79,12 @@ impl<'a> GnuHash<'a> {
         self.is_whole().then_some([self.head, self.bloom, self.buckets, hashes])
     }
 
+    /// The hashes of all symbols from the first on, each but for its lowest bit.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let chain = self.chain;
+        (0..).map_while(move |index| chain.entry::<u32>(index))
+    }
+
     /// The highest number of a symbol that is found through the table, plus one. Ok(None): no symbol is found through it.
     /// `Err`: a bucket starts before the first symbol, or the last chain does not end.
     pub(crate) fn symbol_count(&self) -> Result<Option<usize>, &'static str> {

@@ -78,7 +78,12 @@ impl Relocation {
 
     /// All of a table of relocations, as DT_JMPREL points to one.
     pub fn all(table: Bytes<'_>) -> impl Iterator<Item = Relocation> + use<'_> {
-        (0..).map_while(move |index| Relocation::at(table, index))
+        Relocation::from(table, 0)
+    }
+
+    /// Those from number `first` on.
+    fn from(table: Bytes<'_>, first: usize) -> impl Iterator<Item = Relocation> + use<'_> {
+        (first..).map_while(move |index| Relocation::at(table, index))
     }
 }
 
@@ -110,7 +115,9 @@ impl<'a> Tables<'a> {
     /// The words that hold the address of a symbol by name: the GOT, and pointers in data.
     pub fn bindings(&self) -> impl Iterator<Item = Binding<'a>> + use<'a> {
         let symbols = self.symbol_table();
-        self.relocations().filter(Relocation::is_by_name).filter_map(move |relocation| {
+        let [data, calls] = self.relocation_tables();
+        let relocations = Relocation::from(data, self.relative_count()).chain(Relocation::all(calls));
+        relocations.filter(Relocation::is_by_name).filter_map(move |relocation| {
             let symbol = symbols.symbol(relocation.symbol)?;
             Some(Binding {
                 name: symbol.name()?,

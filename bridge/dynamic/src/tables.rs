@@ -34,6 +34,7 @@ pub struct Tables<'a> {
     version_needs: Bytes<'a>,
     relocations: [Bytes<'a>; 2],
     relative_relocations: Bytes<'a>,
+    relative_count: usize,
     fault: Option<Fault>,
 }
 
@@ -159,6 +160,7 @@ impl<'a> Tables<'a> {
             version_needs,
             relocations,
             relative_relocations,
+            relative_count: usize::try_from(dynamic.relative_count).unwrap_or(usize::MAX),
             fault,
         };
         if !tables.gnu_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::GnuHash).is_some() {
@@ -290,6 +292,13 @@ impl<'a> Tables<'a> {
     /// The address of the symbol table in this process; tells objects apart that are loaded at the same time.
     pub fn symbols_address(&self) -> usize {
         self.symbols.entries.address()
+    }
+
+    /// The hashes of the names that `ld.so` finds, each but for its lowest bit; `None`: the object has no DT_GNU_HASH.
+    pub fn gnu_hashes(&self) -> Option<impl Iterator<Item = u32> + use<'a>> {
+        let hash = self.gnu_hash?;
+        let count = self.symbol_count().saturating_sub(hash.first_symbol());
+        Some(hash.hashes().take(count))
     }
 
     /// How many symbols there are, the null symbol included.
@@ -436,6 +445,11 @@ impl<'a> Tables<'a> {
     /// DT_RELA and DT_JMPREL.
     pub(crate) fn relocation_tables(&self) -> [Bytes<'a>; 2] {
         self.relocations
+    }
+
+    /// So many entries of DT_RELA, the first, are relative: `ld.so` looks at nothing else in them.
+    pub(crate) fn relative_count(&self) -> usize {
+        self.relative_count
     }
 
     pub(crate) fn relative_relocations(&self) -> Bytes<'a> {

@@ -25,6 +25,7 @@ pub(crate) const DT_RELRSZ: u64 = 35;
 pub(crate) const DT_RELR: u64 = 36;
 pub(crate) const DT_GNU_HASH: u64 = 0x6fff_fef5;
 pub(crate) const DT_VERSYM: u64 = 0x6fff_fff0;
+pub(crate) const DT_RELACOUNT: u64 = 0x6fff_fff9;
 pub(crate) const DT_FLAGS_1: u64 = 0x6fff_fffb;
 pub(crate) const DT_VERDEF: u64 = 0x6fff_fffc;
 pub(crate) const DT_VERNEED: u64 = 0x6fff_fffe;

@@ -6,6 +6,7 @@
 
 pub mod dlsym;
 pub mod loader_lock;
+pub(crate) mod names_before;
 pub mod scope_end;
 pub mod sentinels;
 pub mod thread_offsets;
@@ -347,8 +348,12 @@ impl Process {
     /// The link map lists objects in the order of the scope, as far as they were loaded at start-up; those loaded later are
     /// not in it before `image`.
     pub(crate) fn is_interposed(&self, image: &Image, name: Name<'_>) -> bool {
-        let mut before = self.images.iter().take_while(|other| !other.is_same(image));
-        before.any(|other| other.find_name(name).is_some())
+        self.before(image).any(|other| other.find_name(name).is_some())
+    }
+
+    /// The objects before this one.
+    pub(crate) fn before(&self, image: &Image) -> impl Iterator<Item = &Image> {
+        self.images.iter().take_while(|other| !other.is_same(image))
     }
 
     fn address_in(&self, image: &Image, name: &CStr) -> Option<usize> {

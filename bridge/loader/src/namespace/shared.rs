@@ -18,6 +18,7 @@ use crate::image::{Image, Kind, Symbol};
 use crate::namespace::memory_file::MemoryFile;
 use crate::process::Process;
 use crate::process::dlsym;
+use crate::process::names_before::NamesBefore;
 
 /// A provider that was written, and its file while there is one.
 struct Written {
@@ -63,7 +64,9 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
     }
     let member = family_member(process, soname);
     let bytes = member.map(|(image, handle)| {
-        write(soname, &image, |symbol, version, name| glibc_address(process, &image, handle, symbol, version, name))
+        let before = NamesBefore::of(process.before(&image));
+        let is_interposed = |name: Name<'_>| before.may_define(name) && process.is_interposed(&image, name);
+        write(soname, &image, |symbol, version, name| glibc_address(symbol, handle, version, &|| is_interposed(name)))
     });
     bytes.transpose()
 }
@@ -116,12 +119,10 @@ fn family_member(process: &Process, soname: &str) -> Option<(Image, *mut c_void)
 /// The address that the process itself uses: a preloaded malloc, or a `stdout` that was copied into the executable,
 /// comes first in its scope.
 fn glibc_address(
-    process: &Process,
-    image: &Image,
-    handle: *mut c_void,
     symbol: &Symbol,
+    handle: *mut c_void,
     version: &dyn Fn() -> Option<&'static CStr>,
-    name: Name<'_>,
+    is_interposed: &dyn Fn() -> bool,
 ) -> Option<usize> {
     extern "C" fn nothing_to_do(_initial: bool) {}
     // ld.so calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
@@ -129,7 +130,7 @@ fn glibc_address(
         return Some((nothing_to_do as *const ()).addr());
     }
     // ld.so is asked only where its answer may be another one: asking takes ten times as long.
-    if symbol.kind != Kind::Ifunc && !process.is_interposed(image, name) {
+    if symbol.kind != Kind::Ifunc && !is_interposed() {
         return Some(symbol.address);
     }
     let look = |handle| {
