@@ -20,6 +20,7 @@
 //! | `cells.rs` | what docs/matrix.md is made of |
 //! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
 //! | `trial.rs` | one check, on each MPI that it is for; the modules of the test program `tests/e2e` |
+//! | `documented.rs` | the tests that the documentation names: are they there? |
 //! | `planted.rs` | a build of the libraries with defects that tests have to find |
 //! | `valgrind.rs` | a job under memcheck or helgrind, and which of its errors are in our libraries |
 //! | `variant.rs` | programs and tools compiled with further options |
@@ -31,6 +32,7 @@ pub mod cells;
 pub mod child;
 pub mod compile;
 pub mod directives;
+pub mod documented;
 pub mod dt_hash;
 pub mod job;
 pub mod matrix;

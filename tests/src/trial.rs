@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed};
 
-use crate::{Mpi, product};
+use crate::{Mpi, documented, product};
 
 /// What comes of a check.
 pub type Verdict = Result<(), Failed>;
@@ -96,6 +96,8 @@ pub fn run_all() -> ExitCode {
             trials.push(libtest_mimic::Trial::test(name, trial.check));
         }
     }
+    trials
+        .push(libtest_mimic::Trial::test("every_documented_test_exists", move || every_documented_test_is_in(&known)));
     // The filters of libtest look for their text anywhere in a name: `programs::` is in `real_programs::`, too.
     if let Some(start) = arguments.filter.take_if(|filter| filter.starts_with('^')) {
         trials.retain(|trial| trial.name().starts_with(&start[1..]));
@@ -117,4 +119,10 @@ fn every_file_is_in(modules: &BTreeSet<&str>) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// A page that names a test which is no longer there would vouch for nothing.
+fn every_documented_test_is_in(trials: &BTreeSet<String>) -> Verdict {
+    let page = std::fs::read_to_string(product::root().join(documented::PAGE))?;
+    Ok(documented::all_exist(&page, trials)?)
 }

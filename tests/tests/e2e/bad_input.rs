@@ -174,7 +174,9 @@ fn configurations(mpi: Mpi) -> Verdict {
 
 /// Only the rank can know that the application does not have the variable either.
 fn undefined_data(mpi: Mpi) -> Verdict {
-    let tool = tool(mpi, "undefined_data").display().to_string();
+    let library = tool(mpi, "undefined_data");
+    ended_by_dynamic_linker(&alone(mpi).preload(&library).run(), "absent_data_symbol")?;
+    let tool = library.display().to_string();
     refused(&alone(mpi).by_hand(&tool).run(), &["undefined_data.so", "absent_data_symbol"])?;
     let outcome = alone(mpi).stack(&[&tool]).run();
     ended_by_one_error(&outcome, &["undefined_data.so", "absent_data_symbol"])
@@ -182,8 +184,11 @@ fn undefined_data(mpi: Mpi) -> Verdict {
 
 /// It loads in silence, and works as long as the function is not called.
 fn undefined_function(mpi: Mpi) -> Verdict {
-    let tool = tool(mpi, "undefined_function").display().to_string();
+    let library = tool(mpi, "undefined_function");
+    let tool = library.display().to_string();
     let job = Job::alone(mpi, &program(mpi, "ring.c"));
+    let preloaded = job.clone().env("UNDEFINED_CALL", "1").preload(&library).run();
+    ended_by_dynamic_linker(&preloaded, "absent_helper_function")?;
     for job in [job.clone().stack(&[&tool]), job.by_hand(&tool)] {
         let outcome = job.run();
         outcome.expect(0, &["done".to_owned(), "tool undefined_function: ok calls=2".to_owned()])?;
@@ -198,8 +203,11 @@ fn undefined_function(mpi: Mpi) -> Verdict {
 
 /// It loads in silence, as a lazily bound library does, and works as long as the function is not called.
 fn missing_pmpi_function(mpi: Mpi) -> Verdict {
-    let tool = tool(mpi, "missing_pmpi").display().to_string();
+    let library = tool(mpi, "missing_pmpi");
+    let tool = library.display().to_string();
     let job = Job::alone(mpi, &program(mpi, "ring.c"));
+    let preloaded = job.clone().env("MISSING_CALL", "1").preload(&library).run();
+    ended_by_dynamic_linker(&preloaded, "PMPIX_Qmpi_no_such_function")?;
     for job in [job.clone().stack(&[&tool]), job.by_hand(&tool)] {
         let outcome = job.run();
         outcome.expect(0, &["done".to_owned(), "tool missing_pmpi: ok calls=2".to_owned()])?;
@@ -209,6 +217,14 @@ fn missing_pmpi_function(mpi: Mpi) -> Verdict {
         ended_by_one_error(&outcome, &["missing_pmpi.so", "PMPIX_Qmpi_no_such_function", library])?;
     }
     Ok(())
+}
+
+/// What becomes of a symbol that nothing defines under plain `LD_PRELOAD`.
+fn ended_by_dynamic_linker(outcome: &Outcome, symbol: &str) -> Verdict {
+    if outcome.status == 127 && outcome.stderr.contains(&format!("undefined symbol: {symbol}")) {
+        return Ok(());
+    }
+    Err(format!("LD_PRELOAD: not ended for {symbol}\n{}", outcome.report()).into())
 }
 
 /// Status 3, nothing of the program's on stdout, and exactly one error with one hint, whatever warnings came before.

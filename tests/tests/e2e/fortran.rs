@@ -16,6 +16,7 @@ qmpi_tests::module!(trials);
 fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("c_wrappers", &Mpi::ALL, c_wrappers),
+        ("c_wrappers_preloaded", &Mpi::ALL, c_wrappers_preloaded),
         ("c_wrappers_count_bytes", &Mpi::ALL, c_wrappers_count_bytes),
         ("fortran_wrappers_only", &Mpi::ALL, |mpi| alone(mpi, Kind::FortranOnly)),
         ("fortran_and_c_wrappers", &Mpi::ALL, |mpi| alone(mpi, Kind::Both)),
@@ -31,6 +32,7 @@ fn trials() -> Vec<Trial> {
         ("call_sites_in_callbacks", &Mpi::ALL, call_sites_in_callbacks),
         ("environment_of_a_tool_in_fortran", &Mpi::ALL, environment_of_a_tool_in_fortran),
         ("opened_late", &Mpi::ALL, opened_late),
+        ("profiling_names", &Mpi::ALL, profiling_names),
     ])
 }
 
@@ -224,6 +226,25 @@ fn c_wrappers(mpi: Mpi) -> Verdict {
         let outcome = run(mpi, file, &[Kind::C])?;
         check(&outcome, &[Kind::C], 0, column)?;
         cells::note("fortran", mpi, language, "PMPI tool, C wrappers", "all calls, once");
+    }
+    Ok(())
+}
+
+/// Under `LD_PRELOAD` C wrappers see nothing on Open MPI; on MPICH all calls, of `use mpi_f08` those of some functions. On rank 0.
+fn c_wrappers_preloaded(mpi: Mpi) -> Verdict {
+    for (file, _, column) in PROGRAMS {
+        let outcome = Job::new(mpi, 2, &program(mpi, file)).preload(&tool(mpi, "order")).run();
+        right(&outcome)?;
+        let seen = ["enter order MPI_Init", "enter order MPI_Send"]
+            .map(|call| outcome.stderr.lines().filter(|line| *line == call).count());
+        let expected = match (mpi, column) {
+            (Mpi::OpenMpi, _) => [0, 0],
+            (Mpi::Mpich, F08) => [0, 2],
+            (Mpi::Mpich, _) => [1, 2],
+        };
+        if seen != expected {
+            return Err(format!("{file}: {seen:?} instead of {expected:?}\n{}", outcome.report()).into());
+        }
     }
     Ok(())
 }
@@ -449,6 +470,24 @@ fn opened_late(mpi: Mpi) -> Verdict {
         if report.get("Allreduce").is_none_or(|row| row[..3] != expected) {
             return Err(format!("{when}: not {expected:?} calls of MPI_Allreduce\n{}", outcome.report()).into());
         }
+    }
+    Ok(())
+}
+
+/// A tool that defines `PMPI_f` gets a Fortran program's calls of f under that name as it does when it is preloaded, and under the name
+/// `MPI_f` as well.
+fn profiling_names(mpi: Mpi) -> Verdict {
+    let library = tool(mpi, "defines_pmpi");
+    for file in ["fortran_mpifh.f90", "fortran_f08.f90"] {
+        let job = Job::new(mpi, 2, &program(mpi, file));
+        let plain = job.clone().preload(&library).run();
+        let profiling = |outcome: &Outcome| {
+            let line = outcome.stdout.lines().find(|line| line.starts_with("tool defines_pmpi: ok "))?;
+            Some(line.split_once(" profiling=")?.1.to_owned())
+        };
+        let expected = profiling(&plain).ok_or_else(|| format!("LD_PRELOAD: {}", plain.report()))?;
+        let outcome = job.stack(&[&library.display().to_string()]).run();
+        outcome.expect(0, &[format!("tool defines_pmpi: ok calls=3 profiling={expected}")])?;
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ fn trials() -> Vec<Trial> {
         ("layers_that_leave_frames", &Mpi::ALL, layers_that_leave_frames),
         ("glibc_sees_the_files_of_the_layers", &Mpi::ALL, glibc_sees_the_files_of_the_layers),
         ("return_addresses", &Mpi::ALL, return_addresses),
+        ("the_program_asks_about_a_tool", &Mpi::ALL, the_program_asks_about_a_tool),
     ])
 }
 
@@ -60,7 +61,7 @@ fn glibc_sees_the_files_of_the_layers(mpi: Mpi) -> Verdict {
     )
 }
 
-/// For twenty functions: the outermost tool is called by the executable, the next one by the outermost.
+/// For twenty functions: the outermost tool is called by the executable, as a preloaded tool is, the next one by the outermost.
 fn return_addresses(mpi: Mpi) -> Verdict {
     const OF_RING: [&str; 18] = [
         "Init",
@@ -83,10 +84,14 @@ fn return_addresses(mpi: Mpi) -> Verdict {
         "Wtime",
     ];
     const OF_EARLY: [&str; 4] = ["Initialized", "Init", "Comm_rank", "Finalize"];
-    let tool = compile::companion(mpi, "return_address.c").display().to_string();
+    let library = compile::companion(mpi, "return_address.c");
+    let tool = library.display().to_string();
     let ring = Job::new(mpi, 2, &program(mpi, "ring.c"));
     let early = Job::alone(mpi, &program(mpi, "early.c")).args(&["initialized".to_owned()]);
     for (job, name, functions) in [(ring, "ring", &OF_RING[..]), (early, "early", &OF_EARLY)] {
+        let lines: Vec<String> =
+            functions.iter().map(|function| format!("return_address: MPI_{function} {name}")).collect();
+        job.clone().preload(&library).run().expect(0, &lines).map_err(|reason| format!("LD_PRELOAD: {reason}"))?;
         for tools in [&[tool.as_str()][..], &[&tool, &tool]] {
             let outcome = job.clone().stack(tools).run();
             for function in functions {
@@ -97,6 +102,30 @@ fn return_addresses(mpi: Mpi) -> Verdict {
             if outcome.count("return_address: ") != functions.len() * tools.len() {
                 return Err(format!("called from elsewhere as well\n{}", outcome.report()).into());
             }
+        }
+    }
+    Ok(())
+}
+
+/// The C library's answers about a tool's code, and the list of objects, are for the program what they are when the tool is preloaded.
+fn the_program_asks_about_a_tool(mpi: Mpi) -> Verdict {
+    let library = compile::companion(mpi, "names_frames_tool.c");
+    let job = Job::alone(mpi, &program(mpi, "names_frames.c")).env("COUNTER", "file=/dev/null");
+    // What a library of the program is told is another matter (`limits.rs`).
+    let answers = |outcome: &Outcome| -> Vec<String> {
+        let is_answer = |line: &&str| line.contains("names_frames_tool.so") && !line.contains("of a library");
+        outcome.stdout.lines().filter(is_answer).map(str::to_owned).collect()
+    };
+    let plain = job.clone().preload(&library).run();
+    let expected = answers(&plain);
+    if expected.len() != 8 {
+        return Err(format!("LD_PRELOAD: not four answers about each of two addresses\n{}", plain.report()).into());
+    }
+    let [tool, counter] = [library, tool(mpi, "counter")].map(|path| path.display().to_string());
+    for tools in [&[tool.as_str()][..], &[&tool, &counter], &[&counter, &tool]] {
+        let outcome = job.clone().stack(tools).run();
+        if answers(&outcome) != expected {
+            return Err(format!("not {expected:#?}\n{}", outcome.report()).into());
         }
     }
     Ok(())

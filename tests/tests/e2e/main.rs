@@ -21,6 +21,7 @@ mod instances;
 mod kinds;
 mod languages;
 mod launchers;
+mod limits;
 mod list;
 mod many_layers;
 mod many_undefined;

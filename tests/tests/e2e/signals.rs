@@ -1,5 +1,6 @@
 //! A tool that takes samples of the stack in a signal handler, as profilers do: the signal arrives anywhere, in `malloc`, in the dynamic
-//! linker, in MPI, and in libqmpi.so; what it interrupts must not be harmed, and the walk must lead to `main`.
+//! linker, in MPI, and in libqmpi.so; what it interrupts must not be harmed, and the walk must lead to `main`. And handlers that call MPI,
+//! outside of MPI: where their calls go.
 //!
 //! `QMPI_TEST_SECONDS=60` for a long run.
 
@@ -18,6 +19,7 @@ fn trials() -> Vec<Trial> {
         ("libunwind_while_threads_open", &Mpi::ALL, |mpi| sampled(mpi, "libunwind", 2)),
         ("backtrace_while_threads_open", &Mpi::ALL, |mpi| sampled(mpi, "backtrace", 2)),
         ("unwind_while_threads_open", &Mpi::ALL, |mpi| sampled(mpi, "unwind", 2)),
+        ("handlers_call_mpi", &Mpi::ALL, handlers_call_mpi),
     ])
 }
 
@@ -83,4 +85,32 @@ fn hangs_preloaded(job: &Job, right: &[String]) -> Verdict {
         Some(_) => Ok(()),
         None => Err(format!("under plain LD_PRELOAD {RUNS} runs went well: compare stacks with them").into()),
     }
+}
+
+/// The program's handler enters the stack at the top, a tool's goes on below it, by whatever name it calls; with hidden own calls
+/// it goes to the MPI library. The last number of a line is that of the handler's calls under MPI's own name, which its own wrapper sees.
+fn handlers_call_mpi(mpi: Mpi) -> Verdict {
+    let tool = compile::companion(mpi, "calls_in_handler.c");
+    let job = Job::alone(mpi, &program(mpi, "handlers.c"));
+    let done = "handlers: 5";
+    let line =
+        |label: &str, rank: usize| format!("tool calls_in_handler {label}: handled 5, size 5, rank {rank}, own 5");
+    let lines = |layers: &[(&str, usize)]| -> Vec<String> {
+        layers.iter().map(|(label, rank)| line(label, *rank)).chain([done.to_owned()]).collect()
+    };
+    job.clone().preload(&tool).run().expect(0, &lines(&[("alone", 0)]))?;
+    let directory = tempfile::tempdir()?;
+    let config = directory.path().join("qmpi.toml");
+    for (own_calls, seen_by_inner) in [("visible", 3 * 5), ("hidden", 0)] {
+        let section = |name: &str| {
+            format!(
+                "[tool.{name}]\npath = {tool:?}\nown_calls = \"{own_calls}\"\nenv = {{ CALLS_IN_HANDLER = \"{name}\" }}\n"
+            )
+        };
+        std::fs::write(&config, format!("stack = [\"outer\", \"inner\"]\n{}{}", section("outer"), section("inner")))?;
+        let outcome = job.clone().config(&config).run();
+        let expected = lines(&[("outer", 0), ("inner", seen_by_inner)]);
+        outcome.expect(0, &expected).map_err(|reason| format!("{own_calls}: {reason}"))?;
+    }
+    Ok(())
 }

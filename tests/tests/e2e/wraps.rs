@@ -21,6 +21,7 @@ fn trials() -> Vec<Trial> {
         ("instrumented", &Mpi::ALL, instrumented),
         ("wrong_settings", &Mpi::ALL, wrong_settings),
         ("profiling_names", &Mpi::ALL, profiling_names),
+        ("exported_names", &Mpi::ALL, exported_names),
     ])
 }
 
@@ -214,6 +215,26 @@ fn profiling_names(mpi: Mpi) -> Verdict {
     let mut failures = Failures::default();
     for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
         failures.note(same(mode, &reference, &job.run()));
+    }
+    failures.verdict()
+}
+
+/// What the program uses where it is there, by weak references and look-ups, functions and variables: of several tools that have it, the
+/// outermost one's, as it is the first one's of a list that is preloaded.
+fn exported_names(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "refers_to_tool.c"));
+    let tools = [1, 2].map(|number| {
+        let (name, option) = (format!("refers_to_program_{number}.so"), format!("-DNUMBER={number}"));
+        variant::build(mpi, "tests/programs/refers_to_program.c", &name, &[&option])
+    });
+    let mut failures = Failures::default();
+    for (outer, inner, number) in [(0, 1, 1), (1, 0, 2)] {
+        let (outer, inner) = (&tools[outer], &tools[inner]);
+        let line = [format!("program: references {number} {number}0, look-ups {number} {number}0")];
+        failures.note(job.clone().preload(outer).preload(inner).run().expect(0, &line));
+        for (_, job) in stacked(&job, &[&outer.display().to_string(), &inner.display().to_string()]) {
+            failures.note(job.run().expect(0, &line));
+        }
     }
     failures.verdict()
 }

@@ -1,0 +1,216 @@
+//! Where a tool has less in a stack than under plain `LD_PRELOAD`: each difference that docs/namespaces.md states is there, and no larger.
+//! Where one is gone, its test fails, and its row has to go.
+
+use std::path::{Path, PathBuf};
+
+use qmpi_tests::against::{Failures, stacked};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool, variant};
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    on_each_mpi(&[
+        ("constructors_of_libraries", &Mpi::ALL, constructors_of_libraries),
+        ("process_without_mpi", &Mpi::ALL, process_without_mpi),
+        ("mpi_opened_late", &Mpi::ALL, mpi_opened_late),
+        ("wrappers_that_the_file_does_not_show", &Mpi::ALL, wrappers_that_the_file_does_not_show),
+        ("wrappers_of_look_ups", &Mpi::ALL, wrappers_of_look_ups),
+        ("tools_below", &Mpi::ALL, tools_below),
+        ("plugin_made_global", &Mpi::ALL, plugin_made_global),
+        ("library_of_program_and_tool", &Mpi::ALL, library_of_program_and_tool),
+        ("weak_references_to_the_program", &Mpi::ALL, weak_references_to_the_program),
+        ("objects_listed_to_libraries", &Mpi::ALL, objects_listed_to_libraries),
+        ("profiling_names_in_mpi", &[Mpi::Mpich], profiling_names_in_mpi),
+        ("rewritten_tables", &Mpi::ALL, rewritten_tables),
+    ])
+}
+
+/// The program prints this line with the tool preloaded, and that in a stack, in both ways to ask for one.
+fn differs(job: &Job, tool: &Path, preloaded: &str, in_stack: &str) -> Verdict {
+    let mut failures = Failures::default();
+    failures.note(expect("LD_PRELOAD", &job.clone().preload(tool).run(), preloaded));
+    for (mode, job) in stacked(job, &[&tool.display().to_string()]) {
+        failures.note(expect(mode, &job.run(), in_stack));
+    }
+    failures.verdict()
+}
+
+fn expect(mode: &str, outcome: &Outcome, line: &str) -> Result<(), String> {
+    outcome.expect(0, &[line.to_owned()]).map_err(|reason| format!("{mode}: {reason}"))
+}
+
+/// The tool of most of these tests.
+fn sees_less(mpi: Mpi) -> PathBuf {
+    compile::companion(mpi, "sees_less.c")
+}
+
+/// Its program.
+fn shows_less(mpi: Mpi) -> Job {
+    let program = program(mpi, "shows_less.c");
+    let library = compile::companion(mpi, "shows_less_late.c").display().to_string();
+    Job::alone(mpi, &program).args(&[library])
+}
+
+/// How many calls of a function the tool has seen; `None` where it is not in the process.
+fn seen(outcome: &Outcome, function: &str) -> Option<usize> {
+    let counts = outcome.stdout.lines().find_map(|line| line.strip_prefix("sees_less: "))?;
+    counts.split(' ').skip_while(|word| *word != function).nth(1)?.parse().ok()
+}
+
+/// The tool sees so many calls of a function when it is preloaded, and so many in a stack, in both ways to ask for one.
+fn sees(job: &Job, tool: &Path, function: &str, preloaded: Option<usize>, in_stack: Option<usize>) -> Verdict {
+    let mut failures = Failures::default();
+    let plain = ("LD_PRELOAD", job.clone().preload(tool), preloaded);
+    let stacks = stacked(job, &[&tool.display().to_string()]).map(|(mode, job)| (mode, job, in_stack));
+    for (mode, job, wanted) in [plain].into_iter().chain(stacks) {
+        let outcome = job.run();
+        failures.note(outcome.expect(0, &[]).and_then(|()| match seen(&outcome, function) {
+            found if found == wanted => Ok(()),
+            _ => Err(format!("{mode}: {function}: not {wanted:?}\n{}", outcome.report())),
+        }));
+    }
+    failures.verdict()
+}
+
+/// Of a library that the program is linked with, and of one that it opens. Calls of the program's own constructor are seen.
+fn constructors_of_libraries(mpi: Mpi) -> Verdict {
+    sees(&shows_less(mpi), &sees_less(mpi), "open", Some(4), Some(2))
+}
+
+fn process_without_mpi(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "opens_mpi_late.c"));
+    sees(&job, &sees_less(mpi), "open", Some(1), None)
+}
+
+/// What comes before the first MPI call is not seen.
+fn mpi_opened_late(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "opens_mpi_late.c")).args(&["late".to_owned()]);
+    sees(&job, &sees_less(mpi), "open", Some(2), Some(1))
+}
+
+/// One that calls the kernel itself, and one of `malloc` without `free`; `wraps` has them called.
+fn wrappers_that_the_file_does_not_show(mpi: Mpi) -> Verdict {
+    let (job, tool) = (shows_less(mpi), sees_less(mpi));
+    let directory = tempfile::tempdir()?;
+    let config = directory.path().join("qmpi.toml");
+    for function in ["getsid", "malloc"] {
+        sees(&job, &tool, function, Some(1), Some(0))?;
+        for wraps in ["\"all\"".to_owned(), format!("[{function:?}]")] {
+            std::fs::write(&config, format!("stack = [\"t\"]\n[tool.t]\npath = {tool:?}\nwraps = {wraps}\n"))?;
+            let outcome = job.clone().config(&config).run();
+            if seen(&outcome, function) != Some(1) {
+                return Err(format!("wraps = {wraps}: {function} not once\n{}", outcome.report()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `dlsym` and `dlvsym` of the program are those of libqmpi.so.
+fn wrappers_of_look_ups(mpi: Mpi) -> Verdict {
+    sees(&shows_less(mpi), &sees_less(mpi), "dlvsym", Some(1), Some(0))
+}
+
+/// A preloaded tool sees what any other does, in whatever order; a layer sees what those above it do.
+fn tools_below(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let log = directory.path().join("marker").display().to_string();
+    let job = shows_less(mpi).env("OPENS_AT_INIT", log);
+    let (tool, other) = (sees_less(mpi), compile::companion(mpi, "opens_at_init.c"));
+    let alone = seen(&job.clone().preload(&tool).run(), "open").ok_or("LD_PRELOAD: no report")?;
+    let in_stack =
+        seen(&job.clone().stack(&[&tool.display().to_string()]).run(), "open").ok_or("in a stack: no report")?;
+    let mut failures = Failures::default();
+    for (outer, inner, more) in [(&tool, &other, 0), (&other, &tool, 1)] {
+        let names = [outer, inner].map(|path| path.display().to_string());
+        let preloaded = job.clone().preload(outer).preload(inner).run();
+        let layers = job.clone().stack(&[&names[0], &names[1]]).run();
+        for (outcome, wanted) in [(preloaded, alone + 1), (layers, in_stack + more)] {
+            if seen(&outcome, "open") != Some(wanted) {
+                failures.note(Err(format!("open: not {wanted}\n{}", outcome.report())));
+            }
+        }
+    }
+    failures.verdict()
+}
+
+/// The tool itself finds its functions: `tools::*::dlopen_global::ring.c`.
+fn plugin_made_global(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "asks_plugin.c"));
+    differs(&job, &tool(mpi, "dlopen_global"), "asks_plugin: found", "asks_plugin: not found")
+}
+
+/// One copy for both when the tool is preloaded; in a stack one for each, or with `share` one.
+fn library_of_program_and_tool(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "shares_part_program.c"));
+    let tool = compile::companion(mpi, "shares_part_tool.c");
+    differs(&job, &tool, "shares_part_tool: 2", "shares_part_tool: 1")?;
+    let directory = tempfile::tempdir()?;
+    let config = directory.path().join("qmpi.toml");
+    std::fs::write(&config, format!("stack = [\"t\"]\n[tool.t]\npath = {tool:?}\nshare = [\"shares_part.so\"]\n"))?;
+    Ok(expect("share", &job.config(&config).run(), "shares_part_tool: 2")?)
+}
+
+/// Other references to what the program defines are bound.
+fn weak_references_to_the_program(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "refers_to_tool.c"));
+    let line = |reference| format!("tool 1: variable 7, weak reference {reference}");
+    differs(&job, &compile::companion(mpi, "refers_to_program.c"), &line("bound"), &line("null"))
+}
+
+/// What the program itself and unwinders are told: `frames::*::the_program_asks_about_a_tool`.
+fn objects_listed_to_libraries(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "names_frames.c"));
+    let line = |object| format!("function: dl_iterate_phdr of a library {object}");
+    differs(&job, &compile::companion(mpi, "names_frames_tool.c"), &line("names_frames_tool.so"), &line("nothing"))
+}
+
+/// Calls that MPICH's I/O makes under PMPI names, which a preloaded tool that defines these gets.
+fn profiling_names_in_mpi(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "mpi_io.c"));
+    let tool = compile::companion(mpi, "counts_profiling.c");
+    let none = "counts_profiling: 0 calls";
+    let preloaded = job.clone().preload(&tool).run();
+    preloaded.expect(0, &["mpi_io: done".to_owned()])?;
+    if preloaded.count("counts_profiling: ") != 1 || preloaded.count(none) == 1 {
+        return Err(format!("LD_PRELOAD: no calls\n{}", preloaded.report()).into());
+    }
+    Ok(expect("qmpi run", &job.stack(&[&tool.display().to_string()]).run(), none)?)
+}
+
+/// A tool as those that are made with GOTCHA: preloaded before libqmpi.so it works, with the stack behind it; behind libqmpi.so, or
+/// in a layer, start-up binds the program's calls of MPI to the stack.
+fn rewritten_tables(mpi: Mpi) -> Verdict {
+    let tool = compile::companion(mpi, "rewrites_tables.c");
+    let counter = compile::tool(mpi, "counter").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "ring.c"));
+    let (all, none) = ("rewrites_tables: 1 calls", "rewrites_tables: 0 calls");
+    let mut failures = Failures::default();
+    let path = tool.display().to_string();
+    let before = job.clone().preload(&tool).by_hand(&counter);
+    let by_the_user = job.clone().env("LD_PRELOAD", path.as_str()).stack(&[&counter]);
+    let behind = job.clone().by_hand(&counter).preload(&tool);
+    failures.note(expect("LD_PRELOAD", &job.clone().preload(&tool).run(), all));
+    for (mode, job, line) in
+        [("before", before, all), ("by the user of run", by_the_user, all), ("behind", behind, none)]
+    {
+        let outcome = job.run();
+        failures.note(expect(mode, &outcome, line));
+        if outcome.count("  MPI_Barrier ") != 1 {
+            failures.note(Err(format!("{mode}: the stack does not see the call\n{}", outcome.report())));
+        }
+    }
+    let layer = variant::build(mpi, "tests/programs/rewrites_tables.c", "rewrites_tables_layer.so", &["-DAS_LAYER"]);
+    failures.note(expect("in a layer", &job.clone().stack(&[&layer.display().to_string()]).run(), none));
+    failures.note(refused(&job.stack(&[&path]).run()));
+    failures.verdict()
+}
+
+/// Without a wrapper under the name of a function of MPI it is no layer, and the reason says what to do instead.
+fn refused(outcome: &Outcome) -> Result<(), String> {
+    let is_reason = |line: &&str| line.contains("GOTCHA") && line.contains("LD_PRELOAD");
+    if outcome.status == 3 && outcome.said().iter().any(is_reason) {
+        return Ok(());
+    }
+    Err(format!("as a layer: not refused with the reason\n{}", outcome.report()))
+}
