@@ -2,7 +2,8 @@
 //# lang: c
 //# mpi: both
 //# libs: -ldl
-/* asks_plugin: does the program find a function of the plugin that a tool opened with RTLD_GLOBAL (legacy-tools/dlopen_global.c)? */
+/* asks_plugin: does the program find a function of the plugin that a tool opened with RTLD_GLOBAL (legacy-tools/dlopen_global.c), and does
+ * a library of the program that refers to it (needs_plugin.c, the argument)? */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -11,7 +12,9 @@
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    printf("asks_plugin: %s\n", dlsym(RTLD_DEFAULT, "plugin_fn") ? "found" : "not found");
+    int (*function)(int) = (int (*)(int)) dlsym(RTLD_DEFAULT, "plugin_fn");
+    printf("asks_plugin: %s\n", function && function(1) == 2 ? "found" : "not found");
+    printf("asks_plugin: library %s\n", argc > 1 && dlopen(argv[1], RTLD_NOW) ? "opened" : "not opened");
     MPI_Finalize();
     return 0;
 }

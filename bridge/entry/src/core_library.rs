@@ -47,7 +47,7 @@ pub(crate) fn functions() -> &'static CoreFunctions {
 
 fn other_build() -> ! {
     let hint = "install libqmpi.so and libqmpi_core.so of one build into one directory";
-    message::fatal(&["libqmpi_core.so is not of the same build as libqmpi.so"], Some(hint))
+    message::fatal(&[b"libqmpi_core.so is not of the same build as libqmpi.so"], Some(hint))
 }
 
 fn open() -> *mut c_void {
@@ -69,7 +69,7 @@ fn open() -> *mut c_void {
         // SAFETY: null, or a C string that lives until the next call of a function of the dynamic linker.
         let reason = if reason.is_null() { c"" } else { unsafe { CStr::from_ptr(reason) } };
         let hint = "libqmpi_core.so belongs into the directory of libqmpi.so";
-        message::fatal(&["the stack cannot be set up: ", reason.to_str().unwrap_or_default()], Some(hint));
+        message::fatal(&[b"the stack cannot be set up: ", reason.to_bytes()], Some(hint));
     }
     handle
 }

@@ -7,17 +7,17 @@ const SETUP_FAILED: i32 = 3;
 const LINE: usize = 8192;
 
 /// Prints `qmpi: error: ` and the parts of the reason, and a line for the hint, and ends the process.
-pub(crate) fn fatal(reason: &[&str], hint: Option<&str>) -> ! {
-    write(&["qmpi: error: "], reason);
+pub(crate) fn fatal(reason: &[&[u8]], hint: Option<&str>) -> ! {
+    write(b"qmpi: error: ", reason);
     if let Some(hint) = hint {
-        write(&["qmpi: hint: "], &[hint]);
+        write(b"qmpi: hint: ", &[hint.as_bytes()]);
     }
     // SAFETY: no memory is touched; the process ends here.
     unsafe { libc::_exit(SETUP_FAILED) }
 }
 
 /// One line by one `write(2)`.
-fn write(head: &[&str], parts: &[&str]) {
+fn write(head: &[u8], parts: &[&[u8]]) {
     let mut line = [0; LINE];
     let len = fill(&mut line, head, parts);
     // Not by `write`, which before glibc 2.34 is one of libpthread.so.0 as well: a build for these releases that refers to it needs that
@@ -27,10 +27,10 @@ fn write(head: &[&str], parts: &[&str]) {
 }
 
 /// Fills in a line, cut off where it does not fit, and returns its length. It ends with its only newline.
-fn fill(line: &mut [u8; LINE], head: &[&str], parts: &[&str]) -> usize {
+fn fill(line: &mut [u8; LINE], head: &[u8], parts: &[&[u8]]) -> usize {
     let mut len = 0;
     let bytes =
-        head.iter().chain(parts).flat_map(|part| part.bytes()).map(|byte| if byte == b'\n' { b' ' } else { byte });
+        head.iter().chain(parts.iter().copied().flatten()).map(|byte| if *byte == b'\n' { b' ' } else { *byte });
     // The newline has a place.
     for byte in bytes.take(LINE - 1) {
         if let Some(place) = line.get_mut(len) {
@@ -52,9 +52,9 @@ mod tests {
     #[test]
     fn a_message_is_one_line() {
         let mut line = [0; LINE];
-        let len = fill(&mut line, &["qmpi: "], &["a\nb", "", "c\n"]);
+        let len = fill(&mut line, b"qmpi: ", &[b"a\nb", b"", b"c\n"]);
         assert_eq!(&line[..len], b"qmpi: a bc \n");
-        assert_eq!(fill(&mut line, &[], &[]), 1);
+        assert_eq!(fill(&mut line, b"", &[]), 1);
     }
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
         let mut line = [0; LINE];
         // Miri takes seconds for each.
         for len in [LINE, LINE - 1, LINE - 2, 3 * LINE].into_iter().take(if cfg!(miri) { 1 } else { 4 }) {
-            let filled = fill(&mut line, &[], &[&"x".repeat(len)]);
+            let filled = fill(&mut line, b"", &["x".repeat(len).as_bytes()]);
             assert_eq!(filled, len.min(LINE - 1) + 1);
             assert!(line[..filled - 1].iter().all(|byte| *byte == b'x') && line[filled - 1] == b'\n');
         }

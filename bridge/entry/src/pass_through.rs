@@ -31,7 +31,9 @@ pub(crate) fn enter_last(count: usize) {
 /// Binds references of an object whose version, if any, is among those that are `meant`.
 #[expect(unsafe_code, reason = "rebinds calls of MPI")]
 fn bind(object: &Mapped<'_>, meant: impl Fn(Option<&CStr>) -> bool) {
-    let target = |reference: &Binding<'_>, _: &dyn Fn() -> usize| {
+    // Bound to an entry stub, or to the object's own PLT, which the first call leads to one. Anything else a tool has put there (GOTCHA).
+    let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
+    let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
         if !functions::may_be_name(reference.name) {
             return None;
         }
@@ -41,6 +43,9 @@ fn bind(object: &Mapped<'_>, meant: impl Fn(Option<&CStr>) -> bool) {
             return None;
         }
         functions::by_name(reference.name)?;
+        if reference.is_call && !is_bound_by_linker(held()) {
+            return None;
+        }
         next(reference, version)
     };
     // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; the words hold addresses of functions.

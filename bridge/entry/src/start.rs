@@ -61,7 +61,7 @@ fn start(moment: Moment) {
 
 /// Where the first call of function number `number` goes.
 pub(crate) extern "C" fn first_call(number: usize) -> usize {
-    let Some(id) = FnId::from_index(number) else { message::fatal(&["a call of an unknown function"], None) };
+    let Some(id) = FnId::from_index(number) else { message::fatal(&[b"a call of an unknown function"], None) };
     before_first_call();
     if let Some(address) = RING.get(id) {
         return address;

@@ -30,6 +30,14 @@ pub enum LoadError {
         /// The variable.
         symbol: String,
     },
+    /// A thread-local variable that the tool refers to is the program's, and no address can stand for it.
+    #[error("{}: it refers to {symbol}, a thread-local variable of the program, which is out of reach from a namespace", path.display())]
+    ThreadLocal {
+        /// The tool.
+        path: PathBuf,
+        /// The variable.
+        symbol: String,
+    },
     /// All of glibc's namespaces are taken.
     #[error("{}: no namespace left for it: glibc has 16 of them, the program's own included; {reason}", path.display())]
     Namespaces {
@@ -72,6 +80,9 @@ impl LoadError {
                 "link the tool with the library that defines it (readelf -d shows what it is linked with), or name that library in \
                  `with` of its section"
                     .into()
+            }
+            LoadError::ThreadLocal { .. } => {
+                "preload the tool beside the stack (LD_PRELOAD=TOOL qmpi run ...), or let it ask the program by a function".into()
             }
             LoadError::Namespaces { .. } => {
                 "tools with libraries of their own that call MPI need one each: use at most 15 of them, fewer with LD_AUDIT".into()

@@ -77,6 +77,11 @@ impl Instance {
         ALL.iter().copied()
     }
 
+    /// What a library that the tool opened with RTLD_GLOBAL defines under this name.
+    fn opened_global(&self, name: &CStr) -> Option<usize> {
+        qmpi_overrides::dlsym::opened_global(&self.answers, self.answers.known_namespace()?, name)
+    }
+
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.
     pub fn in_base(
         path: &Path,
@@ -119,4 +124,9 @@ impl Instance {
     pub fn lookups(&'static self) -> Result<[(&'static CStr, usize); 2], LoadError> {
         overrides::lookups(self)
     }
+}
+
+/// What a library that a tool opened with RTLD_GLOBAL defines under this name; of several tools, the outermost.
+pub fn opened_global(name: &CStr) -> Option<usize> {
+    Instance::all().find_map(|instance| instance.opened_global(name))
 }

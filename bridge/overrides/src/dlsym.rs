@@ -109,7 +109,7 @@ fn is_behind(namespace: &Namespace, caller: usize, name: &CStr) -> bool {
 }
 
 /// Looks in the libraries that the tool opened with RTLD_GLOBAL, and in those that they brought with them.
-fn opened_global(answers: &Answers, namespace: &Namespace, name: &CStr) -> Option<usize> {
+pub fn opened_global(answers: &Answers, namespace: &Namespace, name: &CStr) -> Option<usize> {
     answers.opened_global.iter().next()?;
     let look = || {
         let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| is_name_of(map, opened));

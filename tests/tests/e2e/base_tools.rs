@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, tool, variant};
 
 qmpi_tests::module!(trials);
 
@@ -15,6 +15,7 @@ fn trials() -> Vec<Trial> {
         ("preloaded_before_us", &Mpi::ALL, |mpi| preloaded(mpi, Side::Before)),
         ("preloaded_behind_us", &Mpi::ALL, |mpi| preloaded(mpi, Side::Behind)),
         ("preloaded_by_the_user_of_run", &Mpi::ALL, |mpi| preloaded(mpi, Side::Environment)),
+        ("rewritten_tables", &Mpi::ALL, rewritten_tables),
         ("awkward_no_needed", &Mpi::ALL, |mpi| awkward(mpi, "no_needed")),
         ("awkward_calls_down", &Mpi::ALL, |mpi| awkward(mpi, "mpi_calls_down")),
         ("awkward_closure", &Mpi::ALL, |mpi| awkward(mpi, "closure")),
@@ -159,6 +160,39 @@ fn check_tracing(mpi: Mpi, job: &Job, own: &str, with_stack: impl Fn(Job, &[&str
     let stacked = trace(&[&order, &order])?;
     if stacked != expected {
         return Err(format!("two tools below: {stacked:#?}\ninstead of {expected:#?}").into());
+    }
+    Ok(())
+}
+
+/// A tool as those that are made with GOTCHA, before and behind libqmpi.so, and with an ordinary wrapper as a layer: start-up leaves the
+/// calls alone that such a tool has led to itself.
+fn rewritten_tables(mpi: Mpi) -> Verdict {
+    let tool = compile::companion(mpi, "rewrites_tables.c");
+    let counter = compile::tool(mpi, "counter").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "ring.c"));
+    let seen = ["rewrites_tables: 1 calls".to_owned()];
+    job.clone().preload(&tool).run().expect(0, &seen)?;
+    let jobs = [
+        ("before", job.clone().preload(&tool).by_hand(&counter)),
+        ("by the user of run", job.clone().env("LD_PRELOAD", tool.display().to_string()).stack(&[&counter])),
+        ("behind", job.clone().by_hand(&counter).preload(&tool)),
+    ];
+    let without_stack = job.clone().preload(&product::runtime()).preload(&tool).run();
+    without_stack.expect(0, &seen).map_err(|reason| format!("without a stack: {reason}"))?;
+    for (mode, job) in jobs {
+        let outcome = job.run();
+        outcome.expect(0, &seen).map_err(|reason| format!("{mode}: {reason}"))?;
+        if outcome.count("  MPI_Barrier ") != 1 {
+            return Err(format!("{mode}: the stack does not see the call\n{}", outcome.report()).into());
+        }
+    }
+    let layer = variant::build(mpi, "tests/programs/rewrites_tables.c", "rewrites_tables_layer.so", &["-DAS_LAYER"]);
+    let layer = layer.display().to_string();
+    job.clone().stack(&[&layer]).run().expect(0, &seen).map_err(|reason| format!("in a layer: {reason}"))?;
+    let outcome = job.stack(&[&layer, &counter]).run();
+    outcome.expect(0, &seen)?;
+    if outcome.count("  MPI_Barrier ") != 1 {
+        return Err(format!("the layer below does not see the call\n{}", outcome.report()).into());
     }
     Ok(())
 }

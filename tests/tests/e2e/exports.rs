@@ -11,7 +11,7 @@ use qmpi_tests::{Trial, Verdict, product};
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 4] = [
+    let tests: [(&str, fn()); 5] = [
         ("the_runtime_exports_mpi_and_the_qmpi_interface", the_runtime_exports_mpi_and_the_qmpi_interface),
         (
             "the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only",
@@ -19,6 +19,7 @@ fn trials() -> Vec<Trial> {
         ),
         ("neither_needs_an_mpi_library", neither_needs_an_mpi_library),
         ("the_runtime_needs_glibc_alone", the_runtime_needs_glibc_alone),
+        ("the_runtime_is_small", the_runtime_is_small),
     ];
     let passes = |test: fn()| {
         move || -> Verdict {
@@ -76,6 +77,12 @@ fn neither_needs_an_mpi_library() {
         let foreign: Vec<&String> = file.needed().iter().filter(|name| name.contains("mpi")).collect();
         assert!(foreign.is_empty(), "{foreign:?}");
     }
+}
+
+/// It is mapped by every process of a job. One index that may be out of bounds brings 4 KB of formatting of numbers with it.
+fn the_runtime_is_small() {
+    let bytes = std::fs::metadata(product::runtime()).unwrap().len();
+    assert!(bytes <= 150_000, "{bytes} bytes");
 }
 
 /// Without it, its references have no versions: an unversioned symbol answers for each version that is asked for.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use qmpi_tests::against::{Failures, stacked};
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool, variant};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 qmpi_tests::module!(trials);
 
@@ -18,10 +18,10 @@ fn trials() -> Vec<Trial> {
         ("tools_below", &Mpi::ALL, tools_below),
         ("plugin_made_global", &Mpi::ALL, plugin_made_global),
         ("library_of_program_and_tool", &Mpi::ALL, library_of_program_and_tool),
-        ("weak_references_to_the_program", &Mpi::ALL, weak_references_to_the_program),
+        ("thread_local_of_the_program", &Mpi::ALL, thread_local_of_the_program),
         ("objects_listed_to_libraries", &Mpi::ALL, objects_listed_to_libraries),
         ("profiling_names_in_mpi", &[Mpi::Mpich], profiling_names_in_mpi),
-        ("rewritten_tables", &Mpi::ALL, rewritten_tables),
+        ("gotcha_alone", &Mpi::ALL, gotcha_alone),
     ])
 }
 
@@ -134,10 +134,11 @@ fn tools_below(mpi: Mpi) -> Verdict {
     failures.verdict()
 }
 
-/// The tool itself finds its functions: `tools::*::dlopen_global::ring.c`.
+/// Look-ups find the plugin's functions (`wraps::*::plugin_made_global`); what `ld.so` binds does not.
 fn plugin_made_global(mpi: Mpi) -> Verdict {
-    let job = Job::alone(mpi, &program(mpi, "asks_plugin.c"));
-    differs(&job, &tool(mpi, "dlopen_global"), "asks_plugin: found", "asks_plugin: not found")
+    let library = compile::companion(mpi, "needs_plugin.c").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "asks_plugin.c")).args(&[library]);
+    differs(&job, &tool(mpi, "dlopen_global"), "asks_plugin: library opened", "asks_plugin: library not opened")
 }
 
 /// One copy for both when the tool is preloaded; in a stack one for each, or with `share` one.
@@ -151,11 +152,23 @@ fn library_of_program_and_tool(mpi: Mpi) -> Verdict {
     Ok(expect("share", &job.config(&config).run(), "shares_part_tool: 2")?)
 }
 
-/// Other references to what the program defines are bound.
-fn weak_references_to_the_program(mpi: Mpi) -> Verdict {
-    let job = Job::alone(mpi, &program(mpi, "refers_to_tool.c"));
-    let line = |reference| format!("tool 1: variable 7, weak reference {reference}");
-    differs(&job, &compile::companion(mpi, "refers_to_program.c"), &line("bound"), &line("null"))
+/// An address cannot stand for it: the tool is refused, and named.
+fn thread_local_of_the_program(mpi: Mpi) -> Verdict {
+    let tool = compile::companion(mpi, "reads_thread_local.c");
+    let job = Job::alone(mpi, &program(mpi, "has_thread_local.c"));
+    let mut failures = Failures::default();
+    failures.note(expect("LD_PRELOAD", &job.clone().preload(&tool).run(), "reads_thread_local: 9"));
+    let counter = compile::tool(mpi, "counter").display().to_string();
+    let beside = job.clone().preload(&tool).by_hand(&counter).run();
+    failures.note(expect("beside", &beside, "reads_thread_local: 9"));
+    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
+        let outcome = job.run();
+        let reason = |line: &&str| line.contains("reads_thread_local.so") && line.contains("of_this_thread");
+        if outcome.status != 3 || !outcome.said().iter().any(reason) {
+            failures.note(Err(format!("{mode}: not refused with the reason\n{}", outcome.report())));
+        }
+    }
+    failures.verdict()
 }
 
 /// What the program itself and unwinders are told: `frames::*::the_program_asks_about_a_tool`.
@@ -178,31 +191,13 @@ fn profiling_names_in_mpi(mpi: Mpi) -> Verdict {
     Ok(expect("qmpi run", &job.stack(&[&tool.display().to_string()]).run(), none)?)
 }
 
-/// A tool as those that are made with GOTCHA: preloaded before libqmpi.so it works, with the stack behind it; behind libqmpi.so, or
-/// in a layer, start-up binds the program's calls of MPI to the stack.
-fn rewritten_tables(mpi: Mpi) -> Verdict {
+/// A tool as those that are made with GOTCHA is no layer where it has no ordinary wrapper; beside a stack it works (`base_tools::*::rewritten_tables`).
+fn gotcha_alone(mpi: Mpi) -> Verdict {
     let tool = compile::companion(mpi, "rewrites_tables.c");
-    let counter = compile::tool(mpi, "counter").display().to_string();
     let job = Job::alone(mpi, &program(mpi, "ring.c"));
-    let (all, none) = ("rewrites_tables: 1 calls", "rewrites_tables: 0 calls");
     let mut failures = Failures::default();
-    let path = tool.display().to_string();
-    let before = job.clone().preload(&tool).by_hand(&counter);
-    let by_the_user = job.clone().env("LD_PRELOAD", path.as_str()).stack(&[&counter]);
-    let behind = job.clone().by_hand(&counter).preload(&tool);
-    failures.note(expect("LD_PRELOAD", &job.clone().preload(&tool).run(), all));
-    for (mode, job, line) in
-        [("before", before, all), ("by the user of run", by_the_user, all), ("behind", behind, none)]
-    {
-        let outcome = job.run();
-        failures.note(expect(mode, &outcome, line));
-        if outcome.count("  MPI_Barrier ") != 1 {
-            failures.note(Err(format!("{mode}: the stack does not see the call\n{}", outcome.report())));
-        }
-    }
-    let layer = variant::build(mpi, "tests/programs/rewrites_tables.c", "rewrites_tables_layer.so", &["-DAS_LAYER"]);
-    failures.note(expect("in a layer", &job.clone().stack(&[&layer.display().to_string()]).run(), none));
-    failures.note(refused(&job.stack(&[&path]).run()));
+    failures.note(expect("LD_PRELOAD", &job.clone().preload(&tool).run(), "rewrites_tables: 1 calls"));
+    failures.note(refused(&job.stack(&[&tool.display().to_string()]).run()));
     failures.verdict()
 }
 

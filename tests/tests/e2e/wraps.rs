@@ -22,6 +22,8 @@ fn trials() -> Vec<Trial> {
         ("wrong_settings", &Mpi::ALL, wrong_settings),
         ("profiling_names", &Mpi::ALL, profiling_names),
         ("exported_names", &Mpi::ALL, exported_names),
+        ("plugin_made_global", &Mpi::ALL, plugin_made_global),
+        ("references_to_the_program", &Mpi::ALL, references_to_the_program),
     ])
 }
 
@@ -235,6 +237,28 @@ fn exported_names(mpi: Mpi) -> Verdict {
         for (_, job) in stacked(&job, &[&outer.display().to_string(), &inner.display().to_string()]) {
             failures.note(job.run().expect(0, &line));
         }
+    }
+    failures.verdict()
+}
+
+/// The program finds the functions of a library that the tool opened with RTLD_GLOBAL.
+fn plugin_made_global(mpi: Mpi) -> Verdict {
+    both(&Job::alone(mpi, &program(mpi, "asks_plugin.c")), &tool(mpi, "dlopen_global"), "asks_plugin: found")
+}
+
+/// A tool refers to a variable of the program, and weakly to a function.
+fn references_to_the_program(mpi: Mpi) -> Verdict {
+    let tool = library(mpi, &source("refers_to_program"));
+    both(&Job::alone(mpi, &program(mpi, "refers_to_tool.c")), &tool, "tool 1: variable 7, weak reference bound")
+}
+
+/// The line is printed under `LD_PRELOAD` and in a stack.
+fn both(job: &Job, tool: &Path, line: &str) -> Verdict {
+    let line = [line.to_owned()];
+    let mut failures = Failures::default();
+    failures.note(job.clone().preload(tool).run().expect(0, &line));
+    for (mode, job) in stacked(job, &[&tool.display().to_string()]) {
+        failures.note(job.run().expect(0, &line).map_err(|reason| format!("{mode}: {reason}")));
     }
     failures.verdict()
 }

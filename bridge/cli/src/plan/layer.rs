@@ -5,6 +5,7 @@ use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
 use qmpi_elf::{Effect, Hazard, Tool, ToolKind};
+use qmpi_plan::Wraps;
 use qmpi_plan::own_calls::{always_passes_on, same_function};
 use qmpi_plan::{Layer, OwnCalls, Planned, RankSet};
 
@@ -82,6 +83,8 @@ impl InspectedLayer {
             (Effect::Limited, "defines-pmpi") => false,
             // The process knows what the application defines, and says what nothing does when it is called.
             (Effect::Limited, "undefined-symbols") => false,
+            // Others are as the user wants them.
+            (Effect::Limited, "allocator-without-free") => self.layer().wraps == Wraps::Evident,
             // dlopen refuses executable stacks since then.
             (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
             (effect, _) => effect == Effect::Limited,

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use qmpi_abi::FnId;
@@ -63,7 +64,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize]
 /// stub does not know go to this one.
 ///
 /// The stub costs two cycles. Function pointers stay as they are, so that they compare equal everywhere; objects that are
-/// opened later use the stub.
+/// opened later use the stub. A call that leads to what `ld.so` did not bind it to stays as well: a tool has rewritten it (GOTCHA).
 fn shorten(
     process: &Process,
     taken: &HashMap<FnId, usize>,
@@ -73,8 +74,15 @@ fn shorten(
 ) {
     let others = process.images().iter().filter(|image| !image.is_same(ours));
     for image in others {
-        rebind::rebind(image, Which::All, |reference| {
+        let is_bound_by_linker = |name: &CStr, held: usize| {
+            let owner = process.images().iter().find(|other| other.contains(held));
+            owner.is_some_and(|owner| owner.is_same(image) || owner.find(name).is_some())
+        };
+        rebind::exchange(image, Which::All, |reference, held| {
             let id = name::plain_id(reference.name)?;
+            if reference.is_call && !is_bound_by_linker(reference.name, held()) {
+                return None;
+            }
             if let Some(version) = image.needed_version(reference) {
                 let first = versions::first(process.images(), reference, version)?;
                 if is_entry(first) {

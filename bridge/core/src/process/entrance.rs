@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use qmpi_abi::FnId;
 use qmpi_loader::exit::entrance;
 use qmpi_loader::image::Image;
-use qmpi_loader::image::rebind;
+use qmpi_loader::image::rebind::{self, Which};
 
 use crate::process::name;
 use crate::report::finalize;
@@ -48,7 +48,7 @@ fn through_stubs(top: &[usize]) {
     let images = Image::of_process();
     let Some(ours) = images.iter().find(|image| is_entry(image)) else { return };
     for image in images.iter().filter(|image| !image.is_same(ours)) {
-        rebind::exchange(image, |reference, held| {
+        rebind::exchange(image, Which::Calls, |reference, held| {
             let id = name::plain_id(reference.name)?;
             let leads_past = top[id.index()] != 0 && held() == top[id.index()];
             leads_past.then(|| ours.find(reference.name).map(|symbol| symbol.address)).flatten()

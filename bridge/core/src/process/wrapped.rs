@@ -132,7 +132,7 @@ impl Wrapped {
     }
 }
 
-/// What the outermost tool exports under this name, which is no function of MPI; 0 for a name that none exports, or that an object of
+/// What the outermost tool exports under this name, or a library that a tool has opened with RTLD_GLOBAL, which is no function of MPI; 0 for a name that none exports, or that an object of
 /// the process has. Takes no lock of this library's.
 ///
 /// The objects' tables are read: what a refusal of `dlsym` leaves behind, a wrapper of `malloc` that looks its next function up would
@@ -142,7 +142,8 @@ pub(crate) extern "C" fn find_export(name: *const c_char) -> usize {
     let Some(wrapped) = OF_PROCESS.get() else { return 0 };
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    let Some(address) = wrapped.stacked.exported(name) else { return 0 };
+    let opened = || qmpi_loader::opened_global(name);
+    let Some(address) = wrapped.stacked.exported(name).or_else(opened) else { return 0 };
     let hash = hash::gnu(name.to_bytes());
     let is_defined = objects::find(|info| Mapped::for_names(info.segments())?.find(name.to_bytes(), hash).map(|_| ()));
     if is_defined.is_some() { 0 } else { address }

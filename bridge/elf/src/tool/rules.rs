@@ -238,7 +238,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// What a tool that uses GOTCHA does. The library walks `_r_debug.r_map`, which is the list of the base namespace.
-pub(crate) const GOTCHA: &str = "it wraps functions with GOTCHA, which rewrites the tables (GOT) of the program and of its libraries, from whatever namespace it runs in: its wrappers see all calls of the program, outside of the order of the stack, and the next function that GOTCHA gives them is the process's";
+pub(crate) const GOTCHA: &str = "it wraps functions with GOTCHA, which rewrites the tables (GOT) of the program and of its libraries, from whatever namespace it runs in: its wrappers see the program's calls outside of the order of the stack, and the next function that GOTCHA gives them is the process's";
 
 /// Is GOTCHA among the libraries of a tool, or in one of them?
 pub(crate) fn uses_gotcha(tool: &Tool, facts: &Facts) -> bool {

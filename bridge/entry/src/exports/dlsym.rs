@@ -141,5 +141,5 @@ fn newest(id: FnId, name: &CStr) -> Option<usize> {
 fn without_mpi() -> *mut c_void {
     // SAFETY: the C library is loaded; no constructor can run.
     let handle = unsafe { glibc::dlopen()(c"libc.so.6".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-    if handle.is_null() { message::fatal(&["the C library is not named libc.so.6"], None) } else { handle }
+    if handle.is_null() { message::fatal(&[b"the C library is not named libc.so.6"], None) } else { handle }
 }

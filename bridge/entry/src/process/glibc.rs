@@ -94,8 +94,7 @@ fn function(place: &AtomicUsize, name: &CStr) -> usize {
             path.ends_with(b"/libc.so.6") || path.ends_with(b"/libdl.so.2")
         };
         let found = objects().filter(is_glibc).find_map(|map| map.find(name));
-        address = found
-            .unwrap_or_else(|| message::fatal(&["the C library has no ", name.to_str().unwrap_or_default()], None));
+        address = found.unwrap_or_else(|| message::fatal(&[b"the C library has no ", name.to_bytes()], None));
         place.store(address, Ordering::Relaxed);
     }
     address

@@ -34,6 +34,11 @@ pub(crate) fn mapped() -> Option<Mapped<'static>> {
     map()?.mapped()
 }
 
+/// Does an address lie in one of its segments?
+pub(crate) fn contains(address: usize) -> bool {
+    mapped().is_some_and(|mapped| mapped.segments().contains(address))
+}
+
 /// The path that it was loaded from.
 pub(crate) fn path() -> &'static CStr {
     map().map_or(c"", LinkMap::name)

@@ -15,8 +15,12 @@ pub fn rebind(image: &Image, which: Which, target: impl Fn(&Reference<'_>) -> Op
     unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, |reference, _| target(reference)) }
 }
 
-/// The same of calls, of which `target` may ask where they lead now.
-pub fn exchange(image: &Image, target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>) -> usize {
+/// The same where `target` may ask what the word holds now.
+pub fn exchange(
+    image: &Image,
+    which: Which,
+    target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
+) -> usize {
     // SAFETY: as above.
-    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), Which::Calls, target) }
+    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, target) }
 }

@@ -11,7 +11,7 @@
 //! | `pmpi_f_` and the other spellings, that the tool calls | the next link of Fortran |
 //! | MPI's variables, Fortran's common blocks included | the process's, always: their addresses mean `MPI_IN_PLACE`, ... (`sentinels.rs`) |
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
-//! | what the tool refers to and only the application has | the application's, as under `LD_PRELOAD` |
+//! | what the tool refers to, weakly or not, and only the application has | the application's, as under `LD_PRELOAD` |
 //! | a function that is not MPI's, that a layer below wraps and the tool does not | the wrapper of that layer |
 //! | functions of the dynamic linker, `getenv`, `atexit` and the like | the overrides |
 
@@ -20,9 +20,9 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-use qmpi_abi::FnId;
+use qmpi_abi::{FnId, is_mpi_like};
 use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
-use qmpi_elf::{ElfFile, Name, Names, SymbolKind, Tool};
+use qmpi_elf::{ElfFile, Name, Names, Symbol, SymbolKind, Tool};
 use qmpi_overrides::names;
 
 use crate::error::LoadError;
@@ -231,7 +231,13 @@ impl<'a> Head<'a> {
         let objects = self.tool.closure.objects.iter();
         for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
             let name = symbol.name;
-            if symbol.weak || !names::is_mpi_function(name) {
+            if symbol.weak {
+                if let Some(address) = self.of_program(&symbol, own).filter(|_| seen.insert(name)) {
+                    extra.push((name, Address::Common(address)));
+                }
+                continue;
+            }
+            if !names::is_mpi_function(name) {
                 continue;
             }
             let in_tables = Name::from(name);
@@ -266,6 +272,9 @@ impl<'a> Head<'a> {
             if self.process.exports_name(Name::from(name.as_str())) || !seen.insert(name) {
                 continue;
             }
+            if self.process.is_thread_local(Name::from(name.as_str())) {
+                return Err(LoadError::ThreadLocal { path: self.instance.path.clone(), symbol: name.clone() });
+            }
             let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
                 Some(address) => Address::Common(address),
                 None => {
@@ -277,6 +286,21 @@ impl<'a> Head<'a> {
         }
         self.tell_of_undefined(&undefined);
         Ok(extra)
+    }
+
+    /// What the process has for a weak reference that nothing in the namespace answers. References to a version are to a library, which the
+    /// tool names.
+    fn of_program(&self, symbol: &Symbol<'_>, own: &Names<'_>) -> Option<usize> {
+        let name = Name::from(symbol.name);
+        if symbol.version.is_some() || is_mpi_like(symbol.name) || OF_START_FILES.contains(&symbol.name) {
+            return None;
+        }
+        let is_here =
+            || own.contains(&name) || self.tool.closure.objects.iter().any(|object| object.finds(symbol.name));
+        if !self.process.defines(name) || self.process.is_thread_local(name) || is_here() {
+            return None;
+        }
+        dlsym::global(&CString::new(symbol.name).ok()?)
     }
 
     /// A stub for a function that nothing in the process defines.
@@ -304,6 +328,9 @@ impl<'a> Head<'a> {
         log::once(log::LogLevel::Info, &text);
     }
 }
+
+/// Weak references that linkers' start files and libgcc have in every object.
+const OF_START_FILES: [&str; 3] = ["__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"];
 
 /// What to do about undefined functions.
 const UNDEFINED: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
