@@ -13,8 +13,8 @@ build() {
     make install
     "$prefix/bin/scorep-config" --mpp=mpi --thread=none --nocompiler --nouser --adapter-init >preload.c
     gcc -shared -fPIC -o "$prefix/lib/libscorep_preload_mpi.so" preload.c -Wl,--no-as-needed -L"$prefix/lib" \
-        -lscorep_adapter_mpi_mgmt -lscorep_measurement -lscorep_mpp_mpi -lscorep_thread_mockup -lscorep_mutex_pthread_wrap \
-        -lscorep_constructor "-Wl,-rpath,$prefix/lib"
+        -lscorep_adapter_mpi_mgmt -lscorep_measurement -lscorep_mpp_mpi -lscorep_thread_mockup -lscorep_constructor \
+        "-Wl,-rpath,$prefix/lib"
 }
 
 ready() { command -v otf2-print >/dev/null && [ -f "$prefix/lib/libscorep_preload_mpi.so" ]; }
