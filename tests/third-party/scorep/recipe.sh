@@ -11,10 +11,12 @@ build() {
         --without-llvm --without-libcudart --without-libOpenCL --without-rocm --without-pdt
     make -j1
     make install
-    "$prefix/bin/scorep-config" --mpp=mpi --thread=none --nocompiler --nouser --adapter-init >preload.c
-    gcc -shared -fPIC -o "$prefix/lib/libscorep_preload_mpi.so" preload.c -Wl,--no-as-needed -L"$prefix/lib" \
-        -lscorep_adapter_mpi_mgmt -lscorep_measurement -lscorep_mpp_mpi -lscorep_thread_mockup -lscorep_constructor \
-        "-Wl,-rpath,$prefix/lib"
+    # What Score-P generates for a preload: the list of its parts, linked with their libraries.
+    local config=("$prefix/bin/scorep-config" --mpp=mpi --thread=none --nocompiler --nouser) libraries
+    "${config[@]}" --adapter-init >preload.c
+    read -ra libraries < <("${config[@]}" --mgmt-libs)
+    gcc -shared -fPIC -o "$prefix/lib/libscorep_preload_mpi.so" preload.c -Wl,--no-as-needed -L"$prefix/lib" "${libraries[@]}" \
+        -lscorep_constructor "-Wl,-rpath,$prefix/lib"
 }
 
 ready() { command -v otf2-print >/dev/null && [ -f "$prefix/lib/libscorep_preload_mpi.so" ]; }
