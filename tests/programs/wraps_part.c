@@ -4,7 +4,7 @@
 /* wraps_part: wraps a function of a library that only the program has, as I/O tools wrap those of HDF5, and fscanf by way of vfscanf.
  *
  * Hazard: the next function is not in the tool's namespace, where the tool's own definition is the only one; and fscanf, which compilers
- * call by other names, is none of the names that the tool looks up. */
+ * call by other names, is none of the names that the tool looks up, or with IMPORTS imports. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -25,7 +25,11 @@ int wrapped_part(int value)
 
 int fscanf(FILE *restrict stream, const char *restrict format, ...)
 {
+#ifdef IMPORTS
+    int (*next)(FILE *, const char *, va_list) = vfscanf;
+#else
     int (*next)(FILE *, const char *, va_list) = (int (*)(FILE *, const char *, va_list))dlsym(RTLD_NEXT, "vfscanf");
+#endif
     va_list rest;
     if (!strncmp(format, "part", 4))
         scans++;

@@ -128,7 +128,12 @@ fn two(mpi: Mpi, own_calls: &str, more: [usize; 2]) -> Verdict {
 
 /// A function of a library that the program has and the tool has not, and one whose names differ.
 fn of_a_library(mpi: Mpi) -> Verdict {
-    let tool = library(mpi, &source("wraps_part")).display().to_string();
+    let imports = variant::build(mpi, "tests/programs/wraps_part.c", "wraps_part_imports.so", &["-DIMPORTS"]);
+    [library(mpi, &source("wraps_part")), imports].iter().try_for_each(|tool| wraps_part(mpi, tool))
+}
+
+fn wraps_part(mpi: Mpi, tool: &Path) -> Verdict {
+    let tool = tool.display().to_string();
     let job = Job::alone(mpi, &program(mpi, "uses_part.c"));
     let reference = job.clone().preload(Path::new(&tool)).run();
     let expected = ["part 2, number 42", "wraps_part: 1 parts, 1 scans"].map(str::to_owned);

@@ -37,25 +37,31 @@ fn formats(plain: &str) -> bool {
 /// The other names under which a wrapper of `name` may look the next function up.
 pub(super) fn looked_up_as(name: &str) -> Vec<String> {
     let plain = plain(name);
-    if formats(plain) {
-        let names = [
-            format!("v{plain}"),
-            format!("__isoc99_v{plain}"),
-            format!("__isoc23_v{plain}"),
-            format!("__v{plain}_chk"),
-        ];
-        return names.into_iter().filter(|other| other != name).collect();
-    }
     let is_spelling =
         name.ends_with("64") || name.starts_with("__") && (name.ends_with("_2") || name.ends_with("_chk"));
-    if is_spelling { vec![plain.to_owned()] } else { Vec::new() }
+    let mut names = if formats(plain) {
+        let chk = format!("__v{plain}_chk");
+        ["v", "__isoc99_v", "__isoc23_v"].map(|prefix| format!("{prefix}{plain}")).into_iter().chain([chk]).collect()
+    } else if is_spelling {
+        Vec::new()
+    } else {
+        return Vec::new();
+    };
+    names.push(plain.to_owned());
+    names.retain(|other| other != name);
+    names
 }
 
-/// The exported functions that an import of `name` goes on for: the import is the same function under a name that callers do not use.
-pub(super) fn imported_for(name: &str) -> impl Iterator<Item = &str> {
-    let without_prefix = PREFIXES.iter().filter_map(move |prefix| name.strip_prefix(prefix));
-    let without_v = name.strip_prefix('v').filter(|rest| formats(rest));
-    without_prefix.chain(without_v)
+/// The functions that an import of `name` may go on for: it is the same function under a name that callers do not use, or its form
+/// with `v`.
+pub(super) fn imported_for(name: &str) -> Vec<String> {
+    let mut functions: Vec<String> =
+        PREFIXES.iter().filter_map(|prefix| name.strip_prefix(prefix)).map(str::to_owned).collect();
+    for prefix in ["", "__isoc99_", "__isoc23_", "__"] {
+        let without_v = name.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('v'));
+        functions.extend(without_v.filter(|rest| formats(plain(rest))).map(|rest| format!("{prefix}{rest}")));
+    }
+    functions
 }
 
 #[cfg(test)]
@@ -89,8 +95,14 @@ mod tests {
             assert!(!others.is_empty() && others.iter().all(|other| plain(other) == plain(name)), "{name}: {others:?}");
         }
         assert!(["open", "dup2", "sem_init_2", "_Z4openPKc"].iter().all(|name| looked_up_as(name).is_empty()));
-        assert!(imported_for("__real_open").any(|name| name == "open"));
-        assert!(imported_for("vprintf").eq(["printf"]));
-        assert!(imported_for("vfork").next().is_none());
+        for (import, function) in [
+            ("__real_open", "open"),
+            ("vprintf", "printf"),
+            ("__isoc99_vfscanf", "__isoc99_fscanf"),
+            ("__isoc23_vfscanf", "vfscanf"),
+        ] {
+            assert!(imported_for(import).iter().any(|name| name == function), "{import}");
+        }
+        assert!(imported_for("vfork").is_empty() && imported_for("open").is_empty());
     }
 }

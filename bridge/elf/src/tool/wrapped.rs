@@ -103,17 +103,17 @@ fn is_exported(object: &ElfFile, name: &str) -> bool {
 
 /// Those of which the file shows that they are wrappers. Sorted.
 pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
-    let mut found: HashMap<&str, Evidence> = HashMap::new();
+    let mut found: HashMap<String, Evidence> = HashMap::new();
     let mut looks_up = false;
     for import in object.imports() {
         looks_up |= matches!(import.name, "dlsym" | "dlvsym");
         if import.name.starts_with(['_', 'v']) {
-            let names = spelling::imported_for(import.name);
+            let names = spelling::imported_for(import.name).into_iter();
             found.extend(names.filter(|name| is_exported(object, name)).map(|name| (name, Evidence::OtherName)));
         }
     }
     let hooks = INSTRUMENTATION.iter().filter(|name| is_exported(object, name));
-    found.extend(hooks.map(|name| (*name, Evidence::Instrumentation)));
+    found.extend(hooks.map(|name| ((*name).to_owned(), Evidence::Instrumentation)));
     // All exports are gone through only where there may be a look-up: an MPI tool has hundreds.
     let exports: HashSet<&str> = if looks_up { exported(object).collect() } else { HashSet::new() };
     let others: Vec<(Vec<String>, &str)> =
@@ -129,10 +129,9 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
             });
             false
         })?;
-        found.extend(seen.into_inner().into_iter().map(|name| (name, Evidence::LookUp)));
+        found.extend(seen.into_inner().into_iter().map(|name: &str| (name.to_owned(), Evidence::LookUp)));
     }
-    let mut found: Vec<Wrapped> =
-        found.into_iter().map(|(name, evidence)| Wrapped { name: name.to_owned(), evidence }).collect();
+    let mut found: Vec<Wrapped> = found.into_iter().map(|(name, evidence)| Wrapped { name, evidence }).collect();
     found.sort_unstable();
     Ok(found)
 }
