@@ -12,7 +12,7 @@ build() {
     library=$(mpicc -show | tr ' ' '\n' | sed -n 's/^-L//p' | head -1)
     # MPICH's mpi.h may have no `const` where TAU has one.
     if ! grep -q 'MPI_Pready_list.*const' "$include/mpi.h"; then
-        grep -rl MPI_Pready_list src/Profile | xargs -r sed -i '/MPI_Pready_list/s/const int \(array_of_partitions\|[a-z_]*\[\]\)/int \1/'
+        grep -rl MPI_Pready_list src/Profile | xargs -r sed -i '/MPI_Pready_list(/s/\(TAU_MPICH3_CONST\|const\) int/int/'
     fi
     [ -f utils/perfetto/perfetto.h ] || { mkdir -p utils/perfetto && touch utils/perfetto/perfetto.h; }
     ./configure -prefix="$prefix" -cc=gcc -c++=g++ -fortran=gfortran -mpi -mpiinc="$include" \
