@@ -67,6 +67,6 @@ pub fn headers() -> [PathBuf; 3] {
 
 fn built(name: &str) -> PathBuf {
     let path = target().join("release").join(name);
-    assert!(path.exists(), "{} is missing: run `cargo build --release --workspace` first", path.display());
+    assert!(path.exists(), "{} is missing: run `cargo build --release` first", path.display());
     path
 }

@@ -26,7 +26,7 @@ fn trials() -> Vec<Trial> {
 /// Plain `LD_PRELOAD` of the sampler: 1,000 samples a second, nothing is harmed. In a stack of three each instance says so.
 fn sampled(mpi: Mpi, how: &str, threads: usize) -> Verdict {
     let directory = tempfile::tempdir()?;
-    let seconds = number("QMPI_TEST_SECONDS", 3);
+    let seconds = number("QMPI_TEST_SECONDS", 2);
     let mut args = vec![seconds.to_string()];
     let part = compile::companion(mpi, "opened_part.c");
     for number in 0..threads {
