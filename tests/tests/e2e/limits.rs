@@ -20,7 +20,6 @@ fn trials() -> Vec<Trial> {
         ("library_of_program_and_tool", &Mpi::ALL, library_of_program_and_tool),
         ("thread_local_of_the_program", &Mpi::ALL, thread_local_of_the_program),
         ("objects_listed_to_libraries", &Mpi::ALL, objects_listed_to_libraries),
-        ("profiling_names_in_mpi", &[Mpi::Mpich], profiling_names_in_mpi),
         ("gotcha_alone", &Mpi::ALL, gotcha_alone),
     ])
 }
@@ -176,19 +175,6 @@ fn objects_listed_to_libraries(mpi: Mpi) -> Verdict {
     let job = Job::alone(mpi, &program(mpi, "names_frames.c"));
     let line = |object| format!("function: dl_iterate_phdr of a library {object}");
     differs(&job, &compile::companion(mpi, "names_frames_tool.c"), &line("names_frames_tool.so"), &line("nothing"))
-}
-
-/// Calls that MPICH's I/O makes under PMPI names, which a preloaded tool that defines these gets.
-fn profiling_names_in_mpi(mpi: Mpi) -> Verdict {
-    let job = Job::alone(mpi, &program(mpi, "mpi_io.c"));
-    let tool = compile::companion(mpi, "counts_profiling.c");
-    let none = "counts_profiling: 0 calls";
-    let preloaded = job.clone().preload(&tool).run();
-    preloaded.expect(0, &["mpi_io: done".to_owned()])?;
-    if preloaded.count("counts_profiling: ") != 1 || preloaded.count(none) == 1 {
-        return Err(format!("LD_PRELOAD: no calls\n{}", preloaded.report()).into());
-    }
-    Ok(expect("qmpi run", &job.stack(&[&tool.display().to_string()]).run(), none)?)
 }
 
 /// A tool as those that are made with GOTCHA is no layer where it has no ordinary wrapper; beside a stack it works (`base_tools::*::rewritten_tables`).

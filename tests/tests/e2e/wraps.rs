@@ -21,6 +21,7 @@ fn trials() -> Vec<Trial> {
         ("instrumented", &Mpi::ALL, instrumented),
         ("wrong_settings", &Mpi::ALL, wrong_settings),
         ("profiling_names", &Mpi::ALL, profiling_names),
+        ("profiling_names_in_mpi", &Mpi::ALL, profiling_names_in_mpi),
         ("exported_names", &Mpi::ALL, exported_names),
         ("plugin_made_global", &Mpi::ALL, plugin_made_global),
         ("references_to_the_program", &Mpi::ALL, references_to_the_program),
@@ -264,6 +265,23 @@ fn both(job: &Job, tool: &Path, line: &str) -> Verdict {
     failures.note(job.clone().preload(tool).run().expect(0, &line));
     for (mode, job) in stacked(job, &[&tool.display().to_string()]) {
         failures.note(job.run().expect(0, &line).map_err(|reason| format!("{mode}: {reason}")));
+    }
+    failures.verdict()
+}
+
+/// A tool that defines functions under their PMPI names gets the calls that MPI's own I/O makes by these.
+fn profiling_names_in_mpi(mpi: Mpi) -> Verdict {
+    // ROMIO is MPICH's; Open MPI has it beside its own.
+    let job = Job::alone(mpi, &program(mpi, "mpi_io.c")).env("OMPI_MCA_io", "romio321");
+    let tool = library(mpi, &source("counts_profiling"));
+    let reference = job.clone().preload(&tool).run();
+    reference.expect(0, &["mpi_io: done".to_owned()])?;
+    if reference.count("counts_profiling: ") != 1 || reference.count("counts_profiling: 0 ") == 1 {
+        return Err(format!("LD_PRELOAD: no calls\n{}", reference.report()).into());
+    }
+    let mut failures = Failures::default();
+    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
+        failures.note(same(mode, &reference, &job.run()));
     }
     failures.verdict()
 }

@@ -267,7 +267,7 @@ fn plain(name: &str) -> Option<Cow<'_, str>> {
 }
 
 /// Is it one of MPI's Fortran libraries?
-fn is_fortran(image: &Image) -> bool {
+pub(crate) fn is_fortran(image: &Image) -> bool {
     image.find(c"PMPI_Init").is_none() && defines_wrappers(image)
 }
 

@@ -29,7 +29,7 @@ use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::links::wrapped::Stacked;
 use qmpi_loader::log;
 
-use crate::process::name;
+use crate::process::{fortran, name};
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.
@@ -89,16 +89,20 @@ impl Wrapped {
                 || self.profiling.contains_key(name)
                 || is_weak && self.exported(name, images).is_some()
         };
-        if !image.undefined(|is_weak| is_weak || has_names).any(is_concerned) && !is_glibc {
+        // MPI's library calls `PMPI_f` of its own through its PLT: a preloaded tool that defines it gets these calls.
+        let is_mpi = qmpi_elf::is_mpi_soname(image.name());
+        let calls_itself = is_mpi && !self.profiling.is_empty();
+        if !image.undefined(|is_weak| is_weak || has_names).any(is_concerned) && !is_glibc && !calls_itself {
             return;
         }
-        // `PMPI_f` of MPI's libraries stays theirs (`fortran.rs`), and that of a tool of the program leads to the stack (`base.rs`).
+        // That of MPI's Fortran libraries enters the stack (`fortran.rs`), as that of a tool of the program (`base.rs`).
         let defines_mpi = || {
             let mut symbols = image.symbols_of_mpi().filter(|symbol| symbol.defined);
             symbols.any(|symbol| name::plain_id(symbol.name).is_some())
         };
-        let is_of_mpi = OnceCell::new();
-        let may_bypass = || !is_of_mpi.get_or_init(|| qmpi_elf::is_mpi_soname(image.name()) || defines_mpi());
+        let enters_elsewhere = OnceCell::new();
+        let may_bypass =
+            || !enters_elsewhere.get_or_init(|| if is_mpi { fortran::is_fortran(image) } else { defines_mpi() });
         let count = rebind::rebind(image, Which::All, |reference| {
             if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
                 None

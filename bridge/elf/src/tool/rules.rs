@@ -82,8 +82,8 @@ const RULES: &[Rule] = &[
         find: |_, facts| {
             listed(
                 facts.own_profiling.iter().cloned(),
-                "is its own: calls of the program reach it, those of MPI's own libraries do not",
-                "are its own: calls of the program reach them, those of MPI's own libraries do not",
+                "is its own: calls of the program and of the MPI library reach it, those of MPI's Fortran libraries do not",
+                "are its own: calls of the program and of the MPI library reach them, those of MPI's Fortran libraries do not",
             )
         },
     },
