@@ -18,7 +18,7 @@ OF_THE_PROCESS = re.compile(r"Time|Timestamp|pid|tid|Memory|MHz|Hz|CPUs? |CWD|Co
 BANDWIDTH = re.compile("Bandwidth|MB/s|Heap|Memory")
 OF_THE_PROGRAM = re.compile(r"/\.work/data/|^Message size|^MPI-IO")
 FILES = re.compile(r"<file=([^>]*)>")
-GENERATED = re.compile(r"\d+|(?<=_tmp)\w{6}")
+GENERATED = re.compile(r"(?<=_tmp)\w{6}|\d+")
 PLANTED = [
     ("profile.0.0.0", r'^("MPI_Isend\(\) *" )(\d+) ', r"\g<1>1\2 "),
     ("profile.2.0.0", r'^("\.TAU application" 1 )(\d+)', r"\g<1>1\2"),
