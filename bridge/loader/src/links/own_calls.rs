@@ -158,7 +158,7 @@ fn leave(link: Link) -> Result<usize, LoadError> {
 
 /// Where a call goes for which the topmost record says nothing. `stack` is the stack pointer at the link's entry.
 pub(crate) extern "C" fn decide(link: &Link, stack: usize) -> usize {
-    // SAFETY: of this thread, and nothing writes to them meanwhile but the handler of a signal, which leaves them as they were.
+    // SAFETY: of this thread, and nothing writes to them meanwhile but the handler of a signal, which comes back before this goes on.
     let records = unsafe { &*arch::own_records() };
     let is_innermost = |record: &&Record| record.key.layer() == link.key.layer() && record.holds(stack);
     match records.taken().iter().rev().find(is_innermost) {
