@@ -295,8 +295,11 @@ impl<'a> Head<'a> {
         if symbol.version.is_some() || is_mpi_like(symbol.name) || OF_START_FILES.contains(&symbol.name) {
             return None;
         }
-        let is_here =
-            || own.contains(&name) || self.tool.closure.objects.iter().any(|object| object.finds(symbol.name));
+        let is_here = || {
+            own.contains(&name)
+                || self.process.exports_name(name)
+                || self.tool.closure.objects.iter().any(|object| object.finds(symbol.name))
+        };
         if !self.process.defines(name) || self.process.is_thread_local(name) || is_here() {
             return None;
         }
