@@ -144,7 +144,9 @@ fn descriptors(mpi: Mpi) -> Verdict {
     for tools in [&[][..], &[order.as_str(), &order]] {
         let stacked = job.clone().env("ORDER_RANK", "none").stack(tools).run();
         stacked.expect(0, &["closes_files: done".to_owned()])?;
-        if own(&stacked) != own(&plain) {
+        // A thread of newer UCX has a file open for a while when the program begins.
+        let is_same = || own(&stacked) == own(&plain) || (0..20).any(|_| own(&job.run()) == own(&stacked));
+        if !is_same() {
             let count = tools.len();
             return Err(format!("{count} tools: {:?} instead of {:?}", own(&stacked), own(&plain)).into());
         }
