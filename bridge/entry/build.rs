@@ -10,6 +10,8 @@ fn main() {
     // library would be an error in a process, or have no version.
     link("-lc");
     link("-Wl,-z,defs");
+    // One hash table: lld writes both.
+    link("-Wl,--hash-style=gnu");
     let linker = std::env::var_os("RUSTC_LINKER");
     // One segment for headers, tables and code: less to map in each process. Zig, which links with lld (`ci/portable`), does so
     // anyway, and refuses the option.
