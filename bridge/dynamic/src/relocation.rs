@@ -81,9 +81,9 @@ impl Relocation {
         Relocation::from(table, 0)
     }
 
-    /// Those from number `first` on.
+    /// Those from number `first` on, which may lie behind the last.
     fn from(table: Bytes<'_>, first: usize) -> impl Iterator<Item = Relocation> + use<'_> {
-        (first..).map_while(move |index| Relocation::at(table, index))
+        (first.min(table.len() / ENTRY)..).map_while(move |index| Relocation::at(table, index))
     }
 }
 
