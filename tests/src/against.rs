@@ -4,6 +4,7 @@
 //! says nothing about libqmpi.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use crate::{Job, Outcome, Verdict, product};
@@ -30,6 +31,22 @@ pub fn same(mode: &str, reference: &Outcome, outcome: &Outcome) -> Result<(), St
         return Ok(());
     }
     Err(format!("{mode}: not the same\n{}\nas without libqmpi\n{}", outcome.report(), reference.report()))
+}
+
+/// Fails unless the program prints `preloaded` with the tool preloaded, and `in_stack` in a stack, in both ways to ask for one.
+///
+/// # Errors
+/// All runs in which it does not.
+pub fn prints(job: &Job, tool: &Path, preloaded: &str, in_stack: &str) -> Verdict {
+    let expect = |mode: &str, outcome: &Outcome, line: &str| {
+        outcome.expect(0, &[line.to_owned()]).map_err(|reason| format!("{mode}: {reason}"))
+    };
+    let mut failures = Failures::default();
+    failures.note(expect("LD_PRELOAD", &job.clone().preload(tool).run(), preloaded));
+    for (mode, job) in stacked(job, &[&tool.display().to_string()]) {
+        failures.note(expect(mode, &job.run(), in_stack));
+    }
+    failures.verdict()
 }
 
 /// Fails unless each of `runs` runs ended with `status` and printed `lines`.

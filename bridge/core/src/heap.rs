@@ -14,7 +14,7 @@ use dlmalloc::{GlobalDlmalloc, enable_alloc_after_fork};
 use qmpi_dynamic::{Mapped, hash, objects};
 
 /// A function of all sanitizers' run-time libraries.
-const OF_SANITIZERS: &std::ffi::CStr = c"__sanitizer_print_stack_trace";
+const OF_SANITIZERS: &[u8] = b"__sanitizer_print_stack_trace";
 /// In the names of the libraries that valgrind preloads.
 const OF_VALGRIND: &[u8] = b"vgpreload_";
 
@@ -28,12 +28,12 @@ static HEAP: Heap = Heap { is_shared: AtomicBool::new(false) };
 
 /// Decides which heap it is. Comes before the first allocation.
 pub(crate) fn choose() {
-    let name = OF_SANITIZERS.to_bytes();
+    let hash = hash::gnu(OF_SANITIZERS);
     let is_watched = objects::find(|info| {
         let path = info.name().to_bytes();
         let is_valgrind = || path.windows(OF_VALGRIND.len()).any(|part| part == OF_VALGRIND);
         let defines =
-            || Mapped::for_names(info.segments()).is_some_and(|mapped| mapped.find(name, hash::gnu(name)).is_some());
+            || Mapped::for_names(info.segments()).is_some_and(|mapped| mapped.find(OF_SANITIZERS, hash).is_some());
         (is_valgrind() || defines()).then_some(())
     });
     if is_watched.is_some() {

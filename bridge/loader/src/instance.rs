@@ -79,7 +79,7 @@ impl Instance {
 
     /// What a library that the tool opened with RTLD_GLOBAL defines under this name.
     fn opened_global(&self, name: &CStr) -> Option<usize> {
-        qmpi_overrides::dlsym::opened_global(&self.answers, self.answers.known_namespace()?, name)
+        qmpi_overrides::dlsym::opened_global(&self.answers, self.answers.loaded_namespace()?, name)
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.

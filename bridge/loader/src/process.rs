@@ -351,15 +351,9 @@ impl Process {
         self.before(image).any(|other| other.find_name(name).is_some())
     }
 
-    /// Does an object define this name?
-    pub(crate) fn defines(&self, name: Name<'_>) -> bool {
-        self.images.iter().any(|image| image.find_name(name).is_some())
-    }
-
-    /// Is the first definition of this name a thread-local variable?
-    pub(crate) fn is_thread_local(&self, name: Name<'_>) -> bool {
-        let first = self.images.iter().find_map(|image| image.find_name(name));
-        first.is_some_and(|symbol| symbol.kind == Kind::Tls)
+    /// The first definition of this name.
+    pub(crate) fn definition(&self, name: Name<'_>) -> Option<Symbol> {
+        self.images.iter().find_map(|image| image.find_name(name))
     }
 
     /// The objects before this one.

@@ -95,18 +95,20 @@ impl Answers {
         self.namespace.store(core::ptr::from_ref(namespace).cast_mut(), Ordering::Release);
     }
 
-    /// Its namespace, once that is loaded.
-    pub fn known_namespace(&self) -> Option<&'static Namespace> {
+    /// What [`Answers::set_namespace`] was given.
+    fn expected_namespace(&self) -> Option<&'static Namespace> {
         // SAFETY: null, or what `set_namespace` was given.
-        let namespace = unsafe { self.namespace.load(Ordering::Acquire).as_ref() }?;
-        namespace.head().is_some().then_some(namespace)
+        unsafe { self.namespace.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Its namespace, once that is loaded.
+    pub fn loaded_namespace(&self) -> Option<&'static Namespace> {
+        self.expected_namespace().filter(|namespace| namespace.head().is_some())
     }
 
     /// Its namespace, for the code at `caller`, the return address of a call of the tool. `None` where that code is not in it, and
     /// `ld.so` is still loading it.
     pub fn namespace(&self, caller: usize) -> Option<&'static Namespace> {
-        // SAFETY: null, or what `set_namespace` was given.
-        let namespace = unsafe { self.namespace.load(Ordering::Acquire).as_ref() }?;
-        namespace.is_known_at(caller).then_some(namespace)
+        self.expected_namespace().filter(|namespace| namespace.is_known_at(caller))
     }
 }

@@ -87,25 +87,18 @@ fn below(answers: &Answers, name: &CStr) -> Option<usize> {
 fn is_in_scope(answers: &Answers, namespace: &Namespace, name: &CStr) -> bool {
     match answers.scope.get() {
         // In a constructor.
-        [] => namespace.first_maps().any(|map| map.mapped().is_some_and(|mapped| find(&mapped, name).is_some())),
+        [] => namespace.first_maps().any(|map| map.defines(name)),
         scope => scope.iter().any(|object| object.defines(name)),
     }
 }
 
 /// Does an object behind the one with the code at `caller` define the name? A definition of that object's own is no next one.
 fn is_behind(namespace: &Namespace, caller: usize, name: &CStr) -> bool {
-    let has_code = |map: &&'static LinkMap| map.mapped().is_some_and(|mapped| mapped.segments().contains(caller));
-    let defines = |map: &'static LinkMap| map.mapped().is_some_and(|mapped| find(&mapped, name).is_some());
-    let mut maps = namespace.first_maps();
-    if maps.find(has_code).is_some() {
-        return maps.any(defines);
+    if let Some(answer) = LinkMap::defined_behind(namespace.first_maps(), caller, name) {
+        return answer;
     }
     // A library that the tool opened: glibc looks in what came with it. Another thread may close one.
-    let of_opened = || {
-        let mut maps = namespace.opened_maps();
-        maps.find(has_code).is_some() && maps.any(defines)
-    };
-    objects::find(|_| Some(of_opened())) == Some(true)
+    objects::find(|_| LinkMap::defined_behind(namespace.opened_maps(), caller, name)) == Some(true)
 }
 
 /// Looks in the libraries that the tool opened with RTLD_GLOBAL, and in those that they brought with them.

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use libc::{Elf64_Ehdr, Elf64_Phdr};
 use qmpi_dynamic::{Mapped, Segments};
 
-use crate::{find_object, glibc};
+use crate::{find_object, glibc, object};
 
 /// A request of dlinfo (dlfcn.h) that the libc crate lacks.
 const RTLD_DI_PHDR: c_int = 11;
@@ -111,6 +111,21 @@ impl LinkMap {
     pub fn mapped(&'static self) -> Option<Mapped<'static>> {
         // SAFETY: `ld.so` has the object loaded there, with these headers; see `and_following` for how long.
         Mapped::for_names(unsafe { Segments::new(self.base, self.program_headers()?) })
+    }
+
+    /// Does it define the name?
+    pub(crate) fn defines(&'static self, name: &CStr) -> bool {
+        self.mapped().is_some_and(|mapped| object::find(&mapped, name).is_some())
+    }
+
+    /// Does an object of `maps` behind the one with the code at `caller` define the name? `None`: that code is in none of them.
+    pub(crate) fn defined_behind(
+        mut maps: impl Iterator<Item = &'static LinkMap>,
+        caller: usize,
+        name: &CStr,
+    ) -> Option<bool> {
+        maps.find(|map| map.mapped().is_some_and(|mapped| mapped.segments().contains(caller)))?;
+        Some(maps.any(|map| map.defines(name)))
     }
 
     /// Its program headers.

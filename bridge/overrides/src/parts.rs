@@ -11,7 +11,6 @@ use core::ffi::CStr;
 
 use crate::link_map::LinkMap;
 use crate::namespace::Namespace;
-use crate::object::find;
 
 /// Does a file of the tool that stands behind the one with the code at `caller` define the name? `before` files stand before the
 /// tool's own.
@@ -19,9 +18,7 @@ pub(crate) fn defines_behind(namespace: &Namespace, before: usize, caller: usize
     if before == 0 {
         return false;
     }
-    let has_code = |map: &&'static LinkMap| map.mapped().is_some_and(|mapped| mapped.segments().contains(caller));
-    let defines = |map: &'static LinkMap| map.mapped().is_some_and(|mapped| find(&mapped, name).is_some());
     // They are the first that the first object needs.
-    let mut parts = namespace.first_maps().skip(1).take(before.saturating_add(1));
-    parts.find(has_code).is_some() && parts.any(defines)
+    let parts = namespace.first_maps().skip(1).take(before.saturating_add(1));
+    LinkMap::defined_behind(parts, caller, name) == Some(true)
 }

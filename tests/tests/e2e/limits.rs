@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use qmpi_tests::against::{Failures, stacked};
+use qmpi_tests::against::{Failures, prints, stacked};
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 qmpi_tests::module!(trials);
@@ -22,16 +22,6 @@ fn trials() -> Vec<Trial> {
         ("objects_listed_to_libraries", &Mpi::ALL, objects_listed_to_libraries),
         ("gotcha_alone", &Mpi::ALL, gotcha_alone),
     ])
-}
-
-/// The program prints this line with the tool preloaded, and that in a stack, in both ways to ask for one.
-fn differs(job: &Job, tool: &Path, preloaded: &str, in_stack: &str) -> Verdict {
-    let mut failures = Failures::default();
-    failures.note(expect("LD_PRELOAD", &job.clone().preload(tool).run(), preloaded));
-    for (mode, job) in stacked(job, &[&tool.display().to_string()]) {
-        failures.note(expect(mode, &job.run(), in_stack));
-    }
-    failures.verdict()
 }
 
 fn expect(mode: &str, outcome: &Outcome, line: &str) -> Result<(), String> {
@@ -137,14 +127,14 @@ fn tools_below(mpi: Mpi) -> Verdict {
 fn plugin_made_global(mpi: Mpi) -> Verdict {
     let library = compile::companion(mpi, "needs_plugin.c").display().to_string();
     let job = Job::alone(mpi, &program(mpi, "asks_plugin.c")).args(&[library]);
-    differs(&job, &tool(mpi, "dlopen_global"), "asks_plugin: library opened", "asks_plugin: library not opened")
+    prints(&job, &tool(mpi, "dlopen_global"), "asks_plugin: library opened", "asks_plugin: library not opened")
 }
 
 /// One copy for both when the tool is preloaded; in a stack one for each, or with `share` one.
 fn library_of_program_and_tool(mpi: Mpi) -> Verdict {
     let job = Job::alone(mpi, &program(mpi, "shares_part_program.c"));
     let tool = compile::companion(mpi, "shares_part_tool.c");
-    differs(&job, &tool, "shares_part_tool: 2", "shares_part_tool: 1")?;
+    prints(&job, &tool, "shares_part_tool: 2", "shares_part_tool: 1")?;
     let directory = tempfile::tempdir()?;
     let config = directory.path().join("qmpi.toml");
     std::fs::write(&config, format!("stack = [\"t\"]\n[tool.t]\npath = {tool:?}\nshare = [\"shares_part.so\"]\n"))?;
@@ -174,7 +164,7 @@ fn thread_local_of_the_program(mpi: Mpi) -> Verdict {
 fn objects_listed_to_libraries(mpi: Mpi) -> Verdict {
     let job = Job::alone(mpi, &program(mpi, "names_frames.c"));
     let line = |object| format!("function: dl_iterate_phdr of a library {object}");
-    differs(&job, &compile::companion(mpi, "names_frames_tool.c"), &line("names_frames_tool.so"), &line("nothing"))
+    prints(&job, &compile::companion(mpi, "names_frames_tool.c"), &line("names_frames_tool.so"), &line("nothing"))
 }
 
 /// A tool as those that are made with GOTCHA is no layer where it has no ordinary wrapper; beside a stack it works (`base_tools::*::rewritten_tables`).

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use qmpi_tests::against::{Failures, same, stacked};
+use qmpi_tests::against::{Failures, prints, same, stacked};
 use qmpi_tests::compile::library;
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, product, program, tool, variant};
 
@@ -249,24 +249,15 @@ fn exported_names(mpi: Mpi) -> Verdict {
 
 /// The program finds the functions of a library that the tool opened with RTLD_GLOBAL.
 fn plugin_made_global(mpi: Mpi) -> Verdict {
-    both(&Job::alone(mpi, &program(mpi, "asks_plugin.c")), &tool(mpi, "dlopen_global"), "asks_plugin: found")
+    let (job, line) = (Job::alone(mpi, &program(mpi, "asks_plugin.c")), "asks_plugin: found");
+    prints(&job, &tool(mpi, "dlopen_global"), line, line)
 }
 
 /// A tool refers to a variable of the program, and weakly to a function.
 fn references_to_the_program(mpi: Mpi) -> Verdict {
     let tool = library(mpi, &source("refers_to_program"));
-    both(&Job::alone(mpi, &program(mpi, "refers_to_tool.c")), &tool, "tool 1: variable 7, weak reference bound")
-}
-
-/// The line is printed under `LD_PRELOAD` and in a stack.
-fn both(job: &Job, tool: &Path, line: &str) -> Verdict {
-    let line = [line.to_owned()];
-    let mut failures = Failures::default();
-    failures.note(job.clone().preload(tool).run().expect(0, &line));
-    for (mode, job) in stacked(job, &[&tool.display().to_string()]) {
-        failures.note(job.run().expect(0, &line).map_err(|reason| format!("{mode}: {reason}")));
-    }
-    failures.verdict()
+    let line = "tool 1: variable 7, weak reference bound";
+    prints(&Job::alone(mpi, &program(mpi, "refers_to_tool.c")), &tool, line, line)
 }
 
 /// A tool that defines functions under their PMPI names gets the calls that MPI's own I/O makes by these.

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
 use qmpi_elf::{Effect, Hazard, Tool, ToolKind};
-use qmpi_plan::Wraps;
 use qmpi_plan::own_calls::{always_passes_on, same_function};
-use qmpi_plan::{Layer, OwnCalls, Planned, RankSet};
+use qmpi_plan::{Layer, OwnCalls, Planned, RankSet, Wraps};
 
 use crate::plan::glibc;
 use crate::plan::manifest::{self, Manifest};

@@ -75,8 +75,8 @@ fn shorten(
     let others = process.images().iter().filter(|image| !image.is_same(ours));
     for image in others {
         let is_bound_by_linker = |name: &CStr, held: usize| {
-            let owner = process.images().iter().find(|other| other.contains(held));
-            owner.is_some_and(|owner| owner.is_same(image) || owner.find(name).is_some())
+            let owner = || process.images().iter().find(|other| other.contains(held));
+            image.contains(held) || owner().is_some_and(|owner| owner.find(name).is_some())
         };
         rebind::exchange(image, Which::All, |reference, held| {
             let id = name::plain_id(reference.name)?;

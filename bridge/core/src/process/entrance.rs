@@ -1,6 +1,6 @@
 //! Where calls enter the stack: at its top, or at a layer that ends and finalizes MPI.
 
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use qmpi_abi::FnId;
 use qmpi_loader::exit::entrance;
@@ -14,7 +14,7 @@ use crate::ring::{is_entry, ring};
 /// Where the calls of each function go; 0 for those that a tool of the program gets first, which ends behind all layers.
 static TOP: OnceLock<Box<[usize]>> = OnceLock::new();
 /// Calls that led past the entry stubs go by way of them.
-static THROUGH_STUBS: OnceLock<()> = OnceLock::new();
+static THROUGH_STUBS: Once = Once::new();
 
 /// The slots are filled, from these entries of the stack and for tools of the program.
 pub(crate) fn filled(mut entries: Box<[usize]>) {
@@ -32,7 +32,7 @@ fn enter_at(links: Option<&'static [usize]>) {
     // Where MPI is finalized, or not in use, it calls nothing.
     let links = links.filter(|_| finalize::is_kept());
     if links.is_some() {
-        THROUGH_STUBS.get_or_init(|| through_stubs(top));
+        THROUGH_STUBS.call_once(|| through_stubs(top));
     }
     for id in FnId::all() {
         let top = top[id.index()];

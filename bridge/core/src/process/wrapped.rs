@@ -136,8 +136,8 @@ impl Wrapped {
     }
 }
 
-/// What the outermost tool exports under this name, or a library that a tool has opened with RTLD_GLOBAL, which is no function of MPI; 0 for a name that none exports, or that an object of
-/// the process has. Takes no lock of this library's.
+/// What the outermost tool exports under this name, which is no function of MPI, or a library that a tool has opened with RTLD_GLOBAL;
+/// 0 for a name that none exports, or that an object of the process has. Takes no lock of this library's.
 ///
 /// The objects' tables are read: what a refusal of `dlsym` leaves behind, a wrapper of `malloc` that looks its next function up would
 /// free while `dlerror` uses it.

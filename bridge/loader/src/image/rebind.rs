@@ -11,8 +11,7 @@ use crate::image::Image;
 
 /// Points references of `image` for which `target` has an address there. Returns how many there were.
 pub fn rebind(image: &Image, which: Which, target: impl Fn(&Reference<'_>) -> Option<usize>) -> usize {
-    // SAFETY: an image's object is not unloaded; the callers name functions, to which nothing has bound elsewhere.
-    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, |reference, _| target(reference)) }
+    exchange(image, which, |reference, _| target(reference))
 }
 
 /// The same where `target` may ask what the word holds now.
@@ -21,6 +20,6 @@ pub fn exchange(
     which: Which,
     target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
-    // SAFETY: as above.
+    // SAFETY: an image's object is not unloaded; the callers name functions, to which nothing has bound elsewhere.
     unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, target) }
 }

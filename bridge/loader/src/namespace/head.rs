@@ -26,7 +26,7 @@ use qmpi_elf::{ElfFile, Name, Names, Symbol, SymbolKind, Tool};
 use qmpi_overrides::names;
 
 use crate::error::LoadError;
-use crate::image::Image;
+use crate::image::{Image, Kind};
 use crate::links::missing;
 use crate::process::dlsym;
 use crate::process::{Export, Process};
@@ -272,7 +272,8 @@ impl<'a> Head<'a> {
             if self.process.exports_name(Name::from(name.as_str())) || !seen.insert(name) {
                 continue;
             }
-            if self.process.is_thread_local(Name::from(name.as_str())) {
+            let first = self.process.definition(Name::from(name.as_str()));
+            if first.is_some_and(|symbol| symbol.kind == Kind::Tls) {
                 return Err(LoadError::ThreadLocal { path: self.instance.path.clone(), symbol: name.clone() });
             }
             let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
@@ -300,7 +301,7 @@ impl<'a> Head<'a> {
                 || self.process.exports_name(name)
                 || self.tool.closure.objects.iter().any(|object| object.finds(symbol.name))
         };
-        if !self.process.defines(name) || self.process.is_thread_local(name) || is_here() {
+        if self.process.definition(name)?.kind == Kind::Tls || is_here() {
             return None;
         }
         dlsym::global(&CString::new(symbol.name).ok()?)
