@@ -95,7 +95,7 @@ pub fn executable(mpi: Mpi, source: &Path) -> PathBuf {
 
 /// Where what is built for an MPI goes.
 pub fn directory(mpi: Mpi) -> PathBuf {
-    product::target().join("tests").join(mpi.name())
+    product::target().join("tests").join(mpi.suffix())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

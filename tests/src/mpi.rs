@@ -29,6 +29,15 @@ impl Mpi {
         }
     }
 
+    /// What its compiler and launcher are called by behind the dot. In place of Debian's MPICH a test run can take another build that is
+    /// known to the machine in the same way: `QMPI_TEST_MPICH=mpich_qmpi` that of `ci/setup --qmpi-mpich`.
+    pub fn suffix(self) -> String {
+        match self {
+            Mpi::OpenMpi => self.name().into(),
+            Mpi::Mpich => std::env::var("QMPI_TEST_MPICH").unwrap_or_else(|_| self.name().into()),
+        }
+    }
+
     /// The compiler wrapper for a language of the directives.
     ///
     /// # Panics
@@ -40,12 +49,12 @@ impl Mpi {
             "fortran" => "mpifort",
             other => panic!("unknown language {other}"),
         };
-        format!("{wrapper}.{}", self.name())
+        format!("{wrapper}.{}", self.suffix())
     }
 
     /// The launcher with the options that a small, shared machine needs.
     pub fn launcher(self, ranks: usize) -> Vec<String> {
-        let mut words = vec![format!("mpiexec.{}", self.name())];
+        let mut words = vec![format!("mpiexec.{}", self.suffix())];
         if self == Mpi::OpenMpi {
             words.push("--oversubscribe".into());
         }
@@ -74,7 +83,7 @@ impl Mpi {
     /// # Panics
     /// When its compiler does not say.
     pub fn standard(self) -> u32 {
-        self.defined("MPI_VERSION").unwrap_or_else(|| panic!("{}: no MPI_VERSION", self.name()))
+        self.defined("MPI_VERSION").unwrap_or_else(|| panic!("{}: no MPI_VERSION", self.suffix()))
     }
 
     /// The number that its header defines a macro to be (`OMPI_MAJOR_VERSION`), if it does.
@@ -105,6 +114,6 @@ impl Mpi {
     /// # Panics
     /// When it is not.
     pub fn require(self) {
-        assert!(self.is_installed(), "{} is not installed: {INSTALL}", self.name());
+        assert!(self.is_installed(), "{} is not installed: {INSTALL}", self.suffix());
     }
 }

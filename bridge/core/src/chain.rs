@@ -7,6 +7,7 @@
 //! of the 2018 prototype. A caller with another one gets the address of a stub, which is made when it is first asked for.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use qmpi_abi::FnId;
@@ -20,7 +21,8 @@ use qmpi_ring::Next;
 use crate::report::{finalize, stats};
 use crate::versions::Versions;
 
-/// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library.
+/// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library. Where the MPI library has tools of a chain of
+/// its own, these come first, and the outermost layer has the number after theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct ToolId(pub(crate) i32);
 
@@ -28,16 +30,34 @@ impl ToolId {
     /// What `next_tool_id` is for the MPI library itself.
     pub(crate) const MPI: ToolId = ToolId(0);
 
+    /// Numbers up to this one belong to tools of the MPI library's own chain; to be said before layers get theirs.
+    pub(crate) fn leave_to_mpi(count: i32) {
+        OF_MPI.store(count, Ordering::Relaxed);
+    }
+
+    /// Is it a tool of the MPI library's own chain?
+    pub(crate) fn is_of_mpi(self) -> bool {
+        (1..=OF_MPI.load(Ordering::Relaxed)).contains(&self.0)
+    }
+
     /// The layer at this place of the stack, 0 being the outermost.
     pub(crate) fn of_layer(index: usize) -> ToolId {
-        ToolId(i32::try_from(index + 1).unwrap_or(i32::MAX))
+        ToolId(i32::try_from(index + 1).unwrap_or(i32::MAX).saturating_add(OF_MPI.load(Ordering::Relaxed)))
     }
 
     /// The place of this layer: the reverse of [`ToolId::of_layer`].
     pub(crate) fn index(self) -> usize {
-        usize::try_from(self.0 - 1).unwrap_or(0)
+        usize::try_from(self.level() - 1).unwrap_or(0)
+    }
+
+    /// How many layers the stack has down to this one, itself included; 0 for the MPI library.
+    pub(crate) fn level(self) -> i32 {
+        if self == ToolId::MPI { 0 } else { self.0.saturating_sub(OF_MPI.load(Ordering::Relaxed)) }
     }
 }
+
+/// How many numbers tools of the MPI library's own chain have.
+static OF_MPI: AtomicI32 = AtomicI32::new(0);
 
 /// How a link wants to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +156,7 @@ impl Chain {
 
     /// `MPI_Pcontrol` of the 2018 prototype: the wrapper gets the first argument, and the chain goes on by itself, with all.
     fn deliver(&mut self, id: FnId, wrapper: usize, tool: ToolId, vector: usize) -> usize {
-        let wrapper = or_end(conversion::append(wrapper, tool.0, vector, conversion::arity(id)));
+        let wrapper = or_end(conversion::append(wrapper, tool.level(), vector, conversion::arity(id)));
         match self.pmpi(id) {
             0 => wrapper,
             below => or_end(pcontrol::deliver_to_both(wrapper, below)),
@@ -251,7 +271,7 @@ impl Link {
             or_end(match self.convention {
                 Convention::Pmpi => Ok(self.address),
                 Convention::Qmpi => conversion::up(self.address, self.tool.0, arity, mode),
-                Convention::Thesis(vector) => conversion::append(self.address, self.tool.0, vector, arity),
+                Convention::Thesis(vector) => conversion::append(self.address, self.tool.level(), vector, arity),
             })
         })
     }

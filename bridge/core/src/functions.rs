@@ -25,6 +25,7 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     unsupported: start::unsupported,
     get_function: interface::get_function,
     get_tool_storage: interface::get_tool_storage,
+    get_calling_address: interface::get_calling_address,
     error_argument,
     register_tool_name: interface::register_tool_name,
     register_tool_storage: interface::register_tool_storage,

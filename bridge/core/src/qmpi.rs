@@ -8,12 +8,14 @@
 //! | the numbers by which it means functions | `numbering.rs` |
 //! | the C functions, but for those that wrappers call (`libqmpi.so` has them) | `interface.rs` |
 //! | extensions: function tables, the tools that are present | `table.rs`, `present.rs` |
+//! | QMPI of the MPI library itself, if it has it | `of_mpi.rs` |
 //! | error classes of the MPI in the process | `class.rs` |
 
 mod class;
 pub(crate) mod interface;
 pub(crate) mod native;
 pub(crate) mod numbering;
+pub(crate) mod of_mpi;
 pub(crate) mod present;
 mod registry;
 pub(crate) mod table;

@@ -22,8 +22,8 @@ use crate::process::fortran::Fortran;
 use crate::process::{program_tools, unwinders};
 use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::numbering;
-use crate::qmpi::present;
 use crate::qmpi::tools::{Builder, functions_at_top};
+use crate::qmpi::{of_mpi, present};
 use crate::report::finalize::{self, Edge};
 use crate::requested::Requested;
 use crate::thesis;
@@ -52,6 +52,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     for skipped in &stack.skipped {
         report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
     }
+    LAST.begin_behind(of_mpi::numbers(process));
     let mut mode = CallerMode::Ignore;
     let mut wanted = plan(process, requested, &mut mode);
     assign_places(&mut wanted, false);
@@ -215,6 +216,12 @@ static LAST: Numbers = Numbers(AtomicI32::new(0));
 struct Numbers(AtomicI32);
 
 impl Numbers {
+    /// Leaves so many to the MPI library's own tools.
+    fn begin_behind(&self, count: i32) {
+        ToolId::leave_to_mpi(count);
+        self.0.store(count, Ordering::Relaxed);
+    }
+
     /// Takes so many; returns the first.
     fn take(&self, count: usize) -> ToolId {
         let count = i32::try_from(count).unwrap_or(i32::MAX);

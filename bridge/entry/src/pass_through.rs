@@ -9,7 +9,7 @@ use qmpi_dynamic::relocation::Binding;
 use qmpi_dynamic::{Asked, Mapped};
 
 use crate::exports::functions;
-use crate::process::{objects, own, weak};
+use crate::process::{mpi_with_qmpi, objects, own, weak};
 
 /// Whether a tool of the program has versions of a function: then references may ask for others than the entry stubs lead to.
 static HAS_VERSIONS: AtomicBool = AtomicBool::new(false);
@@ -19,6 +19,7 @@ static HAS_VERSIONS: AtomicBool = AtomicBool::new(false);
 pub(crate) fn enter() {
     weak::clear_in_all();
     objects::each_of_last(usize::MAX, |object| bind(object, |_| true));
+    mpi_with_qmpi::pass_by(usize::MAX);
 }
 
 /// The same for objects that were opened last, so many of them: calls use the stubs, as far as these lead to the right version.
@@ -26,11 +27,12 @@ pub(crate) fn enter_last(count: usize) {
     if HAS_VERSIONS.load(Ordering::Relaxed) {
         objects::each_of_last(count, |object| bind(object, |version| version.is_some()));
     }
+    mpi_with_qmpi::pass_by(count);
 }
 
 /// Binds references of an object whose version, if any, is among those that are `meant`.
 #[expect(unsafe_code, reason = "rebinds calls of MPI")]
-fn bind(object: &Mapped<'_>, meant: impl Fn(Option<&CStr>) -> bool) {
+fn bind(object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
     // Bound to an entry stub, or to the object's own PLT, which the first call leads to one. Anything else a tool has put there (GOTCHA).
     let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
     let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
@@ -85,7 +87,7 @@ pub(crate) fn newest(name: &CStr) -> Option<usize> {
 }
 
 /// The C name of a function: that of its entry stub.
-fn name(id: FnId) -> Option<&'static CStr> {
+pub(crate) fn name(id: FnId) -> Option<&'static CStr> {
     let own: Mapped<'static> = own::mapped()?;
     let is_it = |address| functions::at(address) == Some(id);
     own.tables().symbols().find(|symbol| symbol.is_defined() && is_it(own.address(symbol)))?.name()

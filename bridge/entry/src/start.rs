@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use qmpi_abi::FnId;
 use qmpi_ring::Moment;
 
-use crate::process::{environment, objects, opened, weak};
+use crate::process::{environment, mpi_with_qmpi, objects, opened, weak};
 use crate::ring::RING;
 use crate::{core_library, message, pass_through};
 
@@ -56,6 +56,7 @@ fn start(moment: Moment) {
     static SET_UP: AtomicBool = AtomicBool::new(false);
     if (core_library::functions().start)(moment) && !SET_UP.swap(true, Ordering::Relaxed) {
         weak::clear_in_all();
+        mpi_with_qmpi::keep_its_own(usize::MAX);
     }
 }
 

@@ -47,9 +47,11 @@ pub struct CoreFunctions {
     /// Finds what comes next where [`crate::tools::Tool::next`] has nothing.
     pub get_function: extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int,
     /// Finds a storage that [`crate::tools::Tool::storage`] has not.
-    pub get_tool_storage: extern "C" fn(c_int, *mut *mut c_void) -> c_int,
+    pub get_tool_storage: extern "C" fn(*mut c_void, c_int, *mut *mut c_void) -> c_int,
     /// The number of `MPI_ERR_ARG`.
     pub error_argument: extern "C" fn() -> c_int,
+    /// Where the application called, of a context or place that is null.
+    pub get_calling_address: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int,
     pub register_tool_name: extern "C" fn(*const c_char, Option<Init>) -> c_int,
     pub register_tool_storage: extern "C" fn(c_int, *mut c_void) -> c_int,
     pub register_function: extern "C" fn(c_int, c_int, Function) -> c_int,

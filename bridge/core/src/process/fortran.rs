@@ -104,7 +104,7 @@ impl Fortran {
     /// the tool's. Where the process does not have the function, MPI's Fortran library may bring it later.
     pub(crate) fn next(&self, tool: ToolId, label: &str, name: &str, process: &Process) -> Option<usize> {
         // The outermost tool is 1, and 1 layer is behind its calls.
-        let level = usize::try_from(tool.0).ok()?;
+        let level = usize::try_from(tool.level()).ok()?;
         if let Some(wrapper) = self.wrapper(level, name) {
             return Some(wrapper);
         }

@@ -15,7 +15,8 @@ use qmpi_ring::core_functions::{Function, Init};
 
 use super::class::Class;
 use super::table::Table;
-use super::{numbering, present, registry, table, tools};
+use super::{numbering, of_mpi, present, registry, table, tools};
+use crate::chain::ToolId;
 
 fn add_name(name: *const c_char, init: Option<Init>) -> Class {
     let (Some(name), Some(init)) = (text(name), init) else { return Class::Arg };
@@ -108,14 +109,25 @@ fn text<'a>(name: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(name) }.to_str().ok()
 }
 
+/// What the MPI library's own QMPI answers, for the number of a tool of its chain. It does not check numbers.
+fn of_mpi(tool: c_int, answer: impl FnOnce() -> Option<c_int>) -> Option<c_int> {
+    if ToolId(tool).is_of_mpi() { answer() } else { None }
+}
+
 /// Finds what comes next where the table of `libqmpi.so` has nothing.
 pub(crate) extern "C" fn get_function(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
+    if let Some(code) = of_mpi(tool, || of_mpi::get_function(tool, value, function, next)) {
+        return code;
+    }
     // SAFETY: the caller passes pointers to variables.
     unsafe { store_next(tools::next(tool, value), function, next) }
 }
 
 /// Finds the storage of a tool that is still being initialized.
-pub(crate) extern "C" fn get_tool_storage(tool: c_int, storage: *mut *mut c_void) -> c_int {
+pub(crate) extern "C" fn get_tool_storage(context: *mut c_void, tool: c_int, storage: *mut *mut c_void) -> c_int {
+    if let Some(code) = of_mpi(tool, || of_mpi::get_tool_storage(context, tool, storage)) {
+        return code;
+    }
     match tools::storage(tool) {
         Some(address) if !storage.is_null() => {
             // SAFETY: not null, so a variable of the caller's.
@@ -126,19 +138,38 @@ pub(crate) extern "C" fn get_tool_storage(tool: c_int, storage: *mut *mut c_void
     }
 }
 
-/// Registers a tool's name and its init callback; before MPI is initialized.
+/// Where the application called, of a context or place that is null.
+pub(crate) extern "C" fn get_calling_address(context: *mut c_void, address: *mut *mut c_void) -> c_int {
+    if address.is_null() {
+        return Class::Arg.code();
+    }
+    of_mpi::get_calling_address(context, address).unwrap_or_else(|| {
+        // SAFETY: not null, so a variable of the caller's.
+        unsafe { address.write(context) };
+        0
+    })
+}
+
+/// Registers a tool's name and its init callback; before MPI is initialized. It is enough that one of the two chains takes it.
 pub(crate) extern "C" fn register_tool_name(name: *const c_char, init: Option<Init>) -> c_int {
-    add_name(name, init).code()
+    let own = add_name(name, init);
+    let is_usable = !name.is_null() && init.is_some();
+    let of_mpi = if is_usable { of_mpi::register_tool_name(name, init) } else { None };
+    match own {
+        Class::Success => own.code(),
+        Class::Arg | Class::Other => of_mpi.unwrap_or_else(|| own.code()),
+    }
 }
 
 /// Registers what `QMPI_Get_tool_storage` gives back; in the init callback.
 pub(crate) extern "C" fn register_tool_storage(tool: c_int, storage: *mut c_void) -> c_int {
-    add_storage(tool, storage).code()
+    of_mpi(tool, || of_mpi::register_tool_storage(tool, storage)).unwrap_or_else(|| add_storage(tool, storage).code())
 }
 
 /// Registers the function that is called for an enumerator; in the init callback.
 pub(crate) extern "C" fn register_function(tool: c_int, value: c_int, function: Function) -> c_int {
-    add_number(tool, value, function).code()
+    let of_mpi = of_mpi(tool, || of_mpi::register_function(tool, value, function));
+    of_mpi.unwrap_or_else(|| add_number(tool, value, function).code())
 }
 
 /// The same for a function by its name, such as `MPIX_Comm_agree`.

@@ -50,11 +50,11 @@ impl Builder {
 
     /// What is below the layer at this place of the stack is complete: `chain` ends there.
     pub(crate) fn below(&self, tool: ToolId, mpi: &str, chain: &mut Chain) {
-        let Some(layer) = usize::try_from(tool.0).ok().and_then(|level| self.layer(level)) else { return };
+        let Some(layer) = usize::try_from(tool.level()).ok().and_then(|level| self.layer(level)) else { return };
         for (index, cell) in layer.table.iter().enumerate() {
             let Some(id) = thesis::function(index) else { continue };
             if let Some((address, tool)) = chain.thesis(id) {
-                cell.level.store(tool.0, Ordering::Relaxed);
+                cell.level.store(tool.level(), Ordering::Relaxed);
                 cell.func_ptr.store(std::ptr::with_exposed_provenance_mut(address), Ordering::Release);
             } else if UNSUPPORTED[index].load(Ordering::Relaxed) == 0 {
                 let reason = format!("which {mpi} does not have");

@@ -23,8 +23,8 @@ qmpi_ring::define_thread_storage!();
 pub(crate) const LAZY_SIZE: usize = 8;
 /// Bytes of an entry stub: an aligned word, so that none crosses a cache line.
 const STUB_SIZE: usize = 8;
-/// Bytes of a stub of the name-shifted functions.
-const SHIFTED_SIZE: usize = 16;
+/// Bytes of a stub of the name-shifted functions. Tools call them now and then, and there are hundreds: packed, not aligned.
+const SHIFTED_SIZE: usize = 12;
 
 /// Defines the exported function `$name`, which goes where number `$id` of `$slots` points.
 macro_rules! entry_stub {
@@ -56,7 +56,7 @@ macro_rules! shifted_stub {
             core::arch::naked_asm!(
                 "mov r11d, {id}",
                 "jmp {to}",
-                ".balign 16, 0xcc",
+                ".balign 4, 0xcc",
                 id = const $id,
                 to = sym $crate::arch::shifted,
             )

@@ -6,11 +6,13 @@
 #![allow(unreachable_pub, reason = "reached by name from other objects")]
 
 use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::AtomicUsize;
 
 use qmpi_ring::core_functions::{Function, Init};
 use qmpi_ring::{Next, Tool};
 
 use crate::core_library;
+use crate::process::mpi_with_qmpi;
 use crate::ring::RING;
 
 /// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
@@ -31,18 +33,34 @@ fn tool_of(tool: c_int) -> Option<&'static Tool> {
     tool.more.is_some().then_some(tool)
 }
 
-/// What is not in the table, and all errors. Apart, so that the way of nearly every call saves no registers.
-#[cold]
-#[inline(never)]
-extern "C" fn get_function(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
-    (core_library::functions().get_function)(tool, value, function, next)
+/// Defines functions that hand a call on: to the MPI library's own QMPI, if it has one and there is no stack, else to the core. Apart, so
+/// that the way of nearly every call saves no registers.
+macro_rules! hand_on {
+    ($( $field:ident to $name:literal $args:tt; )*) => { $( hand_on!(@one $field $name $args); )* };
+    (@one $field:ident $name:literal ($($arg:ident: $type:ty),*)) => {
+        #[cold]
+        #[inline(never)]
+        extern "C" fn $field($($arg: $type),*) -> c_int {
+            static OF_MPI: AtomicUsize = AtomicUsize::new(0);
+            match mpi_with_qmpi::without_stack($name, &OF_MPI) {
+                Some(address) => {
+                    // SAFETY: the MPI library's function of this name has these arguments.
+                    let function = unsafe { core::mem::transmute::<usize, extern "C" fn($($type),*) -> c_int>(address) };
+                    function($($arg),*)
+                }
+                None => (core_library::functions().$field)($($arg),*),
+            }
+        }
+    };
 }
 
-/// As above.
-#[cold]
-#[inline(never)]
-extern "C" fn get_tool_storage(tool: c_int, storage: *mut *mut c_void) -> c_int {
-    (core_library::functions().get_tool_storage)(tool, storage)
+hand_on! {
+    register_tool_name to c"QMPI_Register_tool_name" (name: *const c_char, init: Option<Init>);
+    register_tool_storage to c"QMPI_Register_tool_storage" (tool: c_int, storage: *mut c_void);
+    register_function to c"QMPI_Register_function" (tool: c_int, value: c_int, function: Function);
+    get_function to c"QMPI_Get_function" (tool: c_int, value: c_int, function: *mut usize, next: *mut c_int);
+    get_tool_storage to c"QMPI_Get_tool_storage" (context: Context, tool: c_int, storage: *mut *mut c_void);
+    get_calling_address to c"QMPI_Get_calling_address" (context: Context, address: *mut *mut c_void);
 }
 
 /// Defines the same functions under several names.
@@ -76,19 +94,20 @@ interface! {
     }
 
     /// What the tool registered as its storage.
-    [QMPI_Get_tool_storage, MPI_Get_tool_storage](_context: Context, tool: c_int, storage: *mut *mut c_void) {
+    [QMPI_Get_tool_storage, MPI_Get_tool_storage](context: Context, tool: c_int, storage: *mut *mut c_void) {
         if let Some(found) = tool_of(tool) && !storage.is_null() {
             // SAFETY: not null, so a variable of the caller's.
             unsafe { storage.write(core::ptr::with_exposed_provenance_mut(found.storage)) };
             return 0;
         }
-        get_tool_storage(tool, storage)
+        get_tool_storage(context, tool, storage)
     }
 
     /// Where the application called MPI.
     [QMPI_Get_calling_address, MPI_Get_calling_address](context: Context, address: *mut *mut c_void) {
-        if address.is_null() {
-            return (core_library::functions().error_argument)();
+        // Of a call that has entered no layer: the MPI library's own chain may know.
+        if address.is_null() || context.is_null() {
+            return get_calling_address(context, address);
         }
         // SAFETY: not null, so a variable of the caller's.
         unsafe { address.write(context) };
@@ -115,14 +134,24 @@ macro_rules! of_the_core {
     };
 }
 
-of_the_core! {
+interface! {
     /// Registers a tool's name and its init callback; before MPI is initialized.
-    [QMPI_Register_tool_name, MPI_Register_tool_name] = register_tool_name(name: *const c_char, init: Option<Init>);
+    [QMPI_Register_tool_name, MPI_Register_tool_name](name: *const c_char, init: Option<Init>) {
+        register_tool_name(name, init)
+    }
+
     /// Registers what `QMPI_Get_tool_storage` gives back; in the init callback.
-    [QMPI_Register_tool_storage, MPI_Register_tool_storage] = register_tool_storage(tool: c_int, storage: *mut c_void);
+    [QMPI_Register_tool_storage, MPI_Register_tool_storage](tool: c_int, storage: *mut c_void) {
+        register_tool_storage(tool, storage)
+    }
+
     /// Registers the function that is called for an enumerator; in the init callback.
-    [QMPI_Register_function, MPI_Register_tool_function, MPI_Register_function] =
-        register_function(tool: c_int, value: c_int, function: Function);
+    [QMPI_Register_function, MPI_Register_tool_function, MPI_Register_function](tool: c_int, value: c_int, function: Function) {
+        register_function(tool, value, function)
+    }
+}
+
+of_the_core! {
     /// The same for a function by its name, such as `MPIX_Comm_agree`.
     [QMPIX_Register_function_by_name] = register_function_by_name(tool: c_int, name: *const c_char, function: Function);
     /// What to call next for a function by its name.

@@ -6,16 +6,18 @@ pub(crate) mod list;
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use qmpi_abi::COUNT;
+use qmpi_abi::{COUNT, FnId};
 
 use crate::core_library;
+use crate::process::mpi_with_qmpi;
 
 /// Where each goes; 0 before the first call.
 pub(crate) static FUNCTIONS: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
 
 /// Where the name-shifted function number `id` goes.
 pub(crate) extern "C" fn resolve(id: usize) -> usize {
-    let address = (core_library::functions().shifted)(id);
+    let of_mpi = FnId::from_index(id).and_then(mpi_with_qmpi::shifted);
+    let address = of_mpi.unwrap_or_else(|| (core_library::functions().shifted)(id));
     if let Some(place) = FUNCTIONS.get(id) {
         place.store(address, Ordering::Release);
     }

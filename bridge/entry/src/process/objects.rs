@@ -44,7 +44,7 @@ pub(crate) fn has_mpi() -> bool {
 }
 
 /// Has the object MPI's profiling interface? A tool may define `PMPI_*` as well.
-fn is_mpi(object: &Mapped<'_>) -> bool {
+pub(crate) fn is_mpi(object: &Mapped<'_>) -> bool {
     mpi::implements(object.tables(), || object.tables().needed().map(CStr::to_bytes))
 }
 

@@ -1,0 +1,82 @@
+//! An MPI library that has QMPI itself: MPICH, built with `--enable-qmpi`.
+//!
+//! Its `PMPI_f` starts that library's own chain of tools, which ends in its `QMPI_f`. It refers to `QMPI_f` by name, and this
+//! library exports the same names in front of it: these references get what they have without this library. What tools call by such
+//! a name goes to the MPI library's `QMPI_f` as well, which has the same arguments.
+#![expect(unsafe_code, reason = "rebinds references")]
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use qmpi_abi::FnId;
+use qmpi_dynamic::rebind::{self, Which};
+use qmpi_dynamic::relocation::Binding;
+use qmpi_dynamic::{Mapped, hash};
+
+use crate::pass_through;
+use crate::process::{environment, objects, own};
+
+/// A function that an MPI library has only with QMPI. Other builds of MPICH have those of the interface as well, which return an error.
+const ONLY_WITH_QMPI: &CStr = c"QMPI_Init";
+/// "Q", and the longest name of MPI with its end.
+const ROOM: usize = 80;
+
+/// The name-shifted function of the MPI library.
+pub(crate) fn shifted(id: FnId) -> Option<usize> {
+    let name = pass_through::name(id)?.to_bytes_with_nul();
+    let mut shifted = [0; ROOM];
+    let (first, rest) = shifted.split_first_mut()?;
+    *first = b'Q';
+    rest.get_mut(..name.len())?.copy_from_slice(name);
+    objects::function_of_mpi(CStr::from_bytes_until_nul(&shifted).ok()?)
+}
+
+/// A function of the MPI library's own QMPI, which is asked where the process has no stack. `place` keeps it.
+pub(crate) fn without_stack(name: &CStr, place: &AtomicUsize) -> Option<usize> {
+    let known = place.load(Ordering::Relaxed);
+    if known != 0 {
+        return Some(known);
+    }
+    if environment::names_a_stack() {
+        return None;
+    }
+    objects::function_of_mpi(ONLY_WITH_QMPI)?;
+    let address = objects::function_of_mpi(name)?;
+    place.store(address, Ordering::Relaxed);
+    Some(address)
+}
+
+/// Leads the MPI library's own references to its QMPI functions back to them, in the objects that were opened last, so many of them.
+pub(crate) fn keep_its_own(count: usize) {
+    objects::each_of_last(count, |object| {
+        if objects::is_mpi(object) && has_qmpi(object) {
+            rebind(object, &|name| find(object, name));
+        }
+    });
+}
+
+/// Where there is no stack: leads those of all objects that were opened last, so many of them, to the MPI library.
+pub(crate) fn pass_by(count: usize) {
+    if objects::function_of_mpi(ONLY_WITH_QMPI).is_some() {
+        objects::each_of_last(count, |object| rebind(object, &objects::function_of_mpi));
+    }
+}
+
+fn has_qmpi(object: &Mapped<'_>) -> bool {
+    find(object, ONLY_WITH_QMPI).is_some()
+}
+
+fn find(object: &Mapped<'_>, name: &CStr) -> Option<usize> {
+    Some(object.find(name.to_bytes(), hash::gnu(name.to_bytes()))?.1)
+}
+
+/// Points references to functions of QMPI that `ld.so` has bound to this library, or will, to what `target` says.
+fn rebind(object: &Mapped<'_>, target: &dyn Fn(&CStr) -> Option<usize>) {
+    let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
+    let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
+        let is_meant = reference.name.to_bytes().starts_with(b"QMPI_") && is_bound_by_linker(held());
+        is_meant.then(|| target(reference.name)).flatten()
+    };
+    // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; the words hold addresses of functions.
+    unsafe { rebind::rebind(object, Which::All, target) };
+}
