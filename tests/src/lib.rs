@@ -16,6 +16,7 @@
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
 //! | `product.rs` | the command and the runtime under test |
+//! | `qmpi_mpi.rs` | a small MPI that has QMPI itself |
 //! | `tables.rs` | the tables that counters print, read back |
 //! | `cells.rs` | what docs/matrix.md is made of |
 //! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
@@ -40,6 +41,7 @@ pub mod mixed_stack;
 pub mod mpi;
 pub mod planted;
 pub mod product;
+pub mod qmpi_mpi;
 mod session;
 pub mod tables;
 pub mod traced;
