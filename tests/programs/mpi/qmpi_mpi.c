@@ -13,6 +13,7 @@
  * - The context is null in all calls.
  * - Tools are named in MPIR_CVAR_QMPI_TOOL_LIST, separated by colons. A name that nothing has registered is called as a null pointer.
  * - Registration wants a name of the list; storage and functions are written down without a check.
+ * - Tools are initialized when a function is called that is allowed before MPI_Init.
  * - QMPI_Get_function knows the tools that have been initialized so far. */
 #include <mpi.h>
 #include <stdarg.h>
@@ -196,11 +197,11 @@ static double seconds(void)
       ARGS(int *argc, char ***argv, int required, int *provided), ARGS(argc, argv, required, provided),                    \
       start_with_threads(required, provided))                                                                              \
     X(int, NOTHING, Finalize, FINALIZE, (void), NO_ARGS, NO_ARGS, end())                                                   \
-    X(int, NOTHING, Initialized, INITIALIZED, (int *flag), ARGS(int *flag), ARGS(flag), store(flag, is_initialized))       \
-    X(int, NOTHING, Finalized, FINALIZED, (int *flag), ARGS(int *flag), ARGS(flag), store(flag, is_finalized))             \
+    X(int, TOOLS, Initialized, INITIALIZED, (int *flag), ARGS(int *flag), ARGS(flag), store(flag, is_initialized))       \
+    X(int, TOOLS, Finalized, FINALIZED, (int *flag), ARGS(int *flag), ARGS(flag), store(flag, is_finalized))             \
     X(int, NOTHING, Abort, ABORT, (MPI_Comm comm, int code), ARGS(MPI_Comm comm, int code), ARGS(comm, code),              \
       (exit(code), MPI_SUCCESS))                                                                                           \
-    X(int, NOTHING, Get_library_version, GET_LIBRARY_VERSION, (char *text, int *length),                                   \
+    X(int, TOOLS, Get_library_version, GET_LIBRARY_VERSION, (char *text, int *length),                                   \
       ARGS(char *text, int *length), ARGS(text, length), version(text, length))                                            \
     X(int, NOTHING, Comm_rank, COMM_RANK, (MPI_Comm comm, int *rank), ARGS(MPI_Comm comm, int *rank), ARGS(comm, rank),    \
       store(rank, 0))                                                                                                      \

@@ -30,6 +30,7 @@ mod memory;
 mod missing_version_library;
 mod mpi4py;
 mod mpi_libraries;
+mod mpi_with_qmpi;
 mod mutated_tools;
 mod no_proc;
 mod numbering;
