@@ -153,8 +153,8 @@ pub(crate) extern "C" fn get_calling_address(context: *mut c_void, address: *mut
 /// Registers a tool's name and its init callback; before MPI is initialized. It is enough that one of the two chains takes it.
 pub(crate) extern "C" fn register_tool_name(name: *const c_char, init: Option<Init>) -> c_int {
     let own = add_name(name, init);
-    let is_usable = !name.is_null() && init.is_some();
-    let of_mpi = if is_usable { of_mpi::register_tool_name(name, init) } else { None };
+    let is_wanted = init.is_some() && text(name).is_some_and(of_mpi::wants);
+    let of_mpi = if is_wanted { of_mpi::register_tool_name(name, init) } else { None };
     match own {
         Class::Success => own.code(),
         Class::Arg | Class::Other => of_mpi.unwrap_or_else(|| own.code()),

@@ -22,9 +22,21 @@ pub(crate) fn numbers(process: &Process) -> i32 {
     if process.function(ONLY_WITH_QMPI).is_none() {
         return 0;
     }
-    let count =
-        |name| std::env::var(name).map_or(0, |list: String| list.split(':').filter(|name| !name.is_empty()).count());
-    i32::try_from(LISTS.map(count).into_iter().max().unwrap_or(0)).unwrap_or(0)
+    let longest = lists().map(|list| names(&list).count()).max();
+    i32::try_from(longest.unwrap_or(0)).unwrap_or(0)
+}
+
+/// Is the name in the MPI library's list?
+pub(super) fn wants(name: &str) -> bool {
+    lists().any(|list| names(&list).any(|wanted| wanted == name))
+}
+
+fn lists() -> impl Iterator<Item = String> {
+    LISTS.iter().filter_map(|name| std::env::var(name).ok())
+}
+
+fn names(list: &str) -> impl Iterator<Item = &str> {
+    list.split(':').filter(|name| !name.is_empty())
 }
 
 /// Defines a function for each of the MPI library's; `None` where it has none.
