@@ -8,16 +8,13 @@ pub mod executable;
 pub mod forward;
 pub mod installed_mpi;
 pub mod program;
+mod wrapper;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use qmpi_plan::Launcher;
-
-/// Programs that run the rest of their command line. An argument of another program may name a launcher without running it.
-const WRAPPERS: [&str; 12] =
-    ["chrt", "env", "ionice", "nice", "nohup", "numactl", "setarch", "setsid", "stdbuf", "taskset", "time", "timeout"];
 
 /// No launcher is larger, other than in what does not matter here.
 const ENOUGH: u64 = 8 << 20;
@@ -40,8 +37,14 @@ pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<Found> {
         let (launcher, file) = identify(&executable::find(command.get(index)?, path)?)?;
         Some(Found { index, launcher, file })
     };
-    let first = Path::new(command.first()?).file_name()?.to_str()?;
-    if WRAPPERS.contains(&first) { (1..command.len()).find_map(at) } else { at(0) }
+    let mut index = 0;
+    loop {
+        if let Some(found) = at(index) {
+            return Some(found);
+        }
+        // Only what a wrapper runs: a launcher that is named among a program's arguments is not run.
+        index += wrapper::inner(command.get(index..)?)?;
+    }
 }
 
 /// The kind of a launcher, and its file behind all links. `None` if it is no launcher of a known kind.
@@ -105,7 +108,10 @@ mod tests {
         let found = |line: &str| find(&command(line), Some(directory.as_os_str())).map(|found| found.index);
         assert_eq!(found("mpirun.x -n 2 ./app"), Some(0));
         assert_eq!(found("timeout 5 mpirun.x -n 2 ./app"), Some(2));
+        assert_eq!(found("nice -n 5 timeout 5 mpirun.x -n 2 ./app"), Some(5));
         assert_eq!(found("grep mpirun.x file"), None);
+        assert_eq!(found("timeout 5 grep mpirun.x file"), None);
+        assert_eq!(found("nice ./app --launcher mpirun.x -n 4"), None);
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

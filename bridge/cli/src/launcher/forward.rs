@@ -89,7 +89,7 @@ impl Job<'_> {
             ));
             return;
         }
-        let has_x = self.line.args.iter().any(|word| word == "-x");
+        let has_x = self.line.options().flatten().any(|word| word == "-x");
         let app_file = self.app_file();
         let list = match (self.line.get)(ENV_LIST_VARIABLE) {
             Some(list) => Some(list.to_string_lossy().into_owned()),
@@ -205,7 +205,7 @@ impl Job<'_> {
         })
     }
 
-    /// The file with one program a line; what an option of the program's own names is no file, mostly.
+    /// The file with one program a line.
     fn app_file(&self) -> Option<PathBuf> {
         self.option_values(&["app"]).map(PathBuf::from).find(|file| file.is_file())
     }
@@ -216,7 +216,8 @@ impl Job<'_> {
 
     fn option_values<'b>(&'b self, names: &'b [&str]) -> impl Iterator<Item = &'b str> {
         let is_it = |word: &str| word.starts_with('-') && names.contains(&word.trim_start_matches('-'));
-        self.line.args.windows(2).filter(move |pair| is_it(&pair[0])).map(|pair| pair[1].as_str())
+        let pairs = self.line.options().flat_map(|options| options.windows(2));
+        pairs.filter(move |pair| is_it(&pair[0])).map(|pair| pair[1].as_str())
     }
 }
 
@@ -274,6 +275,14 @@ mod tests {
                 "mpirun --mca mca_base_env_list A;LD_PRELOAD ./a",
                 "mpirun --mca mca_base_env_list A;LD_PRELOAD;QMPI_TOOL_LIST ./a",
             ),
+            // What belongs to the program stays as it is, and says nothing.
+            (
+                Orte,
+                "mpirun -n 1 ./a mca_base_env_list X -x LD_PRELOAD",
+                "mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST -n 1 ./a mca_base_env_list X -x LD_PRELOAD",
+            ),
+            (Hydra, "mpiexec -n 2 ./a -genvnone", "mpiexec -n 2 ./a -genvnone"),
+            (Slurm, "srun ./a --export=NONE", "srun ./a --export=NONE"),
             (Prrte, "mpirun ./a : ./b", "mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST ./a : ./b"),
             (Hydra, "mpiexec -n 2 ./a", "mpiexec -n 2 ./a"),
             (

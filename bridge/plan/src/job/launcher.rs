@@ -4,7 +4,9 @@
 //! otherwise, Open MPI nothing but its own variables unless told otherwise. Seen on Open MPI 4.1.4 and 5.0.11 and on hydra 4.0.2,
 //! 4.3.2 and 5.0.1; `srun` by its manual.
 //!
-//! Options are recognized wherever they stand, as not all options of all launchers are known, and so where the program begins.
+//! Only a launcher's own options count, which end where the program begins ([`options`]).
+
+mod options;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -86,18 +88,24 @@ pub struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The arguments of each program of the job, which are separated by `:`.
+    /// The arguments for each program of the job, itself and its own included; they are separated by `:`.
     pub fn programs(&self) -> impl Iterator<Item = &'a [String]> {
         self.args.split(|word| word == ":")
+    }
+
+    /// The launcher's options for each program of the job.
+    pub fn options(&self) -> impl Iterator<Item = &'a [String]> {
+        let launcher = self.launcher;
+        self.programs().map(move |args| options::of(launcher, args))
     }
 
     /// Which of `names` do not get to ranks on other hosts.
     #[must_use]
     pub fn dropped<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
         let everywhere = |name: &str| match self.launcher {
-            Launcher::Orte => self.lists(name) || self.programs().all(|args| given_by_x(args, name)),
-            Launcher::Prrte => self.lists(name) || given_by_x(self.args, name),
-            Launcher::Hydra => self.programs().all(|args| self.hydra_passes(args, name)),
+            Launcher::Orte => self.lists(name) || self.options().all(|args| given_by_x(args, name)),
+            Launcher::Prrte => self.lists(name) || self.options().any(|args| given_by_x(args, name)),
+            Launcher::Hydra => self.options().all(|args| self.hydra_passes(args, name)),
             Launcher::Slurm => self.slurm_passes(name),
         };
         names.iter().copied().filter(|name| !everywhere(name)).collect()
@@ -106,8 +114,14 @@ impl<'a> Line<'a> {
     /// The value of [`ENV_LIST`] among the arguments: its place and itself.
     #[must_use]
     pub fn list_argument(&self) -> Option<(usize, &'a str)> {
-        let option = self.args.iter().position(|word| word == ENV_LIST)?;
-        Some((option + 1, self.args.get(option + 1)?))
+        let mut start = 0;
+        for (program, options) in self.programs().zip(self.options()) {
+            if let Some(option) = options.iter().position(|word| word == ENV_LIST) {
+                return Some((start + option + 1, options.get(option + 1)?));
+            }
+            start += program.len() + 1;
+        }
+        None
     }
 
     /// What separates the elements of [`ENV_LIST`].
@@ -124,12 +138,12 @@ impl<'a> Line<'a> {
         let assigned = |word: &'a str| word.strip_prefix(NAME)?.strip_prefix('=');
         match self.launcher {
             Launcher::Orte | Launcher::Prrte => {
-                let given = self.args.windows(2).filter(|pair| pair[0] == "-x");
-                given.filter_map(|pair| assigned(&pair[1])).next_back()
+                let given = self.options().flat_map(|options| options.windows(2)).filter(|pair| pair[0] == "-x");
+                given.filter_map(|pair| assigned(&pair[1])).last()
             }
             Launcher::Hydra => {
-                let given = self.args.windows(3).filter(|words| sets(words) && words[1] == NAME);
-                given.map(|words| words[2].as_str()).next_back()
+                let given = self.options().flat_map(|options| options.windows(3));
+                given.filter(|words| sets(words) && words[1] == NAME).map(|words| words[2].as_str()).last()
             }
             Launcher::Slurm => self.export().and_then(|value| value.split(',').find_map(assigned)),
         }
@@ -149,11 +163,11 @@ impl<'a> Line<'a> {
     fn hydra_passes(&self, args: &[String], name: &str) -> bool {
         let set = |args: &[String]| args.windows(2).any(|pair| sets(pair) && pair[1] == name);
         let set_for_all = |args: &[String]| args.windows(2).any(|pair| option(&pair[0]).0 == "genv" && pair[1] == name);
-        if set(args) || self.programs().any(set_for_all) {
+        if set(args) || self.options().any(set_for_all) {
             return true;
         }
         // What is said of one program goes before what is said of all, and both before the variable.
-        let for_all = || self.programs().find_map(|args| restriction(args, ["genvall", "genvnone", "genvlist"]));
+        let for_all = || self.options().find_map(|args| restriction(args, ["genvall", "genvnone", "genvlist"]));
         match restriction(args, ["envall", "envnone", "envlist"]).or_else(for_all) {
             Some(Restriction::To(names)) => names.contains(name),
             Some(Restriction::All) => true,
@@ -163,7 +177,7 @@ impl<'a> Line<'a> {
 
     /// The value of `--export`.
     fn export(&self) -> Option<&'a str> {
-        let mut words = self.args.iter();
+        let mut words = self.options().flatten();
         while let Some(word) = words.next() {
             if let Some(value) = word.strip_prefix("--export=") {
                 return Some(value);
