@@ -53,8 +53,8 @@ EXAMPLES
       qmpi inspect --json ./libmpiP.so | jq -r '.files[].tool.intercepts[]'
   What is it together with the libraries that are preloaded before it?
       qmpi inspect --with ./libscorep_init.so ./libscorep_adapter_mpi_event.so
-  What the MPI library is:
-      qmpi inspect /usr/lib/x86_64-linux-gnu/libmpi.so.40";
+  What the MPI library is, and which MPI a program uses:
+      qmpi inspect /usr/lib/x86_64-linux-gnu/libmpi.so.40 ./app";
 
 const LIST_EXAMPLES: &str = "\
 EXAMPLES
@@ -79,7 +79,7 @@ EXAMPLES
   What would stop a run here?
       qmpi doctor
   Does the stack get to every rank of this job, and what would have to be passed?
-      qmpi doctor -- mpirun --host a,b -n 2 ./app
+      qmpi doctor -t ./libmpiP.so -- mpirun --host a,b -n 2 ./app
   Only what failed:
       qmpi doctor --json | jq -r '.checks[] | select(.status == \"fail\") | .message'
 
@@ -123,7 +123,7 @@ pub enum Command {
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
 
-    /// Say what a tool or an MPI library is, what it intercepts, what it needs, and what will not work
+    /// Say what a tool, an MPI library or a program is, what it intercepts, what it needs, and what will not work
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
 
@@ -261,11 +261,15 @@ pub struct EnvArgs {
 /// `qmpi doctor`
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Which stack, if not that of the environment.
+    #[command(flatten)]
+    pub stack: StackArgs,
+
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
 
-    /// A launcher and its arguments, as for `run`: would the variables get to every rank?
+    /// COMMAND as for `run`, a launcher or the program itself: would the stack get to every rank?
     #[arg(value_name = "COMMAND", last = true)]
     pub command: Vec<OsString>,
 }

@@ -48,6 +48,17 @@ pub enum Error {
         other_family: MpiFamily,
     },
 
+    /// A launcher of another MPI than the program's.
+    #[error("{} uses {family}, and the launcher is {launcher}'s: each process would be a job of its own", .program.display())]
+    OtherLauncher {
+        /// The launcher's kind.
+        launcher: &'static str,
+        /// The program.
+        program: PathBuf,
+        /// Its MPI.
+        family: &'static str,
+    },
+
     /// More private namespaces than there are.
     #[error("{count} instances need a namespace of their own, and glibc has {left} for tools ({layer}: {reason})")]
     TooManyLayers {
@@ -167,6 +178,9 @@ impl Error {
                 format!("use at most {left} PMPI tools; QMPI tools do not count")
             }
             Self::SeveralMpis { .. } => "take all tools in their builds for the program's MPI".into(),
+            Self::OtherLauncher { family, .. } => {
+                format!("use the mpiexec of {family}, by its path where several are installed")
+            }
             Self::StaticMpi { .. } => "link the application with the shared MPI library".into(),
             Self::Unlistable { .. } => {
                 "make a symbolic link with a plain name, or set `path` in the configuration file".into()

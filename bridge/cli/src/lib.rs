@@ -43,8 +43,10 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::report(&error, &args),
     };
-    if let Command::Run(args) = &mut cli.command {
-        args.stack.command.clone_from(&args.command);
+    match &mut cli.command {
+        Command::Run(args) => args.stack.command.clone_from(&args.command),
+        Command::Doctor(args) => args.stack.command.clone_from(&args.command),
+        _ => {}
     }
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {

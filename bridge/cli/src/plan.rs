@@ -12,14 +12,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
-use qmpi_elf::{ElfFile, SearchPath, is_mpi_soname};
+use qmpi_elf::{ElfFile, MpiFamily, SearchPath, is_mpi_soname};
+use qmpi_plan::launcher::Line;
 use qmpi_plan::preload::file_name;
-use qmpi_plan::{Inspector, Namespaces, OnError, Origin, PassedOver, Place};
+use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, Origin, PassedOver, Place};
 
 use crate::Error;
 use crate::args::{StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
 use crate::environment::{preload, runtime};
+use crate::launcher::Found;
 use crate::launcher::program::Program;
 use crate::report::warning::Warning;
 use layer::InspectedLayer;
@@ -35,6 +37,8 @@ pub struct Checked {
     pub warnings: Vec<Warning>,
     /// How libraries were looked up.
     pub search: SearchPath,
+    /// Whether any tool was asked for.
+    pub has_request: bool,
 }
 
 /// A checked stack with its variables.
@@ -47,6 +51,8 @@ pub struct Plan {
     pub warnings: Vec<Warning>,
     /// How libraries were looked up.
     pub search: SearchPath,
+    /// Whether any tool was asked for.
+    pub has_request: bool,
     on_error: OnError,
 }
 
@@ -60,11 +66,13 @@ pub fn check(
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Checked, Error> {
     let mut resolved = request::with_options(stack, verbosity, get)?.resolve()?;
+    let has_request = !resolved.stack.layers.is_empty() || !resolved.stack.skipped.is_empty();
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
     let mut warnings: Vec<Warning> =
         resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &Error::Stack(skipped.error))).collect();
     warnings.extend(ignored_order(stack, &resolved));
+    warnings.extend(unused_sections(&resolved));
     let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
     warnings.extend(passed_over.map(|passed_over| Warning::new(passed_over.to_string(), PassedOver::HINT)));
     let mut inspector = Inspector::new(&search);
@@ -87,7 +95,7 @@ pub fn check(
     warnings.extend(hazards(&layers));
     warnings.extend(layers.iter().flat_map(InspectedLayer::warnings));
     warnings.extend(outputs::shared(&layers));
-    Ok(Checked { layers, resolved, warnings, search })
+    Ok(Checked { layers, resolved, warnings, search, has_request })
 }
 
 /// [`check`], and then the variables.
@@ -100,13 +108,13 @@ pub fn make(
     stats: &Option<Option<PathBuf>>,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Plan, Error> {
-    let Checked { layers, resolved, warnings, search } = check(stack, verbosity, get)?;
+    let Checked { layers, resolved, warnings, search, has_request } = check(stack, verbosity, get)?;
     let runtime = runtime::find(get)?;
     let variables = environment::variables(
         &resolved,
         &Ingredients { runtime: &runtime, stats, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
     )?;
-    Ok(Plan { layers, variables, warnings, search, on_error: resolved.stack.on_error })
+    Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error })
 }
 
 /// Whether an entry of `LD_PRELOAD` is an MPI library.
@@ -151,6 +159,33 @@ impl Plan {
         check_mpis(&self.layers, self.on_error)
     }
 
+    /// Compares the MPI of the program with the launcher's, where the launcher starts just that program.
+    ///
+    /// # Errors
+    /// [`Error::OtherLauncher`].
+    pub fn check_launcher(&self, found: &Found, command: &[OsString], program: &Program) -> Result<(), Error> {
+        let args: Vec<String> =
+            command.iter().skip(found.index + 1).map(|word| word.to_string_lossy().into_owned()).collect();
+        let line = Line { launcher: found.launcher, args: &args, get: &|_| None };
+        let first = line.first_program().map(Path::new);
+        let is_meant = first.is_some_and(|first| first.file_name() == program.path.file_name());
+        let Some(family) = program.family.filter(|family| is_meant && !starts(found.launcher, *family)) else {
+            return Ok(());
+        };
+        let error = Error::OtherLauncher {
+            launcher: found.launcher.name(),
+            program: program.path.clone(),
+            family: family.name(),
+        };
+        match self.on_error {
+            OnError::Abort => Err(error),
+            OnError::Skip => {
+                Warning::new(error.to_string(), error.hint()).print();
+                Ok(())
+            }
+        }
+    }
+
     /// Compares the MPI of the tools with the program's.
     ///
     /// # Errors
@@ -169,6 +204,15 @@ impl Plan {
             }
         }
         Ok(())
+    }
+}
+
+/// Does the launcher start programs of this MPI? Open MPI's and hydra find no ranks of the other: each would be alone.
+const fn starts(launcher: Launcher, family: MpiFamily) -> bool {
+    match (launcher, family) {
+        (Launcher::Slurm, _) | (_, MpiFamily::StandardAbi) => true,
+        (Launcher::Orte | Launcher::Prrte, family) => matches!(family, MpiFamily::OpenMpi),
+        (Launcher::Hydra, family) => matches!(family, MpiFamily::Mpich),
     }
 }
 
@@ -238,6 +282,32 @@ fn ignored_order(stack: &StackArgs, resolved: &Resolved) -> Option<Warning> {
             format!("QMPI_TOOL_LIST is set and wins over `stack` of {}", path.display()),
             "unset QMPI_TOOL_LIST, or name the tools with -t",
         )
+    })
+}
+
+/// Sections that no layer has: the name of one may be misspelt, in the file or on the command line. A file may well have more sections than
+/// one stack uses.
+fn unused_sections(resolved: &Resolved) -> Option<Warning> {
+    let (path, config) = resolved.config.as_ref()?;
+    let layers = &resolved.stack.layers;
+    let in_stacks =
+        |name: &str| config.stacks.values().flatten().any(|element| element.split('=').next() == Some(name));
+    let is_used = |name: &str| layers.iter().any(|layer| layer.name == name) || in_stacks(name);
+    let unused: Vec<&str> = config.tools.keys().map(String::as_str).filter(|name| !is_used(name)).collect();
+    let without = layers.iter().filter(|layer| !config.tools.contains_key(&layer.name));
+    let pair =
+        without.clone().find_map(|layer| Some((layer, qmpi_plan::nearest(&layer.name, unused.iter().copied())?)));
+    if let Some((layer, name)) = pair {
+        return Some(Warning::new(
+            format!("layer `{}` has no section in {}, and [tool.{name}] is not used", layer.label, path.display()),
+            format!("is it meant for it? Then write `{name}`, or [tool.{}]", layer.name),
+        ));
+    }
+    let all_unused = !unused.is_empty() && unused.len() == config.tools.len() && without.count() > 0;
+    all_unused.then(|| {
+        let names: Vec<String> = unused.iter().map(|name| format!("[tool.{name}]")).collect();
+        let message = format!("no layer has a section in {}: {} not used", path.display(), names.join(", "));
+        Warning::new(message, "a section belongs to the layer of that name: -t NAME, or -t NAME=PATH")
     })
 }
 

@@ -13,6 +13,7 @@ pub mod failure;
 pub mod launch;
 pub mod listing;
 pub mod mpi;
+pub mod program;
 pub mod shell;
 pub mod terminal;
 pub mod tool;

@@ -45,6 +45,16 @@ fn hint(error: &clap::Error, args: &[OsString]) -> String {
             ContextValue::Strings(texts) => texts.last().cloned(),
             _ => None,
         });
+    let suggested = suggested.or_else(|| match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(word) if word == "help" => Some("qmpi --help".to_owned()),
+        ContextValue::String(word) => {
+            let definition = Cli::command();
+            let names =
+                definition.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+            qmpi_plan::nearest(word, names).map(str::to_owned)
+        }
+        _ => None,
+    });
     match suggested {
         Some(suggested) => format!("did you mean `{suggested}`?"),
         None => format!("`{} --help` shows the usage", command(args)),
@@ -81,6 +91,8 @@ mod tests {
             ),
             (&["qmpi", "run", "--dryrun", "x"], "unexpected argument '--dryrun' found", "did you mean `--dry-run`?"),
             (&["qmpi", "inspct", "x"], "unrecognized subcommand 'inspct'", "did you mean `inspect`?"),
+            (&["qmpi", "rnu", "x"], "unrecognized subcommand 'rnu'", "did you mean `run`?"),
+            (&["qmpi", "help"], "unrecognized subcommand 'help'", "did you mean `qmpi --help`?"),
             (
                 &["qmpi", "run", "-t"],
                 "a value is required for '--tool <TOOL>' but none was supplied",

@@ -67,11 +67,11 @@ fn an_empty_stack_is_the_runtime_alone() {
 fn commands_that_do_not_start() {
     let fixture = Fixture::new();
     fixture.write("data", "no program");
-    fixture.qmpi(["run", "no-such-program"]).failure(127, "no-such-program: command not found");
-    fixture.qmpi(["run", "./no-such-program"]).failure(127, "./no-such-program: command not found");
-    fixture.qmpi(["run", "./data"]).failure(126, "./data: cannot be executed");
-    fixture.qmpi(["run", "/"]).failure(126, "/: cannot be executed");
-    fixture.qmpi(["run", "libqmpi.so"]).failure(127, "libqmpi.so: command not found");
+    fixture.qmpi(["run", "-q", "no-such-program"]).failure(127, "no-such-program: command not found");
+    fixture.qmpi(["run", "-q", "./no-such-program"]).failure(127, "./no-such-program: command not found");
+    fixture.qmpi(["run", "-q", "./data"]).failure(126, "./data: cannot be executed");
+    fixture.qmpi(["run", "-q", "/"]).failure(126, "/: cannot be executed");
+    fixture.qmpi(["run", "-q", "libqmpi.so"]).failure(127, "libqmpi.so: command not found");
 }
 
 #[test]
@@ -201,10 +201,10 @@ fn a_launcher_is_told_to_pass_the_variables_on() {
 
 #[test]
 fn a_launcher_that_keeps_the_variables_is_warned_of() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::with_tools();
     let file = fixture.write("srun", "#!/bin/sh\nexit 5\n");
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let answer = fixture.qmpi(["run", "./srun", "--export=NONE", "./a"]);
+    let answer = fixture.qmpi(["run", "-t", "./libtool.so", "./srun", "--export=NONE", "./a"]);
     assert_eq!(answer.status, 5);
     let lines: Vec<&str> = answer.stderr.lines().filter(|line| line.starts_with("qmpi: ")).collect();
     assert_eq!(
@@ -215,6 +215,6 @@ fn a_launcher_that_keeps_the_variables_is_warned_of() {
         ]
     );
     assert!(!fixture.qmpi(["run", "-q", "./srun", "--export=NONE", "./a"]).stderr.contains("qmpi: "));
-    let told = fixture.qmpi_with(["run", "./srun", "./a"], &[("SLURM_EXPORT_ENV", "ALL")]);
+    let told = fixture.qmpi_with(["run", "-t", "./libtool.so", "./srun", "./a"], &[("SLURM_EXPORT_ENV", "ALL")]);
     assert!(!told.stderr.contains("qmpi: "), "{}", told.stderr);
 }

@@ -111,6 +111,10 @@ pub enum Error {
         searched: Vec<String>,
         /// The file name or section that resembles it most.
         nearest: Option<String>,
+        /// A file in the current directory that may be meant.
+        here: Option<String>,
+        /// The configuration file has sections, but none for it.
+        has_sections: bool,
     },
 
     /// The configuration file has no stack of this name.
@@ -211,7 +215,12 @@ impl Error {
             Self::ConfigValue { fault: ValueFault::Function { .. }, .. } => "write C names, such as MPI_Send".into(),
             Self::ConfigValue { fault: ValueFault::Wraps(_), .. } => "list functions: [\"open\", \"close\"]".into(),
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
+            Self::Unresolved { here: Some(file), .. } => format!("it is here: write ./{file}"),
             Self::Unresolved { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::Unresolved { name, has_sections: true, .. } => format!(
+                "the configuration file has no [tool.{name}]: add one with `path`, or with `registered = true` if the program \
+                 registers it"
+            ),
             Self::Unresolved { name, .. } => {
                 format!(
                     "give a path, ./{name} or {name}=PATH, or set QMPI_TOOL_PATH; if the program registers it: \

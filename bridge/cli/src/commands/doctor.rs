@@ -12,12 +12,14 @@ use serde::Serialize;
 use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
 use crate::environment::Variable;
 use crate::environment::runtime;
+use crate::launcher::program::Survey;
 use crate::launcher::{executable, installed_mpi};
 use crate::plan::glibc;
 use crate::plan::layer::InspectedLayer;
 use crate::report::check::{Check, Status};
 use crate::report::launch;
 use crate::report::terminal::{self, Style};
+use crate::report::warning::Warning;
 use crate::{Error, plan};
 
 #[derive(Debug, Serialize)]
@@ -33,12 +35,14 @@ struct Report {
 /// Only if stdout cannot be written.
 pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
-    let mut checks = checks(&get);
-    let variables = variables(&get);
+    let mut checks = checks(&args.stack, &get);
+    let variables = variables(&args.stack, &get);
     checks.extend(launch::launchers(&variables, &get));
     if !args.command.is_empty() {
-        checks.extend(launch::command(&args.command, &variables, &get));
-        checks.extend(programs(&args.command, &get));
+        let (survey, found) = programs(&args.command, &get);
+        checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables, &get));
+        checks.extend(found);
+        checks.extend(fits(&args.stack, &args.command, &survey, &get));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
     if args.json {
@@ -49,7 +53,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     Ok(ok)
 }
 
-fn checks(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+fn checks(stack_args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
     let mut checks = vec![
         c_library(glibc::version()),
         kernel(&read("/proc/sys/kernel/osrelease")),
@@ -63,7 +67,7 @@ fn checks(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
     checks.extend(mpi_libraries());
     checks.push(program("mpicc", "compiler wrapper", get("PATH").as_deref()));
     checks.push(program("mpiexec", "launcher", get("PATH").as_deref()));
-    checks.push(stack(get));
+    checks.push(stack(stack_args, get));
     checks
 }
 
@@ -184,28 +188,44 @@ fn program(name: &'static str, what: &str, path: Option<&OsStr>) -> Check {
     }
 }
 
-/// What keeps the runtime out of the programs of a command line.
-fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+/// The programs of a command line, and what keeps the runtime out of them.
+fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> (Survey, Vec<Check>) {
     match crate::launcher::program::find(command, get("PATH").as_deref(), &SearchPath::from_process()) {
-        Ok(survey) => survey
-            .warnings
-            .into_iter()
-            .map(|warning| Check::warn("program", warning.message, warning.hint.unwrap_or_default()))
-            .collect(),
-        Err(error) => vec![Check::fail("program", error.to_string(), error.hint())],
+        Ok(mut survey) => {
+            let warnings = std::mem::take(&mut survey.warnings).into_iter();
+            let check = |warning: Warning| Check::warn("program", warning.message, warning.hint.unwrap_or_default());
+            (survey, warnings.map(check).collect())
+        }
+        Err(error) => (Survey::default(), vec![Check::fail("program", error.to_string(), error.hint())]),
     }
 }
 
-/// What the environment asks for already: a batch script may have set it.
-fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
+/// Are launcher, program and tools of one MPI? Said where they are not.
+fn fits(
+    stack: &StackArgs,
+    command: &[OsString],
+    survey: &Survey,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Option<Check> {
+    let plan = plan::make(stack, VerbosityArgs::default(), &None, get).ok()?;
+    let program = survey.program.as_ref()?;
+    let found = crate::launcher::find(command, get("PATH").as_deref());
+    let of_launcher = found.map_or(Ok(()), |found| plan.check_launcher(&found, command, program));
+    let error = plan.check_program(program).and(of_launcher).err()?;
+    Some(Check::fail("program", error.to_string(), error.hint()))
+}
+
+/// The stack that is asked for; without options that of the environment, which a batch script may have set.
+fn stack(args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Check {
     const NAME: &str = "stack";
-    let checked = plan::check(&StackArgs::default(), VerbosityArgs::default(), get);
+    let asks = if args.tools.is_empty() && args.config.is_none() { "the environment asks for" } else { "asked for" };
+    let checked = plan::check(args, VerbosityArgs::default(), get);
     match checked.and_then(|checked| checked.check_mpis().map(|()| checked)) {
         Err(error) => Check::fail(NAME, error.to_string(), error.hint()),
-        Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, "the environment asks for no tools"),
+        Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, format!("{asks} no tools")),
         Ok(checked) => {
             let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
-            let message = format!("the environment asks for {}", labels.join(", "));
+            let message = format!("{asks} {}", labels.join(", "));
             match checked.warnings.first() {
                 Some(warning) => Check::warn(NAME, format!("{message}; {}", warning.message), "`qmpi list` says more"),
                 None => Check::ok(NAME, message),
@@ -215,8 +235,8 @@ fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
 }
 
 /// What a run from this environment would set; at least its names, where the stack cannot be set up.
-fn variables(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
-    let plan = plan::make(&StackArgs::default(), VerbosityArgs::default(), &None, get);
+fn variables(stack: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
+    let plan = plan::make(stack, VerbosityArgs::default(), &None, get);
     plan.map(|plan| plan.variables).unwrap_or_else(|_| {
         [qmpi_plan::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
     })

@@ -9,6 +9,7 @@ use crate::args::InspectArgs;
 use crate::plan::layer::kind_name;
 use crate::report::failure::ErrorReport;
 use crate::report::mpi::MpiReport;
+use crate::report::program::ProgramReport;
 use crate::report::terminal::{self, Style};
 use crate::report::tool::ToolReport;
 use crate::{Error, SCHEMA};
@@ -22,12 +23,14 @@ struct Report {
 #[derive(Debug, Serialize)]
 struct FileReport {
     path: PathBuf,
-    /// `PMPI`, `QMPI`, `thesis`, `mpi-library`, `none`, or null for a file that cannot be inspected.
+    /// `PMPI`, `QMPI`, `thesis`, `mpi-library`, `program`, `none`, or null for a file that cannot be inspected.
     kind: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<ToolReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     mpi: Option<MpiReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<ProgramReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorReport>,
 }
@@ -61,26 +64,40 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
 }
 
 fn inspect_file(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
-    let tool = Tool::inspect_with(path, with, search, &|_| false)?;
+    let is_program = |error: &qmpi_elf::Error| {
+        use qmpi_elf::{Error, ObjectKind};
+        matches!(error, Error::Static { .. } | Error::NotSharedObject { kind: ObjectKind::Executable, .. })
+    };
+    let tool = match Tool::inspect_with(path, with, search, &|_| false) {
+        Err(error) if with.is_empty() && is_program(&error) => {
+            let program = Some(ProgramReport::new(path, search)?);
+            return Ok(FileReport { program, ..FileReport::of(path, Some("program")) });
+        }
+        tool => tool?,
+    };
     let kind = Some(kind_name(&tool.kind));
-    let path = path.to_owned();
+    let report = FileReport::of(path, kind);
     Ok(if tool.kind == ToolKind::MpiLibrary {
-        let mpi = MpiReport::new(tool.closure.root())?;
-        FileReport { path, kind, tool: None, mpi: Some(mpi), error: None }
+        FileReport { mpi: Some(MpiReport::new(tool.closure.root())?), ..report }
     } else {
-        FileReport { path, kind, tool: Some(ToolReport::new(&tool)), mpi: None, error: None }
+        FileReport { tool: Some(ToolReport::new(&tool)), ..report }
     })
 }
 
 impl FileReport {
+    fn of(path: &Path, kind: Option<&'static str>) -> Self {
+        Self { path: path.to_owned(), kind, tool: None, mpi: None, program: None, error: None }
+    }
+
     fn failed(path: &Path, error: &Error) -> Self {
-        Self { path: path.to_owned(), kind: None, tool: None, mpi: None, error: Some(ErrorReport::new(error)) }
+        Self { error: Some(ErrorReport::new(error)), ..Self::of(path, None) }
     }
 
     fn text(&self, style: Style) -> String {
         let heading = style.bold(&self.path.display().to_string());
         let tool = self.tool.as_ref().map(|tool| tool.text(style));
         let mpi = self.mpi.as_ref().map(|mpi| mpi.text());
-        format!("{heading}\n{}", tool.or(mpi).unwrap_or_default())
+        let program = self.program.as_ref().map(ProgramReport::text);
+        format!("{heading}\n{}", tool.or(mpi).or(program).unwrap_or_default())
     }
 }

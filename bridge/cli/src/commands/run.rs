@@ -1,10 +1,12 @@
 //! `qmpi run`: check everything, set the environment, see that a launcher passes it on, become COMMAND.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+use qmpi_elf::ElfFile;
 
 use crate::Error;
 use crate::args::RunArgs;
@@ -28,7 +30,17 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let first = args.command.first().cloned().unwrap_or_default();
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {
-        return Err(Error::CommandNotFound { command: first.to_string_lossy().into_owned() });
+        let command = first.to_string_lossy().into_owned();
+        return Err(match args.stats {
+            Some(None) => Error::Usage {
+                message: format!("{command}: command not found"),
+                hint: format!("a file for the statistics is written with `=`: --stats={command}"),
+            },
+            _ => Error::CommandNotFound { command },
+        });
+    }
+    if let Some(library) = library(&args.command, path.as_deref()) {
+        return Err(library);
     }
     let survey = program::find(&args.command, path.as_deref(), &plan.search)?;
     if let Some(program) = &survey.program {
@@ -36,12 +48,19 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     }
     plan.check_mpis()?;
     let found = launcher::find(&args.command, path.as_deref());
+    if let (Some(found), Some(program)) = (&found, &survey.program) {
+        plan.check_launcher(found, &args.command, program)?;
+    }
     let forward = match &found {
         Some(found) => forward::forward(&args.command, found, &plan.variables, &get),
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
-        Warning::print_all(plan.warnings.iter().chain(&survey.warnings).chain(&forward.warnings), &get);
+        let no_tools = if args.dry_run { None } else { no_tools(&plan, &args.command) };
+        Warning::print_all(
+            no_tools.iter().chain(&plan.warnings).chain(&survey.warnings).chain(&forward.warnings),
+            &get,
+        );
     }
     if args.verbosity.verbose > 0 {
         notes(&plan, survey.program.as_ref(), found.as_ref(), &forward);
@@ -52,6 +71,32 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
     }
     Err(become_command(&command, &plan.variables))
+}
+
+/// A COMMAND that is a tool: the option was forgotten.
+fn library(command: &[OsString], path: Option<&OsStr>) -> Option<Error> {
+    let file = executable::find(command.first()?, path)?;
+    // A program that can be loaded at any address is one as well, and names its dynamic linker.
+    let is_library = ElfFile::open(&file).is_ok_and(|elf| elf.interp().is_none());
+    is_library.then(|| Error::Usage {
+        message: format!("{} is a shared library and no command", file.display()),
+        hint: format!("write -t {}, and each layer with a -t of its own", file.display()),
+    })
+}
+
+/// Says that nothing was asked for: easily overlooked where the options stand behind COMMAND.
+fn no_tools(plan: &Plan, command: &[OsString]) -> Option<Warning> {
+    if plan.has_request {
+        return None;
+    }
+    let option = command.windows(2).find(|pair| pair[0] == "-t" || pair[0] == "--tool");
+    Some(match option {
+        Some(pair) => Warning::new(
+            "no tools: what stands behind COMMAND belongs to COMMAND",
+            format!("write the options first: qmpi run -t {} ...", pair[1].to_string_lossy()),
+        ),
+        None => Warning::new("no tools: COMMAND runs without a stack", "name tools with -t, or a file with -c"),
+    })
 }
 
 fn become_command(command: &[OsString], variables: &[Variable]) -> Error {

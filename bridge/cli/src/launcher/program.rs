@@ -107,6 +107,32 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
     Ok(survey)
 }
 
+/// What an executable has to do with MPI.
+#[derive(Debug)]
+pub enum Executable {
+    /// It is linked with an MPI library.
+    Mpi(Program),
+    /// It is linked with none; a library that it opens may be.
+    WithoutMpi,
+    /// It is linked statically; with or without MPI inside.
+    Static {
+        /// `PMPI_Init` is in it.
+        has_mpi: bool,
+    },
+}
+
+/// Looks at one executable.
+///
+/// # Errors
+/// If it is no executable of this machine that can be read.
+pub fn look_at(path: &Path, search: &SearchPath) -> Result<Executable, Error> {
+    match ElfFile::open_program(path) {
+        Err(qmpi_elf::Error::Static { path }) => Ok(Executable::Static { has_mpi: defines_mpi(&path) }),
+        Err(error) => Err(error.into()),
+        Ok(elf) => Ok(inspect(path.to_owned(), elf, search).map_or(Executable::WithoutMpi, Executable::Mpi)),
+    }
+}
+
 fn inspect(path: PathBuf, elf: ElfFile, search: &SearchPath) -> Option<Program> {
     let stop = |name: &str| is_mpi_soname(name) || is_glibc_family(name) || is_dynamic_linker(name);
     let closure = Closure::of(elf, search, &stop);

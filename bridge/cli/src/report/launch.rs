@@ -2,12 +2,14 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use qmpi_plan::Launcher;
 use qmpi_plan::launcher::Line;
 
 use crate::environment::Variable;
 use crate::launcher;
+use crate::launcher::program::Program;
 use crate::launcher::{executable, forward};
 use crate::report::check::Check;
 use crate::report::warning::Warning;
@@ -60,13 +62,24 @@ fn habits(launcher: Launcher, file: &str, variables: &[Variable], get: &dyn Fn(&
 
 /// Answers about a command line.
 #[must_use]
-pub fn command(command: &[OsString], variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+pub fn command(
+    command: &[OsString],
+    program: Option<&Program>,
+    variables: &[Variable],
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Vec<Check> {
     const NAME: &str = "command";
     let path = get("PATH");
     let Some(found) = launcher::find(command, path.as_deref()) else {
         let word = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         if !executable::exists(OsStr::new(&word), path.as_deref()) {
             return vec![Check::warn(NAME, format!("{word}: command not found"), "check the spelling and PATH")];
+        }
+        let is_program = |file: PathBuf| program.is_some_and(|program| program.path == file);
+        if let (Some(program), true) =
+            (program, executable::find(OsStr::new(&word), path.as_deref()).is_some_and(is_program))
+        {
+            return vec![Check::ok(NAME, format!("{word} uses {} and is started by itself", program.mpi()))];
         }
         let message =
             format!("{word} is no launcher that is known here: it may keep variables from ranks on other hosts");

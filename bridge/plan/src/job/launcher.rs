@@ -99,6 +99,13 @@ impl<'a> Line<'a> {
         self.programs().map(move |args| options::of(launcher, args))
     }
 
+    /// The first program of the job.
+    #[must_use]
+    pub fn first_program(&self) -> Option<&'a str> {
+        let (program, options) = self.programs().zip(self.options()).next()?;
+        program.get(options.len()).map(String::as_str)
+    }
+
     /// Which of `names` do not get to ranks on other hosts.
     #[must_use]
     pub fn dropped<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {

@@ -9,6 +9,7 @@
 //!
 //! How the linker searches is not known here: a function does it.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::nearest;
@@ -55,7 +56,9 @@ impl<'a> Lookup<'a> {
                 self.directories
                     .iter()
                     .find_map(|directory| in_directory(directory, &name))
-                    .or_else(|| linker_names(&name).iter().find_map(|file| (self.linker)(file)))
+                    .or_else(|| {
+                        linker_names(&name).iter().find_map(|file| (self.linker)(file).filter(|path| !is_text(path)))
+                    })
                     .map_or_else(|| Err(self.unresolved(name)), |path| absolute(&path))
             }
         }
@@ -71,7 +74,9 @@ impl<'a> Lookup<'a> {
         // A section without a path has the name itself.
         candidates.retain(|candidate| *candidate != name);
         let nearest = nearest(&name, candidates.iter().map(String::as_str)).map(str::to_owned);
-        Error::Unresolved { name, searched, nearest }
+        let here = file_beginnings(&name).into_iter().find(|file| !file.contains('/') && is_elf(Path::new(file)));
+        let has_sections = !self.config.tools.is_empty() && !self.config.tools.contains_key(&name);
+        Error::Unresolved { name, searched, nearest, here, has_sections }
     }
 }
 
@@ -97,8 +102,7 @@ fn given(name: String, path: &Path) -> Result<PathBuf, Error> {
 }
 
 fn in_directory(directory: &Path, name: &str) -> Option<PathBuf> {
-    let plain = [name.to_owned(), format!("{name}.so"), format!("lib{name}.so")];
-    plain.iter().map(|file| directory.join(file)).find(|path| path.is_file()).or_else(|| {
+    file_beginnings(name).iter().map(|file| directory.join(file)).find(|path| path.is_file()).or_else(|| {
         let prefix = format!("lib{name}.so.");
         let versions = file_names(directory).into_iter().filter(|file| {
             file.strip_prefix(&prefix).is_some_and(|version| version.starts_with(|c: char| c.is_ascii_digit()))
@@ -106,6 +110,26 @@ fn in_directory(directory: &Path, name: &str) -> Option<PathBuf> {
         let highest = versions.max_by_key(|file| version(&file[prefix.len()..]))?;
         Some(directory.join(highest)).filter(|path| path.is_file())
     })
+}
+
+/// The files that a name may stand for, but for versions.
+fn file_beginnings(name: &str) -> [String; 3] {
+    [name.to_owned(), format!("{name}.so"), format!("lib{name}.so")]
+}
+
+fn is_elf(path: &Path) -> bool {
+    path.is_file() && beginning(path).is_some_and(|bytes| bytes == *b"\x7fELF")
+}
+
+/// Is it a script for ld, as `libm.so` and `libc.so` are where there are compilers? No user means these.
+fn is_text(path: &Path) -> bool {
+    beginning(path).is_some_and(|bytes| bytes == *b"/* G")
+}
+
+fn beginning(path: &Path) -> Option<[u8; 4]> {
+    let mut bytes = [0; 4];
+    std::fs::File::open(path).ok()?.read_exact(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// `1.10` → `[1, 10]`, so that it is higher than `1.9`.

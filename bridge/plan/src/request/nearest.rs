@@ -3,8 +3,9 @@
 /// The candidate with the smallest edit distance to `wanted`, if it is near enough to be what was meant.
 #[must_use]
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // A third of the word may differ: `pth` finds `path`, `x` finds nothing.
-    let limit = (wanted.chars().count().max(3) / 3).min(4);
+    // A third of the word may differ: `pth` finds `path`, `x` finds nothing but `X`.
+    let length = wanted.chars().count();
+    let limit = if length < 2 { 0 } else { (length.max(3) / 3).min(4) };
     candidates
         .into_iter()
         .map(|candidate| (distance(wanted, candidate), candidate))
@@ -13,21 +14,24 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance, case ignored.
+/// Levenshtein's distance, in which two neighbours in the wrong order are one mistake; case ignored.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();
     let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
     for (i, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+        let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(row[j + 1] + 1);
+            let replaced = rows[i][j] + usize::from(x != y);
+            let mut least = replaced.min(row[j] + 1).min(rows[i][j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]
@@ -37,8 +41,10 @@ mod tests {
     #[test]
     fn near_and_far() {
         assert_eq!(nearest("fucntions", ["env", "functions", "ranks"]), Some("functions"));
+        assert_eq!(nearest("rnu", ["env", "run"]), Some("run"));
         assert_eq!(nearest("pth", ["env", "path"]), Some("path"));
         assert_eq!(nearest("MPI_send", ["MPI_Recv", "MPI_Send"]), Some("MPI_Send"));
+        assert_eq!(nearest("c", ["a"]), None);
         assert_eq!(nearest("colour", ["env", "path"]), None);
         assert_eq!(nearest("", ["env"]), None);
     }
