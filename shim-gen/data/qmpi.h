@@ -118,18 +118,28 @@ enum QMPI_Functions_enum {
  * C++ takes them for MPI_Register_tool_function, but not for the QMPI_Register_function of MPICH before 4.2. */
 @MISSING_ENUMERATORS@
 
+/* The type of a function's number as an argument. C++ does not turn integers into an enumeration. */
+#ifdef __cplusplus
+#define QMPIX_FUNCTION_ int
+#else
+#define QMPIX_FUNCTION_ enum QMPI_Functions_enum
+#endif
+
 /* === Registration ================================================================================================= */
 
 #if !QMPIX_NATIVE_
 
-/* Announces a tool, before MPI is initialized: from a constructor of the tool's library.
+/* Announces a tool, before MPI is initialized (MPI_Init, MPI_Init_thread, MPI_Session_init): from a constructor of the tool's
+ * library, or later, the program's main function included.
  *
  *   tool_name           what QMPI_TOOL_LIST or `qmpi run -t` calls it; at most QMPI_MAX_TOOL_NAME_LENGTH - 1 characters.
  *                       One library may announce several tools, each under a name of its own
- *   init_function_ptr   called once for every time the tool stands in the list, with a new id each time, no later than
- *                       the first call of MPI. It registers storage and functions
+ *   init_function_ptr   called once for every time the tool stands in the list, with a new id each time, before MPI is
+ *                       initialized. It registers storage and functions
  *
- * MPI_ERR_ARG: a pointer is null, the name is empty, too long, or taken. MPI_ERR_OTHER: tools are set up already. */
+ * A tool that is not in the list is registered and never called. There may be any number of tools, and of instances in the list:
+ * the runtime has no limit of its own below INT_MAX, and is tested with 1,000.
+ * MPI_ERR_ARG: a pointer is null, the name is empty, too long, or taken. MPI_ERR_OTHER: the initialization of MPI has begun. */
 int QMPI_Register_tool_name(const char *tool_name, void (*init_function_ptr)(int tool_id));
 
 /* Keeps one pointer for an instance of a tool, usually to what makes it different from the other instances.
@@ -149,7 +159,7 @@ int QMPI_Register_tool_storage(int tool_id, void *tool_storage);
  *
  * From the init function. A second call for the same function replaces the first. MPI_ERR_ARG: no tool has this id, the
  * number means no function, or the pointer is null. MPI_ERR_OTHER: too late. */
-int QMPI_Register_function(int calling_tool_id, int function_enum, void (*function_ptr)(void));
+int QMPI_Register_function(int calling_tool_id, QMPIX_FUNCTION_ function_enum, void (*function_ptr)(void));
 
 /* === Interception ================================================================================================= */
 
@@ -165,7 +175,7 @@ int QMPI_Register_function(int calling_tool_id, int function_enum, void (*functi
  * ask once and keep it: wrap MPI_Init, MPI_Init_thread and MPI_Session_init and ask there.
  * MPI_ERR_ARG: no tool has this id, the number means no function, a pointer is null, or neither a later tool nor the MPI
  * library has the function. MPI_ERR_OTHER: too early. */
-int QMPI_Get_function(int calling_tool_id, int function_enum, void (**function_ptr)(void), int *next_tool_id);
+int QMPI_Get_function(int calling_tool_id, QMPIX_FUNCTION_ function_enum, void (**function_ptr)(void), int *next_tool_id);
 
 /* Gives back the pointer of QMPI_Register_tool_storage.
  *
@@ -193,27 +203,42 @@ int QMPIX_Get_function_by_name(int tool_id, const char *name, void (**function_p
 
 /* === Names of the draft =========================================================================================== */
 
+/* An MPI that has QMPI itself (MPICH) has none of these names, none of those with QMPIX_, and no QMPI_f of a function that it has as
+ * a macro only or does not enumerate: a tool that is to run there without this runtime uses the names QMPI_Register_tool_name,
+ * QMPI_Register_tool_storage, QMPI_Register_function, QMPI_Get_function, QMPI_Get_tool_storage, QMPI_Get_calling_address. */
+
 typedef QMPI_Context MPI_Context;
 typedef void MPI_Tool_init_function(int tool_id);
 
-/* `enum MPI_Functions_enum` is a type, as in the draft. The functions take int, so that C++ accepts every number. */
+/* The context as an argument of what has a name of the draft or of the slides: these print QMPI_Context, MPI_Context and `void *`. In
+ * C all three will do, where the compiler can (GCC and Clang). It is passed as the first. */
+#if defined(__GNUC__) && !defined(__cplusplus)
+typedef union {
+    QMPI_Context context;
+    void *pointer;
+} QMPIX_Context_ __attribute__((__transparent_union__));
+#else
+typedef QMPI_Context QMPIX_Context_;
+#endif
+
+/* `enum MPI_Functions_enum` is a type, as in the draft. */
 #define MPI_Functions_enum QMPI_Functions_enum
 
 /* What QMPI_Register_tool_name, QMPI_Register_tool_storage and QMPI_Register_function do. */
 int MPI_Register_tool_name(const char *tool_name, MPI_Tool_init_function *init_fn_ptr);
 int MPI_Register_tool_storage(int tool_id, void *tool_storage);
-int MPI_Register_tool_function(int tool_id, int function_enum, void (*function_ptr)(void));
+int MPI_Register_tool_function(int tool_id, QMPIX_FUNCTION_ function_enum, void (*function_ptr)(void));
 
 /* What QMPI_Get_function does. In the draft `function_ptr` lacks a star, which an OUT argument must have. */
-int MPI_Get_next_tool_function(int tool_id, int function_enum, void (**function_ptr)(void), int *next_tool_id);
+int MPI_Get_next_tool_function(int tool_id, QMPIX_FUNCTION_ function_enum, void (**function_ptr)(void), int *next_tool_id);
 
 /* What QMPI_Get_tool_storage and QMPI_Get_calling_address do. `storage` and `address` are addresses of pointers. */
-int MPI_Get_tool_storage(MPI_Context context, int tool_id, void *storage);
-int MPI_Get_calling_address(MPI_Context context, void *address);
+int MPI_Get_tool_storage(QMPIX_Context_ context, int tool_id, void *storage);
+int MPI_Get_calling_address(QMPIX_Context_ context, void *address);
 
 /* Two names as the Forum's slides of September 2021 have them. */
-int MPI_Register_function(int tool_id, int function_enum, void (*function_ptr)(void));
-int MPI_Get_function(int tool_id, int function_enum, void (**function_ptr)(void), int *next_tool_id);
+int MPI_Register_function(int tool_id, QMPIX_FUNCTION_ function_enum, void (*function_ptr)(void));
+int MPI_Get_function(int tool_id, QMPIX_FUNCTION_ function_enum, void (**function_ptr)(void), int *next_tool_id);
 
 /* === MPI functions, name-shifted ================================================================================== */
 
@@ -223,7 +248,7 @@ int MPI_Get_function(int tool_id, int function_enum, void (**function_ptr)(void)
 
 @FUNCTIONS@
 
-/* The same types under the names of the Forum's slides. */
+/* The same under the names of the Forum's slides, whose wrappers have a context of the type `void *`. */
 
 @ALIASES@
 

@@ -75,7 +75,8 @@ impl Availability {
         let oldest = majors.iter().min().copied();
         let newest = majors.iter().max().copied().unwrap_or(0);
         let mut found = Self { functions: BTreeMap::new(), types: BTreeMap::new(), newest_openmpi: newest };
-        let declares = |header: &Header, name: &str| header.function(name).is_some();
+        // A macro will do: the name-shifted function is there for it, too.
+        let declares = |header: &Header, name: &str| header.function(name).is_some() || header.has_macro(name);
         for row in table.rows() {
             let Origin::Standard(version) = row.since else { continue };
             let declaring = headers.iter().filter(|(_, header)| declares(header, &row.name));

@@ -82,6 +82,16 @@ enum Command {
         #[command(flatten)]
         output: Output,
     },
+    /// Print which functions the headers have as macros only, and what these stand for (bridge/abi/src/macros.rs)
+    Macros {
+        /// A header or include directory, as for `shim-gen table`
+        #[arg(long = "header", value_name = "VENDOR-RELEASE=PATH:VERSION", required = true)]
+        headers: Vec<Input>,
+        #[command(flatten)]
+        table: TableFile,
+        #[command(flatten)]
+        output: Output,
+    },
     /// Print the numbers of functions (enum QMPI_Functions_enum) in the headers of one MPICH, or of several that agree
     #[command(after_help = EXAMPLES)]
     Numbering {
@@ -274,6 +284,10 @@ fn run(cli: Cli) -> Result<()> {
             let inputs: Vec<_> = headers.into_iter().map(|input| (input.label, input.path)).collect();
             let numberings = Numbering::read_all(&numberings.numberings)?;
             output.write(&crate::qmpi_header(&read_all(&inputs)?, &numberings, &Table::read(&table.table)?))
+        }
+        Command::Macros { headers, table, output } => {
+            let inputs: Vec<_> = headers.into_iter().map(|input| (input.label, input.path)).collect();
+            output.write(&crate::macros_rust(&read_all(&inputs)?, &Table::read(&table.table)?)?)
         }
         Command::Numbering { headers, output } => output.write(&numbering(&headers)?.to_text()),
         Command::NumberingRust { numberings, table, output } => {

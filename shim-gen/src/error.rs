@@ -44,6 +44,22 @@ pub enum Error {
         /// The statement, on one line.
         text: String,
     },
+    /// A function that a header has as a macro only, which stands for something unknown.
+    #[error("{}: {name} is a macro that stands for something unknown", path.display())]
+    Macro {
+        /// The header.
+        path: PathBuf,
+        /// The function.
+        name: String,
+    },
+    /// Macros of one vendor's headers that stand for different things.
+    #[error("{name} is a macro for another thing in {label} than in the header before")]
+    Macros {
+        /// The function.
+        name: String,
+        /// The header that differs.
+        label: String,
+    },
     /// Two headers do not agree about a function.
     #[error("{name} has {first_says} in {first}, but {second_says} in {second}")]
     Conflict {
@@ -122,6 +138,10 @@ impl Error {
                 "mpif.h and mpi.mod are Fortran; the C header is mpi.h, and files it includes must lie beside it"
             }
             Self::Prototype { .. } => "if this is valid C, shim-gen should learn it: please report the line",
+            Self::Macro { .. } => {
+                "shim-gen knows casts, sums and differences: it should learn this one, please report the line"
+            }
+            Self::Macros { .. } => "what a function does depends on the vendor alone: leave one of the headers out",
             Self::Conflict { .. } => {
                 "a function number has one argument count for ever: leave one of the headers out, or fix it"
             }

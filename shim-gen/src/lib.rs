@@ -7,6 +7,7 @@
 //!                      │           functions.tsv (ids) + standard.txt ──┴─table──► functions.tsv ─┬─rust───► table.rs
 //!                      │                                    (versions)                            ├─stubs──► functions/list.rs
 //!                      │                                                                          ├─qmpi───► shifted/list.rs
+//!                      ├─macros──► with functions.tsv ─► macros.rs
 //!                      └─numbering──► numbering/*.txt ──┬─ with functions.tsv ─► numbering/tables.rs
 //!                                                       └─ with functions.tsv and all headers, availability, qmpi ─► qmpi.h
 //! ```
@@ -28,10 +29,12 @@ pub use error::{Error, Result};
 pub use fortran::base_name;
 pub use numbering::{Numbering, Release, enumerator, numbering_rust};
 pub use read::header::{Declared, Header, Label};
+pub use read::macros::Expression;
 pub use read::origin::{Origin, Version};
 pub use read::prototype::{Param, Prototype};
 pub use standard::Standard;
 pub use table::{ResultKind, Row, Table};
+pub use write::macros::macros_rust;
 pub use write::passthrough::passthrough;
 pub use write::qmpi::{qmpi_header, qmpi_stubs, shifted_name};
 pub use write::rust::rust;

@@ -3,6 +3,7 @@
 pub(crate) mod comments;
 pub(crate) mod condition;
 pub(crate) mod header;
+pub(crate) mod macros;
 pub(crate) mod origin;
 pub(crate) mod prototype;
 pub(crate) mod source;

@@ -1,6 +1,6 @@
 //! What is generated and committed is what the generator makes now.
 //!
-//! What is made from committed files is compared always. `functions.tsv`, `qmpi.h` and the numberings need the real headers:
+//! What is made from committed files is compared always. `functions.tsv`, `macros.rs`, `qmpi.h` and the numberings need the real headers:
 //! `QMPI_TEST_HEADERS` is a directory with the include directory of each library (or a link to it) under these names:
 //!
 //! ```text
@@ -59,6 +59,8 @@ fn everything_generated_is_fresh() {
     golden::check(Path::new("../bridge/abi/src/numbering/tables.rs"), &tables);
     if let Some(directories) = headers::directories() {
         let headers: Vec<_> = directories.into_iter().map(|(label, path)| (label, headers::read(&path))).collect();
+        let macros = shim_gen::macros_rust(&headers, &table).unwrap_or_else(|error| panic!("{error}"));
+        golden::check(Path::new("../bridge/abi/src/macros.rs"), &macros);
         let header = shim_gen::qmpi_header(&headers, &numberings, &table);
         golden::check(Path::new("../bridge/include/qmpi.h"), &header);
     }

@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 
 use crate::Mpi;
 
-/// The page that has such tables.
-pub const PAGE: &str = "docs/namespaces.md";
+/// The pages that have such tables.
+pub const PAGES: [&str; 2] = ["docs/namespaces.md", "docs/conformance.md"];
 
-/// Fails unless each row of such a table of the page names tests that there are.
+/// Fails unless each row of such a table of the page with this `text` names tests that there are.
 ///
 /// # Errors
 /// All rows without a test, and all names that no test has.
-pub fn all_exist(page: &str, tests: &BTreeSet<String>) -> Result<(), String> {
-    let rows = rows(page);
+pub fn all_exist(page: &str, text: &str, tests: &BTreeSet<String>) -> Result<(), String> {
+    let rows = rows(text);
     let mut wrong = Vec::new();
     for (title, cell) in &rows {
         let mut names = cell.split('`').skip(1).step_by(2).peekable();
@@ -31,7 +31,7 @@ pub fn all_exist(page: &str, tests: &BTreeSet<String>) -> Result<(), String> {
     if rows.is_empty() {
         wrong.push("no table has a column `test`".to_owned());
     }
-    if wrong.is_empty() { Ok(()) } else { Err(format!("{PAGE}: {}", wrong.join("; "))) }
+    if wrong.is_empty() { Ok(()) } else { Err(format!("{page}: {}", wrong.join("; "))) }
 }
 
 /// The first and the last cell of each row of all such tables.

@@ -1,7 +1,7 @@
 //! What is known about every MPI function: its number, name, argument count, result and Fortran name.
 //!
 //! The facts live in `functions.tsv`, one row per function in an order that never changes; `table.rs` is
-//! generated from it by `shim-gen rust`. Tools mean functions by other numbers ([`Numbering`],
+//! generated from it by `shim-gen rust`. What a few headers have as macros only is in `macros.rs`. Tools mean functions by other numbers ([`Numbering`],
 //! [`thesis`]). Everything else in the workspace refers to a function by [`FnId`].
 //!
 //! Not here: types of arguments. All arguments of MPI functions are integer-class words (handles are integers
@@ -9,13 +9,16 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 
+mod expression;
 mod function;
 mod id;
+mod macros;
 pub mod numbering;
 mod symbol;
 mod table;
 pub mod thesis;
 
+pub use expression::Expression;
 pub use function::{Function, Origin, ResultKind};
 pub use id::FnId;
 pub use numbering::Numbering;

@@ -129,6 +129,7 @@ mod tests {
             origin: Origin::ToolList,
             skipped: Vec::new(),
             unresolved: Vec::new(),
+            program_pmpi: qmpi_plan::ProgramPmpi::Auto,
             passed_over: None,
         };
         Resolved { stack, config: None }

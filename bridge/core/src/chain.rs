@@ -18,6 +18,7 @@ use qmpi_loader::links::wrapped::{Others, Stacked};
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
+use crate::qmpi::{initialization, macros};
 use crate::report::{finalize, stats};
 use crate::versions::Versions;
 
@@ -111,6 +112,10 @@ pub(crate) struct Chain {
     pub(crate) others: Stacked,
     /// The functions of the MPI library, which the chain begins with; none where it begins with others.
     mpi: Box<[usize]>,
+    /// What QMPI tools call for functions that the MPI library has as macros only.
+    macros: HashMap<FnId, usize>,
+    /// Is there a layer that is no QMPI tool?
+    has_others_than_qmpi: bool,
     mode: CallerMode,
 }
 
@@ -122,7 +127,17 @@ impl Chain {
             FnId::all().map(|id| process.real(id).map_or(0, |real| stats::counted(id, real))).collect();
         let link = |address: &usize| (*address != 0).then(|| Link::new(*address, Convention::Pmpi, ToolId::MPI));
         let links = mpi.iter().map(link).collect();
-        Chain { links, versions: Versions::new(), others: Stacked::default(), mpi, mode }
+        let macros = FnId::all().filter(|id| mpi[id.index()] == 0);
+        let macros = macros.filter_map(|id| Some((id, macros::supplied(id, process)?))).collect();
+        Chain {
+            links,
+            versions: Versions::new(),
+            others: Stacked::default(),
+            mpi,
+            macros,
+            has_others_than_qmpi: false,
+            mode,
+        }
     }
 
     /// A chain on top of functions that are called as those of QMPI tools.
@@ -130,13 +145,23 @@ impl Chain {
         let link =
             |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
         let links = functions.iter().map(link).collect();
-        Chain { links, versions: Versions::new(), others: Stacked::default(), mpi: Box::default(), mode }
+        let (mpi, macros) = (Box::default(), HashMap::new());
+        Chain {
+            links,
+            versions: Versions::new(),
+            others: Stacked::default(),
+            mpi,
+            macros,
+            has_others_than_qmpi: false,
+            mode,
+        }
     }
 
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: &Layer) {
         stats::column(&layer.label);
         self.others.push(layer.others.clone());
+        self.has_others_than_qmpi |= layer.convention != Convention::Qmpi;
         for (id, address) in &layer.entries {
             let (address, convention) = match layer.convention {
                 Convention::Thesis(vector) if id.function().variadic => {
@@ -165,10 +190,21 @@ impl Chain {
 
     /// Watches the way of `MPI_Finalize` past the topmost link.
     pub(crate) fn observe_finalize(&mut self, edge: finalize::Edge) {
-        let Some(id) = FnId::by_name("MPI_Finalize") else { return };
+        self.observe("MPI_Finalize", |target| finalize::observe(target, edge));
+    }
+
+    /// Watches the calls that initialize MPI, at the topmost link: tools can be registered until then.
+    pub(crate) fn observe_initialization(&mut self) {
+        for name in initialization::FUNCTIONS {
+            self.observe(name, initialization::observe);
+        }
+    }
+
+    /// Puts an observer in front of the topmost link of a function, and of all its versions.
+    fn observe(&mut self, name: &str, observer: impl Fn(usize) -> usize) {
+        let Some(id) = FnId::by_name(name) else { return };
         let mut watched = HashMap::new();
-        let mut watch =
-            |link: Link| link.at(*watched.entry(link.address).or_insert_with(|| finalize::observe(link.address, edge)));
+        let mut watch = |link: Link| link.at(*watched.entry(link.address).or_insert_with(|| observer(link.address)));
         self.links[id.index()] = self.links[id.index()].map(&mut watch);
         self.versions = self.versions.map(|of, link| if of == id { watch(link) } else { link });
     }
@@ -199,7 +235,9 @@ impl Chain {
     /// The topmost link of `id` for a caller of the QMPI convention, and the id to pass.
     pub(crate) fn qmpi(&mut self, id: FnId) -> Option<(usize, ToolId)> {
         let mode = self.mode;
-        let below = self.links[id.index()]?;
+        let Some(below) = self.links[id.index()] else {
+            return self.macros.get(&id).map(|function| (*function, ToolId::MPI));
+        };
         if below.convention == Convention::Qmpi {
             return Some((below.address, below.tool));
         }
@@ -220,6 +258,11 @@ impl Chain {
         let link = self.links[id.index()]?;
         let address = if matches!(link.convention, Convention::Thesis(_)) { link.address } else { self.pmpi(id) };
         Some((address, link.tool))
+    }
+
+    /// Are all layers QMPI tools?
+    pub(crate) fn is_of_qmpi_tools(&self) -> bool {
+        !self.has_others_than_qmpi
     }
 
     /// Does a layer have a wrapper of `id`?

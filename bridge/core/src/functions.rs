@@ -11,7 +11,7 @@ use qmpi_loader::{Process, log};
 use qmpi_ring::{CoreFunctions, Ring, ring};
 
 use crate::process::{opened, wrapped};
-use crate::qmpi::{Class, interface};
+use crate::qmpi::{Class, interface, macros};
 use crate::report::lost_stack;
 use crate::{heap, start, thesis, versions};
 
@@ -69,7 +69,8 @@ pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFun
 extern "C" fn shifted(number: usize) -> usize {
     let link = || {
         let id = FnId::from_index(number)?;
-        let real = Process::with_mpi()?.real(id)?;
+        let process = Process::with_mpi()?;
+        let Some(real) = process.real(id) else { return macros::supplied(id, &process) };
         conversion::down(real, conversion::arity(id), CallerMode::Ignore).ok()
     };
     link().unwrap_or_else(|| start::unsupported(number))

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | calls that `ld.so` has bound already | `base.rs` |
 //! | PMPI tools that the program is linked with | `program_tools.rs` |
+//! | calls of `PMPI_f` that the program itself makes | `program_pmpi.rs` |
 //! | Fortran calls | `fortran.rs` |
 //! | libraries that are opened later | `opened.rs` |
 //! | functions that are not MPI's and that layers wrap | `wrapped.rs` |
@@ -17,6 +18,7 @@ pub(crate) mod environment;
 pub(crate) mod fortran;
 pub(crate) mod name;
 pub(crate) mod opened;
+pub(crate) mod program_pmpi;
 pub(crate) mod program_tools;
 pub(crate) mod unwinders;
 pub(crate) mod wrapped;

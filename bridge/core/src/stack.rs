@@ -71,6 +71,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     }
     let mut chain = Chain::new(process, mode);
     if wanted.is_empty() {
+        chain.observe_initialization();
         return (chain, None);
     }
     let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(numbering::of_process()));
@@ -123,6 +124,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         }
         chain.observe_finalize(Edge(index));
     }
+    chain.observe_initialization();
     fortran.top(&mut chain);
     if let Some(mut builder) = builder {
         builder.below(ToolId::MPI, &mut chain);
@@ -244,22 +246,10 @@ fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
     let stack = &requested.stack;
     let search = SearchPath::from_process();
     let mut inspector = Inspector::new(&search);
-    let mut libraries = Libraries::default();
     // What stands between the application's call and a tool: PMPI tools of the program, MPI's Fortran libraries.
     let mut pmpi_above = program_tools::is_there(process) || Fortran::is_there(process);
-    let here = stack.layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank));
-    if stack.layers.iter().any(|layer| layer.on_rank(requested.rank)) {
-        Arc::make_mut(process).open_unwinder();
-    }
-    let planned: Vec<(usize, &qmpi_plan::Layer, Result<Planned, LoadError>)> =
-        here.map(|(index, layer)| (index, layer, qmpi_loader::plan(process, layer, &mut inspector))).collect();
-    // A library may register names for which there is no file: all are loaded before one is missed. What is wrong with one is said
-    // when it is its turn.
-    for (_, layer, planned) in &planned {
-        if matches!(planned, Ok(Planned { kind: Kind::Qmpi(_), .. })) {
-            let _ = libraries.name_of(&layer.name, &layer.path);
-        }
-    }
+    let planned = plan_files(process, requested, &mut inspector);
+    let mut libraries = load_qmpi_tools(&planned);
     let mut wanted = Vec::with_capacity(planned.len());
     for (index, layer, planned) in planned {
         let fail = |reason: &str, hint: Option<String>| {
@@ -304,6 +294,39 @@ fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
         wanted.push(Wanted { layer, what });
     }
     wanted
+}
+
+/// Looks at the files of the layers that this rank is to have, by their place in the list.
+fn plan_files<'a>(
+    process: &mut Arc<Process>,
+    requested: &'a Requested,
+    inspector: &mut Inspector<'_>,
+) -> Vec<(usize, &'a qmpi_plan::Layer, Result<Planned, LoadError>)> {
+    let layers = &requested.stack.layers;
+    let here: Vec<_> = layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank)).collect();
+    if !here.is_empty() {
+        Arc::make_mut(process).open_unwinder();
+    }
+    here.into_iter().map(|(index, layer)| (index, layer, qmpi_loader::plan(process, layer, inspector))).collect()
+}
+
+/// A library may register names for which there is no file: all are loaded before one is missed. What is wrong with one is said
+/// when it is its turn.
+fn load_qmpi_tools(planned: &[(usize, &qmpi_plan::Layer, Result<Planned, LoadError>)]) -> Libraries {
+    let mut libraries = Libraries::loaded_early();
+    for (_, layer, planned) in planned {
+        if matches!(planned, Ok(Planned { kind: Kind::Qmpi(_), .. })) {
+            let _ = libraries.name_of(&layer.name, &layer.path);
+        }
+    }
+    libraries
+}
+
+/// Loads the libraries of QMPI tools before the stack is built: they may register a name that it waits for.
+pub(crate) fn load_early(process: &mut Arc<Process>, requested: &Requested) {
+    let search = SearchPath::from_process();
+    let planned = plan_files(process, requested, &mut Inspector::new(&search));
+    load_qmpi_tools(&planned).keep();
 }
 
 fn keep_if(asked: bool, mode: &mut CallerMode) {

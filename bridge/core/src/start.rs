@@ -15,7 +15,8 @@ use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
-use crate::process::{base, entrance, environment, opened, wrapped};
+use crate::process::fortran::Fortran;
+use crate::process::{base, entrance, environment, fortran, opened, program_pmpi, wrapped};
 use crate::report::{lost_stack, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
@@ -33,19 +34,24 @@ pub(crate) extern "C" fn start(moment: Moment) -> bool {
     is_done() || loader_lock::with(|writer| PROGRESS.advance(writer, || set_up(moment, writer)))
 }
 
-/// Returns whether everything is set up. A stack with a name that is not registered yet is put off to the first call: a
-/// constructor that comes after this library's may register it.
+/// Returns whether everything is set up. A stack with a name that is not registered yet is put off until MPI is initialized: a
+/// constructor that comes after this library's may register it, or the program. Calls until then go to the MPI library.
 fn set_up(moment: Moment, writer: &Writer) -> bool {
     #[cfg(planted)]
     crate::planted::memory();
     let Some(process) = Process::with_mpi() else { return false };
     let mut process = Arc::new(process);
-    let requested = Requested::from_env();
-    if moment == Moment::Load && requested.waits_for_names() {
-        return false;
+    let mut requested = Requested::from_env();
+    if moment != Moment::FirstCall && requested.waits_for_names() {
+        stack::load_early(&mut process, &requested);
+        requested = Requested::from_env();
+        if requested.waits_for_names() {
+            fortran::wait_for_initialization(&process);
+            return false;
+        }
     }
     stats::prepare(requested.rank);
-    let (mut chain, fortran) = stack::build(&mut process, &requested, writer);
+    let (mut chain, mut fortran) = stack::build(&mut process, &requested, writer);
     let entries = chain.all_entries();
     for id in FnId::all() {
         match entries[id.index()] {
@@ -55,6 +61,10 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
         if chain.is_intercepted(id) {
             ring().intercepted[id.index()].store(true, Ordering::Relaxed);
         }
+    }
+    if requested.stack.program_pmpi.enters(chain.is_of_qmpi_tools()) {
+        program_pmpi::enter(&process, &entries);
+        fortran.iter_mut().for_each(Fortran::let_profiling_in);
     }
     base::enter(&process, &mut chain, &entries, fortran);
     wrapped::enter(process.images(), std::mem::take(&mut chain.others));

@@ -46,8 +46,12 @@ pub(crate) fn is_loaded() -> bool {
 
 /// Sets everything up, if there is a stack and an MPI.
 pub(crate) fn before_first_call() {
+    begin(Moment::FirstCall);
+}
+
+fn begin(moment: Moment) {
     if environment::names_a_stack() && objects::has_mpi() {
-        start(Moment::FirstCall);
+        start(moment);
     }
 }
 
@@ -63,10 +67,12 @@ fn start(moment: Moment) {
 /// Where the first call of function number `number` goes.
 pub(crate) extern "C" fn first_call(number: usize) -> usize {
     let Some(id) = FnId::from_index(number) else { message::fatal(&[b"a call of an unknown function"], None) };
-    before_first_call();
+    // The others may be called before MPI is initialized; tools can be registered until then (the draft, "Tool Life Cycle").
+    let initializes = ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"].contains(&id.name());
+    begin(if initializes { Moment::FirstCall } else { Moment::EarlyCall });
     if let Some(address) = RING.get(id) {
         return address;
     }
-    // There is no stack, or this thread comes back from a constructor of a tool while layers are being loaded.
+    // There is no stack, or it waits for a tool to be registered, or this thread comes back from a constructor of a tool while layers are being loaded.
     pass_through::function(id).unwrap_or_else(|| (core_library::functions().unsupported)(number))
 }

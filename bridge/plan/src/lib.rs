@@ -11,6 +11,7 @@
 //! | functions that are not MPI's | [`wraps`] |
 //! | what each file is, and whether it can be a layer | [`inspector`], [`planned`], [`refusal`] |
 //! | what a layer with hidden calls of its own passes on | [`own_calls`] |
+//! | where the program's own calls of `PMPI_f` go | [`ProgramPmpi`] |
 //! | a namespace of its own, or one that clones share | [`placement`] |
 //! | ranks, the launcher, `LD_PRELOAD` | [`job`] |
 #![forbid(unsafe_code)]
@@ -22,6 +23,7 @@ pub mod job;
 pub mod own_calls;
 pub mod placement;
 pub mod planned;
+mod program_pmpi;
 pub mod refusal;
 pub mod request;
 pub mod stack;
@@ -35,6 +37,7 @@ pub use job::rank::rank_from_env;
 pub use job::ranks::RankSet;
 pub use placement::{Namespaces, Place};
 pub use planned::{Kind, Planned};
+pub use program_pmpi::ProgramPmpi;
 pub use refusal::Refusal;
 pub use request::config::Config;
 pub use request::list::{self, Element};

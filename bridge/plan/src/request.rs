@@ -118,6 +118,7 @@ impl Request {
             origin,
             skipped: Vec::new(),
             unresolved: Vec::new(),
+            program_pmpi: config.program_pmpi,
             passed_over: None,
         };
         for element in elements {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, Error, LogLevel, OnError, OwnCalls, RankSet, Wraps};
+use crate::{Config, Error, LogLevel, OnError, OwnCalls, ProgramPmpi, RankSet, Wraps};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Stack {
     /// Layers that are only a name so far, by their place in `layers`, and why no file was found; not empty only with
     /// [`crate::Request::keep_names`]. Their `path` is the name.
     pub unresolved: Vec<(usize, Error)>,
+    /// Where the program's own calls of `PMPI_f` go.
+    pub program_pmpi: ProgramPmpi,
     /// Why `TOOLS` was passed over, if it was.
     pub passed_over: Option<PassedOver>,
 }

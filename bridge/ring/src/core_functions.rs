@@ -10,7 +10,9 @@ use crate::ring::Ring;
 pub enum Moment {
     /// The program is being loaded; constructors are still to come.
     Load,
-    /// An MPI function was called, or is about to be looked up.
+    /// An MPI function was called that does not initialize MPI: tools may still be registered.
+    EarlyCall,
+    /// MPI is about to be initialized, or a function of it to be looked up.
     FirstCall,
 }
 

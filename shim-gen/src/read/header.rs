@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
+use crate::read::macros::{Expression, Macro};
 use crate::read::origin::Version;
 use crate::read::prototype::{Prototype, looks_like_one, parse};
 use crate::read::source::Source;
@@ -41,6 +42,8 @@ pub struct Declared {
 #[derive(Debug, Clone, Default)]
 pub struct Header {
     functions: BTreeMap<String, Declared>,
+    /// Macros with the names of functions, and the file that has them.
+    macros: BTreeMap<String, (Macro, PathBuf)>,
 }
 
 impl Header {
@@ -82,8 +85,32 @@ impl Header {
         self.functions.get(name).map(|declared| &declared.prototype)
     }
 
+    /// The functions that this header has as macros only, and what these stand for, in the order of their names.
+    ///
+    /// # Errors
+    /// If one stands for something unknown.
+    pub fn macros(&self) -> Result<Vec<(&str, Expression)>> {
+        // A prototype beside it: the library has the function.
+        let only =
+            self.macros.iter().filter(|(name, (found, _))| !self.functions.contains_key(*name) && !found.is_variadic());
+        only.map(|(name, (found, path))| {
+            let unknown = || Error::Macro { path: path.clone(), name: name.clone() };
+            Ok((name.as_str(), found.expression().ok_or_else(unknown)?))
+        })
+        .collect()
+    }
+
+    /// Whether the header has a macro of this name that stands for a function.
+    pub(crate) fn has_macro(&self, name: &str) -> bool {
+        self.macros.get(name).is_some_and(|(found, _)| !found.is_variadic())
+    }
+
     fn add(&mut self, path: &Path) -> Result<()> {
-        for statement in statements(&Source::read(path)?) {
+        let (text, macros) = Source::read_with_macros(path)?;
+        for found in macros {
+            self.macros.entry(found.name.clone()).or_insert((found, path.to_owned()));
+        }
+        for statement in statements(&text) {
             if !looks_like_one(&statement) {
                 continue;
             }

@@ -9,6 +9,7 @@ use regex::Regex;
 use crate::error::{Error, Result};
 use crate::read::comments;
 use crate::read::condition::{Macros, Verdict, decide};
+use crate::read::macros::Macro;
 
 /// `#  name   rest`
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*#\s*(\w+)\s*(.*?)\s*$"));
@@ -26,15 +27,21 @@ pub(crate) fn pattern(text: &str) -> Regex {
 pub(crate) struct Source {
     text: String,
     macros: Macros,
+    functions: Vec<Macro>,
     seen: BTreeSet<PathBuf>,
 }
 
 impl Source {
     /// Reads `path`; an include is followed if the file lies beside the including one (or below, if it says so).
     pub(crate) fn read(path: &Path) -> Result<String> {
+        Ok(Self::read_with_macros(path)?.0)
+    }
+
+    /// The same, and the macros that have the names of functions.
+    pub(crate) fn read_with_macros(path: &Path) -> Result<(String, Vec<Macro>)> {
         let mut source = Self::default();
         source.file(path)?;
-        Ok(source.text)
+        Ok((source.text, source.functions))
     }
 
     fn file(&mut self, path: &Path) -> Result<()> {
@@ -64,6 +71,7 @@ impl Source {
                 "endif" => branches.leave(),
                 "define" if branches.open() => {
                     self.macros.insert(word.to_owned());
+                    self.functions.extend(Macro::read(rest));
                 }
                 "undef" if branches.open() => {
                     self.macros.remove(word);

@@ -71,7 +71,8 @@ pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[Numbering], table:
         lines.push(format!("typedef {result} {name}_t({parameters});\n{name}_t {name};"));
         // Of MPICH's extensions it is MPICH's own header that knows which are there.
         if matches!(row.since, Origin::Standard(_)) || lacking.as_deref() == Some("1") {
-            let line = format!("typedef {name}_t {}_t;", row.name);
+            let parameters = parameters.replacen("QMPI_Context", "QMPIX_Context_", 1);
+            let line = format!("typedef {result} {}_t({parameters});", row.name);
             aliases.entry(available).or_default().push(line);
         }
     }

@@ -42,6 +42,8 @@ struct Failure {
 
 #[derive(Debug, Serialize)]
 struct LayerReport {
+    /// The id by which QMPI tools know it, on ranks that have all layers: 1 is the outermost.
+    tool_id: usize,
     label: String,
     name: String,
     /// Null for a name that is registered at run time.
@@ -108,7 +110,12 @@ fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> R
     let nodes: Vec<Node> = layers.iter().map(InspectedLayer::node).collect();
     Report {
         schema: SCHEMA,
-        layers: layers.iter().zip(clones).map(|(layer, is_clone)| LayerReport::new(layer, *is_clone)).collect(),
+        layers: layers
+            .iter()
+            .zip(clones)
+            .zip(1..)
+            .map(|((layer, is_clone), tool_id)| LayerReport::new(layer, *is_clone, tool_id))
+            .collect(),
         intercepted: interceptors(&nodes, |node| &node.intercepts),
         intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
         wrapped: interceptors(&nodes, |node| &node.wraps),
@@ -128,9 +135,10 @@ fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BT
 }
 
 impl LayerReport {
-    fn new(inspected: &InspectedLayer, is_clone: bool) -> Self {
+    fn new(inspected: &InspectedLayer, is_clone: bool, tool_id: usize) -> Self {
         let layer = inspected.layer();
         Self {
+            tool_id,
             label: layer.label.clone(),
             name: layer.name.clone(),
             path: (!layer.is_name_only()).then(|| layer.path.clone()),
@@ -206,9 +214,9 @@ fn text(report: &Report, style: Style) -> String {
         return text;
     }
     let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
-    for (i, layer) in report.layers.iter().enumerate() {
+    for layer in &report.layers {
         let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
-        let _ = writeln!(text, "  {i:>2}  {:width$}  {:<6}  {path}", layer.label, layer.kind);
+        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", layer.tool_id, layer.label, layer.kind);
         for line in layer.settings() {
             let _ = writeln!(text, "      {line}");
         }

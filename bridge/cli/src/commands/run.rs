@@ -140,9 +140,9 @@ fn dry_run(plan: &Plan, command: &[OsString], style: Style) -> String {
         let _ = writeln!(text, "  no tools");
     }
     let width = plan.layers.iter().map(|layer| layer.label().len()).max().unwrap_or(0);
-    for (i, layer) in plan.layers.iter().enumerate() {
+    for (tool_id, layer) in (1..).zip(&plan.layers) {
         let path = layer.path().display();
-        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", i, layer.label(), layer.kind());
+        let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", tool_id, layer.label(), layer.kind());
     }
     let _ = writeln!(text, "{}", style.bold("variables"));
     for variable in &plan.variables {

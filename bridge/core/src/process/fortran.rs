@@ -26,7 +26,8 @@ use qmpi_loader::links::{fortran, missing};
 use qmpi_loader::{Process, log};
 
 use crate::chain::{self, Chain, ToolId, or_end};
-use crate::process::program_tools;
+use crate::process::{program_pmpi, program_tools};
+use crate::qmpi::initialization;
 use crate::ring::is_entry;
 
 /// What a layer intercepts.
@@ -47,6 +48,8 @@ pub(crate) struct Fortran {
     callers: Mutex<BTreeSet<ToolId>>,
     mode: CallerMode,
     program: OfProgram,
+    /// Do the program's own calls of `pmpi_f_` enter the chain?
+    profiling_enters: bool,
 }
 
 /// What tools of the program have that were there before us.
@@ -69,7 +72,13 @@ impl Fortran {
         let mut below = vec![None; layers + 1];
         below[layers] = Some(chain.all_pmpi());
         let layers = (0..layers).map(|_| Layer::default()).collect();
-        Fortran { layers, below, callers: Mutex::default(), mode: chain.mode(), program: OfProgram::default() }
+        let (callers, program) = (Mutex::default(), OfProgram::default());
+        Fortran { layers, below, callers, mode: chain.mode(), program, profiling_enters: false }
+    }
+
+    /// Lets the program's own calls of `pmpi_f_` enter the chain (`program_pmpi.rs`).
+    pub(crate) fn let_profiling_in(&mut self) {
+        self.profiling_enters = true;
     }
 
     /// Is there one of MPI's Fortran libraries in the process?
@@ -159,6 +168,7 @@ impl Fortran {
         }
         let to_c = RefCell::default();
         let tools = program_tools::parts(process);
+        let qmpi_tools = program_pmpi::of_qmpi_tools(process);
         for image in process.images().iter().filter(|image| concerned(image)) {
             if is_entry(image) {
                 continue;
@@ -171,14 +181,17 @@ impl Fortran {
                 }
             } else if !defines_wrappers(image) {
                 let is_tool = tools.iter().any(|tool| tool.is_same(image));
-                rebind::rebind(image, Which::All, |reference| self.application_link(reference.name, is_tool, process));
+                let is_past = !self.profiling_enters || qmpi_tools.iter().any(|tool| tool.is_same(image));
+                rebind::rebind(image, Which::All, |reference| {
+                    self.application_link(reference.name, is_tool, is_past, process)
+                });
             }
         }
     }
 
     /// What the application's reference to a Fortran function is bound to: a wrapper, or what bypasses all tools, if it asks
-    /// for `pmpi_f_` and is no tool itself. `None`: MPI's own, which calls C.
-    fn application_link(&self, name: &CStr, is_tool: bool, process: &Process) -> Option<usize> {
+    /// for `pmpi_f_` and is no tool itself (`is_past`). `None`: MPI's own, which calls C.
+    fn application_link(&self, name: &CStr, is_tool: bool, is_past: bool, process: &Process) -> Option<usize> {
         // The names of C, of which there are many more, are told apart by their first letters.
         if !matches!(name.to_bytes(), [b'm' | b'p', ..] | [b'M', b'P', b'I', b'_', ..] | [b'P', b'M', b'P', b'I', ..])
             || self.program.wrappers.contains(name)
@@ -190,7 +203,7 @@ impl Fortran {
         if symbol.profiling && is_tool {
             return None;
         }
-        if symbol.profiling {
+        if symbol.profiling && is_past {
             let real = process.function(name)?;
             return Some(or_end(fortran::resume(real, self.layers.len())));
         }
@@ -235,6 +248,21 @@ impl Fortran {
 
 /// Links from MPI's Fortran library to C functions, by whether it asks for `PMPI_f`.
 type MadeToC = HashMap<(FnId, bool), usize>;
+
+/// Start-up is put off until MPI is initialized. Of Open MPI, Fortran's library does that by names that `libqmpi.so` does not have: its
+/// references are bound to the entry stubs, and again when the stack is set up.
+pub(crate) fn wait_for_initialization(process: &Process) {
+    let Some(ours) = process.images().iter().find(|image| is_entry(image)) else { return };
+    for image in process.mpi().filter(|image| is_fortran(image)) {
+        rebind::rebind(image, Which::All, |reference| {
+            let symbol = qmpi_abi::classify_c(reference.name)?;
+            let is_meant = symbol.profiling
+                && symbol.binding == Binding::C
+                && initialization::FUNCTIONS.contains(&symbol.id.name());
+            is_meant.then(|| Some(ours.find(&CString::new(symbol.id.name()).ok()?)?.address)).flatten()
+        });
+    }
+}
 
 /// The same for objects that were opened since: only those of `images` that are new.
 pub(crate) fn enter_opened(images: Vec<Image>, is_new: impl Fn(&Image) -> bool) {

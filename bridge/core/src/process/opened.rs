@@ -29,7 +29,7 @@ pub(crate) extern "C" fn objects_opened() {
         // Of Open MPI, Fortran's library calls the C library by names that libqmpi.so does not have: no first call would come.
         let is_due = loader_lock::with(|_| Process::with_mpi().is_some_and(|process| Fortran::is_there(&process)));
         if is_due {
-            start::start(Moment::FirstCall);
+            start::start(Moment::EarlyCall);
         }
         return;
     }

@@ -1,6 +1,7 @@
 //! Native QMPI tools: their libraries, their names, their init callbacks.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
@@ -117,7 +118,20 @@ struct Library {
 #[derive(Default)]
 pub(crate) struct Libraries(Vec<Library>);
 
+/// Those that were loaded while start-up waited for a name.
+static EARLY: Mutex<Vec<Library>> = Mutex::new(Vec::new());
+
 impl Libraries {
+    /// Takes what [`Libraries::keep`] has kept.
+    pub(crate) fn loaded_early() -> Libraries {
+        Libraries(std::mem::take(&mut EARLY.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Keeps what is known of them until the stack is built.
+    pub(crate) fn keep(self) {
+        *EARLY.lock().unwrap_or_else(PoisonError::into_inner) = self.0;
+    }
+
     /// Loads the library of a layer, unless it is loaded, and finds the registered name that the layer means.
     ///
     /// # Errors
@@ -149,6 +163,11 @@ impl Libraries {
             }
         }
     }
+}
+
+/// The init callbacks of all registered names.
+pub(crate) fn callbacks() -> Vec<usize> {
+    registry::callbacks().map(|init| init as *const () as usize).collect()
 }
 
 /// Is this name registered already?
@@ -193,7 +212,10 @@ pub(crate) fn registered_names() -> Vec<String> {
 /// Runs the init callbacks in stack order: layer `first + i` is a native tool if `names[i]` is its registered name. Returns
 /// which layers cannot be set up, by their place.
 pub(crate) fn initialize(first: ToolId, names: &[Option<String>]) -> Vec<(usize, NativeError)> {
-    registry::close();
+    registry::closed(|| run_callbacks(first, names))
+}
+
+fn run_callbacks(first: ToolId, names: &[Option<String>]) -> Vec<(usize, NativeError)> {
     let images = if names.iter().any(Option::is_some) { Image::of_process() } else { Vec::new() };
     let mut failed = Vec::new();
     for ((place, name), tool) in names.iter().enumerate().zip((first.0..).map(ToolId)) {

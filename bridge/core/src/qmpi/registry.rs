@@ -4,6 +4,7 @@ use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
 use super::class::Class;
+use super::initialization;
 
 /// `MPI_Tool_init_function`.
 pub(super) type Init = extern "C" fn(c_int);
@@ -15,16 +16,31 @@ struct Registry {
     names: Vec<(String, Init)>,
     /// Names that were taken already when they were registered again.
     refused: Vec<String>,
-    is_closed: bool,
+    moment: Moment,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), is_closed: false });
+/// What is going on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Nothing that decides: names are accepted until the initialization of MPI begins.
+    Any,
+    /// Libraries of a named stack are being loaded, after MPI is initialized as a rule.
+    Loading,
+    /// Init callbacks run: what they may do is not this.
+    Callbacks,
+}
 
-/// Registers a name; it must be new, and tools must not have been initialized yet.
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), moment: Moment::Any });
+
+/// Registers a name; it must be new, and the initialization of MPI must not have begun.
 pub(super) fn register(name: &str, init: Init) -> Class {
+    // Asks the MPI library, so no lock is held.
+    let has_begun = initialization::has_begun();
     let mut registry = lock();
-    if registry.is_closed {
-        return Class::Other;
+    match registry.moment {
+        Moment::Callbacks => return Class::Other,
+        Moment::Any if has_begun => return Class::Other,
+        Moment::Any | Moment::Loading => {}
     }
     // A name must be able to stand in a tool list.
     let unusable = name.is_empty() || name.len() >= MAX_NAME || name.contains([',', ':', '=', '/']);
@@ -44,6 +60,12 @@ pub(super) fn find(name: &str) -> Option<Init> {
     lock().names.iter().find(|(known, _)| known == name).map(|(_, init)| *init)
 }
 
+/// All init callbacks.
+pub(super) fn callbacks() -> impl Iterator<Item = Init> {
+    let callbacks: Vec<Init> = lock().names.iter().map(|(_, init)| *init).collect();
+    callbacks.into_iter()
+}
+
 /// How many names there are: those that a library registers come after this many.
 pub(super) fn len() -> usize {
     lock().names.len()
@@ -61,12 +83,15 @@ pub(super) fn take_refused() -> Vec<String> {
 
 /// Libraries of another stack are about to be loaded: their constructors register names.
 pub(super) fn open() {
-    lock().is_closed = false;
+    lock().moment = Moment::Loading;
 }
 
-/// No registration from here on.
-pub(super) fn close() {
-    lock().is_closed = true;
+/// Init callbacks run while `work` is done: no registration meanwhile.
+pub(super) fn closed<T>(work: impl FnOnce() -> T) -> T {
+    lock().moment = Moment::Callbacks;
+    let result = work();
+    lock().moment = Moment::Any;
+    result
 }
 
 fn lock() -> std::sync::MutexGuard<'static, Registry> {

@@ -1,4 +1,4 @@
-//! A link that reports each call before it goes on: `MPI_Finalize` must reach the MPI library.
+//! A link that reports each call before it goes on: how far `MPI_Finalize` comes, and that MPI is about to be initialized.
 
 use crate::arch;
 use crate::error::LoadError;
@@ -15,9 +15,7 @@ pub(crate) struct Observer {
     pub(crate) target: usize,
 }
 
-/// Makes a link that calls `notify` and jumps to `target`, whose caller it does not hide.
-///
-/// For functions without arguments only: none are kept.
+/// Makes a link that calls `notify` and jumps to `target`, whose caller and arguments stay as they are.
 ///
 /// # Errors
 /// When no further stubs can be mapped.

@@ -3,6 +3,8 @@
 //! ```toml
 //! stack = ["outer", "heatmap", "inner"]     # outermost first; a tool may appear more than once
 //!
+//! program_pmpi = "chain"                    # the program's own calls of PMPI_f enter the stack; "past", or "auto" (the default)
+//!
 //! [stacks]                                  # for tools that send some calls another way than others
 //! rows = ["outer", "heatmap"]
 //!
@@ -38,7 +40,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ValueFault;
 use crate::nearest;
 use crate::request::with;
-use crate::{Error, OwnCalls, RankSet, Wraps};
+use crate::{Error, OwnCalls, ProgramPmpi, RankSet, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,6 +49,8 @@ pub struct Config {
     pub stack: Option<Vec<String>>,
     /// Named stacks, outermost first, for tools that send calls through one of several.
     pub stacks: BTreeMap<String, Vec<String>>,
+    /// Where the program's own calls of `PMPI_f` go.
+    pub program_pmpi: ProgramPmpi,
     /// The sections `[tool.NAME]`.
     pub tools: BTreeMap<String, ToolConfig>,
 }
@@ -96,7 +100,7 @@ impl Default for ToolConfig {
     }
 }
 
-const FILE_KEYS: &[&str] = &["stack", "stacks", "tool"];
+const FILE_KEYS: &[&str] = &["stack", "stacks", "program_pmpi", "tool"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -141,6 +145,12 @@ impl Config {
                         let full = format!("stacks.{}", name.get_ref());
                         config.stacks.insert(name.get_ref().to_string(), document.names(names, &full)?);
                     }
+                }
+                "program_pmpi" => {
+                    let word = document.string(value, "program_pmpi", ProgramPmpi::EXPECTED)?;
+                    let fault = || ValueFault::Word(word.escape_debug().to_string(), ProgramPmpi::EXPECTED);
+                    config.program_pmpi = ProgramPmpi::parse(word)
+                        .ok_or_else(|| document.value(value.span(), "program_pmpi", fault()))?;
                 }
                 "tool" => {
                     for (name, section) in document.table(value, "tool", "a table of tools, [tool.NAME]")? {

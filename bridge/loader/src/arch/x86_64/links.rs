@@ -18,27 +18,19 @@ pub(crate) extern "C" fn missing() {
     )
 }
 
-/// A call that a [`crate::links::observer::Observer`] is told of before it goes on. The function has no arguments of its
-/// own; context and tool id of a QMPI call are kept.
+/// A call that a [`crate::links::observer::Observer`] is told of before it goes on, with all its arguments.
 #[unsafe(naked)]
 pub(crate) extern "C" fn observer() {
     naked_asm!(
         ".cfi_startproc",
-        "push r11",
-        ".cfi_adjust_cfa_offset 8",
-        "push rdi",
-        ".cfi_adjust_cfa_offset 8",
-        "push rsi",
-        ".cfi_adjust_cfa_offset 8",
+        qmpi_ring::keep_arguments!(),
+        // A word of the frame that no argument needs.
+        "mov [rsp + 56], r11",
         "mov rdi, qword ptr [r11 + {edge}]",
         "call qword ptr [r11 + {notify}]",
-        "pop rsi",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rdi",
-        ".cfi_adjust_cfa_offset -8",
-        "pop r11",
-        ".cfi_adjust_cfa_offset -8",
-        "jmp qword ptr [r11 + {target}]",
+        "mov r11, [rsp + 56]",
+        "mov rax, qword ptr [r11 + {target}]",
+        qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
         edge = const std::mem::offset_of!(crate::links::observer::Observer, edge),
         notify = const std::mem::offset_of!(crate::links::observer::Observer, notify),
