@@ -4,6 +4,7 @@
 //! allocators), and the unwinder; a namespace gets providers for them. All other libraries are private to an instance.
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
+mod ask;
 pub mod dlsym;
 pub mod loader_lock;
 pub(crate) mod names_before;
@@ -12,7 +13,7 @@ pub mod sentinels;
 pub mod thread_offsets;
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::{FnId, MpiSymbol};
@@ -394,21 +395,8 @@ impl Process {
             return None;
         }
         let mut text = vec![0u8; MAX];
-        let mut len = 0;
-        // May be called before MPI_Init, and from any thread (MPI 3.0 section 8.1.1).
-        if let Some(function) = self.function(c"QMPI_Get_library_version") {
-            // Where the MPI library has QMPI itself, a call of the plain function initializes the tools of its own chain, for which it may
-            // be too early.
-            // SAFETY: the MPI library's function of this name has this type: a struct of one pointer, and a number, come first.
-            let function: extern "C" fn(*mut c_void, c_int, *mut c_char, *mut c_int) -> c_int =
-                unsafe { std::mem::transmute(function) };
-            function(std::ptr::null_mut(), 0, text.as_mut_ptr().cast(), &raw mut len);
-        } else {
-            let function = self.real(FnId::by_name("MPI_Get_library_version")?)?;
-            // SAFETY: the MPI library's function of this name has this type.
-            let function: extern "C" fn(*mut c_char, *mut c_int) -> c_int = unsafe { std::mem::transmute(function) };
-            function(text.as_mut_ptr().cast(), &raw mut len);
-        }
+        let mut len: c_int = 0;
+        self.ask("MPI_Get_library_version", [text.as_mut_ptr().cast(), (&raw mut len).cast()])?;
         let text = CStr::from_bytes_until_nul(&text).ok()?.to_string_lossy().into_owned();
         let rest = text.split_once("MPICH Version:")?.1;
         rest.split_whitespace().next().map(str::to_owned)
