@@ -132,7 +132,7 @@ mod tests {
             program_pmpi: qmpi_plan::ProgramPmpi::Auto,
             passed_over: None,
         };
-        Resolved { stack, config: None }
+        Resolved { stack, named: std::collections::BTreeMap::new(), config: None }
     }
 
     #[test]

@@ -48,6 +48,15 @@ pub enum Error {
         other_family: MpiFamily,
     },
 
+    /// A stack of `[stacks]` that cannot be opened.
+    #[error("[stacks] {stack}: {error}")]
+    InNamedStack {
+        /// Its name.
+        stack: String,
+        /// Why not.
+        error: Box<Error>,
+    },
+
     /// A launcher of another MPI than the program's.
     #[error("{} uses {family}, and the launcher is {launcher}'s: each process would be a job of its own", .program.display())]
     OtherLauncher {
@@ -178,6 +187,7 @@ impl Error {
                 format!("use at most {left} PMPI tools; QMPI tools do not count")
             }
             Self::SeveralMpis { .. } => "take all tools in their builds for the program's MPI".into(),
+            Self::InNamedStack { error, .. } => error.hint(),
             Self::OtherLauncher { family, .. } => {
                 format!("use the mpiexec of {family}, by its path where several are installed")
             }

@@ -90,6 +90,16 @@ pub fn check(
             }
         }
     }
+    warnings.extend(missing_shares(&layers, &search));
+    for (name, stack) in &resolved.named {
+        for layer in &stack.layers {
+            let planned = inspector.plan(layer.clone(), &|soname| preloaded.iter().any(|shared| shared == soname));
+            if let (Err(refusal), OnError::Abort) = (planned, stack.on_error) {
+                let error = Error::Refused { layer: layer.label.clone(), refusal };
+                return Err(Error::InNamedStack { stack: name.clone(), error: Box::new(error) });
+            }
+        }
+    }
     resolved.stack.layers = layers.iter().map(|layer| layer.layer().clone()).collect();
     check_room(&layers, namespaces(get))?;
     warnings.extend(hazards(&layers));
@@ -283,6 +293,19 @@ fn ignored_order(stack: &StackArgs, resolved: &Resolved) -> Option<Warning> {
             "unset QMPI_TOOL_LIST, or name the tools with -t",
         )
     })
+}
+
+/// Libraries of `share` that the dynamic linker does not find by their names here. The program may bring them.
+fn missing_shares(layers: &[InspectedLayer], search: &SearchPath) -> Vec<Warning> {
+    let shares = layers.iter().flat_map(|layer| layer.layer().share.iter().map(move |soname| (layer.label(), soname)));
+    let missing = shares.filter(|(_, soname)| search.find_by_name(soname).is_none());
+    let warning = |(label, soname): (&str, &String)| {
+        Warning::new(
+            format!("tool `{label}`: `share` names {soname}, which the dynamic linker does not find"),
+            "that is right only if the program brings it; a SONAME is wanted, such as libhdf5.so.103",
+        )
+    };
+    missing.map(warning).collect()
 }
 
 /// Sections that no layer has: the name of one may be misspelt, in the file or on the command line. A file may well have more sections than

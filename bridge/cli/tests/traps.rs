@@ -151,3 +151,39 @@ fn inspect_a_program() {
     assert_eq!((file["kind"].as_str(), file["program"]["can_have_stack"].as_bool()), (Some("program"), Some(false)));
     assert!(file["program"]["advice"][0].as_str().unwrap().contains("MPI is inside of it"), "{text}");
 }
+
+#[test]
+fn named_stacks() {
+    let fixture = Fixture::with_tools();
+    let file = |rows: &str| {
+        let text = format!(
+            "stack = [\"native\"]\n[stacks]\nrows = {rows}\n[tool.native]\npath = \"libnative.so\"\n[tool.tool]\npath = \"libtool.so\"\n"
+        );
+        fixture.write("c.toml", text);
+    };
+    file("[\"tool\"]");
+    let text = fixture.qmpi(["list", "--no-load", "-c", "c.toml"]).success();
+    assert!(
+        text.ends_with("stack rows, for tools that open it (outermost first)\n      tool  $DIR/libtool.so\n"),
+        "{text}"
+    );
+    let report: serde_json::Value =
+        serde_json::from_str(&fixture.qmpi(["list", "--no-load", "--json", "-c", "c.toml"]).success()).unwrap();
+    assert_eq!(report["stacks"]["rows"][0]["label"], "tool");
+    file("[\"toll\"]");
+    for command in ["run", "list"] {
+        let answer = fixture.qmpi([command, "-c", "c.toml"].into_iter().chain((command == "run").then_some("true")));
+        answer.failure(3, "[stacks] rows: no tool `toll` found");
+        hint(&answer, "did you mean `tool`?");
+    }
+}
+
+#[test]
+fn a_shared_library_that_is_not_there() {
+    let fixture = Fixture::with_tools();
+    fixture.write("c.toml", "stack = [\"tool\"]\n[tool.tool]\npath = \"libtool.so\"\nshare = [\"libnowhere.so.1\"]\n");
+    hint(
+        &fixture.qmpi(["env", "-c", "c.toml"]),
+        "tool `tool`: `share` names libnowhere.so.1, which the dynamic linker does not find",
+    );
+}

@@ -85,8 +85,15 @@ impl Request {
     pub fn resolve_named(&self, name: &str, linker: Linker<'_>) -> Result<Stack, Error> {
         let no_stack = || Error::NoStack { name: name.into(), config: self.config.clone() };
         let config = Config::read(&absolute(self.config.as_ref().ok_or_else(no_stack)?)?)?;
-        let names = config.stacks.get(name).ok_or_else(no_stack)?;
-        self.find(&config, linker, Origin::Config, names.iter().cloned().map(Element::Name).collect())
+        self.named_with(&config, config.stacks.get(name).ok_or_else(no_stack)?, linker)
+    }
+
+    /// The same for its names, with a configuration that is read already.
+    ///
+    /// # Errors
+    /// As for [`Request::resolve`].
+    pub fn named_with(&self, config: &Config, names: &[String], linker: Linker<'_>) -> Result<Stack, Error> {
+        self.find(config, linker, Origin::Config, names.iter().cloned().map(Element::Name).collect())
     }
 
     /// [`Request::resolve`] with a configuration that is read already.

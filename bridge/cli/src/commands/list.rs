@@ -30,7 +30,17 @@ struct Report {
     /// By function that is not MPI's, the layers that wrap it.
     wrapped: BTreeMap<String, Vec<String>>,
     edges: Vec<Edge>,
+    /// The stacks of `[stacks]`, which a tool may open: their layers, outermost first.
+    stacks: BTreeMap<String, Vec<NamedLayer>>,
     warnings: Vec<String>,
+}
+
+/// A layer of a named stack.
+#[derive(Debug, Serialize)]
+struct NamedLayer {
+    label: String,
+    /// Null for a name that is registered at run time.
+    path: Option<PathBuf>,
 }
 
 /// Why there is no stack to show.
@@ -102,7 +112,8 @@ fn show(args: &ListArgs, mut checked: Checked, get: &dyn Fn(&str) -> Option<OsSt
         }
     }
     Warning::print_all(&checked.warnings, get);
-    let report = report(&checked.layers, &checked.clones(get), &checked.warnings);
+    let mut report = report(&checked.layers, &checked.clones(get), &checked.warnings);
+    report.stacks = named(&checked);
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
 }
 
@@ -120,8 +131,18 @@ fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> R
         intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
         wrapped: interceptors(&nodes, |node| &node.wraps),
         edges: edges::edges(&nodes),
+        stacks: BTreeMap::new(),
         warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
     }
+}
+
+fn named(checked: &Checked) -> BTreeMap<String, Vec<NamedLayer>> {
+    let layer = |layer: &qmpi_plan::Layer| NamedLayer {
+        label: layer.label.clone(),
+        path: (!layer.is_name_only()).then(|| layer.path.clone()),
+    };
+    let stacks = checked.resolved.named.iter();
+    stacks.map(|(name, stack)| (name.clone(), stack.layers.iter().map(layer).collect())).collect()
 }
 
 fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
@@ -211,6 +232,7 @@ fn text(report: &Report, style: Style) -> String {
     let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
     if report.layers.is_empty() {
         let _ = writeln!(text, "  no tools");
+        text.push_str(&named_stacks(report, style));
         return text;
     }
     let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
@@ -242,6 +264,20 @@ fn text(report: &Report, style: Style) -> String {
             Language::Other => count(edge.functions.len(), "other function"),
         };
         let _ = writeln!(text, "  {} -> {}: {number}: {}", edge.from, edge.to, shortened(&edge.functions, 4));
+    }
+    text.push_str(&named_stacks(report, style));
+    text
+}
+
+/// The stacks that a tool may open.
+fn named_stacks(report: &Report, style: Style) -> String {
+    let mut text = String::new();
+    for (name, layers) in &report.stacks {
+        let _ = writeln!(text, "{}", style.bold(&format!("stack {name}, for tools that open it (outermost first)")));
+        for layer in layers {
+            let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
+            let _ = writeln!(text, "      {}  {path}", layer.label);
+        }
     }
     text
 }

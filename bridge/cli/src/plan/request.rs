@@ -1,5 +1,6 @@
 //! From the command line and the environment to the stack that is asked for.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -15,6 +16,8 @@ use crate::plan::registrar::Surroundings;
 pub struct Resolved {
     /// The layers and settings.
     pub stack: Stack,
+    /// The stacks of `[stacks]`, which a tool may open.
+    pub named: BTreeMap<String, Stack>,
     /// The configuration file, absolute, and what it says.
     pub config: Option<(PathBuf, Config)>,
 }
@@ -80,7 +83,17 @@ impl Asked {
         let search = SearchPath::from_process();
         let mut stack = self.request.resolve_with(settings, &|name| search.find_by_name(name))?;
         self.settle_names(&mut stack, settings, &search)?;
-        Ok(Resolved { stack, config })
+        let named = settings.stacks.iter().map(|(name, names)| {
+            let in_stack = |error| Error::InNamedStack { stack: name.clone(), error: Box::new(error) };
+            let find = || -> Result<Stack, Error> {
+                let mut stack = self.request.named_with(settings, names, &|name| search.find_by_name(name))?;
+                self.settle_names(&mut stack, settings, &search)?;
+                Ok(stack)
+            };
+            Ok((name.clone(), find().map_err(in_stack)?))
+        });
+        let named = named.collect::<Result<_, Error>>()?;
+        Ok(Resolved { stack, named, config })
     }
 
     /// Of the names without a file those stay that the file or the surroundings speak for.
