@@ -7,6 +7,7 @@
 //!                      │           functions.tsv (ids) + standard.txt ──┴─table──► functions.tsv ─┬─rust───► table.rs
 //!                      │                                    (versions)                            ├─stubs──► functions/list.rs
 //!                      │                                                                          ├─qmpi───► shifted/list.rs
+//!                      ├─ with functions.tsv and data/parameters.txt, parameters ─► parameters.tsv ─► parameters/{kind,table}.rs, docs/parameters.md
 //!                      └─numbering──► numbering/*.txt ──┬─ with functions.tsv ─► numbering/tables.rs
 //!                                                       └─ with functions.tsv and all headers, availability, qmpi ─► qmpi.h
 //! ```
@@ -19,6 +20,7 @@ pub mod cli;
 mod error;
 mod fortran;
 mod numbering;
+mod parameters;
 mod read;
 mod standard;
 mod table;
@@ -27,11 +29,14 @@ mod write;
 pub use error::{Error, Result};
 pub use fortran::base_name;
 pub use numbering::{Numbering, Release, enumerator, numbering_rust};
+pub use parameters::rules::Rules;
+pub use parameters::{Direction, Parameter, Parameters};
 pub use read::header::{Declared, Header, Label};
 pub use read::origin::{Origin, Version};
 pub use read::prototype::{Param, Prototype};
 pub use standard::Standard;
 pub use table::{ResultKind, Row, Table};
+pub use write::parameters::{kinds_rust, parameters_page, parameters_rust};
 pub use write::passthrough::passthrough;
 pub use write::qmpi::{qmpi_header, qmpi_stubs, shifted_name};
 pub use write::rust::rust;
