@@ -9,6 +9,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::error::{Error, Result};
 use crate::numbering::{Numbering, Release, numbering_rust, release};
+use crate::parameters::Parameters;
+use crate::parameters::rules::Rules;
 use crate::read::header::{Header, Label, read_all};
 use crate::standard::Standard;
 use crate::table::Table;
@@ -20,6 +22,12 @@ EXAMPLES
         --header mpich-5.0=/opt/mpich/include:5.0 --output bridge/abi/functions.tsv
     shim-gen rust --output bridge/abi/src/table.rs
     shim-gen stubs --output bridge/entry/src/exports/functions/list.rs
+
+  Work out what the parameters of all functions are, from all headers, then regenerate what is made from it:
+    shim-gen parameters --header mpich-5.0=/opt/mpich/include:5.0 --header ... --output bridge/abi/parameters.tsv
+    shim-gen parameters-kinds --output bridge/abi/src/parameters/kind.rs
+    shim-gen parameters-rust  --output bridge/abi/src/parameters/table.rs
+    shim-gen parameters-page  --output docs/parameters.md
 
   Make a tool that intercepts everything:
     shim-gen passthrough --header /opt/mpich/include/mpi.h --output pass.c
@@ -69,6 +77,39 @@ enum Command {
     Rust {
         #[command(flatten)]
         table: TableFile,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print what the parameters of all functions are (bridge/abi/parameters.tsv)
+    #[command(after_help = EXAMPLES)]
+    Parameters {
+        /// A header or include directory, as for `shim-gen table`
+        #[arg(long = "header", value_name = "VENDOR-RELEASE=PATH:VERSION", required = true)]
+        headers: Vec<Input>,
+        /// What the parameters mean [default: a built-in page of rules]
+        #[arg(long, value_name = "FILE")]
+        rules: Option<PathBuf>,
+        #[command(flatten)]
+        table: TableFile,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print the parameters as Rust (bridge/abi/src/parameters/table.rs)
+    ParametersRust {
+        #[command(flatten)]
+        parameters: ParametersFile,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print the kinds of parameters as Rust (bridge/abi/src/parameters/kind.rs)
+    ParametersKinds {
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print the page about parameters (docs/parameters.md)
+    ParametersPage {
+        #[command(flatten)]
+        parameters: ParametersFile,
         #[command(flatten)]
         output: Output,
     },
@@ -182,6 +223,13 @@ struct TableFile {
 }
 
 #[derive(Args)]
+struct ParametersFile {
+    /// What the parameters of all functions are
+    #[arg(long, value_name = "FILE", default_value = "bridge/abi/parameters.tsv")]
+    parameters: PathBuf,
+}
+
+#[derive(Args)]
 struct Numberings {
     /// The directory of what `shim-gen numbering` printed
     #[arg(long, value_name = "DIR", default_value = "bridge/abi/numbering")]
@@ -276,6 +324,22 @@ fn run(cli: Cli) -> Result<()> {
             output.write(&table.to_tsv())
         }
         Command::Rust { table, output } => output.write(&crate::rust(&Table::read(&table.table)?)),
+        Command::Parameters { headers, rules, table, output } => {
+            let inputs: Vec<_> = headers.into_iter().map(|input| (input.label, input.path)).collect();
+            let rules = match rules {
+                Some(path) => Rules::parse(&read(&path)?, &path.display().to_string())?,
+                None => Rules::built_in()?,
+            };
+            let parameters = Parameters::build(&read_all(&inputs)?, &Table::read(&table.table)?, &rules)?;
+            output.write(&parameters.to_tsv())
+        }
+        Command::ParametersRust { parameters, output } => {
+            output.write(&crate::parameters_rust(&Parameters::read(&parameters.parameters)?)?)
+        }
+        Command::ParametersKinds { output } => output.write(&crate::kinds_rust(&Rules::built_in()?)),
+        Command::ParametersPage { parameters, output } => {
+            output.write(&crate::parameters_page(&Parameters::read(&parameters.parameters)?, &Rules::built_in()?))
+        }
         Command::Stubs { qmpi, table, output } => {
             let generate = if qmpi { crate::qmpi_stubs } else { crate::stubs };
             output.write(&generate(&Table::read(&table.table)?))

@@ -110,6 +110,18 @@ pub enum Error {
         /// The function.
         name: String,
     },
+    /// A parameter that the rules say nothing about.
+    #[error("{function}: no rule says the {what} of `{ctype}` {parameter}")]
+    NoRule {
+        /// The function.
+        function: String,
+        /// The parameter's name.
+        parameter: String,
+        /// Its type.
+        ctype: String,
+        /// What is missing: the kind, the direction, the length.
+        what: &'static str,
+    },
     /// A line of `functions.tsv` or of the list of standard functions.
     #[error("{file}:{line}: {problem}")]
     Line {
@@ -150,6 +162,7 @@ impl Error {
             Self::Numberings { .. } => "give each numbering a file of its own",
             Self::Unnumbered { .. } => "add the header's functions with `shim-gen table` first",
             Self::NoFunction { .. } => "give all headers that are needed, and names as in C: MPI_Send",
+            Self::NoRule { .. } => "add a rule to shim-gen/data/parameters.txt: its head says how",
             Self::Line { .. } => {
                 "functions.tsv is written by `shim-gen table`, the list of standard functions by hand: its head says how"
             }

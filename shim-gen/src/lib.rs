@@ -8,6 +8,7 @@
 //!                      │                                    (versions)                            ├─stubs──► functions/list.rs
 //!                      │                                                                          ├─qmpi───► shifted/list.rs
 //!                      ├─macros──► with functions.tsv ─► macros.rs
+//!                      ├─ with functions.tsv and data/parameters.txt, parameters ─► parameters.tsv ─► parameters/{kind,table}.rs, docs/parameters.md
 //!                      └─numbering──► numbering/*.txt ──┬─ with functions.tsv ─► numbering/tables.rs
 //!                                                       └─ with functions.tsv and all headers, availability, qmpi ─► qmpi.h
 //! ```
@@ -20,6 +21,7 @@ pub mod cli;
 mod error;
 mod fortran;
 mod numbering;
+mod parameters;
 mod read;
 mod standard;
 mod table;
@@ -28,6 +30,8 @@ mod write;
 pub use error::{Error, Result};
 pub use fortran::base_name;
 pub use numbering::{Numbering, Release, enumerator, numbering_rust};
+pub use parameters::rules::Rules;
+pub use parameters::{Direction, Parameter, Parameters};
 pub use read::header::{Declared, Header, Label};
 pub use read::macros::Expression;
 pub use read::origin::{Origin, Version};
@@ -35,6 +39,7 @@ pub use read::prototype::{Param, Prototype};
 pub use standard::Standard;
 pub use table::{ResultKind, Row, Table};
 pub use write::macros::macros_rust;
+pub use write::parameters::{kinds_rust, parameters_page, parameters_rust};
 pub use write::passthrough::passthrough;
 pub use write::qmpi::{qmpi_header, qmpi_stubs, shifted_name};
 pub use write::rust::rust;

@@ -19,9 +19,10 @@ mod headers;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use shim_gen::{Numbering, Origin, Standard, Table, Version};
+use shim_gen::{Numbering, Origin, Parameters, Rules, Standard, Table, Version};
 
 const FUNCTIONS: &str = "../bridge/abi/functions.tsv";
+const PARAMETERS: &str = "../bridge/abi/parameters.tsv";
 const NUMBERINGS: &str = "../bridge/abi/numbering";
 
 fn existing() -> Table {
@@ -64,6 +65,30 @@ fn everything_generated_is_fresh() {
         let header = shim_gen::qmpi_header(&headers, &numberings, &table);
         golden::check(Path::new("../bridge/include/qmpi.h"), &header);
     }
+}
+
+#[test]
+fn parameters_are_those_of_the_headers_and_the_rules() {
+    let rules = Rules::built_in().unwrap_or_else(|error| panic!("{error}"));
+    if let Some(directories) = headers::directories() {
+        let headers: Vec<_> = directories.into_iter().map(|(label, path)| (label, headers::read(&path))).collect();
+        let fresh = Parameters::build(&headers, &existing(), &rules).unwrap_or_else(|error| panic!("{error}"));
+        golden::check(Path::new(PARAMETERS), &fresh.to_tsv());
+    }
+    let parameters = Parameters::read(Path::new(PARAMETERS)).unwrap_or_else(|error| panic!("{error}"));
+    golden::check(Path::new(PARAMETERS), &parameters.to_tsv());
+    let table = shim_gen::parameters_rust(&parameters).unwrap_or_else(|error| panic!("{error}"));
+    golden::check(Path::new("../bridge/abi/src/parameters/table.rs"), &table);
+    golden::check(Path::new("../bridge/abi/src/parameters/kind.rs"), &shim_gen::kinds_rust(&rules));
+    golden::check(Path::new("../docs/parameters.md"), &shim_gen::parameters_page(&parameters, &rules));
+    // The columns that both tables have.
+    let of_functions: Vec<_> = existing().rows().iter().map(|row| (row.name.clone(), usize::from(row.args))).collect();
+    let is_parameter = |parameter: &&shim_gen::Parameter| parameter.direction != shim_gen::Direction::Result;
+    let of_parameters: Vec<_> = parameters
+        .functions()
+        .map(|(name, list)| (name.to_owned(), list.iter().filter(is_parameter).count()))
+        .collect();
+    assert_eq!(of_functions, of_parameters);
 }
 
 #[test]

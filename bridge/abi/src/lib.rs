@@ -4,8 +4,8 @@
 //! generated from it by `shim-gen rust`. What a few headers have as macros only is in `macros.rs`. Tools mean functions by other numbers ([`Numbering`],
 //! [`thesis`]). Everything else in the workspace refers to a function by [`FnId`].
 //!
-//! Not here: types of arguments. All arguments of MPI functions are integer-class words (handles are integers
-//! or pointers, a status goes by pointer), so their number is all that the bridge needs, for every MPI.
+//! All arguments of MPI functions are integer-class words (handles are integers or pointers, a status goes by pointer), so their number is
+//! all that a call needs, for every MPI. What they mean is in [`parameters`], which only code that shows calls uses.
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 
@@ -14,6 +14,7 @@ mod function;
 mod id;
 mod macros;
 pub mod numbering;
+pub mod parameters;
 mod symbol;
 mod table;
 pub mod thesis;
