@@ -70,7 +70,7 @@ env = { MPIP = \"-k 2\" }
 pcontrol = false
 [tool.inner]
 path = \"libtool.so\"
-share = [\"libpapi.so.7\"]
+share = [\"libm.so.6\"]
 [tool.native]
 path = \"libnative.so\"
 ";
