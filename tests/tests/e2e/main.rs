@@ -33,6 +33,7 @@ mod missing_version_library;
 mod mpi4py;
 mod mpi_libraries;
 mod mutated_tools;
+mod name_shift;
 mod no_proc;
 mod numbering;
 mod own_calls;
