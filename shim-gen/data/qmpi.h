@@ -211,8 +211,8 @@ typedef QMPI_Context MPI_Context;
 typedef void MPI_Tool_init_function(int tool_id);
 
 /* The context as an argument of what has a name of the draft or of the slides: these print QMPI_Context, MPI_Context and `void *`. In
- * C all three will do, where the compiler can (GCC and Clang). It is passed as the first. */
-#if defined(__GNUC__) && !defined(__cplusplus)
+ * C all three will do, where the compiler can (GCC and Clang, without -std=c99 and the like). It is passed as the first. */
+#if defined(__GNUC__) && !defined(__STRICT_ANSI__) && !defined(__cplusplus)
 typedef union {
     QMPI_Context context;
     void *pointer;

@@ -42,6 +42,7 @@ EXAMPLES
     shim-gen numbering-rust --output bridge/abi/src/numbering/tables.rs
     shim-gen header --header mpich-5.1.0=/opt/mpich/include:5.0 --header ... --output bridge/include/qmpi.h
     shim-gen stubs --qmpi --output bridge/entry/src/exports/shifted/list.rs
+    shim-gen stubs --fortran --output bridge/fortran/src/list.rs
 
 EXIT STATUS
   0 done, 1 something could not be read, written or understood, 2 wrong usage";
@@ -118,6 +119,9 @@ enum Command {
         /// The name-shifted ones (bridge/entry/src/exports/shifted/list.rs)
         #[arg(long)]
         qmpi: bool,
+        /// The name-shifted ones of Fortran (bridge/fortran/src/list.rs)
+        #[arg(long, conflicts_with = "qmpi")]
+        fortran: bool,
         #[command(flatten)]
         table: TableFile,
         #[command(flatten)]
@@ -340,8 +344,12 @@ fn run(cli: Cli) -> Result<()> {
         Command::ParametersPage { parameters, output } => {
             output.write(&crate::parameters_page(&Parameters::read(&parameters.parameters)?, &Rules::built_in()?))
         }
-        Command::Stubs { qmpi, table, output } => {
-            let generate = if qmpi { crate::qmpi_stubs } else { crate::stubs };
+        Command::Stubs { qmpi, fortran, table, output } => {
+            let generate = match (qmpi, fortran) {
+                (true, _) => crate::qmpi_stubs,
+                (_, true) => crate::fortran_stubs,
+                _ => crate::stubs,
+            };
             output.write(&generate(&Table::read(&table.table)?))
         }
         Command::Header { headers, numberings, table, output } => {

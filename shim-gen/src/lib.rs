@@ -6,6 +6,7 @@
 //!                      │                                                │
 //!                      │           functions.tsv (ids) + standard.txt ──┴─table──► functions.tsv ─┬─rust───► table.rs
 //!                      │                                    (versions)                            ├─stubs──► functions/list.rs
+//!                      │                                                                          ├─fortran► fortran/src/list.rs
 //!                      │                                                                          ├─qmpi───► shifted/list.rs
 //!                      ├─macros──► with functions.tsv ─► macros.rs
 //!                      ├─ with functions.tsv and data/parameters.txt, parameters ─► parameters.tsv ─► parameters/{kind,table}.rs, docs/parameters.md
@@ -38,6 +39,7 @@ pub use read::origin::{Origin, Version};
 pub use read::prototype::{Param, Prototype};
 pub use standard::Standard;
 pub use table::{ResultKind, Row, Table};
+pub use write::fortran::fortran_stubs;
 pub use write::macros::macros_rust;
 pub use write::parameters::{kinds_rust, parameters_page, parameters_rust};
 pub use write::passthrough::passthrough;

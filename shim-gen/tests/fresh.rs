@@ -55,6 +55,7 @@ fn everything_generated_is_fresh() {
     golden::check(Path::new("../bridge/abi/src/table.rs"), &shim_gen::rust(&table));
     golden::check(Path::new("../bridge/entry/src/exports/functions/list.rs"), &shim_gen::stubs(&table));
     golden::check(Path::new("../bridge/entry/src/exports/shifted/list.rs"), &shim_gen::qmpi_stubs(&table));
+    golden::check(Path::new("../bridge/fortran/src/list.rs"), &shim_gen::fortran_stubs(&table));
     let numberings = numberings();
     let tables = shim_gen::numbering_rust(&numberings, &table).unwrap_or_else(|error| panic!("{error}"));
     golden::check(Path::new("../bridge/abi/src/numbering/tables.rs"), &tables);

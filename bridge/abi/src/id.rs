@@ -61,6 +61,34 @@ impl FnId {
     }
 }
 
+/// The functions that initialize MPI: `MPI_Init`, `MPI_Init_thread`, and `MPI_Session_init` of the Sessions Model (MPI 4.0, 11.2, 11.3).
+///
+/// Numbers of the build: a library that compares with them has no table of names.
+pub const INITIALIZATION: [FnId; 3] = [row_of("MPI_Init"), row_of("MPI_Init_thread"), row_of("MPI_Session_init")];
+
+/// The function of this name; a build fails for a name that is not in the table.
+const fn row_of(name: &str) -> FnId {
+    let mut row = 0;
+    while row < COUNT {
+        if is_same(FUNCTIONS[row].name.as_bytes(), name.as_bytes()) {
+            // COUNT fits: the generator writes the indices above as u16.
+            return FnId(row as u16);
+        }
+        row += 1;
+    }
+    panic!("no such function")
+}
+
+const fn is_same(mut left: &[u8], mut right: &[u8]) -> bool {
+    while let ([a, behind_a @ ..], [b, behind_b @ ..]) = (left, right) {
+        if *a != *b {
+            return false;
+        }
+        (left, right) = (behind_a, behind_b);
+    }
+    left.is_empty() && right.is_empty()
+}
+
 /// Places for rows in [`BY_HASH`]: at least half of them are free.
 const PLACES: usize = (2 * COUNT).next_power_of_two();
 
@@ -105,6 +133,11 @@ mod tests {
             }
         }
         assert_eq!(FnId::all().len(), COUNT);
+    }
+
+    #[test]
+    fn functions_that_initialize_mpi() {
+        assert_eq!(INITIALIZATION.map(FnId::name), ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub mod thesis;
 
 pub use expression::Expression;
 pub use function::{Function, Origin, ResultKind};
-pub use id::FnId;
+pub use id::{FnId, INITIALIZATION};
 pub use numbering::Numbering;
 pub use symbol::{Binding, MpiSymbol, classify, classify_c, is_mpi_like};
 pub use table::{COUNT, FUNCTIONS};

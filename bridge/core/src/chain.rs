@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
-use qmpi_abi::FnId;
+use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_loader::image::version::Version;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::links::pcontrol;
@@ -190,19 +190,19 @@ impl Chain {
 
     /// Watches the way of `MPI_Finalize` past the topmost link.
     pub(crate) fn observe_finalize(&mut self, edge: finalize::Edge) {
-        self.observe("MPI_Finalize", |target| finalize::observe(target, edge));
+        let Some(id) = FnId::by_name("MPI_Finalize") else { return };
+        self.observe(id, |target| finalize::observe(target, edge));
     }
 
     /// Watches the calls that initialize MPI, at the topmost link: tools can be registered until then.
     pub(crate) fn observe_initialization(&mut self) {
-        for name in initialization::FUNCTIONS {
-            self.observe(name, initialization::observe);
+        for id in INITIALIZATION {
+            self.observe(id, initialization::observe);
         }
     }
 
     /// Puts an observer in front of the topmost link of a function, and of all its versions.
-    fn observe(&mut self, name: &str, observer: impl Fn(usize) -> usize) {
-        let Some(id) = FnId::by_name(name) else { return };
+    fn observe(&mut self, id: FnId, observer: impl Fn(usize) -> usize) {
         let mut watched = HashMap::new();
         let mut watch = |link: Link| link.at(*watched.entry(link.address).or_insert_with(|| observer(link.address)));
         self.links[id.index()] = self.links[id.index()].map(&mut watch);

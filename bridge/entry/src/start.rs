@@ -8,7 +8,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use qmpi_abi::FnId;
+use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_ring::Moment;
 
 use crate::process::{environment, mpi_with_qmpi, objects, opened, weak};
@@ -68,8 +68,7 @@ fn start(moment: Moment) {
 pub(crate) extern "C" fn first_call(number: usize) -> usize {
     let Some(id) = FnId::from_index(number) else { message::fatal(&[b"a call of an unknown function"], None) };
     // The others may be called before MPI is initialized; tools can be registered until then (the draft, "Tool Life Cycle").
-    let initializes = ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"].contains(&id.name());
-    begin(if initializes { Moment::FirstCall } else { Moment::EarlyCall });
+    begin(if INITIALIZATION.contains(&id) { Moment::FirstCall } else { Moment::EarlyCall });
     if let Some(address) = RING.get(id) {
         return address;
     }

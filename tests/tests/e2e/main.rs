@@ -34,6 +34,7 @@ mod mpi4py;
 mod mpi_libraries;
 mod mpi_with_qmpi;
 mod mutated_tools;
+mod name_shift;
 mod no_proc;
 mod numbering;
 mod own_calls;

@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use qmpi_abi::{Binding, FnId};
+use qmpi_abi::{Binding, FnId, INITIALIZATION};
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::links::conversion::{self, CallerMode};
@@ -27,7 +27,6 @@ use qmpi_loader::{Process, log};
 
 use crate::chain::{self, Chain, ToolId, or_end};
 use crate::process::{program_pmpi, program_tools};
-use crate::qmpi::initialization;
 use crate::ring::is_entry;
 
 /// What a layer intercepts.
@@ -181,7 +180,10 @@ impl Fortran {
                 }
             } else if !defines_wrappers(image) {
                 let is_tool = tools.iter().any(|tool| tool.is_same(image));
-                let is_past = !self.profiling_enters || qmpi_tools.iter().any(|tool| tool.is_same(image));
+                // libqmpi_fortran.so is what QMPI_f is in Fortran.
+                let is_past = !self.profiling_enters
+                    || image.find(c"qmpi_init_").is_some()
+                    || qmpi_tools.iter().any(|tool| tool.is_same(image));
                 rebind::rebind(image, Which::All, |reference| {
                     self.application_link(reference.name, is_tool, is_past, process)
                 });
@@ -256,9 +258,7 @@ pub(crate) fn wait_for_initialization(process: &Process) {
     for image in process.mpi().filter(|image| is_fortran(image)) {
         rebind::rebind(image, Which::All, |reference| {
             let symbol = qmpi_abi::classify_c(reference.name)?;
-            let is_meant = symbol.profiling
-                && symbol.binding == Binding::C
-                && initialization::FUNCTIONS.contains(&symbol.id.name());
+            let is_meant = symbol.profiling && symbol.binding == Binding::C && INITIALIZATION.contains(&symbol.id);
             is_meant.then(|| Some(ours.find(&CString::new(symbol.id.name()).ok()?)?.address)).flatten()
         });
     }

@@ -14,9 +14,6 @@ use qmpi_loader::links::observer;
 
 use crate::chain::or_end;
 
-/// The functions that initialize MPI: a call of one ends the registration of tools.
-pub(crate) const FUNCTIONS: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Session_init"];
-
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// A link that records that a call arrived and goes on to `target`.

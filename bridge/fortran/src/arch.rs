@@ -1,0 +1,7 @@
+//! Machine code, by architecture.
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86_64::{entry_point, other_spelling};
