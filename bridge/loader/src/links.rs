@@ -7,6 +7,7 @@
 //! | from one calling convention of tools to another | `conversion.rs`, `callback.rs` |
 //! | Fortran calls | `fortran.rs` |
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
+//! | a layer that can be switched off | `switch.rs`, `requests.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
@@ -21,6 +22,8 @@ pub mod observer;
 pub(crate) mod own_calls;
 pub(crate) mod parts;
 pub mod pcontrol;
+pub mod requests;
+pub mod switch;
 pub(crate) mod trampoline;
 pub mod wrapped;
 pub(crate) mod wrappers;

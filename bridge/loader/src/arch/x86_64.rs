@@ -22,6 +22,8 @@
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a PLT |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
+//! | `switch.rs` | past a layer that is switched off, or into it |
+//! | `requests.rs` | functions of the MPI library that start or complete requests, watched |
 //! | `shift.rs` | from one calling convention of tools to another |
 
 mod caller;
@@ -34,8 +36,10 @@ mod overrides;
 mod own_calls;
 #[cfg(planted)]
 mod planted;
+mod requests;
 mod shift;
 mod stack_words;
+mod switch;
 mod trampoline;
 
 pub(crate) use direct::*;
@@ -46,7 +50,9 @@ pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
+pub(crate) use requests::*;
 pub(crate) use shift::*;
+pub(crate) use switch::*;
 pub(crate) use trampoline::*;
 
 /// Bytes of a page.

@@ -99,9 +99,7 @@ pub(crate) extern "C" fn find_late(late: &'static Late, context: usize) -> usize
     let Some((target, tool)) = (late.find)(late.owner, late.id) else {
         log::fatal(&format!("{} was called, and nothing comes next for it", late.id.name()), None)
     };
-    let numbered = Box::leak(Box::new(Numbered { target, tool }));
-    let target = trampoline::allocate(arch::numbered(), numbered)
-        .unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()));
+    let target = numbered(target, tool).unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()));
     // Threads that come meanwhile find the same.
     late.up.target.store(target, Ordering::Release);
     target
@@ -113,6 +111,14 @@ pub(crate) extern "C" fn find_late(late: &'static Late, context: usize) -> usize
 /// When no further stubs can be mapped.
 pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> Result<usize, LoadError> {
     trampoline::allocate(arch::append(arity), Box::leak(Box::new(Append { target, level, vector })))
+}
+
+/// The function `target` of QMPI tools, called with the id `tool` instead of that which the caller passes.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn numbered(target: usize, tool: i32) -> Result<usize, LoadError> {
+    trampoline::allocate(arch::numbered(), Box::leak(Box::new(Numbered { target, tool })))
 }
 
 /// A link from the application to the PMPI function `target` that keeps the application's return address for layers below.
