@@ -85,6 +85,32 @@ int QMPIX_Register_tool_info(int tool_id, const char *version, const char *descr
  * `max` is 0. */
 int QMPIX_Get_tools(int max, QMPIX_Tool *tools, int *count);
 
+/* Switches a layer off and on again, while other threads are in calls. `tool_id` is that of a layer of the main stack with
+ * `switch = true` in its section of the configuration file, or of any layer in a job that was started by `qmpi run --ctl`;
+ * MPI_ERR_ARG for others. `qmpi ctl` does the same from outside.
+ *
+ * A layer that is off stays loaded, and calls go past it to the next; a call that is under way is completed. It still sees
+ *
+ *   - how requests are completed that it saw started, and not those that it did not;
+ *   - all that makes, ends or names an object: communicators, windows and their epochs, files, datatypes, messages, ...;
+ *   - MPI_Init, MPI_Finalize, MPI_Abort, MPI_Pcontrol.
+ *
+ * No lock is held while MPI is called, and no function pointer has to be asked for again: those that QMPI_Get_function gave
+ * lead past the layer as well. These functions take a lock. */
+int QMPIX_Tool_enable(int tool_id);
+int QMPIX_Tool_disable(int tool_id);
+
+/* Stores 1 if calls go through the layer, 0 if they go past it. */
+int QMPIX_Tool_is_enabled(int tool_id, int *flag);
+
+/* Puts another function in the place of one that such a layer intercepts, by enumerator or by name, and stores the old one
+ * unless `old` is null. It is called as the old one was: with context and tool_id first in a QMPI tool, with MPI's arguments
+ * alone in a PMPI tool, and with level and vector last in a tool of the 2018 prototype. A call that is under way is completed
+ * by the old function, which therefore has to stay where it is. Fortran wrappers of PMPI tools stay as they are.
+ * MPI_ERR_ARG: no such layer, or it does not intercept the function, or the function is one that the layer always sees. */
+int QMPIX_Tool_set_function(int tool_id, int function, void (*function_ptr)(void), void (**old)(void));
+int QMPIX_Tool_set_function_name(int tool_id, const char *name, void (*function_ptr)(void), void (**old)(void));
+
 #ifdef __cplusplus
 }
 #endif

@@ -77,6 +77,18 @@ pub fn companion(mpi: Mpi, file: &str) -> PathBuf {
     library(mpi, &product::root().join("tests/programs").join(file))
 }
 
+/// The same with more options for the compiler, as `NAME_VARIANT.so`, and with the headers of QMPI.
+///
+/// # Panics
+/// When it does not compile.
+pub fn companion_variant(mpi: Mpi, file: &str, variant: &str, options: &[&str]) -> PathBuf {
+    let mut source = Source::read(&product::root().join("tests/programs").join(file));
+    source.name = format!("{}_{variant}", source.name);
+    source.kind = "qmpi".into();
+    source.cflags.extend(options.iter().map(|option| (*option).to_owned()));
+    build(mpi, &source, Shape::Library)
+}
+
 /// Builds a library from any source file, and returns its path.
 ///
 /// # Panics

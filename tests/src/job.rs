@@ -114,6 +114,13 @@ impl Job {
         self
     }
 
+    /// With this option of `qmpi run`.
+    #[must_use]
+    pub fn option(mut self, option: &str) -> Job {
+        self.run.get_or_insert_default().push(option.into());
+        self
+    }
+
     /// With the variables set by hand instead: the runtime preloaded in each rank, and this list of tools.
     #[must_use]
     pub fn by_hand(self, list: &str) -> Job {

@@ -5,12 +5,14 @@
 //! [`thesis`]). Everything else in the workspace refers to a function by [`FnId`].
 //!
 //! All arguments of MPI functions are integer-class words (handles are integers or pointers, a status goes by pointer), so their number is
-//! all that a call needs, for every MPI. What they mean is in [`parameters`], which only code that shows calls uses.
+//! all that a call needs, for every MPI. What they mean is in [`parameters`], which only code that shows calls uses; what a function does
+//! with requests and objects in [`Handles`].
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 
 mod expression;
 mod function;
+mod handles;
 mod id;
 mod macros;
 pub mod numbering;
@@ -21,6 +23,7 @@ pub mod thesis;
 
 pub use expression::Expression;
 pub use function::{Function, Origin, ResultKind};
+pub use handles::Handles;
 pub use id::{FnId, INITIALIZATION};
 pub use numbering::Numbering;
 pub use symbol::{Binding, MpiSymbol, classify, classify_c, is_mpi_like};

@@ -7,6 +7,8 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::job::Job;
+
 const TOOL_HELP: &str = "\
 A tool; repeat the option for each layer, outermost first. TOOL is a PATH (with a `/`), a NAME, or NAME=PATH. A name is looked up in the configuration file, then in the directories \
 of QMPI_TOOL_PATH (NAME, NAME.so, libNAME.so, the highest libNAME.so.*), then in the dynamic linker's path. The same tool may be given more than once: each is an instance of its own.";
@@ -88,6 +90,21 @@ EXIT STATUS
   2    wrong usage
   3    something fails";
 
+const CTL_EXAMPLES: &str = "\
+EXAMPLES
+  Which layers of a job can be switched, and which are on?
+      qmpi ctl $(pgrep mpiexec) list
+  Off in one rank, on in all of the user's processes on this host:
+      qmpi ctl 4711 disable mpiP
+      qmpi ctl all enable mpiP
+  On several hosts:
+      srun --overlap qmpi ctl all disable mpiP
+
+NOTES
+  Layers can be switched with `switch = true` in their section of the configuration file, and
+  all of them in a job that was started by `qmpi run --ctl`. What a layer that is off still
+  sees: docs/configuration.md.";
+
 const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES
       qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
@@ -136,6 +153,13 @@ pub enum Command {
     /// Print the variables that `run` would set, for a shell to evaluate
     #[command(after_help = ENV_EXAMPLES)]
     Env(EnvArgs),
+
+    /// Switch layers of a running job off and on
+    ///
+    /// JOB is the number of a rank's process, or of its launcher's: then all its ranks on this host are meant. `all` means all of
+    /// the user's processes on this host. The processes are not stopped; a call that is under way is completed.
+    #[command(after_help = CTL_EXAMPLES)]
+    Ctl(CtlArgs),
 
     /// Load tools that register themselves, and print what they intercept: `list` starts this process for itself
     #[command(hide = true)]
@@ -201,6 +225,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub stats: Option<Option<PathBuf>>,
 
+    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
+    #[arg(long)]
+    pub ctl: bool,
+
     /// How much to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
@@ -253,9 +281,48 @@ pub struct EnvArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub stats: Option<Option<PathBuf>>,
 
+    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
+    #[arg(long)]
+    pub ctl: bool,
+
     /// How much the runtime is to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
+}
+
+/// `qmpi ctl`
+#[derive(Debug, Args)]
+pub struct CtlArgs {
+    /// The number of a process, or `all`
+    #[arg(value_name = "JOB")]
+    pub job: Job,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub action: CtlAction,
+}
+
+/// What `qmpi ctl` does.
+#[derive(Debug, Subcommand)]
+pub enum CtlAction {
+    /// Show the layers that can be switched
+    List {
+        /// Answer in JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let calls go through these layers again
+    Enable {
+        /// Their names as `list` shows them, or their numbers
+        #[arg(value_name = "LAYER", required = true)]
+        layers: Vec<String>,
+    },
+    /// Let calls go past these layers
+    Disable {
+        /// Their names as `list` shows them, or their numbers
+        #[arg(value_name = "LAYER", required = true)]
+        layers: Vec<String>,
+    },
 }
 
 /// `qmpi doctor`

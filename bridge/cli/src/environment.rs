@@ -28,6 +28,8 @@ pub struct Ingredients<'a> {
     pub runtime: &'a Path,
     /// `--stats[=FILE]`.
     pub stats: &'a Option<Option<PathBuf>>,
+    /// `--ctl`.
+    pub ctl: bool,
     /// Bytes of static TLS that the tools need together.
     pub static_tls: u64,
     /// Whether an entry of `LD_PRELOAD` is an MPI library.
@@ -61,6 +63,9 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
         None => {}
         Some(None) => set(variable::STATS, "1".to_owned()),
         Some(Some(file)) => set(variable::STATS, text(&qmpi_plan::lookup::absolute(file)?, variable::STATS)?),
+    }
+    if with.ctl {
+        set(variable::CTL, "1".to_owned());
     }
     let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
@@ -118,6 +123,7 @@ mod tests {
             wraps: qmpi_plan::Wraps::default(),
             with: Vec::new(),
             own_calls: qmpi_plan::OwnCalls::Visible,
+            switch: None,
         }
     }
 
@@ -141,6 +147,7 @@ mod tests {
         let with = Ingredients {
             runtime: Path::new("/q/libqmpi.so"),
             stats: &Some(Some("/s".into())),
+            ctl: true,
             static_tls: 1000,
             is_mpi: &|_| false,
             get: &|name| (name == "LD_PRELOAD").then(|| "a.so".into()),
@@ -154,6 +161,7 @@ mod tests {
                 ("QMPI_ON_ERROR", "skip"),
                 ("QMPI_LOG", "info"),
                 ("QMPI_STATS", "/s"),
+                ("QMPI_CTL", "1"),
                 ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=1536"),
                 ("LD_PRELOAD", "a.so:/q/libqmpi.so"),
             ]

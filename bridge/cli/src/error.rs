@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use qmpi_elf::MpiFamily;
 use qmpi_plan::Refusal;
 
+use crate::job::Job;
+
 /// Why a command cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -149,6 +151,38 @@ pub enum Error {
         source: io::Error,
     },
 
+    /// No process has this number.
+    #[error("there is no process {pid}")]
+    NoProcess {
+        /// The number.
+        pid: u32,
+    },
+
+    /// A process cannot be looked into, or not be changed.
+    #[error("process {pid}: {source}")]
+    Control {
+        /// Its number.
+        pid: u32,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// No process has a layer that can be switched.
+    #[error("{}", nothing_to_switch(*.job))]
+    NothingToSwitch {
+        /// Which processes.
+        job: Job,
+    },
+
+    /// No process has a layer of this name that can be switched.
+    #[error("no process has a layer `{layer}` that can be switched: there are {}", .known.join(", "))]
+    NoSwitch {
+        /// The name.
+        layer: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+
     /// A manual page cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
     WritePage {
@@ -204,9 +238,24 @@ impl Error {
             Self::CommandNotFound { command } if command.contains('/') => "check the path".into(),
             Self::CommandNotFound { .. } => "check the spelling and PATH".into(),
             Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?".into(),
+            Self::NoProcess { .. } => {
+                "the process has to be on this host; `qmpi ctl all list` shows which there are".into()
+            }
+            Self::Control { .. } => "only the processes of the same user can be switched".into(),
+            Self::NothingToSwitch { .. } => {
+                "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section".into()
+            }
+            Self::NoSwitch { .. } => "`qmpi ctl JOB list` shows the layers".into(),
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),
             Self::Output(_) => "is the disk full?".into(),
         }
+    }
+}
+
+fn nothing_to_switch(job: Job) -> String {
+    match job {
+        Job::Of(pid) => format!("neither process {pid} nor one below it has layers that can be switched"),
+        Job::All => "no process of this user on this host has layers that can be switched".into(),
     }
 }
 

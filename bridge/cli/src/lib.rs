@@ -9,6 +9,7 @@
 //! | which stack, and will it work | [`plan`] |
 //! | what is started, and does the stack get to the ranks | [`launcher`] |
 //! | the environment | [`environment`] |
+//! | the processes of a running job | [`job`] |
 //! | the commands | [`commands`] |
 //! | what they print | [`report`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
@@ -17,6 +18,7 @@ pub mod args;
 pub mod commands;
 pub mod environment;
 mod error;
+pub mod job;
 pub mod launcher;
 pub mod plan;
 pub mod report;
@@ -28,7 +30,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-use commands::{doctor, env, generate, inspect, list, run, surveyed};
+use commands::{ctl, doctor, env, generate, inspect, list, run, surveyed};
 pub use error::Error;
 use report::terminal;
 
@@ -54,6 +56,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Inspect(args) => inspect::inspect(args),
         Command::List(args) => list::list(args).map(|()| true),
         Command::Env(args) => env::env(args).map(|()| true),
+        Command::Ctl(args) => ctl::ctl(args).map(|()| true),
         Command::Survey(args) => surveyed::answer(args).map(|()| true),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Completions { shell } => generate::completions(*shell).map(|()| true),

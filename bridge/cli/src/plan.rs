@@ -116,13 +116,14 @@ pub fn make(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
     stats: &Option<Option<PathBuf>>,
+    ctl: bool,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Plan, Error> {
     let Checked { layers, resolved, warnings, search, has_request } = check(stack, verbosity, get)?;
     let runtime = runtime::find(get)?;
     let variables = environment::variables(
         &resolved,
-        &Ingredients { runtime: &runtime, stats, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
+        &Ingredients { runtime: &runtime, stats, ctl, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
     )?;
     Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error })
 }

@@ -14,12 +14,15 @@ use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_loader::image::version::Version;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::links::pcontrol;
+use qmpi_loader::links::requests::{self, Watch};
+use qmpi_loader::links::switch::{Caller, Switch};
 use qmpi_loader::links::wrapped::{Others, Stacked};
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
 use crate::qmpi::{initialization, macros};
 use crate::report::{finalize, stats};
+use crate::switching;
 use crate::versions::Versions;
 
 /// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library. Where the MPI library has tools of a chain of
@@ -80,7 +83,9 @@ struct Link {
     /// The same for callers of the PMPI convention, once that was asked for.
     as_pmpi: Option<usize>,
     /// The same for callers of the QMPI convention.
-    as_qmpi: Option<usize>,
+    as_qmpi: Option<(usize, ToolId)>,
+    /// Of a layer that can be switched off: its switch, and the link past it.
+    switched: Option<(Switch, &'static Link)>,
 }
 
 /// What a layer intercepts.
@@ -98,6 +103,8 @@ pub(crate) struct Layer {
     pub(crate) fortran: Vec<(String, usize)>,
     /// What it has besides functions of MPI.
     pub(crate) others: Others,
+    /// If it can be switched off.
+    pub(crate) switch: Option<Switch>,
     /// How long it took to load.
     pub(crate) duration: Duration,
 }
@@ -116,15 +123,25 @@ pub(crate) struct Chain {
     macros: HashMap<FnId, usize>,
     /// Is there a layer that is no QMPI tool?
     has_others_than_qmpi: bool,
+    /// Of the MPI library's functions, the ones that start or complete requests, where a layer can be switched off.
+    watched: HashMap<FnId, &'static Watch>,
     mode: CallerMode,
 }
 
 impl Chain {
-    /// The MPI library alone.
-    pub(crate) fn new(process: &Process, mode: CallerMode) -> Chain {
+    /// The MPI library alone. `is_switched`: there are layers that can be switched off.
+    pub(crate) fn new(process: &Process, mode: CallerMode, is_switched: bool) -> Chain {
         stats::column("MPI");
-        let mpi: Box<[usize]> =
-            FnId::all().map(|id| process.real(id).map_or(0, |real| stats::counted(id, real))).collect();
+        let mut watched = HashMap::new();
+        let mut function = |id: FnId| {
+            let real = stats::counted(id, process.real(id)?);
+            let Some((address, watch)) = is_switched.then(|| or_end(requests::watch(id, real))).flatten() else {
+                return Some(real);
+            };
+            watched.insert(id, watch);
+            Some(address)
+        };
+        let mpi: Box<[usize]> = FnId::all().map(|id| function(id).unwrap_or(0)).collect();
         let link = |address: &usize| (*address != 0).then(|| Link::new(*address, Convention::Pmpi, ToolId::MPI));
         let links = mpi.iter().map(link).collect();
         let macros = FnId::all().filter(|id| mpi[id.index()] == 0);
@@ -136,6 +153,7 @@ impl Chain {
             mpi,
             macros,
             has_others_than_qmpi: false,
+            watched,
             mode,
         }
     }
@@ -145,14 +163,14 @@ impl Chain {
         let link =
             |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
         let links = functions.iter().map(link).collect();
-        let (mpi, macros) = (Box::default(), HashMap::new());
         Chain {
             links,
             versions: Versions::new(),
             others: Stacked::default(),
-            mpi,
-            macros,
+            mpi: Box::default(),
+            macros: HashMap::new(),
             has_others_than_qmpi: false,
+            watched: HashMap::new(),
             mode,
         }
     }
@@ -169,7 +187,13 @@ impl Chain {
                 }
                 convention => (*address, convention),
             };
-            let link = Link::new(stats::counted(*id, address), convention, layer.tool);
+            let mut link = Link::new(stats::counted(*id, address), convention, layer.tool);
+            if let Some((switch, below)) = layer.switch.zip(self.links[id.index()]) {
+                link.switched = Some((switch, Box::leak(Box::new(below))));
+                if let Some(watch) = self.watched.get(id) {
+                    switch.announce(*id, watch);
+                }
+            }
             let versions = layer.versions.iter().filter(|(of, ..)| of == id).map(|(_, version, other)| {
                 let other = if *other == address { link } else { link.at(stats::counted(*id, *other)) };
                 (*version, other)
@@ -235,18 +259,10 @@ impl Chain {
     /// The topmost link of `id` for a caller of the QMPI convention, and the id to pass.
     pub(crate) fn qmpi(&mut self, id: FnId) -> Option<(usize, ToolId)> {
         let mode = self.mode;
-        let Some(below) = self.links[id.index()] else {
+        if self.links[id.index()].is_none() {
             return self.macros.get(&id).map(|function| (*function, ToolId::MPI));
-        };
-        if below.convention == Convention::Qmpi {
-            return Some((below.address, below.tool));
         }
-        // No layer comes behind the MPI library, so none asks there where the application called.
-        let mode = if below.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
-        let pmpi = self.pmpi(id);
-        let link = self.links[id.index()].as_mut()?;
-        let address = *link.as_qmpi.get_or_insert_with(|| or_end(conversion::down(pmpi, conversion::arity(id), mode)));
-        Some((address, link.tool))
+        Some(self.links[id.index()].as_mut()?.qmpi(id, mode))
     }
 
     /// The topmost link of `id` for a caller of the 2018 prototype, `f(args..., level, vector)`, and the level to pass.
@@ -256,7 +272,9 @@ impl Chain {
     /// and a function looks at the places of its own arguments only (psABI 3.2.3).
     pub(crate) fn thesis(&mut self, id: FnId) -> Option<(usize, ToolId)> {
         let link = self.links[id.index()]?;
-        let address = if matches!(link.convention, Convention::Thesis(_)) { link.address } else { self.pmpi(id) };
+        // What leads past a layer does not know which level to pass.
+        let is_thesis = matches!(link.convention, Convention::Thesis(_)) && link.switched.is_none();
+        let address = if is_thesis { link.address } else { self.pmpi(id) };
         Some((address, link.tool))
     }
 
@@ -299,35 +317,106 @@ impl Chain {
 
 impl Link {
     fn new(address: usize, convention: Convention, tool: ToolId) -> Link {
-        Link { address, convention, tool, as_pmpi: None, as_qmpi: None }
+        Link { address, convention, tool, as_pmpi: None, as_qmpi: None, switched: None }
     }
 
     /// Another function of the same layer.
     fn at(self, address: usize) -> Link {
-        Link::new(address, self.convention, self.tool)
+        Link { switched: self.switched, ..Link::new(address, self.convention, self.tool) }
     }
 
     /// For a caller of the PMPI convention.
     fn pmpi(&mut self, id: FnId, mode: CallerMode) -> usize {
-        *self.as_pmpi.get_or_insert_with(|| {
-            let arity = conversion::arity(id);
-            or_end(match self.convention {
-                Convention::Pmpi => Ok(self.address),
-                Convention::Qmpi => conversion::up(self.address, self.tool.0, arity, mode),
-                Convention::Thesis(vector) => conversion::append(self.address, self.tool.level(), vector, arity),
-            })
+        if let Some(known) = self.as_pmpi {
+            return known;
+        }
+        let link = move |link: Link| link.into_pmpi(id, mode);
+        let address = match self.switched {
+            None => link(*self),
+            Some((switch, below)) => {
+                let off = { *below }.pmpi(id, mode);
+                self.switch(switch, id, Caller::C, off, link).unwrap_or_else(|| link(*self))
+            }
+        };
+        *self.as_pmpi.insert(address)
+    }
+
+    /// The same where the layer is on.
+    fn into_pmpi(self, id: FnId, mode: CallerMode) -> usize {
+        let arity = conversion::arity(id);
+        or_end(match self.convention {
+            Convention::Pmpi => Ok(self.address),
+            Convention::Qmpi => conversion::up(self.address, self.tool.0, arity, mode),
+            Convention::Thesis(vector) => conversion::append(self.address, self.tool.level(), vector, arity),
         })
+    }
+
+    /// For a caller of the QMPI convention, and the id to pass.
+    fn qmpi(&mut self, id: FnId, mode: CallerMode) -> (usize, ToolId) {
+        if let Some(known) = self.as_qmpi {
+            return known;
+        }
+        let link = move |mut link: Link| {
+            if link.convention == Convention::Qmpi {
+                return link.address;
+            }
+            // No layer comes behind the MPI library, so none asks there where the application called.
+            let keep = if link.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
+            let on = if link.switched.is_some() { link.into_pmpi(id, mode) } else { link.pmpi(id, mode) };
+            or_end(conversion::down(on, conversion::arity(id), keep))
+        };
+        let address = match self.switched {
+            // One stub for both directions.
+            None if self.convention != Convention::Qmpi => {
+                self.pmpi(id, mode);
+                link(*self)
+            }
+            None => self.address,
+            Some((switch, below)) => {
+                let (off, tool) = { *below }.qmpi(id, mode);
+                // The caller passes the id of this layer.
+                let off = if tool == self.tool { off } else { or_end(conversion::numbered(off, tool.0)) };
+                self.switch(switch, id, Caller::Qmpi, off, link).unwrap_or_else(|| link(*self))
+            }
+        };
+        *self.as_qmpi.insert((address, self.tool))
     }
 
     /// For the application.
     fn entry(&mut self, id: FnId, mode: CallerMode) -> usize {
         let arity = conversion::arity(id);
         match (self.convention, self.tool, mode) {
-            // The application's return address is on the stack: no need to look elsewhere.
-            (Convention::Qmpi, tool, _) => or_end(conversion::up(self.address, tool.0, arity, CallerMode::Ignore)),
+            (Convention::Qmpi, ..) => {
+                // The application's return address is on the stack: no need to look elsewhere.
+                let link =
+                    move |link: Link| or_end(conversion::up(link.address, link.tool.0, arity, CallerMode::Ignore));
+                let switched = self.switched.and_then(|(switch, below)| {
+                    let off = { *below }.entry(id, mode);
+                    self.switch(switch, id, Caller::C, off, link)
+                });
+                switched.unwrap_or_else(|| link(*self))
+            }
             (_, ToolId::MPI, _) | (_, _, CallerMode::Ignore) => self.pmpi(id, mode),
             (_, _, CallerMode::Keep) => recorded(self.pmpi(id, mode), CallerMode::Keep),
         }
+    }
+
+    /// A link to this function, by way of what `lead_to` makes, or past its layer to `off`. `None`: the layer is to see all calls.
+    fn switch(
+        self,
+        switch: Switch,
+        id: FnId,
+        caller: Caller,
+        off: usize,
+        lead_to: impl Fn(Link) -> usize + Send + 'static,
+    ) -> Option<usize> {
+        let on = lead_to(self);
+        let link = or_end(switch.link(id, on, off, caller))?;
+        let (address, convention, tool) = (self.address, self.convention, self.tool);
+        let lead_to = Box::new(move |address| lead_to(Link::new(address, convention, tool)));
+        let place = switching::Place { target: link.function, lead_to };
+        switching::Links::of_process().add(tool.0, id, address, place);
+        Some(link.address)
     }
 }
 

@@ -13,7 +13,7 @@ use qmpi_ring::{CoreFunctions, Ring, ring};
 use crate::process::{opened, wrapped};
 use crate::qmpi::{Class, interface, macros};
 use crate::report::lost_stack;
-use crate::{heap, start, thesis, versions};
+use crate::{heap, start, switching, thesis, versions};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
@@ -46,6 +46,11 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     table_unset: interface::table_unset,
     table_unset_name: interface::table_unset_name,
     stack_open: interface::stack_open,
+    tool_enable: switching::enable,
+    tool_disable: switching::disable,
+    tool_is_enabled: switching::is_enabled,
+    tool_set_function: switching::set_function,
+    tool_set_function_name: switching::set_function_name,
     thesis_unsupported: thesis::unsupported,
     thesis_no_layer,
     report_lost_stack: lost_stack::report_lost_stack,

@@ -10,6 +10,7 @@
 //! | the stack that the environment asks for | `requested.rs` |
 //! | layers are planned, loaded, put on top of each other | `stack.rs` |
 //! | the next link of every function below each layer | `chain.rs` |
+//! | layers that are switched off and on while the program runs | `switching.rs`, `switching/` |
 //! | QMPI tools | `qmpi.rs`, `qmpi/` |
 //! | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
 //! | the program's own objects: calls bound already, its tools, Fortran, libraries opened later | `process.rs`, `process/` |
@@ -30,5 +31,6 @@ mod requested;
 mod ring;
 mod stack;
 mod start;
+mod switching;
 mod thesis;
 mod versions;

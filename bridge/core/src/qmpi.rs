@@ -26,3 +26,4 @@ pub(crate) mod table;
 pub(crate) mod tools;
 
 pub(crate) use class::Class;
+pub(crate) use tools::function_of;

@@ -26,7 +26,7 @@ use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::qmpi::{of_mpi, present};
 use crate::report::finalize::{self, Edge};
 use crate::requested::Requested;
-use crate::thesis;
+use crate::{switching, thesis};
 
 /// A layer that is wanted on this rank.
 struct Wanted<'a> {
@@ -69,7 +69,8 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     if let Err(error) = qmpi_loader::process::sentinels::publish(process, pmpi) {
         log::fatal(&error.to_string(), error.hint().as_deref());
     }
-    let mut chain = Chain::new(process, mode);
+    let is_switched = switching::prepare(process, wanted.iter().map(|wanted| wanted.layer));
+    let mut chain = Chain::new(process, mode, is_switched);
     if wanted.is_empty() {
         chain.observe_initialization();
         return (chain, None);
@@ -108,9 +109,13 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         };
         match layer {
             Ok(None) => {}
-            Ok(Some(layer)) => {
+            Ok(Some(mut layer)) => {
+                layer.switch = switching::add(tool, wanted.layer);
+                if let Some(switch) = layer.switch {
+                    switching::behind_switch(&mut layer.others.wrapped, switch, chain.others.top());
+                }
                 fortran.below(index, &layer, &mut chain);
-                fortran.push(index, &layer);
+                fortran.push(index, &layer, process);
                 let ms = layer.duration.as_secs_f64() * 1e3;
                 let path = wanted.layer.path.display();
                 log::once(
@@ -364,6 +369,7 @@ fn load_pmpi<'a>(
         versions: loaded.versions,
         fortran: loaded.fortran,
         others: loaded.others,
+        switch: None,
         duration: loaded.duration,
     })
 }
@@ -384,6 +390,7 @@ fn registered(
         versions: Vec::new(),
         fortran: Vec::new(),
         others: Others::default(),
+        switch: None,
         duration,
     }
 }

@@ -8,6 +8,7 @@
 //! | links that are found when they are first called | `lazy.rs` |
 //! | Fortran calls | `fortran.rs` |
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
+//! | a layer that can be switched off | `switch.rs`, `requests.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
@@ -23,6 +24,8 @@ pub mod observer;
 pub(crate) mod own_calls;
 pub(crate) mod parts;
 pub mod pcontrol;
+pub mod requests;
+pub mod switch;
 pub(crate) mod trampoline;
 pub mod wrapped;
 pub(crate) mod wrappers;

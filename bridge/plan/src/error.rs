@@ -180,6 +180,9 @@ pub enum ValueFault {
     /// A name that the program registers has no file.
     #[error("a tool that the program registers has no `path`")]
     WithPath,
+    /// A layer that is off for ever.
+    #[error("a layer that cannot be switched on would never be used")]
+    WithoutSwitch,
     /// A word that says nothing about functions.
     #[error("`{0}` is neither \"all\" nor \"none\"")]
     Wraps(String),
@@ -213,6 +216,9 @@ impl Error {
             }
             Self::ConfigValue { fault: ValueFault::Word(_, expected), .. } => format!("write {expected}"),
             Self::ConfigValue { fault: ValueFault::Function { .. }, .. } => "write C names, such as MPI_Send".into(),
+            Self::ConfigValue { fault: ValueFault::WithoutSwitch, .. } => {
+                "write switch = true, or leave the tool out of the stack".into()
+            }
             Self::ConfigValue { fault: ValueFault::Wraps(_), .. } => "list functions: [\"open\", \"close\"]".into(),
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
             Self::Unresolved { here: Some(file), .. } => format!("it is here: write ./{file}"),

@@ -13,10 +13,12 @@
 //! | what a layer with hidden calls of its own passes on | [`own_calls`] |
 //! | where the program's own calls of `PMPI_f` go | [`ProgramPmpi`] |
 //! | a namespace of its own, or one that clones share | [`placement`] |
+//! | the words by which layers are switched off and on | [`control`] |
 //! | ranks, the launcher, `LD_PRELOAD` | [`job`] |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
+pub mod control;
 mod error;
 pub mod inspector;
 pub mod job;
@@ -43,7 +45,7 @@ pub use request::config::Config;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
 pub use request::nearest::nearest;
-pub use request::setting::{LogLevel, OnError, OwnCalls};
+pub use request::setting::{LogLevel, OnError, OwnCalls, Switching};
 pub use request::{Request, variable};
 pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};
 pub use wraps::Wraps;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, Error, LogLevel, OnError, OwnCalls, ProgramPmpi, RankSet, Wraps};
+use crate::{Config, Error, LogLevel, OnError, OwnCalls, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub struct Layer {
     pub with: Vec<PathBuf>,
     /// Which layers see what it asks MPI for itself.
     pub own_calls: OwnCalls,
+    /// Whether it can be switched off and on; `None`: it cannot.
+    pub switch: Option<Switching>,
 }
 
 /// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
@@ -116,6 +118,7 @@ impl Layer {
             wraps: settings.wraps,
             with: settings.with,
             own_calls: settings.own_calls,
+            switch: settings.switch,
         }
     }
 

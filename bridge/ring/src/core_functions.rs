@@ -73,6 +73,11 @@ pub struct CoreFunctions {
     pub table_unset: extern "C" fn(c_int, c_int) -> c_int,
     pub table_unset_name: extern "C" fn(c_int, *const c_char) -> c_int,
     pub stack_open: extern "C" fn(*const c_char, c_int, *mut c_int) -> c_int,
+    pub tool_enable: extern "C" fn(c_int) -> c_int,
+    pub tool_disable: extern "C" fn(c_int) -> c_int,
+    pub tool_is_enabled: extern "C" fn(c_int, *mut c_int) -> c_int,
+    pub tool_set_function: extern "C" fn(c_int, c_int, Function, *mut usize) -> c_int,
+    pub tool_set_function_name: extern "C" fn(c_int, *const c_char, Function, *mut usize) -> c_int,
     /// A function of the 2018 prototype's table that nothing has: says so when it is called.
     pub thesis_unsupported: extern "C" fn(c_int) -> usize,
     /// Says that the 2018 prototype's `QMPI_Set_context` was called for a level that does not exist.

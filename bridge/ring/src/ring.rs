@@ -57,6 +57,8 @@ pub struct ThreadOffsets {
     pub fortran_level: usize,
     /// The records of wrappers of layers whose own calls are hidden.
     pub own_calls: usize,
+    /// The layers that the call which starts a request went past.
+    pub past: usize,
 }
 
 /// The words.

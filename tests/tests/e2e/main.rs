@@ -55,6 +55,7 @@ mod sentinels;
 mod signals;
 mod stacks_from_threads;
 mod switch;
+mod switching;
 mod thesis;
 mod threads_and_libraries;
 mod tools;

@@ -71,6 +71,8 @@ struct LayerReport {
     with: Vec<PathBuf>,
     /// `visible`, or `hidden`: what it asks MPI for itself goes past the layers below.
     own_calls: &'static str,
+    /// Null if the layer cannot be switched off, else whether it is on at first.
+    switch: Option<bool>,
     intercepts: Vec<String>,
     fortran_wrappers: Vec<String>,
     wraps: Vec<String>,
@@ -174,6 +176,7 @@ impl LayerReport {
             share: layer.share.clone(),
             with: layer.with.clone(),
             own_calls: layer.own_calls.word(),
+            switch: layer.switch.map(|switch| switch.enabled),
             intercepts: inspected.intercepts().into_iter().collect(),
             fortran_wrappers: inspected.fortran().into_iter().collect(),
             wraps: inspected.planned.wrapped().into_iter().map(str::to_owned).collect(),
@@ -218,6 +221,9 @@ impl LayerReport {
         }
         if self.own_calls != OwnCalls::Visible.word() {
             add("calls of its own", format!("{}: they go to the MPI library", self.own_calls));
+        }
+        if let Some(enabled) = self.switch {
+            add("can be", format!("switched off and on; it is {} at first", if enabled { "on" } else { "off" }));
         }
         if let Some(reason) = &self.intercepts_unknown {
             add("intercepts", format!("what it registers when it runs; edges do not show it: {reason}"));

@@ -18,10 +18,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CStr, CString};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use qmpi_abi::{Binding, FnId, INITIALIZATION};
+use qmpi_abi::{Binding, FnId, Handles, INITIALIZATION};
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::links::switch::{Caller, Switch};
 use qmpi_loader::links::{fortran, missing};
 use qmpi_loader::{Process, log};
 
@@ -86,11 +87,35 @@ impl Fortran {
     }
 
     /// Adds layer `index`.
-    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer) {
+    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer, process: &Process) {
+        let entry = |(name, address): &(String, usize)| {
+            let switched = layer.switch.and_then(|switch| self.switched(switch, index, layer, name, *address, process));
+            (name.clone(), switched.unwrap_or(*address))
+        };
         self.layers[index] = Layer {
             c: layer.entries.iter().map(|(id, _)| *id).collect(),
-            wrappers: layer.fortran.iter().cloned().collect(),
+            wrappers: layer.fortran.iter().map(entry).collect(),
         };
+    }
+
+    /// A link to a Fortran wrapper of layer `index`, or past it where the layer is off.
+    fn switched(
+        &self,
+        switch: Switch,
+        index: usize,
+        layer: &chain::Layer,
+        name: &str,
+        address: usize,
+        process: &Process,
+    ) -> Option<usize> {
+        let id = id(name)?;
+        if Handles::of(id).is_needed() {
+            return None;
+        }
+        let prefix = if name.starts_with('M') { 'P' } else { 'p' };
+        let below = format!("{prefix}{name}");
+        let off = self.wrapper(index + 1, &below).or_else(|| self.library(index + 1, &layer.label, &below, process))?;
+        or_end(switch.link(id, address, off, Caller::Fortran)).map(|link| link.address)
     }
 
     /// Sets the C links below layer `index`, if it has anything to do with Fortran. Called when it is loaded, before it is pushed on

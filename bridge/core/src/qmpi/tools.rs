@@ -161,7 +161,7 @@ pub(super) fn is_published() -> bool {
 }
 
 /// The function that a tool means by a number: while it is initialized, and later.
-pub(super) fn function_of(tool: i32, value: i32) -> Option<FnId> {
+pub(crate) fn function_of(tool: i32, value: i32) -> Option<FnId> {
     match change(tool, |draft| draft.function(value)) {
         Some(function) => function,
         None => more_of(tool).map_or_else(super::numbering::of_process, |more| more.numbering).function(value),

@@ -185,4 +185,16 @@ of_the_core! {
     [QMPIX_Table_unset_name] = table_unset_name(table: c_int, name: *const c_char);
     /// Loads a named stack on top of a table.
     [QMPIX_Stack_open] = stack_open(name: *const c_char, below: c_int, top: *mut c_int);
+    /// Lets calls go into a layer again.
+    [QMPIX_Tool_enable] = tool_enable(tool: c_int);
+    /// Lets calls go past a layer.
+    [QMPIX_Tool_disable] = tool_disable(tool: c_int);
+    /// Do calls go into a layer?
+    [QMPIX_Tool_is_enabled] = tool_is_enabled(tool: c_int, flag: *mut c_int);
+    /// Puts a function in the place of one of a layer's.
+    [QMPIX_Tool_set_function] =
+        tool_set_function(tool: c_int, value: c_int, function: Function, old: *mut usize);
+    /// The same by name.
+    [QMPIX_Tool_set_function_name] =
+        tool_set_function_name(tool: c_int, name: *const c_char, function: Function, old: *mut usize);
 }

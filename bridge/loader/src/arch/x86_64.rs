@@ -20,9 +20,12 @@
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
+//! | `numbered.rs` | a function of a QMPI tool with its id |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a PLT |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
+//! | `switch.rs` | past a layer that is switched off, or into it |
+//! | `requests.rs` | functions of the MPI library that start or complete requests, watched |
 //! | `shift.rs` | from one calling convention of tools to another |
 
 mod caller;
@@ -32,12 +35,15 @@ mod fortran;
 mod lazy;
 mod links;
 mod lock;
+mod numbered;
 mod overrides;
 mod own_calls;
 #[cfg(planted)]
 mod planted;
+mod requests;
 mod shift;
 mod stack_words;
+mod switch;
 mod trampoline;
 
 pub(crate) use direct::*;
@@ -45,11 +51,14 @@ pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use lazy::*;
 pub(crate) use links::*;
+pub(crate) use numbered::*;
 pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
+pub(crate) use requests::*;
 pub(crate) use shift::*;
+pub(crate) use switch::*;
 pub(crate) use trampoline::*;
 
 /// Bytes of a page.

@@ -2,7 +2,7 @@
 
 use qmpi_abi::FnId;
 
-use crate::arch::{self, Append, Up};
+use crate::arch::{self, Append, Numbered, Up};
 use crate::error::LoadError;
 use crate::links::trampoline;
 
@@ -96,6 +96,14 @@ pub(crate) fn up_null(target: usize, tool: i32, arity: Arity) -> Result<usize, L
 /// When no further stubs can be mapped.
 pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> Result<usize, LoadError> {
     trampoline::allocate(arch::append(arity), Box::leak(Box::new(Append { target, level, vector })))
+}
+
+/// The function `target` of QMPI tools, called with the id `tool` instead of that which the caller passes.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn numbered(target: usize, tool: i32) -> Result<usize, LoadError> {
+    trampoline::allocate(arch::numbered(), Box::leak(Box::new(Numbered { target, tool })))
 }
 
 /// A link from the application to the PMPI function `target` that keeps the application's return address for layers below.

@@ -13,8 +13,12 @@ pub(crate) static OWN_CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Of the last record for which there is room.
 pub(crate) static LAST_OWN_CALL: AtomicUsize = AtomicUsize::new(0);
 
+/// The layers that the call which starts a request went past, a bit each.
+pub(crate) static PAST: AtomicUsize = AtomicUsize::new(0);
+
 /// Sets them.
 pub fn set(offsets: ThreadOffsets) {
+    PAST.store(offsets.past, Ordering::Relaxed);
     OWN_CALLS.store(offsets.own_calls, Ordering::Relaxed);
     LAST_OWN_CALL.store(offsets.own_calls.wrapping_add(OWN_RECORD * OWN_DEPTH), Ordering::Relaxed);
     CALLER.store(offsets.caller, Ordering::Relaxed);

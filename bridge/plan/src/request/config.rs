@@ -19,6 +19,8 @@
 //! wraps = ["open", "close"]                 # functions that are not MPI's; "all", "none"; by default those that its file shows
 //! with = ["libinit.so"]                     # libraries that are loaded with it, before it
 //! own_calls = "hidden"                      # what it asks MPI for itself goes past the layers below
+//! switch = true                             # it can be switched off and on while the program runs
+//! enabled = false                           # it is off at first; implies `switch`
 //!
 //! [tool.of_the_program]
 //! registered = true                         # the program registers this name: no file is looked for
@@ -40,7 +42,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ValueFault;
 use crate::nearest;
 use crate::request::with;
-use crate::{Error, OwnCalls, ProgramPmpi, RankSet, Wraps};
+use crate::{Error, OwnCalls, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,6 +80,8 @@ pub struct ToolConfig {
     pub with: Vec<PathBuf>,
     /// Which layers see what it asks MPI for itself.
     pub own_calls: OwnCalls,
+    /// Whether it can be switched off and on.
+    pub switch: Option<Switching>,
     /// There is no file: the program, or a library of its, registers the name.
     pub registered: bool,
 }
@@ -95,6 +99,7 @@ impl Default for ToolConfig {
             wraps: Wraps::default(),
             with: Vec::new(),
             own_calls: OwnCalls::Visible,
+            switch: None,
             registered: false,
         }
     }
@@ -112,6 +117,8 @@ const TOOL_KEYS: &[&str] = &[
     "wraps",
     "with",
     "own_calls",
+    "switch",
+    "enabled",
     "registered",
 ];
 
@@ -207,7 +214,7 @@ type Value<'i> = Spanned<DeValue<'i>>;
 impl Document<'_> {
     fn tool(&self, section: &Value<'_>, name: &str) -> Result<ToolConfig, Error> {
         let mut tool = ToolConfig::default();
-        let mut registered = None;
+        let (mut registered, mut switch, mut enabled) = (None, None, None);
         for (key, value) in self.table(section, &format!("tool.{name}"), "a table of settings")? {
             let full = format!("tool.{name}.{}", key.get_ref());
             match key.get_ref().as_ref() {
@@ -240,11 +247,21 @@ impl Document<'_> {
                     tool.registered = self.flag(value, &full)?;
                     registered = Some(value.span());
                 }
+                "switch" => switch = Some(self.flag(value, &full)?),
+                "enabled" => enabled = Some((self.flag(value, &full)?, value.span())),
                 "wraps" => tool.wraps = self.wraps(value, &full)?,
                 "share" => tool.share = self.strings(value, &full, SONAME)?,
                 _ => return Err(self.unknown(key, full, TOOL_KEYS)),
             }
         }
+        tool.switch = match (switch, enabled) {
+            (Some(false), Some((false, span))) => {
+                return Err(self.value(span, &format!("tool.{name}.enabled"), ValueFault::WithoutSwitch));
+            }
+            (Some(true), enabled) => Some(Switching { enabled: enabled.is_none_or(|(enabled, _)| enabled) }),
+            (None, Some((false, _))) => Some(Switching { enabled: false }),
+            (None | Some(false), _) => None,
+        };
         match registered {
             Some(span) if tool.registered && tool.path.is_some() => {
                 Err(self.value(span, &format!("tool.{name}.registered"), ValueFault::WithPath))
@@ -452,6 +469,12 @@ mod tests {
                 "2: `tool.a.own_calls`: `hiden` is not \"visible\" or \"hidden\"",
                 "write \"visible\" or \"hidden\"",
             ),
+            ("[tool.a]\nswitch = 1", "2: `tool.a.switch` must be true or false, not integer", ""),
+            (
+                "[tool.a]\nswitch = false\nenabled = false",
+                "3: `tool.a.enabled`: a layer that cannot be switched on would never be used",
+                "write switch = true",
+            ),
             ("[tool.a]\npath = \"\\u0000\"", "2: `tool.a.path`: `\\0` must not contain NUL", ""),
             ("a = [", "1: ", "the file is TOML"),
             ("\n\nstack = [\"a\"]\nstack = [\"b\"]", "4: ", "the file is TOML"),
@@ -463,6 +486,16 @@ mod tests {
             let given = error.hint().unwrap();
             assert!(given.starts_with(hint), "{text:?}: {given}");
         }
+    }
+
+    #[test]
+    fn layers_that_can_be_switched() {
+        let switch = |text: &str| parse(&format!("[tool.a]\n{text}")).unwrap().tools["a"].switch;
+        assert_eq!((switch(""), switch("switch = false"), switch("enabled = true")), (None, None, None));
+        assert_eq!(switch("switch = true"), Some(Switching::ON));
+        assert_eq!(switch("enabled = true\nswitch = true"), Some(Switching::ON));
+        assert_eq!(switch("enabled = false"), Some(Switching { enabled: false }));
+        assert_eq!(switch("enabled = false\nswitch = true"), Some(Switching { enabled: false }));
     }
 
     #[test]

@@ -134,6 +134,18 @@ impl OwnCalls {
     }
 }
 
+/// That a layer can be switched off and on while the program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switching {
+    /// Is it on when the program starts?
+    pub enabled: bool,
+}
+
+impl Switching {
+    /// `switch = true` alone.
+    pub const ON: Switching = Switching { enabled: true };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

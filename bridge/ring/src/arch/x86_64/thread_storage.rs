@@ -12,6 +12,7 @@
 //!               +8   the largest number, in the place of an address on the stack
 //!               +24  record 1:  function, where its return address is, what it is
 //!               +48  record 2:  ...
+//! qmpi_past     a bit for each layer that can be switched off: did the call that starts a request, which is under way, go past it?
 //! ```
 
 /// Defines the variables, and `thread_offsets`, which returns where they are ([`crate::ThreadOffsets`]).
@@ -33,6 +34,12 @@ macro_rules! define_thread_storage {
             ".size qmpi_level, 8",
             "qmpi_level:",
             ".zero 8",
+            ".hidden qmpi_past",
+            ".globl qmpi_past",
+            ".type qmpi_past, @object",
+            ".size qmpi_past, 8",
+            "qmpi_past:",
+            ".zero 8",
             ".popsection",
             ".pushsection .tdata.qmpi_thread, \"awT\", @progbits",
             ".balign 8",
@@ -48,7 +55,7 @@ macro_rules! define_thread_storage {
             own = const $crate::ring::OWN_RECORD * (1 + $crate::ring::OWN_DEPTH),
         );
 
-        /// The offsets of this library's thread-local variables; as three words, where `rdi` says, which `rax` returns (psABI 3.2.3).
+        /// The offsets of this library's thread-local variables; as four words, where `rdi` says, which `rax` returns (psABI 3.2.3).
         #[unsafe(naked)]
         pub(crate) extern "C" fn thread_offsets() -> $crate::ThreadOffsets {
             core::arch::naked_asm!(
@@ -60,11 +67,14 @@ macro_rules! define_thread_storage {
                 "mov qword ptr [rax + {fortran_level}], rcx",
                 "mov rcx, qword ptr [rip + qmpi_own@GOTTPOFF]",
                 "mov qword ptr [rax + {own_calls}], rcx",
+                "mov rcx, qword ptr [rip + qmpi_past@GOTTPOFF]",
+                "mov qword ptr [rax + {past}], rcx",
                 "ret",
                 ".cfi_endproc",
                 caller = const core::mem::offset_of!($crate::ThreadOffsets, caller),
                 fortran_level = const core::mem::offset_of!($crate::ThreadOffsets, fortran_level),
                 own_calls = const core::mem::offset_of!($crate::ThreadOffsets, own_calls),
+                past = const core::mem::offset_of!($crate::ThreadOffsets, past),
             )
         }
     };

@@ -1,0 +1,106 @@
+//! `qmpi ctl`: which layers of running processes can be switched, and switches them.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::args::{CtlAction, CtlArgs};
+use crate::job::{self, Process};
+use crate::report::terminal::{self, Style};
+use crate::{Error, SCHEMA};
+
+#[derive(Debug, Serialize)]
+struct Report {
+    schema: u32,
+    processes: Vec<ProcessReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct ProcessReport {
+    pid: u32,
+    rank: Option<u32>,
+    program: String,
+    layers: Vec<LayerReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct LayerReport {
+    tool_id: u32,
+    label: String,
+    enabled: bool,
+}
+
+/// Lists layers, or switches them in every process of the job that has them.
+///
+/// # Errors
+/// No process with layers that can be switched; none with a layer of that name; a process of another user.
+pub fn ctl(args: &CtlArgs) -> Result<(), Error> {
+    let processes = job::find(args.job)?;
+    match &args.action {
+        CtlAction::List { json } => list(&processes, *json),
+        CtlAction::Enable { layers } => set(&processes, layers, true),
+        CtlAction::Disable { layers } => set(&processes, layers, false),
+    }
+}
+
+fn set(processes: &[Process], layers: &[String], enabled: bool) -> Result<(), Error> {
+    // Nothing is changed if one of the names is wrong.
+    for name in layers {
+        if !processes.iter().any(|process| process.layers.iter().any(|layer| is_meant(layer, name))) {
+            let mut known: Vec<String> =
+                processes.iter().flat_map(|process| &process.layers).map(|layer| layer.label.clone()).collect();
+            known.sort_unstable();
+            known.dedup();
+            return Err(Error::NoSwitch { layer: name.clone(), known });
+        }
+    }
+    for process in processes {
+        for layer in process.layers.iter().filter(|layer| layers.iter().any(|name| is_meant(layer, name))) {
+            process.set(layer, enabled)?;
+        }
+    }
+    Ok(())
+}
+
+/// A layer is named by its label, or by its number in the stack.
+fn is_meant(layer: &qmpi_plan::control::Switchable, name: &str) -> bool {
+    layer.label == name || name.parse() == Ok(layer.tool)
+}
+
+fn list(processes: &[Process], json: bool) -> Result<(), Error> {
+    if json {
+        let processes = processes.iter().map(ProcessReport::new).collect();
+        return terminal::answer_json(&Report { schema: SCHEMA, processes });
+    }
+    terminal::answer(&text(processes, Style::stdout()))
+}
+
+impl ProcessReport {
+    fn new(process: &Process) -> Self {
+        let layer = |layer: &qmpi_plan::control::Switchable| LayerReport {
+            tool_id: layer.tool,
+            label: layer.label.clone(),
+            enabled: layer.is_on,
+        };
+        Self {
+            pid: process.pid,
+            rank: process.rank,
+            program: process.program.clone(),
+            layers: process.layers.iter().map(layer).collect(),
+        }
+    }
+}
+
+fn text(processes: &[Process], style: Style) -> String {
+    let mut text = String::new();
+    let width = processes.iter().flat_map(|process| &process.layers).map(|layer| layer.label.len()).max().unwrap_or(0);
+    for process in processes {
+        let rank = process.rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
+        let _ = writeln!(text, "{}", style.bold(&format!("process {}{rank}: {}", process.pid, process.program)));
+        for layer in &process.layers {
+            let state = if layer.is_on { style.green("on") } else { style.yellow("off") };
+            let _ = writeln!(text, "  {:>2}  {:width$}  {state}", layer.tool, layer.label);
+        }
+    }
+    text
+}

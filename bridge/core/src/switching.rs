@@ -1,0 +1,81 @@
+//! Layers that are switched off and on while the program runs: which can be, and who changes what.
+//!
+//! `loader/src/links/switch.rs` says what a layer that is off does not see. A stack without such a layer has nothing of this.
+
+mod control;
+mod functions;
+mod interface;
+mod others;
+
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_elf::MpiFamily;
+use qmpi_loader::links::requests::{self, MAX_SWITCHES, Requests};
+use qmpi_loader::links::switch::Switch;
+use qmpi_loader::process::dlsym;
+use qmpi_loader::{Process, log};
+use qmpi_plan::{Layer, Switching, variable};
+
+use crate::chain::{ToolId, or_end};
+use control::Words;
+
+pub(crate) use functions::{Links, Place};
+pub(crate) use interface::{disable, enable, is_enabled, set_function, set_function_name};
+pub(crate) use others::behind_switch;
+
+/// The words of this process, and the layers' numbers in the order of their words.
+struct Switches {
+    words: &'static Words,
+    tools: Vec<ToolId>,
+}
+
+static SWITCHES: Mutex<Option<Switches>> = Mutex::new(None);
+
+/// How this layer is switched, if it can be: by its settings, or as all are (`qmpi run --ctl`).
+fn wanted(layer: &Layer) -> Option<Switching> {
+    let all = || std::env::var_os(variable::CTL).is_some_and(|value| !value.is_empty() && value != "0");
+    layer.switch.or_else(|| all().then_some(Switching::ON))
+}
+
+/// Prepares for the layers that can be switched. `false`: there is none.
+pub(crate) fn prepare<'a>(process: &Process, layers: impl Iterator<Item = &'a Layer>) -> bool {
+    let count = layers.filter(|layer| wanted(layer).is_some()).count();
+    if count == 0 {
+        return false;
+    }
+    if count > MAX_SWITCHES {
+        let text = format!("{count} layers that can be switched off are too many: {MAX_SWITCHES} are the most");
+        log::fatal(&text, Some("write switch = true into the sections of fewer tools"));
+    }
+    let words = control::make();
+    or_end(requests::prepare(requests_of(process), words.active()));
+    *SWITCHES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Switches { words, tools: Vec::new() });
+    true
+}
+
+/// The switch of this layer, if it can be switched.
+pub(crate) fn add(tool: ToolId, layer: &Layer) -> Option<Switch> {
+    let wanted = wanted(layer)?;
+    let mut switches = SWITCHES.lock().unwrap_or_else(PoisonError::into_inner);
+    let switches = switches.as_mut()?;
+    let state = switches.words.add(tool, &layer.label, wanted.enabled)?;
+    switches.tools.push(tool);
+    Some(Switch::new(switches.tools.len() - 1, state))
+}
+
+/// How this MPI represents requests.
+fn requests_of(process: &Process) -> Requests {
+    let from_fortran = || qmpi_abi::FnId::by_name("MPI_Request_f2c").and_then(|id| process.real(id)).unwrap_or(0);
+    match process.family() {
+        Some(MpiFamily::Mpich) | None => Requests { size: 4, null: 0x2c00_0000, from_fortran: 0 },
+        // MPI 5.0, appendix A.
+        Some(MpiFamily::StandardAbi) => Requests { size: 8, null: 0x180, from_fortran: from_fortran() },
+        Some(MpiFamily::OpenMpi) => {
+            const NULL: &std::ffi::CStr = c"ompi_request_null";
+            // A program may have a copy of the variable, whose address is then the handle everywhere.
+            let of_library = || process.images().iter().find_map(|image| image.find(NULL)).map(|symbol| symbol.address);
+            let null = dlsym::global(NULL).or_else(of_library).unwrap_or(0);
+            Requests { size: 8, null, from_fortran: from_fortran() }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The functions of layers that can be switched, and the links to them: to exchange one is to write a word of each link.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_abi::FnId;
+
+/// A link to a function of a layer.
+pub(crate) struct Place {
+    /// Where it leads.
+    pub(crate) target: &'static AtomicUsize,
+    /// Makes what stands there for another function of the layer: the function, or a stub in front of it.
+    pub(crate) lead_to: Box<dyn Fn(usize) -> usize + Send>,
+}
+
+/// The links to one function of a layer.
+#[derive(Default)]
+struct Function {
+    address: usize,
+    places: Vec<Place>,
+}
+
+/// The links to the functions of all layers that can be switched, by the layer's number.
+pub(crate) struct Links(Mutex<Option<HashMap<(i32, FnId), Function>>>);
+
+/// Those of this process.
+pub(super) static LINKS: Links = Links(Mutex::new(None));
+
+impl Links {
+    /// Those of this process.
+    pub(crate) fn of_process() -> &'static Links {
+        &LINKS
+    }
+
+    /// Adds a link to the function `address` of a layer.
+    pub(crate) fn add(&self, tool: i32, id: FnId, address: usize, place: Place) {
+        let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let function = links.get_or_insert_default().entry((tool, id)).or_default();
+        // Several versions of a wrapper have links of their own; the first is the one that counts.
+        if function.address == 0 {
+            function.address = address;
+        }
+        if function.address == address {
+            function.places.push(place);
+        }
+    }
+
+    /// Puts `new` in the place of a layer's function and returns the old one; `None`: there is no link to it that could be changed.
+    pub(crate) fn replace(&self, tool: i32, id: FnId, new: usize) -> Option<usize> {
+        let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let function = links.as_mut()?.get_mut(&(tool, id))?;
+        for place in &function.places {
+            place.target.store((place.lead_to)(new), Ordering::Release);
+        }
+        Some(std::mem::replace(&mut function.address, new))
+    }
+}

@@ -1,0 +1,492 @@
+//! Requests that were started past a layer: such a layer must not see how they are completed, and must see how all others are.
+//!
+//! What is kept is the exception: requests that some layer has *not* seen started, as it was switched off, with a bit for each such
+//! layer. Without a layer that was ever off there is nothing to keep, and functions of the MPI library are jumped to.
+//!
+//! ```text
+//! program -> switch of layer A: off, sets bit A in a word of the thread -> switch of layer B: on, clears bit B -> wrapper of B
+//!         -> stub in front of MPI's function: calls it, keeps the handle with the word's bits
+//! ```
+//!
+//! The stub stands below all layers, next to the MPI library, so that the frame that it needs to see the result is in the way of no
+//! tool that looks at its caller. A request that is not in the table has been seen by all layers.
+//!
+//! # The table
+//! Of a fixed size, open addressing, without a lock. While a request is being completed, its slot is taken out (`BUSY`) and in a list of
+//! the call's own: MPI may give the same handle to another thread before the call returns here. What does not fit is not kept:
+//! then layers see the completion of requests that they do not know.
+#![expect(unsafe_code, reason = "reads and writes arguments of MPI's functions, maps memory")]
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use qmpi_abi::{FnId, Handles};
+
+use crate::arch;
+use crate::error::LoadError;
+use crate::links::conversion::{Arity, arity};
+use crate::links::trampoline;
+
+/// How an MPI represents requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Requests {
+    /// Bytes of a handle, 4 or 8.
+    pub size: usize,
+    /// `MPI_REQUEST_NULL`.
+    pub null: usize,
+    /// The address of `MPI_Request_f2c`; 0: Fortran's handles are C's.
+    pub from_fortran: usize,
+}
+
+/// Layers that can be switched off, at most: each has a bit.
+pub const MAX_SWITCHES: usize = 64;
+
+/// How many requests there are that were started past a layer. Machine code reads it.
+pub(crate) static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Not 0 once a layer has been off. Machine code reads it.
+pub(crate) static ACTIVE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+
+static SIZE: AtomicUsize = AtomicUsize::new(0);
+static NULL: AtomicUsize = AtomicUsize::new(0);
+static FROM_FORTRAN: AtomicUsize = AtomicUsize::new(0);
+/// The state of each layer that can be switched, by its bit.
+static STATES: [AtomicPtr<AtomicU32>; MAX_SWITCHES] = [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SWITCHES];
+static TABLE: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
+
+const SLOTS_LOG: u32 = 18;
+const SLOTS: usize = 1 << SLOTS_LOG;
+/// Further than so many slots no handle is looked for.
+const PROBES: usize = 8192;
+
+/// What `key` is in a slot without a request: never used, used before, taken out for a while.
+const EMPTY: u64 = 0;
+const DELETED: u64 = 1;
+const BUSY: u64 = 2;
+
+/// One request.
+#[repr(C)]
+struct Slot {
+    key: AtomicU64,
+    /// The layers that it was started past.
+    past: AtomicU64,
+    handle: AtomicUsize,
+    /// While it is taken out: its index among the call's requests, and the next slot of the call, plus one.
+    link: AtomicU64,
+}
+
+/// A function that is watched.
+#[repr(C)]
+pub struct Watch {
+    pub(crate) target: usize,
+    /// Words of its arguments on the stack.
+    pub(crate) words: usize,
+    handles: Handles,
+    last: usize,
+    /// The layers that have a wrapper of it, and those of them that may not get the call.
+    intercepted: AtomicU64,
+    switched: AtomicU64,
+}
+
+/// A call that is watched.
+#[repr(C)]
+pub(crate) struct Watched {
+    registers: [usize; 6],
+    /// The first slot that was taken out, plus one.
+    taken: usize,
+    watch: &'static Watch,
+    result: usize,
+    unused: usize,
+}
+
+/// Prepares for an MPI with such requests. `active` is not 0 once a layer has been off.
+///
+/// # Errors
+/// When no memory can be mapped.
+pub fn prepare(requests: Requests, active: &'static AtomicU32) -> Result<(), LoadError> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let (len, protection) = (SLOTS * size_of::<Slot>(), libc::PROT_READ | libc::PROT_WRITE);
+    // SAFETY: new addresses, chosen by the kernel.
+    let table = unsafe { libc::mmap(ptr::null_mut(), len, protection, flags, -1, 0) };
+    if table == libc::MAP_FAILED {
+        return Err(LoadError::Stubs(std::io::Error::last_os_error()));
+    }
+    SIZE.store(requests.size, Ordering::Relaxed);
+    NULL.store(requests.null, Ordering::Relaxed);
+    FROM_FORTRAN.store(requests.from_fortran, Ordering::Relaxed);
+    ACTIVE.store(ptr::from_ref(active).cast_mut(), Ordering::Relaxed);
+    TABLE.store(table.cast(), Ordering::Release);
+    Ok(())
+}
+
+/// Sets where the state of the layer with this bit is.
+pub(crate) fn set_state(bit: usize, state: &'static AtomicU32) {
+    STATES[bit].store(ptr::from_ref(state).cast_mut(), Ordering::Release);
+}
+
+/// A function of the MPI library, watched if it has to do with requests: its address, and what is to be told of layers.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn watch(id: FnId, target: usize) -> Result<Option<(usize, &'static Watch)>, LoadError> {
+    let handles = Handles::of(id);
+    let stub = match handles {
+        Handles::Starts | Handles::ObjectAndStarts => arch::watch_start,
+        Handles::Request(_) | Handles::Requests => arch::watch_completion,
+        Handles::RequestValue(_) | Handles::Object | Handles::Uses => return Ok(None),
+    };
+    let Arity::Fixed(arguments) = arity(id) else { return Ok(None) };
+    let arguments = usize::from(arguments);
+    let watch: &'static Watch = Box::leak(Box::new(Watch {
+        target,
+        words: arguments.saturating_sub(6),
+        handles,
+        last: arguments.saturating_sub(1),
+        intercepted: AtomicU64::new(0),
+        switched: AtomicU64::new(0),
+    }));
+    Ok(Some((trampoline::allocate(stub, watch)?, watch)))
+}
+
+impl Watch {
+    /// The layer with this bit has a wrapper of the function; `switched`: which may not get the call.
+    pub fn intercepted_by(&self, bit: usize, switched: bool) {
+        self.intercepted.fetch_or(1 << bit, Ordering::Relaxed);
+        self.switched.fetch_or(u64::from(switched) << bit, Ordering::Relaxed);
+    }
+
+    /// The layers that a call of it, which is under way in this thread, went past.
+    fn past(&self) -> u64 {
+        let switched = self.switched.load(Ordering::Relaxed);
+        let intercepted = self.intercepted.load(Ordering::Relaxed);
+        let mut past = arch::past() & switched;
+        for (bit, state) in STATES.iter().enumerate().filter(|(bit, _)| intercepted >> bit & 1 == 0) {
+            // SAFETY: null, or a word that is never freed.
+            match unsafe { state.load(Ordering::Relaxed).as_ref() } {
+                Some(state) => past |= u64::from(state.load(Ordering::Relaxed) != 0) << bit,
+                None => break,
+            }
+        }
+        past
+    }
+}
+
+impl Watched {
+    fn argument(&self, index: usize) -> usize {
+        if let Some(word) = self.registers.get(index) {
+            return *word;
+        }
+        // Behind this record, the saved frame pointer and the return address.
+        let words = ptr::from_ref(self).addr() + size_of::<Watched>() + 16;
+        // SAFETY: the function has so many arguments, which its caller put there.
+        unsafe { ptr::with_exposed_provenance::<usize>(words + 8 * (index - 6)).read() }
+    }
+
+    /// How many requests the function takes, and where they are.
+    fn requests(&self) -> (usize, usize) {
+        match self.watch.handles {
+            Handles::Requests => (count(self.argument(0)), self.argument(1)),
+            Handles::Request(place) => (1, self.argument(usize::from(place))),
+            _ => (0, 0),
+        }
+    }
+}
+
+/// `int count`, as it is in a register: the upper half may be anything.
+#[expect(clippy::cast_possible_truncation, reason = "an int in a word")]
+fn count(word: usize) -> usize {
+    usize::try_from(word as u32 as i32).unwrap_or(0)
+}
+
+/// The handle number `index` of an array, or of a variable.
+fn handle(array: usize, index: usize) -> usize {
+    if array == 0 {
+        return NULL.load(Ordering::Relaxed);
+    }
+    if SIZE.load(Ordering::Relaxed) == 4 {
+        // SAFETY: the caller of MPI's function passes so many handles.
+        return unsafe { ptr::with_exposed_provenance::<u32>(array).add(index).read() } as usize;
+    }
+    // SAFETY: as above.
+    unsafe { ptr::with_exposed_provenance::<usize>(array).add(index).read() }
+}
+
+/// A request was started.
+pub(crate) extern "C" fn after_start(call: &Watched) {
+    let variable = call.argument(call.watch.last);
+    // An `int`: what is above it in the register is undefined (psABI 3.2.3). MPI_SUCCESS is 0.
+    if call.result as u32 == 0 && variable != 0 {
+        keep(handle(variable, 0), call.watch.past());
+    }
+}
+
+/// Requests are about to be completed: their slots are taken out.
+pub(crate) extern "C" fn before_completion(call: &mut Watched) {
+    call.taken = 0;
+    let (count, array) = call.requests();
+    for index in 0..count {
+        let Some((slot, place)) = find(handle(array, index)) else { continue };
+        let key = slot.key.load(Ordering::Relaxed);
+        if slot.key.compare_exchange(key, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            slot.link.store((index as u64) << 32 | call.taken as u64, Ordering::Relaxed);
+            call.taken = place + 1;
+        }
+    }
+}
+
+/// The call is over: those that are still what they were are put back.
+pub(crate) extern "C" fn after_completion(call: &Watched) {
+    let (_, array) = call.requests();
+    let mut taken = call.taken;
+    while let Some(place) = taken.checked_sub(1) {
+        let slot = slot(place);
+        let link = slot.link.load(Ordering::Relaxed);
+        #[expect(clippy::cast_possible_truncation, reason = "two halves of a word")]
+        let (index, next) = ((link >> 32) as usize, link as u32 as usize);
+        let known = slot.handle.load(Ordering::Relaxed);
+        if handle(array, index) == known {
+            slot.key.store(key(known), Ordering::Release);
+        } else {
+            slot.key.store(DELETED, Ordering::Release);
+            COUNT.fetch_sub(1, Ordering::Relaxed);
+        }
+        taken = next;
+    }
+}
+
+/// No handle is one of the other values: addresses and `int` leave the topmost bit.
+fn key(handle: usize) -> u64 {
+    handle as u64 | 1 << 63
+}
+
+fn slot(place: usize) -> &'static Slot {
+    let table = TABLE.load(Ordering::Acquire);
+    // SAFETY: stubs that come here are made after the table, which has so many slots.
+    let slot = unsafe { table.add(place & (SLOTS - 1)) };
+    // SAFETY: as above; it is never unmapped.
+    unsafe { &*slot }
+}
+
+/// The places where a handle may be.
+fn places(handle: usize) -> impl Iterator<Item = usize> {
+    let hash = (handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS_LOG);
+    #[expect(clippy::cast_possible_truncation, reason = "18 bits")]
+    let first = hash as usize;
+    (0..PROBES).map(move |step| (first + step) & (SLOTS - 1))
+}
+
+fn find(handle: usize) -> Option<(&'static Slot, usize)> {
+    let wanted = key(handle);
+    for place in places(handle) {
+        let slot = slot(place);
+        match slot.key.load(Ordering::Acquire) {
+            EMPTY => return None,
+            found if found == wanted => return Some((slot, place)),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Keeps that a request was started past these layers; past none: forgets what was kept of a request with the same handle, whose
+/// completion was not seen.
+fn keep(handle: usize, past: u64) {
+    if handle == NULL.load(Ordering::Relaxed) {
+        return;
+    }
+    let known = if COUNT.load(Ordering::Relaxed) == 0 { None } else { find(handle) };
+    match (known, past) {
+        (None, 0) => {}
+        (Some((slot, _)), 0) => {
+            slot.key.store(DELETED, Ordering::Release);
+            COUNT.fetch_sub(1, Ordering::Relaxed);
+        }
+        (Some((slot, _)), past) => slot.past.store(past, Ordering::Release),
+        (None, past) => {
+            for place in places(handle) {
+                let slot = slot(place);
+                let free = slot.key.load(Ordering::Relaxed);
+                if free > DELETED || slot.key.compare_exchange(free, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_err()
+                {
+                    continue;
+                }
+                slot.past.store(past, Ordering::Relaxed);
+                slot.handle.store(handle, Ordering::Relaxed);
+                // Before it can be found: a count of 0 means that there are none.
+                COUNT.fetch_add(1, Ordering::Relaxed);
+                slot.key.store(key(handle), Ordering::Release);
+                return;
+            }
+        }
+    }
+}
+
+/// What a layer knows of the requests of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// There are none.
+    None,
+    /// The layer has seen none of them started.
+    NotSeen,
+    /// It has seen one of them.
+    Seen,
+}
+
+/// Where the requests of a call are among its arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arguments {
+    pub(crate) handles: Handles,
+    /// Words before the arguments of MPI.
+    pub(crate) shift: usize,
+    /// All arguments are addresses, and handles are Fortran's.
+    pub(crate) is_fortran: bool,
+}
+
+impl Arguments {
+    /// What the layer with this bit knows.
+    pub(crate) fn known(self, bit: usize, arguments: &[usize; 6]) -> Known {
+        let argument = |place: usize| arguments.get(place + self.shift).copied().unwrap_or(0);
+        let (count, array) = match self.handles {
+            Handles::Requests if self.is_fortran => (fortran_count(argument(0)), argument(1)),
+            Handles::Requests => (count(argument(0)), argument(1)),
+            Handles::Request(place) => (1, argument(place.into())),
+            Handles::RequestValue(place) if self.is_fortran => (1, argument(place.into())),
+            Handles::RequestValue(place) => return knows(bit, value(argument(place.into()))),
+            Handles::Uses | Handles::Object | Handles::Starts | Handles::ObjectAndStarts => (0, 0),
+        };
+        let mut known = Known::None;
+        for index in 0..count {
+            let handle = if self.is_fortran { fortran_handle(array, index) } else { handle(array, index) };
+            match knows(bit, handle) {
+                Known::None => {}
+                Known::NotSeen => known = Known::NotSeen,
+                Known::Seen => return Known::Seen,
+            }
+        }
+        known
+    }
+}
+
+/// A handle in a register.
+fn value(word: usize) -> usize {
+    if SIZE.load(Ordering::Relaxed) == 4 { word & 0xffff_ffff } else { word }
+}
+
+fn knows(bit: usize, handle: usize) -> Known {
+    if handle == NULL.load(Ordering::Relaxed) {
+        return Known::None;
+    }
+    let past = find(handle).map_or(0, |(slot, _)| slot.past.load(Ordering::Relaxed));
+    if past >> bit & 1 == 0 { Known::Seen } else { Known::NotSeen }
+}
+
+fn fortran_count(address: usize) -> usize {
+    if address == 0 {
+        return 0;
+    }
+    // SAFETY: Fortran passes the address of an INTEGER.
+    let count = unsafe { ptr::with_exposed_provenance::<i32>(address).read() };
+    usize::try_from(count).unwrap_or(0)
+}
+
+fn fortran_handle(array: usize, index: usize) -> usize {
+    if array == 0 {
+        return NULL.load(Ordering::Relaxed);
+    }
+    // SAFETY: the caller passes so many handles, INTEGERs.
+    let handle = unsafe { ptr::with_exposed_provenance::<i32>(array).add(index).read() };
+    match FROM_FORTRAN.load(Ordering::Relaxed) {
+        0 => value(handle as usize),
+        function => {
+            // SAFETY: `MPI_Request MPI_Request_f2c(MPI_Fint)` of an MPI whose handles are pointers.
+            let convert = unsafe { std::mem::transmute::<usize, extern "C" fn(i32) -> usize>(function) };
+            convert(handle)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    static OFF: AtomicU32 = AtomicU32::new(1);
+    static WAIT: Arguments = Arguments { handles: Handles::Requests, shift: 0, is_fortran: false };
+
+    fn prepared() {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(|| prepare(Requests { size: 8, null: 7, from_fortran: 0 }, &OFF).unwrap());
+    }
+
+    fn known(bit: usize, handles: &[usize]) -> Known {
+        WAIT.known(bit, &[handles.len(), handles.as_ptr().addr(), 0, 0, 0, 0])
+    }
+
+    /// Stands for MPI_Testsome: completes the requests with even handles.
+    extern "C" fn complete_even(count: usize, requests: *mut usize) -> i32 {
+        for index in 0..count {
+            // SAFETY: so many.
+            let request = unsafe { &mut *requests.add(index) };
+            if request.is_multiple_of(2) {
+                *request = 7;
+            }
+        }
+        0
+    }
+
+    /// Stands for MPI_Ialltoallw, which has ten arguments: the request is the seventh plus the tenth.
+    extern "C" fn start(a: usize, b: usize, c: usize, d: usize, e: usize, f: usize, more: More) -> i32 {
+        assert_eq!([a, b, c, d, e, f], [1, 2, 3, 4, 5, 6]);
+        // SAFETY: a variable of the caller.
+        unsafe { *more.request = more.seventh + more.ninth };
+        0
+    }
+
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct More {
+        seventh: usize,
+        eighth: usize,
+        ninth: usize,
+        request: *mut usize,
+    }
+
+    #[test]
+    fn requests_that_were_started_past_a_layer() {
+        prepared();
+        let id = |name| FnId::by_name(name).unwrap();
+        let target = start as extern "C" fn(usize, usize, usize, usize, usize, usize, More) -> i32;
+        let (address, watched) = watch(id("MPI_Ialltoallw"), target as usize).unwrap().unwrap();
+        // SAFETY: a stub that calls `start`; a struct of so many words is passed on the stack, as words would be.
+        let call = unsafe {
+            std::mem::transmute::<usize, extern "C" fn(usize, usize, usize, usize, usize, usize, More) -> i32>(address)
+        };
+        let mut request = 0;
+        let mut begin = |handle: usize| {
+            let more = More { seventh: handle - 1, eighth: 8, ninth: 1, request: &raw mut request };
+            assert_eq!(call(1, 2, 3, 4, 5, 6, more), 0);
+        };
+        set_state(0, &OFF);
+        begin(100);
+        begin(101);
+        begin(103);
+        assert_eq!((known(0, &[100]), known(1, &[100])), (Known::NotSeen, Known::Seen));
+        watched.intercepted_by(0, false);
+        begin(102);
+        begin(103);
+        assert_eq!((known(0, &[102]), known(0, &[103])), (Known::Seen, Known::Seen), "and what is old is forgotten");
+        assert_eq!((known(0, &[7]), known(0, &[])), (Known::None, Known::None));
+        assert_eq!((known(0, &[7, 100, 101]), known(0, &[100, 102])), (Known::NotSeen, Known::Seen));
+
+        let complete = complete_even as extern "C" fn(usize, *mut usize) -> i32;
+        let (address, _) = watch(id("MPI_Testsome"), complete as usize).unwrap().unwrap();
+        // SAFETY: a stub that calls the function above, which takes no more than these.
+        let complete = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, *mut usize) -> i32>(address) };
+        let mut requests = [100, 7, 101, 102];
+        assert_eq!(complete(4, requests.as_mut_ptr()), 0);
+        assert_eq!(requests, [7, 7, 101, 7]);
+        assert_eq!((known(0, &[100]), known(0, &[101])), (Known::Seen, Known::NotSeen));
+        keep(101, 0);
+        assert_eq!(COUNT.load(Ordering::Relaxed), 0);
+    }
+}
