@@ -11,7 +11,7 @@
 //!
 //! It is a library of its own because few programs want it, while `libqmpi.so` is in every process of a job:
 //! docs/decisions/fortran-name-shift.md.
-#![no_std]
+#![cfg_attr(not(test), no_std)]
 #![expect(unsafe_code, reason = "exported entry points, and what ends a process")]
 
 mod arch;
@@ -19,6 +19,7 @@ mod list;
 mod missing;
 
 /// Without an unwinder a panic can only end the process; no code here is meant to panic.
+#[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     missing::end(&[b"a bug in libqmpi_fortran.so ended the process"])
