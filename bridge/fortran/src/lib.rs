@@ -19,7 +19,7 @@ mod list;
 mod missing;
 
 /// Without an unwinder a panic can only end the process; no code here is meant to panic.
-#[cfg(not(test))] // `std` has one.
+#[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     missing::end(&[b"a bug in libqmpi_fortran.so ended the process"])

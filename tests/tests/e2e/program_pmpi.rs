@@ -31,14 +31,14 @@ fn foo(mpi: Mpi) -> String {
 }
 
 /// So many layers of each kind saw so many calls of MPI_Send.
-fn saw(outcome: &Outcome, pmpi: usize, foo: usize, sends: usize) -> Verdict {
+fn saw(outcome: &Outcome, pmpi: usize, qmpi: usize, sends: usize) -> Verdict {
     outcome.expect(0, &["done".to_owned()])?;
     let of_foo = outcome.lines().iter().filter(|line| line.starts_with("foo ")).count();
     let counted = |line: &&&str| line.starts_with("foo ") && line.contains(&format!(" send {sends}, "));
     let right_of_foo = outcome.lines().iter().filter(counted).count();
     let right_of_pmpi = outcome.count(&format!("pmpi, rank 0: send {sends}, "));
-    if (right_of_pmpi, of_foo, right_of_foo) != (pmpi, foo, foo) || !outcome.said().is_empty() {
-        return Err(format!("not {sends} calls in each of {pmpi} and {foo} layers\n{}", outcome.report()).into());
+    if (right_of_pmpi, of_foo, right_of_foo) != (pmpi, qmpi, qmpi) || !outcome.said().is_empty() {
+        return Err(format!("not {sends} calls in each of {pmpi} and {qmpi} layers\n{}", outcome.report()).into());
     }
     Ok(())
 }
@@ -56,8 +56,8 @@ fn pmpi_tools(mpi: Mpi) -> Verdict {
 
 /// "The PMPI symbol will start the chain of QMPI tools": and the calling address is in the program.
 fn qmpi_tools(mpi: Mpi) -> Verdict {
-    let foo = foo(mpi);
-    let outcome = job(mpi, PROGRAMS[0]).by_hand(&format!("{foo},{foo}")).run();
+    let qmpi = foo(mpi);
+    let outcome = job(mpi, PROGRAMS[0]).by_hand(&format!("{qmpi},{qmpi}")).run();
     saw(&outcome, 0, 2, 3)?;
     if outcome.lines().iter().filter(|line| line.ends_with(", callers ok")).count() != 2 {
         return Err(format!("other callers\n{}", outcome.report()).into());
@@ -67,8 +67,8 @@ fn qmpi_tools(mpi: Mpi) -> Verdict {
 
 /// With PMPI tools in the stack, what these see decides.
 fn both(mpi: Mpi) -> Verdict {
-    let (pmpi, foo) = (pmpi(mpi), foo(mpi));
-    for list in [format!("{pmpi},{foo}"), format!("{foo},{pmpi}")] {
+    let (pmpi, qmpi) = (pmpi(mpi), foo(mpi));
+    for list in [format!("{pmpi},{qmpi}"), format!("{qmpi},{pmpi}")] {
         saw(&job(mpi, PROGRAMS[0]).by_hand(&list).run(), 1, 1, 1)?;
     }
     Ok(())
@@ -77,13 +77,13 @@ fn both(mpi: Mpi) -> Verdict {
 fn as_configured(mpi: Mpi) -> Verdict {
     let directory = tempfile::tempdir()?;
     let file = directory.path().join("qmpi.toml");
-    let (pmpi, foo) = (pmpi(mpi), foo(mpi));
+    let (pmpi, qmpi) = (pmpi(mpi), foo(mpi));
     for (word, list, layers, sends) in [
-        ("chain", format!("{pmpi},{foo},{pmpi}"), (2, 1), 3),
+        ("chain", format!("{pmpi},{qmpi},{pmpi}"), (2, 1), 3),
         ("chain", format!("{pmpi},{pmpi}"), (2, 0), 3),
-        ("past", format!("{foo},{foo}"), (0, 2), 1),
-        ("auto", format!("{foo},{pmpi}"), (1, 1), 1),
-        ("auto", foo.clone(), (0, 1), 3),
+        ("past", format!("{qmpi},{qmpi}"), (0, 2), 1),
+        ("auto", format!("{qmpi},{pmpi}"), (1, 1), 1),
+        ("auto", qmpi.clone(), (0, 1), 3),
     ] {
         std::fs::write(&file, format!("program_pmpi = \"{word}\"\n"))?;
         for program in PROGRAMS {
@@ -95,9 +95,9 @@ fn as_configured(mpi: Mpi) -> Verdict {
 }
 
 fn of_fortran(mpi: Mpi) -> Verdict {
-    let (pmpi, foo) = (pmpi(mpi), foo(mpi));
-    saw(&job(mpi, PROGRAMS[1]).by_hand(&format!("{foo},{foo}")).run(), 0, 2, 3)?;
-    saw(&job(mpi, PROGRAMS[1]).by_hand(&format!("{foo},{pmpi}")).run(), 1, 1, 1)
+    let (pmpi, qmpi) = (pmpi(mpi), foo(mpi));
+    saw(&job(mpi, PROGRAMS[1]).by_hand(&format!("{qmpi},{qmpi}")).run(), 0, 2, 3)?;
+    saw(&job(mpi, PROGRAMS[1]).by_hand(&format!("{qmpi},{pmpi}")).run(), 1, 1, 1)
 }
 
 /// What a QMPI tool calls as PMPI_f goes past all layers; the program's calls enter.

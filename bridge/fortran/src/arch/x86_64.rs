@@ -1,7 +1,5 @@
 //! Machine code for x86-64: entry points. Fortran's arguments stay where they are; `r11` is the psABI's for linkage (3.2.1).
 
-use core::arch::global_asm;
-
 /// Defines the exported function `$name`, which goes on to the first of these symbols that the process has.
 macro_rules! entry_point {
     ($name:ident $first:literal $($second:literal)?) => {
@@ -45,7 +43,8 @@ macro_rules! other_spelling {
 pub(crate) use other_spelling;
 
 // `core` as it comes with the compiler names this function of `std` in its unwind tables. Nothing here unwinds.
-global_asm!(
+#[cfg(not(test))]
+core::arch::global_asm!(
     ".pushsection .text.qmpi_no_unwinding, \"ax\", @progbits",
     ".hidden rust_eh_personality",
     ".globl rust_eh_personality",
