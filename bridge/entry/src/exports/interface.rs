@@ -16,9 +16,8 @@ use crate::ring::RING;
 /// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
 type Context = *mut c_void;
 
-/// What comes next for `tool` and the enumerator `value`, if that is in the table: the way of nearly every call.
-#[inline]
-fn next(tool: c_int, value: c_int) -> Option<&'static Next> {
+/// What comes next for `tool`, one of a named stack, and the enumerator `value`.
+fn next_in_named_stack(tool: c_int, value: c_int) -> Option<&'static Next> {
     // What is negative is too large.
     let next = RING.tools.get().get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
     (next.function != 0).then_some(next)
@@ -31,10 +30,20 @@ fn tool_of(tool: c_int) -> Option<&'static Tool> {
     tool.more.is_some().then_some(tool)
 }
 
-/// What is not in the table, and all errors. Apart, so that the way of nearly every call saves no registers.
+/// What is not in the table of the stack, and all errors. Apart, so that the way of nearly every call saves no registers.
 #[cold]
 #[inline(never)]
 extern "C" fn get_function(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
+    if let Some(found) = next_in_named_stack(tool, value)
+        && !function.is_null()
+        && !next.is_null()
+    {
+        // SAFETY: not null, so a variable of the caller's.
+        unsafe { function.write(found.function) };
+        // SAFETY: as above.
+        unsafe { next.write(found.tool) };
+        return 0;
+    }
     (core_library::functions().get_function)(tool, value, function, next)
 }
 
@@ -65,7 +74,8 @@ macro_rules! interface {
 interface! {
     /// What to call next for an enumerator, and the id to pass; once all tools are initialized.
     [QMPI_Get_function, MPI_Get_next_tool_function, MPI_Get_function](tool: c_int, value: c_int, function: *mut usize, next_tool: *mut c_int) {
-        if let Some(found) = next(tool, value) && !function.is_null() && !next_tool.is_null() {
+        // What is negative is too large.
+        if let Some(found) = RING.next.get().find(tool as u32, value as u32) && !function.is_null() && !next_tool.is_null() {
             // SAFETY: not null, so a variable of the caller's.
             unsafe { function.write(found.function) };
             // SAFETY: as above.
