@@ -3,10 +3,13 @@
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 use qmpi_abi::COUNT;
-use qmpi_ring::{Glibc, Published, Ring, Tool, ring};
+use qmpi_ring::next_table::Current;
+use qmpi_ring::{Glibc, NextTable, Published, Ring, Tool, ring};
 
 use crate::arch;
 use crate::exports::functions::SLOTS;
+
+static NO_ANSWERS: NextTable = NextTable::EMPTY;
 
 /// They live in this library, which is never unloaded.
 pub(crate) static RING: Ring = Ring {
@@ -16,6 +19,7 @@ pub(crate) static RING: Ring = Ring {
     lazy_size: arch::LAZY_SIZE,
     intercepted: [const { AtomicBool::new(false) }; COUNT],
     tools: Published::new(AtomicPtr::new(Published::<Tool>::NOWHERE), AtomicUsize::new(0)),
+    next: Current::new(AtomicPtr::new((&raw const NO_ANSWERS).cast_mut())),
     glibc: Glibc {
         dlsym: AtomicUsize::new(0),
         dlvsym: AtomicUsize::new(0),

@@ -9,7 +9,7 @@
 //! | functions of the core | the core, once | [`core_functions`] |
 //! | tables that are replaced as a whole, never freed | the holder of a [`Writer`] | [`published`], [`writer`] |
 //! | lists that only grow, read from signal handlers | the holder of a [`Writer`] | [`list`] |
-//! | the layers as QMPI tools know them | the core | [`tools`] |
+//! | the layers as QMPI tools know them | the core | [`tools`], [`next_table`] |
 //! | the C structs of the 2018 prototype | the core | [`thesis`] |
 //!
 //! Text for the assembler that both need is in [`arch`]. Nothing here allocates, locks or panics.
@@ -18,6 +18,7 @@
 pub mod arch;
 pub mod core_functions;
 pub mod list;
+pub mod next_table;
 pub mod progress;
 pub mod published;
 pub mod ring;
@@ -28,6 +29,7 @@ pub mod writer;
 
 pub use core_functions::{CoreFunctions, Moment};
 pub use list::List;
+pub use next_table::NextTable;
 pub use progress::Progress;
 pub use published::Published;
 pub use ring::{Glibc, Ring, ThreadOffsets};

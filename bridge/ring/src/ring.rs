@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::{COUNT, FnId};
 
+use crate::next_table::Current;
 use crate::published::Published;
 use crate::tools::Tool;
 
@@ -77,6 +78,8 @@ pub struct Ring {
     pub intercepted: [AtomicBool; COUNT],
     /// All layers by their id, `[0]` standing for the application: what it would call next is the top of the stack.
     pub tools: Published<Tool>,
+    /// What comes next for the tools of the stack; for those of named stacks, which are opened later, each has a table.
+    pub next: Current,
     /// glibc's own functions.
     pub glibc: Glibc,
     /// Returns the offsets for this process.

@@ -15,7 +15,8 @@ pub struct Next {
 /// A layer, at the index that is its id.
 #[derive(Debug, Clone, Copy)]
 pub struct Tool {
-    /// By the value of the enumerator in the tool's own numbering. Empty for layers that are no QMPI tools.
+    /// By the value of the enumerator in the tool's own numbering. Empty for layers that are no QMPI tools, and for those that
+    /// are in the [`crate::NextTable`].
     pub next: &'static [Next],
     /// What the tool registered as its storage.
     pub storage: usize,

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 use qmpi_ring::tools::More;
-use qmpi_ring::{Next, Tool, Writer};
+use qmpi_ring::{Next, NextTable, Tool, Writer};
 
 use crate::chain::{Chain, ToolId};
 use crate::ring::ring;
@@ -93,29 +93,58 @@ impl Builder {
         let by_id = functions_at_top(chain);
         let (numbering, storage) =
             change(tool.0, |draft| (draft.numbering, draft.storage)).unwrap_or((self.numbering, 0));
-        let by_value = |value| {
-            let id = i32::try_from(value).ok().and_then(|value| numbering.function(value));
-            id.map_or(Next::default(), |id| by_id[id.index()])
-        };
-        let next: Box<[Next]> = (0..numbering.len()).map(by_value).collect();
         let more = Box::leak(Box::new(More { by_id: Box::leak(by_id), numbering }));
-        self.tools.insert(tool.0, Tool { next: Box::leak(next), storage, more: Some(more) });
+        self.tools.insert(tool.0, Tool { next: &[], storage, more: Some(more) });
     }
 
     /// Freezes everything. `last` is the highest number given to a layer.
     pub(crate) fn publish(self, last: ToolId, writer: &Writer) {
         let mut all = ring().tools.get().to_vec();
+        let is_first = all.is_empty();
         let len = usize::try_from(last.0).unwrap_or(0) + 1;
         all.resize(len.max(all.len()), Tool::NONE);
+        // The tools of the stack are in one table; those of named stacks, which are opened one after the other, have one each.
+        let in_table = if is_first { all.len() } else { ring().next.get().tools() as usize };
+        let mut is_in_table = false;
         let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
         for (number, tool) in self.tools {
             drafts.remove(&number);
-            if let Some(place) = usize::try_from(number).ok().and_then(|index| all.get_mut(index)) {
-                *place = tool;
+            let Some((index, place)) =
+                usize::try_from(number).ok().and_then(|index| Some((index, all.get_mut(index)?)))
+            else {
+                continue;
+            };
+            *place = tool;
+            is_in_table |= index < in_table;
+            if index >= in_table
+                && let Some(more) = tool.more
+            {
+                place.next = (0..more.numbering.len()).map(|value| next_of(more, value)).collect::<Vec<_>>().leak();
             }
+        }
+        if is_in_table {
+            ring().next.replace(Box::leak(Box::new(next_table(&all[..in_table]))), writer);
         }
         ring().tools.publish(Box::leak(all.into_boxed_slice()), writer);
     }
+}
+
+/// What comes next for these tools, by the values of their enumerators.
+fn next_table(tools: &[Tool]) -> NextTable {
+    let more = || tools.iter().map(|tool| tool.more);
+    let values = more().flatten().map(|more| more.numbering.len()).max().unwrap_or(0);
+    let mut answers = Vec::with_capacity(values * tools.len());
+    for value in 0..values {
+        answers.extend(more().map(|more| more.map_or(Next::default(), |more| next_of(more, value))));
+    }
+    // Ids are of 31 bits.
+    NextTable::new(answers.leak(), tools.len() as u32)
+}
+
+/// What comes next for a tool and a value of its enumerator.
+fn next_of(more: &More, value: usize) -> Next {
+    let id = i32::try_from(value).ok().and_then(|value| more.numbering.function(value));
+    id.and_then(|id| more.by_id.get(id.index()).copied()).unwrap_or_default()
 }
 
 /// The topmost links of a chain for callers that are QMPI tools.

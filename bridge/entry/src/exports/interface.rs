@@ -18,9 +18,8 @@ use crate::ring::RING;
 /// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
 type Context = *mut c_void;
 
-/// What comes next for `tool` and the enumerator `value`, if that is in the table: the way of nearly every call.
-#[inline]
-fn next(tool: c_int, value: c_int) -> Option<&'static Next> {
+/// What comes next for `tool`, one of a named stack, and the enumerator `value`.
+fn next_in_named_stack(tool: c_int, value: c_int) -> Option<&'static Next> {
     // What is negative is too large.
     let next = RING.tools.get().get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
     (next.function != 0).then_some(next)
@@ -63,6 +62,22 @@ hand_on! {
     get_calling_address to c"QMPI_Get_calling_address" (context: Context, address: *mut *mut c_void);
 }
 
+/// What is not in the table of the stack. Apart, as above.
+#[cold]
+#[inline(never)]
+extern "C" fn look_further(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
+    match next_in_named_stack(tool, value) {
+        Some(found) if !function.is_null() && !next.is_null() => {
+            // SAFETY: not null, so a variable of the caller's.
+            unsafe { function.write(found.function) };
+            // SAFETY: as above.
+            unsafe { next.write(found.tool) };
+            0
+        }
+        _ => get_function(tool, value, function, next),
+    }
+}
+
 /// Defines the same functions under several names.
 macro_rules! interface {
     ($( $(#[$doc:meta])* [$($name:ident),+] $args:tt $body:block )*) => {
@@ -83,14 +98,15 @@ macro_rules! interface {
 interface! {
     /// What to call next for an enumerator, and the id to pass; once all tools are initialized.
     [QMPI_Get_function, MPI_Get_next_tool_function, MPI_Get_function](tool: c_int, value: c_int, function: *mut usize, next_tool: *mut c_int) {
-        if let Some(found) = next(tool, value) && !function.is_null() && !next_tool.is_null() {
+        // What is negative is too large.
+        if let Some(found) = RING.next.get().find(tool as u32, value as u32) && !function.is_null() && !next_tool.is_null() {
             // SAFETY: not null, so a variable of the caller's.
             unsafe { function.write(found.function) };
             // SAFETY: as above.
             unsafe { next_tool.write(found.tool) };
             return 0;
         }
-        get_function(tool, value, function, next_tool)
+        look_further(tool, value, function, next_tool)
     }
 
     /// What the tool registered as its storage.
