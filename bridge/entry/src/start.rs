@@ -11,6 +11,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_ring::Moment;
 
+use crate::arch::LAZY_SIZE;
 use crate::process::{environment, mpi_with_qmpi, objects, opened, weak};
 use crate::ring::RING;
 use crate::{core_library, message, pass_through};
@@ -64,8 +65,9 @@ fn start(moment: Moment) {
     }
 }
 
-/// Where the first call of function number `number` goes.
-pub(crate) extern "C" fn first_call(number: usize) -> usize {
+/// Where the first call of a function goes, by the place in its lazy stub that the stub's call returns to, from the first stub on.
+pub(crate) extern "C" fn first_call(place: usize) -> usize {
+    let number = place / LAZY_SIZE;
     let Some(id) = FnId::from_index(number) else { message::fatal(&[b"a call of an unknown function"], None) };
     // The others may be called before MPI is initialized; tools can be registered until then (the draft, "Tool Life Cycle").
     begin(if INITIALIZATION.contains(&id) { Moment::FirstCall } else { Moment::EarlyCall });

@@ -19,8 +19,8 @@ use qmpi_abi::COUNT;
 
 qmpi_ring::define_thread_storage!();
 
-/// Bytes of one lazy stub.
-pub(crate) const LAZY_SIZE: usize = 8;
+/// Bytes of one lazy stub: a call, and a byte behind it, so that the return address lies in the stub. Each runs once at most: packed.
+pub(crate) const LAZY_SIZE: usize = 6;
 /// Bytes of an entry stub: an aligned word, so that none crosses a cache line.
 const STUB_SIZE: usize = 8;
 /// Bytes of a stub of the name-shifted functions. Tools call them now and then, and there are hundreds: packed, not aligned.
@@ -76,7 +76,7 @@ global_asm!(
     ".rept {count}",
     // The return address tells which stub it was.
     "call {first_call}",
-    ".balign {size}, 0xcc",
+    ".byte 0xcc",
     ".endr",
     ".cfi_endproc",
     ".size qmpi_lazy, . - qmpi_lazy",
@@ -117,7 +117,6 @@ global_asm!(
     "qmpi_fde shifted, __start_qmpi_shifted, {count} * {shifted_size}",
     ".popsection",
     count = const COUNT,
-    size = const LAZY_SIZE,
     stub_size = const STUB_SIZE,
     shifted_size = const SHIFTED_SIZE,
     first_call = sym first_call,
@@ -196,11 +195,9 @@ extern "C" fn first_call() {
         "mov rdi, r11",
         "lea rax, [rip + qmpi_lazy]",
         "sub rdi, rax",
-        "shr rdi, {shift}",
         "call {resolve}",
         qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
-        shift = const LAZY_SIZE.trailing_zeros(),
         resolve = sym crate::start::first_call,
     )
 }
