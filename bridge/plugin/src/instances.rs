@@ -41,7 +41,10 @@ thread_local! {
 pub(crate) fn load(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     // One callback at a time, also where an implementation calls them in several threads.
     loader_lock::with(|writer| {
-        INSTANCES.with_borrow_mut(|instances| {
+        INSTANCES.with(|kept| {
+            // A callback within a callback, which no implementation makes, has nothing in common with the other.
+            let (mut kept, mut own) = (kept.try_borrow_mut(), None);
+            let instances = kept.as_deref_mut().unwrap_or(&mut own);
             if instances.is_none() {
                 // Never dropped: a thread's end is no time to free it.
                 *instances = Instances::new().map(|instances| Box::leak(Box::new(instances)));
