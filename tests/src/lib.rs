@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `dt_hash.rs` | copies of libraries with DT_HASH only |
 //! | `directives.rs` | the `//#` lines of a source file |
+//! | `mpich_with_qmpi.rs` | MPICH configured with `--enable-qmpi` |
 //! | `mixed_stack.rs` | a stack of all kinds of tools under valgrind |
 //! | `mpi.rs` | the MPI libraries that the tests run on |
 //! | `compile.rs` | source files become programs and tools, once |
@@ -39,6 +40,7 @@ pub mod job;
 pub mod matrix;
 pub mod mixed_stack;
 pub mod mpi;
+pub mod mpich_with_qmpi;
 pub mod planted;
 pub mod product;
 pub mod qmpi_mpi;

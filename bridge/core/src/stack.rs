@@ -336,7 +336,7 @@ fn keep_if(asked: bool, mode: &mut CallerMode) {
 }
 
 fn load_pmpi<'a>(
-    loader: &mut Loader<'a>,
+    loader: &mut Loader<'_, 'a>,
     process: &mut Arc<Process>,
     planned: &'a Planned,
     place: Place,

@@ -29,7 +29,7 @@ pub mod process;
 
 pub use error::LoadError;
 pub use instance::{Instance, opened_global};
-pub use load::{Links, Loaded, Loader, OfMpi, plan, prepare};
+pub use load::{Links, Loaded, Loader, Made, OfMpi, plan, prepare};
 pub use namespace::clone::have_a_namespace as clones_have_a_namespace;
 pub use namespace::in_use as namespaces_in_use;
 pub use namespace::shared::close_files;

@@ -5,6 +5,7 @@
 //! | the wrappers of a tool, and their calls of the next link without a detour | `parts.rs`, `wrappers.rs`, `direct.rs` |
 //! | functions that are not MPI's | `wrapped.rs` |
 //! | from one calling convention of tools to another | `conversion.rs`, `callback.rs` |
+//! | links that are found when they are first called | `lazy.rs` |
 //! | Fortran calls | `fortran.rs` |
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
@@ -16,6 +17,7 @@ pub mod conversion;
 pub mod counter;
 pub(crate) mod direct;
 pub mod fortran;
+pub mod lazy;
 pub mod missing;
 pub mod observer;
 pub(crate) mod own_calls;

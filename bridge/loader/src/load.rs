@@ -71,17 +71,33 @@ pub struct OfMpi<'a> {
 }
 
 /// Loads tools one after the other: what instances of one tool have in common is made once.
-pub struct Loader<'a> {
-    pub(crate) writer: &'a Writer,
+pub struct Loader<'w, 'a> {
+    pub(crate) writer: &'w Writer,
+    pub(crate) made: Made<'a>,
+}
+
+/// What instances of one tool have in common, as far as tools have been loaded.
+#[derive(Default)]
+pub struct Made<'a> {
     pub(crate) heads: Heads<'a>,
     /// Where the direct calls of each tool are, file by file.
     sites: Vec<(&'a Tool, Vec<Option<Sites>>)>,
 }
 
-impl<'a> Loader<'a> {
+impl<'w, 'a> Loader<'w, 'a> {
     /// One that has loaded nothing yet.
-    pub fn new(writer: &'a Writer) -> Loader<'a> {
-        Loader { writer, heads: Heads::default(), sites: Vec::new() }
+    pub fn new(writer: &'w Writer) -> Loader<'w, 'a> {
+        Loader::with(writer, Made::default())
+    }
+
+    /// One that goes on with what another has made.
+    pub fn with(writer: &'w Writer, made: Made<'a>) -> Loader<'w, 'a> {
+        Loader { writer, made }
+    }
+
+    /// What it has made.
+    pub fn into_made(self) -> Made<'a> {
+        self.made
     }
 
     /// Loads `planned`, a PMPI tool, above `links`.
@@ -99,17 +115,18 @@ impl<'a> Loader<'a> {
     }
 
     fn sites_of(&mut self, tool: &'a Tool) -> &mut Vec<Option<Sites>> {
-        let known = self.sites.iter().position(|(known, _)| std::ptr::eq(*known, tool));
+        let sites = &mut self.made.sites;
+        let known = sites.iter().position(|(known, _)| std::ptr::eq(*known, tool));
         let index = known.unwrap_or_else(|| {
-            self.sites.push((tool, Vec::new()));
-            self.sites.len() - 1
+            sites.push((tool, Vec::new()));
+            sites.len() - 1
         });
-        &mut self.sites[index].1
+        &mut sites[index].1
     }
 }
 
 fn load<'a>(
-    loader: &mut Loader<'a>,
+    loader: &mut Loader<'_, 'a>,
     process: &mut Arc<Process>,
     planned: &'a Planned,
     links: &Links<'_>,
@@ -324,7 +341,7 @@ fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), Lo
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>) -> Result<Bound, LoadError> {
+fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_, 'a>) -> Result<Bound, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
@@ -341,8 +358,11 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'a>
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let head =
-        Head { process, tool, links: instance.answers.links, instance }.write(soname, &needs, &mut loader.heads)?;
+    let head = Head { process, tool, links: instance.answers.links, instance }.write(
+        soname,
+        &needs,
+        &mut loader.made.heads,
+    )?;
     let head_file =
         MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));

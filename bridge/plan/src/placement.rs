@@ -62,6 +62,23 @@ impl Namespaces {
         };
         needs_own.iter().map(place).collect()
     }
+
+    /// Decides for one PMPI tool where it is not known which come after it: those that cannot be clones, `waiting` of them at least, get
+    /// a namespace before those that can.
+    #[must_use]
+    pub fn next_place(self, needs_own: bool, waiting: usize) -> Place {
+        let for_clones = usize::from(self.reserve && !self.of_clones);
+        let room = self.free.saturating_sub(for_clones);
+        if needs_own {
+            if room > 0 { Place::Namespace } else { Place::NoRoom }
+        } else if room > waiting {
+            Place::Namespace
+        } else if self.of_clones || self.free > 0 {
+            Place::Clone
+        } else {
+            Place::NoRoom
+        }
+    }
 }
 
 /// How many libraries `LD_AUDIT` names.
@@ -110,6 +127,20 @@ mod tests {
         assert_eq!(places(reserving, &[false, false]), [Namespace, Clone]);
         assert_eq!(places(reserving, &[true, true]), [Namespace, NoRoom]);
         assert_eq!(places(Namespaces { of_clones: true, ..reserving }, &[true, true]), [Namespace, Namespace]);
+    }
+
+    #[test]
+    fn one_after_the_other() {
+        let few = |free, of_clones| Namespaces { free, of_clones, reserve: true };
+        assert_eq!(few(3, false).next_place(false, 1), Namespace);
+        assert_eq!(few(3, false).next_place(false, 2), Clone);
+        assert_eq!(few(2, true).next_place(false, 1), Namespace);
+        assert_eq!(few(1, false).next_place(false, 0), Clone);
+        assert_eq!(few(2, false).next_place(true, 9), Namespace);
+        assert_eq!(few(1, false).next_place(true, 0), NoRoom);
+        assert_eq!(few(1, true).next_place(true, 0), Namespace);
+        assert_eq!(few(0, true).next_place(false, 0), Clone);
+        assert_eq!(few(0, false).next_place(false, 0), NoRoom);
     }
 
     #[test]

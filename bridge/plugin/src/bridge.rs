@@ -1,19 +1,15 @@
 //! Registration, and the init callback that makes one instance of a PMPI tool a QMPI tool.
 #![expect(unsafe_code, reason = "an init_array entry")]
 
-use std::collections::HashMap;
 use std::ffi::{CString, c_int};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use qmpi_abi::FnId;
-use qmpi_elf::SearchPath;
+use qmpi_loader::image::Image;
 use qmpi_loader::links::callback;
-use qmpi_loader::links::conversion::{self, CallerMode};
-use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Links, LoadError, Loader, OfMpi, Process, log};
-use qmpi_plan::{Inspector, Layer, Place};
+use qmpi_loader::{Process, log};
+use qmpi_plan::{Layer, LogLevel, rank_from_env, variable};
 
-use crate::{configured, numbering, qmpi};
+use crate::{configured, instances, qmpi};
 
 qmpi_ring::define_thread_storage!();
 
@@ -21,60 +17,96 @@ qmpi_ring::define_thread_storage!();
 #[unsafe(link_section = ".init_array")]
 static ON_LOAD: extern "C" fn() = on_load;
 
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ON_END: extern "C" fn() = on_end;
+
+/// How many objects the process had where none of them was an MPI; 0 elsewhere.
+static WITHOUT_MPI: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs in every process of a job, most of which have no MPI: nothing is done there but to look for one.
 extern "C" fn on_load() {
+    if !configured::is_asked_for() {
+        return;
+    }
+    let mut images = None;
+    let found = qmpi::find(|| images.insert(Image::of_process()).clone());
+    if found {
+        return register();
+    }
+    let images = images.unwrap_or_default();
+    let count = images.len();
+    match Process::of(images) {
+        Some(process) => say_that_it_has_none(&process),
+        None => WITHOUT_MPI.store(count, Ordering::Relaxed),
+    }
+}
+
+/// Says that there is an MPI after all, which has not been seen: nothing tells this library when one is opened.
+extern "C" fn on_end() {
+    let count = WITHOUT_MPI.load(Ordering::Relaxed);
+    if count == 0 {
+        return;
+    }
+    let images = Image::of_process();
+    let Some(process) = Some(images).filter(|images| images.len() > count).and_then(Process::of) else { return };
+    if !has_qmpi(&process) {
+        return say_that_it_has_none(&process);
+    }
+    prepare_log();
+    let mpi = process.mpi_description();
+    log::warn(
+        &format!("{mpi} was opened after libqmpi_bridge.so, so no tool of the configuration has registered"),
+        Some("preload the MPI library as well, or use libqmpi.so instead: `qmpi run -c FILE -- COMMAND`"),
+    );
+}
+
+/// Registers one name for each tool of the configuration.
+fn register() {
     qmpi_loader::process::thread_offsets::set(thread_offsets());
-    log::set_speaker(qmpi_plan::rank_from_env(&|name| std::env::var_os(name)).unwrap_or(0) == 0);
+    prepare_log();
+    let mut some = false;
     for layer in configured::layers() {
         let Ok(name) = CString::new(layer.name.as_str()) else { continue };
-        let registered = callback::with_data(initialize, Box::leak(Box::new(layer)))
-            .is_ok_and(|init| qmpi::register_tool_name(&name, init));
-        if !registered {
+        let init = callback::with_data(initialize, layer);
+        if init.is_ok_and(|init| qmpi::register_tool_name(&name, init)) {
+            some = true;
+        } else if let Some(process) = Process::with_mpi().filter(|process| !some && !has_qmpi(process)) {
+            // MPICH has the functions in any case.
+            return say_that_it_has_none(&process);
+        } else {
             log::warn(&format!("{}: the name cannot be registered", name.to_string_lossy()), None);
         }
     }
 }
 
+/// Does something in the process have the functions of MPI under the names that QMPI tools call?
+fn has_qmpi(process: &Process) -> bool {
+    process.images().iter().any(|image| image.find(c"QMPI_Finalize").is_some())
+}
+
+fn prepare_log() {
+    let get = |name: &str| std::env::var_os(name);
+    log::set_speaker(rank_from_env(&get).unwrap_or(0) == 0);
+    let level = get(variable::LOG).and_then(|level| level.into_string().ok());
+    // A setting that libqmpi.so would refuse: this library does not decide what the process says.
+    if let Ok(level) = LogLevel::parse(&level.unwrap_or_default()) {
+        log::set_level(level);
+    }
+}
+
+fn say_that_it_has_none(process: &Process) {
+    prepare_log();
+    let mpi = process.mpi_description();
+    log::warn(
+        &format!("{mpi} has no QMPI of its own: libqmpi_bridge.so does nothing"),
+        Some("use libqmpi.so instead: `qmpi run -c FILE -- COMMAND`"),
+    );
+}
+
 /// `MPI_Tool_init_function`, called by the MPI library once for every instance that the user asked for.
 extern "C" fn initialize(tool: c_int, layer: &'static Layer) {
-    if let Err(error) = set_up(tool, layer) {
+    if let Err(error) = instances::load(tool, layer) {
         log::fatal(&format!("{}: {error}", layer.label), error.hint().as_deref());
     }
-}
-
-fn set_up(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
-    let Some(mut process) = Process::with_mpi() else { return Ok(()) };
-    process.open_unwinder();
-    let mut process = Arc::new(process);
-    let search = SearchPath::from_process();
-    let planned = qmpi_loader::plan(&mut process, layer, &mut Inspector::new(&search))?;
-    let links = FnId::all().map(|id| link(tool, id, &process)).collect::<Result<Box<[usize]>, _>>()?;
-    let mpi_process = Arc::clone(&process);
-    let mpi = OfMpi { c: &|id| mpi_process.real(id).unwrap_or(0), fortran: &|_| None };
-    let below = Links { c: &links, wrapped: &HashMap::new(), by_name: &[], fortran: &|_| None, mpi };
-    let loaded =
-        loader_lock::with(|writer| Loader::new(writer).load(&mut process, &planned, &below, Place::Namespace))?;
-    qmpi_loader::close_files();
-    qmpi::register_tool_storage(tool, loaded.instance);
-    for (id, address) in loaded.entries {
-        let Some(number) = numbering::number(id) else { continue };
-        let link = conversion::down(address, conversion::arity(id), CallerMode::Keep)?;
-        if !qmpi::register_function(tool, number, link) {
-            log::warn(&format!("{}: {} cannot be intercepted", layer.label, id.name()), None);
-        }
-    }
-    Ok(())
-}
-
-/// What the tool's `PMPI_f` is: the next QMPI tool's, found at the first call. Functions that QMPI does not number here, as
-/// no tool can intercept them, are the MPI library's own.
-fn link(tool: c_int, id: FnId, process: &Process) -> Result<usize, LoadError> {
-    match (process.real(id), numbering::number(id)) {
-        (None, _) => Ok(0),
-        (Some(real), None) => Ok(real),
-        (Some(_), Some(_)) => conversion::up_lazy(tool, id, next),
-    }
-}
-
-fn next(owner: i32, id: FnId) -> Option<(usize, i32)> {
-    qmpi::next_function(owner, numbering::number(id)?)
 }

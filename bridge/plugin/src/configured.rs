@@ -1,6 +1,8 @@
 //! The PMPI tools that the configuration names: each becomes a QMPI tool of this name.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use qmpi_elf::SearchPath;
 use qmpi_loader::log;
@@ -9,12 +11,25 @@ use qmpi_plan::{Config, Layer, Request, variable};
 /// A configuration of this library's own, where something else reads `QMPI_CONFIG` as well.
 const OWN_CONFIG: &str = "QMPI_BRIDGE_CONFIG";
 
-/// The tools of the file that `QMPI_BRIDGE_CONFIG` or `QMPI_CONFIG` names, with their settings. What is wrong with it ends the process.
-pub(crate) fn layers() -> Vec<Layer> {
+/// The file.
+fn path() -> Option<OsString> {
     let named = |variable: &str| std::env::var_os(variable).filter(|path| !path.is_empty());
-    let Some(path) = named(OWN_CONFIG).or_else(|| named(variable::CONFIG)) else { return Vec::new() };
-    let config = Config::read(&PathBuf::from(path)).and_then(|config| resolve(&config));
-    config.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+    named(OWN_CONFIG).or_else(|| named(variable::CONFIG))
+}
+
+/// Does a variable name a file?
+pub(crate) fn is_asked_for() -> bool {
+    path().is_some()
+}
+
+/// The tools of the file that `QMPI_BRIDGE_CONFIG` or `QMPI_CONFIG` names, with their settings. What is wrong with it ends the process.
+pub(crate) fn layers() -> &'static [Layer] {
+    static LAYERS: OnceLock<Vec<Layer>> = OnceLock::new();
+    LAYERS.get_or_init(|| {
+        let Some(path) = path() else { return Vec::new() };
+        let config = Config::read(&PathBuf::from(path)).and_then(|config| resolve(&config));
+        config.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+    })
 }
 
 /// All sections, whatever the order: the order is the MPI library's business.

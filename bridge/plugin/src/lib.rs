@@ -1,16 +1,21 @@
 //! `libqmpi_bridge.so`: the bridge as an ordinary QMPI tool, for an MPI that has QMPI itself.
 //!
 //! It is linked with or preloaded into the program like any QMPI tool. Its constructor registers one name for every PMPI
-//! tool of the configuration; the user puts these names into `QMPI_TOOL_LIST`:
+//! tool of the configuration; the user puts these names into the list of the MPI library, which is MPICH's here:
 //!
 //! ```text
-//! QMPI_CONFIG=stack.toml LD_PRELOAD=libqmpi_bridge.so QMPI_TOOL_LIST=outer,heatmap,inner mpiexec -n 4 ./app
+//! export QMPI_CONFIG=stack.toml MPIR_CVAR_QMPI_TOOL_LIST=outer:heatmap:inner
+//! LD_PRELOAD=libqmpi_bridge.so mpiexec -n 4 ./app
 //! ```
+//!
+//! Where the MPI of a process has no QMPI, or there is none, it does nothing.
 //!
 //! | step | file |
 //! |---|---|
 //! | which tools there are | `configured.rs` |
-//! | registration, and the init callback that loads one instance | `bridge.rs` |
+//! | registration, and the init callback | `bridge.rs` |
+//! | one instance for each callback | `instances.rs` |
+//! | what comes next below a tool, when a link is first called | `next.rs` |
 //! | the QMPI functions of the MPI library, and nothing else of it | `qmpi.rs` |
 //! | the number that stands for each function | `numbering.rs` |
 //!
@@ -18,5 +23,7 @@
 
 mod bridge;
 mod configured;
+mod instances;
+mod next;
 mod numbering;
 mod qmpi;

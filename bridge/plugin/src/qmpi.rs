@@ -1,47 +1,111 @@
 //! The QMPI functions that this tool calls: public ones, of whichever library has them.
-#![expect(unsafe_code, reason = "C functions of the MPI library")]
+//!
+//! The references are weak. The library is preloaded into whatever a job starts, launchers and shells included, and a reference that nothing
+//! answers would end these.
+#![expect(unsafe_code, reason = "C functions of the MPI library, and weak references to them")]
 
+use std::arch::global_asm;
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use qmpi_loader::image::Image;
 
 /// A C function of unknown type.
 type Function = unsafe extern "C" fn();
 
+/// The functions of QMPI; null where nothing has them.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Qmpi {
+    register_tool_name: Option<unsafe extern "C" fn(*const c_char, extern "C" fn(c_int)) -> c_int>,
+    register_tool_storage: Option<unsafe extern "C" fn(c_int, *mut c_void) -> c_int>,
+    register_function: Option<unsafe extern "C" fn(c_int, c_int, Function) -> c_int>,
+    get_function: Option<unsafe extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int>,
+}
+
+// What `ld.so` binds the references to, in the order of the fields.
+global_asm!(
+    ".pushsection .data.rel.ro.qmpi_functions, \"aw\", @progbits",
+    ".balign 8",
+    ".hidden qmpi_functions",
+    ".globl qmpi_functions",
+    ".type qmpi_functions, @object",
+    ".size qmpi_functions, 32",
+    "qmpi_functions:",
+    ".irp f, Register_tool_name, Register_tool_storage, Register_function, Get_function",
+    ".weak QMPI_\\f",
+    ".quad QMPI_\\f",
+    ".endr",
+    ".popsection",
+);
+
 unsafe extern "C" {
-    fn QMPI_Register_tool_name(name: *const c_char, init: extern "C" fn(c_int)) -> c_int;
-    fn QMPI_Register_tool_storage(tool: c_int, storage: *mut c_void) -> c_int;
-    fn QMPI_Register_function(tool: c_int, function: c_int, address: Function) -> c_int;
-    fn QMPI_Get_function(tool: c_int, function: c_int, address: *mut usize, next: *mut c_int) -> c_int;
+    static qmpi_functions: Qmpi;
+}
+
+/// Those that are used, from [`find`] on.
+static FOUND: OnceLock<Qmpi> = OnceLock::new();
+
+/// Finds the functions: those of the process's global scope, or of a library that `images` has and that was opened for another one only.
+/// `false`: there are none.
+pub(crate) fn find(images: impl FnOnce() -> Vec<Image>) -> bool {
+    // SAFETY: `ld.so` has filled it in before any code of this library runs.
+    let bound = unsafe { qmpi_functions };
+    let found = if bound.register_tool_name.is_some() { Some(bound) } else { in_tables(&images()) };
+    found.map(|functions| FOUND.get_or_init(|| functions)).is_some()
+}
+
+/// The functions of the first library that defines them.
+fn in_tables(images: &[Image]) -> Option<Qmpi> {
+    let image = images.iter().find(|image| image.find(c"QMPI_Register_tool_name").is_some())?;
+    let address = |name: &CStr| Some(image.find(name)?.address);
+    let addresses = [
+        address(c"QMPI_Register_tool_name")?,
+        address(c"QMPI_Register_tool_storage")?,
+        address(c"QMPI_Register_function")?,
+        address(c"QMPI_Get_function")?,
+    ];
+    // SAFETY: four functions, none of them null; what has these names has these types.
+    Some(unsafe { std::mem::transmute::<[usize; 4], Qmpi>(addresses) })
 }
 
 const MPI_SUCCESS: c_int = 0;
 
+fn functions() -> Option<&'static Qmpi> {
+    FOUND.get()
+}
+
 /// Registers a name; `init` must be code of this type, at this address.
 pub(crate) fn register_tool_name(name: &CStr, init: usize) -> bool {
+    let Some(register) = functions().and_then(|functions| functions.register_tool_name) else { return false };
     // SAFETY: the caller made the code at `init` for this purpose.
     let init = unsafe { std::mem::transmute::<usize, extern "C" fn(c_int)>(init) };
     // SAFETY: a C string, and a function that stays.
-    unsafe { QMPI_Register_tool_name(name.as_ptr(), init) == MPI_SUCCESS }
+    unsafe { register(name.as_ptr(), init) == MPI_SUCCESS }
 }
 
 /// Some implementations want every tool to have storage.
 pub(crate) fn register_tool_storage<T: Sync>(tool: c_int, storage: &'static T) -> bool {
+    let Some(register) = functions().and_then(|functions| functions.register_tool_storage) else { return false };
     let storage = std::ptr::from_ref(storage).cast_mut().cast();
     // SAFETY: only its address is kept.
-    unsafe { QMPI_Register_tool_storage(tool, storage) == MPI_SUCCESS }
+    unsafe { register(tool, storage) == MPI_SUCCESS }
 }
 
 /// Registers the code at `address` for the function that `number` stands for.
 pub(crate) fn register_function(tool: c_int, number: c_int, address: usize) -> bool {
+    let Some(register) = functions().and_then(|functions| functions.register_function) else { return false };
     // SAFETY: the caller made the code at `address` for this purpose.
     let address = unsafe { std::mem::transmute::<usize, Function>(address) };
     // SAFETY: a function that stays.
-    unsafe { QMPI_Register_function(tool, number, address) == MPI_SUCCESS }
+    unsafe { register(tool, number, address) == MPI_SUCCESS }
 }
 
 /// What comes next for the function that `number` stands for, and the id to pass.
 pub(crate) fn next_function(tool: c_int, number: c_int) -> Option<(usize, c_int)> {
+    let get = functions()?.get_function?;
     let (mut address, mut next) = (0, 0);
     // SAFETY: both are variables of the right size.
-    let result = unsafe { QMPI_Get_function(tool, number, &raw mut address, &raw mut next) };
+    let result = unsafe { get(tool, number, &raw mut address, &raw mut next) };
     (result == MPI_SUCCESS && address != 0).then_some((address, next))
 }

@@ -10,7 +10,7 @@
  * The shape, which matters to what is loaded with it:
  * - `MPI_f` is a weak name of `PMPI_f`. Both enter the chain of tools; without tools they end in a jump to `QMPI_f`.
  * - `QMPI_f` is the function proper. References to it can be preempted, those in calls and those in the table of functions.
- * - The context is null in all calls.
+ * - The context is null in all calls; but with QMPI_MPI_CONTEXTS=N in the environment in the first N behind MPI_Init only.
  * - Tools are named in MPIR_CVAR_QMPI_TOOL_LIST, separated by colons. A name that nothing has registered is called as a null pointer.
  * - Registration wants a name of the list; storage and functions are written down without a check.
  * - Tools are initialized when a function is called that is allowed before MPI_Init.
@@ -49,6 +49,17 @@ static void stash_first_tools(void)
         first_pointers[f] = pointers[tool * MPI_LAST_FUNC_T + f];
         first_tools[f] = tool;
     }
+}
+
+/* The context of a call. */
+static QMPI_Context new_context(void)
+{
+    static int calls;
+    QMPI_Context context = { NULL };
+    const char *first = getenv("QMPI_MPI_CONTEXTS");
+    if (is_initialized && first && ++calls > atoi(first))
+        context.storage_stack = &calls;
+    return context;
 }
 
 static void register_own_functions(void);
@@ -246,8 +257,8 @@ static double seconds(void)
     }                                                                                                 \
     type PMPI_##f parameters                                                                          \
     {                                                                                                 \
-        QMPI_Context context = { NULL };                                                              \
-        before if (tool_count == 0) return QMPI_##f(context, 0 arguments);                            \
+        before if (tool_count == 0) return QMPI_##f((QMPI_Context){ NULL }, 0 arguments);             \
+        QMPI_Context context = new_context();                                                         \
         return ((QMPI_##f##_t *)first_pointers[MPI_##F##_T])(context, first_tools[MPI_##F##_T] arguments); \
     }                                                                                                 \
     type MPI_##f parameters __attribute__((weak, alias("PMPI_" #f)));
@@ -261,11 +272,11 @@ int QMPI_Pcontrol(QMPI_Context context, int tool_id, const int level, ...)
 
 int PMPI_Pcontrol(const int level, ...)
 {
-    QMPI_Context context = { NULL };
     va_list more;
     va_start(more, level);
     if (tool_count == 0)
-        return QMPI_Pcontrol(context, 0, level, more);
+        return QMPI_Pcontrol((QMPI_Context){ NULL }, 0, level, more);
+    QMPI_Context context = new_context();
     return ((QMPI_Pcontrol_t *)first_pointers[MPI_PCONTROL_T])(context, first_tools[MPI_PCONTROL_T], level, more);
 }
 int MPI_Pcontrol(const int level, ...) __attribute__((weak, alias("PMPI_Pcontrol")));

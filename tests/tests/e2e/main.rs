@@ -39,6 +39,7 @@ mod numbering;
 mod own_calls;
 mod planted;
 mod plugin;
+mod plugin_on_qmpi;
 mod program_pmpi;
 mod programs;
 mod qmpi;

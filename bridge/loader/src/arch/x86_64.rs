@@ -15,6 +15,7 @@
 //! | `trampoline.rs` | one word of data for a shim |
 //! | `dlopen.rs` | `dlopen` of a tool |
 //! | `overrides.rs` | its functions for exit handlers and for the environment |
+//! | `lazy.rs` | links that are found when they are first called |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `own_calls.rs` | which calls of a layer are its own |
@@ -28,6 +29,7 @@ mod caller;
 mod direct;
 mod dlopen;
 mod fortran;
+mod lazy;
 mod links;
 mod lock;
 mod overrides;
@@ -41,6 +43,7 @@ mod trampoline;
 pub(crate) use direct::*;
 pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
+pub(crate) use lazy::*;
 pub(crate) use links::*;
 pub(crate) use overrides::*;
 pub(crate) use own_calls::*;

@@ -1,13 +1,10 @@
 //! Links from one calling convention of tools to another: PMPI, QMPI, and those of the 2018 prototype.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use qmpi_abi::FnId;
 
-use crate::arch::{self, Append, Numbered, Up};
+use crate::arch::{self, Append, Up};
 use crate::error::LoadError;
 use crate::links::trampoline;
-use crate::log;
 
 /// How many words a function takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,55 +53,41 @@ pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> Result<us
     {
         return link.map_err(LoadError::Stubs);
     }
-    trampoline::allocate(arch::up(arity, mode), Box::leak(Box::new(up_payload(target, tool))))
+    trampoline::allocate(arch::up(arity, mode), Box::leak(Box::new(Up { target, tool, context: 0 })))
 }
 
-fn up_payload(target: usize, tool: i32) -> Up {
-    Up { target: AtomicUsize::new(target), tool, context: AtomicUsize::new(0) }
-}
-
-/// Finds the QMPI tool's function that comes next for `id` below the tool `owner`, and its id.
-pub type Find = fn(owner: i32, id: FnId) -> Option<(usize, i32)>;
-
-/// A shift-up link whose target is found when it is first called.
-#[repr(C)]
-pub(crate) struct Late {
-    /// What the stub reads; first, as both have one address.
-    up: Up,
-    owner: i32,
-    id: FnId,
-    find: Find,
-}
-
-/// As [`up`], for the function that `find` names when the link is first called: while tools are initialized, a QMPI
-/// implementation cannot say what comes next.
-///
-/// The context is that of the application's call; in a thread of the tool's own, the last one that was seen.
+/// As [`up`] with [`CallerMode::Keep`]; `context` is passed where none came with the call, as in a thread of the tool's own.
 ///
 /// # Errors
 /// When no further stubs can be mapped.
-pub fn up_lazy(owner: i32, id: FnId, find: Find) -> Result<usize, LoadError> {
-    let up = up_payload(arch::late() as usize, owner);
-    let late = Box::leak(Box::new(Late { up, owner, id, find }));
-    trampoline::allocate(arch::up(arity(id), CallerMode::Keep), late)
+pub fn up_with_context(target: usize, tool: i32, arity: Arity, context: usize) -> Result<usize, LoadError> {
+    trampoline::allocate(arch::up(arity, CallerMode::Keep), Box::leak(Box::new(Up { target, tool, context })))
 }
 
-/// Finds the target of a link at its first call; `context` is the one that came with the call, or 0.
-pub(crate) extern "C" fn find_late(late: &'static Late, context: usize) -> usize {
-    static LAST_CONTEXT: AtomicUsize = AtomicUsize::new(0);
-    if context != 0 {
-        LAST_CONTEXT.store(context, Ordering::Relaxed);
+/// As [`down`], for an MPI whose contexts are null as far as it is known ([`crate::links::lazy`]).
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn down_null(target: usize, arity: Arity) -> Result<usize, LoadError> {
+    if let Arity::Fixed(count) = arity
+        && let Some(link) = arch::direct_down_null(target, count)
+    {
+        return link.map_err(LoadError::Stubs);
     }
-    late.up.context.store(LAST_CONTEXT.load(Ordering::Relaxed), Ordering::Relaxed);
-    let Some((target, tool)) = (late.find)(late.owner, late.id) else {
-        log::fatal(&format!("{} was called, and nothing comes next for it", late.id.name()), None)
-    };
-    let numbered = Box::leak(Box::new(Numbered { target, tool }));
-    let target = trampoline::allocate(arch::numbered(), numbered)
-        .unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()));
-    // Threads that come meanwhile find the same.
-    late.up.target.store(target, Ordering::Release);
-    target
+    trampoline::with_word(arch::down_null(arity), target)
+}
+
+/// As [`up`], with a null context.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub(crate) fn up_null(target: usize, tool: i32, arity: Arity) -> Result<usize, LoadError> {
+    if let Arity::Fixed(count) = arity
+        && let Some(link) = arch::direct_up_null(target, tool, count)
+    {
+        return link.map_err(LoadError::Stubs);
+    }
+    trampoline::allocate(arch::up_null(arity), Box::leak(Box::new(Up { target, tool, context: 0 })))
 }
 
 /// A link that is called as PMPI functions are and calls the wrapper `target` of the 2018 prototype.
@@ -278,6 +261,42 @@ mod tests {
         }
         let link = up(address(), 7, Arity::Variadic, CallerMode::Ignore).unwrap();
         assert_eq!(call(link, patterns())[2..20], patterns()[..18]);
+    }
+
+    #[test]
+    fn null_contexts_stay_null() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut words = patterns();
+        words[0] = 0;
+        for n in 0..=20u8 {
+            let up = up_null(address(), 7, Arity::Fixed(n)).unwrap();
+            let received = call(up, patterns());
+            let n = usize::from(n);
+            assert_eq!((received[0], received[1] as u32), (0, 7), "{n} arguments");
+            assert_eq!(received[2..n + 2], patterns()[..n], "{n} arguments");
+            let down = down_null(up, Arity::Fixed(n as u8)).unwrap();
+            let received = call(down, words);
+            assert_eq!(received[0], 0, "{n} arguments");
+            assert_eq!(received[2..n + 2], words[2..n + 2], "{n} arguments");
+        }
+        let up = up_null(address(), 7, Arity::Variadic).unwrap();
+        let received = call(down_null(up, Arity::Variadic).unwrap(), words);
+        assert_eq!((received[0], received[1] as u32), (0, 7));
+        assert_eq!(received[2..20], words[2..20]);
+    }
+
+    #[test]
+    fn a_context_that_is_not_null_is_kept() {
+        let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        for arity in (0..=20).map(Arity::Fixed).chain([Arity::Variadic]) {
+            let inner = up_with_context(address(), 3, arity, 0).unwrap();
+            let words = patterns();
+            let received = call(down_null(inner, arity).unwrap(), words);
+            let n = if let Arity::Fixed(n) = arity { usize::from(n) } else { 18 };
+            assert_eq!((received[0], received[1] as u32), (words[0], 3), "{arity:?}");
+            assert_eq!(received[2..n + 2], words[2..n + 2], "{arity:?}");
+        }
+        assert!(crate::links::lazy::CONTEXTS.load(std::sync::atomic::Ordering::Relaxed));
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
 pub(crate) fn bind<'a>(
     instance: &'static Instance,
     tool: &'a Tool,
-    loader: &mut Loader<'a>,
+    loader: &mut Loader<'_, 'a>,
 ) -> Result<Bound, LoadError> {
     let writer = loader.writer;
     let process = &*instance.process;
@@ -94,7 +94,8 @@ pub(crate) fn bind<'a>(
         scope.extend(library.map());
     }
     let soname = providers::mpi_soname(tool, process);
-    let head = Head { process, tool, links: instance.answers.links, instance }.write(soname, &[], &mut loader.heads)?;
+    let head =
+        Head { process, tool, links: instance.answers.links, instance }.write(soname, &[], &mut loader.made.heads)?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 

@@ -43,19 +43,11 @@ const VARIADIC: usize = MAX_ARGS + 1;
 #[repr(C)]
 pub(crate) struct Up {
     /// The QMPI tool's function.
-    pub(crate) target: AtomicUsize,
+    pub(crate) target: usize,
     /// The tool's id.
     pub(crate) tool: i32,
     /// The context for calls that no context came with (a thread of the tool's own); 0: the return address.
-    pub(crate) context: AtomicUsize,
-}
-
-/// A function of a QMPI tool, with the id that goes with it: one word can be put in place of another at once, two cannot.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Numbered {
-    pub(crate) target: usize,
-    pub(crate) tool: i32,
+    pub(crate) context: usize,
 }
 
 /// What an append stub adds.
@@ -127,6 +119,31 @@ global_asm!(
     "jmp r11",
     ".cfi_endproc",
     ".endm",
+    // As long as all contexts are null nothing is recorded: an MPI whose contexts are always null pays for a comparison. The first one
+    // that is not is told to `links/lazy.rs`; from then on they are recorded.
+    ".macro qmpi_down_with_context n",
+    "cmp byte ptr [rip + {contexts}], 0",
+    "jne qmpi_down_record_\\n",
+    "lea r10, [rip + 8f]",
+    "jmp qmpi_first_context",
+    // Comes back with the target in another register.
+    "8:",
+    "mov r11, r10",
+    "jmp qmpi_down_record_\\n",
+    ".endm",
+    ".macro qmpi_down_null n",
+    ".balign 16",
+    "qmpi_down_null_\\n:",
+    ".cfi_startproc",
+    "test rdi, rdi",
+    "jnz 9f",
+    "qmpi_down_body \\n",
+    "jmp r11",
+    "9:",
+    "qmpi_down_context_\\n:",
+    "qmpi_down_with_context \\n",
+    ".cfi_endproc",
+    ".endm",
     // The variadic one: a copy of the words that may be arguments, of which two go into registers.
     ".macro qmpi_down_variadic_body",
     "sub rsp, 120",
@@ -147,8 +164,11 @@ global_asm!(
     copy_words_across_pages!(14 from 128),
     ".endm",
     // --- PMPI → QMPI; r11 is the payload. `at` is how far the stack pointer is below the return address.
-    ".macro qmpi_up_context recall, at",
-    ".if \\recall",
+    // `context`: 0 is the return address, 1 the one that is kept, 2 none.
+    ".macro qmpi_up_context context, at",
+    ".if \\context == 2",
+    "xor edi, edi",
+    ".elseif \\context == 1",
     "qmpi_recall 5f",
     "jmp 6f",
     "5:",
@@ -174,10 +194,10 @@ global_asm!(
     "mov rdx, rdi",
     ".endif",
     ".endm",
-    ".macro qmpi_up_registers n, recall, at",
+    ".macro qmpi_up_registers n, context, at",
     "qmpi_up_shift \\n",
     "mov esi, dword ptr [r11 + {up_tool}]",
-    "qmpi_up_context \\recall, \\at",
+    "qmpi_up_context \\context, \\at",
     ".endm",
     // The frame from n = 5 on, with the words that go on the stack.
     ".macro qmpi_up_enter n",
@@ -203,21 +223,21 @@ global_asm!(
     ".cfi_adjust_cfa_offset -.Lqmpi_frame",
     "ret",
     ".endm",
-    ".macro qmpi_up_body n, recall",
+    ".macro qmpi_up_body n, context",
     ".cfi_startproc",
     ".if \\n <= 4",
-    "qmpi_up_registers \\n, \\recall, 0",
+    "qmpi_up_registers \\n, \\context, 0",
     "jmp qword ptr [r11 + {up_target}]",
     ".else",
     "qmpi_up_enter \\n",
-    "qmpi_up_registers \\n, \\recall, .Lqmpi_frame",
+    "qmpi_up_registers \\n, \\context, .Lqmpi_frame",
     "call qword ptr [r11 + {up_target}]",
     "qmpi_up_leave",
     ".endif",
     ".cfi_endproc",
     ".endm",
     // The variadic one: six words in registers, and a copy of the words that may be arguments.
-    ".macro qmpi_up_variadic_body recall",
+    ".macro qmpi_up_variadic_body context",
     ".cfi_startproc",
     "sub rsp, 104",
     ".cfi_adjust_cfa_offset 104",
@@ -226,7 +246,7 @@ global_asm!(
     ".cfi_adjust_cfa_offset 8",
     "push r8",
     ".cfi_adjust_cfa_offset 8",
-    "qmpi_up_registers 18, \\recall, 120",
+    "qmpi_up_registers 18, \\context, 120",
     "call qword ptr [r11 + {up_target}]",
     "add rsp, 120",
     ".cfi_adjust_cfa_offset -120",
@@ -243,6 +263,11 @@ global_asm!(
     ".balign 16",
     "qmpi_up_recall_\\n:",
     "qmpi_up_body \\n, 1",
+    ".endm",
+    ".macro qmpi_up_null n",
+    ".balign 16",
+    "qmpi_up_null_\\n:",
+    "qmpi_up_body \\n, 2",
     ".endm",
     // --- PMPI → thesis; r11 is the payload.
     ".macro qmpi_append n",
@@ -390,6 +415,74 @@ global_asm!(
     ".quad qmpi_direct_up_\\n",
     ".endr",
     ".popsection",
+    // The same where contexts are null so far ([`NullRows`]): a block of its own, which only `libqmpi_bridge.so` uses.
+    ".macro qmpi_direct_down_null n, count",
+    ".balign 16",
+    "qmpi_direct_down_null_\\n:",
+    ".rept \\count",
+    "test rdi, rdi",
+    "jnz 9f",
+    "qmpi_down_body \\n",
+    "jmp qword ptr [rip + {null_rows} + .Lqmpi_row]",
+    "9:",
+    "mov r11, qword ptr [rip + {null_rows} + .Lqmpi_row]",
+    "jmp qword ptr [rip + {null_rows} + {null_with_context} + 8 * \\n]",
+    ".balign 16, 0xcc",
+    ".set .Lqmpi_row, .Lqmpi_row + 8",
+    ".endr",
+    ".endm",
+    ".macro qmpi_direct_up_null n, count",
+    ".balign 16",
+    "qmpi_direct_up_null_\\n:",
+    ".rept \\count",
+    "qmpi_up_shift \\n",
+    "mov esi, dword ptr [rip + {null_rows} + .Lqmpi_row + 8]",
+    "xor edi, edi",
+    "jmp qword ptr [rip + {null_rows} + .Lqmpi_row]",
+    ".balign 16, 0xcc",
+    ".set .Lqmpi_row, .Lqmpi_row + 16",
+    ".endr",
+    ".endm",
+    ".pushsection .text.qmpi_null, \"ax\", @progbits",
+    ".balign {page}",
+    ".hidden qmpi_null",
+    ".globl qmpi_null",
+    "qmpi_null:",
+    ".cfi_startproc",
+    ".set .Lqmpi_row, {null_down}",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6",
+    "qmpi_direct_down_null \\n, {direct}",
+    ".endr",
+    ".irp n, 7, 8, 9, 10, 11, 12, 13",
+    "qmpi_direct_down_null \\n, {direct_long}",
+    ".endr",
+    "qmpi_direct_down_null_14:",
+    ".set .Lqmpi_row, {null_up}",
+    ".irp n, 0, 1, 2, 3, 4",
+    "qmpi_direct_up_null \\n, {direct}",
+    ".endr",
+    "qmpi_direct_up_null_end:",
+    ".cfi_endproc",
+    ".balign {page}, 0xcc",
+    ".hidden qmpi_null_end",
+    ".globl qmpi_null_end",
+    "qmpi_null_end:",
+    ".popsection",
+    ".pushsection .data.rel.ro.qmpi_null, \"aw\", @progbits",
+    ".balign 8",
+    ".hidden qmpi_direct_down_null_table",
+    ".globl qmpi_direct_down_null_table",
+    "qmpi_direct_down_null_table:",
+    ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14",
+    ".quad qmpi_direct_down_null_\\n",
+    ".endr",
+    ".hidden qmpi_direct_up_null_table",
+    ".globl qmpi_direct_up_null_table",
+    "qmpi_direct_up_null_table:",
+    ".irp n, 0, 1, 2, 3, 4, end",
+    ".quad qmpi_direct_up_null_\\n",
+    ".endr",
+    ".popsection",
     // --- All of them, and tables of their addresses.
     ".macro qmpi_each stub",
     ".irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20",
@@ -399,8 +492,10 @@ global_asm!(
     ".pushsection .text.qmpi_shift, \"ax\", @progbits",
     "qmpi_each qmpi_down",
     "qmpi_each qmpi_down_record",
+    "qmpi_each qmpi_down_null",
     "qmpi_each qmpi_up",
     "qmpi_each qmpi_up_recall",
+    "qmpi_each qmpi_up_null",
     "qmpi_each qmpi_append",
     ".balign 16",
     "qmpi_down_v:",
@@ -419,27 +514,28 @@ global_asm!(
     ".balign 16",
     "qmpi_up_recall_v:",
     "qmpi_up_variadic_body 1",
-    // A function of a QMPI tool with its id: [`Numbered`].
     ".balign 16",
-    ".hidden qmpi_numbered",
-    ".globl qmpi_numbered",
-    "qmpi_numbered:",
+    "qmpi_up_null_v:",
+    "qmpi_up_variadic_body 2",
+    ".balign 16",
+    "qmpi_down_null_v:",
     ".cfi_startproc",
-    "mov esi, dword ptr [r11 + {numbered_tool}]",
-    "jmp qword ptr [r11 + {numbered_target}]",
+    "test rdi, rdi",
+    "jz 7f",
+    "qmpi_down_with_context v",
+    "7:",
+    "qmpi_down_variadic_body",
     ".cfi_endproc",
-    // The target of a shift-up stub whose real target is still to be found; r11 is the payload. Keeps what can hold an
-    // argument, asks, and goes there.
+    // The first context that is not null. Goes on at r10, with r11 in its place: r11 is what the way out needs.
     ".balign 16",
-    ".hidden qmpi_late",
-    ".globl qmpi_late",
-    "qmpi_late:",
+    "qmpi_first_context:",
     ".cfi_startproc",
     keep_arguments!(),
-    "mov rdi, r11",
-    "qmpi_top_record",
-    "mov rsi, qword ptr fs:[r10 + 8]",
-    "call {find_late}",
+    "push r10",
+    "push r11",
+    "call {first_context}",
+    "pop r10",
+    "pop rax",
     go_on_with_arguments!(),
     ".cfi_endproc",
     // The application → a PMPI tool, with the return address recorded: through memory, as no register is free.
@@ -470,6 +566,11 @@ global_asm!(
     ".quad qmpi_up_v",
     "qmpi_table qmpi_up_recall",
     ".quad qmpi_up_recall_v",
+    "qmpi_table qmpi_down_context",
+    "qmpi_table qmpi_down_null",
+    ".quad qmpi_down_null_v",
+    "qmpi_table qmpi_up_null",
+    ".quad qmpi_up_null_v",
     "qmpi_table qmpi_append",
     ".popsection",
     witness_distance = const caller::WITNESS_DISTANCE,
@@ -480,9 +581,8 @@ global_asm!(
     up_target = const std::mem::offset_of!(Up, target),
     up_tool = const std::mem::offset_of!(Up, tool),
     up_context = const std::mem::offset_of!(Up, context),
-    numbered_target = const std::mem::offset_of!(Numbered, target),
-    numbered_tool = const std::mem::offset_of!(Numbered, tool),
-    find_late = sym crate::links::conversion::find_late,
+    contexts = sym crate::links::lazy::CONTEXTS,
+    first_context = sym crate::links::lazy::first_context,
     append_target = const std::mem::offset_of!(Append, target),
     append_level = const std::mem::offset_of!(Append, level),
     append_vector = const std::mem::offset_of!(Append, vector),
@@ -493,6 +593,10 @@ global_asm!(
     direct_down = const std::mem::offset_of!(DirectRows, down),
     direct_up = const std::mem::offset_of!(DirectRows, up),
     frame_rows = sym FRAME_ROWS,
+    null_rows = sym NULL_ROWS,
+    null_with_context = const std::mem::offset_of!(NullRows, with_context),
+    null_down = const std::mem::offset_of!(NullRows, rows) + std::mem::offset_of!(DirectRows, down),
+    null_up = const std::mem::offset_of!(NullRows, rows) + std::mem::offset_of!(DirectRows, up),
 );
 
 /// How many stubs with a trampoline of their own a block has for each number of arguments: enough for every function once.
@@ -544,6 +648,19 @@ struct DirectRows {
 static DIRECT_ROWS: DirectRows =
     DirectRows { down: [const { AtomicUsize::new(0) }; DOWN_COUNT], up: [const { UpRow::new() }; UP_COUNT] };
 
+/// The rows of a block for null contexts.
+#[repr(C, align(4096))]
+struct NullRows {
+    rows: DirectRows,
+    /// Where a call goes whose context is not null, by number of arguments: code of the library.
+    with_context: [AtomicUsize; DIRECT_ARGS + 1],
+}
+
+static NULL_ROWS: NullRows = NullRows {
+    rows: DirectRows { down: [const { AtomicUsize::new(0) }; DOWN_COUNT], up: [const { UpRow::new() }; UP_COUNT] },
+    with_context: [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1],
+};
+
 /// Of direct stubs with a frame: there is one block of them, as no call returns into a copy.
 static FRAME_ROWS: [UpRow; FRAME_COUNT] = [const { UpRow::new() }; FRAME_COUNT];
 
@@ -565,6 +682,12 @@ unsafe extern "C" {
     static qmpi_direct_down_table: [usize; DIRECT_ARGS + 2];
     static qmpi_direct_up_table: [usize; REGISTERS_UP + 2];
     static qmpi_direct_up_frame_table: [usize; FRAME_KINDS + 1];
+    static qmpi_null: u8;
+    static qmpi_null_end: u8;
+    // As above.
+    static qmpi_direct_down_null_table: [usize; DIRECT_ARGS + 2];
+    static qmpi_direct_up_null_table: [usize; REGISTERS_UP + 2];
+    static qmpi_down_context_table: Table;
 }
 
 /// The block of direct stubs that is in the library.
@@ -629,6 +752,60 @@ pub(crate) fn direct_up(target: usize, tool: i32, count: u8) -> Option<io::Resul
     }))
 }
 
+/// The block for null contexts that is in the library.
+fn null_block() -> Block {
+    let code = (&raw const qmpi_null).expose_provenance();
+    Block {
+        code,
+        code_len: (&raw const qmpi_null_end).addr() - code,
+        rows: (&raw const NULL_ROWS).expose_provenance(),
+        rows_len: size_of::<NullRows>(),
+    }
+}
+
+/// The rows of a block for null contexts, and how far its code is from that of the library.
+fn null_rows(number: usize) -> io::Result<(&'static NullRows, usize)> {
+    static BLOCKS: Blocks = Blocks::new(null_block);
+    let block = BLOCKS.get(number)?;
+    let rows = std::ptr::with_exposed_provenance::<NullRows>(block.rows);
+    // SAFETY: blocks have such rows, zero at first, at addresses that stay mapped for ever.
+    let rows = unsafe { &*rows };
+    // SAFETY: a table of constants.
+    let with_context = unsafe { &qmpi_down_context_table };
+    // Whichever thread is first: all write the same.
+    for (place, stub) in rows.with_context.iter().zip(with_context) {
+        place.store(*stub as usize, Ordering::Relaxed);
+    }
+    Ok((rows, block.code.wrapping_sub((&raw const qmpi_null).addr())))
+}
+
+/// As [`direct_down`], where contexts are null so far.
+pub(crate) fn direct_down_null(target: usize, count: u8) -> Option<io::Result<usize>> {
+    static TAKEN: [AtomicUsize; DIRECT_ARGS + 1] = [const { AtomicUsize::new(0) }; DIRECT_ARGS + 1];
+    let count = usize::from(count);
+    let number = TAKEN.get(count)?.fetch_add(1, Ordering::Relaxed);
+    let capacity = down_capacity(count);
+    Some(null_rows(number / capacity).map(|(rows, distance)| {
+        let index = number % capacity;
+        rows.rows.down[down_rows_before(count) + index].store(target, Ordering::Release);
+        // SAFETY: a table of constants.
+        stub_address(unsafe { &qmpi_direct_down_null_table }, count, capacity, index).wrapping_add(distance)
+    }))
+}
+
+/// As [`direct_up`], with a null context. `None`: there are none for so many arguments.
+pub(crate) fn direct_up_null(target: usize, tool: i32, count: u8) -> Option<io::Result<usize>> {
+    static TAKEN: [AtomicUsize; REGISTERS_UP + 1] = [const { AtomicUsize::new(0) }; REGISTERS_UP + 1];
+    let count = usize::from(count);
+    let number = TAKEN.get(count)?.fetch_add(1, Ordering::Relaxed);
+    Some(null_rows(number / DIRECT).map(|(rows, distance)| {
+        let index = number % DIRECT;
+        rows.rows.up[count * DIRECT + index].set(target, tool);
+        // SAFETY: a table of constants.
+        stub_address(unsafe { &qmpi_direct_up_null_table }, count, DIRECT, index).wrapping_add(distance)
+    }))
+}
+
 /// The stubs of one kind that has none of its own for variadic calls.
 type Table = [Stub; MAX_ARGS + 1];
 /// As above, and the one for variadic calls.
@@ -639,18 +816,35 @@ unsafe extern "C" {
     static qmpi_down_record_table: TableAndVariadic;
     static qmpi_up_table: TableAndVariadic;
     static qmpi_up_recall_table: TableAndVariadic;
+    static qmpi_down_null_table: TableAndVariadic;
+    static qmpi_up_null_table: TableAndVariadic;
     static qmpi_append_table: Table;
     fn qmpi_record();
-    fn qmpi_numbered();
-    fn qmpi_late();
+}
+
+/// Where a table has the stub.
+fn index(arity: Arity) -> usize {
+    match arity {
+        Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
+        Arity::Variadic => VARIADIC,
+    }
+}
+
+/// QMPI → PMPI where contexts are null so far.
+pub(crate) fn down_null(arity: Arity) -> Stub {
+    // SAFETY: a table of constants.
+    unsafe { qmpi_down_null_table[index(arity)] }
+}
+
+/// PMPI → QMPI with a null context.
+pub(crate) fn up_null(arity: Arity) -> Stub {
+    // SAFETY: a table of constants.
+    unsafe { qmpi_up_null_table[index(arity)] }
 }
 
 /// QMPI → PMPI.
 pub(crate) fn down(arity: Arity, mode: CallerMode) -> Stub {
-    let index = match arity {
-        Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
-        Arity::Variadic => VARIADIC,
-    };
+    let index = index(arity);
     match mode {
         // SAFETY: a table of constants.
         CallerMode::Ignore => unsafe { qmpi_down_table[index] },
@@ -661,10 +855,7 @@ pub(crate) fn down(arity: Arity, mode: CallerMode) -> Stub {
 
 /// PMPI → QMPI.
 pub(crate) fn up(arity: Arity, mode: CallerMode) -> Stub {
-    let index = match arity {
-        Arity::Fixed(count) => usize::from(count).min(MAX_ARGS),
-        Arity::Variadic => VARIADIC,
-    };
+    let index = index(arity);
     match mode {
         // SAFETY: a table of constants.
         CallerMode::Ignore => unsafe { qmpi_up_table[index] },
@@ -686,14 +877,4 @@ pub(crate) fn append(arity: Arity) -> Stub {
 /// The application → PMPI, with the return address recorded.
 pub(crate) fn record() -> Stub {
     stub(qmpi_record)
-}
-
-/// A QMPI tool's function, called with its id: see [`Numbered`].
-pub(crate) fn numbered() -> Stub {
-    stub(qmpi_numbered)
-}
-
-/// The target of a shift-up stub before its real one is known.
-pub(crate) fn late() -> Stub {
-    stub(qmpi_late)
 }

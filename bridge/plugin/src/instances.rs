@@ -1,0 +1,168 @@
+//! Loads instances, one for each init callback, and keeps what they have in common until MPI is in use.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use qmpi_abi::FnId;
+use qmpi_elf::SearchPath;
+use qmpi_loader::links::conversion;
+use qmpi_loader::links::lazy::LazyLinks;
+use qmpi_loader::process::loader_lock;
+use qmpi_loader::{Links, LoadError, Loader, Made, OfMpi, Process, log};
+use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
+use qmpi_ring::Writer;
+
+use crate::next::{self, Registered};
+use crate::{configured, numbering, qmpi};
+
+/// What instances have in common.
+struct Instances {
+    process: Arc<Process>,
+    inspector: Inspector<'static>,
+    made: Made<'static>,
+    /// By name: several instances of one name differ in nothing that a file tells.
+    planned: HashMap<String, &'static Planned>,
+    namespaces: Waiting,
+    /// The MPI library's functions past all tools, for layers that hide their own calls.
+    of_mpi: OnceCell<LazyLinks>,
+}
+
+thread_local! {
+    /// Of the thread that initializes MPI: all init callbacks are called in it.
+    static INSTANCES: RefCell<Option<&'static mut Instances>> = const { RefCell::new(None) };
+}
+
+/// Loads an instance of `layer` as the QMPI tool `tool`. Without an MPI in the process nothing is done.
+///
+/// # Errors
+/// What is wrong with the tool.
+pub(crate) fn load(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
+    // One callback at a time, also where an implementation calls them in several threads.
+    loader_lock::with(|writer| {
+        INSTANCES.with(|kept| {
+            // A callback within a callback, which no implementation makes, has nothing in common with the other.
+            let (mut kept, mut own) = (kept.try_borrow_mut(), None);
+            let instances = kept.as_deref_mut().unwrap_or(&mut own);
+            if instances.is_none() {
+                // Never dropped: a thread's end is no time to free it.
+                *instances = Instances::new().map(|instances| Box::leak(Box::new(instances)));
+            }
+            instances.as_mut().map_or(Ok(()), |instances| instances.load(tool, layer, writer))
+        })
+    })
+}
+
+impl Instances {
+    fn new() -> Option<Instances> {
+        let mut process = Process::with_mpi()?;
+        process.open_unwinder();
+        let search: &'static SearchPath = Box::leak(Box::new(SearchPath::from_process()));
+        Some(Instances {
+            process: Arc::new(process),
+            inspector: Inspector::new(search),
+            made: Made::default(),
+            planned: HashMap::new(),
+            namespaces: Waiting::default(),
+            of_mpi: OnceCell::new(),
+        })
+    }
+
+    fn load(&mut self, tool: c_int, layer: &'static Layer, writer: &Writer) -> Result<(), LoadError> {
+        let planned = self.plan(layer)?;
+        let place = self.place(planned);
+        let lazy = LazyLinks::new(tool, next::below, writer)?;
+        let process = Arc::clone(&self.process);
+        // Functions that QMPI does not number here, as no tool can intercept them, are the MPI library's own.
+        let link = |id| match (process.real(id), numbering::number(id)) {
+            (None, _) => 0,
+            (Some(real), None) => real,
+            (Some(_), Some(_)) => lazy.link(id),
+        };
+        let links: Box<[usize]> = FnId::all().map(link).collect();
+        let past_all = self.of_mpi.get_or_init(|| {
+            next::find_functions_of_mpi(&process);
+            // It cannot fail where the one before has not: a block of stubs is mapped with others.
+            LazyLinks::new(0, next::of_mpi, writer)
+                .unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+        });
+        let of_mpi = |id: FnId| if links[id.index()] == 0 { 0 } else { past_all.link(id) };
+        let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };
+        let below = Links { c: &links, wrapped: &HashMap::new(), by_name: &[], fortran: &|_| None, mpi };
+
+        let mut loader = Loader::with(writer, std::mem::take(&mut self.made));
+        let loaded = loader.load(&mut self.process, planned, &below, place);
+        self.made = loader.into_made();
+        qmpi_loader::close_files();
+        let loaded = loaded?;
+        qmpi::register_tool_storage(tool, loaded.instance);
+        let mut registered = Vec::with_capacity(loaded.entries.len());
+        for (id, wrapper) in loaded.entries {
+            let Some(number) = numbering::number(id) else { continue };
+            let link = conversion::down_null(wrapper, conversion::arity(id))?;
+            if qmpi::register_function(tool, number, link) {
+                registered.push(Registered { id, link, wrapper });
+            } else {
+                log::warn(&format!("{}: {} cannot be intercepted", layer.label, id.name()), None);
+            }
+        }
+        next::remember(tool, registered, writer);
+        Ok(())
+    }
+
+    fn plan(&mut self, layer: &Layer) -> Result<&'static Planned, LoadError> {
+        if let Some(planned) = self.planned.get(&layer.name) {
+            return Ok(planned);
+        }
+        let planned = qmpi_loader::plan(&mut self.process, layer, &mut self.inspector)?;
+        let planned: &'static Planned = Box::leak(Box::new(planned));
+        self.planned.insert(layer.name.clone(), planned);
+        Ok(planned)
+    }
+
+    /// Where the next instance goes. How many will come is the MPI library's business: there is always room for clones, and for one instance
+    /// of each tool of the configuration that cannot be one.
+    fn place(&mut self, planned: &'static Planned) -> Place {
+        let audit = std::env::var("LD_AUDIT").ok();
+        let at_start = Namespaces::at_start(audit.as_deref());
+        let namespaces = Namespaces {
+            free: at_start.free.saturating_sub(qmpi_loader::namespaces_in_use()),
+            of_clones: qmpi_loader::clones_have_a_namespace(),
+            reserve: true,
+        };
+        let waiting = self.waiting(namespaces.free);
+        waiting.take(&planned.layer.name);
+        let waiting = waiting.names.len();
+        namespaces.next_place(planned.needs_namespace(), waiting)
+    }
+
+    /// The tools that need a namespace and have not got one, which matters where namespaces may become few.
+    fn waiting(&mut self, free: usize) -> &mut Waiting {
+        let all = configured::layers();
+        if !self.namespaces.is_known && all.len() > free {
+            self.namespaces.is_known = true;
+            for layer in all {
+                // What is wrong with a tool is said when it is its turn, if that comes.
+                if self.plan(layer).is_ok_and(Planned::needs_namespace) {
+                    self.namespaces.names.insert(layer.name.clone());
+                }
+            }
+        }
+        &mut self.namespaces
+    }
+}
+
+/// The names of tools that need a namespace and have not got one.
+#[derive(Default)]
+struct Waiting {
+    is_known: bool,
+    names: HashSet<String>,
+}
+
+impl Waiting {
+    /// One of this name is loaded.
+    fn take(&mut self, name: &str) {
+        self.names.remove(name);
+    }
+}

@@ -1,0 +1,95 @@
+//! What comes next below a tool: the MPI library is asked, and is believed. Where it names a link of this library, the wrapper behind that
+//! link can be called without a detour through the calling convention of QMPI.
+
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use qmpi_abi::FnId;
+use qmpi_loader::Process;
+use qmpi_loader::links::lazy::Next;
+use qmpi_ring::{Published, Writer};
+
+use crate::{numbering, qmpi};
+
+/// A function that an instance has registered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Registered {
+    pub(crate) id: FnId,
+    /// The link that QMPI knows.
+    pub(crate) link: usize,
+    /// What it leads to, called as PMPI functions are.
+    pub(crate) wrapper: usize,
+}
+
+/// What an instance has registered, by number of the function.
+type Functions = Vec<Registered>;
+
+/// By tool id; null for tools that are not of this library.
+static BY_TOOL: Published<AtomicPtr<Functions>> =
+    Published::new(AtomicPtr::new(Published::<AtomicPtr<Functions>>::NOWHERE), AtomicUsize::new(0));
+
+/// Remembers what an instance has registered.
+pub(crate) fn remember(tool: i32, mut functions: Functions, writer: &Writer) {
+    let Ok(index) = usize::try_from(tool) else { return };
+    functions.sort_unstable_by_key(|registered| registered.id);
+    let known = BY_TOOL.get();
+    if index >= known.len() {
+        // Twice as long: the tables that are left behind are as long as this one together.
+        let room = (index + 1).next_power_of_two().max(16);
+        let kept = known.iter().map(|functions| functions.load(Ordering::Acquire));
+        let table = kept.chain(std::iter::repeat(null_mut())).take(room).map(AtomicPtr::new);
+        BY_TOOL.publish(Box::leak(table.collect::<Box<[_]>>()), writer);
+    }
+    BY_TOOL.get()[index].store(Box::into_raw(Box::new(functions)), Ordering::Release);
+}
+
+/// The wrapper behind `link`, if it is what this library has registered for `id` as `tool`.
+fn wrapper(tool: i32, id: FnId, link: usize) -> Option<usize> {
+    #![expect(unsafe_code, reason = "tables that are never freed")]
+    let functions = BY_TOOL.get().get(usize::try_from(tool).ok()?)?.load(Ordering::Acquire);
+    // SAFETY: null, or leaked by `remember`.
+    let functions = unsafe { functions.as_ref() }?;
+    let place = functions.binary_search_by_key(&id, |registered| registered.id).ok()?;
+    let registered = functions[place];
+    (registered.link == link).then_some(registered.wrapper)
+}
+
+/// What comes next for `id` below the tool `owner`.
+pub(crate) fn below(owner: i32, id: FnId) -> Option<Next> {
+    let (address, tool) = qmpi::next_function(owner, numbering::number(id)?)?;
+    Some(wrapper(tool, id, address).map_or(Next::Qmpi(address, tool), Next::Pmpi))
+}
+
+/// The functions of the MPI library past all tools, by number; 0: it has none.
+static OF_MPI: OnceLock<Box<[OfMpi]>> = OnceLock::new();
+
+#[derive(Debug, Clone, Copy)]
+struct OfMpi {
+    address: usize,
+    /// `QMPI_f`, and not `PMPI_f`.
+    is_name_shifted: bool,
+}
+
+/// Finds the functions of the MPI library. Its `PMPI_f` may enter the chain of tools, as MPICH's does; then it has `QMPI_f`, which does not.
+pub(crate) fn find_functions_of_mpi(process: &Process) {
+    let of_mpi = |id: FnId| {
+        let name = format!("Q{}\0", id.name());
+        let name = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()).ok();
+        match name.and_then(|name| process.function(name)) {
+            Some(address) => OfMpi { address, is_name_shifted: true },
+            None => OfMpi { address: process.real(id).unwrap_or(0), is_name_shifted: false },
+        }
+    };
+    OF_MPI.get_or_init(|| FnId::all().map(of_mpi).collect());
+}
+
+/// The MPI library's own function, past all tools.
+pub(crate) fn of_mpi(_: i32, id: FnId) -> Option<Next> {
+    let OfMpi { address, is_name_shifted } = *OF_MPI.get()?.get(id.index())?;
+    match (address, is_name_shifted) {
+        (0, _) => None,
+        (address, true) => Some(Next::Qmpi(address, 0)),
+        (address, false) => Some(Next::Pmpi(address)),
+    }
+}
