@@ -79,6 +79,15 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// A directory of `--report` that has nothing to show.
+    #[error("{}: {problem}", .path.display())]
+    Report {
+        /// The directory, or a file in it.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+
     /// The runtime is nowhere.
     #[error("{}", no_runtime(.searched, *.given))]
     NoRuntime {
@@ -180,6 +189,9 @@ impl Error {
             Self::CommandNotFound { command } if command.contains('/') => "check the path".into(),
             Self::CommandNotFound { .. } => "check the spelling and PATH".into(),
             Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?".into(),
+            Self::Report { .. } => {
+                "`qmpi run --report=DIR ...` writes it, and each rank's file when the rank ends".into()
+            }
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),
             Self::Output(_) => "is the disk full?".into(),
         }

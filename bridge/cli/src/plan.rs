@@ -9,7 +9,7 @@ pub mod request;
 pub mod survey;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use qmpi_elf::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
 use qmpi_elf::{ElfFile, SearchPath, is_mpi_soname};
@@ -17,7 +17,7 @@ use qmpi_plan::preload::file_name;
 use qmpi_plan::{Inspector, Namespaces, OnError, Origin, PassedOver, Place};
 
 use crate::Error;
-use crate::args::{StackArgs, VerbosityArgs};
+use crate::args::{MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
 use crate::environment::{preload, runtime};
 use crate::launcher::program::Program;
@@ -97,14 +97,14 @@ pub fn check(
 pub fn make(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
-    stats: &Option<Option<PathBuf>>,
+    measure: &MeasureArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Plan, Error> {
     let Checked { layers, resolved, warnings, search } = check(stack, verbosity, get)?;
     let runtime = runtime::find(get)?;
     let variables = environment::variables(
         &resolved,
-        &Ingredients { runtime: &runtime, stats, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
+        &Ingredients { runtime: &runtime, measure, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
     )?;
     Ok(Plan { layers, variables, warnings, search, on_error: resolved.stack.on_error })
 }

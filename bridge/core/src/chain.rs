@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use qmpi_abi::FnId;
 use qmpi_loader::image::version::Version;
-use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::links::conversion::{self, Arity, CallerMode};
 use qmpi_loader::links::pcontrol;
 use qmpi_loader::links::wrapped::{Others, Stacked};
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
-use crate::report::{finalize, stats};
+use crate::report::{self, finalize};
 use crate::versions::Versions;
 
 /// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library.
@@ -48,6 +48,16 @@ pub(crate) enum Convention {
     Qmpi,
     /// `f(args..., level, vector)`; the address of the vector.
     Thesis(usize),
+}
+
+impl Convention {
+    /// How many words a call has, two more than the function has arguments where more is passed.
+    fn arity(self, id: FnId) -> Arity {
+        match (self, conversion::arity(id)) {
+            (Self::Qmpi | Self::Thesis(_), Arity::Fixed(words)) => Arity::Fixed(words + 2),
+            (_, arity) => arity,
+        }
+    }
 }
 
 /// The next thing to call for one function.
@@ -97,9 +107,10 @@ pub(crate) struct Chain {
 impl Chain {
     /// The MPI library alone.
     pub(crate) fn new(process: &Process, mode: CallerMode) -> Chain {
-        stats::column("MPI");
-        let mpi: Box<[usize]> =
-            FnId::all().map(|id| process.real(id).map_or(0, |real| stats::counted(id, real))).collect();
+        report::layer("MPI");
+        let mpi: Box<[usize]> = FnId::all()
+            .map(|id| process.real(id).map_or(0, |real| report::link(id, real, Convention::Pmpi.arity(id))))
+            .collect();
         let link = |address: &usize| (*address != 0).then(|| Link::new(*address, Convention::Pmpi, ToolId::MPI));
         let links = mpi.iter().map(link).collect();
         Chain { links, versions: Versions::new(), others: Stacked::default(), mpi, mode }
@@ -115,7 +126,7 @@ impl Chain {
 
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: &Layer) {
-        stats::column(&layer.label);
+        report::layer(&layer.label);
         self.others.push(layer.others.clone());
         for (id, address) in &layer.entries {
             let (address, convention) = match layer.convention {
@@ -124,9 +135,10 @@ impl Chain {
                 }
                 convention => (*address, convention),
             };
-            let link = Link::new(stats::counted(*id, address), convention, layer.tool);
+            let counted = |address| report::link(*id, address, convention.arity(*id));
+            let link = Link::new(counted(address), convention, layer.tool);
             let versions = layer.versions.iter().filter(|(of, ..)| of == id).map(|(_, version, other)| {
-                let other = if *other == address { link } else { link.at(stats::counted(*id, *other)) };
+                let other = if *other == address { link } else { link.at(counted(*other)) };
                 (*version, other)
             });
             let behind = self.links[id.index()].replace(link);

@@ -16,7 +16,7 @@ use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::process::{base, entrance, environment, opened, wrapped};
-use crate::report::{lost_stack, stats};
+use crate::report::{lost_stack, recorder, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
 use crate::stack;
@@ -45,6 +45,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
         return false;
     }
     stats::prepare(requested.rank);
+    recorder::prepare(requested.rank, requested.stack.layers.len());
     let (mut chain, fortran) = stack::build(&mut process, &requested, writer);
     let entries = chain.all_entries();
     for id in FnId::all() {

@@ -8,6 +8,7 @@
 //! | Fortran calls | `fortran.rs` |
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
+//! | what each call costs | `probe.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
 pub(crate) mod blocks;
@@ -21,6 +22,7 @@ pub mod observer;
 pub(crate) mod own_calls;
 pub(crate) mod parts;
 pub mod pcontrol;
+pub mod probe;
 pub(crate) mod trampoline;
 pub mod wrapped;
 pub(crate) mod wrappers;

@@ -57,6 +57,8 @@ pub struct ThreadOffsets {
     pub fortran_level: usize,
     /// The records of wrappers of layers whose own calls are hidden.
     pub own_calls: usize,
+    /// The address of what is measured of the thread's calls; 0 before the first one.
+    pub recorder: usize,
 }
 
 /// The words.

@@ -43,6 +43,7 @@ mod races;
 mod real_programs;
 mod real_tools;
 mod refusals;
+mod report;
 mod sanitizers;
 mod sentinels;
 mod signals;

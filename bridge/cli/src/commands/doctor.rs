@@ -9,7 +9,7 @@ use qmpi_plan::placement::{self, Namespaces};
 use qmpi_plan::preload;
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
+use crate::args::{DoctorArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::Variable;
 use crate::environment::runtime;
 use crate::launcher::{executable, installed_mpi};
@@ -216,7 +216,7 @@ fn stack(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
 
 /// What a run from this environment would set; at least its names, where the stack cannot be set up.
 fn variables(get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
-    let plan = plan::make(&StackArgs::default(), VerbosityArgs::default(), &None, get);
+    let plan = plan::make(&StackArgs::default(), VerbosityArgs::default(), &MeasureArgs::default(), get);
     plan.map(|plan| plan.variables).unwrap_or_else(|_| {
         [qmpi_plan::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
     })

@@ -13,6 +13,7 @@ use crate::launcher::executable;
 use crate::launcher::forward::{self, Forward};
 use crate::launcher::program::{self, Program};
 use crate::launcher::{self, Found};
+use crate::measured::rank_file;
 use crate::plan::{self, Plan};
 use crate::report::shell::quote_if_needed;
 use crate::report::terminal::{self, Style};
@@ -24,7 +25,7 @@ use crate::report::warning::Warning;
 /// Whatever stops the stack, and a COMMAND that cannot be started.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let mut plan = plan::make(&args.stack, args.verbosity, &args.stats, &get)?;
+    let mut plan = plan::make(&args.stack, args.verbosity, &args.measure, &get)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {
@@ -51,7 +52,17 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if args.dry_run {
         return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
     }
+    prepare_report(args, &plan, &get)?;
     Err(become_command(&command, &plan.variables))
+}
+
+/// Files of an earlier job go, unless this is a rank itself: then others may have written theirs.
+fn prepare_report(args: &RunArgs, plan: &Plan, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+    let Some(directory) = &args.measure.report else { return Ok(()) };
+    if plan.layers.is_empty() && !args.verbosity.quiet {
+        terminal::warn("there is nothing to measure without a tool: no report is written", Some("give one with -t"));
+    }
+    if qmpi_plan::rank_from_env(get).is_none() { rank_file::clear(directory) } else { Ok(()) }
 }
 
 fn become_command(command: &[OsString], variables: &[Variable]) -> Error {

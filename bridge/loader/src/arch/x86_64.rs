@@ -16,6 +16,7 @@
 //! | `dlopen.rs` | `dlopen` of a tool |
 //! | `overrides.rs` | its functions for exit handlers and for the environment |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
+//! | `probe.rs` | a link that measures |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
@@ -34,6 +35,7 @@ mod overrides;
 mod own_calls;
 #[cfg(planted)]
 mod planted;
+mod probe;
 mod shift;
 mod stack_words;
 mod trampoline;
@@ -46,6 +48,7 @@ pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
+pub(crate) use probe::*;
 pub(crate) use shift::*;
 pub(crate) use trampoline::*;
 

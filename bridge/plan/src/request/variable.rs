@@ -18,6 +18,9 @@ pub const LOG: &str = "QMPI_LOG";
 /// Asks for a table of calls per layer at the end: `1` for stderr, anything else is a file name.
 pub const STATS: &str = "QMPI_STATS";
 
+/// Asks for a report: the directory that each rank writes its file into.
+pub const REPORT: &str = "QMPI_REPORT";
+
 /// How each line begins that says what a tool intercepts that registers itself.
 pub const SURVEY_ANSWER: &str = "qmpi-survey";
 
@@ -26,4 +29,4 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 6] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS];
+pub const ALL: [&str; 7] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS, REPORT];
