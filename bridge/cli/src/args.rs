@@ -150,6 +150,9 @@ pub enum Command {
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
 
+    /// Show what `qmpi run --report` measured: what each layer costs, and what it does to the calls
+    Report(ReportArgs),
+
     /// Print the variables that `run` would set, for a shell to evaluate
     #[command(after_help = ENV_EXAMPLES)]
     Env(EnvArgs),
@@ -221,9 +224,9 @@ pub struct RunArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Count the calls of each layer and print a table at the end, to FILE if one is given
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub stats: Option<Option<PathBuf>>,
+    /// What to measure.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
 
     /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
     #[arg(long)]
@@ -236,6 +239,34 @@ pub struct RunArgs {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
+}
+
+/// What the runtime measures.
+#[derive(Debug, Default, Args)]
+pub struct MeasureArgs {
+    /// Count the calls of each layer and print a table at the end, to FILE if one is given
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub stats: Option<Option<PathBuf>>,
+
+    /// Measure what each layer costs and does to the calls, into a directory that `qmpi report DIR` shows
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "qmpi-report")]
+    pub report: Option<PathBuf>,
+}
+
+/// `qmpi report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// What `qmpi run --report` wrote
+    #[arg(value_name = "DIR", default_value = "qmpi-report")]
+    pub directory: PathBuf,
+
+    /// Every function, not only the most expensive ones
+    #[arg(long)]
+    pub all: bool,
+
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `qmpi inspect`
@@ -277,9 +308,9 @@ pub struct EnvArgs {
     #[command(flatten)]
     pub stack: StackArgs,
 
-    /// Count the calls of each layer and print a table at the end, to FILE if one is given
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub stats: Option<Option<PathBuf>>,
+    /// What to measure.
+    #[command(flatten)]
+    pub measure: MeasureArgs,
 
     /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
     #[arg(long)]
@@ -374,7 +405,7 @@ mod tests {
     #[test]
     fn stats_takes_a_file_only_with_an_equals_sign() {
         let stats = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
-            Command::Run(run) => (run.stats, run.command.len()),
+            Command::Run(run) => (run.measure.stats, run.command.len()),
             _ => panic!("run"),
         };
         assert_eq!(stats(&["qmpi", "run", "--stats", "./app"]), (Some(None), 1));

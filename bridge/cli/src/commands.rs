@@ -6,5 +6,6 @@ pub mod env;
 pub mod generate;
 pub mod inspect;
 pub mod list;
+pub mod report;
 pub mod run;
 pub mod surveyed;

@@ -5,12 +5,13 @@ pub mod runtime;
 pub mod tunables;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
 use qmpi_plan::{Config, Layer, LogLevel, OnError, variable};
 
 use crate::Error;
+use crate::args::MeasureArgs;
 use crate::plan::request::Resolved;
 
 /// One variable for the child.
@@ -26,10 +27,10 @@ pub struct Variable {
 pub struct Ingredients<'a> {
     /// `libqmpi.so`.
     pub runtime: &'a Path,
-    /// `--stats[=FILE]`.
-    pub stats: &'a Option<Option<PathBuf>>,
     /// `--ctl`.
     pub ctl: bool,
+    /// `--stats[=FILE]` and `--report[=DIR]`.
+    pub measure: &'a MeasureArgs,
     /// Bytes of static TLS that the tools need together.
     pub static_tls: u64,
     /// Whether an entry of `LD_PRELOAD` is an MPI library.
@@ -59,13 +60,16 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     if resolved.stack.log != LogLevel::default() {
         set(variable::LOG, resolved.stack.log.to_string());
     }
-    match with.stats {
+    match &with.measure.stats {
         None => {}
         Some(None) => set(variable::STATS, "1".to_owned()),
         Some(Some(file)) => set(variable::STATS, text(&qmpi_plan::lookup::absolute(file)?, variable::STATS)?),
     }
     if with.ctl {
         set(variable::CTL, "1".to_owned());
+    }
+    if let Some(directory) = &with.measure.report {
+        set(variable::REPORT, text(&qmpi_plan::lookup::absolute(directory)?, variable::REPORT)?);
     }
     let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
@@ -146,8 +150,8 @@ mod tests {
         let resolved = resolved(vec![layer("outer", "/o/libx.so"), layer("libx.so", "/o/libx.so")]);
         let with = Ingredients {
             runtime: Path::new("/q/libqmpi.so"),
-            stats: &Some(Some("/s".into())),
             ctl: true,
+            measure: &MeasureArgs { stats: Some(Some("/s".into())), report: Some("/r".into()) },
             static_tls: 1000,
             is_mpi: &|_| false,
             get: &|name| (name == "LD_PRELOAD").then(|| "a.so".into()),
@@ -162,6 +166,7 @@ mod tests {
                 ("QMPI_LOG", "info"),
                 ("QMPI_STATS", "/s"),
                 ("QMPI_CTL", "1"),
+                ("QMPI_REPORT", "/r"),
                 ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=1536"),
                 ("LD_PRELOAD", "a.so:/q/libqmpi.so"),
             ]

@@ -101,6 +101,15 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// A directory of `--report` that has nothing to show.
+    #[error("{}: {problem}", .path.display())]
+    Report {
+        /// The directory, or a file in it.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+
     /// The runtime is nowhere.
     #[error("{}", no_runtime(.searched, *.given))]
     NoRuntime {
@@ -246,6 +255,9 @@ impl Error {
                 "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section".into()
             }
             Self::NoSwitch { .. } => "`qmpi ctl JOB list` shows the layers".into(),
+            Self::Report { .. } => {
+                "`qmpi run --report=DIR ...` writes it, and each rank's file when the rank ends".into()
+            }
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),
             Self::Output(_) => "is the disk full?".into(),
         }

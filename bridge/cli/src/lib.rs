@@ -10,6 +10,7 @@
 //! | what is started, and does the stack get to the ranks | [`launcher`] |
 //! | the environment | [`environment`] |
 //! | the processes of a running job | [`job`] |
+//! | what a job measured | [`measured`] |
 //! | the commands | [`commands`] |
 //! | what they print | [`report`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
@@ -20,6 +21,7 @@ pub mod environment;
 mod error;
 pub mod job;
 pub mod launcher;
+pub mod measured;
 pub mod plan;
 pub mod report;
 pub mod usage;
@@ -30,7 +32,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-use commands::{ctl, doctor, env, generate, inspect, list, run, surveyed};
+use commands::{ctl, doctor, env, generate, inspect, list, report as reported, run, surveyed};
 pub use error::Error;
 use report::terminal;
 
@@ -53,6 +55,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {
         Command::Run(args) => run::run(args).map(|()| true),
+        Command::Report(args) => reported::report(args).map(|()| true),
         Command::Inspect(args) => inspect::inspect(args),
         Command::List(args) => list::list(args).map(|()| true),
         Command::Env(args) => env::env(args).map(|()| true),

@@ -9,7 +9,7 @@ pub mod request;
 pub mod survey;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use qmpi_elf::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
 use qmpi_elf::{ElfFile, MpiFamily, SearchPath, is_mpi_soname};
@@ -18,7 +18,7 @@ use qmpi_plan::preload::file_name;
 use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, Origin, PassedOver, Place};
 
 use crate::Error;
-use crate::args::{StackArgs, VerbosityArgs};
+use crate::args::{MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
 use crate::environment::{preload, runtime};
 use crate::launcher::Found;
@@ -115,7 +115,7 @@ pub fn check(
 pub fn make(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
-    stats: &Option<Option<PathBuf>>,
+    measure: &MeasureArgs,
     ctl: bool,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Plan, Error> {
@@ -123,7 +123,7 @@ pub fn make(
     let runtime = runtime::find(get)?;
     let variables = environment::variables(
         &resolved,
-        &Ingredients { runtime: &runtime, stats, ctl, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
+        &Ingredients { runtime: &runtime, measure, ctl, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
     )?;
     Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error })
 }

@@ -12,6 +12,7 @@ pub mod edges;
 pub mod failure;
 pub mod launch;
 pub mod listing;
+pub mod measured;
 pub mod mpi;
 pub mod program;
 pub mod shell;

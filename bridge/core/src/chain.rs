@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_loader::image::version::Version;
-use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::links::conversion::{self, Arity, CallerMode};
 use qmpi_loader::links::pcontrol;
 use qmpi_loader::links::requests::{self, Watch};
 use qmpi_loader::links::switch::{Caller, Switch};
@@ -21,7 +21,7 @@ use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
 use crate::qmpi::{initialization, macros};
-use crate::report::{finalize, stats};
+use crate::report::{self, finalize};
 use crate::switching;
 use crate::versions::Versions;
 
@@ -72,6 +72,16 @@ pub(crate) enum Convention {
     Qmpi,
     /// `f(args..., level, vector)`; the address of the vector.
     Thesis(usize),
+}
+
+impl Convention {
+    /// How many words a call has, two more than the function has arguments where more is passed.
+    fn arity(self, id: FnId) -> Arity {
+        match (self, conversion::arity(id)) {
+            (Self::Qmpi | Self::Thesis(_), Arity::Fixed(words)) => Arity::Fixed(words + 2),
+            (_, arity) => arity,
+        }
+    }
 }
 
 /// The next thing to call for one function.
@@ -131,10 +141,10 @@ pub(crate) struct Chain {
 impl Chain {
     /// The MPI library alone. `is_switched`: there are layers that can be switched off.
     pub(crate) fn new(process: &Process, mode: CallerMode, is_switched: bool) -> Chain {
-        stats::column("MPI");
+        report::layer("MPI");
         let mut watched = HashMap::new();
         let mut function = |id: FnId| {
-            let real = stats::counted(id, process.real(id)?);
+            let real = report::link(id, process.real(id)?, Convention::Pmpi.arity(id));
             let Some((address, watch)) = is_switched.then(|| or_end(requests::watch(id, real))).flatten() else {
                 return Some(real);
             };
@@ -177,7 +187,7 @@ impl Chain {
 
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: &Layer) {
-        stats::column(&layer.label);
+        report::layer(&layer.label);
         self.others.push(layer.others.clone());
         self.has_others_than_qmpi |= layer.convention != Convention::Qmpi;
         for (id, address) in &layer.entries {
@@ -187,7 +197,8 @@ impl Chain {
                 }
                 convention => (*address, convention),
             };
-            let mut link = Link::new(stats::counted(*id, address), convention, layer.tool);
+            let counted = |address| report::link(*id, address, convention.arity(*id));
+            let mut link = Link::new(counted(address), convention, layer.tool);
             if let Some((switch, below)) = layer.switch.zip(self.links[id.index()]) {
                 link.switched = Some((switch, Box::leak(Box::new(below))));
                 if let Some(watch) = self.watched.get(id) {
@@ -195,7 +206,7 @@ impl Chain {
                 }
             }
             let versions = layer.versions.iter().filter(|(of, ..)| of == id).map(|(_, version, other)| {
-                let other = if *other == address { link } else { link.at(stats::counted(*id, *other)) };
+                let other = if *other == address { link } else { link.at(counted(*other)) };
                 (*version, other)
             });
             let behind = self.links[id.index()].replace(link);

@@ -2,5 +2,20 @@
 
 pub(crate) mod finalize;
 pub(crate) mod lost_stack;
+pub(crate) mod recorder;
 pub(crate) mod stats;
 pub(crate) mod survey;
+
+use qmpi_abi::FnId;
+use qmpi_loader::links::conversion::Arity;
+
+/// Starts a layer, or the MPI library: the links that follow are its.
+pub(crate) fn layer(label: &str) {
+    stats::column(label);
+    recorder::layer(label);
+}
+
+/// The link to use instead of `address`, with what was asked for in front of it: a counter, a probe, nothing.
+pub(crate) fn link(id: FnId, address: usize, arity: Arity) -> usize {
+    stats::counted(id, recorder::measured(id, address, arity))
+}

@@ -17,7 +17,7 @@ use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::process::fortran::Fortran;
 use crate::process::{base, entrance, environment, fortran, opened, program_pmpi, wrapped};
-use crate::report::{lost_stack, stats};
+use crate::report::{lost_stack, recorder, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
 use crate::stack;
@@ -51,6 +51,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
         }
     }
     stats::prepare(requested.rank);
+    recorder::prepare(requested.rank, requested.stack.layers.len());
     let (mut chain, mut fortran) = stack::build(&mut process, &requested, writer);
     let entries = chain.all_entries();
     for id in FnId::all() {

@@ -10,6 +10,7 @@
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | a layer that can be switched off | `switch.rs`, `requests.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
+//! | what each call costs | `probe.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
 pub(crate) mod blocks;
@@ -24,6 +25,7 @@ pub mod observer;
 pub(crate) mod own_calls;
 pub(crate) mod parts;
 pub mod pcontrol;
+pub mod probe;
 pub mod requests;
 pub mod switch;
 pub(crate) mod trampoline;

@@ -50,6 +50,7 @@ mod real_programs;
 mod real_tools;
 mod refusals;
 mod registration;
+mod report;
 mod sanitizers;
 mod sentinels;
 mod signals;

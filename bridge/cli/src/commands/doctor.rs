@@ -9,7 +9,7 @@ use qmpi_plan::placement::{self, Namespaces};
 use qmpi_plan::preload;
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, StackArgs, VerbosityArgs};
+use crate::args::{DoctorArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::Variable;
 use crate::environment::runtime;
 use crate::launcher::program::Survey;
@@ -207,7 +207,7 @@ fn fits(
     survey: &Survey,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Option<Check> {
-    let plan = plan::make(stack, VerbosityArgs::default(), &None, false, get).ok()?;
+    let plan = plan::make(stack, VerbosityArgs::default(), &MeasureArgs::default(), false, get).ok()?;
     let program = survey.program.as_ref()?;
     let found = crate::launcher::find(command, get("PATH").as_deref());
     let of_launcher = found.map_or(Ok(()), |found| plan.check_launcher(&found, command, program));
@@ -236,7 +236,7 @@ fn stack(args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Check {
 
 /// What a run from this environment would set; at least its names, where the stack cannot be set up.
 fn variables(stack: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
-    let plan = plan::make(stack, VerbosityArgs::default(), &None, false, get);
+    let plan = plan::make(stack, VerbosityArgs::default(), &MeasureArgs::default(), false, get);
     plan.map(|plan| plan.variables).unwrap_or_else(|_| {
         [qmpi_plan::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
     })

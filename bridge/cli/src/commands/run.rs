@@ -15,6 +15,7 @@ use crate::launcher::executable;
 use crate::launcher::forward::{self, Forward};
 use crate::launcher::program::{self, Program};
 use crate::launcher::{self, Found};
+use crate::measured::rank_file;
 use crate::plan::{self, Plan};
 use crate::report::shell::quote_if_needed;
 use crate::report::terminal::{self, Style};
@@ -26,12 +27,12 @@ use crate::report::warning::Warning;
 /// Whatever stops the stack, and a COMMAND that cannot be started.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let mut plan = plan::make(&args.stack, args.verbosity, &args.stats, args.ctl, &get)?;
+    let mut plan = plan::make(&args.stack, args.verbosity, &args.measure, args.ctl, &get)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {
         let command = first.to_string_lossy().into_owned();
-        return Err(match args.stats {
+        return Err(match args.measure.stats {
             Some(None) => Error::Usage {
                 message: format!("{command}: command not found"),
                 hint: format!("a file for the statistics is written with `=`: --stats={command}"),
@@ -70,6 +71,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if args.dry_run {
         return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
     }
+    prepare_report(args, &plan, &get)?;
     Err(become_command(&command, &plan.variables))
 }
 
@@ -97,6 +99,15 @@ fn no_tools(plan: &Plan, command: &[OsString]) -> Option<Warning> {
         ),
         None => Warning::new("no tools: COMMAND runs without a stack", "name tools with -t, or a file with -c"),
     })
+}
+
+/// Files of an earlier job go, unless this is a rank itself: then others may have written theirs.
+fn prepare_report(args: &RunArgs, plan: &Plan, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+    let Some(directory) = &args.measure.report else { return Ok(()) };
+    if plan.layers.is_empty() && !args.verbosity.quiet {
+        terminal::warn("there is nothing to measure without a tool: no report is written", Some("give one with -t"));
+    }
+    if qmpi_plan::rank_from_env(get).is_none() { rank_file::clear(directory) } else { Ok(()) }
 }
 
 fn become_command(command: &[OsString], variables: &[Variable]) -> Error {

@@ -166,7 +166,7 @@ fn number(names: [&str; 2]) -> Option<u32> {
     names.iter().find_map(|name| get(name)?.to_str()?.parse().ok())
 }
 
-fn world_size() -> Option<u32> {
+pub(crate) fn world_size() -> Option<u32> {
     number(["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
 }
 

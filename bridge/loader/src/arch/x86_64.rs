@@ -17,6 +17,7 @@
 //! | `overrides.rs` | its functions for exit handlers and for the environment |
 //! | `lazy.rs` | links that are found when they are first called |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
+//! | `probe.rs` | a link that measures |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
@@ -40,6 +41,7 @@ mod overrides;
 mod own_calls;
 #[cfg(planted)]
 mod planted;
+mod probe;
 mod requests;
 mod shift;
 mod stack_words;
@@ -56,6 +58,7 @@ pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
+pub(crate) use probe::*;
 pub(crate) use requests::*;
 pub(crate) use shift::*;
 pub(crate) use switch::*;

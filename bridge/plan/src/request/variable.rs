@@ -20,6 +20,8 @@ pub const STATS: &str = "QMPI_STATS";
 
 /// `1`: all layers can be switched off and on while the program runs.
 pub const CTL: &str = "QMPI_CTL";
+/// Asks for a report: the directory that each rank writes its file into.
+pub const REPORT: &str = "QMPI_REPORT";
 
 /// How each line begins that says what a tool intercepts that registers itself.
 pub const SURVEY_ANSWER: &str = "qmpi-survey";
@@ -29,4 +31,4 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 7] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS, CTL];
+pub const ALL: [&str; 8] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT];

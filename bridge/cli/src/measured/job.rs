@@ -1,0 +1,268 @@
+//! What the ranks of a job have measured together.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::measured::rank_file::{LinkRecord, RankFile};
+
+/// All ranks.
+#[derive(Debug, Serialize)]
+pub struct Job {
+    /// How many ranks the launcher started, or as many as there are files.
+    pub size: u32,
+    /// Ranks that left no file: killed, or ended without exit handlers.
+    pub missing: Vec<u32>,
+    /// The sum of the ranks' times from start-up to end.
+    pub elapsed_ns: u64,
+    /// What a probe costs on average, in and around the call.
+    pub probe_ns: f64,
+    /// Calls of threads that could not be measured are missing; links of functions with an unknown number of arguments, too.
+    pub unmeasured: Vec<String>,
+    /// The program, then layers from the outermost inwards, then the MPI library.
+    pub layers: Vec<Layer>,
+}
+
+/// What happens between the edge above a layer and those below it.
+#[derive(Debug, Default, Serialize)]
+pub struct Layer {
+    /// Its label.
+    pub label: String,
+    /// Calls that come in.
+    pub calls_in: u64,
+    /// Calls that it makes.
+    pub calls_out: u64,
+    /// Time in it, and not below it.
+    pub own: Spread,
+    /// By function.
+    pub functions: BTreeMap<String, Function>,
+}
+
+/// A function at a layer.
+#[derive(Debug, Default, Serialize)]
+pub struct Function {
+    /// Calls that come in.
+    pub calls_in: u64,
+    /// Calls that the layer makes of this function, in whichever wrapper.
+    pub calls_out: u64,
+    /// By rank: calls that come in, calls that go out.
+    pub by_rank: BTreeMap<u32, (u64, u64)>,
+    /// Time in the layer, and not below it.
+    pub own: Spread,
+    /// Time from call to return, on all ranks.
+    pub inclusive_ns: f64,
+    /// The longest call on any rank, from call to return.
+    pub longest_ns: f64,
+    /// How many calls took less than so many nanoseconds, and at least a quarter of that.
+    pub histogram: BTreeMap<u64, u64>,
+}
+
+/// A time on all ranks, in nanoseconds.
+#[derive(Debug, Default, Clone, Serialize)]
+pub struct Spread {
+    /// On all ranks together.
+    pub sum_ns: f64,
+    /// On the rank with the least.
+    pub min_ns: f64,
+    /// On the rank with the most.
+    pub max_ns: f64,
+    /// That rank.
+    pub max_rank: u32,
+    /// On each rank that has a file.
+    pub by_rank: BTreeMap<u32, f64>,
+}
+
+impl Spread {
+    /// On an average rank.
+    #[must_use]
+    pub fn mean_ns(&self) -> f64 {
+        self.sum_ns / self.by_rank.len().max(1) as f64
+    }
+
+    /// The numbers that follow from those of the ranks; a rank without a call has no time.
+    fn finish(&mut self, ranks: &[u32]) {
+        for rank in ranks {
+            self.by_rank.entry(*rank).or_default();
+        }
+        self.sum_ns = self.by_rank.values().sum();
+        self.min_ns = self.by_rank.values().copied().fold(f64::INFINITY, f64::min);
+        let most = self.by_rank.iter().max_by(|left, right| left.1.total_cmp(right.1));
+        (self.max_rank, self.max_ns) = most.map_or((0, 0.0), |(rank, time)| (*rank, *time));
+    }
+}
+
+impl Job {
+    /// Sums up files of ranks; there is at least one. Layers that are on some ranks only are brought together by their labels.
+    #[must_use]
+    pub fn of(files: &[RankFile]) -> Self {
+        let mut ranks: Vec<u32> = files.iter().map(|file| file.rank).collect();
+        ranks.sort_unstable();
+        let size = files.iter().filter_map(|file| file.size).max().unwrap_or(0);
+        let size = size.max(ranks.iter().max().map_or(0, |rank| rank + 1));
+        let mut job = Self {
+            size,
+            missing: (0..size).filter(|rank| ranks.binary_search(rank).is_err()).collect(),
+            elapsed_ns: files.iter().map(|file| file.elapsed_ns).sum(),
+            probe_ns: 0.0,
+            unmeasured: unmeasured(files),
+            layers: Vec::new(),
+        };
+        for label in labels(files) {
+            job.layers.push(Layer { label, ..Layer::default() });
+        }
+        for file in files {
+            let cost = file.probe_ticks.inside + file.probe_ticks.outside;
+            job.probe_ns += cost * file.ns_per_tick() / files.len() as f64;
+            for link in &file.links {
+                job.add(file, link);
+            }
+        }
+        for layer in &mut job.layers {
+            for function in layer.functions.values_mut() {
+                for (rank, time) in &function.own.by_rank {
+                    *layer.own.by_rank.entry(*rank).or_default() += time;
+                }
+                function.own.finish(&ranks);
+                layer.calls_in += function.calls_in;
+                layer.calls_out += function.calls_out;
+            }
+            layer.own.finish(&ranks);
+        }
+        job
+    }
+
+    fn layer(&mut self, label: &str) -> &mut Layer {
+        let place = self.layers.iter().position(|layer| layer.label == label);
+        // All labels of all files are in the list.
+        &mut self.layers[place.unwrap_or(0)]
+    }
+
+    fn add(&mut self, file: &RankFile, link: &LinkRecord) {
+        let scale = file.ns_per_tick();
+        let calls: u64 = link.callers.iter().sum();
+        for (caller, calls) in link.callers.iter().enumerate().filter(|(_, calls)| **calls > 0) {
+            let label = file.layers.get(caller).map_or("program", String::as_str);
+            let function = self.layer(label).functions.entry(link.function.clone()).or_default();
+            function.calls_out += calls;
+            function.by_rank.entry(file.rank).or_default().1 += calls;
+        }
+        let inside = file.probe_ticks.inside * calls as f64;
+        let own = (link.own as f64 - inside).max(0.0) * scale;
+        let function = self.layer(&file.layers[link.layer]).functions.entry(link.function.clone()).or_default();
+        function.calls_in += calls;
+        function.by_rank.entry(file.rank).or_default().0 += calls;
+        *function.own.by_rank.entry(file.rank).or_default() += own;
+        function.inclusive_ns += (link.inclusive as f64 - inside).max(0.0) * scale;
+        function.longest_ns = function.longest_ns.max(link.longest as f64 * scale);
+        for (bits, count) in &link.histogram {
+            let bound = 2.0_f64.powi(i32::try_from(*bits).unwrap_or(0) + 1) * scale;
+            *function.histogram.entry((bound.ceil() as u64).next_power_of_two()).or_default() += count;
+        }
+    }
+
+    /// The share of a time in that of the whole job, as a number of percent.
+    #[must_use]
+    pub fn share(&self, time_ns: f64) -> f64 {
+        100.0 * time_ns / (self.elapsed_ns.max(1) as f64)
+    }
+}
+
+/// Labels of all files: the program, layers from the outermost inwards, the MPI library. A layer that a rank alone has comes behind the one
+/// that is in front of it there.
+fn labels(files: &[RankFile]) -> Vec<String> {
+    let mut labels: Vec<String> = Vec::new();
+    for file in files {
+        let mut place = 0;
+        for label in file.layers.iter().take(1).chain(file.layers.iter().skip(1).rev()) {
+            match labels.iter().position(|known| known == label) {
+                Some(known) => place = known + 1,
+                None => {
+                    labels.insert(place.min(labels.len()), label.clone());
+                    place += 1;
+                }
+            }
+        }
+    }
+    labels
+}
+
+fn unmeasured(files: &[RankFile]) -> Vec<String> {
+    let links = files.iter().flat_map(|file| {
+        file.unmeasured.iter().map(|(layer, function)| {
+            format!("{function} at {}", file.layers.get(*layer).map_or("a layer of a named stack", String::as_str))
+        })
+    });
+    let threads = files.iter().filter(|file| file.threads_without > 0);
+    let threads = threads.map(|file| format!("{} threads of rank {}", file.threads_without, file.rank));
+    let mut all: Vec<String> = links.chain(threads).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rank of `size` on which `outer` and `inner` stand above MPI: a tick is half a nanosecond, a probe costs ten.
+    fn rank(rank: u32, size: u32, functions: usize) -> RankFile {
+        let links = (0..functions).flat_map(|number| {
+            let link = |layer: usize, caller: usize, calls: u64, inclusive: u64, own: i64| {
+                let mut callers = vec![0; 4];
+                callers[caller] = calls;
+                format!(
+                    r#"{{"layer":{layer},"function":"MPI_F{number}","callers":{callers:?},"inclusive":{inclusive},"own":{own},
+                        "longest":900,"histogram":[[9,{calls}]]}}"#
+                )
+            };
+            let more = 100 * i64::from(rank);
+            [link(3, 0, 10, 9000, 2100 + more), link(2, 3, 10, 6000, 1000), link(1, 2, 20, 5000, 4200)]
+        });
+        let links: Vec<String> = links.collect();
+        let text = format!(
+            r#"{{"schema":1,"rank":{rank},"size":{size},"process":7,"elapsed_ns":10000,"ticks":20000,
+                "probe_ticks":{{"inside":10.0,"outside":10}},"threads":1,"threads_without":0,
+                "layers":["program","MPI","inner","outer"],"unmeasured":[[1,"MPI_Pcontrol"]],"links":[{}]}}"#,
+            links.join(",")
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn ranks_add_up() {
+        let job = Job::of(&[rank(0, 4, 1), rank(1, 4, 1), rank(3, 4, 1)]);
+        assert_eq!((job.size, job.missing.as_slice()), (4, [2].as_slice()));
+        let labels: Vec<&str> = job.layers.iter().map(|layer| layer.label.as_str()).collect();
+        assert_eq!(labels, ["program", "outer", "inner", "MPI"]);
+        let calls: Vec<(u64, u64)> = job.layers.iter().map(|layer| (layer.calls_in, layer.calls_out)).collect();
+        assert_eq!(calls, [(0, 30), (30, 30), (30, 60), (60, 0)], "inner makes two of one");
+        let outer = &job.layers[1].functions["MPI_F0"];
+        // (2100 + 100 rank - 10 calls of 10 ticks) / 2
+        assert_eq!(outer.own.by_rank, BTreeMap::from([(0, 1000.0), (1, 1050.0), (3, 1150.0)]));
+        assert_eq!((outer.own.min_ns, outer.own.max_ns, outer.own.max_rank), (1000.0, 1150.0, 3));
+        assert_eq!(outer.histogram, BTreeMap::from([(512, 30)]), "times of 512 to 1023 ticks take up to 512 ns");
+        assert_eq!(job.share(job.layers[1].own.sum_ns), 100.0 * 3200.0 / 30_000.0);
+        assert_eq!(job.unmeasured, ["MPI_Pcontrol at MPI"]);
+    }
+
+    #[test]
+    fn a_layer_of_some_ranks_has_its_place() {
+        let mut alone = rank(1, 2, 1);
+        alone.layers = vec!["program".into(), "MPI".into(), "inner".into(), "other".into()];
+        let job = Job::of(&[rank(0, 2, 1), alone]);
+        let labels: Vec<&str> = job.layers.iter().map(|layer| layer.label.as_str()).collect();
+        assert_eq!(labels, ["program", "other", "outer", "inner", "MPI"]);
+        assert_eq!(job.layers[1].own.by_rank, BTreeMap::from([(0, 0.0), (1, 1050.0)]));
+    }
+
+    #[test]
+    fn a_thousand_ranks_take_seconds_at_most() {
+        let files: Vec<RankFile> = (0..1000).map(|number| rank(number, 1000, 40)).collect();
+        let began = std::time::Instant::now();
+        let job = Job::of(&files);
+        let text = crate::report::measured::tables(&job, true);
+        assert!(began.elapsed().as_secs_f64() < 10.0, "{:?}", began.elapsed());
+        assert_eq!(job.layers[3].calls_in, 1000 * 40 * 20);
+        assert!(text.starts_with("1000 of 1000 ranks"), "{text}");
+    }
+}

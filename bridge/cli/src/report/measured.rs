@@ -1,0 +1,171 @@
+//! What a job measured, as tables for a terminal.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table, TableComponent};
+
+use crate::measured::job::{Function, Job, Layer};
+
+/// Rows of a table without `--all`.
+const ROWS: usize = 20;
+
+/// Everything, with a sentence above each table.
+#[must_use]
+pub fn tables(job: &Job, all: bool) -> String {
+    let mut text = String::new();
+    let run = time(job.elapsed_ns as f64 / (job.size - job.missing.len() as u32).max(1) as f64);
+    // Writing into a String cannot fail, here and below.
+    let _ = writeln!(text, "{} of {} ranks, {run} each on average.", job.size as usize - job.missing.len(), job.size);
+    if !job.missing.is_empty() {
+        let shown: Vec<String> = job.missing.iter().take(10).map(u32::to_string).collect();
+        let more = if job.missing.len() > 10 { ", ..." } else { "" };
+        let _ = writeln!(
+            text,
+            "Nothing is known of rank {}{more}: it was killed, or ended without its exit handlers.",
+            shown.join(", ")
+        );
+    }
+    let _ = writeln!(text, "\nWhat each layer costs. Own time is time in the layer itself, without the layers below.");
+    let _ = writeln!(text, "{}", costs(job));
+    let _ = writeln!(
+        text,
+        "\nCalls of each function, and what layers make of them. 4 → 6: of 4 that come in it makes 6; +2: it makes 2 of its own."
+    );
+    let _ = writeln!(text, "{}", calls(job, all));
+    let _ = writeln!(text, "\nWhere the time goes: own time of each function at each layer.");
+    let _ = writeln!(text, "{}", times(job, all));
+    let _ = writeln!(
+        text,
+        "\nMeasuring cost {} a call and layer, which is not in these numbers.{}",
+        time(job.probe_ns),
+        if all { "" } else { " `--all` shows all functions, `--json` all numbers of all ranks." }
+    );
+    let unmeasured: Vec<&String> = job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).collect();
+    for what in unmeasured {
+        let _ = writeln!(text, "Not measured: {what}.");
+    }
+    text
+}
+
+fn table<const N: usize>(head: [&str; N]) -> Table {
+    table_with(head.into_iter().map(str::to_owned))
+}
+
+fn table_with(head: impl Iterator<Item = String>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(head);
+    // A line below the head, none below each row.
+    table.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn costs(job: &Job) -> Table {
+    let mut rows = table([
+        "layer",
+        "calls in",
+        "calls out",
+        "own time",
+        "of the run",
+        "a call",
+        "least on a rank",
+        "most",
+        "on rank",
+    ]);
+    for layer in job.layers.iter().skip(1) {
+        rows.add_row([
+            layer.label.clone(),
+            layer.calls_in.to_string(),
+            layer.calls_out.to_string(),
+            time(layer.own.sum_ns),
+            format!("{:.2} %", job.share(layer.own.sum_ns)),
+            a_call(layer.own.sum_ns, layer.calls_in),
+            time(layer.own.min_ns),
+            time(layer.own.max_ns),
+            layer.own.max_rank.to_string(),
+        ]);
+    }
+    rows
+}
+
+/// A row for each function, those first that are called most often.
+fn calls(job: &Job, all: bool) -> Table {
+    let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, function) in job.layers.iter().flat_map(|layer| &layer.functions) {
+        *functions.entry(name).or_default() += function.calls_in.max(function.calls_out);
+    }
+    let mut functions: Vec<(&str, u64)> = functions.into_iter().collect();
+    functions.sort_by_key(|(name, calls)| (std::cmp::Reverse(*calls), *name));
+    let mut rows =
+        table_with(["function".to_owned()].into_iter().chain(job.layers.iter().map(|layer| layer.label.clone())));
+    let limit = if all { usize::MAX } else { ROWS };
+    for (name, _) in functions.iter().take(limit) {
+        let cells = job.layers.iter().enumerate().map(|(place, layer)| cell(job, place, layer, name));
+        rows.add_row([(*name).to_owned()].into_iter().chain(cells));
+    }
+    if functions.len() > limit {
+        rows.add_row([format!("... {} more", functions.len() - limit)]);
+    }
+    rows
+}
+
+fn cell(job: &Job, place: usize, layer: &Layer, function: &str) -> String {
+    let Some(function) = layer.functions.get(function) else { return String::new() };
+    let Function { calls_in, calls_out, .. } = function;
+    let is_end = place == 0 || place + 1 == job.layers.len();
+    match (calls_in, calls_out) {
+        (0, calls) if place == 0 => calls.to_string(),
+        (calls, 0) if is_end => calls.to_string(),
+        (calls, out) if calls == out => calls.to_string(),
+        (0, out) => format!("+{out}"),
+        (calls, out) => format!("{calls} → {out}"),
+    }
+}
+
+fn times(job: &Job, all: bool) -> Table {
+    let mut functions: Vec<(&Layer, &String, &Function)> = job
+        .layers
+        .iter()
+        .flat_map(|layer| layer.functions.iter().map(move |(name, function)| (layer, name, function)))
+        .filter(|(_, _, function)| function.calls_in > 0)
+        .collect();
+    functions.sort_by(|left, right| right.2.own.sum_ns.total_cmp(&left.2.own.sum_ns));
+    let mut rows =
+        table(["function", "layer", "calls", "own time", "of the run", "a call", "least on a rank", "most", "on rank"]);
+    let limit = if all { usize::MAX } else { ROWS };
+    for (layer, name, function) in functions.iter().take(limit) {
+        rows.add_row([
+            (*name).clone(),
+            layer.label.clone(),
+            function.calls_in.to_string(),
+            time(function.own.sum_ns),
+            format!("{:.2} %", job.share(function.own.sum_ns)),
+            a_call(function.own.sum_ns, function.calls_in),
+            time(function.own.min_ns),
+            time(function.own.max_ns),
+            function.own.max_rank.to_string(),
+        ]);
+    }
+    if functions.len() > limit {
+        rows.add_row([format!("... {} more", functions.len() - limit)]);
+    }
+    rows
+}
+
+fn a_call(time_ns: f64, calls: u64) -> String {
+    if calls == 0 { String::new() } else { time(time_ns / calls as f64) }
+}
+
+/// A time in the unit that leaves up to three digits before the point.
+fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
+        ns if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
+        ns => format!("{:.2} s", ns / 1e9),
+    }
+}

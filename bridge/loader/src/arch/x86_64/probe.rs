@@ -1,0 +1,145 @@
+//! The probe: a link that measures the call through it ([`crate::links::probe::Probe`]).
+//!
+//! A call has to be seen at its end, too, so a probe makes a frame, which other links do not: a function behind it sees a return address in
+//! the probe, and an unwinder one frame more, for which there is CFI. Words that the caller passes on the stack are copied.
+//!
+//! ```text
+//! rbp+16  the caller's stack arguments
+//! rbp+8   return address
+//! rbp     saved rbp
+//! rbp-8   the probe
+//! rbp-16  time-stamp counter when the call begins
+//! rbp-24  time that callees of the caller took so far
+//! rbp-32  the layer that calls
+//! rbp-40  third argument, later the result
+//! rbp-48  the thread's recorder
+//! rsp     copies of the stack arguments
+//! ```
+//!
+//! Nothing is locked: the recorder is the thread's own. A handler of a signal that calls MPI in between finds words that are right, as each is
+//! changed by one instruction. A call that is left by an exception, `longjmp` or the end of its thread is not counted as done; what is on the stack
+//! above it counts on from its own frame.
+
+use std::arch::naked_asm;
+use std::mem::offset_of;
+
+use crate::links::probe::{Probe, Record, Recorder};
+
+/// The function of a probe.
+#[unsafe(naked)]
+pub(crate) extern "C" fn probe() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov r10, qword ptr [rip + {recorder}]",
+        "mov r10, qword ptr fs:[r10]",
+        "test r10, r10",
+        "jz 9f",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 48",
+        "mov qword ptr [rbp - 8], r11",
+        "mov qword ptr [rbp - 40], rdx",
+        "mov qword ptr [rbp - 48], r10",
+        // Who calls, and that this layer is called now.
+        "mov rax, qword ptr [r10 + {inner_time}]",
+        "mov qword ptr [rbp - 24], rax",
+        "mov qword ptr [r10 + {inner_time}], 0",
+        "mov rax, qword ptr [r10 + {layer}]",
+        "mov qword ptr [rbp - 32], rax",
+        "mov rdx, qword ptr [r11 + {of_layer}]",
+        "mov qword ptr [r10 + {layer}], rdx",
+        "add r10, qword ptr [r11 + {place}]",
+        "inc qword ptr [r10 + 8 * rax + {callers}]",
+        // Words on the stack, an even number of places for them.
+        "mov rdx, qword ptr [r11 + {stack_words}]",
+        "test rdx, rdx",
+        "jz 3f",
+        "lea rax, [8 * rdx + 8]",
+        "and rax, -16",
+        "sub rsp, rax",
+        "2:",
+        "mov rax, qword ptr [rbp + 8 * rdx + 8]",
+        "mov qword ptr [rsp + 8 * rdx - 8], rax",
+        "dec rdx",
+        "jnz 2b",
+        "3:",
+        "rdtsc",
+        "shl rdx, 32",
+        "or rax, rdx",
+        "mov qword ptr [rbp - 16], rax",
+        "mov rdx, qword ptr [rbp - 40]",
+        "call qword ptr [r11 + {target}]",
+        // The registers of arguments are free now (psABI 3.2.1).
+        "mov qword ptr [rbp - 40], rax",
+        "rdtsc",
+        "shl rdx, 32",
+        "or rax, rdx",
+        "sub rax, qword ptr [rbp - 16]",
+        "mov r10, qword ptr [rbp - 48]",
+        "mov r11, qword ptr [rbp - 8]",
+        "mov rcx, qword ptr [r10 + {inner_time}]",
+        "mov rdx, qword ptr [rbp - 24]",
+        "add rdx, rax",
+        "add rdx, qword ptr [rip + {outside}]",
+        "mov qword ptr [r10 + {inner_time}], rdx",
+        "mov rdx, qword ptr [rbp - 32]",
+        "mov qword ptr [r10 + {layer}], rdx",
+        "add r10, qword ptr [r11 + {place}]",
+        "add qword ptr [r10 + {inclusive}], rax",
+        "mov rdx, rax",
+        "sub rdx, rcx",
+        "add qword ptr [r10 + {own}], rdx",
+        "cmp qword ptr [r10 + {longest}], rax",
+        "jae 4f",
+        "mov qword ptr [r10 + {longest}], rax",
+        "4:",
+        "or rax, 1",
+        "bsr rax, rax",
+        "inc dword ptr [r10 + 4 * rax + {histogram}]",
+        "mov rax, qword ptr [rbp - 40]",
+        ".cfi_remember_state",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_restore_state",
+        // The thread's first call: it gets a recorder, and comes again.
+        ".cfi_def_cfa rsp, 8",
+        "9:",
+        qmpi_ring::keep_arguments!(),
+        "mov rdi, r11",
+        "call {first_call}",
+        qmpi_ring::go_on_with_arguments!(),
+        ".cfi_endproc",
+        recorder = sym crate::process::thread_offsets::RECORDER,
+        outside = sym crate::links::probe::OUTSIDE,
+        inner_time = const offset_of!(Recorder, inner_time),
+        layer = const offset_of!(Recorder, layer),
+        of_layer = const offset_of!(Probe, layer),
+        place = const offset_of!(Probe, place),
+        stack_words = const offset_of!(Probe, stack_words),
+        target = const offset_of!(Probe, target),
+        callers = const size_of::<Record>(),
+        inclusive = const offset_of!(Record, inclusive),
+        own = const offset_of!(Record, own),
+        longest = const offset_of!(Record, longest),
+        histogram = const offset_of!(Record, histogram),
+        first_call = sym crate::links::probe::first_call,
+    )
+}
+
+/// Sets the thread's recorder, a variable at this offset from the thread pointer.
+pub(crate) fn set_recorder(offset: usize, recorder: usize) {
+    #![expect(unsafe_code, reason = "a thread-local variable of another library")]
+    // SAFETY: a word of the thread's own that only this module writes to.
+    unsafe { std::arch::asm!("mov qword ptr fs:[{}], {}", in(reg) offset, in(reg) recorder, options(nostack)) };
+}
+
+/// The time-stamp counter.
+pub(crate) fn ticks() -> u64 {
+    #![expect(unsafe_code, reason = "an instruction")]
+    // SAFETY: every x86-64 processor has it, and Linux lets programs use it.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}

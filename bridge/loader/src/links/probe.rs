@@ -1,0 +1,406 @@
+//! A link of the chain that measures the calls through it, for `--report`. Without that option there is no such link.
+//!
+//! What is measured goes into memory of the thread, its [`Recorder`]: for each link a [`Record`], behind it how often each layer was the caller.
+//! A thread gets its recorder when it first calls MPI, from the kernel and not from a heap. It is never freed: a later thread goes on with the
+//! recorder of one that has ended, so that there are as many as threads at a time.
+#![expect(unsafe_code, reason = "memory that machine code writes to")]
+
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use crate::arch;
+use crate::error::LoadError;
+use crate::links::conversion::Arity;
+use crate::links::trampoline;
+use crate::process::thread_offsets;
+
+/// Words that are passed in registers (psABI 3.2.3).
+const IN_REGISTERS: usize = 6;
+/// Bits of a time, and of buckets.
+const BUCKETS: usize = 64;
+
+/// A link that measures.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Probe {
+    pub(crate) target: usize,
+    /// Bytes from a recorder's start to the record.
+    pub(crate) place: usize,
+    /// The layer that is called.
+    pub(crate) layer: usize,
+    pub(crate) stack_words: usize,
+    /// The link's own address.
+    link: AtomicUsize,
+}
+
+/// What is known of the calls through one link, in one thread. The counts of its callers follow.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Record {
+    pub(crate) inclusive: u64,
+    pub(crate) own: u64,
+    pub(crate) longest: u64,
+    /// By the number of bits of the time.
+    pub(crate) histogram: [u32; BUCKETS],
+}
+
+/// The memory of one thread. Records follow.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Recorder {
+    /// Time inside of calls that the current call has made.
+    pub(crate) inner_time: u64,
+    /// The layer whose code runs; 0 is the program.
+    pub(crate) layer: usize,
+    /// The thread, as the kernel numbers it.
+    thread: AtomicI32,
+    next: *const Recorder,
+    padding: [u64; 4],
+}
+
+/// How recorders are laid out. Both are 0 unless there are probes.
+static CALLERS: AtomicUsize = AtomicUsize::new(0);
+static CAPACITY: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+/// Ticks of a probe that its caller would have: they count as time below it.
+pub(crate) static OUTSIDE: AtomicU64 = AtomicU64::new(0);
+/// All recorders: a list that only grows.
+static RECORDERS: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
+/// Threads that got none, as the kernel had no memory.
+static WITHOUT: AtomicU64 = AtomicU64::new(0);
+
+/// Numbers of all threads together, times in ticks.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Calls by the layer that called, 0 being the program.
+    pub callers: Vec<u64>,
+    /// Time from call to return.
+    pub inclusive: u64,
+    /// The same without the time in links that the layer called meanwhile.
+    pub own: u64,
+    /// The longest call.
+    pub longest: u64,
+    /// How many calls took a time of so many bits and one more.
+    pub histogram: Vec<u64>,
+}
+
+/// Makes room for so many layers, the program among them, and links.
+pub fn prepare(layers: usize, links: usize) {
+    CALLERS.store(layers, Ordering::Relaxed);
+    CAPACITY.store(links, Ordering::Relaxed);
+}
+
+/// What a probe adds to the time that it measures, in ticks; what it adds to its caller's is taken off from now on.
+///
+/// Measures a function that does nothing; the quickest of some rounds counts, as the others were disturbed.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn measure_own_cost() -> Result<f64, LoadError> {
+    extern "C" fn nothing() {}
+    const CALLS: u32 = 1000;
+    const ROUNDS: u32 = 30;
+    let Some((probe, link)) = Probe::before((nothing as *const ()).addr(), Arity::Fixed(0), 0)? else {
+        return Ok(0.0);
+    };
+    // SAFETY: the link of a function without arguments and result.
+    let call = unsafe { std::mem::transmute::<usize, extern "C" fn()>(link) };
+    // The first call gets the thread a recorder.
+    call();
+    let (mut best, mut best_inside) = (u64::MAX, 0);
+    for _ in 0..ROUNDS {
+        let (inside, began) = (probe.measured().inclusive, ticks());
+        (0..CALLS).for_each(|_| call());
+        let all = ticks().wrapping_sub(began);
+        if all < best {
+            (best, best_inside) = (all, probe.measured().inclusive.wrapping_sub(inside));
+        }
+    }
+    OUTSIDE.store(best.saturating_sub(best_inside) / u64::from(CALLS), Ordering::Relaxed);
+    Ok(best_inside as f64 / f64::from(CALLS))
+}
+
+/// What a probe adds to its caller's time, in ticks.
+pub fn cost_outside() -> u64 {
+    OUTSIDE.load(Ordering::Relaxed)
+}
+
+/// How many threads could not be measured.
+pub fn threads_without() -> u64 {
+    WITHOUT.load(Ordering::Relaxed)
+}
+
+/// How many recorders there are: threads that called MPI at a time.
+pub fn threads() -> usize {
+    recorders().count()
+}
+
+/// The time-stamp counter.
+#[must_use]
+pub fn ticks() -> u64 {
+    arch::ticks()
+}
+
+/// Bytes of a record with its callers.
+fn record_size() -> usize {
+    size_of::<Record>() + 8 * CALLERS.load(Ordering::Relaxed)
+}
+
+impl Probe {
+    /// Makes a link that measures calls of `target`, a function of `layer`. Returns its address, too; `None` if there is no room, or the number
+    /// of arguments is unknown: a frame needs it.
+    ///
+    /// # Errors
+    /// When no further stubs can be mapped.
+    pub fn before(target: usize, arity: Arity, layer: usize) -> Result<Option<(&'static Probe, usize)>, LoadError> {
+        let Arity::Fixed(words) = arity else { return Ok(None) };
+        if layer >= CALLERS.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let number = TAKEN.fetch_add(1, Ordering::Relaxed);
+        if number >= CAPACITY.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let place = size_of::<Recorder>() + number * record_size();
+        let stack_words = usize::from(words).saturating_sub(IN_REGISTERS);
+        let link = AtomicUsize::new(0);
+        let probe: &Probe = Box::leak(Box::new(Probe { target, place, layer, stack_words, link }));
+        let link = trampoline::allocate(arch::probe, probe)?;
+        probe.link.store(link, Ordering::Release);
+        Ok(Some((probe, link)))
+    }
+
+    /// What all threads have measured so far. Threads that go on meanwhile may be ahead by a call.
+    pub fn measured(&self) -> Measured {
+        let layers = CALLERS.load(Ordering::Relaxed);
+        let mut all =
+            Measured { callers: vec![0; layers], inclusive: 0, own: 0, longest: 0, histogram: vec![0; BUCKETS] };
+        for recorder in recorders() {
+            let address = ptr::from_ref(recorder).expose_provenance() + self.place;
+            let record = ptr::with_exposed_provenance::<Record>(address);
+            // SAFETY: recorders have room for all links, and are never freed; the thread may write to it meanwhile, whole words.
+            let Record { inclusive, own, longest, histogram } = unsafe { record.read_volatile() };
+            all.inclusive += inclusive;
+            // A caller that was left by an exception has not taken its callees' time off.
+            all.own = all.own.wrapping_add(own);
+            all.longest = all.longest.max(longest);
+            for (sum, count) in all.histogram.iter_mut().zip(histogram) {
+                *sum += u64::from(count);
+            }
+            let callers = ptr::with_exposed_provenance::<u64>(address + size_of::<Record>());
+            for (caller, sum) in all.callers.iter_mut().enumerate() {
+                // SAFETY: as above: as many words as there are layers follow each record.
+                let count = unsafe { callers.add(caller) };
+                // SAFETY: as above.
+                *sum += unsafe { count.read_volatile() };
+            }
+        }
+        all
+    }
+}
+
+/// The thread's first call through a probe; returns where the call goes on.
+pub(crate) extern "C" fn first_call(probe: &Probe) -> usize {
+    match for_this_thread() {
+        Some(recorder) => {
+            arch::set_recorder(thread_offsets::RECORDER.load(Ordering::Relaxed), ptr::from_ref(recorder).addr());
+            probe.link.load(Ordering::Acquire)
+        }
+        None => {
+            WITHOUT.fetch_add(1, Ordering::Relaxed);
+            probe.target
+        }
+    }
+}
+
+fn recorders() -> impl Iterator<Item = &'static Recorder> {
+    // SAFETY: null, or a recorder, which is never freed.
+    let first = unsafe { RECORDERS.load(Ordering::Acquire).as_ref() };
+    // SAFETY: as above.
+    std::iter::successors(first, |recorder| unsafe { recorder.next.as_ref() })
+}
+
+/// The recorder of a thread that has ended, or a new one.
+fn for_this_thread() -> Option<&'static Recorder> {
+    // SAFETY: a system call without arguments.
+    let this = unsafe { libc::gettid() };
+    recorders().find(|recorder| recorder.take_over(this)).or_else(|| Recorder::map(this))
+}
+
+impl Recorder {
+    /// Whether its thread has ended and `this` has it now.
+    fn take_over(&self, this: i32) -> bool {
+        let thread = self.thread.load(Ordering::Relaxed);
+        // SAFETY: signal 0 only asks whether the thread is there.
+        let has_ended = unsafe { libc::syscall(libc::SYS_tgkill, std::process::id(), thread, 0) } != 0;
+        has_ended && self.thread.compare_exchange(thread, this, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    fn map(this: i32) -> Option<&'static Recorder> {
+        let len = size_of::<Recorder>() + CAPACITY.load(Ordering::Relaxed) * record_size();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: new addresses, chosen by the kernel.
+        let memory = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+        if memory == libc::MAP_FAILED {
+            return None;
+        }
+        let recorder = memory.cast::<Recorder>();
+        let mut next = RECORDERS.load(Ordering::Acquire);
+        loop {
+            let fresh = Recorder { inner_time: 0, layer: 0, thread: AtomicI32::new(this), next, padding: [0; 4] };
+            // SAFETY: mapped just now, large enough, and known to this thread alone.
+            unsafe { recorder.write(fresh) };
+            match RECORDERS.compare_exchange(next, recorder, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: written above and never freed.
+                Ok(_) => return unsafe { recorder.as_ref() },
+                Err(other) => next = other,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// What `prepare` sets is one for the process.
+    static LAYOUT: Mutex<()> = Mutex::new(());
+
+    type Words20 = extern "C" fn(
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+        u64,
+    ) -> u64;
+
+    /// Each word at its own place of the sum.
+    #[rustfmt::skip]
+    extern "C" fn sum20(
+        a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64,
+        k: u64, l: u64, m: u64, n: u64, o: u64, p: u64, q: u64, r: u64, s: u64, t: u64,
+    ) -> u64 {
+        [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t].iter().zip(1..).map(|(word, place)| word * place).sum()
+    }
+
+    extern "C" fn seven(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64) -> f64 {
+        [a, b, c, d, e, f, g].iter().zip(1_u32..).map(|(word, place)| *word as f64 * f64::from(place)).sum()
+    }
+
+    fn probe(target: *const (), words: u8, layer: usize) -> (&'static Probe, usize) {
+        prepare(4, 10_000);
+        Probe::before(target.addr(), Arity::Fixed(words), layer).unwrap().unwrap()
+    }
+
+    #[test]
+    fn arguments_and_results_pass() {
+        let _layout = LAYOUT.lock();
+        let (counted, link) = probe(sum20 as *const (), 20, 1);
+        // SAFETY: the link of that function.
+        let call = unsafe { std::mem::transmute::<usize, Words20>(link) };
+        let w: Vec<u64> = (0..20).map(|place| 3 + place * place).collect();
+        let expected: u64 = w.iter().zip(1..).map(|(word, place)| word * place).sum();
+        for _ in 0..100 {
+            let sum = call(
+                w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15],
+                w[16], w[17], w[18], w[19],
+            );
+            assert_eq!(sum, expected);
+        }
+        let measured = counted.measured();
+        assert_eq!(measured.callers, [100, 0, 0, 0]);
+        assert_eq!(measured.histogram.iter().sum::<u64>(), 100);
+        assert!(measured.longest > 0 && measured.longest <= measured.inclusive);
+        assert_eq!(measured.own, measured.inclusive, "it calls nothing");
+
+        let (_, link) = probe(seven as *const (), 7, 1);
+        // SAFETY: the link of that function.
+        let call =
+            unsafe { std::mem::transmute::<usize, extern "C" fn(u64, u64, u64, u64, u64, u64, u64) -> f64>(link) };
+        assert!((call(1, 2, 3, 4, 5, 6, 7) - 140.0).abs() < 1e-9);
+    }
+
+    static INNER: AtomicUsize = AtomicUsize::new(0);
+
+    fn spin(ticks: u64) {
+        let began = super::ticks();
+        while super::ticks().wrapping_sub(began) < ticks {}
+    }
+
+    const TIME: u64 = 200_000;
+
+    extern "C" fn inner() {
+        spin(TIME);
+    }
+
+    /// Calls ten times down, and takes as long as one of these calls itself.
+    extern "C" fn outer() {
+        spin(TIME);
+        // SAFETY: the link of that function.
+        let call = unsafe { std::mem::transmute::<usize, extern "C" fn()>(INNER.load(Ordering::Relaxed)) };
+        (0..10).for_each(|_| call());
+    }
+
+    #[test]
+    fn time_belongs_to_the_layer_that_spends_it() {
+        let _layout = LAYOUT.lock();
+        let (below, link) = probe(inner as *const (), 0, 1);
+        INNER.store(link, Ordering::Relaxed);
+        let (above, link) = probe(outer as *const (), 0, 2);
+        // SAFETY: the link of that function.
+        let call = unsafe { std::mem::transmute::<usize, extern "C" fn()>(link) };
+        (0..5).for_each(|_| call());
+        let (above, below) = (above.measured(), below.measured());
+        assert_eq!((above.callers, below.callers), (vec![5, 0, 0, 0], vec![0, 0, 50, 0]), "who calls");
+        let outside = 50 * cost_outside();
+        assert_eq!(above.own, above.inclusive - below.inclusive - outside, "time below is not the caller's");
+        assert!(above.own >= 5 * TIME && below.own >= 50 * TIME);
+    }
+
+    #[test]
+    fn threads_go_on_with_recorders_of_threads_that_ended() {
+        let _layout = LAYOUT.lock();
+        let (counted, link) = probe(inner as *const (), 0, 3);
+        let call = move || {
+            // SAFETY: the link of that function.
+            let call = unsafe { std::mem::transmute::<usize, extern "C" fn()>(link) };
+            call();
+        };
+        let before = threads();
+        for _ in 0..20 {
+            std::thread::spawn(call).join().unwrap();
+            // The kernel's thread ends a moment after the join.
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert!(threads() <= before + 3, "{} recorders more", threads() - before);
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(move || (0..50).for_each(|_| call())))));
+        assert_eq!(counted.measured().callers[0], 220);
+    }
+
+    #[test]
+    fn no_room_no_probe() {
+        let _layout = LAYOUT.lock();
+        prepare(4, 10_000);
+        assert!(Probe::before(1, Arity::Variadic, 1).unwrap().is_none());
+        assert!(Probe::before(1, Arity::Fixed(1), 4).unwrap().is_none());
+    }
+}
