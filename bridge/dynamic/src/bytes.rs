@@ -148,12 +148,9 @@ impl<'a> Bytes<'a> {
     /// The place of the first NUL. Eight bytes at once: start-up measures thousands of names, and `strlen` may be the function of a
     /// sanitizer that is not ready.
     fn first_nul(self) -> Option<usize> {
-        const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
-        const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
         let mut at = 0_usize;
         while let Some(word) = self.read::<u64>(at) {
-            // The lowest bit that is set belongs to the first byte that is 0; what is above it may be wrong.
-            let zeros = u64::from_le(word).wrapping_sub(LOW) & !u64::from_le(word) & HIGH;
+            let zeros = zeros(word);
             if zeros != 0 {
                 return at.checked_add((zeros.trailing_zeros() / u8::BITS) as usize);
             }
@@ -170,19 +167,30 @@ impl<'a> Bytes<'a> {
         let mut rest = self.skip(at);
         let (words, bytes) = text.as_chunks::<{ size_of::<u64>() }>();
         for word in words {
-            if rest.read::<u64>(0) != Some(u64::from_ne_bytes(*word)) {
+            let word = u64::from_ne_bytes(*word);
+            if rest.read::<u64>(0) != Some(word) || zeros(word) != 0 {
                 return false;
             }
             rest = rest.skip(size_of::<u64>());
         }
         for byte in bytes {
-            if rest.read::<u8>(0) != Some(*byte) {
+            if rest.read::<u8>(0) != Some(*byte) || *byte == 0 {
                 return false;
             }
             rest = rest.skip(1);
         }
-        rest.read::<u8>(0) == Some(0) && !text.contains(&0)
+        rest.read::<u8>(0) == Some(0)
     }
+}
+
+/// Not 0 if one of the eight bytes of a word is. The lowest bit that is set belongs to the first such byte; what is above it may be
+/// wrong.
+#[inline]
+fn zeros(word: u64) -> u64 {
+    const LOW: u64 = u64::from_ne_bytes([0x01; 8]);
+    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
+    let word = u64::from_le(word);
+    word.wrapping_sub(LOW) & !word & HIGH
 }
 
 impl<'a> From<&'a [u8]> for Bytes<'a> {
@@ -229,6 +237,8 @@ mod tests {
                 assert_eq!(Bytes::from(name).string(0), None);
             }
         }
+        let two = Bytes::from(&b"abcdefg\0hijklmnopq\0"[..]);
+        assert!(two.is_string(0, b"abcdefg") && !two.is_string(0, b"abcdefg\0hijklmnopq"), "a NUL in a whole word");
         let mut copy = [9; 4];
         bytes.skip(4).copy_to(&mut copy);
         assert_eq!(copy, *b"abc\0");

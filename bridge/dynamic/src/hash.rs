@@ -85,6 +85,11 @@ impl<'a> GnuHash<'a> {
         (0..).map_while(move |index| chain.entry::<u32>(index))
     }
 
+    /// The hash of symbol number `index`, but for its lowest bit; `None`: it is not found through the table.
+    pub(crate) fn hash_of(&self, index: usize) -> Option<u32> {
+        self.chain.entry::<u32>(index.checked_sub(self.first_symbol())?)
+    }
+
     /// The highest number of a symbol that is found through the table, plus one. Ok(None): no symbol is found through it.
     /// `Err`: a bucket starts before the first symbol, or the last chain does not end.
     pub(crate) fn symbol_count(&self) -> Result<Option<usize>, &'static str> {

@@ -100,8 +100,16 @@ impl<'a> Mapped<'a> {
     /// The words of this object that hold the address of a symbol by name, with the address of each word: aligned, and inside
     /// of a readable segment.
     pub fn bindings(&self) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a> {
+        self.bindings_like(|_| true)
+    }
+
+    /// Those of them whose names begin with four bytes that `is_likely` likes.
+    pub fn bindings_like<F: Fn([u8; 4]) -> bool>(
+        &self,
+        is_likely: F,
+    ) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a, F> {
         let object = *self;
-        self.tables.bindings().filter_map(move |binding| Some((binding, object.place(&binding)?)))
+        self.tables.bindings_like(is_likely).filter_map(move |binding| Some((binding, object.place(&binding)?)))
     }
 
     /// The address of the word of a binding, if it is one.

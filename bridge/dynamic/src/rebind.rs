@@ -17,7 +17,8 @@ pub enum Which {
     Weak,
 }
 
-/// Points references of `object` for which `target` has an address there; `target` may ask what the word holds. Returns how many references were changed.
+/// Points references of `object` for which `target` has an address there; `target` may ask what the word holds, and is asked about names
+/// that begin with four bytes that `is_likely` likes. Returns how many references were changed.
 ///
 /// # Safety
 /// The object stays loaded meanwhile, and its references to these names may be changed: they are function pointers or addresses of
@@ -25,11 +26,12 @@ pub enum Which {
 pub unsafe fn rebind(
     object: &Mapped<'_>,
     which: Which,
+    is_likely: impl Fn([u8; 4]) -> bool,
     mut target: impl FnMut(&Binding<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
     let mut unprotected = None;
     let mut count = 0_usize;
-    for binding in object.tables().bindings() {
+    for binding in object.tables().bindings_like(is_likely) {
         let is_concerned = match which {
             Which::All => true,
             Which::Calls => binding.is_call,

@@ -114,11 +114,24 @@ impl<'a> Tables<'a> {
 
     /// The words that hold the address of a symbol by name: the GOT, and pointers in data.
     pub fn bindings(&self) -> impl Iterator<Item = Binding<'a>> + use<'a> {
+        self.bindings_like(|_| true)
+    }
+
+    /// Those of them whose names begin with four bytes that `is_likely` likes: measuring a name takes longer than all else, and an object
+    /// refers to hundreds.
+    pub fn bindings_like<F: Fn([u8; 4]) -> bool>(
+        &self,
+        is_likely: F,
+    ) -> impl Iterator<Item = Binding<'a>> + use<'a, F> {
         let symbols = self.symbol_table();
         let [data, calls] = self.relocation_tables();
         let relocations = Relocation::from(data, self.relative_count()).chain(Relocation::all(calls));
         relocations.filter(Relocation::is_by_name).filter_map(move |relocation| {
             let symbol = symbols.symbol(relocation.symbol)?;
+            // At the end of the string table there may be fewer bytes.
+            if symbol.name_start().is_some_and(|start| !is_likely(start)) {
+                return None;
+            }
             Some(Binding {
                 name: symbol.name()?,
                 symbol: relocation.symbol,

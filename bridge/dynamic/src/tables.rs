@@ -301,6 +301,12 @@ impl<'a> Tables<'a> {
         Some(hash.hashes().take(count))
     }
 
+    /// The hash of the name of symbol number `index`, but for its lowest bit; `None`: the object has no DT_GNU_HASH, or it does not list
+    /// the symbol.
+    pub fn gnu_hash_of(&self, index: usize) -> Option<u32> {
+        self.gnu_hash?.hash_of(index)
+    }
+
     /// How many symbols there are, the null symbol included.
     pub fn symbol_count(&self) -> usize {
         self.symbols.count()

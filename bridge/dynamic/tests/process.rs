@@ -93,6 +93,32 @@ fn a_got_slot_holds_the_address_of_its_symbol() {
     assert!(!is_writable, "programs of rustc are linked with -z relro -z now");
 }
 
+#[test]
+fn bindings_with_a_likely_name_are_those_that_have_one() {
+    let mut counts = Vec::with_capacity(64);
+    objects::for_each(|info| {
+        let Some(image) = Mapped::of(info) else { return };
+        let all = image.bindings().filter(|(binding, _)| binding.name.to_bytes().starts_with(b"gete")).count();
+        counts.push((all, image.bindings_like(|start| start == *b"gete").count()));
+    });
+    assert!(counts.iter().all(|(all, likely)| all == likely) && counts.iter().any(|(all, _)| *all > 0), "{counts:?}");
+}
+
+#[test]
+fn the_hash_of_a_symbol_is_that_of_its_name() {
+    let mut count = 0;
+    objects::for_each(|info| {
+        let Some(image) = Mapped::of(info) else { return };
+        for symbol in image.tables().symbols() {
+            let (Some(hash), Some(name)) = (image.tables().gnu_hash_of(symbol.index()), symbol.name()) else {
+                continue;
+            };
+            count += usize::from(hash | 1 == qmpi_dynamic::hash::gnu(name.to_bytes()) | 1);
+        }
+    });
+    assert!(count > 1000, "glibc alone has more: {count}");
+}
+
 /// Builds a library and opens it.
 fn open(name: &str, options: &[&str]) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("qmpi-dynamic-{}", std::process::id()));

@@ -60,7 +60,7 @@ pub struct ObjectDetail {
     pub name: String,
     /// The file.
     pub path: PathBuf,
-    /// C functions that it defines.
+    /// C functions that it defines, sorted.
     pub intercepts: Vec<FnId>,
     /// Fortran procedures that it defines, by symbol name.
     pub fortran_wrappers: Vec<String>,

@@ -10,7 +10,7 @@ use qmpi_elf::{ElfFile, SymbolKind};
 const SONAME: &str = "libprovided.so.1";
 
 /// Of the versions "V_1", "V_2" ...
-fn versioned(name: &'static str, place: usize, default: bool, address: usize) -> Provided<'static> {
+fn versioned(name: &'static str, place: u16, default: bool, address: usize) -> Provided<'static> {
     Provided::function(name, address).with_version(Some(ProvidedVersion { place, default }))
 }
 

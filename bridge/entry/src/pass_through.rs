@@ -51,7 +51,7 @@ fn bind(object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
         next(reference, version)
     };
     // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; the words hold addresses of functions.
-    unsafe { rebind::rebind(object, Which::All, target) };
+    unsafe { rebind::rebind(object, Which::All, functions::may_begin_name, target) };
 }
 
 /// Where a reference leads without this library; `None` if it does not come to it, or may stay. A function pointer stays where the

@@ -294,7 +294,12 @@ impl Image {
 
     /// The words of this object that hold the address of a symbol by name: its GOT, and pointers in its data.
     pub fn bindings(&self) -> impl Iterator<Item = Binding> + '_ {
-        self.mapped.bindings().map(|(binding, place)| Binding {
+        self.bindings_like(|_| true)
+    }
+
+    /// Those of them whose names begin with four bytes that `is_likely` likes.
+    pub fn bindings_like(&self, is_likely: impl Fn([u8; 4]) -> bool) -> impl Iterator<Item = Binding> {
+        self.mapped.bindings_like(is_likely).map(|(binding, place)| Binding {
             name: binding.name,
             place: place as *mut usize,
             addend: binding.addend,

@@ -72,6 +72,7 @@ pub(crate) fn symbols(
                 versions.push(text);
                 versions.len() - 1
             });
+            let Ok(place) = u16::try_from(place) else { continue };
             symbols.push(symbol.with_version(Some(ProvidedVersion { place, default: version.default })));
         }
         if symbols.len() == before {

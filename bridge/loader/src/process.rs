@@ -144,8 +144,8 @@ impl Process {
         self.mpi_tables.get_or_init(|| Box::leak(self.mpi().map(|image| *image.mapped()).collect::<Box<[_]>>()))
     }
 
-    /// The libraries that define MPI's interface.
-    fn interface(&self) -> impl Iterator<Item = &Image> {
+    /// The libraries that define MPI's interface, Fortran's among them.
+    pub fn interface(&self) -> impl Iterator<Item = &Image> {
         self.interface.iter().map(|index| &self.images[*index])
     }
 
@@ -158,7 +158,7 @@ impl Process {
     /// Everything that the libraries of MPI's interface define, each name once.
     pub(crate) fn exports(&self) -> &[Export] {
         self.exports.get_or_init(|| {
-            let mut exports = Vec::with_capacity(4096);
+            let mut exports = Vec::with_capacity(2048);
             for (index, image) in self.interface().enumerate() {
                 for symbol in image.symbols().filter(|symbol| symbol.defined) {
                     let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
@@ -323,7 +323,7 @@ impl Process {
                 .into_iter()
                 .chain(c)
                 .filter(of_sentinels)
-                .flat_map(Image::bindings)
+                .flat_map(|image| image.bindings_like(|[m, p, i, _]| [m, p, i].eq_ignore_ascii_case(b"mpi")))
                 .filter(|binding| !binding.is_call)
             {
                 if is_fortran_sentinel_c(binding.name) {

@@ -78,7 +78,7 @@ fn shorten(
             let owner = || process.images().iter().find(|other| other.contains(held));
             image.contains(held) || owner().is_some_and(|owner| owner.find(name).is_some())
         };
-        rebind::exchange(image, Which::All, |reference, held| {
+        rebind::exchange_like(image, Which::All, name::may_be_plain, |reference, held| {
             let id = name::plain_id(reference.name)?;
             if reference.is_call && !is_bound_by_linker(reference.name, held()) {
                 return None;

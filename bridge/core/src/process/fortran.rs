@@ -83,7 +83,7 @@ impl Fortran {
 
     /// Is there one of MPI's Fortran libraries in the process?
     pub(crate) fn is_there(process: &Process) -> bool {
-        process.mpi().any(is_fortran)
+        process.interface().any(is_fortran)
     }
 
     /// Adds layer `index`.

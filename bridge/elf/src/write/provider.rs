@@ -17,6 +17,8 @@ mod copy;
 
 pub use copy::copy;
 
+use std::ops::Range;
+
 use object::elf;
 use object::endian::{I64, LittleEndian as LE, U16, U32, U64};
 use object::pod::bytes_of;
@@ -45,7 +47,7 @@ pub enum ProvidedKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProvidedVersion {
     /// Its place among the versions that the provider defines.
-    pub place: usize,
+    pub place: u16,
     /// `name@@version`: what a reference without a version gets.
     pub default: bool,
 }
@@ -189,35 +191,60 @@ impl Template {
             return Err(ProviderError::Versions { soname: soname.into() });
         }
         let buckets = Buckets::new(symbols);
-        let mut strings = Strings::for_names_of(symbols);
+        let mut strings = Strings::new(0);
         let soname_at = strings.add(soname);
         let needed: Vec<u32> = needed.iter().map(|name| strings.add(name)).collect();
-        let mut tables = Tables {
-            hash: buckets.section(symbols),
-            symbols: Vec::with_capacity((1 + symbols.len()) * SYMBOL),
-            versyms: Vec::with_capacity((1 + symbols.len()) * size_of::<u16>()),
-            verdefs: Vec::new(),
-        };
-        // Symbol 0 is the null symbol.
-        tables.symbols.extend_from_slice(bytes_of(&elf::Sym64::<LE>::default()));
-        tables.versyms.extend_from_slice(&[0, 0]);
-        let mut addresses = vec![0; symbols.len()];
-        for index in buckets.order.iter().copied() {
-            let symbol = &symbols[index as usize];
-            addresses[index as usize] = tables.symbols.len() + VALUE;
-            let name = strings.add_bytes(symbol.name.bytes());
-            tables.symbols.extend_from_slice(bytes_of(&record(symbol.kind, symbol.address, name)));
-            tables.versyms.extend_from_slice(&version_number(soname, versions.len(), symbol)?.to_le_bytes());
-        }
-        if versions.is_empty() {
-            tables.versyms.clear();
+        let verdefs = if versions.is_empty() {
+            Vec::new()
         } else {
             let own = versions.iter().zip(FIRST_VERSION..).map(|(name, number)| (number, name.as_bytes()));
-            tables.verdefs = version_definitions(soname, soname_at, own, &mut strings);
+            version_definitions(soname, soname_at, own, &mut strings)
+        };
+
+        let names: usize = symbols.iter().map(|symbol| symbol.name.bytes().len() + 1).sum();
+        let size = (1 + symbols.len()) * (SYMBOL + size_of::<u16>()) + buckets.section_len(symbols.len());
+        let mut file = Contents::with_room_for(size + names + strings.len() as usize + verdefs.len());
+        let mut addresses = vec![0; symbols.len()];
+        let hash = file.section(|file| buckets.add_section(symbols, file));
+        let first_name = strings.len();
+        let table = file.section(|file| {
+            // Symbol 0 is the null symbol.
+            file.extend_from_slice(bytes_of(&elf::Sym64::<LE>::default()));
+            let mut name = first_name;
+            for index in buckets.order.iter().copied() {
+                let symbol = &symbols[index as usize];
+                addresses[index as usize] = file.len() + VALUE;
+                file.extend_from_slice(bytes_of(&record(symbol.kind, symbol.address, name)));
+                name += symbol.name.bytes().len() as u32 + 1;
+            }
+        });
+        let strings = file.section(|file| {
+            file.extend_from_slice(&strings.text);
+            for index in buckets.order.iter().copied() {
+                file.extend_from_slice(symbols[index as usize].name.bytes());
+                file.push(0);
+            }
+        });
+        let mut unknown = None;
+        let versyms = file.section(|file| {
+            if versions.is_empty() {
+                return;
+            }
+            file.extend_from_slice(&[0, 0]);
+            for index in buckets.order.iter().copied() {
+                let symbol = &symbols[index as usize];
+                match version_number(soname, versions.len(), symbol) {
+                    Ok(number) => file.extend_from_slice(&number.to_le_bytes()),
+                    Err(error) => unknown = unknown.take().or(Some(error)),
+                }
+            }
+        });
+        if let Some(error) = unknown {
+            return Err(error);
         }
-        let (file, symbols_at) = tables.lay_out(&strings.0, soname_at, &needed, versions.len(), destructor);
-        addresses.iter_mut().for_each(|address| *address += symbols_at);
-        Ok(Template { file, addresses })
+        let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
+        let tables = Tables { hash, symbols: table, strings, versyms, verdefs };
+        Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), destructor), addresses })
     }
 
     /// The provider with these addresses, in the order of the symbols.
@@ -261,13 +288,13 @@ fn record(kind: ProvidedKind, address: u64, name: u32) -> elf::Sym64<LE> {
 
 fn version_number(soname: &str, count: usize, symbol: &Provided<'_>) -> Result<u16, ProviderError> {
     let Some(ProvidedVersion { place, default }) = symbol.version else { return Ok(elf::VER_NDX_GLOBAL) };
-    if place >= count {
+    if usize::from(place) >= count {
         let symbol = symbol.name.to_string();
-        return Err(ProviderError::UnknownVersion { soname: soname.into(), symbol, place, count });
+        return Err(ProviderError::UnknownVersion { soname: soname.into(), symbol, place: place.into(), count });
     }
     let hidden = if default { 0 } else { VERSYM_HIDDEN };
     // Below 32,000: checked by the caller.
-    Ok((FIRST_VERSION + place as u16) | hidden)
+    Ok((FIRST_VERSION + place) | hidden)
 }
 
 /// `.gnu.version_d`: the library itself, then its versions by number, each with one name.
@@ -300,16 +327,22 @@ fn version_definitions<'a>(
     section
 }
 
-/// A string table under construction.
-struct Strings(Vec<u8>);
+/// A part of a string table: all but the names of symbols.
+struct Strings {
+    /// Where it begins in the table.
+    start: u32,
+    text: Vec<u8>,
+}
 
 impl Strings {
-    /// With room for the names of `symbols`, and a little more.
-    fn for_names_of(symbols: &[Provided<'_>]) -> Strings {
-        let room: usize = symbols.iter().map(|symbol| symbol.name.bytes().len() + 1).sum();
-        let mut text = Vec::with_capacity(room + PAGE);
-        text.push(0);
-        Strings(text)
+    /// One that begins with an empty name, at this place.
+    fn new(start: u32) -> Strings {
+        Strings { start, text: vec![0] }
+    }
+
+    /// Where the table ends.
+    fn len(&self) -> u32 {
+        self.start + self.text.len() as u32
     }
 
     fn add(&mut self, text: &str) -> u32 {
@@ -317,9 +350,9 @@ impl Strings {
     }
 
     fn add_bytes(&mut self, text: &[u8]) -> u32 {
-        let at = self.0.len() as u32;
-        self.0.extend_from_slice(text);
-        self.0.push(0);
+        let at = self.len();
+        self.text.extend_from_slice(text);
+        self.text.push(0);
         at
     }
 }
@@ -352,68 +385,85 @@ impl Buckets {
         Buckets { count, order, starts }
     }
 
+    /// How many words the Bloom filter of so many symbols has.
+    fn bloom_words(symbols: usize) -> u32 {
+        (symbols as u32 / 8).next_power_of_two()
+    }
+
+    /// Bytes of the section with so many symbols.
+    fn section_len(&self, symbols: usize) -> usize {
+        16 + Buckets::bloom_words(symbols) as usize * 8 + (self.count as usize + symbols) * 4
+    }
+
     /// Header, Bloom filter, first symbol of each bucket, hash of each symbol (the lowest bit ends a bucket).
-    fn section(&self, symbols: &[Provided<'_>]) -> Vec<u8> {
-        let bloom_count = (symbols.len() as u32 / 8).next_power_of_two();
+    fn add_section(&self, symbols: &[Provided<'_>], section: &mut Vec<u8>) {
+        let bloom_count = Buckets::bloom_words(symbols.len());
         let mut bloom = vec![0u64; bloom_count as usize];
         for symbol in symbols {
             let word = &mut bloom[((symbol.name.hash() / 64) & (bloom_count - 1)) as usize];
             *word |= (1 << (symbol.name.hash() % 64)) | (1 << ((symbol.name.hash() >> BLOOM_SHIFT) % 64));
         }
-        let mut section = Vec::with_capacity(16 + bloom.len() * 8 + self.starts.len() * 4 + symbols.len() * 4);
         let words = [self.count, 1, bloom_count, BLOOM_SHIFT];
         section.extend(words.into_iter().flat_map(u32::to_le_bytes));
         section.extend(bloom.into_iter().flat_map(u64::to_le_bytes));
         for range in self.starts.windows(2) {
             // Symbol 0 is the null symbol: the first of ours is 1, and 0 marks an empty bucket.
             let first = if range[0] == range[1] { 0 } else { range[0] + 1 };
-            section.extend(first.to_le_bytes());
+            section.extend_from_slice(&first.to_le_bytes());
         }
         for range in self.starts.windows(2) {
             for place in range[0]..range[1] {
                 let hash = symbols[self.order[place as usize] as usize].name.hash();
                 let end = u32::from(place + 1 == range[1]);
-                section.extend(((hash & !1) | end).to_le_bytes());
+                section.extend_from_slice(&((hash & !1) | end).to_le_bytes());
             }
         }
-        section
     }
 }
 
-/// The sections before they have addresses.
+/// Where the tables are in the file: start and end.
 struct Tables {
-    hash: Vec<u8>,
-    symbols: Vec<u8>,
-    versyms: Vec<u8>,
-    verdefs: Vec<u8>,
+    hash: Range<usize>,
+    symbols: Range<usize>,
+    strings: Range<usize>,
+    versyms: Range<usize>,
+    verdefs: Range<usize>,
 }
 
-impl Tables {
-    /// The file, and where its symbols are in it.
-    fn lay_out(
-        &self,
-        strings: &[u8],
+/// A provider's file under construction. Each table is written where it stays: what start-up takes from the heap it takes
+/// page by page from the kernel, which costs more than to fill the page.
+struct Contents(Vec<u8>);
+
+impl Contents {
+    const SEGMENTS: usize = 4;
+    const HEADERS: usize =
+        size_of::<elf::FileHeader64<LE>>() + Contents::SEGMENTS * size_of::<elf::ProgramHeader64<LE>>();
+
+    /// One whose tables have so many bytes.
+    fn with_room_for(tables: usize) -> Contents {
+        let mut file = Vec::with_capacity(tables + Contents::HEADERS + 2 * PAGE);
+        file.resize(Contents::HEADERS, 0);
+        Contents(file)
+    }
+
+    /// Adds what `write` appends.
+    fn section(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Range<usize> {
+        let start = self.0.len().next_multiple_of(8);
+        self.0.resize(start, 0);
+        write(&mut self.0);
+        start..self.0.len()
+    }
+
+    /// The file with these tables, the last thing in it.
+    fn finish(
+        self,
+        tables: &Tables,
         soname_at: u32,
         needed: &[u32],
         versions: usize,
         destructor: Option<usize>,
-    ) -> (Vec<u8>, usize) {
-        const HEADERS: usize = 4;
-        let headers = size_of::<elf::FileHeader64<LE>>() + HEADERS * size_of::<elf::ProgramHeader64<LE>>();
-        let tables = [&self.hash, &self.symbols, strings, &self.versyms, &self.verdefs];
-        let mut file = Vec::with_capacity(tables.iter().map(|table| table.len()).sum::<usize>() + headers + 2 * PAGE);
-        file.resize(headers, 0);
-        let mut place = |bytes: &[u8]| {
-            file.resize(file.len().next_multiple_of(8), 0);
-            let at = file.len() as u64;
-            file.extend_from_slice(bytes);
-            at
-        };
-        let hash_at = place(&self.hash);
-        let symbols_at = place(&self.symbols);
-        let strings_at = place(strings);
-        let versyms_at = place(&self.versyms);
-        let verdefs_at = place(&self.verdefs);
+    ) -> Vec<u8> {
+        let mut file = self.0;
         let tables_end = file.len();
         let writable_at = tables_end.next_multiple_of(PAGE);
         file.resize(writable_at, 0);
@@ -426,10 +476,10 @@ impl Tables {
         let mut entries: Vec<(i64, u64)> = needed.iter().map(|name| (elf::DT_NEEDED, (*name).into())).collect();
         entries.extend([
             (elf::DT_SONAME, soname_at.into()),
-            (elf::DT_GNU_HASH, hash_at),
-            (elf::DT_SYMTAB, symbols_at),
-            (elf::DT_STRTAB, strings_at),
-            (elf::DT_STRSZ, strings.len() as u64),
+            (elf::DT_GNU_HASH, tables.hash.start as u64),
+            (elf::DT_SYMTAB, tables.symbols.start as u64),
+            (elf::DT_STRTAB, tables.strings.start as u64),
+            (elf::DT_STRSZ, tables.strings.len() as u64),
             (elf::DT_SYMENT, size_of::<elf::Sym64<LE>>() as u64),
             // Providers stay for ever. Said, this spares `ld.so` from noting which object depends on one, for which it allocates when it
             // binds a function at its first call, perhaps in a signal handler (`elf/dl-lookup.c: add_dependency`).
@@ -440,8 +490,8 @@ impl Tables {
             entries.extend([(elf::DT_FINI_ARRAY, writable_at as u64), (elf::DT_FINI_ARRAYSZ, size)]);
         }
         if versions > 0 {
-            entries.push((elf::DT_VERSYM, versyms_at));
-            entries.push((elf::DT_VERDEF, verdefs_at));
+            entries.push((elf::DT_VERSYM, tables.versyms.start as u64));
+            entries.push((elf::DT_VERDEF, tables.verdefs.start as u64));
             entries.push((elf::DT_VERDEFNUM, versions as u64 + 1));
         }
         entries.push((elf::DT_NULL, 0));
@@ -459,12 +509,12 @@ impl Tables {
                 (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
             ],
         );
-        (file, symbols_at as usize)
+        file
     }
 }
 
 /// Fills in the file header and the segments: type, flags, start, end, alignment.
-fn write_headers(file: &mut [u8], segments: [(u32, u32, usize, usize, usize); 4]) {
+fn write_headers(file: &mut [u8], segments: [(u32, u32, usize, usize, usize); Contents::SEGMENTS]) {
     let header_size = size_of::<elf::FileHeader64<LE>>();
     let segment_size = size_of::<elf::ProgramHeader64<LE>>();
     let header = elf::FileHeader64::<LE> {

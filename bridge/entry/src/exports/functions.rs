@@ -38,6 +38,11 @@ pub(crate) fn may_be_name(name: &CStr) -> bool {
     bytes.starts_with(b"MPI") || bytes.starts_with(b"OMPI_")
 }
 
+/// The same of the first four letters of a name, which has as many or ends before.
+pub(crate) fn may_begin_name(start: [u8; 4]) -> bool {
+    start.starts_with(b"MPI") || start == *b"OMPI"
+}
+
 /// The function whose entry stub is at `address`.
 pub(crate) fn at(address: usize) -> Option<FnId> {
     FnId::from_index(arch::function_at(address, core::ptr::from_ref(&SLOTS).addr())?)

@@ -30,7 +30,9 @@ fn clear(object: &Mapped<'_>) {
     if weak.any(|symbol| symbol.name().is_some_and(functions::may_be_name)) {
         // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; a weak reference is looked at where it is used.
         unsafe {
-            rebind::rebind(object, Which::Weak, |reference, value| is_unsupported(reference.name, value()).then_some(0))
+            rebind::rebind(object, Which::Weak, functions::may_begin_name, |reference, value| {
+                is_unsupported(reference.name, value()).then_some(0)
+            })
         };
     }
 }

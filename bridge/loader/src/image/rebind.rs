@@ -20,6 +20,16 @@ pub fn exchange(
     which: Which,
     target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
+    exchange_like(image, which, |_| true, target)
+}
+
+/// The same for references to names that begin with four bytes that `is_likely` likes.
+pub fn exchange_like(
+    image: &Image,
+    which: Which,
+    is_likely: impl Fn([u8; 4]) -> bool,
+    target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
+) -> usize {
     // SAFETY: an image's object is not unloaded; the callers name functions, to which nothing has bound elsewhere.
-    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, target) }
+    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, is_likely, target) }
 }

@@ -20,7 +20,7 @@ pub struct SymbolVersion {
     /// Its name, such as `GLIBC_2.2.5`.
     pub name: &'static CStr,
     /// Its place among [`Versions::names`].
-    pub place: usize,
+    pub place: u16,
     /// `name@@version`: what a reference without a version gets.
     pub default: bool,
 }
@@ -74,6 +74,7 @@ impl Versions {
     pub fn of_symbol(&self, index: usize) -> Option<SymbolVersion> {
         let index = self.tables.version_index(index)?;
         let place = self.names.binary_search_by_key(&index.number(), |(number, _)| *number).ok()?;
-        Some(SymbolVersion { name: self.names[place].1, place, default: !index.is_hidden() })
+        let name = self.names[place].1;
+        Some(SymbolVersion { name, place: u16::try_from(place).ok()?, default: !index.is_hidden() })
     }
 }

@@ -22,7 +22,7 @@ impl<'a> Parts<'a> {
 
     /// The wrapper of a C function, and its versions.
     pub(crate) fn find(&mut self, id: FnId) -> Option<(usize, Vec<(Version, usize)>)> {
-        let (_, wrappers) = self.0.iter_mut().find(|(part, _)| part.intercepts.contains(&id))?;
+        let (_, wrappers) = self.0.iter_mut().find(|(part, _)| part.intercepts.binary_search(&id).is_ok())?;
         let address = wrappers.find(id.name())?;
         Some((address, wrappers.versions(id.name())))
     }

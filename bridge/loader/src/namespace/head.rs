@@ -15,6 +15,7 @@
 //! | a function that is not MPI's, that a layer below wraps and the tool does not | the wrapper of that layer |
 //! | functions of the dynamic linker, `getenv`, `atexit` and the like | the overrides |
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -110,43 +111,47 @@ struct Written<'a> {
 }
 
 impl<'a> Heads<'a> {
-    /// The one that `head` is made from as the library `soname`, which needs `needed` and has so many overrides.
-    fn like(&mut self, head: &Head<'a>, soname: &str, needed: &[&str], overrides: usize) -> Option<&mut Written<'a>> {
-        let is_like = |written: &&mut Written<'_>| {
+    /// Which one `head` is made from as the library `soname`, which needs `needed` and has so many overrides.
+    fn like(&self, head: &Head<'a>, soname: &str, needed: &[&str], overrides: usize) -> Option<usize> {
+        let is_like = |written: &Written<'_>| {
             std::ptr::eq(written.tool, head.tool)
                 && Arc::ptr_eq(&written.process, &head.instance.process)
                 && written.soname == soname
                 && written.needed == needed
                 && written.overrides == overrides
         };
-        self.0.iter_mut().find(is_like).filter(|_| head.has_common_symbols())
+        self.0.iter().position(is_like).filter(|_| head.has_common_symbols())
     }
 }
 
 impl<'a> Head<'a> {
     /// Writes it as the library `soname`, which needs `needed`.
-    pub(crate) fn write(&self, soname: &str, needed: &[&str], heads: &mut Heads<'a>) -> Result<Vec<u8>, LoadError> {
+    pub(crate) fn write<'h>(
+        &self,
+        soname: &str,
+        needed: &[&str],
+        heads: &'h mut Heads<'a>,
+    ) -> Result<Cow<'h, [u8]>, LoadError> {
         let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
         let mut symbols = overrides::symbols(self.instance, &mut versions)?;
         let provided = symbols.len();
-        if let Some(written) = heads.like(self, soname, needed, provided) {
+        if let Some(index) = heads.like(self, soname, needed, provided) {
+            let written = &mut heads.0[index];
             symbols.retain(|symbol| !written.own.contains(&symbol.name));
             let overrides = symbols.iter().map(|symbol| symbol.address);
             let others = written.addresses.iter().map(|address| address.above(self.links) as u64);
-            return Ok(written.template.with(overrides.chain(others)).to_vec());
+            return Ok(written.template.with(overrides.chain(others)).into());
         }
         let own = self.functions_of_tool();
         let overridden: Names<'_> = symbols.iter().map(|symbol| symbol.name).collect();
         symbols.retain(|symbol| !own.contains(&symbol.name));
-        let (others, addresses) = self.symbols(&own, &overridden)?;
-        symbols.extend(others);
+        let addresses = self.add_symbols(&own, &overridden, &mut symbols)?;
         let template = Template::new(soname, needed, &versions, &symbols)?;
         let is_own = addresses.iter().any(|address| matches!(address, Address::Own(_)));
         if is_own || !self.has_common_symbols() {
-            return Ok(template.into_file());
+            return Ok(template.into_file().into());
         }
-        let file = template.file().to_vec();
-        heads.0.push(Written {
+        let written = Written {
             tool: self.tool,
             process: Arc::clone(&self.instance.process),
             soname: soname.to_owned(),
@@ -155,8 +160,9 @@ impl<'a> Head<'a> {
             overrides: provided,
             template,
             addresses,
-        });
-        Ok(file)
+        };
+        heads.0.push(written);
+        Ok(heads.0.last().map_or_else(Cow::default, |written| written.template.file().into()))
     }
 
     /// Has it no symbol that follows from the layers below, and that heads of other instances of the tool may not have?
@@ -164,10 +170,15 @@ impl<'a> Head<'a> {
         self.instance.fortran_links.is_empty() && self.instance.wrapped_below.is_empty()
     }
 
-    /// Its symbols without the overrides, and what the address of each is.
-    fn symbols(&self, own: &Names<'_>, overridden: &Names<'_>) -> Result<(Vec<Provided<'a>>, Vec<Address>), LoadError> {
+    /// Adds its symbols to `symbols`, the overrides. Returns what the address of each is.
+    fn add_symbols(
+        &self,
+        own: &Names<'_>,
+        overridden: &Names<'_>,
+        symbols: &mut Vec<Provided<'a>>,
+    ) -> Result<Vec<Address>, LoadError> {
         let exports = self.process.exports();
-        let mut symbols: Vec<Provided<'a>> = Vec::with_capacity(exports.len());
+        symbols.reserve(exports.len());
         let mut addresses = Vec::with_capacity(exports.len());
         let mut add = |symbol: Provided<'a>, address: Address| {
             symbols.push(symbol.at(address.above(self.links)));
@@ -199,7 +210,7 @@ impl<'a> Head<'a> {
         for (name, address) in self.imports_that_mpi_lacks(own)? {
             add(Provided::function(name, 0), address);
         }
-        Ok((symbols, addresses))
+        Ok(addresses)
     }
 
     fn functions_of_tool(&self) -> Names<'a> {

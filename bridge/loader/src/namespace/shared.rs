@@ -20,14 +20,8 @@ use crate::process::Process;
 use crate::process::dlsym;
 use crate::process::names_before::NamesBefore;
 
-/// A provider that was written, and its file while there is one.
-struct Written {
-    bytes: Vec<u8>,
-    file: Option<Arc<MemoryFile>>,
-}
-
-/// By SONAME; `None` where the process has no such library.
-static WRITTEN: Mutex<BTreeMap<String, Option<Written>>> = Mutex::new(BTreeMap::new());
+/// The providers that were written and are still open, by SONAME; `None` where the process has no such library.
+static WRITTEN: Mutex<BTreeMap<String, Option<Arc<MemoryFile>>>> = Mutex::new(BTreeMap::new());
 
 /// The provider of a shared library, or `None` if the process has no such library (and glibc none to add).
 ///
@@ -35,47 +29,63 @@ static WRITTEN: Mutex<BTreeMap<String, Option<Written>>> = Mutex::new(BTreeMap::
 /// When it cannot be written.
 pub(crate) fn provider(process: &Process, soname: &str) -> Result<Option<Arc<MemoryFile>>, LoadError> {
     let mut all = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if !all.contains_key(soname) {
-        let written = bytes(process, soname)?.map(|bytes| Written { bytes, file: None });
-        all.insert(soname.into(), written);
+    if let Some(known) = all.get(soname) {
+        return Ok(known.clone());
     }
-    let Some(Some(written)) = all.get_mut(soname) else { return Ok(None) };
-    if let Some(file) = &written.file {
-        return Ok(Some(Arc::clone(file)));
-    }
-    let file =
-        MemoryFile::new(soname, &written.bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    Ok(Some(Arc::clone(written.file.insert(Arc::new(file)))))
+    let file = bytes(process, soname)?.map(|bytes| {
+        let file = MemoryFile::new(soname, &bytes);
+        file.map(Arc::new).map_err(|source| LoadError::Memory { name: soname.into(), source })
+    });
+    let file = file.transpose()?;
+    all.insert(soname.into(), file.clone());
+    Ok(file)
 }
 
-/// Closes all files: the program's descriptors are its own. They are made anew when a tool opens a library later.
+/// Closes all files: the program's descriptors are its own. They are written anew when a tool opens a library later; until then their
+/// contents are nobody's, a hundred kilobytes for glibc alone.
 pub fn close_files() {
-    let mut all = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
-    for written in all.values_mut().flatten() {
-        written.file = None;
-    }
+    WRITTEN.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, file| file.is_none());
 }
 
 fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> {
     if !glibc::is_glibc_family(soname) {
         let image = process.shared(soname);
-        let bytes = image.map(|image| write(soname, image, |symbol, _, name| process.resolve(image, symbol, name)));
+        let resolve =
+            |image| move |symbol: &Symbol, _: Version<'_>, name: Name<'_>| process.resolve(image, symbol, name);
+        let bytes = image.map(|image| write(soname, image, |_| None, resolve(image)));
         return bytes.transpose();
     }
     let member = family_member(process, soname);
     let bytes = member.map(|(image, handle)| {
         let before = NamesBefore::of(process.before(&image));
         let is_interposed = |name: Name<'_>| before.may_define(name) && process.is_interposed(&image, name);
-        write(soname, &image, |symbol, version, name| glibc_address(symbol, handle, version, &|| is_interposed(name)))
+        // Of nearly all of them the hash in glibc's own table says that they are glibc's, without a look at the name.
+        let at_once = |symbol: &qmpi_dynamic::Symbol<'static>| {
+            let hash = image.mapped().tables().gnu_hash_of(symbol.index())?;
+            let is_plain = matches!(symbol.kind(), qmpi_dynamic::Kind::Function | qmpi_dynamic::Kind::Data);
+            let is_own = is_plain && !before.may_define_hash(hash) && !symbol.is_named(EARLY_INIT.to_bytes());
+            is_own.then(|| image.mapped().address(symbol))
+        };
+        write(soname, &image, at_once, |symbol, version, name| {
+            glibc_address(symbol, handle, version, &|| is_interposed(name))
+        })
     });
     bytes.transpose()
 }
 
-/// Writes a provider of everything that `image` defines and that has an address.
+/// Says which version a symbol has.
+type Version<'a> = &'a dyn Fn() -> Option<&'static CStr>;
+
+/// `ld.so` calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
+const EARLY_INIT: &CStr = c"__libc_early_init";
+
+/// Writes a provider of everything that `image` defines and that has an address. `at_once`: the address of a symbol where its name is
+/// not needed to find it.
 fn write(
     soname: &str,
     image: &Image,
-    resolve: impl Fn(&Symbol, &dyn Fn() -> Option<&'static CStr>, Name<'_>) -> Option<usize>,
+    at_once: impl Fn(&qmpi_dynamic::Symbol<'static>) -> Option<usize>,
+    resolve: impl Fn(&Symbol, Version<'_>, Name<'_>) -> Option<usize>,
 ) -> Result<Vec<u8>, LoadError> {
     let versions = image.versions();
     let version = |index| versions.and_then(|versions| versions.of_symbol(index));
@@ -83,6 +93,9 @@ fn write(
         resolve(symbol, &|| version(symbol.index).map(|version| version.name), Name::from(symbol.name))
     };
     let copy = provider::copy(soname, image.mapped().tables(), |symbol| {
+        if let Some(address) = at_once(symbol) {
+            return Some(address as u64);
+        }
         let symbol = image.symbol(symbol).filter(|symbol| symbol.kind != Kind::Tls)?;
         Some(address(&symbol)? as u64)
     });
@@ -121,12 +134,11 @@ fn family_member(process: &Process, soname: &str) -> Option<(Image, *mut c_void)
 fn glibc_address(
     symbol: &Symbol,
     handle: *mut c_void,
-    version: &dyn Fn() -> Option<&'static CStr>,
+    version: Version<'_>,
     is_interposed: &dyn Fn() -> bool,
 ) -> Option<usize> {
     extern "C" fn nothing_to_do(_initial: bool) {}
-    // ld.so calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
-    if symbol.name == c"__libc_early_init" {
+    if symbol.name == EARLY_INIT {
         return Some((nothing_to_do as *const ()).addr());
     }
     // ld.so is asked only where its answer may be another one: asking takes ten times as long.

@@ -32,7 +32,12 @@ impl NamesBefore {
 
     /// May one of the objects define this name?
     pub(crate) fn may_define(&self, name: Name<'_>) -> bool {
-        let (word, bit) = place(name.hash());
+        self.may_define_hash(name.hash())
+    }
+
+    /// The same of a name with this hash; its lowest bit does not count.
+    pub(crate) fn may_define_hash(&self, hash: u32) -> bool {
+        let (word, bit) = place(hash);
         self.marked.as_ref().is_none_or(|marked| marked[word] >> bit & 1 == 1)
     }
 }
