@@ -19,6 +19,7 @@ fn trials() -> Vec<Trial> {
         ("exchanged_functions", &Mpi::ALL, exchanged_functions),
         ("fortran", &Mpi::ALL, fortran),
         ("other_functions", &Mpi::ALL, other_functions),
+        ("thesis_tools", &Mpi::ALL, thesis_tools),
         ("off_at_first", &Mpi::ALL, off_at_first),
         ("not_switchable", &Mpi::ALL, not_switchable),
     ])
@@ -322,6 +323,26 @@ fn other_functions(mpi: Mpi) -> Verdict {
         std::fs::write(&config, format!("stack = [\"a\"]\n[tool.a]\npath = {path:?}\n{setting}\n"))?;
         let outcome = Job::new(mpi, 1, &program(mpi, "asks_for_parent.c")).config(&config).run();
         outcome.expect(0, &["asks_for_parent: done".to_owned(), format!("counts_getppid: {calls}")])?;
+    }
+    Ok(())
+}
+
+/// A tool of the 2018 prototype below another one.
+fn thesis_tools(mpi: Mpi) -> Verdict {
+    let path = tool(mpi, "thesis_counter");
+    let directory = tempfile::tempdir()?;
+    let config = directory.path().join("qmpi.toml");
+    std::fs::write(directory.path().join("go.0"), "")?;
+    for (setting, calls) in [("switch = true", " Sendrecv 100 Barrier 1"), ("enabled = false", "")] {
+        let sections = format!("[tool.outer]\npath = {path:?}\n[tool.inner]\npath = {path:?}\n{setting}\n");
+        std::fs::write(&config, format!("stack = [\"outer\", \"inner\"]\n{sections}"))?;
+        let job = Job::new(mpi, 1, &program(mpi, "phases.c")).config(&config);
+        let outcome = job.args(&[directory.path().display().to_string(), "1".into()]).run();
+        let counts = [
+            "thesis_counter at level 1: Sendrecv 100 Barrier 1".to_owned(),
+            format!("thesis_counter at level 2:{calls}"),
+        ];
+        outcome.expect(0, &["phases: done".to_owned(), counts[0].clone(), counts[1].clone()])?;
     }
     Ok(())
 }

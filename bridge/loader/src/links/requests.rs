@@ -204,10 +204,10 @@ fn handle(array: usize, index: usize) -> usize {
     }
     if SIZE.load(Ordering::Relaxed) == 4 {
         // SAFETY: the caller of MPI's function passes so many handles.
-        return unsafe { ptr::with_exposed_provenance::<u32>(array).add(index).read() } as usize;
+        return unsafe { ptr::with_exposed_provenance::<u32>(array).wrapping_add(index).read() } as usize;
     }
     // SAFETY: as above.
-    unsafe { ptr::with_exposed_provenance::<usize>(array).add(index).read() }
+    unsafe { ptr::with_exposed_provenance::<usize>(array).wrapping_add(index).read() }
 }
 
 /// A request was started.
@@ -269,7 +269,6 @@ fn slot(place: usize) -> &'static Slot {
 /// The places where a handle may be.
 fn places(handle: usize) -> impl Iterator<Item = usize> {
     let hash = (handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS_LOG);
-    #[expect(clippy::cast_possible_truncation, reason = "18 bits")]
     let first = hash as usize;
     (0..PROBES).map(move |step| (first + step) & (SLOTS - 1))
 }
@@ -393,7 +392,7 @@ fn fortran_handle(array: usize, index: usize) -> usize {
         return NULL.load(Ordering::Relaxed);
     }
     // SAFETY: the caller passes so many handles, INTEGERs.
-    let handle = unsafe { ptr::with_exposed_provenance::<i32>(array).add(index).read() };
+    let handle = unsafe { ptr::with_exposed_provenance::<i32>(array).wrapping_add(index).read() };
     match FROM_FORTRAN.load(Ordering::Relaxed) {
         0 => value(handle as usize),
         function => {
