@@ -78,5 +78,5 @@ fn rebind(object: &Mapped<'_>, target: &dyn Fn(&CStr) -> Option<usize>) {
         is_meant.then(|| target(reference.name)).flatten()
     };
     // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; the words hold addresses of functions.
-    unsafe { rebind::rebind(object, Which::All, target) };
+    unsafe { rebind::rebind(object, Which::All, |start| start == *b"QMPI", target) };
 }
