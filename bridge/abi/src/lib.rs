@@ -1,8 +1,8 @@
 //! What is known about every MPI function: its number, name, argument count, result and Fortran name.
 //!
 //! The facts live in `functions.tsv`, one row per function in an order that never changes; `table.rs` is
-//! generated from it by `shim-gen rust`. What a few headers have as macros only is in `macros.rs`. Tools mean functions by other numbers ([`Numbering`],
-//! [`thesis`]). Everything else in the workspace refers to a function by [`FnId`].
+//! generated from it by `shim-gen rust`. What a few headers have as macros only is in `macros.rs`. Tools mean functions by other
+//! numbers ([`Numbering`], [`thesis`]). Everything else in the workspace refers to a function by [`FnId`].
 //!
 //! All arguments of MPI functions are integer-class words (handles are integers or pointers, a status goes by pointer), so their number is
 //! all that a call needs, for every MPI. What they mean is in [`parameters`], which only code that shows calls uses; what a function does

@@ -74,6 +74,7 @@ pub(crate) extern "C" fn first_call(place: usize) -> usize {
     if let Some(address) = RING.get(id) {
         return address;
     }
-    // There is no stack, or it waits for a tool to be registered, or this thread comes back from a constructor of a tool while layers are being loaded.
+    // There is no stack, or it waits for a tool to be registered, or this thread comes back from a constructor of a tool while layers
+    // are being loaded.
     pass_through::function(id).unwrap_or_else(|| (core_library::functions().unsupported)(number))
 }

@@ -78,8 +78,8 @@ impl Report {
         self.function(layer, function)["own"]["by_rank"][rank.to_string()].as_f64().unwrap_or(0.0)
     }
 
-    /// Calls of the program and those that a layer adds, without those that it drops, are the calls that arrive at the MPI library: of each function, on
-    /// each rank.
+    /// Calls of the program and those that a layer adds, without those that it drops, are the calls that arrive at the MPI library: of
+    /// each function, on each rank.
     fn check_conservation(&self) -> Verdict {
         let names = |layer: &Value| layer["functions"].as_object().map(|map| map.keys().cloned().collect::<Vec<_>>());
         let functions: BTreeSet<String> = self.layers().iter().filter_map(names).flatten().collect();

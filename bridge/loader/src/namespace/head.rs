@@ -223,8 +223,8 @@ impl<'a> Head<'a> {
     }
 
     /// The process's functions of C++ exception handling, where the tool or the program has them in its own file
-    /// (`-static-libstdc++`), in place of the tool's or its library's. An exception passes through frames of the program and of the tool; two copies of these functions
-    /// do not know each other's state. Under `LD_PRELOAD` both use one copy, too, whichever comes first.
+    /// (`-static-libstdc++`), in place of the tool's or its library's. An exception passes through frames of the program and of the tool;
+    /// two copies of these functions do not know each other's state. Under `LD_PRELOAD` both use one copy, too, whichever comes first.
     fn exception_handling(&self, own: &Names<'_>) -> Vec<Provided<'a>> {
         let of_program = || self.process.images().first().is_some_and(|program| program.find(PERSONALITY).is_some());
         let brings_it = own.contains(&Name::from(PERSONALITY)) || of_program();
