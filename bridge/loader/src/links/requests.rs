@@ -423,9 +423,8 @@ mod tests {
 
     /// Stands for MPI_Testsome: completes the requests with even handles.
     extern "C" fn complete_even(count: usize, requests: *mut usize) -> i32 {
-        for index in 0..count {
-            // SAFETY: so many.
-            let request = unsafe { &mut *requests.add(index) };
+        // SAFETY: so many.
+        for request in unsafe { std::slice::from_raw_parts_mut(requests, count) } {
             if request.is_multiple_of(2) {
                 *request = 7;
             }
