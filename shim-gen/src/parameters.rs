@@ -65,7 +65,7 @@ pub struct Parameter {
     pub direction: Direction,
     /// What it is: a word of the rules.
     pub kind: String,
-    /// How many elements there are, as the rules write it; [`length::factors`] resolves it.
+    /// How many elements there are, as the rules write it; `length::factors` resolves it.
     pub length: String,
     /// Only the root's argument has a meaning.
     pub at_root: bool,

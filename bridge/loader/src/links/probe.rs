@@ -1,6 +1,6 @@
 //! A link of the chain that measures the calls through it, for `--report`. Without that option there is no such link.
 //!
-//! What is measured goes into memory of the thread, its [`Recorder`]: for each link a [`Record`], behind it how often each layer was the caller.
+//! What is measured goes into memory of the thread, its `Recorder`: for each link a `Record`, behind it how often each layer was the caller.
 //! A thread gets its recorder when it first calls MPI, from the kernel and not from a heap. It is never freed: a later thread goes on with the
 //! recorder of one that has ended, so that there are as many as threads at a time.
 #![expect(unsafe_code, reason = "memory that machine code writes to")]
