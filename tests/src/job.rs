@@ -174,10 +174,8 @@ impl Job {
 
 /// What was said but for the command's notice that there are no tools, which is right where a test wants none.
 fn without_notice(stderr: &str) -> String {
-    const NOTICE: [&str; 2] = [
-        "qmpi: warning: no tools: COMMAND runs without a stack",
-        "qmpi: hint: name tools with -t, or a file with -c",
-    ];
+    const NOTICE: [&str; 2] =
+        ["qmpi: warning: no tools: COMMAND runs without a stack", "qmpi: hint: name tools with -t, or a file with -c"];
     stderr.split_inclusive('\n').filter(|line| !NOTICE.contains(&line.trim_end())).collect()
 }
 

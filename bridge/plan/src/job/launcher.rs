@@ -4,7 +4,7 @@
 //! otherwise, Open MPI nothing but its own variables unless told otherwise. Seen on Open MPI 4.1.4 and 5.0.11 and on hydra 4.0.2,
 //! 4.3.2 and 5.0.1; `srun` by its manual.
 //!
-//! Only a launcher's own options count, which end where the program begins ([`options`]).
+//! Only a launcher's own options count, which end where the program begins (`options.rs`).
 
 mod options;
 
