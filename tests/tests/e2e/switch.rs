@@ -53,6 +53,12 @@ impl Config {
         let file: PathBuf = self.directory.path().join("qmpi.toml");
         Job::new(mpi, 4, &program(mpi, "rows.c")).config(&file).run()
     }
+
+    /// Without the command, which looks at the file before.
+    fn run_by_hand(&self, mpi: Mpi) -> Outcome {
+        let file = self.directory.path().join("qmpi.toml").display().to_string();
+        Job::new(mpi, 4, &program(mpi, "rows.c")).by_hand("").env("QMPI_CONFIG", file).run()
+    }
 }
 
 fn finished(outcome: &Outcome) -> Verdict {
@@ -160,8 +166,10 @@ fn unknown_stack(mpi: Mpi) -> Verdict {
 
 fn unknown_tool(mpi: Mpi) -> Verdict {
     let stacks: [(&str, &[&str]); 2] = [("rows", &["in_row"]), ("others", &[])];
-    let outcome = Config::new(mpi, &["switch"], &stacks, &["in_rows"])?.run(mpi);
-    refused(&outcome, "error: in_row: no tool `in_row` found in ", "hint: did you mean `in_rows`?")
+    let config = Config::new(mpi, &["switch"], &stacks, &["in_rows"])?;
+    let hint = "hint: did you mean `in_rows`?";
+    refused(&config.run(mpi), "error: [stacks] rows: no tool `in_row` found in ", hint)?;
+    refused(&config.run_by_hand(mpi), "error: in_row: no tool `in_row` found in ", hint)
 }
 
 fn thesis_tool(mpi: Mpi) -> Verdict {
