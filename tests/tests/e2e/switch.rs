@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, on_each_mpi, product, program, tool};
 
 /// What the program prints.
 const RESULT: &str = "rows: 2 processes in a row, sum 1, all 4";
@@ -57,7 +57,7 @@ impl Config {
     /// Without the command, which looks at the file before.
     fn run_by_hand(&self, mpi: Mpi) -> Outcome {
         let file = self.directory.path().join("qmpi.toml").display().to_string();
-        Job::new(mpi, 4, &program(mpi, "rows.c")).by_hand("").env("QMPI_CONFIG", file).run()
+        Job::new(mpi, 4, &program(mpi, "rows.c")).preload(&product::runtime()).env("QMPI_CONFIG", file).run()
     }
 }
 
