@@ -19,7 +19,7 @@ fuzz_target!(|input: &[u8]| {
         .enumerate()
         .map(|(index, (kind, text))| {
             let version = VERSIONS.get(usize::from(kind % 4)).map(|_| usize::from(kind % 4));
-            let version = version.map(|place| ProvidedVersion { place, default: kind & 4 == 0 });
+            let version = version.map(|place| ProvidedVersion { place: place as u16, default: kind & 4 == 0 });
             Provided::function(text, 0x1000 + index).with_version(version)
         })
         .collect();
@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(tables.symbol_count(), 1 + symbols.len());
     for symbol in &symbols {
         let name = symbol.name.bytes();
-        let version = symbol.version.map_or("any", |version| VERSIONS[version.place]);
+        let version = symbol.version.map_or("any", |version| VERSIONS[usize::from(version.place)]);
         for found in
             [tables.find(name, hash::gnu(name)), tables.find_versioned(name, hash::gnu(name), version.as_bytes())]
         {
