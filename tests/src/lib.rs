@@ -16,6 +16,7 @@
 //! | `child.rs` | a child process: its output, its processor time |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
+//! | `linear_layers.rs` | a thousand layers: right, and linear at start-up |
 //! | `product.rs` | the command and the runtime under test |
 //! | `qmpi_mpi.rs` | a small MPI that has QMPI itself |
 //! | `tables.rs` | the tables that counters print, read back |
@@ -37,6 +38,7 @@ pub mod directives;
 pub mod documented;
 pub mod dt_hash;
 pub mod job;
+pub mod linear_layers;
 pub mod matrix;
 pub mod mixed_stack;
 pub mod mpi;

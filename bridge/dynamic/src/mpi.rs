@@ -15,9 +15,15 @@
 //!
 //! Common blocks of Fortran are no evidence: each object that is compiled with `mpif.h` defines them.
 
+use core::ffi::CStr;
+
 use crate::hash;
 use crate::symbol::{Kind, Symbol};
 use crate::tables::Tables;
+
+/// A function that an MPI library has only if it has QMPI itself (MPICH, configured with `--enable-qmpi`). Other builds of MPICH have the
+/// functions of the interface as well, which return an error.
+pub const ONLY_WITH_QMPI: &CStr = c"QMPI_Init";
 
 /// A name with its hash.
 #[derive(Clone, Copy)]
@@ -67,7 +73,7 @@ pub fn implements<'n, N: Iterator<Item = &'n [u8]>>(tables: &Tables<'_>, needed:
         return false;
     }
     let has_data = defines_data(tables);
-    let soname = tables.soname().map(core::ffi::CStr::to_bytes);
+    let soname = tables.soname().map(CStr::to_bytes);
     let is_of_programs = soname.is_some_and(|name| begins(name, &OF_PROGRAMS));
     if has_data && is_of_programs {
         return true;

@@ -5,11 +5,11 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use libtest_mimic::Failed;
-use qmpi_tests::against::{Failures, number};
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, artifact, compile, on_each_mpi, product, program, wheel};
+use qmpi_tests::{
+    Job, Mpi, Outcome, Trial, Verdict, artifact, compile, linear_layers, on_each_mpi, product, program, wheel,
+};
 
 qmpi_tests::module!(trials);
 
@@ -20,9 +20,6 @@ fn trials() -> Vec<Trial> {
         ("alternating", &Mpi::ALL, |mpi| layers(mpi, &["native", "bridged"])),
     ])
 }
-
-/// What a layer may take of start-up, in processor time.
-const MOST: Duration = Duration::from_millis(5);
 
 /// One of `shim-gen`'s tools that adds to the size of a communicator.
 fn generated(mpi: Mpi, kind: &str, name: &str, call: &str) -> Result<PathBuf, Failed> {
@@ -65,38 +62,5 @@ fn layers(mpi: Mpi, kinds: &[&str]) -> Verdict {
         Ok(job.clone().preload(&product::runtime()).env("QMPI_CONFIG", path.display().to_string()))
     };
     let run = |count: usize| -> Result<Outcome, Failed> { Ok(stack(count)?.run()) };
-    let most = number("QMPI_TEST_LAYERS", 1000);
-    let base = run(0)?.cpu;
-    let mut failures = Failures::default();
-    let mut each = Vec::new();
-    for count in [1, most / 40, most / 4, most] {
-        let outcome = run(count)?;
-        let expected = format!("asks_size: {}", 1 + count);
-        let right = outcome.expect(0, &[expected]).map_err(|reason| shortened(&format!("{count} layers: {reason}")));
-        let is_right = right.is_ok() && outcome.said().is_empty();
-        failures.note(right);
-        if !is_right {
-            break;
-        }
-        each.push(outcome.cpu.saturating_sub(base) / u32::try_from(count)?);
-        println!("{}: {}: {count} layers, {:?} each", mpi.name(), kinds.join(" and "), each[each.len() - 1]);
-    }
-    if let [.., quarter, all] = each[..]
-        && each.len() == 4
-    {
-        if all > MOST {
-            failures.note(Err(format!("{all:?} for each of {most} layers, not at most {MOST:?}")));
-        }
-        // Linear, with room for a machine that does something else meanwhile. Quadratic would be four times as long. What does grow is
-        // glibc's part: it compares the names of a library that it loads with those of all objects in the namespace.
-        if all > quarter * 5 / 2 + Duration::from_micros(200) {
-            failures.note(Err(format!("{quarter:?} for each of {} layers, {all:?} for each of {most}", most / 4)));
-        }
-    }
-    failures.verdict()
-}
-
-/// The list of a thousand layers may be in a message.
-fn shortened(text: &str) -> String {
-    text.chars().take(3000).collect()
+    linear_layers::check(&format!("{}: {}", mpi.name(), kinds.join(" and ")), run)
 }

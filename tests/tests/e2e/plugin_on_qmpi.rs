@@ -4,13 +4,11 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use libtest_mimic::Failed;
-use qmpi_tests::against::{Failures, number};
 use qmpi_tests::{
-    Job, Mpi, Outcome, Tables, Trial, Verdict, artifact, compile, mpich_with_qmpi, on_each_mpi, product, program,
-    qmpi_mpi, tool,
+    Job, Mpi, Outcome, Tables, Trial, Verdict, artifact, compile, linear_layers, mpich_with_qmpi, on_each_mpi, product,
+    program, qmpi_mpi, tool,
 };
 
 qmpi_tests::module!(trials);
@@ -49,9 +47,6 @@ enum Library {
     Small,
     Mpich,
 }
-
-/// What a layer may take of start-up, in processor time.
-const MOST: Duration = Duration::from_millis(5);
 
 impl Library {
     fn name(self) -> &'static str {
@@ -280,38 +275,11 @@ fn layers(library: Library, kinds: &[&str]) -> Verdict {
     let config = Config::new(&[("bridged", &wraps_everything(library)?, "")])?;
     let native = [library.library("tests/programs/mpi/native_adds.c")];
     let program = library.program("asks_size.c");
-    let most = number("QMPI_TEST_LAYERS", 1000);
     let run = |count: usize| {
         let list: Vec<&str> = kinds.iter().copied().cycle().take(count).collect();
-        library.run(&program, &native, &config, &list, &[])
+        Ok(library.run(&program, &native, &config, &list, &[]))
     };
-    let base = run(0).cpu;
-    let mut failures = Failures::default();
-    let mut each = Vec::new();
-    for count in [1, most / 40, most / 4, most] {
-        let outcome = run(count);
-        let right = outcome.expect(0, &[format!("asks_size: {}", 1 + count)]);
-        let is_right = right.is_ok() && outcome.said().is_empty();
-        failures
-            .note(right.map_err(|reason| format!("{count} layers: {}", reason.chars().take(2000).collect::<String>())));
-        if !is_right {
-            break;
-        }
-        each.push(outcome.cpu.saturating_sub(base) / u32::try_from(count)?);
-        println!("{}: {}: {count} layers, {:?} each", library.name(), kinds.join(" and "), each[each.len() - 1]);
-    }
-    if let [.., quarter, all] = each[..]
-        && each.len() == 4
-    {
-        if all > MOST {
-            failures.note(Err(format!("{all:?} for each of {most} layers, not at most {MOST:?}")));
-        }
-        // Linear, with room for a machine that does something else meanwhile, as in `many_layers.rs`.
-        if all > quarter * 5 / 2 + Duration::from_micros(200) {
-            failures.note(Err(format!("{quarter:?} for each of {} layers, {all:?} for each of {most}", most / 4)));
-        }
-    }
-    failures.verdict()
+    linear_layers::check(&format!("{}: {}", library.name(), kinds.join(" and ")), run)
 }
 
 /// A tool that cannot share a namespace gets one, although more others come before it than there are namespaces. A second instance does not

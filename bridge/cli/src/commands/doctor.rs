@@ -14,8 +14,8 @@ use crate::environment::Variable;
 use crate::environment::runtime;
 use crate::launcher::program::Survey;
 use crate::launcher::{executable, installed_mpi};
-use crate::plan::glibc;
 use crate::plan::layer::InspectedLayer;
+use crate::plan::{Plan, glibc};
 use crate::report::check::{Check, Status};
 use crate::report::launch;
 use crate::report::terminal::{self, Style};
@@ -36,13 +36,14 @@ struct Report {
 pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
     let mut checks = checks(&args.stack, &get);
-    let variables = variables(&args.stack, &get);
+    let plan = plan::make(&args.stack, VerbosityArgs::default(), &MeasureArgs::default(), false, &get).ok();
+    let variables = variables(plan.as_ref());
     checks.extend(launch::launchers(&variables, &get));
     if !args.command.is_empty() {
         let (survey, found) = programs(&args.command, &get);
         checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables, &get));
         checks.extend(found);
-        checks.extend(fits(&args.stack, &args.command, &survey, &get));
+        checks.extend(plan.and_then(|plan| fits(&plan, &args.command, &survey, &get)));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
     if args.json {
@@ -201,13 +202,7 @@ fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> (Su
 }
 
 /// Are launcher, program and tools of one MPI? Said where they are not.
-fn fits(
-    stack: &StackArgs,
-    command: &[OsString],
-    survey: &Survey,
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Option<Check> {
-    let plan = plan::make(stack, VerbosityArgs::default(), &MeasureArgs::default(), false, get).ok()?;
+fn fits(plan: &Plan, command: &[OsString], survey: &Survey, get: &dyn Fn(&str) -> Option<OsString>) -> Option<Check> {
     let program = survey.program.as_ref()?;
     let found = crate::launcher::find(command, get("PATH").as_deref());
     let of_launcher = found.map_or(Ok(()), |found| plan.check_launcher(&found, command, program));
@@ -235,9 +230,8 @@ fn stack(args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Check {
 }
 
 /// What a run from this environment would set; at least its names, where the stack cannot be set up.
-fn variables(stack: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Variable> {
-    let plan = plan::make(stack, VerbosityArgs::default(), &MeasureArgs::default(), false, get);
-    plan.map(|plan| plan.variables).unwrap_or_else(|_| {
+fn variables(plan: Option<&Plan>) -> Vec<Variable> {
+    plan.map(|plan| plan.variables.clone()).unwrap_or_else(|| {
         [qmpi_plan::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
     })
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table, TableComponent};
 
-use crate::measured::job::{Function, Job, Layer};
+use crate::measured::job::{Function, Job, Layer, Spread};
 
 /// Rows of a table without `--all`.
 const ROWS: usize = 20;
@@ -77,19 +77,22 @@ fn costs(job: &Job) -> Table {
         "on rank",
     ]);
     for layer in job.layers.iter().skip(1) {
-        rows.add_row([
-            layer.label.clone(),
-            layer.calls_in.to_string(),
-            layer.calls_out.to_string(),
-            time(layer.own.sum_ns),
-            format!("{:.2} %", job.share(layer.own.sum_ns)),
-            a_call(layer.own.sum_ns, layer.calls_in),
-            time(layer.own.min_ns),
-            time(layer.own.max_ns),
-            layer.own.max_rank.to_string(),
-        ]);
+        let calls = [layer.label.clone(), layer.calls_in.to_string(), layer.calls_out.to_string()];
+        rows.add_row(calls.into_iter().chain(own_time(job, &layer.own, layer.calls_in)));
     }
     rows
+}
+
+/// The columns from "own time" on.
+fn own_time(job: &Job, own: &Spread, calls: u64) -> [String; 6] {
+    [
+        time(own.sum_ns),
+        format!("{:.2} %", job.share(own.sum_ns)),
+        a_call(own.sum_ns, calls),
+        time(own.min_ns),
+        time(own.max_ns),
+        own.max_rank.to_string(),
+    ]
 }
 
 /// A row for each function, those first that are called most often.
@@ -138,17 +141,8 @@ fn times(job: &Job, all: bool) -> Table {
         table(["function", "layer", "calls", "own time", "of the run", "a call", "least on a rank", "most", "on rank"]);
     let limit = if all { usize::MAX } else { ROWS };
     for (layer, name, function) in functions.iter().take(limit) {
-        rows.add_row([
-            (*name).clone(),
-            layer.label.clone(),
-            function.calls_in.to_string(),
-            time(function.own.sum_ns),
-            format!("{:.2} %", job.share(function.own.sum_ns)),
-            a_call(function.own.sum_ns, function.calls_in),
-            time(function.own.min_ns),
-            time(function.own.max_ns),
-            function.own.max_rank.to_string(),
-        ]);
+        let calls = [(*name).clone(), layer.label.clone(), function.calls_in.to_string()];
+        rows.add_row(calls.into_iter().chain(own_time(job, &function.own, function.calls_in)));
     }
     if functions.len() > limit {
         rows.add_row([format!("... {} more", functions.len() - limit)]);

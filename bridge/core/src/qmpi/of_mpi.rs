@@ -7,11 +7,9 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
+use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
 use qmpi_loader::Process;
 use qmpi_ring::core_functions::{Function, Init};
-
-/// A function that an MPI library has only with QMPI. Other builds of MPICH have those of the interface as well, which return an error.
-const ONLY_WITH_QMPI: &CStr = c"QMPI_Init";
 
 /// Where MPICH takes the names of its tools from, each behind a `:` (its `src/mpi_t/qmpi_register.c`; the first two are old beginnings of
 /// its variables' names).

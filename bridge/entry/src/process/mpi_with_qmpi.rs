@@ -9,6 +9,7 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
 use qmpi_dynamic::rebind::{self, Which};
 use qmpi_dynamic::relocation::Binding;
 use qmpi_dynamic::{Mapped, hash};
@@ -16,8 +17,6 @@ use qmpi_dynamic::{Mapped, hash};
 use crate::pass_through;
 use crate::process::{environment, objects, own};
 
-/// A function that an MPI library has only with QMPI. Other builds of MPICH have those of the interface as well, which return an error.
-const ONLY_WITH_QMPI: &CStr = c"QMPI_Init";
 /// "Q", and the longest name of MPI with its end.
 const ROOM: usize = 80;
 
@@ -49,7 +48,8 @@ pub(crate) fn without_stack(name: &CStr, place: &AtomicUsize) -> Option<usize> {
 /// Leads the MPI library's own references to its QMPI functions back to them, in the objects that were opened last, so many of them.
 pub(crate) fn keep_its_own(count: usize) {
     objects::each_of_last(count, |object| {
-        if objects::is_mpi(object) && has_qmpi(object) {
+        // Nearly no object has the name; whether one is an MPI library takes a look at all that it refers to.
+        if find(object, ONLY_WITH_QMPI).is_some() && objects::is_mpi(object) {
             rebind(object, &|name| find(object, name));
         }
     });
@@ -60,10 +60,6 @@ pub(crate) fn pass_by(count: usize) {
     if objects::function_of_mpi(ONLY_WITH_QMPI).is_some() {
         objects::each_of_last(count, |object| rebind(object, &objects::function_of_mpi));
     }
-}
-
-fn has_qmpi(object: &Mapped<'_>) -> bool {
-    find(object, ONLY_WITH_QMPI).is_some()
 }
 
 fn find(object: &Mapped<'_>, name: &CStr) -> Option<usize> {

@@ -101,7 +101,12 @@ pub(crate) fn defined_behind_own(name: &CStr, asked: Asked<'_>) -> Option<Defini
 /// The function of this name of an MPI library, wherever it was opened.
 pub(crate) fn function_of_mpi(name: &CStr) -> Option<usize> {
     let hash = hash::gnu(name.to_bytes());
-    glibc::find_object(|info| Some(look_at(info).filter(is_mpi)?.find(name.to_bytes(), hash)?.1))
+    // The name first: what an object refers to is looked at only where it has the name.
+    glibc::find_object(|info| {
+        let object = look_at(info)?;
+        let (_, address) = object.find(name.to_bytes(), hash)?;
+        is_mpi(&object).then_some(address)
+    })
 }
 
 /// Is the handle, of `dlopen`, that of the program?
