@@ -23,7 +23,7 @@
     X(Comm_rank, COMM_RANK) X(Comm_dup, COMM_DUP) X(Comm_free, COMM_FREE) X(Isend, ISEND) X(Issend, ISSEND) X(Irecv, IRECV) \
     X(Send_init, SEND_INIT) X(Recv_init, RECV_INIT) X(Start, START) X(Startall, STARTALL) X(Wait, WAIT)           \
     X(Waitall, WAITALL) X(Test, TEST) X(Testsome, TESTSOME) X(Waitany, WAITANY) X(Request_free, REQUEST_FREE)     \
-    X(Request_get_status, REQUEST_GET_STATUS)
+    X(Request_get_status, REQUEST_GET_STATUS) X(Alltoall, ALLTOALL)
 
 enum {
 #define X(f, F) F_##f,
@@ -215,6 +215,13 @@ DEFINE(Barrier, MPI_Comm comm)
     return NEXT(Barrier, comm);
 }
 
+DEFINE(Alltoall, const void *out, int n, MPI_Datatype type, void *in, int in_n, MPI_Datatype in_type, MPI_Comm comm)
+{
+    SELF();
+    w->calls[F_Alltoall]++;
+    return NEXT(Alltoall, out, n, type, in, in_n, in_type, comm);
+}
+
 DEFINE(Comm_rank, MPI_Comm comm, int *rank)
 {
     SELF();
@@ -291,6 +298,7 @@ static void init(int id, const char *label)
     R(Comm_dup, COMM_DUP) R(Comm_free, COMM_FREE) R(Isend, ISEND) R(Issend, ISSEND) R(Irecv, IRECV) R(Send_init, SEND_INIT)
     R(Recv_init, RECV_INIT) R(Start, START) R(Startall, STARTALL) R(Wait, WAIT) R(Waitall, WAITALL) R(Test, TEST)
     R(Testsome, TESTSOME) R(Waitany, WAITANY) R(Request_free, REQUEST_FREE) R(Request_get_status, REQUEST_GET_STATUS)
+    R(Alltoall, ALLTOALL)
 }
 
 static void init_outer(int id)

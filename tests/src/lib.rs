@@ -27,6 +27,7 @@
 //! | `planted.rs` | a build of the libraries with defects that tests have to find |
 //! | `valgrind.rs` | a job under memcheck or helgrind, and which of its errors are in our libraries |
 //! | `variant.rs` | programs and tools compiled with further options |
+//! | `watched.rs` | three layers that keep account of requests |
 //! | `wheel.rs` | MPI libraries from PyPI, programs and tools built for them |
 
 pub mod against;
@@ -52,6 +53,7 @@ pub mod traced;
 pub mod trial;
 pub mod valgrind;
 pub mod variant;
+pub mod watched;
 pub mod wheel;
 
 pub use compile::{program, tool};

@@ -110,7 +110,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         match layer {
             Ok(None) => {}
             Ok(Some(mut layer)) => {
-                layer.switch = switching::add(tool, wanted.layer);
+                layer.switch = switching::add(process, tool, wanted.layer);
                 if let Some(switch) = layer.switch {
                     switching::behind_switch(&mut layer.others.wrapped, switch, chain.others.top());
                 }
@@ -205,6 +205,9 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
         };
         match layer {
             Ok(layer) => {
+                if let Some(text) = wanted.layer.sees_all_calls("in a stack that a tool opens") {
+                    log::warn(&text, None);
+                }
                 chain.push(&layer);
                 introduce(&layer, wanted.layer);
             }

@@ -1,12 +1,15 @@
 //! Layers that are switched off and on while the program runs: which can be, and who changes what.
 //!
-//! `loader/src/links/switch.rs` says what a layer that is off does not see. A stack without such a layer has nothing of this.
+//! `loader/src/links/switch.rs` says what a layer that is off does not see. A layer with a filter is one that some calls find off. A stack without such a layer has nothing of this.
 
 mod control;
+mod filters;
 mod functions;
 mod interface;
 mod others;
 
+use std::ffi::CStr;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_elf::MpiFamily;
@@ -34,7 +37,7 @@ static SWITCHES: Mutex<Option<Switches>> = Mutex::new(None);
 /// How this layer is switched, if it can be: by its settings, or as all are (`qmpi run --ctl`).
 fn wanted(layer: &Layer) -> Option<Switching> {
     let all = || std::env::var_os(variable::CTL).is_some_and(|value| !value.is_empty() && value != "0");
-    layer.switch.or_else(|| all().then_some(Switching::ON))
+    layer.switch.clone().or_else(|| all().then_some(Switching::ON))
 }
 
 /// Prepares for the layers that can be switched. `false`: there is none.
@@ -54,13 +57,18 @@ pub(crate) fn prepare<'a>(process: &Process, layers: impl Iterator<Item = &'a La
 }
 
 /// The switch of this layer, if it can be switched.
-pub(crate) fn add(tool: ToolId, layer: &Layer) -> Option<Switch> {
+pub(crate) fn add(process: &Process, tool: ToolId, layer: &Layer) -> Option<Switch> {
     let wanted = wanted(layer)?;
     let mut switches = SWITCHES.lock().unwrap_or_else(PoisonError::into_inner);
     let switches = switches.as_mut()?;
     let state = switches.words.add(tool, &layer.label, wanted.enabled)?;
     switches.tools.push(tool);
-    Some(Switch::new(switches.tools.len() - 1, state))
+    let filter = wanted.filter.map(|filter| {
+        // Some calls go past it from the start.
+        switches.words.active().store(1, Ordering::SeqCst);
+        filters::made(process, &filter)
+    });
+    Some(Switch::new(switches.tools.len() - 1, state, filter))
 }
 
 /// How this MPI represents requests.
@@ -71,11 +79,15 @@ fn requests_of(process: &Process) -> Requests {
         // MPI 5.0, appendix A.
         Some(MpiFamily::StandardAbi) => Requests { size: 8, null: 0x180, from_fortran: from_fortran() },
         Some(MpiFamily::OpenMpi) => {
-            const NULL: &std::ffi::CStr = c"ompi_request_null";
-            // A program may have a copy of the variable, whose address is then the handle everywhere.
-            let of_library = || process.images().iter().find_map(|image| image.find(NULL)).map(|symbol| symbol.address);
-            let null = dlsym::global(NULL).or_else(of_library).unwrap_or(0);
+            let null = address_of(process, c"ompi_request_null");
             Requests { size: 8, null, from_fortran: from_fortran() }
         }
     }
+}
+
+/// Where a variable of Open MPI's is, whose address is a handle; 0: nowhere.
+fn address_of(process: &Process, name: &'static CStr) -> usize {
+    let of_library = || process.images().iter().find_map(|image| image.find(name)).map(|symbol| symbol.address);
+    // A program may have a copy of the variable, whose address is then the handle everywhere.
+    dlsym::global(name).or_else(of_library).unwrap_or(0)
 }

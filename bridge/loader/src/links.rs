@@ -9,6 +9,7 @@
 //! | Fortran calls | `fortran.rs` |
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | a layer that can be switched off | `switch.rs`, `requests.rs` |
+//! | a layer that sees some of its calls | `filter.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
 //! | what each call costs | `probe.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
@@ -18,6 +19,7 @@ pub mod callback;
 pub mod conversion;
 pub mod counter;
 pub(crate) mod direct;
+pub mod filter;
 pub mod fortran;
 pub mod lazy;
 pub mod missing;

@@ -183,6 +183,15 @@ pub enum ValueFault {
     /// A layer that is off for ever.
     #[error("a layer that cannot be switched on would never be used")]
     WithoutSwitch,
+    /// A layer with a filter is switched call by call.
+    #[error("a layer that cannot be switched off cannot have a filter")]
+    FilterWithoutSwitch,
+    /// A filter that lets all calls through.
+    #[error("a filter needs a condition")]
+    NoCondition,
+    /// A number that is out of range.
+    #[error("it must be {0}")]
+    Number(&'static str),
     /// A word that says nothing about functions.
     #[error("`{0}` is neither \"all\" nor \"none\"")]
     Wraps(String),
@@ -218,6 +227,10 @@ impl Error {
             Self::ConfigValue { fault: ValueFault::Function { .. }, .. } => "write C names, such as MPI_Send".into(),
             Self::ConfigValue { fault: ValueFault::WithoutSwitch, .. } => {
                 "write switch = true, or leave the tool out of the stack".into()
+            }
+            Self::ConfigValue { fault: ValueFault::FilterWithoutSwitch, .. } => "leave out switch = false".into(),
+            Self::ConfigValue { fault: ValueFault::NoCondition, .. } => {
+                format!("write one of {}", crate::Filter::KEYS.join(", "))
             }
             Self::ConfigValue { fault: ValueFault::Wraps(_), .. } => "list functions: [\"open\", \"close\"]".into(),
             Self::ConfigValue { .. } => "correct the value or leave the key out".into(),

@@ -42,6 +42,7 @@ pub use planned::{Kind, Planned};
 pub use program_pmpi::ProgramPmpi;
 pub use refusal::Refusal;
 pub use request::config::Config;
+pub use request::filter::Filter;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
 pub use request::nearest::nearest;

@@ -5,6 +5,7 @@
 //! configuration file. The settings of a layer are those of the section with its name, wherever the name came from.
 
 pub mod config;
+pub mod filter;
 pub mod list;
 pub mod lookup;
 pub mod nearest;

@@ -122,6 +122,14 @@ impl Layer {
         }
     }
 
+    /// What to say of its settings where a layer cannot be switched off.
+    #[must_use]
+    pub fn sees_all_calls(&self, place: &str) -> Option<String> {
+        let has_filter = self.switch.as_ref()?.filter.is_some();
+        let setting = if has_filter { "filter" } else { "switch" };
+        Some(format!("{}: `{setting}` has no effect {place}: the layer sees all calls", self.label))
+    }
+
     /// Whether it has no file: its tool is registered by whoever has it.
     #[must_use]
     pub fn is_name_only(&self) -> bool {

@@ -106,6 +106,9 @@ fn say_that_it_has_none(process: &Process) {
 
 /// `MPI_Tool_init_function`, called by the MPI library once for every instance that the user asked for.
 extern "C" fn initialize(tool: c_int, layer: &'static Layer) {
+    if let Some(text) = layer.sees_all_calls("in libqmpi_bridge.so") {
+        log::warn(&text, None);
+    }
     if let Err(error) = instances::load(tool, layer) {
         log::fatal(&format!("{}: {error}", layer.label), error.hint().as_deref());
     }

@@ -11,6 +11,7 @@ mod environ;
 mod examples;
 mod exits;
 mod exports;
+mod filters;
 mod finalize;
 mod fortran;
 mod frames;

@@ -27,6 +27,7 @@ fn trials() -> Vec<Trial> {
         ("numbering_of_few", &Mpi::ALL, numbering_of_few),
         ("bad_numbering", &Mpi::ALL, bad_numbering),
         ("bad_configuration", &Mpi::ALL, bad_configuration),
+        ("filter", &Mpi::ALL, filter),
         ("bad_tool", &Mpi::ALL, bad_tool),
         ("not_in_the_list", &Mpi::ALL, not_in_the_list),
         ("uses_public_functions_only", &[Mpi::OpenMpi], uses_public_functions_only),
@@ -241,6 +242,19 @@ fn settings(mpi: Mpi) -> Verdict {
     finished(&outcome)?;
     let rows = [("MPI_Init", 4, 0), ("MPI_Bcast", 4, 16), ("MPI_Finalize", 4, 0)];
     Ok(Tables::of(&outcome).expect_all("few", &rows)?)
+}
+
+/// A layer cannot be led past here, which is said.
+fn filter(mpi: Mpi) -> Verdict {
+    let lines = "functions = [\"MPI_Init\", \"MPI_Bcast\", \"MPI_Finalize\"]\nfilter = { every = 2 }";
+    let config = Config::new(&[("all", &tool(mpi, "counter"), lines)])?;
+    let outcome = config.job(mpi, 4, "ring.c", "all").run();
+    outcome.expect(0, &["done".to_owned()])?;
+    if !outcome.stderr.contains("all: `filter` has no effect in libqmpi_bridge.so: the layer sees all calls") {
+        return Err(outcome.report().into());
+    }
+    Ok(Tables::of(&outcome)
+        .expect_all("counter", &[("MPI_Init", 4, 0), ("MPI_Bcast", 4, 16), ("MPI_Finalize", 4, 0)])?)
 }
 
 /// As for a release of MPICH that the plugin does not know.

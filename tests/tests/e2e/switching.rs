@@ -1,13 +1,14 @@
 //! Layers that are switched off and on while the program runs: from inside (`qmpix.h`), from outside (`qmpi ctl`), and what they see.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, compile, on_each_mpi, product, program, tool};
+use qmpi_tests::watched::Kind::{self, Pmpi, Qmpi};
+use qmpi_tests::watched::{Counts, WatchedStack, line, of, see_the_same, watch};
+use qmpi_tests::{Job, Mpi, Tables, Trial, Verdict, compile, on_each_mpi, product, program, tool};
 
 qmpi_tests::module!(trials);
 
@@ -25,93 +26,12 @@ fn trials() -> Vec<Trial> {
     ])
 }
 
-/// How a layer is written: as a PMPI tool, or as a QMPI tool.
-#[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Pmpi,
-    Qmpi,
-}
-use Kind::{Pmpi, Qmpi};
-
-/// Outer, middle and inner, all of them the tool `watcher.c`; and a configuration file, which lives as long as this.
-struct Stack {
-    directory: tempfile::TempDir,
-}
-
-impl Stack {
-    /// `middle` is what the section of the middle layer says besides.
-    fn new(mpi: Mpi, kinds: [Kind; 3], middle: &str) -> Result<Stack, Failed> {
-        let watcher = |kind| {
-            let (variant, options) = if kind == Qmpi { ("qmpi", "-DAS_QMPI") } else { ("pmpi", "-DAS_PMPI") };
-            compile::companion_variant(mpi, "watcher.c", variant, &[options])
-        };
-        let mut text = String::from("stack = [\"outer\", \"middle\", \"inner\"]\n");
-        for (name, kind) in ["outer", "middle", "inner"].into_iter().zip(kinds) {
-            let more = if name == "middle" { middle } else { "" };
-            writeln!(text, "[tool.{name}]\npath = {:?}\n{more}", watcher(kind))?;
-            if kind == Pmpi {
-                writeln!(text, "env = {{ WATCH_LABEL = {name:?} }}")?;
-            }
-        }
-        let directory = tempfile::tempdir()?;
-        std::fs::write(directory.path().join("qmpi.toml"), text)?;
-        Ok(Stack { directory })
-    }
-
-    fn config(&self) -> PathBuf {
-        self.directory.path().join("qmpi.toml")
-    }
-}
-
-/// What a line says in words such as `calls=3`.
-type Counts = BTreeMap<String, i64>;
-
-fn counts(line: &str) -> Counts {
-    let word = |word: &str| word.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
-    line.split_whitespace().filter_map(word).collect()
-}
-
-/// The counts of the line that begins so.
-fn line(outcome: &Outcome, begin: &str) -> Result<Counts, Failed> {
-    let line = outcome.stdout.lines().find(|line| line.starts_with(begin));
-    Ok(counts(line.ok_or_else(|| format!("no line `{begin}`\n{}", outcome.report()))?))
-}
-
-fn watch(outcome: &Outcome, layer: &str, rank: usize) -> Result<Counts, Failed> {
-    line(outcome, &format!("watch {layer} rank {rank}:"))
-}
-
-fn of(counts: &Counts, names: &[&str]) -> i64 {
-    names.iter().map(|name| counts.get(*name).copied().unwrap_or(0)).sum()
-}
-
-/// A layer has seen how all requests were completed that it saw started, and no others but together with these.
-fn is_consistent(outcome: &Outcome, layer: &str) -> Verdict {
-    let counts = watch(outcome, layer, 0)?;
-    let all_seen = of(&counts, &["started"]) == of(&counts, &["completed"]);
-    if all_seen && of(&counts, &["unknown", "left", "duplicate"]) == 0 {
-        return Ok(());
-    }
-    Err(format!("{layer} has not seen its requests completed, or others\n{}", outcome.report()).into())
-}
-
-/// Layers that are not switched see all calls.
-fn see_the_same(outcome: &Outcome) -> Verdict {
-    for layer in ["outer", "middle", "inner"] {
-        is_consistent(outcome, layer)?;
-    }
-    if watch(outcome, "outer", 0)? == watch(outcome, "inner", 0)? {
-        return Ok(());
-    }
-    Err(format!("a call was lost\n{}", outcome.report()).into())
-}
-
 const MIXTURES: [[Kind; 3]; 4] = [[Pmpi, Pmpi, Pmpi], [Qmpi, Qmpi, Qmpi], [Pmpi, Qmpi, Pmpi], [Qmpi, Pmpi, Qmpi]];
 
 /// The layer is switched at random between the start of a request and its completion. The program says what it has to see.
 fn requests(mpi: Mpi) -> Verdict {
     for kinds in MIXTURES {
-        let stack = Stack::new(mpi, kinds, "switch = true")?;
+        let stack = WatchedStack::new(mpi, kinds, "switch = true")?;
         let outcome = Job::new(mpi, 1, &program(mpi, "switched_requests.c")).config(&stack.config()).run();
         outcome.expect(0, &["switched_requests: done".to_owned()])?;
         see_the_same(&outcome)?;
@@ -139,7 +59,7 @@ fn requests(mpi: Mpi) -> Verdict {
 /// Nine threads. The program's own counts, those of the outermost and those of the innermost layer are the same.
 fn a_million_toggles(mpi: Mpi) -> Verdict {
     for kinds in [[Pmpi, Pmpi, Pmpi], [Qmpi, Qmpi, Qmpi]] {
-        let stack = Stack::new(mpi, kinds, "switch = true")?;
+        let stack = WatchedStack::new(mpi, kinds, "switch = true")?;
         let job = Job::new(mpi, 1, &program(mpi, "toggles.c")).args(&["1000000".to_owned()]);
         let outcome = job.config(&stack.config()).run();
         outcome.expect(0, &["toggles: done".to_owned()])?;
@@ -265,7 +185,7 @@ fn assert_states(states: &[String], expected: &[&str], text: &str) -> Verdict {
 /// Another function is put in the place of one of the layer's and taken away again, while four threads call it.
 fn exchanged_functions(mpi: Mpi) -> Verdict {
     for kinds in MIXTURES {
-        let stack = Stack::new(mpi, kinds, "switch = true")?;
+        let stack = WatchedStack::new(mpi, kinds, "switch = true")?;
         let convention = if kinds[1] == Qmpi { "qmpi" } else { "pmpi" };
         let job = Job::new(mpi, 1, &program(mpi, "exchanges_function.c")).args(&[convention.to_owned()]);
         let outcome = job.config(&stack.config()).run();
@@ -349,7 +269,7 @@ fn thesis_tools(mpi: Mpi) -> Verdict {
 
 /// A layer that is off at first sees what it needs and nothing else.
 fn off_at_first(mpi: Mpi) -> Verdict {
-    let stack = Stack::new(mpi, [Pmpi, Pmpi, Pmpi], "enabled = false")?;
+    let stack = WatchedStack::new(mpi, [Pmpi, Pmpi, Pmpi], "enabled = false")?;
     let outcome = Job::new(mpi, 1, &program(mpi, "toggles.c")).args(&["0".into()]).config(&stack.config()).run();
     outcome.expect(0, &["toggles: done".to_owned()])?;
     see_the_same(&outcome)?;
@@ -364,7 +284,7 @@ fn off_at_first(mpi: Mpi) -> Verdict {
 
 /// A layer without the setting cannot be switched, and there is nothing that `qmpi ctl` would find.
 fn not_switchable(mpi: Mpi) -> Verdict {
-    let stack = Stack::new(mpi, [Pmpi, Qmpi, Pmpi], "")?;
+    let stack = WatchedStack::new(mpi, [Pmpi, Qmpi, Pmpi], "")?;
     let outcome = Job::new(mpi, 1, &program(mpi, "switched_requests.c")).config(&stack.config()).run();
     outcome.expect(0, &["switched_requests: done".to_owned()])?;
     if outcome.stdout.contains("expected:") || watch(&outcome, "middle", 0)? != watch(&outcome, "outer", 0)? {

@@ -73,6 +73,8 @@ struct LayerReport {
     own_calls: &'static str,
     /// Null if the layer cannot be switched off, else whether it is on at first.
     switch: Option<bool>,
+    /// Which calls it sees, in words; `null`: all.
+    filter: Option<String>,
     intercepts: Vec<String>,
     fortran_wrappers: Vec<String>,
     wraps: Vec<String>,
@@ -176,7 +178,8 @@ impl LayerReport {
             share: layer.share.clone(),
             with: layer.with.clone(),
             own_calls: layer.own_calls.word(),
-            switch: layer.switch.map(|switch| switch.enabled),
+            switch: layer.switch.as_ref().map(|switch| switch.enabled),
+            filter: layer.switch.as_ref().and_then(|switch| switch.filter.as_ref()).map(ToString::to_string),
             intercepts: inspected.intercepts().into_iter().collect(),
             fortran_wrappers: inspected.fortran().into_iter().collect(),
             wraps: inspected.planned.wrapped().into_iter().map(str::to_owned).collect(),
@@ -224,6 +227,9 @@ impl LayerReport {
         }
         if let Some(enabled) = self.switch {
             add("can be", format!("switched off and on; it is {} at first", if enabled { "on" } else { "off" }));
+        }
+        if let Some(filter) = &self.filter {
+            add("sees", filter.clone());
         }
         if let Some(reason) = &self.intercepts_unknown {
             add("intercepts", format!("what it registers when it runs; edges do not show it: {reason}"));

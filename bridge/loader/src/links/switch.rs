@@ -10,6 +10,8 @@
 //! | starts a request | always; the request is known as one that the layer has not seen |
 //! | takes requests | if the layer has seen none of them started; also where the layer is on |
 //! | all others | always |
+//!
+//! A layer that is on may have a filter ([`crate::links::filter`]), which sends some calls past it as if it were off.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -17,6 +19,7 @@ use qmpi_abi::{FnId, Handles};
 
 use crate::arch;
 use crate::error::LoadError;
+use crate::links::filter::Filter;
 use crate::links::requests::{self, Arguments, Known, Watch};
 use crate::links::trampoline;
 
@@ -26,6 +29,8 @@ pub struct Switch {
     bit: usize,
     /// 0: on.
     state: &'static AtomicU32,
+    /// Which calls go into the layer while it is on; `None`: all.
+    filter: Option<&'static Filter>,
 }
 
 /// How a link is called.
@@ -66,11 +71,11 @@ pub struct Switched {
 }
 
 impl Switch {
-    /// The switch of the layer number `bit`, less than [`requests::MAX_SWITCHES`], with this state.
+    /// The switch of the layer number `bit`, less than [`requests::MAX_SWITCHES`], with this state and filter.
     #[must_use]
-    pub fn new(bit: usize, state: &'static AtomicU32) -> Switch {
+    pub fn new(bit: usize, state: &'static AtomicU32, filter: Option<&'static Filter>) -> Switch {
         requests::set_state(bit, state);
-        Switch { bit, state }
+        Switch { bit, state, filter }
     }
 
     /// Tells the stub in front of the MPI library's function that the layer has a wrapper of it.
@@ -93,6 +98,10 @@ impl Switch {
             let into = passing(!bit, on);
             let on = trampoline::allocate(arch::switch_into, into)?;
             let off = trampoline::allocate(arch::switch_past, passing(bit, off))?;
+            let on = match self.filter {
+                Some(filter) => filter.before(id, on, off, caller)?.0,
+                None => on,
+            };
             let (address, _) = self.stub(on, off)?;
             return Ok(Some(Switched { address, function: &into.target }));
         }
@@ -106,7 +115,10 @@ impl Switch {
             let (address, _) = self.stub(on, off)?;
             return Ok(Some(Switched { address, function: &taking.on }));
         }
-        self.other(on, off).map(Some)
+        let Some(filter) = self.filter else { return self.other(on, off).map(Some) };
+        let (on, function) = filter.before(id, on, off, caller)?;
+        let (address, _) = self.stub(on, off)?;
+        Ok(Some(Switched { address, function }))
     }
 
     /// The same for a function that has nothing to do with requests, or is not MPI's.

@@ -21,6 +21,7 @@
 //! own_calls = "hidden"                      # what it asks MPI for itself goes past the layers below
 //! switch = true                             # it can be switched off and on while the program runs
 //! enabled = false                           # it is off at first; implies `switch`
+//! filter = { every = 100, to = 60 }         # which calls it sees; implies `switch`
 //!
 //! [tool.of_the_program]
 //! registered = true                         # the program registers this name: no file is looked for
@@ -32,8 +33,10 @@
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
+use std::num::NonZeroU32;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use qmpi_abi::FnId;
 use toml::Spanned;
@@ -42,7 +45,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ValueFault;
 use crate::nearest;
 use crate::request::with;
-use crate::{Error, OwnCalls, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::{Error, Filter, OwnCalls, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -119,6 +122,7 @@ const TOOL_KEYS: &[&str] = &[
     "own_calls",
     "switch",
     "enabled",
+    "filter",
     "registered",
 ];
 
@@ -214,7 +218,7 @@ type Value<'i> = Spanned<DeValue<'i>>;
 impl Document<'_> {
     fn tool(&self, section: &Value<'_>, name: &str) -> Result<ToolConfig, Error> {
         let mut tool = ToolConfig::default();
-        let (mut registered, mut switch, mut enabled) = (None, None, None);
+        let (mut registered, mut switch, mut enabled, mut filter) = (None, None, None, None);
         for (key, value) in self.table(section, &format!("tool.{name}"), "a table of settings")? {
             let full = format!("tool.{name}.{}", key.get_ref());
             match key.get_ref().as_ref() {
@@ -249,18 +253,24 @@ impl Document<'_> {
                 }
                 "switch" => switch = Some(self.flag(value, &full)?),
                 "enabled" => enabled = Some((self.flag(value, &full)?, value.span())),
+                "filter" => filter = Some((self.filter(value, &full)?, value.span())),
                 "wraps" => tool.wraps = self.wraps(value, &full)?,
                 "share" => tool.share = self.strings(value, &full, SONAME)?,
                 _ => return Err(self.unknown(key, full, TOOL_KEYS)),
             }
         }
-        tool.switch = match (switch, enabled) {
-            (Some(false), Some((false, span))) => {
+        tool.switch = match (switch, enabled, filter) {
+            (Some(false), Some((false, span)), _) => {
                 return Err(self.value(span, &format!("tool.{name}.enabled"), ValueFault::WithoutSwitch));
             }
-            (Some(true), enabled) => Some(Switching { enabled: enabled.is_none_or(|(enabled, _)| enabled) }),
-            (None, Some((false, _))) => Some(Switching { enabled: false }),
-            (None | Some(false), _) => None,
+            (Some(false), _, Some((_, span))) => {
+                return Err(self.value(span, &format!("tool.{name}.filter"), ValueFault::FilterWithoutSwitch));
+            }
+            (None, None | Some((true, _)), None) | (Some(false), ..) => None,
+            (_, enabled, filter) => Some(Switching {
+                enabled: enabled.is_none_or(|(enabled, _)| enabled),
+                filter: filter.map(|(filter, _)| Box::new(filter)),
+            }),
         };
         match registered {
             Some(span) if tool.registered && tool.path.is_some() => {
@@ -290,6 +300,48 @@ impl Document<'_> {
             })
         };
         self.strings(value, full, NUL)?.into_iter().map(function).collect()
+    }
+
+    fn filter(&self, value: &Value<'_>, full: &str) -> Result<Filter, Error> {
+        let mut filter = Filter::default();
+        for (key, value) in self.table(value, full, "a table of conditions, { every = 100 }")? {
+            let full = format!("{full}.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "every" => {
+                    let integer = value.get_ref().as_integer().ok_or_else(|| self.typed(value, &full, "an integer"))?;
+                    let number = u32::from_str_radix(integer.as_str(), integer.radix()).ok().and_then(NonZeroU32::new);
+                    let fault = || ValueFault::Number("a number from 1 to 4294967295");
+                    filter.every = number.ok_or_else(|| self.value(value.span(), &full, fault()))?;
+                }
+                "from" => filter.from = Some(self.seconds(value, &full)?),
+                "to" => filter.to = Some(self.seconds(value, &full)?),
+                "communicators" => {
+                    let names = self.strings(value, &full, NUL)?;
+                    if names.is_empty() {
+                        return Err(self.value(value.span(), &full, ValueFault::Empty));
+                    }
+                    filter.communicators = Some(names);
+                }
+                _ => return Err(self.unknown(key, full, Filter::KEYS)),
+            }
+        }
+        if filter.to.is_some_and(|to| to <= filter.from.unwrap_or_default()) {
+            let fault = ValueFault::Number("later than `from`, and than 0");
+            return Err(self.value(value.span(), &format!("{full}.to"), fault));
+        }
+        if filter == Filter::default() {
+            return Err(self.value(value.span(), full, ValueFault::NoCondition));
+        }
+        Ok(filter)
+    }
+
+    /// A number of seconds.
+    fn seconds(&self, value: &Value<'_>, full: &str) -> Result<Duration, Error> {
+        let integer = || value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
+        let float = || value.get_ref().as_float().and_then(|number| number.as_str().parse().ok());
+        let seconds: f64 = integer().or_else(float).ok_or_else(|| self.typed(value, full, "a number of seconds"))?;
+        let fault = |_| self.value(value.span(), full, ValueFault::Number("a number of seconds, 0 or more"));
+        Duration::try_from_secs_f64(seconds).map_err(fault)
     }
 
     fn wraps(&self, value: &Value<'_>, full: &str) -> Result<Wraps, Error> {
@@ -490,12 +542,12 @@ mod tests {
 
     #[test]
     fn layers_that_can_be_switched() {
-        let switch = |text: &str| parse(&format!("[tool.a]\n{text}")).unwrap().tools["a"].switch;
+        let switch = |text: &str| parse(&format!("[tool.a]\n{text}")).unwrap().tools["a"].switch.clone();
         assert_eq!((switch(""), switch("switch = false"), switch("enabled = true")), (None, None, None));
         assert_eq!(switch("switch = true"), Some(Switching::ON));
         assert_eq!(switch("enabled = true\nswitch = true"), Some(Switching::ON));
-        assert_eq!(switch("enabled = false"), Some(Switching { enabled: false }));
-        assert_eq!(switch("enabled = false\nswitch = true"), Some(Switching { enabled: false }));
+        assert_eq!(switch("enabled = false"), Some(Switching { enabled: false, filter: None }));
+        assert_eq!(switch("enabled = false\nswitch = true"), Some(Switching { enabled: false, filter: None }));
     }
 
     #[test]

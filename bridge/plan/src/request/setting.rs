@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Error;
+use crate::request::filter::Filter;
 use crate::request::variable;
 
 /// What happens when a layer cannot be set up.
@@ -135,15 +136,17 @@ impl OwnCalls {
 }
 
 /// That a layer can be switched off and on while the program runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Switching {
     /// Is it on when the program starts?
     pub enabled: bool,
+    /// Which calls it sees while it is on; `None`: all.
+    pub filter: Option<Box<Filter>>,
 }
 
 impl Switching {
     /// `switch = true` alone.
-    pub const ON: Switching = Switching { enabled: true };
+    pub const ON: Switching = Switching { enabled: true, filter: None };
 }
 
 #[cfg(test)]

@@ -137,7 +137,7 @@ pub(crate) extern "C" fn switch_past() {
     )
 }
 
-/// Keeps the six registers that arguments come in, and passes them to a function of Rust.
+/// Keeps the six registers that arguments come in, and passes them to a function of Rust, with the address of the words on the stack.
 macro_rules! ask {
     ($function:literal) => {
         concat!(
@@ -155,6 +155,7 @@ macro_rules! ask {
             "mov [rsp + 40], r9\n",
             "mov rdi, r11\n",
             "mov rsi, rsp\n",
+            "lea rdx, [rbp + 16]\n",
             "call {",
             $function,
             "}\n",
@@ -198,6 +199,12 @@ extern "C" fn taking_on() {
 #[unsafe(naked)]
 pub(crate) extern "C" fn switch_taking_off() {
     naked_asm!(".cfi_startproc", ask!("decide"), ".cfi_endproc", decide = sym decide_off)
+}
+
+/// A call of a layer that sees some of its calls ([`crate::links::filter`]).
+#[unsafe(naked)]
+pub(crate) extern "C" fn switch_filtered() {
+    naked_asm!(".cfi_startproc", ask!("decide"), ".cfi_endproc", decide = sym crate::links::filter::decide)
 }
 
 extern "C" fn decide_on(link: &Taking, arguments: &[usize; 6]) -> usize {
