@@ -57,6 +57,11 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Print the manual page
+    Man {
+        #[command(flatten)]
+        output: Output,
+    },
     /// Print the table of functions (functions.tsv) that the headers add up to
     #[command(after_help = EXAMPLES)]
     Table {
@@ -317,6 +322,7 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<()> {
     match cli.command {
+        Command::Man { output } => output.write(&crate::manual::page(<Cli as clap::CommandFactory>::command())),
         Command::Table { headers, existing, standard, output } => {
             let inputs: Vec<_> = headers.into_iter().map(|input| (input.label, input.path)).collect();
             let existing = existing.map(|path| Table::read(&path)).transpose()?;

@@ -21,6 +21,7 @@ mod availability;
 pub mod cli;
 mod error;
 mod fortran;
+mod manual;
 mod numbering;
 mod parameters;
 mod read;

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::job::Job;
@@ -39,7 +39,7 @@ EXIT STATUS
 ENVIRONMENT
   QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, TOOLS
                 as for the runtime; -t, -c, -q and -v win over them
-  QMPI_RUNTIME  the libqmpi.so to use instead of the one beside this command or in ../lib
+  QMPI_RUNTIME  the libqmpi.so to use instead of the one beside this command or in ../lib/qmpi
   NO_COLOR      no colours if set and not empty
 
 NOTES
@@ -316,9 +316,28 @@ pub struct EnvArgs {
     #[arg(long)]
     pub ctl: bool,
 
+    /// For which reader: a shell of the Bourne family, csh or tcsh, fish; JSON; or a modulefile, for Environment Modules and Lmod
+    #[arg(long, value_name = "SHELL", default_value = "sh")]
+    pub shell: Syntax,
+
     /// How much the runtime is to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
+}
+
+/// How `qmpi env` writes variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Syntax {
+    /// `export NAME='VALUE'`
+    Sh,
+    /// `setenv NAME 'VALUE'`
+    Csh,
+    /// `set -gx NAME 'VALUE'`
+    Fish,
+    /// One object
+    Json,
+    /// A modulefile in Tcl
+    Modulefile,
 }
 
 /// `qmpi ctl`

@@ -89,6 +89,49 @@ fn env_survives_a_shell() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("/d/{name}"));
 }
 
+/// Each reads what is written for it, whatever is in a value.
+#[test]
+fn env_for_other_readers() {
+    let fixture = Fixture::new();
+    let name = "it's! $HOME [x] {y} \\ `z` \"w\".so";
+    fixture.library("libtool.so", PMPI_TOOL, &[]);
+    std::fs::copy(fixture.path().join("libtool.so"), fixture.path().join(name)).unwrap();
+    let expected = fixture.path().canonicalize().unwrap().join(name).display().to_string();
+    let run = |program: &str, arguments: &[&str]| {
+        let output = Command::new(program).args(arguments).current_dir(fixture.path()).output();
+        let output = output.unwrap_or_else(|error| panic!("{program}: {error}: `ci/setup` installs it"));
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    for (syntax, program, source) in [
+        ("sh", "bash", ". ./variables; printf %s \"$QMPI_TOOL_LIST\""),
+        ("csh", "tcsh", "source ./variables; /usr/bin/printenv QMPI_TOOL_LIST"),
+        ("fish", "fish", "source ./variables; printf %s $QMPI_TOOL_LIST"),
+    ] {
+        let text = fixture.qmpi(["env", "--shell", syntax, "-t", &format!("./{name}")]).success();
+        // The shell itself goes on without it.
+        let text = text.replace("$DIR", &fixture.path().canonicalize().unwrap().display().to_string());
+        fixture.write("variables", text.replace("LD_PRELOAD", "NOT_PRELOADED"));
+        let arguments: &[&str] = if program == "tcsh" { &["-f", "-c", source] } else { &["-c", source] };
+        assert_eq!(run(program, arguments).trim_end_matches('\n'), expected, "{program}");
+    }
+    let text = fixture.qmpi(["env", "--shell", "json", "-t", &format!("./{name}")]).success();
+    let object: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(object["QMPI_TOOL_LIST"], format!("$DIR/{name}"));
+    assert_eq!(object["LD_PRELOAD"], "$DIR/libqmpi.so");
+
+    // Others preload something as well, which stays, and comes first.
+    let others = [("LD_PRELOAD", "/lib/x86_64-linux-gnu/libm.so.6")];
+    let text = fixture.qmpi_with(["env", "--shell", "modulefile", "-t", &format!("./{name}")], &others).success();
+    assert!(
+        text.starts_with("#%Module1.0\n") && text.contains("\nappend-path LD_PRELOAD \"$DIR/libqmpi.so\"\n"),
+        "{text}"
+    );
+    let commands = "proc module-whatis {text} {}\nproc append-path {name value} {}\nproc setenv {name value} { puts -nonewline $value }\n";
+    let text = text.replace("$DIR", &fixture.path().canonicalize().unwrap().display().to_string());
+    fixture.write("module.tcl", format!("{commands}{text}"));
+    assert_eq!(run("tclsh", &["module.tcl"]), expected);
+}
+
 #[test]
 fn more_than_fifteen_must_be_able_to_share() {
     let fixture = Fixture::with_tools();

@@ -1,22 +1,53 @@
-//! `qmpi env`: the variables that `run` would set, as commands for a POSIX shell.
+//! `qmpi env`: the variables that `run` would set, for a shell or what else sets variables.
 
-use crate::args::EnvArgs;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use crate::args::{EnvArgs, Syntax};
+use crate::environment::Variable;
 use crate::report::warning::Warning;
 use crate::report::{shell, terminal};
 use crate::{Error, plan};
 
-/// Prints `export NAME='VALUE'` lines.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// Prints the variables.
 ///
 /// # Errors
 /// Whatever stops the stack: an incomplete environment is never printed.
 pub fn env(args: &EnvArgs) -> Result<(), Error> {
-    let get = |name: &str| std::env::var_os(name);
+    // A modulefile is loaded where other libraries are preloaded than here.
+    let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;
+    let get = |name: &str| -> Option<OsString> { std::env::var_os(name).filter(|_| !hidden(name)) };
     let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.ctl, &get)?;
     plan.check_mpis()?;
     if !args.verbosity.quiet {
         Warning::print_all(&plan.warnings, &get);
     }
-    let lines =
-        plan.variables.iter().map(|variable| format!("export {}={}\n", variable.name, shell::quote(&variable.value)));
-    terminal::answer(&lines.collect::<String>())
+    terminal::answer(&written(&plan.variables, args.shell))
+}
+
+fn written(variables: &[Variable], syntax: Syntax) -> String {
+    let lines = |line: fn(&Variable) -> String| variables.iter().map(line).collect::<String>();
+    match syntax {
+        Syntax::Sh => lines(|variable| format!("export {}={}\n", variable.name, shell::quote(&variable.value))),
+        Syntax::Csh => lines(|variable| format!("setenv {} {};\n", variable.name, shell::quote_csh(&variable.value))),
+        Syntax::Fish => {
+            lines(|variable| format!("set -gx {} {};\n", variable.name, shell::quote_fish(&variable.value)))
+        }
+        Syntax::Json => {
+            let object: BTreeMap<_, _> = variables.iter().map(|variable| (variable.name, &variable.value)).collect();
+            // A map of strings can always be written.
+            serde_json::to_string_pretty(&object).unwrap_or_default() + "\n"
+        }
+        Syntax::Modulefile => {
+            let what = "module-whatis \"A stack of MPI tools, by qmpi\"\n";
+            let line = |variable: &Variable| match variable.name {
+                // Other modules preload libraries as well; those that are there come first.
+                PRELOAD => format!("append-path {PRELOAD} {}\n", shell::quote_tcl(&variable.value)),
+                name => format!("setenv {name} {}\n", shell::quote_tcl(&variable.value)),
+            };
+            format!("#%Module1.0\n{what}{}", variables.iter().map(line).collect::<String>())
+        }
+    }
 }

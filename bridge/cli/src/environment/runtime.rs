@@ -15,7 +15,7 @@ pub const VARIABLE: &str = "QMPI_RUNTIME";
 /// The file name of the library that loads the tools, beside the runtime.
 pub const CORE: &str = "libqmpi_core.so";
 
-/// The runtime: QMPI_RUNTIME, or beside the command (`target/release/`), or in `../lib` and `../lib64` (installed).
+/// The runtime: QMPI_RUNTIME, or beside the command (`target/release/`), or in `../lib/qmpi`, `../lib` and `../lib64` (installed).
 ///
 /// # Errors
 /// [`Error::NoRuntime`] with the places looked at.
@@ -57,7 +57,7 @@ fn candidates(command: &Path) -> Vec<PathBuf> {
     };
     let mut paths = vec![directory.join(RUNTIME)];
     if let Some(prefix) = directory.parent() {
-        paths.extend(["lib", "lib64"].map(|library| prefix.join(library).join(RUNTIME)));
+        paths.extend(["lib/qmpi", "lib", "lib64"].map(|library| prefix.join(library).join(RUNTIME)));
     }
     paths
 }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn beside_and_installed() {
         let paths = candidates(Path::new("/usr/local/bin/qmpi"));
-        let expected = ["/usr/local/bin/libqmpi.so", "/usr/local/lib/libqmpi.so", "/usr/local/lib64/libqmpi.so"];
+        let expected = ["bin", "lib/qmpi", "lib", "lib64"].map(|place| format!("/usr/local/{place}/libqmpi.so"));
         assert_eq!(paths, expected.map(PathBuf::from));
     }
 

@@ -1,0 +1,12 @@
+# Releases before 1.0 may change qmpix.h; qmpi.h is the MPI Forum's.
+set(PACKAGE_VERSION "@VERSION@")
+string(REGEX MATCH "^[0-9]+" qmpi_major "${PACKAGE_VERSION}")
+if(PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION OR NOT PACKAGE_FIND_VERSION_MAJOR STREQUAL qmpi_major)
+    set(PACKAGE_VERSION_COMPATIBLE FALSE)
+else()
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+    if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+        set(PACKAGE_VERSION_EXACT TRUE)
+    endif()
+endif()
+unset(qmpi_major)
