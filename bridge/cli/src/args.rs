@@ -105,6 +105,16 @@ NOTES
   all of them in a job that was started by `qmpi run --ctl`. What a layer that is off still
   sees: docs/configuration.md.";
 
+const TOOLS_EXAMPLES: &str = "\
+EXAMPLES
+      qmpi tools
+      qmpi run -t mpiP mpiexec -n 4 ./app
+
+NOTES
+  Names come from [tool.NAME] sections of /etc/qmpi/config.toml, of ~/.config/qmpi/config.toml
+  (QMPI_SITE_CONFIG names other files, or none), of the configuration file; then from files in the
+  directories of QMPI_TOOL_PATH and of `search` in these files.";
+
 const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES
       qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
@@ -152,6 +162,12 @@ pub enum Command {
 
     /// Show what `qmpi run --report` measured: what each layer costs, and what it does to the calls
     Report(ReportArgs),
+
+    /// Show the tools that are known by name
+    ///
+    /// Those of the site's and the user's configuration, and what lies in the directories of names.
+    #[command(after_help = TOOLS_EXAMPLES)]
+    Tools(ToolsArgs),
 
     /// Print the variables that `run` would set, for a shell to evaluate
     #[command(after_help = ENV_EXAMPLES)]
@@ -299,6 +315,18 @@ pub struct ListArgs {
     /// Load no tool: what QMPI tools intercept, which register themselves, is then not known
     #[arg(long)]
     pub no_load: bool,
+}
+
+/// `qmpi tools`
+#[derive(Debug, Args)]
+pub struct ToolsArgs {
+    /// Configuration file: its sections as well [default: $QMPI_CONFIG]
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `qmpi env`

@@ -47,11 +47,16 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     let config = resolved.config.as_ref();
     let mut variables = vec![Variable {
         name: variable::TOOL_LIST,
-        value: tool_list(&resolved.stack.layers, config.map(|(_, config)| config))?,
+        value: tool_list(&resolved.stack.layers, Some(&resolved.settings))?,
     }];
     let mut set = |name, value| variables.push(Variable { name, value });
     if let Some((path, _)) = config {
         set(variable::CONFIG, text(path, variable::CONFIG)?);
+    }
+    if resolved.needs_site() {
+        let files =
+            resolved.site.iter().map(|file| text(file, variable::SITE_CONFIG)).collect::<Result<Vec<_>, _>>()?;
+        set(variable::SITE_CONFIG, files.join(":"));
     }
     // Defaults are not spelled out: whoever reads the variables sees what is special.
     if resolved.stack.on_error != OnError::default() {
@@ -110,6 +115,8 @@ fn text(path: &Path, variable: &'static str) -> Result<String, Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use qmpi_plan::{Origin, Stack};
 
@@ -142,7 +149,7 @@ mod tests {
             program_pmpi: qmpi_plan::ProgramPmpi::Auto,
             passed_over: None,
         };
-        Resolved { stack, named: std::collections::BTreeMap::new(), config: None }
+        Resolved { stack, named: BTreeMap::new(), config: None, site: Vec::new(), settings: Config::default() }
     }
 
     #[test]

@@ -50,6 +50,17 @@ pub enum Error {
         other_family: MpiFamily,
     },
 
+    /// A tool from elsewhere than the site allows.
+    #[error("tool `{layer}`: {path} is in none of the directories that `allowed` of the site's configuration names")]
+    NotAllowed {
+        /// The layer.
+        layer: String,
+        /// Its file.
+        path: String,
+        /// These directories.
+        allowed: String,
+    },
+
     /// A stack of `[stacks]` that cannot be opened.
     #[error("[stacks] {stack}: {error}")]
     InNamedStack {
@@ -230,6 +241,9 @@ impl Error {
                 format!("use at most {left} PMPI tools; QMPI tools do not count")
             }
             Self::SeveralMpis { .. } => "take all tools in their builds for the program's MPI".into(),
+            Self::NotAllowed { allowed, .. } => {
+                format!("take a tool of {allowed}: `qmpi tools` lists those with names")
+            }
             Self::InNamedStack { error, .. } => error.hint(),
             Self::OtherLauncher { family, .. } => {
                 format!("use the mpiexec of {family}, by its path where several are installed")

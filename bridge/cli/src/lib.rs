@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-use commands::{ctl, doctor, env, generate, inspect, list, report as reported, run, surveyed};
+use commands::{ctl, doctor, env, generate, inspect, list, report as reported, run, surveyed, tools};
 pub use error::Error;
 use report::terminal;
 
@@ -58,6 +58,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Report(args) => reported::report(args).map(|()| true),
         Command::Inspect(args) => inspect::inspect(args),
         Command::List(args) => list::list(args).map(|()| true),
+        Command::Tools(args) => tools::tools(args).map(|()| true),
         Command::Env(args) => env::env(args).map(|()| true),
         Command::Ctl(args) => ctl::ctl(args).map(|()| true),
         Command::Survey(args) => surveyed::answer(args).map(|()| true),

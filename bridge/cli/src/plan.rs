@@ -9,7 +9,7 @@ pub mod request;
 pub mod survey;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use qmpi_elf::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
 use qmpi_elf::{ElfFile, MpiFamily, SearchPath, is_mpi_soname};
@@ -90,6 +90,7 @@ pub fn check(
             }
         }
     }
+    check_places(&layers, resolved.settings.allowed.as_deref())?;
     warnings.extend(missing_shares(&layers, &search));
     for (name, stack) in &resolved.named {
         for layer in &stack.layers {
@@ -233,6 +234,24 @@ fn namespaces(get: &dyn Fn(&str) -> Option<OsString>) -> Namespaces {
     Namespaces::at_start(audit.as_deref())
 }
 
+/// Refuses a tool that is not below one of the allowed directories, by the files that links lead to.
+fn check_places(layers: &[InspectedLayer], allowed: Option<&[PathBuf]>) -> Result<(), Error> {
+    let Some(allowed) = allowed else { return Ok(()) };
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directories: Vec<PathBuf> = allowed.iter().map(|directory| real(directory)).collect();
+    let files =
+        layers.iter().filter(|layer| !layer.layer().is_name_only()).map(|layer| (layer, real(&layer.layer().path)));
+    let names = || allowed.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join(", ");
+    match files.into_iter().find(|(_, path)| !directories.iter().any(|directory| path.starts_with(directory))) {
+        Some((layer, path)) => Err(Error::NotAllowed {
+            layer: layer.label().to_owned(),
+            path: path.display().to_string(),
+            allowed: names(),
+        }),
+        None => Ok(()),
+    }
+}
+
 /// One line for each hazard, whichever layers it is of.
 fn hazards(layers: &[InspectedLayer]) -> Vec<Warning> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
@@ -318,7 +337,7 @@ fn unused_sections(resolved: &Resolved) -> Option<Warning> {
         |name: &str| config.stacks.values().flatten().any(|element| element.split('=').next() == Some(name));
     let is_used = |name: &str| layers.iter().any(|layer| layer.name == name) || in_stacks(name);
     let unused: Vec<&str> = config.tools.keys().map(String::as_str).filter(|name| !is_used(name)).collect();
-    let without = layers.iter().filter(|layer| !config.tools.contains_key(&layer.name));
+    let without = layers.iter().filter(|layer| !resolved.settings.tools.contains_key(&layer.name));
     let pair =
         without.clone().find_map(|layer| Some((layer, qmpi_plan::nearest(&layer.name, unused.iter().copied())?)));
     if let Some((layer, name)) = pair {

@@ -10,6 +10,7 @@ pub mod list;
 pub mod lookup;
 pub mod nearest;
 pub mod setting;
+pub mod site;
 pub mod variable;
 mod with;
 
@@ -33,6 +34,10 @@ pub struct Request {
     pub tool_path: Option<String>,
     /// The configuration file; none if the variable is empty.
     pub config: Option<PathBuf>,
+    /// Files of the site, which hold below it; the weakest first.
+    pub site: Vec<PathBuf>,
+    /// Whether the layers that the site wants innermost in each stack are added. A list that the command made has them.
+    pub with_innermost: bool,
     /// What to do with a layer that cannot be set up.
     pub on_error: OnError,
     /// How much to say.
@@ -59,6 +64,8 @@ impl Request {
             tool_list: text(variable::TOOL_LIST)?,
             tool_path: text(variable::TOOL_PATH)?,
             config: get(variable::CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from),
+            site: site::named(get)?.unwrap_or_default(),
+            with_innermost: false,
             on_error: OnError::parse(&text(variable::ON_ERROR)?.unwrap_or_default())?,
             log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
@@ -72,11 +79,16 @@ impl Request {
     /// # Errors
     /// Any [`Error`]. An element without a file is one unless [`OnError::Skip`] is asked for.
     pub fn resolve(&self, linker: Linker<'_>) -> Result<Stack, Error> {
-        let config = match &self.config {
-            Some(path) => Config::read(&absolute(path)?)?,
-            None => Config::default(),
-        };
-        self.resolve_with(&config, linker)
+        self.resolve_with(&self.read_config()?, linker)
+    }
+
+    /// What the configuration file says, above what the site's files say.
+    fn read_config(&self) -> Result<Config, Error> {
+        let site = site::read(&self.site)?;
+        Ok(match &self.config {
+            Some(path) => Config::read(&absolute(path)?)?.over(site),
+            None => site,
+        })
     }
 
     /// [`Request::resolve`] for a named stack of the configuration file instead of the main one.
@@ -85,7 +97,7 @@ impl Request {
     /// As there, and [`Error::NoStack`].
     pub fn resolve_named(&self, name: &str, linker: Linker<'_>) -> Result<Stack, Error> {
         let no_stack = || Error::NoStack { name: name.into(), config: self.config.clone() };
-        let config = Config::read(&absolute(self.config.as_ref().ok_or_else(no_stack)?)?)?;
+        let config = self.read_config()?;
         self.named_with(&config, config.stacks.get(name).ok_or_else(no_stack)?, linker)
     }
 
@@ -159,6 +171,20 @@ impl Request {
     }
 
     fn elements(&self, config: &Config) -> Result<(Origin, Vec<Element>), Error> {
+        let (mut origin, mut elements) = self.elements_asked_for(config)?;
+        let says_none = origin != Origin::Nowhere && elements.is_empty();
+        if self.with_innermost && !says_none {
+            let names: HashSet<String> = elements.iter().map(Element::name).collect();
+            let more = config.innermost.iter().flatten().filter(|name| !names.contains(*name));
+            elements.extend(more.cloned().map(Element::Name));
+            if origin == Origin::Nowhere && !elements.is_empty() {
+                origin = Origin::Config;
+            }
+        }
+        Ok((origin, elements))
+    }
+
+    fn elements_asked_for(&self, config: &Config) -> Result<(Origin, Vec<Element>), Error> {
         if let Some(text) = &self.tool_list {
             return Ok((Origin::ToolList, list::parse(variable::TOOL_LIST, text)?));
         }

@@ -55,6 +55,7 @@ mod report;
 mod sanitizers;
 mod sentinels;
 mod signals;
+mod sites;
 mod stacks_from_threads;
 mod switch;
 mod switching;

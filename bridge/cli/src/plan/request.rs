@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use qmpi_elf::SearchPath;
 use qmpi_plan::lookup::absolute;
+use qmpi_plan::request::site;
 use qmpi_plan::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, variable};
 
 use crate::Error;
@@ -20,6 +21,25 @@ pub struct Resolved {
     pub named: BTreeMap<String, Stack>,
     /// The configuration file, absolute, and what it says.
     pub config: Option<(PathBuf, Config)>,
+    /// The files of the site that hold below it.
+    pub site: Vec<PathBuf>,
+    /// What all of them say together.
+    pub settings: Config,
+}
+
+impl Resolved {
+    /// Does a layer, or a stack that tools open, come from the site's files? Then the processes have to read them.
+    #[must_use]
+    pub fn needs_site(&self) -> bool {
+        let own = self.config.as_ref().map(|(_, config)| config);
+        let is_of_site = |name: &String| {
+            self.settings.tools.contains_key(name) && own.is_none_or(|own| !own.tools.contains_key(name))
+        };
+        let own_pmpi = own.map(|own| own.program_pmpi).unwrap_or_default();
+        self.stack.layers.iter().any(|layer| is_of_site(&layer.name))
+            || self.settings.stacks.keys().any(|name| own.is_none_or(|own| !own.stacks.contains_key(name)))
+            || self.settings.program_pmpi != own_pmpi
+    }
 }
 
 /// A request, with the options of the command line applied.
@@ -59,6 +79,8 @@ pub fn with_options(
         (false, 1) => request.log = LogLevel::Info,
         (false, _) => request.log = LogLevel::Debug,
     }
+    request.site = site::files(get)?;
+    request.with_innermost = true;
     // A name may have no file.
     request.keep_names = true;
     Ok(Asked { request, command: stack.command.clone(), path: get("PATH"), preload: get("LD_PRELOAD") })
@@ -78,22 +100,26 @@ impl Asked {
             }
             None => None,
         };
-        let nothing = Config::default();
-        let settings = config.as_ref().map_or(&nothing, |(_, config)| config);
+        let site = self.request.site.clone();
+        let of_site = site::read(&site)?;
+        let settings = match &config {
+            Some((_, own)) => own.clone().over(of_site),
+            None => of_site,
+        };
         let search = SearchPath::from_process();
-        let mut stack = self.request.resolve_with(settings, &|name| search.find_by_name(name))?;
-        self.settle_names(&mut stack, settings, &search)?;
+        let mut stack = self.request.resolve_with(&settings, &|name| search.find_by_name(name))?;
+        self.settle_names(&mut stack, &settings, &search)?;
         let named = settings.stacks.iter().map(|(name, names)| {
             let in_stack = |error| Error::InNamedStack { stack: name.clone(), error: Box::new(error) };
             let find = || -> Result<Stack, Error> {
-                let mut stack = self.request.named_with(settings, names, &|name| search.find_by_name(name))?;
-                self.settle_names(&mut stack, settings, &search)?;
+                let mut stack = self.request.named_with(&settings, names, &|name| search.find_by_name(name))?;
+                self.settle_names(&mut stack, &settings, &search)?;
                 Ok(stack)
             };
             Ok((name.clone(), find().map_err(in_stack)?))
         });
         let named = named.collect::<Result<_, Error>>()?;
-        Ok(Resolved { stack, named, config })
+        Ok(Resolved { stack, named, config, site, settings })
     }
 
     /// Of the names without a file those stay that the file or the surroundings speak for.

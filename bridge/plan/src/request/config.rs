@@ -54,6 +54,12 @@ pub struct Config {
     pub stack: Option<Vec<String>>,
     /// Named stacks, outermost first, for tools that send calls through one of several.
     pub stacks: BTreeMap<String, Vec<String>>,
+    /// Layers that stand innermost in each stack, whatever it is, outermost first; `None` if the file has no `innermost`.
+    pub innermost: Option<Vec<String>>,
+    /// Directories in which names are looked up.
+    pub search: Vec<PathBuf>,
+    /// Tools may come from these directories only; `None`: from anywhere.
+    pub allowed: Option<Vec<PathBuf>>,
     /// Where the program's own calls of `PMPI_f` go.
     pub program_pmpi: ProgramPmpi,
     /// The sections `[tool.NAME]`.
@@ -87,6 +93,8 @@ pub struct ToolConfig {
     pub switch: Option<Switching>,
     /// There is no file: the program, or a library of its, registers the name.
     pub registered: bool,
+    /// What the tool does, in a line.
+    pub about: Option<String>,
 }
 
 impl Default for ToolConfig {
@@ -104,11 +112,12 @@ impl Default for ToolConfig {
             own_calls: OwnCalls::Visible,
             switch: None,
             registered: false,
+            about: None,
         }
     }
 }
 
-const FILE_KEYS: &[&str] = &["stack", "stacks", "program_pmpi", "tool"];
+const FILE_KEYS: &[&str] = &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "tool"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -124,6 +133,7 @@ const TOOL_KEYS: &[&str] = &[
     "enabled",
     "filter",
     "registered",
+    "about",
 ];
 
 impl Config {
@@ -151,6 +161,9 @@ impl Config {
         for (key, value) in table.get_ref() {
             match key.get_ref().as_ref() {
                 "stack" => config.stack = Some(document.names(value, "stack")?),
+                "innermost" => config.innermost = Some(document.names(value, "innermost")?),
+                "search" => config.search = document.directories(value, "search")?,
+                "allowed" => config.allowed = Some(document.directories(value, "allowed")?),
                 "stacks" => {
                     for (name, names) in document.table(value, "stacks", "a table of stacks, name = [\"a\", \"b\"]")? {
                         let full = format!("stacks.{}", name.get_ref());
@@ -173,6 +186,24 @@ impl Config {
             }
         }
         Ok(config)
+    }
+}
+
+impl Config {
+    /// This configuration over a weaker one: what it says itself, and of the other what it says nothing about. A section belongs to one of
+    /// them as a whole. What the weaker one does not allow stays forbidden.
+    #[must_use]
+    pub fn over(self, below: Self) -> Self {
+        let is_default = self.program_pmpi == ProgramPmpi::default();
+        Self {
+            stack: self.stack.or(below.stack),
+            stacks: below.stacks.into_iter().chain(self.stacks).collect(),
+            innermost: self.innermost.or(below.innermost),
+            search: self.search.into_iter().chain(below.search).collect(),
+            allowed: below.allowed.or(self.allowed),
+            program_pmpi: if is_default { below.program_pmpi } else { self.program_pmpi },
+            tools: below.tools.into_iter().chain(self.tools).collect(),
+        }
     }
 }
 
@@ -247,6 +278,7 @@ impl Document<'_> {
                     let fault = || ValueFault::Word(word.escape_debug().to_string(), OwnCalls::EXPECTED);
                     tool.own_calls = OwnCalls::parse(word).ok_or_else(|| self.value(value.span(), &full, fault()))?;
                 }
+                "about" => tool.about = Some(self.filled(value, &full, "a string")?.to_owned()),
                 "registered" => {
                     tool.registered = self.flag(value, &full)?;
                     registered = Some(value.span());
@@ -353,6 +385,12 @@ impl Document<'_> {
             None if value.get_ref().as_array().is_none() => Err(self.typed(value, full, EXPECTED)),
             None => self.strings(value, full, NUL).map(Wraps::Names),
         }
+    }
+
+    /// Directories, relative ones below the file's.
+    fn directories(&self, value: &Value<'_>, full: &str) -> Result<Vec<PathBuf>, Error> {
+        let place = self.path.parent().unwrap_or(Path::new(""));
+        Ok(self.strings(value, full, NUL)?.iter().map(|directory| place.join(directory)).collect())
     }
 
     fn names(&self, value: &Value<'_>, full: &str) -> Result<Vec<String>, Error> {

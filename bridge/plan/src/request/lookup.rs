@@ -3,7 +3,7 @@
 //! A path is taken as it is, made absolute. A NAME is looked up in this order:
 //!
 //! 1. `path` of the section `[tool.NAME]` of the configuration file;
-//! 2. each directory of `QMPI_TOOL_PATH`: `NAME`, `NAME.so`, `libNAME.so`, and then the highest version of `libNAME.so.*`;
+//! 2. each directory of `QMPI_TOOL_PATH`, then of `search` of the configuration file: `NAME`, `NAME.so`, `libNAME.so`, and then the highest version of `libNAME.so.*`;
 //! 3. the dynamic linker's own path: `NAME` if it contains `.so`, `NAME.so`, `libNAME.so`. Versions are not tried there, as the
 //!    linker's cache can be asked for whole names only.
 //!
@@ -32,12 +32,9 @@ impl<'a> Lookup<'a> {
     /// # Errors
     /// [`Error::Absolute`] if a directory is relative and there is no current directory.
     pub fn new(config: &'a Config, tool_path: &str, linker: Linker<'a>) -> Result<Self, Error> {
-        let directories = tool_path
-            .split(':')
-            .map(str::trim)
-            .filter(|directory| !directory.is_empty())
-            .map(|directory| absolute(Path::new(directory)))
-            .collect::<Result<_, _>>()?;
+        let named = tool_path.split(':').map(str::trim).filter(|directory| !directory.is_empty()).map(Path::new);
+        let directories =
+            named.chain(config.search.iter().map(PathBuf::as_path)).map(absolute).collect::<Result<_, _>>()?;
         Ok(Self { config, directories, linker })
     }
 
@@ -62,6 +59,16 @@ impl<'a> Lookup<'a> {
                     .map_or_else(|| Err(self.unresolved(name)), |path| absolute(&path))
             }
         }
+    }
+
+    /// The names that lead into the directories of names, and where they lead, in the order of the directories.
+    pub fn in_directories(&self) -> Vec<(String, PathBuf)> {
+        let names = self.directories.iter().flat_map(|directory| file_names(directory));
+        let mut names: Vec<String> = names.filter_map(|file| tool_name(&file).map(str::to_owned)).collect();
+        names.sort();
+        names.dedup();
+        let find = |name: &str| self.directories.iter().find_map(|directory| in_directory(directory, name));
+        names.into_iter().filter_map(|name| find(&name).map(|path| (name, path))).collect()
     }
 
     pub(crate) fn unresolved(&self, name: String) -> Error {

@@ -9,6 +9,9 @@ pub const TOOL_PATH: &str = "QMPI_TOOL_PATH";
 /// The configuration file (see [`crate::request::config`]).
 pub const CONFIG: &str = "QMPI_CONFIG";
 
+/// Configuration files of the site, separated by `:` (see [`crate::request::site`]).
+pub const SITE_CONFIG: &str = "QMPI_SITE_CONFIG";
+
 /// What to do with a layer that cannot be set up: `abort` or `skip`.
 pub const ON_ERROR: &str = "QMPI_ON_ERROR";
 
@@ -31,4 +34,4 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 8] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT];
+pub const ALL: [&str; 9] = [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT];
