@@ -1,6 +1,7 @@
 //! The command line: one definition from which parsing, `--help`, the man pages and the completions come.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -105,6 +106,16 @@ NOTES
   all of them in a job that was started by `qmpi run --ctl`. What a layer that is off still
   sees: docs/configuration.md.";
 
+const BISECT_EXAMPLES: &str = "\
+EXAMPLES
+      qmpi bisect -t ./a.so -t ./b.so -t ./c.so -- mpiexec -n 4 ./app
+  What fails in one run of ten:
+      qmpi bisect --runs 20 -c stack.toml -- mpiexec -n 4 ./app
+
+NOTES
+  The exit status of COMMAND is compared, or the signal that ends it. What it prints is not
+  shown, but for the last lines on stderr of the smallest stack that fails.";
+
 const TOOLS_EXAMPLES: &str = "\
 EXAMPLES
       qmpi tools
@@ -184,6 +195,13 @@ pub enum Command {
     #[command(hide = true)]
     Survey(SurveyArgs),
 
+    /// Find the layers that make COMMAND fail
+    ///
+    /// Runs COMMAND without a stack, with the stack, and then with fewer and fewer of its layers, as long as it ends in another way than
+    /// without a stack. Says which layers it takes, and exits with 3 if the stack makes no difference.
+    #[command(after_help = BISECT_EXAMPLES)]
+    Bisect(BisectArgs),
+
     /// Check what a run needs of this machine
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -211,6 +229,10 @@ pub struct StackArgs {
     /// The configuration file (TOML): default stack and settings of each tool
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+
+    /// Nothing is added to what is asked for, whatever the site wants: `bisect` starts runs so
+    #[arg(long, hide = true)]
+    pub exact: bool,
 
     /// COMMAND, where there is one: it may register tools itself.
     #[arg(skip)]
@@ -315,6 +337,34 @@ pub struct ListArgs {
     /// Load no tool: what QMPI tools intercept, which register themselves, is then not known
     #[arg(long)]
     pub no_load: bool,
+}
+
+/// `qmpi bisect`
+#[derive(Debug, Args)]
+pub struct BisectArgs {
+    /// Which stack.
+    #[command(flatten)]
+    pub stack: StackArgs,
+
+    /// Runs of each stack, of which one that fails is enough: for what fails now and then
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub runs: NonZeroU32,
+
+    /// A run that takes longer has failed
+    #[arg(long, value_name = "SECONDS", default_value = "600")]
+    pub timeout: u32,
+
+    /// Nothing is measured.
+    #[arg(skip)]
+    pub measure: MeasureArgs,
+
+    /// How much to say.
+    #[command(flatten)]
+    pub verbosity: VerbosityArgs,
+
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
+    pub command: Vec<OsString>,
 }
 
 /// `qmpi tools`

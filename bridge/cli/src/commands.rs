@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod bisect;
 pub mod ctl;
 pub mod doctor;
 pub mod env;

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-use commands::{ctl, doctor, env, generate, inspect, list, report as reported, run, surveyed, tools};
+use commands::{bisect, ctl, doctor, env, generate, inspect, list, report as reported, run, surveyed, tools};
 pub use error::Error;
 use report::terminal;
 
@@ -50,6 +50,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     match &mut cli.command {
         Command::Run(args) => args.stack.command.clone_from(&args.command),
         Command::Doctor(args) => args.stack.command.clone_from(&args.command),
+        Command::Bisect(args) => args.stack.command.clone_from(&args.command),
         _ => {}
     }
     // `false`: the question was answered, and the answer is bad.
@@ -58,6 +59,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Report(args) => reported::report(args).map(|()| true),
         Command::Inspect(args) => inspect::inspect(args),
         Command::List(args) => list::list(args).map(|()| true),
+        Command::Bisect(args) => bisect::bisect(args),
         Command::Tools(args) => tools::tools(args).map(|()| true),
         Command::Env(args) => env::env(args).map(|()| true),
         Command::Ctl(args) => ctl::ctl(args).map(|()| true),

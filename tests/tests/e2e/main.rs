@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod base_tools;
+mod bisect;
 mod clones;
 mod cxx_unwinding;
 mod direct_calls;

@@ -80,7 +80,7 @@ pub fn with_options(
         (false, _) => request.log = LogLevel::Debug,
     }
     request.site = site::files(get)?;
-    request.with_innermost = true;
+    request.with_innermost = !stack.exact;
     // A name may have no file.
     request.keep_names = true;
     Ok(Asked { request, command: stack.command.clone(), path: get("PATH"), preload: get("LD_PRELOAD") })

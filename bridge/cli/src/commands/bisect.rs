@@ -1,0 +1,239 @@
+//! `qmpi bisect`: which layers does it take to make COMMAND end in another way than without a stack?
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use qmpi_plan::variable;
+
+use crate::args::BisectArgs;
+use crate::report::terminal;
+use crate::{Error, plan};
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Status(i32),
+    Signal(i32),
+    /// It was ended because it took too long.
+    Hung,
+}
+
+/// A run, and the end of what it printed to stderr.
+struct Run {
+    end: End,
+    said: String,
+}
+
+/// Runs COMMAND with ever fewer layers. `false`: the layers make no difference.
+///
+/// # Errors
+/// Whatever stops the stack; a COMMAND that cannot be started.
+pub fn bisect(args: &BisectArgs) -> Result<bool, Error> {
+    let get = |name: &str| std::env::var_os(name);
+    let plan = plan::make(&args.stack, args.verbosity, &args.measure, false, &get)?;
+    let list = plan.variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
+    let elements: Vec<&str> =
+        list.iter().flat_map(|list| list.value.split(',')).filter(|name| !name.is_empty()).collect();
+    if elements.is_empty() {
+        let hint = "name tools with -t, or a file with -c".to_owned();
+        return Err(Error::Usage { message: "there are no layers to search".to_owned(), hint });
+    }
+    let mut search = Search {
+        args,
+        labels: plan.layers.iter().map(|layer| layer.label()).collect(),
+        elements,
+        number: 0,
+        good: BTreeSet::new(),
+    };
+    search.find()
+}
+
+struct Search<'a> {
+    args: &'a BisectArgs,
+    labels: Vec<&'a str>,
+    elements: Vec<&'a str>,
+    number: usize,
+    /// What ends as without a stack.
+    good: BTreeSet<Vec<usize>>,
+}
+
+impl Search<'_> {
+    fn find(&mut self) -> Result<bool, Error> {
+        let good = self.run("without qmpi", None)?.end;
+        let all: Vec<usize> = (0..self.elements.len()).collect();
+        let whole = self.run_layers(&all, good)?;
+        if whole.end == good {
+            terminal::answer(&format!("The stack makes no difference: {good} with it and without it.\n"))?;
+            return Ok(false);
+        }
+        let runtime = self.run("no layers", Some(&[]))?;
+        if runtime.end != good {
+            terminal::answer(&format!(
+                "It takes no layer: {} with libqmpi.so alone, {good} without it.\n",
+                runtime.end
+            ))?;
+            return Ok(true);
+        }
+        let (layers, run) = self.smallest(all, whole, good)?;
+        let names = self.names(&layers);
+        let text = match layers[..] {
+            [_] => format!("Layer {names} alone: {}, where without it {good}.\n", run.end),
+            _ => format!("Layers {names} together, none of them left out: {}, where without them {good}.\n", run.end),
+        };
+        terminal::answer(&(text + &run.said))?;
+        Ok(true)
+    }
+
+    /// Leaves layers out as long as what is left still ends in another way: halves first, then single ones (delta debugging, after Zeller).
+    fn smallest(&mut self, mut layers: Vec<usize>, mut run: Run, good: End) -> Result<(Vec<usize>, Run), Error> {
+        let mut parts = 2;
+        while layers.len() > 1 {
+            let size = layers.len().div_ceil(parts);
+            let chunks: Vec<Vec<usize>> = layers.chunks(size).map(<[usize]>::to_vec).collect();
+            let without = |chunk: &Vec<usize>| layers.iter().copied().filter(|layer| !chunk.contains(layer)).collect();
+            let rests: Vec<Vec<usize>> =
+                if chunks.len() > 2 { chunks.iter().map(without).collect() } else { Vec::new() };
+            let mut smaller = None;
+            for (candidate, next_parts) in
+                chunks.into_iter().map(|chunk| (chunk, 2)).chain(rests.into_iter().map(|rest| (rest, parts - 1)))
+            {
+                if self.good.contains(&candidate) {
+                    continue;
+                }
+                let ended = self.run_layers(&candidate, good)?;
+                if ended.end != good {
+                    smaller = Some((candidate, ended, next_parts.max(2)));
+                    break;
+                }
+                self.good.insert(candidate);
+            }
+            match smaller {
+                Some((candidate, ended, next_parts)) => (layers, run, parts) = (candidate, ended, next_parts),
+                None if size == 1 => break,
+                None => parts = (parts * 2).min(layers.len()),
+            }
+        }
+        Ok((layers, run))
+    }
+
+    fn names(&self, layers: &[usize]) -> String {
+        layers.iter().map(|layer| format!("`{}`", self.labels[*layer])).collect::<Vec<_>>().join(", ")
+    }
+
+    /// As often as asked, until it ends otherwise than `good`.
+    fn run_layers(&mut self, layers: &[usize], good: End) -> Result<Run, Error> {
+        let (name, tools) = (self.names(layers), layers.iter().map(|layer| self.elements[*layer]).collect::<Vec<_>>());
+        let mut run = self.run(&name, Some(&tools))?;
+        for _ in 1..self.args.runs.get() {
+            if run.end != good {
+                break;
+            }
+            run = self.run(&name, Some(&tools))?;
+        }
+        Ok(run)
+    }
+
+    /// Runs COMMAND with these tools; `None`: by itself.
+    fn run(&mut self, name: &str, tools: Option<&[&str]>) -> Result<Run, Error> {
+        let words = match tools {
+            Some(tools) => self.with(tools)?,
+            None => self.args.command.clone(),
+        };
+        let began = Instant::now();
+        let run = execute(&words, Duration::from_secs(self.args.timeout.into()))?;
+        self.number += 1;
+        let line = format!(
+            "{:>3}  {:<12}  {:>6.1} s  {name}\n",
+            self.number,
+            run.end.to_string(),
+            began.elapsed().as_secs_f64()
+        );
+        terminal::answer(&line)?;
+        Ok(run)
+    }
+
+    /// `qmpi run` with just these tools.
+    fn with(&self, tools: &[&str]) -> Result<Vec<OsString>, Error> {
+        let mut words = vec![std::env::current_exe().map_err(Error::Output)?.into_os_string()];
+        words.extend(["run", "-q", "--exact"].map(OsString::from));
+        for tool in tools {
+            words.extend(["-t".into(), (*tool).into()]);
+        }
+        if let Some(config) = &self.args.stack.config {
+            words.extend(["-c".into(), config.clone().into_os_string()]);
+        }
+        words.push("--".into());
+        words.extend(self.args.command.iter().cloned());
+        Ok(words)
+    }
+}
+
+/// Runs a command in a process group of its own, for so long at most.
+fn execute(words: &[OsString], patience: Duration) -> Result<Run, Error> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Error::CommandNotFound { command: String::new() });
+    };
+    let mut said = tempfile::tempfile().map_err(Error::Output)?;
+    let stderr = said.try_clone().map_err(Error::Output)?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).process_group(0);
+    // An empty list, and not that of the environment, where there are no tools.
+    command.env(variable::TOOL_LIST, "");
+    let mut child = command
+        .spawn()
+        .map_err(|source| Error::CommandNotExecutable { command: program.to_string_lossy().into_owned(), source })?;
+    let end = Instant::now() + patience;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(Error::Output)? {
+            break Some(status);
+        }
+        if Instant::now() >= end {
+            kill_group(child.id());
+            let _ = child.wait();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    Ok(Run { end: status.map_or(End::Hung, End::of), said: last_lines(&mut said).unwrap_or_default() })
+}
+
+/// The launcher and what it has started on this host.
+fn kill_group(leader: u32) {
+    let _ = Command::new("kill").args(["-KILL", "--", &format!("-{leader}")]).stderr(Stdio::null()).status();
+}
+
+fn last_lines(file: &mut File) -> std::io::Result<String> {
+    const LINES: usize = 10;
+    file.rewind()?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    Ok(lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| format!("  | {line}\n")).collect())
+}
+
+impl End {
+    fn of(status: ExitStatus) -> End {
+        match (status.code(), status.signal()) {
+            (Some(code), _) => End::Status(code),
+            (None, Some(signal)) => End::Signal(signal),
+            (None, None) => End::Status(-1),
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            End::Status(code) => f.pad(&format!("status {code}")),
+            End::Signal(signal) => f.pad(&format!("signal {signal}")),
+            End::Hung => f.pad("no end"),
+        }
+    }
+}
