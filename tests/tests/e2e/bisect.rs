@@ -21,7 +21,9 @@ fn bisect(mpi: Mpi, options: &[&str], tools: &[String], command: &[String]) -> R
     line.arg("bisect").args(options).envs(mpi.variables());
     // A process on its own needs no daemon of Open MPI's beside it.
     line.env("OMPI_MCA_ess_singleton_isolated", "1").env_remove("QMPI_LOG");
-    tools.iter().for_each(|tool| drop(line.arg("-t").arg(tool)));
+    for tool in tools {
+        line.arg("-t").arg(tool);
+    }
     let output = line.arg("--").args(command).output()?;
     let text = [&output.stdout[..], &output.stderr].concat();
     Ok((output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned()))
