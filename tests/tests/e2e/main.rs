@@ -48,6 +48,7 @@ mod programs;
 mod qmpi;
 mod quiet;
 mod races;
+mod readme;
 mod real_programs;
 mod real_tools;
 mod refusals;
