@@ -14,25 +14,31 @@ pub struct Tables<'a> {
     tables: BTreeMap<String, Table>,
 }
 
+/// The tables in a text, by their titles.
+#[must_use]
+pub fn read(text: &str) -> BTreeMap<String, Table> {
+    let mut tables: BTreeMap<String, Table> = BTreeMap::new();
+    let mut title = String::new();
+    for line in text.lines() {
+        if let Some((label, _)) = line.split_once(": MPI calls of ") {
+            title = label.to_owned();
+            tables.insert(title.clone(), Table::new());
+            continue;
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if let (&[function, calls, bytes, _seconds], Some(table)) = (words.as_slice(), tables.get_mut(&title))
+            && let (Ok(calls), Ok(bytes)) = (calls.parse(), bytes.parse())
+        {
+            table.insert(function.to_owned(), (calls, bytes));
+        }
+    }
+    tables
+}
+
 impl<'a> Tables<'a> {
     /// Reads them. The last of several with one title counts.
     pub fn of(outcome: &'a Outcome) -> Tables<'a> {
-        let mut tables: BTreeMap<String, Table> = BTreeMap::new();
-        let mut title = String::new();
-        for line in outcome.stdout.lines() {
-            if let Some((label, _)) = line.split_once(": MPI calls of ") {
-                title = label.to_owned();
-                tables.insert(title.clone(), Table::new());
-                continue;
-            }
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if let (&[function, calls, bytes, _seconds], Some(table)) = (words.as_slice(), tables.get_mut(&title))
-                && let (Ok(calls), Ok(bytes)) = (calls.parse(), bytes.parse())
-            {
-                table.insert(function.to_owned(), (calls, bytes));
-            }
-        }
-        Tables { outcome, tables }
+        Tables { outcome, tables: read(&outcome.stdout) }
     }
 
     /// The table with this title.

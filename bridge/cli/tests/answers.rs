@@ -242,7 +242,7 @@ fn doctor_about_a_command_line() {
             "./mpiexec.hydra -genvnone -n 2 ./app",
             "hydra does not pass LD_PRELOAD, QMPI_TOOL_LIST on to ranks on other hosts",
         ),
-        ("./srun --export=A ./app", "warn  command     srun is told to keep LD_PRELOAD, QMPI_TOOL_LIST from the ranks"),
+        ("./srun --export=A ./app", "`qmpi run` adds --export=A,LD_PRELOAD,QMPI_TOOL_LIST"),
         ("./libtool.so", "warn  command     ./libtool.so is no launcher that is known here"),
         ("./nowhere", "warn  command     ./nowhere: command not found"),
     ] {

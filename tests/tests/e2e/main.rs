@@ -58,6 +58,7 @@ mod sanitizers;
 mod sentinels;
 mod signals;
 mod sites;
+mod slurm;
 mod stacks_from_threads;
 mod switch;
 mod switching;

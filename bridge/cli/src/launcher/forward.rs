@@ -62,7 +62,7 @@ pub fn forward(
         Launcher::Orte => job.orte(place, &mut forward),
         Launcher::Prrte => job.prrte(place, &mut forward),
         Launcher::Hydra => job.hydra(place, &mut forward),
-        Launcher::Slurm => forward.warnings.extend(job.slurm()),
+        Launcher::Slurm => job.slurm(place, &mut forward),
     }
     forward
 }
@@ -144,14 +144,34 @@ impl Job<'_> {
         insert(forward, place, options.collect());
     }
 
-    fn slurm(&self) -> Option<Warning> {
-        let dropped = self.line.dropped(&self.names);
-        (!dropped.is_empty()).then(|| {
-            Warning::new(
-                format!("srun is told to keep {} from the ranks: they run without the stack", dropped.join(", ")),
-                format!("pass {} or --export=ALL", self.line.launcher.advice(&dropped)),
-            )
-        })
+    /// What srun is to pass on, with these names: a value of the user's is extended, and `NONE` becomes the names alone, which is the same but for
+    /// these.
+    fn slurm(&self, place: usize, forward: &mut Forward) {
+        let (mut start, mut shift, mut added) = (0, 0, Vec::new());
+        for program in self.line.programs() {
+            let own = Line { args: program, ..self.line };
+            let dropped = own.dropped(&self.names);
+            let value = own.exported().unwrap_or_default();
+            let kept = value.split(',').filter(|element| !matches!(*element, "" | "NONE" | "NIL"));
+            let list = kept.chain(dropped.iter().copied()).collect::<Vec<_>>().join(",");
+            if !dropped.is_empty() {
+                match own.export_argument() {
+                    Some((index, _)) => {
+                        let word = &mut forward.command[place + start + shift + index];
+                        let is_joined = word.to_string_lossy().starts_with("--export=");
+                        *word = if is_joined { format!("--export={list}").into() } else { list.clone().into() };
+                    }
+                    // The variable, which an option replaces.
+                    None => {
+                        forward.command.insert(place + start + shift, format!("--export={list}").into());
+                        shift += 1;
+                    }
+                }
+                added.push(format!("--export={list}"));
+            }
+            start += program.len() + 1;
+        }
+        forward.added = (!added.is_empty()).then(|| added.join(" "));
     }
 
     /// A value of `LD_PRELOAD` for the ranks in which we are not.
@@ -291,6 +311,14 @@ mod tests {
                 "mpiexec -genv LD_PRELOAD /q/libqmpi.so -genv QMPI_TOOL_LIST a -genvnone ./a",
             ),
             (Slurm, "srun ./a", "srun ./a"),
+            (Slurm, "srun --export=NONE -n 2 ./a", "srun --export=LD_PRELOAD,QMPI_TOOL_LIST -n 2 ./a"),
+            (Slurm, "srun -n 2 --export A=1,LD_PRELOAD ./a", "srun -n 2 --export A=1,LD_PRELOAD,QMPI_TOOL_LIST ./a"),
+            (Slurm, "srun --export=ALL,A ./a", "srun --export=ALL,A ./a"),
+            (
+                Slurm,
+                "srun ./a : --export=NIL ./b : --export=B ./c",
+                "srun ./a : --export=LD_PRELOAD,QMPI_TOOL_LIST ./b : --export=B,LD_PRELOAD,QMPI_TOOL_LIST ./c",
+            ),
         ] {
             assert_eq!(command(launcher, line), expected);
         }
@@ -304,6 +332,14 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_of_slurms_is_replaced() {
+        let forward = run(Launcher::Slurm, "srun -n 2 ./a", &[("SLURM_EXPORT_ENV", "NONE")]);
+        assert_eq!(forward.added.as_deref(), Some("--export=LD_PRELOAD,QMPI_TOOL_LIST"));
+        assert_eq!(forward.command.join(std::ffi::OsStr::new(" ")), "srun --export=LD_PRELOAD,QMPI_TOOL_LIST -n 2 ./a");
+        assert_eq!(run(Launcher::Slurm, "srun --export=ALL ./a", &[("SLURM_EXPORT_ENV", "NONE")]).added, None);
+    }
+
+    #[test]
     fn what_the_runtime_reads_besides_goes_along() {
         let forward = run(Launcher::Prrte, "mpirun ./a", &[("QMPI_TOOL_PATH", "/t"), ("HOME", "/h")]);
         assert_eq!(forward.added.unwrap(), "-x LD_PRELOAD -x QMPI_TOOL_LIST -x QMPI_TOOL_PATH");
@@ -312,7 +348,7 @@ mod tests {
     #[test]
     fn what_is_lost_is_said() {
         let said = |launcher, line: &str| run(launcher, line, &[]).warnings.remove(0).message;
-        assert!(said(Launcher::Slurm, "srun --export=NONE ./a").contains("keep LD_PRELOAD, QMPI_TOOL_LIST from"));
+        assert!(said(Launcher::Slurm, "srun --export=ALL,LD_PRELOAD=m.so ./a").contains("told to set LD_PRELOAD=m.so"));
         assert!(said(Launcher::Orte, "mpirun -x LD_PRELOAD=m.so ./a").contains("told to set LD_PRELOAD=m.so"));
         assert!(run(Launcher::Orte, "mpirun -x LD_PRELOAD=m.so:/q/libqmpi.so ./a", &[]).warnings.is_empty());
         let listed = run(Launcher::Orte, "mpirun ./a", &[(ENV_LIST_VARIABLE, "A"), ("QMPI_TOOL_PATH", "/a;b")]);

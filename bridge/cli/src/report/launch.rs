@@ -53,8 +53,11 @@ fn habits(launcher: Launcher, file: &str, variables: &[Variable], get: &dyn Fn(&
     }
     let advice = launcher.advice(&names);
     if launcher == Launcher::Slurm {
-        let message = format!("{file} ({name}): SLURM_EXPORT_ENV keeps {} from all ranks", dropped.join(", "));
-        return Check::warn("launcher", message, format!("pass {advice}, or unset SLURM_EXPORT_ENV"));
+        let lost = dropped.join(", ");
+        let message = format!(
+            "{file} ({name}): SLURM_EXPORT_ENV keeps {lost} from all ranks; `qmpi run` tells srun to pass them on"
+        );
+        return Check::ok("launcher", message).with_hint(format!("without `qmpi run` pass {advice}"));
     }
     let message = format!("{file} ({name}) does not pass the variables on to other hosts; `qmpi run` tells it to");
     Check::ok("launcher", message).with_hint(format!("without `qmpi run` pass {advice}"))

@@ -184,20 +184,28 @@ impl<'a> Line<'a> {
 
     /// The value of `--export`.
     fn export(&self) -> Option<&'a str> {
-        let mut words = self.options().flatten();
-        while let Some(word) = words.next() {
-            if let Some(value) = word.strip_prefix("--export=") {
-                return Some(value);
-            }
-            if word == "--export" {
-                return words.next().map(String::as_str);
-            }
-        }
-        None
+        self.export_argument().map(|(_, value)| value)
+    }
+
+    /// The word that has the value of srun's `--export`, behind a `=` or by itself: its place among the arguments, and the value.
+    #[must_use]
+    pub fn export_argument(&self) -> Option<(usize, &'a str)> {
+        let options = self.options().next()?;
+        options.iter().enumerate().find_map(|(place, word)| match word.strip_prefix("--export=") {
+            Some(value) => Some((place, value)),
+            None if word == "--export" => Some((place + 1, options.get(place + 1)?.as_str())),
+            None => None,
+        })
+    }
+
+    /// What srun is told to pass on, if it is told.
+    #[must_use]
+    pub fn exported(&self) -> Option<String> {
+        self.export().map(str::to_owned).or_else(|| self.text(SLURM_EXPORT))
     }
 
     fn slurm_passes(&self, name: &str) -> bool {
-        let Some(value) = self.export().map(str::to_owned).or_else(|| self.text(SLURM_EXPORT)) else { return true };
+        let Some(value) = self.exported() else { return true };
         value.split(',').any(|element| element == "ALL" || names(element, name))
     }
 }
