@@ -105,6 +105,20 @@ NOTES
   all of them in a job that was started by `qmpi run --ctl`. What a layer that is off still
   sees: docs/configuration.md.";
 
+const REPORT_EXAMPLES: &str = "\
+EXAMPLES
+  Measure a job, and read what its tools cost:
+      qmpi run --report -t ./libmpiP.so -t ./libheatmap.so mpiexec -n 4 ./app
+      qmpi report
+  A page for a browser; it is one file, to look at offline or to send to others:
+      qmpi report --html
+      qmpi report /scratch/job-42 --html=job-42.html
+  Time of each layer in its own code, in nanoseconds on all ranks:
+      qmpi report --json | jq '.layers[] | {label, own: .own.sum_ns}'
+
+NOTES
+  What the numbers are: docs/report.md.";
+
 const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES
       qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
@@ -151,6 +165,7 @@ pub enum Command {
     List(ListArgs),
 
     /// Show what `qmpi run --report` measured: what each layer costs, and what it does to the calls
+    #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
 
     /// Print the variables that `run` would set, for a shell to evaluate
@@ -267,6 +282,10 @@ pub struct ReportArgs {
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+
+    /// Write a page for a browser, one file that needs no network [default: report.html in DIR]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "all"])]
+    pub html: Option<Option<PathBuf>>,
 }
 
 /// `qmpi inspect`

@@ -110,6 +110,15 @@ pub enum Error {
         problem: String,
     },
 
+    /// A page for a browser that cannot be written.
+    #[error("{}: the page cannot be written: {source}", .path.display())]
+    WriteHtml {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+
     /// The runtime is nowhere.
     #[error("{}", no_runtime(.searched, *.given))]
     NoRuntime {
@@ -258,6 +267,7 @@ impl Error {
             Self::Report { .. } => {
                 "`qmpi run --report=DIR ...` writes it, and each rank's file when the rank ends".into()
             }
+            Self::WriteHtml { .. } => "name a file that can be written: --html=FILE".into(),
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),
             Self::Output(_) => "is the disk full?".into(),
         }

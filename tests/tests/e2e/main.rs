@@ -38,6 +38,7 @@ mod name_shift;
 mod no_proc;
 mod numbering;
 mod own_calls;
+mod page;
 mod planted;
 mod plugin;
 mod plugin_on_qmpi;

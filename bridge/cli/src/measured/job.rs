@@ -19,8 +19,23 @@ pub struct Job {
     pub probe_ns: f64,
     /// Calls of threads that could not be measured are missing; links of functions with an unknown number of arguments, too.
     pub unmeasured: Vec<String>,
+    /// The most threads that called MPI at a time, on any rank: their times add up.
+    pub threads: u32,
     /// The program, then layers from the outermost inwards, then the MPI library.
     pub layers: Vec<Layer>,
+    /// Which layer calls which.
+    pub edges: Vec<Edge>,
+}
+
+/// Calls from one layer into another: places in the list of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// Who calls.
+    pub from: usize,
+    /// Who is called.
+    pub to: usize,
+    /// How often.
+    pub calls: u64,
 }
 
 /// What happens between the edge above a layer and those below it.
@@ -105,18 +120,22 @@ impl Job {
             elapsed_ns: files.iter().map(|file| file.elapsed_ns).sum(),
             probe_ns: 0.0,
             unmeasured: unmeasured(files),
+            threads: files.iter().map(|file| file.threads).max().unwrap_or(0),
             layers: Vec::new(),
+            edges: Vec::new(),
         };
         for label in labels(files) {
             job.layers.push(Layer { label, ..Layer::default() });
         }
+        let mut edges = BTreeMap::new();
         for file in files {
             let cost = file.probe_ticks.inside + file.probe_ticks.outside;
             job.probe_ns += cost * file.ns_per_tick() / files.len() as f64;
             for link in &file.links {
-                job.add(file, link);
+                job.add(file, link, &mut edges);
             }
         }
+        job.edges = edges.into_iter().map(|((from, to), calls)| Edge { from, to, calls }).collect();
         for layer in &mut job.layers {
             for function in layer.functions.values_mut() {
                 for (rank, time) in &function.own.by_rank {
@@ -131,24 +150,26 @@ impl Job {
         job
     }
 
-    fn layer(&mut self, label: &str) -> &mut Layer {
-        let place = self.layers.iter().position(|layer| layer.label == label);
-        // All labels of all files are in the list.
-        &mut self.layers[place.unwrap_or(0)]
+    /// The place of a layer; all labels of all files are in the list.
+    fn place(&self, label: &str) -> usize {
+        self.layers.iter().position(|layer| layer.label == label).unwrap_or(0)
     }
 
-    fn add(&mut self, file: &RankFile, link: &LinkRecord) {
+    fn add(&mut self, file: &RankFile, link: &LinkRecord, edges: &mut BTreeMap<(usize, usize), u64>) {
         let scale = file.ns_per_tick();
         let calls: u64 = link.callers.iter().sum();
+        let to = self.place(&file.layers[link.layer]);
         for (caller, calls) in link.callers.iter().enumerate().filter(|(_, calls)| **calls > 0) {
             let label = file.layers.get(caller).map_or("program", String::as_str);
-            let function = self.layer(label).functions.entry(link.function.clone()).or_default();
+            let from = self.place(label);
+            *edges.entry((from, to)).or_default() += calls;
+            let function = self.layers[from].functions.entry(link.function.clone()).or_default();
             function.calls_out += calls;
             function.by_rank.entry(file.rank).or_default().1 += calls;
         }
         let inside = file.probe_ticks.inside * calls as f64;
         let own = (link.own as f64 - inside).max(0.0) * scale;
-        let function = self.layer(&file.layers[link.layer]).functions.entry(link.function.clone()).or_default();
+        let function = self.layers[to].functions.entry(link.function.clone()).or_default();
         function.calls_in += calls;
         function.by_rank.entry(file.rank).or_default().0 += calls;
         *function.own.by_rank.entry(file.rank).or_default() += own;
@@ -236,6 +257,8 @@ mod tests {
         assert_eq!(labels, ["program", "outer", "inner", "MPI"]);
         let calls: Vec<(u64, u64)> = job.layers.iter().map(|layer| (layer.calls_in, layer.calls_out)).collect();
         assert_eq!(calls, [(0, 30), (30, 30), (30, 60), (60, 0)], "inner makes two of one");
+        let edges: Vec<_> = job.edges.iter().map(|edge| (edge.from, edge.to, edge.calls)).collect();
+        assert_eq!(edges, [(0, 1, 30), (1, 2, 30), (2, 3, 60)]);
         let outer = &job.layers[1].functions["MPI_F0"];
         // (2100 + 100 rank - 10 calls of 10 ticks) / 2
         assert_eq!(outer.own.by_rank, BTreeMap::from([(0, 1000.0), (1, 1050.0), (3, 1150.0)]));

@@ -150,16 +150,21 @@ fn times(job: &Job, all: bool) -> Table {
     rows
 }
 
-fn a_call(time_ns: f64, calls: u64) -> String {
+/// The time of one of so many calls.
+#[must_use]
+pub fn a_call(time_ns: f64, calls: u64) -> String {
     if calls == 0 { String::new() } else { time(time_ns / calls as f64) }
 }
 
 /// A time in the unit that leaves up to three digits before the point.
-fn time(ns: f64) -> String {
+#[must_use]
+pub fn time(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns:.0} ns"),
         ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
         ns if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
-        ns => format!("{:.2} s", ns / 1e9),
+        ns if ns < 120e9 => format!("{:.2} s", ns / 1e9),
+        ns if ns < 7200e9 => format!("{:.1} min", ns / 60e9),
+        ns => format!("{:.1} h", ns / 3600e9),
     }
 }
