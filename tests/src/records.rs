@@ -1,9 +1,15 @@
 //! What ranks of a job leave that ran with `--report`, made up: any number of ranks, with numbers that a test knows.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::{Value, json};
+
+/// Each host has a file.
+const RANKS_OF_HOST: u32 = 128;
 
 /// A job. Ticks are nanoseconds, and a probe costs nothing, so that numbers come out as they are planted.
 #[derive(Debug, Clone)]
@@ -80,8 +86,14 @@ impl Records {
     /// When it cannot be written.
     pub fn write(&self, directory: &Path) -> io::Result<()> {
         std::fs::create_dir_all(directory)?;
-        for rank in (0..self.size).filter(|rank| !self.missing.contains(rank)) {
-            std::fs::write(directory.join(format!("rank-{rank}.json")), self.rank(rank).to_string())?;
+        for host in 0..self.size.div_ceil(RANKS_OF_HOST) {
+            let ranks = host * RANKS_OF_HOST..self.size.min((host + 1) * RANKS_OF_HOST);
+            let mut file = File::create(directory.join(format!("ranks-node{host}.jsonl.gz")))?;
+            for rank in ranks.filter(|rank| !self.missing.contains(rank)) {
+                let mut member = GzEncoder::new(&mut file, Compression::best());
+                writeln!(member, "{}", self.rank(rank))?;
+                member.finish()?;
+            }
         }
         Ok(())
     }
@@ -106,7 +118,8 @@ impl Records {
             self.functions.iter().map(|function| (0..=count).map(|at| function.own(at, rank)).sum::<u64>()).sum();
         let mut layers = vec!["program", "MPI"];
         layers.extend(self.layers.iter().rev().map(String::as_str));
-        json!({"schema": 1, "rank": rank, "size": self.size, "process": 1000 + rank, "elapsed_ns": 2 * busy, "ticks": 2 * busy,
+        json!({"schema": 2, "rank": rank, "size": self.size, "process": 1000 + rank, "host": format!("node{}", rank / RANKS_OF_HOST),
+            "world": null, "started_ms": 1_700_000_000_000_u64, "came_to": {"finalize": true, "abort": false, "exit": true}, "elapsed_ns": 2 * busy, "ticks": 2 * busy,
             "probe_ticks": {"inside": 0.0, "outside": 0}, "threads": 1, "threads_without": 0, "layers": layers,
             "unmeasured": [], "links": links})
     }

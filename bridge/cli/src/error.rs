@@ -265,7 +265,8 @@ impl Error {
             }
             Self::NoSwitch { .. } => "`qmpi ctl JOB list` shows the layers".into(),
             Self::Report { .. } => {
-                "`qmpi run --report=DIR ...` writes it, and each rank's file when the rank ends".into()
+                "`qmpi run --report=DIR ...` writes it; each rank adds its record at MPI_Finalize and when it ends"
+                    .into()
             }
             Self::WriteHtml { .. } => "name a file that can be written: --html=FILE".into(),
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),

@@ -15,6 +15,7 @@ pub mod launch;
 pub mod listing;
 pub mod measured;
 pub mod mpi;
+pub mod notes;
 pub mod page;
 pub mod program;
 pub mod shell;

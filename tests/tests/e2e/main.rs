@@ -52,6 +52,7 @@ mod real_tools;
 mod refusals;
 mod registration;
 mod report;
+mod report_ends;
 mod sanitizers;
 mod sentinels;
 mod signals;

@@ -7,6 +7,7 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table, TableComponent};
 
 use crate::measured::job::{Function, Job, Layer, Spread};
+use crate::report::notes;
 
 /// Rows of a table without `--all`.
 const ROWS: usize = 20;
@@ -18,14 +19,8 @@ pub fn tables(job: &Job, all: bool) -> String {
     let run = time(job.elapsed_ns as f64 / (job.size - job.missing.len() as u32).max(1) as f64);
     // Writing into a String cannot fail, here and below.
     let _ = writeln!(text, "{} of {} ranks, {run} each on average.", job.size as usize - job.missing.len(), job.size);
-    if !job.missing.is_empty() {
-        let shown: Vec<String> = job.missing.iter().take(10).map(u32::to_string).collect();
-        let more = if job.missing.len() > 10 { ", ..." } else { "" };
-        let _ = writeln!(
-            text,
-            "Nothing is known of rank {}{more}: it was killed, or ended without its exit handlers.",
-            shown.join(", ")
-        );
+    for note in notes::all(job) {
+        let _ = writeln!(text, "{note}");
     }
     let _ = writeln!(text, "\nWhat each layer costs. Own time is time in the layer itself, without the layers below.");
     let _ = writeln!(text, "{}", costs(job));

@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::measured::job::Job;
 use crate::report::measured::time;
+use crate::report::notes;
 use figure::Figure;
 use heat::Heat;
 use rows::{CallRow, FunctionRow, LayerRow};
@@ -136,9 +137,8 @@ impl Summary {
 #[derive(Debug, Serialize)]
 struct Missing {
     count: String,
-    one: bool,
-    /// `1, 4–7`
-    ranks: String,
+    /// What is to be known of ranks.
+    notes: Vec<String>,
     links: Vec<String>,
     probe: String,
 }
@@ -147,35 +147,10 @@ impl Missing {
     fn of(job: &Job) -> Self {
         Self {
             count: rows::grouped(job.missing.len() as u64),
-            one: job.missing.len() == 1,
-            ranks: ranges(&job.missing),
+            notes: notes::all(job),
             // All layers have that one.
             links: job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).cloned().collect(),
             probe: time(job.probe_ns),
         }
-    }
-}
-
-/// Numbers in order, as few words as possible.
-#[must_use]
-pub fn ranges(numbers: &[u32]) -> String {
-    let mut texts = Vec::new();
-    let mut rest = numbers;
-    while let Some(first) = rest.first() {
-        let last = rest.iter().zip(*first..).take_while(|(number, expected)| **number == *expected).count();
-        texts.push(if last == 1 { first.to_string() } else { format!("{first}–{}", rest[last - 1]) });
-        rest = &rest[last..];
-    }
-    texts.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_of_ranks() {
-        assert_eq!(ranges(&[]), "");
-        assert_eq!(ranges(&[1, 3, 4, 5, 9]), "1, 3–5, 9");
     }
 }
