@@ -119,6 +119,14 @@ EXAMPLES
 NOTES
   What the numbers are: docs/report.md.";
 
+const STATS_EXAMPLES: &str = "\
+EXAMPLES
+  Count, and add up:
+      qmpi run --stats=calls -t ./libmpiP.so mpiexec -n 4 ./app
+      qmpi stats calls
+  Functions that ranks call differently often:
+      qmpi stats calls --json | jq '.functions[] | select(.calls[-1].min != .calls[-1].max)'";
+
 const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES
       qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
@@ -167,6 +175,10 @@ pub enum Command {
     /// Show what `qmpi run --report` measured: what each layer costs, and what it does to the calls
     #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
+
+    /// Add up what `qmpi run --stats=FILE` counted on the ranks: sum, least and most of each function at each layer
+    #[command(after_help = STATS_EXAMPLES)]
+    Stats(StatsArgs),
 
     /// Print the variables that `run` would set, for a shell to evaluate
     #[command(after_help = ENV_EXAMPLES)]
@@ -286,6 +298,18 @@ pub struct ReportArgs {
     /// Write a page for a browser, one file that needs no network [default: report.html in DIR]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "all"])]
     pub html: Option<Option<PathBuf>>,
+}
+
+/// `qmpi stats`
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    /// The FILE of `qmpi run --stats=FILE`, without the rank
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `qmpi inspect`

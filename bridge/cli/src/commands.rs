@@ -8,4 +8,5 @@ pub mod inspect;
 pub mod list;
 pub mod report;
 pub mod run;
+pub mod stats;
 pub mod surveyed;

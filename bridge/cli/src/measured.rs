@@ -2,4 +2,5 @@
 
 pub mod job;
 pub mod rank_file;
+pub mod stats_file;
 pub mod worlds;

@@ -57,6 +57,7 @@ mod sanitizers;
 mod sentinels;
 mod signals;
 mod stacks_from_threads;
+mod stats;
 mod switch;
 mod switching;
 mod thesis;

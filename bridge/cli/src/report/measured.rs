@@ -48,7 +48,8 @@ fn table<const N: usize>(head: [&str; N]) -> Table {
     table_with(head.into_iter().map(str::to_owned))
 }
 
-fn table_with(head: impl Iterator<Item = String>) -> Table {
+/// A table for a terminal: the first column is text, the others numbers.
+pub(crate) fn table_with(head: impl Iterator<Item = String>) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(head);
     // A line below the head, none below each row.

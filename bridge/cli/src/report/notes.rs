@@ -53,7 +53,8 @@ fn capital(text: &str) -> String {
 }
 
 /// `rank 3`, `ranks 1, 4–7`
-fn ranks(numbers: &[u32]) -> String {
+#[must_use]
+pub fn ranks(numbers: &[u32]) -> String {
     format!("{} {}", if numbers.len() == 1 { "rank" } else { "ranks" }, ranges(numbers))
 }
 

@@ -40,6 +40,7 @@ pub fn html(job: &Job) -> Result<String, Error> {
         labels => job.layers.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
         functions => FunctionRow::all(job),
         distributions => times::all(job),
+        spark_width => times::width(times::range(job)),
         heat => Heat::of(job),
         missing => Missing::of(job),
     })

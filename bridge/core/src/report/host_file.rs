@@ -6,7 +6,7 @@
 //! header that readers skip (RFC 1952, 2.3.1.1) fills the rest.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -37,11 +37,10 @@ impl HostFile {
     /// # Errors
     /// When the file cannot be written.
     pub(crate) fn put(&mut self, record: &str, is_last: bool) -> io::Result<()> {
-        if let Some((place, length)) = self.place {
-            if let Some(member) = filled(record, length)? {
-                // Linux appends whatever the place where the file was opened to append (pwrite(2)).
-                return OpenOptions::new().write(true).open(&self.path)?.write_all_at(&member, place);
-            }
+        let member_in_place = |(place, length)| Some((place, filled(record, length).transpose()?));
+        if let Some((place, member)) = self.place.and_then(member_in_place) {
+            // Linux appends whatever the place where the file was opened to append (pwrite(2)).
+            return OpenOptions::new().write(true).open(&self.path)?.write_all_at(&member?, place);
         }
         let length = member(record, 0)?.len();
         let spare = if is_last { 0 } else { SPARE + length / 16 };
@@ -49,7 +48,7 @@ impl HostFile {
         let mut file = self.open()?;
         // One write: `write_all` goes on only where the disk is full.
         file.write_all(&member)?;
-        let end = file.seek(SeekFrom::Current(0))?;
+        let end = file.stream_position()?;
         self.place = Some((end - member.len() as u64, member.len()));
         Ok(())
     }

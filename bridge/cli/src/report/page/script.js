@@ -266,7 +266,8 @@
     if (!item || !item.counts.length) return;
     const counts = new Map(item.counts);
     const bounds = [...counts.keys()];
-    const [first, last] = [Math.min(...bounds) - 1, Math.max(...bounds) + 1];
+    // Room on both sides, so that a power of ten is on the scale even where all calls are in one bar.
+    const [first, last] = [Math.max(0, Math.min(...bounds) - 3), Math.max(...bounds) + 3];
     const [left, top, height, step] = [100, 12, 200, Math.max(26, Math.min(64, 900 / (last - first)))];
     const width = left + (last - first) * step + 30;
     const most = Math.max(...counts.values());

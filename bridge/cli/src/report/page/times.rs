@@ -72,6 +72,11 @@ pub(super) fn bars(function: &Function, range: Range) -> String {
     path
 }
 
+/// The width of a row of bars.
+pub(super) fn width(range: Range) -> u32 {
+    BAR * (range.1 - range.0 + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
