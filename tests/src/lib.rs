@@ -5,6 +5,8 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `browser.rs` | Chromium, for pages that the product writes |
+//! | `records.rs` | what ranks of a job with `--report` leave, made up |
 //! | `dt_hash.rs` | copies of libraries with DT_HASH only |
 //! | `directives.rs` | the `//#` lines of a source file |
 //! | `mpich_with_qmpi.rs` | MPICH configured with `--enable-qmpi` |
@@ -32,6 +34,7 @@
 
 pub mod against;
 pub mod artifact;
+pub mod browser;
 pub mod cells;
 pub mod child;
 pub mod compile;
@@ -47,6 +50,7 @@ pub mod mpich_with_qmpi;
 pub mod planted;
 pub mod product;
 pub mod qmpi_mpi;
+pub mod records;
 mod session;
 pub mod tables;
 pub mod traced;

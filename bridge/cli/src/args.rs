@@ -126,6 +126,28 @@ NOTES
   (QMPI_SITE_CONFIG names other files, or none), of the configuration file; then from files in the
   directories of QMPI_TOOL_PATH and of `search` in these files.";
 
+const REPORT_EXAMPLES: &str = "\
+EXAMPLES
+  Measure a job, and read what its tools cost:
+      qmpi run --report -t ./libmpiP.so -t ./libheatmap.so mpiexec -n 4 ./app
+      qmpi report
+  A page for a browser; it is one file, to look at offline or to send to others:
+      qmpi report --html
+      qmpi report /scratch/job-42 --html=job-42.html
+  Time of each layer in its own code, in nanoseconds on all ranks:
+      qmpi report --json | jq '.layers[] | {label, own: .own.sum_ns}'
+
+NOTES
+  What the numbers are: docs/report.md.";
+
+const STATS_EXAMPLES: &str = "\
+EXAMPLES
+  Count, and add up:
+      qmpi run --stats=calls -t ./libmpiP.so mpiexec -n 4 ./app
+      qmpi stats calls
+  Functions that ranks call differently often:
+      qmpi stats calls --json | jq '.functions[] | select(.calls[-1].min != .calls[-1].max)'";
+
 const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES
       qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
@@ -172,6 +194,7 @@ pub enum Command {
     List(ListArgs),
 
     /// Show what `qmpi run --report` measured: what each layer costs, and what it does to the calls
+    #[command(after_help = REPORT_EXAMPLES)]
     Report(ReportArgs),
 
     /// Show the tools that are known by name
@@ -179,6 +202,10 @@ pub enum Command {
     /// Those of the site's and the user's configuration, and what lies in the directories of names.
     #[command(after_help = TOOLS_EXAMPLES)]
     Tools(ToolsArgs),
+
+    /// Add up what `qmpi run --stats=FILE` counted on the ranks: sum, least and most of each function at each layer
+    #[command(after_help = STATS_EXAMPLES)]
+    Stats(StatsArgs),
 
     /// Print the variables that `run` would set, for a shell to evaluate
     #[command(after_help = ENV_EXAMPLES)]
@@ -301,6 +328,22 @@ pub struct ReportArgs {
     /// Every function, not only the most expensive ones
     #[arg(long)]
     pub all: bool,
+
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write a page for a browser, one file that needs no network [default: report.html in DIR]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "all"])]
+    pub html: Option<Option<PathBuf>>,
+}
+
+/// `qmpi stats`
+#[derive(Debug, Args)]
+pub struct StatsArgs {
+    /// The FILE of `qmpi run --stats=FILE`, without the rank
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 
     /// Answer in JSON
     #[arg(long)]

@@ -9,5 +9,6 @@ pub mod inspect;
 pub mod list;
 pub mod report;
 pub mod run;
+pub mod stats;
 pub mod surveyed;
 pub mod tools;

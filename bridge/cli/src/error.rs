@@ -121,6 +121,24 @@ pub enum Error {
         problem: String,
     },
 
+    /// Files of `--stats` that cannot be added up.
+    #[error("{}: {problem}", .path.display())]
+    Stats {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// A page for a browser that cannot be written.
+    #[error("{}: the page cannot be written: {source}", .path.display())]
+    WriteHtml {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+
     /// The runtime is nowhere.
     #[error("{}", no_runtime(.searched, *.given))]
     NoRuntime {
@@ -270,8 +288,13 @@ impl Error {
             }
             Self::NoSwitch { .. } => "`qmpi ctl JOB list` shows the layers".into(),
             Self::Report { .. } => {
-                "`qmpi run --report=DIR ...` writes it, and each rank's file when the rank ends".into()
+                "`qmpi run --report=DIR ...` writes it; each rank adds its record at MPI_Finalize and when it ends"
+                    .into()
             }
+            Self::Stats { .. } => {
+                "`qmpi run --stats=FILE ...` writes FILE.0, FILE.1 and so on, for `qmpi stats FILE`".into()
+            }
+            Self::WriteHtml { .. } => "name a file that can be written: --html=FILE".into(),
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),
             Self::Output(_) => "is the disk full?".into(),
         }

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-use commands::{bisect, ctl, doctor, env, generate, inspect, list, report as reported, run, surveyed, tools};
+use commands::{bisect, ctl, doctor, env, generate, inspect, list, report as reported, run, stats, surveyed, tools};
 pub use error::Error;
 use report::terminal;
 
@@ -57,6 +57,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let good = match &cli.command {
         Command::Run(args) => run::run(args).map(|()| true),
         Command::Report(args) => reported::report(args).map(|()| true),
+        Command::Stats(args) => stats::stats(args).map(|()| true),
         Command::Inspect(args) => inspect::inspect(args),
         Command::List(args) => list::list(args).map(|()| true),
         Command::Bisect(args) => bisect::bisect(args),

@@ -1,4 +1,6 @@
-//! What `qmpi run --report` measured: the files of the ranks, and what they are together.
+//! What `qmpi run --report` measured: what each rank left, and what they are together.
 
 pub mod job;
 pub mod rank_file;
+pub mod stats_file;
+pub mod worlds;

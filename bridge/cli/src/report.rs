@@ -5,6 +5,7 @@
 //! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
 //! | the connections between layers | [`edges`] |
 //! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
+//! | what a job measured: for a terminal, as a page for a browser | [`measured`], [`page`] |
 //! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
 
 pub mod check;
@@ -14,6 +15,8 @@ pub mod launch;
 pub mod listing;
 pub mod measured;
 pub mod mpi;
+pub mod notes;
+pub mod page;
 pub mod program;
 pub mod shell;
 pub mod terminal;

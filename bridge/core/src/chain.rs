@@ -13,15 +13,15 @@ use std::time::Duration;
 use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_loader::image::version::Version;
 use qmpi_loader::links::conversion::{self, Arity, CallerMode};
-use qmpi_loader::links::pcontrol;
 use qmpi_loader::links::requests::{self, Watch};
 use qmpi_loader::links::switch::{Caller, Switch};
 use qmpi_loader::links::wrapped::{Others, Stacked};
+use qmpi_loader::links::{observer, pcontrol};
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
 use crate::qmpi::{initialization, macros};
-use crate::report::{self, finalize};
+use crate::report::{self, finalize, recorder};
 use crate::switching;
 use crate::versions::Versions;
 
@@ -227,6 +227,11 @@ impl Chain {
     pub(crate) fn observe_finalize(&mut self, edge: finalize::Edge) {
         let Some(id) = FnId::by_name("MPI_Finalize") else { return };
         self.observe(id, |target| finalize::observe(target, edge));
+    }
+
+    /// Watches the ways to the end, for a report.
+    pub(crate) fn observe_ends(&mut self) {
+        recorder::observe_ends(|id, notify| self.observe(id, |target| or_end(observer::observe(target, notify, 0))));
     }
 
     /// Watches the calls that initialize MPI, at the topmost link: tools can be registered until then.

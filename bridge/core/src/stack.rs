@@ -79,6 +79,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     qmpi_loader::exit::order_by_layers();
+    chain.observe_ends();
     chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);

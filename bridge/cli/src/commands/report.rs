@@ -1,12 +1,14 @@
 //! `qmpi report`: what a job with `--report` measured.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::args::ReportArgs;
 use crate::measured::job::Job;
 use crate::measured::rank_file;
-use crate::report::measured;
 use crate::report::terminal;
+use crate::report::{measured, page};
 use crate::{Error, SCHEMA};
 
 #[derive(Serialize)]
@@ -16,14 +18,24 @@ struct Answer<'a> {
     job: &'a Job,
 }
 
-/// Prints the tables, or JSON.
+/// Prints the tables, or JSON, or writes the page and prints its name.
 ///
 /// # Errors
-/// [`Error::Report`] if there is nothing to show.
+/// [`Error::Report`] if there is nothing to show, [`Error::WriteHtml`] if the page cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Error> {
     let job = Job::of(&rank_file::read(&args.directory)?);
     if args.json {
         return terminal::answer_json(&Answer { schema: SCHEMA, job: &job });
     }
-    terminal::answer(&measured::tables(&job, args.all))
+    match &args.html {
+        Some(Some(file)) => write_page(&job, file),
+        Some(None) => write_page(&job, &args.directory.join("report.html")),
+        None => terminal::answer(&measured::tables(&job, args.all)),
+    }
+}
+
+fn write_page(job: &Job, path: &Path) -> Result<(), Error> {
+    let written = page::html(job).map_err(std::io::Error::other).and_then(|html| std::fs::write(path, html));
+    written.map_err(|source| Error::WriteHtml { path: path.to_owned(), source })?;
+    terminal::answer(&format!("{}\n", path.display()))
 }

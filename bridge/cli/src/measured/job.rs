@@ -4,23 +4,47 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::measured::rank_file::{LinkRecord, RankFile};
+use crate::measured::rank_file::{LinkRecord, RankFile, Ranks};
+use crate::measured::worlds::{self, World};
 
 /// All ranks.
 #[derive(Debug, Serialize)]
 pub struct Job {
-    /// How many ranks the launcher started, or as many as there are files.
+    /// How many ranks the launchers started, or as many as there are records.
     pub size: u32,
-    /// Ranks that left no file: killed, or ended without exit handlers.
+    /// The processes that belong together, one after the other: ranks below are numbered through.
+    pub worlds: Vec<World>,
+    /// Ranks that left no record: killed, or ended without exit handlers before MPI_Finalize.
     pub missing: Vec<u32>,
+    /// Ranks whose last record is that of MPI_Finalize or MPI_Abort: they ended without exit handlers.
+    pub cut: Vec<u32>,
+    /// Ranks that called MPI_Abort.
+    pub aborted: Vec<u32>,
+    /// Records that could not be read.
+    pub damaged: usize,
     /// The sum of the ranks' times from start-up to end.
     pub elapsed_ns: u64,
     /// What a probe costs on average, in and around the call.
     pub probe_ns: f64,
     /// Calls of threads that could not be measured are missing; links of functions with an unknown number of arguments, too.
     pub unmeasured: Vec<String>,
+    /// The most threads that called MPI at a time, on any rank: their times add up.
+    pub threads: u32,
     /// The program, then layers from the outermost inwards, then the MPI library.
     pub layers: Vec<Layer>,
+    /// Which layer calls which.
+    pub edges: Vec<Edge>,
+}
+
+/// Calls from one layer into another: places in the list of layers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// Who calls.
+    pub from: usize,
+    /// Who is called.
+    pub to: usize,
+    /// How often.
+    pub calls: u64,
 }
 
 /// What happens between the edge above a layer and those below it.
@@ -92,66 +116,83 @@ impl Spread {
 }
 
 impl Job {
-    /// Sums up files of ranks; there is at least one. Layers that are on some ranks only are brought together by their labels.
+    /// Sums up what ranks left; there is at least one. Layers that are on some ranks only are brought together by their labels.
     #[must_use]
-    pub fn of(files: &[RankFile]) -> Self {
-        let mut ranks: Vec<u32> = files.iter().map(|file| file.rank).collect();
-        ranks.sort_unstable();
-        let size = files.iter().filter_map(|file| file.size).max().unwrap_or(0);
-        let size = size.max(ranks.iter().max().map_or(0, |rank| rank + 1));
+    pub fn of(ranks: &Ranks) -> Self {
+        let files = &ranks.files;
+        let (numbers, worlds) = worlds::number(files);
+        let mut ranks_here = numbers.clone();
+        ranks_here.sort_unstable();
+        let size = worlds.iter().map(|world| world.size).sum();
+        let which = |is_one: &dyn Fn(&RankFile) -> bool| {
+            let mut which: Vec<u32> =
+                files.iter().zip(&numbers).filter(|(file, _)| is_one(file)).map(|(_, number)| *number).collect();
+            which.sort_unstable();
+            which
+        };
         let mut job = Self {
             size,
-            missing: (0..size).filter(|rank| ranks.binary_search(rank).is_err()).collect(),
+            worlds,
+            missing: (0..size).filter(|rank| ranks_here.binary_search(rank).is_err()).collect(),
+            cut: which(&|file| !file.came_to.exit && !file.came_to.abort),
+            aborted: which(&|file| file.came_to.abort),
+            damaged: ranks.damaged,
             elapsed_ns: files.iter().map(|file| file.elapsed_ns).sum(),
             probe_ns: 0.0,
-            unmeasured: unmeasured(files),
+            unmeasured: unmeasured(files, &numbers),
+            threads: files.iter().map(|file| file.threads).max().unwrap_or(0),
             layers: Vec::new(),
+            edges: Vec::new(),
         };
         for label in labels(files) {
             job.layers.push(Layer { label, ..Layer::default() });
         }
-        for file in files {
+        let mut edges = BTreeMap::new();
+        for (file, rank) in files.iter().zip(&numbers) {
             let cost = file.probe_ticks.inside + file.probe_ticks.outside;
             job.probe_ns += cost * file.ns_per_tick() / files.len() as f64;
             for link in &file.links {
-                job.add(file, link);
+                job.add(file, *rank, link, &mut edges);
             }
         }
+        job.edges = edges.into_iter().map(|((from, to), calls)| Edge { from, to, calls }).collect();
         for layer in &mut job.layers {
             for function in layer.functions.values_mut() {
                 for (rank, time) in &function.own.by_rank {
                     *layer.own.by_rank.entry(*rank).or_default() += time;
                 }
-                function.own.finish(&ranks);
+                function.own.finish(&ranks_here);
                 layer.calls_in += function.calls_in;
                 layer.calls_out += function.calls_out;
             }
-            layer.own.finish(&ranks);
+            layer.own.finish(&ranks_here);
         }
         job
     }
 
-    fn layer(&mut self, label: &str) -> &mut Layer {
-        let place = self.layers.iter().position(|layer| layer.label == label);
-        // All labels of all files are in the list.
-        &mut self.layers[place.unwrap_or(0)]
+    /// The place of a layer; all labels of all files are in the list.
+    fn place(&self, label: &str) -> usize {
+        self.layers.iter().position(|layer| layer.label == label).unwrap_or(0)
     }
 
-    fn add(&mut self, file: &RankFile, link: &LinkRecord) {
+    fn add(&mut self, file: &RankFile, rank: u32, link: &LinkRecord, edges: &mut BTreeMap<(usize, usize), u64>) {
         let scale = file.ns_per_tick();
         let calls: u64 = link.callers.iter().sum();
+        let to = self.place(&file.layers[link.layer]);
         for (caller, calls) in link.callers.iter().enumerate().filter(|(_, calls)| **calls > 0) {
             let label = file.layers.get(caller).map_or("program", String::as_str);
-            let function = self.layer(label).functions.entry(link.function.clone()).or_default();
+            let from = self.place(label);
+            *edges.entry((from, to)).or_default() += calls;
+            let function = self.layers[from].functions.entry(link.function.clone()).or_default();
             function.calls_out += calls;
-            function.by_rank.entry(file.rank).or_default().1 += calls;
+            function.by_rank.entry(rank).or_default().1 += calls;
         }
         let inside = file.probe_ticks.inside * calls as f64;
         let own = (link.own as f64 - inside).max(0.0) * scale;
-        let function = self.layer(&file.layers[link.layer]).functions.entry(link.function.clone()).or_default();
+        let function = self.layers[to].functions.entry(link.function.clone()).or_default();
         function.calls_in += calls;
-        function.by_rank.entry(file.rank).or_default().0 += calls;
-        *function.own.by_rank.entry(file.rank).or_default() += own;
+        function.by_rank.entry(rank).or_default().0 += calls;
+        *function.own.by_rank.entry(rank).or_default() += own;
         function.inclusive_ns += (link.inclusive as f64 - inside).max(0.0) * scale;
         function.longest_ns = function.longest_ns.max(link.longest as f64 * scale);
         for (bits, count) in &link.histogram {
@@ -186,14 +227,14 @@ fn labels(files: &[RankFile]) -> Vec<String> {
     labels
 }
 
-fn unmeasured(files: &[RankFile]) -> Vec<String> {
+fn unmeasured(files: &[RankFile], numbers: &[u32]) -> Vec<String> {
     let links = files.iter().flat_map(|file| {
         file.unmeasured.iter().map(|(layer, function)| {
             format!("{function} at {}", file.layers.get(*layer).map_or("a layer of a named stack", String::as_str))
         })
     });
-    let threads = files.iter().filter(|file| file.threads_without > 0);
-    let threads = threads.map(|file| format!("{} threads of rank {}", file.threads_without, file.rank));
+    let threads = files.iter().zip(numbers).filter(|(file, _)| file.threads_without > 0);
+    let threads = threads.map(|(file, rank)| format!("{} threads of rank {rank}", file.threads_without));
     let mut all: Vec<String> = links.chain(threads).collect();
     all.sort();
     all.dedup();
@@ -220,7 +261,8 @@ mod tests {
         });
         let links: Vec<String> = links.collect();
         let text = format!(
-            r#"{{"schema":1,"rank":{rank},"size":{size},"process":7,"elapsed_ns":10000,"ticks":20000,
+            r#"{{"schema":2,"rank":{rank},"size":{size},"process":7,"host":"a","world":null,"started_ms":1,
+                "came_to":{{"finalize":true,"abort":false,"exit":true}},"elapsed_ns":10000,"ticks":20000,
                 "probe_ticks":{{"inside":10.0,"outside":10}},"threads":1,"threads_without":0,
                 "layers":["program","MPI","inner","outer"],"unmeasured":[[1,"MPI_Pcontrol"]],"links":[{}]}}"#,
             links.join(",")
@@ -228,14 +270,20 @@ mod tests {
         serde_json::from_str(&text).unwrap()
     }
 
+    fn of(files: Vec<RankFile>) -> Job {
+        Job::of(&Ranks { files, damaged: 0 })
+    }
+
     #[test]
     fn ranks_add_up() {
-        let job = Job::of(&[rank(0, 4, 1), rank(1, 4, 1), rank(3, 4, 1)]);
+        let job = of(vec![rank(0, 4, 1), rank(1, 4, 1), rank(3, 4, 1)]);
         assert_eq!((job.size, job.missing.as_slice()), (4, [2].as_slice()));
         let labels: Vec<&str> = job.layers.iter().map(|layer| layer.label.as_str()).collect();
         assert_eq!(labels, ["program", "outer", "inner", "MPI"]);
         let calls: Vec<(u64, u64)> = job.layers.iter().map(|layer| (layer.calls_in, layer.calls_out)).collect();
         assert_eq!(calls, [(0, 30), (30, 30), (30, 60), (60, 0)], "inner makes two of one");
+        let edges: Vec<_> = job.edges.iter().map(|edge| (edge.from, edge.to, edge.calls)).collect();
+        assert_eq!(edges, [(0, 1, 30), (1, 2, 30), (2, 3, 60)]);
         let outer = &job.layers[1].functions["MPI_F0"];
         // (2100 + 100 rank - 10 calls of 10 ticks) / 2
         assert_eq!(outer.own.by_rank, BTreeMap::from([(0, 1000.0), (1, 1050.0), (3, 1150.0)]));
@@ -249,7 +297,7 @@ mod tests {
     fn a_layer_of_some_ranks_has_its_place() {
         let mut alone = rank(1, 2, 1);
         alone.layers = vec!["program".into(), "MPI".into(), "inner".into(), "other".into()];
-        let job = Job::of(&[rank(0, 2, 1), alone]);
+        let job = of(vec![rank(0, 2, 1), alone]);
         let labels: Vec<&str> = job.layers.iter().map(|layer| layer.label.as_str()).collect();
         assert_eq!(labels, ["program", "other", "outer", "inner", "MPI"]);
         assert_eq!(job.layers[1].own.by_rank, BTreeMap::from([(0, 0.0), (1, 1050.0)]));
@@ -259,7 +307,7 @@ mod tests {
     fn a_thousand_ranks_take_seconds_at_most() {
         let files: Vec<RankFile> = (0..1000).map(|number| rank(number, 1000, 40)).collect();
         let began = std::time::Instant::now();
-        let job = Job::of(&files);
+        let job = of(files);
         let text = crate::report::measured::tables(&job, true);
         assert!(began.elapsed().as_secs_f64() < 10.0, "{:?}", began.elapsed());
         assert_eq!(job.layers[3].calls_in, 1000 * 40 * 20);

@@ -1,13 +1,18 @@
-//! The file that a rank writes when it ends (`core/src/report/recorder.rs`), and the directory of them.
+//! What a rank leaves (`core/src/report/recorder.rs`), and the directory of the files with it, one for each host.
 
+use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use flate2::bufread::GzDecoder;
 use serde::Deserialize;
 
 use crate::Error;
 
-/// The version of the file that this command reads.
-const SCHEMA: u32 = 1;
+/// The version of the records that this command reads.
+const SCHEMA: u32 = 2;
+/// What each member of gzip begins with (RFC 1952, 2.3.1).
+const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
 /// What one rank measured. Times are in ticks of its time-stamp counter.
 #[derive(Debug, Clone, Deserialize)]
@@ -18,6 +23,16 @@ pub struct RankFile {
     pub rank: u32,
     /// How many ranks the job has, if the launcher told.
     pub size: Option<u32>,
+    /// The name of its MPI_COMM_WORLD, if the launcher has one.
+    pub world: Option<String>,
+    /// Where it ran.
+    pub host: String,
+    /// The process.
+    pub process: u32,
+    /// When it started, since 1970.
+    pub started_ms: u64,
+    /// How far it came.
+    pub came_to: CameTo,
     /// Time from start-up to the end of the process.
     pub elapsed_ns: u64,
     /// The same in ticks.
@@ -34,6 +49,17 @@ pub struct RankFile {
     pub unmeasured: Vec<(usize, String)>,
     /// Links that were called.
     pub links: Vec<LinkRecord>,
+}
+
+/// Where a rank was before it wrote its record.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct CameTo {
+    /// Its call of MPI_Finalize came to the MPI library.
+    pub finalize: bool,
+    /// The same of MPI_Abort.
+    pub abort: bool,
+    /// Its exit handlers ran.
+    pub exit: bool,
 }
 
 /// What a probe adds.
@@ -64,28 +90,63 @@ pub struct LinkRecord {
     pub histogram: Vec<(u32, u64)>,
 }
 
-/// The files of a directory, by rank.
+/// What is in a directory.
+#[derive(Debug, Default)]
+pub struct Ranks {
+    /// The last record of each process.
+    pub files: Vec<RankFile>,
+    /// Records that were not written to their end, and that nothing can be read from.
+    pub damaged: usize,
+}
+
+/// The records of a directory.
 ///
 /// # Errors
 /// [`Error::Report`] if the directory has none, or one that is not understood.
-pub fn read(directory: &Path) -> Result<Vec<RankFile>, Error> {
+pub fn read(directory: &Path) -> Result<Ranks, Error> {
     let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
     let entries = std::fs::read_dir(directory).map_err(|error| problem(directory, error.to_string()))?;
     let mut paths: Vec<PathBuf> =
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path)).collect();
     paths.sort();
-    let mut files = Vec::with_capacity(paths.len());
+    let (mut last, mut damaged) = (BTreeMap::new(), 0);
     for path in paths {
-        let text = std::fs::read_to_string(&path).map_err(|error| problem(&path, error.to_string()))?;
-        let file: RankFile = serde_json::from_str(&text).map_err(|error| problem(&path, error.to_string()))?;
-        file.check().map_err(|error| problem(&path, error))?;
-        files.push(file);
+        let bytes = std::fs::read(&path).map_err(|error| problem(&path, error.to_string()))?;
+        damaged += records(&bytes, |text| {
+            let file: RankFile = serde_json::from_str(text).map_err(|error| problem(&path, error.to_string()))?;
+            file.check().map_err(|error| problem(&path, error))?;
+            last.insert((file.host.clone(), file.process, file.started_ms), file);
+            Ok(())
+        })?;
     }
-    if files.is_empty() {
-        return Err(problem(directory, "no file of a rank is in it".to_owned()));
+    if last.is_empty() {
+        let what = if damaged > 0 { "no record of a rank in it can be read" } else { "no record of a rank is in it" };
+        return Err(problem(directory, what.to_owned()));
     }
+    let mut files: Vec<RankFile> = last.into_values().collect();
     files.sort_by_key(|file| file.rank);
-    Ok(files)
+    Ok(Ranks { files, damaged })
+}
+
+/// Shows each record of a file; returns how many were damaged: a full disk, or a rank that was killed meanwhile.
+fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), Error>) -> Result<usize, Error> {
+    let (mut rest, mut damaged, mut text) = (bytes, 0, String::new());
+    while !rest.is_empty() {
+        text.clear();
+        let mut member = GzDecoder::new(rest);
+        match member.read_to_string(&mut text) {
+            Ok(_) => {
+                rest = member.into_inner();
+                text.lines().try_for_each(&mut show)?;
+            }
+            Err(_) => {
+                damaged += 1;
+                let next = rest.windows(MEMBER.len()).skip(1).position(|window| window == MEMBER);
+                rest = next.map_or(&[], |place| &rest[place + 1..]);
+            }
+        }
+    }
+    Ok(damaged)
 }
 
 /// Removes the files of an earlier job, which may have had more ranks.
@@ -105,12 +166,11 @@ pub fn clear(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// `rank-12.json`.
+/// `ranks-HOST.jsonl.gz`.
 #[must_use]
 pub fn is_one(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
-    let number = name.and_then(|name| name.strip_prefix("rank-")?.strip_suffix(".json"));
-    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    name.and_then(|name| name.strip_prefix("ranks-")?.strip_suffix(".jsonl.gz")).is_some_and(|host| !host.is_empty())
 }
 
 impl RankFile {
@@ -132,21 +192,49 @@ impl RankFile {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]
     fn an_earlier_job_is_cleared_and_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
-        for name in ["rank-0.json", "rank-12.json", "rank-.json", "rank-1.json.7", "notes.json"] {
-            std::fs::write(directory.path().join(name), "{}").unwrap();
+        for name in ["ranks-a.jsonl.gz", "ranks-b.c.jsonl.gz", "ranks-.jsonl.gz", "ranks-a.jsonl", "notes.json"] {
+            std::fs::write(directory.path().join(name), "").unwrap();
         }
-        assert!(read(directory.path()).is_err(), "no version");
+        assert!(read(directory.path()).unwrap_err().to_string().ends_with("no record of a rank is in it"));
         clear(directory.path()).unwrap();
         let mut left: Vec<_> =
             std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
-        assert_eq!(left, ["notes.json", "rank-.json", "rank-1.json.7"]);
-        assert!(read(directory.path()).unwrap_err().to_string().ends_with("no file of a rank is in it"));
+        assert_eq!(left, ["notes.json", "ranks-.jsonl.gz", "ranks-a.jsonl"]);
         clear(&directory.path().join("nowhere")).unwrap();
+    }
+
+    fn member(text: &str) -> Vec<u8> {
+        let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        writer.write_all(text.as_bytes()).unwrap();
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn a_damaged_record_is_one_less() {
+        let texts = ["first, which is as long as it has to be", "second", "third"];
+        let members = texts.map(member);
+        let mut bytes = members[0][..members[0].len() - 9].to_vec();
+        bytes.extend(members[1].iter().chain(&members[2]));
+        let shown = |bytes: &[u8]| {
+            let mut seen = Vec::new();
+            let damaged = records(bytes, |text| {
+                seen.push(text.to_owned());
+                Ok(())
+            });
+            (seen.join(", "), damaged.unwrap())
+        };
+        assert_eq!(shown(&bytes), ("second, third".to_owned(), 1));
+        let whole = members.concat();
+        assert_eq!(shown(&whole), (texts.join(", "), 0));
+        assert_eq!(shown(&whole[..whole.len() - 1]), (texts[..2].join(", "), 1));
+        assert_eq!(shown(b"nonsense"), (String::new(), 1));
     }
 }

@@ -7,6 +7,7 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table, TableComponent};
 
 use crate::measured::job::{Function, Job, Layer, Spread};
+use crate::report::notes;
 
 /// Rows of a table without `--all`.
 const ROWS: usize = 20;
@@ -18,14 +19,8 @@ pub fn tables(job: &Job, all: bool) -> String {
     let run = time(job.elapsed_ns as f64 / (job.size - job.missing.len() as u32).max(1) as f64);
     // Writing into a String cannot fail, here and below.
     let _ = writeln!(text, "{} of {} ranks, {run} each on average.", job.size as usize - job.missing.len(), job.size);
-    if !job.missing.is_empty() {
-        let shown: Vec<String> = job.missing.iter().take(10).map(u32::to_string).collect();
-        let more = if job.missing.len() > 10 { ", ..." } else { "" };
-        let _ = writeln!(
-            text,
-            "Nothing is known of rank {}{more}: it was killed, or ended without its exit handlers.",
-            shown.join(", ")
-        );
+    for note in notes::all(job) {
+        let _ = writeln!(text, "{note}");
     }
     let _ = writeln!(text, "\nWhat each layer costs. Own time is time in the layer itself, without the layers below.");
     let _ = writeln!(text, "{}", costs(job));
@@ -53,7 +48,8 @@ fn table<const N: usize>(head: [&str; N]) -> Table {
     table_with(head.into_iter().map(str::to_owned))
 }
 
-fn table_with(head: impl Iterator<Item = String>) -> Table {
+/// A table for a terminal: the first column is text, the others numbers.
+pub(crate) fn table_with(head: impl Iterator<Item = String>) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(head);
     // A line below the head, none below each row.
@@ -150,16 +146,21 @@ fn times(job: &Job, all: bool) -> Table {
     rows
 }
 
-fn a_call(time_ns: f64, calls: u64) -> String {
+/// The time of one of so many calls.
+#[must_use]
+pub fn a_call(time_ns: f64, calls: u64) -> String {
     if calls == 0 { String::new() } else { time(time_ns / calls as f64) }
 }
 
 /// A time in the unit that leaves up to three digits before the point.
-fn time(ns: f64) -> String {
+#[must_use]
+pub fn time(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns:.0} ns"),
         ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
         ns if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
-        ns => format!("{:.2} s", ns / 1e9),
+        ns if ns < 120e9 => format!("{:.2} s", ns / 1e9),
+        ns if ns < 7200e9 => format!("{:.1} min", ns / 60e9),
+        ns => format!("{:.1} h", ns / 3600e9),
     }
 }

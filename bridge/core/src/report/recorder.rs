@@ -1,28 +1,40 @@
-//! `qmpi run --report`: what each function cost at each layer, written to a file of the rank when the process ends.
+//! `qmpi run --report`: what each function cost at each layer, written to the file of the host when `MPI_Finalize` or `MPI_Abort` comes to
+//! the MPI library, and again when the process ends.
 //!
 //! Every link of the chain is preceded by a probe; without the option there are none. The file has what was measured, in ticks of the
 //! time-stamp counter; what it means, and what the ranks have together, is worked out on the desk (`qmpi report`).
 #![expect(unsafe_code, reason = "atexit")]
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use qmpi_abi::FnId;
 use qmpi_loader::links::conversion::Arity;
+use qmpi_loader::links::observer::Notify;
 use qmpi_loader::links::probe::{self, Measured, Probe};
 use qmpi_loader::log;
 
 use crate::chain::or_end;
+use crate::report::host_file::HostFile;
 use crate::report::lost_stack;
 
 /// The version of the file; it grows when a field goes or changes its meaning.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
+
+/// The name that launchers give all processes of one MPI_COMM_WORLD: PMIx, and Open MPI's own. Hydra gives none.
+const WORLDS: [&str; 2] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"];
 
 /// What is written where; `None` unless a report is asked for.
 struct Report {
     directory: PathBuf,
+    file: HostFile,
+    host: String,
+    /// What tells processes that were spawned, or started by another launcher, from the others: they have ranks of the same numbers.
+    world: Option<String>,
+    started: u128,
+    came_to: CameTo,
     rank: u32,
     process: u32,
     /// The moment from which ticks are counted, on both clocks.
@@ -36,6 +48,14 @@ struct Report {
     unmeasured: Vec<(usize, FnId)>,
 }
 
+/// How far the process came.
+#[derive(Debug, Clone, Copy, Default)]
+struct CameTo {
+    finalize: bool,
+    abort: bool,
+    exit: bool,
+}
+
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
 /// Prepares a report if the environment names a directory for it; `layers` is how many the stack has.
@@ -45,8 +65,15 @@ pub(crate) fn prepare(rank: Option<u32>, layers: usize) {
     probe::prepare(layers + 2, (layers + 1) * (qmpi_abi::COUNT + qmpi_abi::COUNT / 4) + 1);
     // The program may change its directory.
     let directory = std::path::absolute(&value).unwrap_or_else(|_| value.into());
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host = host.trim();
     let report = Report {
+        file: HostFile::new(&directory, if host.is_empty() { "unknown" } else { host }),
         directory,
+        host: host.to_owned(),
+        world: WORLDS.iter().find_map(|name| std::env::var(name).ok()),
+        started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis()),
+        came_to: CameTo::default(),
         rank: rank.unwrap_or(0),
         process: std::process::id(),
         began: (Instant::now(), probe::ticks()),
@@ -84,32 +111,74 @@ pub(crate) fn measured(id: FnId, address: usize, arity: Arity) -> usize {
     }
 }
 
-extern "C" fn at_exit() {
-    let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    // A child that the process forked has counts of its parent.
-    let Some(report) = report.filter(|report| report.process == std::process::id()) else { return };
-    let text = report.to_json();
-    if let Err(error) = write(&report.directory, report.rank, &text) {
-        log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);
+/// Watches the ways to the end, in front of the MPI library: what comes after them may be the end of the process, and exit handlers need
+/// not run. `observe` puts an observer in front of a function.
+pub(crate) fn observe_ends(mut observe: impl FnMut(FnId, Notify)) {
+    if REPORT.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+        return;
+    }
+    let ends: [(&str, Notify); 2] = [("MPI_Finalize", at_finalize), ("MPI_Abort", at_abort)];
+    for (name, notify) in ends {
+        if let Some(id) = FnId::by_name(name) {
+            observe(id, notify);
+        }
     }
 }
 
-/// The file appears at once and whole.
-fn write(directory: &Path, rank: u32, text: &str) -> std::io::Result<()> {
-    std::fs::create_dir_all(directory)?;
-    let path = directory.join(format!("rank-{rank}.json"));
-    let part = directory.join(format!("rank-{rank}.json.{}", std::process::id()));
-    std::fs::write(&part, text)?;
-    std::fs::rename(&part, &path)
+extern "C" fn at_finalize(_: usize) {
+    save(|came_to| came_to.finalize = true);
+}
+
+extern "C" fn at_abort(_: usize) {
+    save(|came_to| came_to.abort = true);
+}
+
+extern "C" fn at_exit() {
+    save(|came_to| came_to.exit = true);
+    if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        report.say_where();
+    }
+}
+
+/// Writes what is known by now. The time that it takes is no layer's.
+fn save(note: impl FnOnce(&mut CameTo)) {
+    let began = probe::ticks();
+    // Whoever comes here meanwhile, a signal handler that aborts for example, cannot wait.
+    let Ok(mut report) = REPORT.try_lock() else { return };
+    // A child that the process forked has counts of its parent.
+    let Some(report) = report.as_mut().filter(|report| report.process == std::process::id()) else { return };
+    note(&mut report.came_to);
+    let text = report.to_json();
+    if let Err(error) = report.file.put(&text, report.came_to.exit) {
+        log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);
+    }
+    probe::leave_out(probe::ticks().wrapping_sub(began));
 }
 
 impl Report {
+    /// The job's end, for whoever started it.
+    fn say_where(&self) {
+        if self.process != std::process::id() {
+            return;
+        }
+        let here = std::env::current_dir().unwrap_or_default();
+        let directory = self.directory.strip_prefix(&here).unwrap_or(&self.directory).display().to_string();
+        let directory = if directory == "qmpi-report" { String::new() } else { format!(" {directory}") };
+        let text =
+            format!("measured; `qmpi report{directory}` shows it, `qmpi report{directory} --html` writes a page");
+        log::once(log::LogLevel::Warn, &text);
+    }
+
     fn to_json(&self) -> String {
         let (elapsed, ticks) = (self.began.0.elapsed(), probe::ticks().wrapping_sub(self.began.1));
         let size = lost_stack::world_size().map_or_else(|| "null".to_owned(), |size| size.to_string());
         let layers: Vec<String> = self.layers.iter().map(|label| quoted(label)).collect();
         let mut text = format!("{{\"schema\":{SCHEMA},\"rank\":{},\"size\":{size}", self.rank);
         // Writing into a String cannot fail, here and below.
+        let world = self.world.as_deref().map_or_else(|| "null".to_owned(), quoted);
+        let _ = write!(text, ",\"host\":{},\"world\":{world},\"started_ms\":{}", quoted(&self.host), self.started);
+        let CameTo { finalize, abort, exit } = self.came_to;
+        let _ = write!(text, ",\"came_to\":{{\"finalize\":{finalize},\"abort\":{abort},\"exit\":{exit}}}");
         let _ = write!(text, ",\"process\":{},\"elapsed_ns\":{},\"ticks\":{ticks}", self.process, elapsed.as_nanos());
         let _ = write!(text, ",\"probe_ticks\":{{\"inside\":{},\"outside\":{}}}", self.inside, probe::cost_outside());
         let _ = write!(text, ",\"threads\":{},\"threads_without\":{}", probe::threads(), probe::threads_without());
@@ -121,11 +190,11 @@ impl Report {
         for (layer, id, probe) in &self.probes {
             let measured = probe.measured();
             if measured.callers.iter().any(|calls| *calls > 0) {
-                let _ = write!(text, "{before}\n{}", link(*layer, *id, &measured));
+                let _ = write!(text, "{before}{}", link(*layer, *id, &measured));
                 before = ",";
             }
         }
-        text.push_str("\n]}\n");
+        text.push_str("]}");
         text
     }
 }

@@ -1,0 +1,228 @@
+//! Rows of the page's tables: each cell as it is shown, and the number that it is sorted by.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::measured::job::{Function, Job, Layer};
+use crate::report::measured::{a_call, time};
+use crate::report::page::times;
+
+/// A number as it is shown, and as it is sorted.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Cell {
+    pub(super) text: String,
+    pub(super) value: f64,
+}
+
+impl Cell {
+    pub(super) fn time(ns: f64) -> Self {
+        Self { text: time(ns), value: ns }
+    }
+
+    fn count(count: u64) -> Self {
+        Self { text: grouped(count), value: count as f64 }
+    }
+
+    fn share(share: f64) -> Self {
+        Self { text: percent(share), value: share }
+    }
+
+    fn a_call(ns: f64, calls: u64) -> Self {
+        Self { text: a_call(ns, calls), value: ns / calls.max(1) as f64 }
+    }
+}
+
+/// Own time, however it is looked at.
+#[derive(Debug, Serialize)]
+struct Own {
+    sum: Cell,
+    share: Cell,
+    a_call: Cell,
+    least: Cell,
+    most: Cell,
+    rank: u32,
+}
+
+impl Own {
+    fn of(job: &Job, own: &crate::measured::job::Spread, calls: u64) -> Self {
+        Self {
+            sum: Cell::time(own.sum_ns),
+            share: Cell::share(job.share(own.sum_ns)),
+            a_call: Cell::a_call(own.sum_ns, calls),
+            least: Cell::time(own.min_ns),
+            most: Cell::time(own.max_ns),
+            rank: own.max_rank,
+        }
+    }
+}
+
+/// What a layer costs.
+#[derive(Debug, Serialize)]
+pub(super) struct LayerRow {
+    label: String,
+    is_mpi: bool,
+    calls_in: Cell,
+    calls_out: Cell,
+    own: Own,
+}
+
+impl LayerRow {
+    pub(super) fn all(job: &Job) -> Vec<Self> {
+        let row = |(place, layer): (usize, &Layer)| Self {
+            label: layer.label.clone(),
+            is_mpi: place + 1 == job.layers.len(),
+            calls_in: Cell::count(layer.calls_in),
+            calls_out: Cell::count(layer.calls_out),
+            own: Own::of(job, &layer.own, layer.calls_in),
+        };
+        job.layers.iter().enumerate().skip(1).map(row).collect()
+    }
+}
+
+/// What layers make of the calls of one function.
+#[derive(Debug, Serialize)]
+pub(super) struct CallRow {
+    function: String,
+    /// Does a layer make another number of calls than come to it?
+    is_changed: bool,
+    cells: Vec<CallCell>,
+}
+
+#[derive(Debug, Serialize)]
+struct CallCell {
+    text: String,
+    /// The same in words.
+    title: String,
+    value: u64,
+    is_changed: bool,
+}
+
+impl CallRow {
+    /// Those that are called most come first.
+    pub(super) fn all(job: &Job) -> Vec<Self> {
+        let mut functions: BTreeMap<&str, u64> = BTreeMap::new();
+        for (name, function) in job.layers.iter().flat_map(|layer| &layer.functions) {
+            *functions.entry(name).or_default() += function.calls_in.max(function.calls_out);
+        }
+        let mut functions: Vec<(&str, u64)> = functions.into_iter().collect();
+        functions.sort_by_key(|(name, calls)| (std::cmp::Reverse(*calls), *name));
+        let last = job.layers.len() - 1;
+        let row = |(name, _): (&str, u64)| {
+            let cells = job.layers.iter().enumerate().map(|(place, layer)| CallCell::of(layer, name, place, last));
+            let cells: Vec<CallCell> = cells.collect();
+            Self { function: name.to_owned(), is_changed: cells.iter().any(|cell| cell.is_changed), cells }
+        };
+        functions.into_iter().map(row).collect()
+    }
+}
+
+impl CallCell {
+    fn of(layer: &Layer, function: &str, place: usize, last: usize) -> Self {
+        let Some(Function { calls_in, calls_out, .. }) = layer.functions.get(function) else {
+            return Self { text: String::new(), title: String::new(), value: 0, is_changed: false };
+        };
+        let (calls_in, calls_out) = (*calls_in, *calls_out);
+        let label = &layer.label;
+        let (text, title, is_changed) = if place == 0 {
+            (grouped(calls_out), format!("The program makes {calls_out}"), false)
+        } else if place == last {
+            (grouped(calls_in), format!("{calls_in} arrive at the MPI library"), false)
+        } else if calls_in == calls_out {
+            (grouped(calls_in), format!("{label} passes all {calls_in} on"), false)
+        } else if calls_in == 0 {
+            (format!("+{}", grouped(calls_out)), format!("{label} makes {calls_out} of its own"), true)
+        } else {
+            let text = format!("{} → {}", grouped(calls_in), grouped(calls_out));
+            (text, format!("{calls_in} come to {label}, and it makes {calls_out}"), true)
+        };
+        Self { text, title, value: calls_in.max(calls_out), is_changed }
+    }
+}
+
+/// A function at a layer.
+#[derive(Debug, Serialize)]
+pub(super) struct FunctionRow {
+    function: String,
+    layer: String,
+    calls: Cell,
+    own: Own,
+    half: Cell,
+    longest: Cell,
+    /// A line of small bars.
+    bars: String,
+}
+
+impl FunctionRow {
+    /// Those that take the most time come first.
+    pub(super) fn all(job: &Job) -> Vec<Self> {
+        let range = times::range(job);
+        let row = |(layer, name, function): (&Layer, &str, &Function)| Self {
+            function: name.to_owned(),
+            layer: layer.label.clone(),
+            calls: Cell::count(function.calls_in),
+            own: Own::of(job, &function.own, function.calls_in),
+            half: Cell::time(times::half(function)),
+            longest: Cell::time(function.longest_ns),
+            bars: times::bars(function, range),
+        };
+        functions(job).into_iter().map(row).collect()
+    }
+}
+
+/// All functions that are called at layers, those first that take the most time.
+pub(super) fn functions(job: &Job) -> Vec<(&Layer, &str, &Function)> {
+    let at = |layer: &'_ Layer| layer.functions.len();
+    let mut all = Vec::with_capacity(job.layers.iter().map(at).sum());
+    for layer in &job.layers {
+        let called = layer.functions.iter().filter(|(_, function)| function.calls_in > 0);
+        all.extend(called.map(|(name, function)| (layer, name.as_str(), function)));
+    }
+    all.sort_by(|left, right| right.2.own.sum_ns.total_cmp(&left.2.own.sum_ns));
+    all
+}
+
+/// The layers between the program and the MPI library.
+pub(super) fn tools(job: &Job) -> &[Layer] {
+    job.layers.get(1..job.layers.len() - 1).unwrap_or_default()
+}
+
+/// What layers and the MPI library leave of the ranks' time.
+pub(super) fn program_time(job: &Job) -> f64 {
+    let below: f64 = job.layers.iter().map(|layer| layer.own.sum_ns).sum();
+    (job.elapsed_ns as f64 - below).max(0.0)
+}
+
+/// `1,234,567`
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A share of percent: `96.3 %`, `0.02 %`, `< 0.01 %`.
+pub(super) fn percent(share: f64) -> String {
+    match share {
+        share if share <= 0.0 => "0 %".to_owned(),
+        share if share < 0.01 => "< 0.01 %".to_owned(),
+        share if share < 10.0 => format!("{share:.2} %"),
+        share => format!("{share:.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.0, 0.003, 0.02, 9.5, 96.28].map(percent), ["0 %", "< 0.01 %", "0.02 %", "9.50 %", "96.3 %"]);
+    }
+}

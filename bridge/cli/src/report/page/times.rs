@@ -1,0 +1,95 @@
+//! How long calls took: the histogram of each function at each layer, as a row of small bars and as data for the large figure.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::measured::job::{Function, Job};
+use crate::report::page::rows;
+
+/// The smallest and the largest power of two, of nanoseconds, that bounds a call.
+pub(super) type Range = (u32, u32);
+
+/// Units of a small bar.
+const BAR: u32 = 4;
+const HEIGHT: f64 = 18.0;
+
+/// A histogram for the script.
+#[derive(Debug, Serialize)]
+pub(super) struct Distribution<'a> {
+    layer: &'a str,
+    function: &'a str,
+    calls: u64,
+    /// How many calls took less than 2 to the power of so many nanoseconds.
+    counts: Vec<(u32, u64)>,
+}
+
+pub(super) fn all(job: &Job) -> Vec<Distribution<'_>> {
+    rows::functions(job)
+        .into_iter()
+        .map(|(layer, name, function)| Distribution {
+            layer: &layer.label,
+            function: name,
+            calls: function.calls_in,
+            counts: function.histogram.iter().map(|(bound, count)| (bound.ilog2(), *count)).collect(),
+        })
+        .collect()
+}
+
+/// The bounds of all calls of the job.
+pub(super) fn range(job: &Job) -> Range {
+    let bounds = || {
+        let functions = job.layers.iter().flat_map(|layer| layer.functions.values());
+        functions.flat_map(|function| function.histogram.keys().map(|bound| bound.max(&1).ilog2()))
+    };
+    (bounds().min().unwrap_or(0), bounds().max().unwrap_or(0))
+}
+
+/// The bound below which half of the calls are.
+pub(super) fn half(function: &Function) -> f64 {
+    let all: u64 = function.histogram.values().sum();
+    let mut below = 0;
+    for (bound, count) in &function.histogram {
+        below += count;
+        if 2 * below >= all {
+            return *bound as f64;
+        }
+    }
+    0.0
+}
+
+/// The path of small bars: the highest one is the most frequent time, and the others' heights are logarithms, so that rare calls show.
+pub(super) fn bars(function: &Function, range: Range) -> String {
+    let most = function.histogram.values().max().copied().unwrap_or(1);
+    let mut path = String::new();
+    for (bound, count) in function.histogram.iter().filter(|(_, count)| **count > 0) {
+        let height =
+            3.0 + (HEIGHT - 3.0) * ((*count as f64).ln() / (most as f64 + 1e-9).ln().max(1e-9)).clamp(0.0, 1.0);
+        let x = BAR * (bound.max(&1).ilog2() - range.0.min(bound.max(&1).ilog2()));
+        // Writing into a String cannot fail.
+        let _ = write!(path, "M{x} {HEIGHT}v-{height:.0}h{}v{height:.0}z", BAR - 1);
+    }
+    path
+}
+
+/// The width of a row of bars.
+pub(super) fn width(range: Range) -> u32 {
+    BAR * (range.1 - range.0 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn half_of_the_calls() {
+        let mut function =
+            Function { histogram: BTreeMap::from([(512, 4), (1024, 5), (4096, 1)]), ..Function::default() };
+        assert_eq!(half(&function), 1024.0);
+        assert_eq!(bars(&function, (9, 12)).matches('M').count(), 3);
+        function.histogram.clear();
+        assert_eq!((half(&function), bars(&function, (0, 0))), (0.0, String::new()));
+    }
+}
