@@ -37,7 +37,7 @@ EXIT STATUS
   127  COMMAND was not found
 
 ENVIRONMENT
-  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, TOOLS
+  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, QMPI_PROCESSES, TOOLS
                 as for the runtime; -t, -c, -q and -v win over them
   QMPI_RUNTIME  the libqmpi.so to use instead of the one beside this command or in ../lib
   NO_COLOR      no colours if set and not empty
@@ -228,9 +228,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
-    #[arg(long)]
-    pub ctl: bool,
+    /// In which processes the stack is, and what can be done with it there.
+    #[command(flatten)]
+    pub load: LoadArgs,
 
     /// How much to say.
     #[command(flatten)]
@@ -239,6 +239,18 @@ pub struct RunArgs {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
+}
+
+/// In which processes the stack is, and what can be done with it there.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct LoadArgs {
+    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
+    #[arg(long)]
+    pub ctl: bool,
+
+    /// Load the tools when a process starts, whether it has an MPI or not, as LD_PRELOAD does
+    #[arg(long)]
+    pub all_processes: bool,
 }
 
 /// What the runtime measures.
@@ -312,9 +324,9 @@ pub struct EnvArgs {
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
-    #[arg(long)]
-    pub ctl: bool,
+    /// In which processes the stack is, and what can be done with it there.
+    #[command(flatten)]
+    pub load: LoadArgs,
 
     /// How much the runtime is to say.
     #[command(flatten)]

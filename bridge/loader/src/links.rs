@@ -10,6 +10,7 @@
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | a layer that can be switched off | `switch.rs`, `requests.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
+//! | where wrappers of `dlsym` go on | `look_ups.rs` |
 //! | what each call costs | `probe.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
@@ -20,6 +21,7 @@ pub mod counter;
 pub(crate) mod direct;
 pub mod fortran;
 pub mod lazy;
+pub(crate) mod look_ups;
 pub mod missing;
 pub mod observer;
 pub(crate) mod own_calls;

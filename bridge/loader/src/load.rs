@@ -306,7 +306,15 @@ pub fn plan(process: &mut Arc<Process>, layer: &Layer, inspector: &mut Inspector
     for soname in &layer.share {
         share(process, &layer.path, soname)?;
     }
-    let planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
+    let mut planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
+    let in_common = planned.pmpi().map(|tool| process.in_common_with(tool)).unwrap_or_default();
+    if !in_common.is_empty() {
+        Arc::make_mut(process).have_in_common(&in_common);
+        let (label, names) = (&layer.label, in_common.join(", "));
+        log::debug(|| format!("{label}: one copy for it and for the program: {names}"));
+        let share = layer.share.iter().cloned().chain(in_common).collect();
+        planned = inspector.plan(Layer { share, ..layer.clone() }, &|soname| process.is_shared(soname))?;
+    }
     if let Some(family) = process.family() {
         planned.check_mpi("this process", family, &process.mpi_description())?;
     }

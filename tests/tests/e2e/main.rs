@@ -1,6 +1,7 @@
 //! The end-to-end tests, one module for each topic. A module is a `mod` line here and `qmpi_tests::module!(trials)` in its file,
 //! where `trials` lists its checks; a check's name is `module::mpi::check`.
 
+mod all_processes;
 mod bad_input;
 mod base_tools;
 mod clones;
@@ -18,6 +19,7 @@ mod guard_page;
 mod hash_tables;
 mod heap;
 mod hosts;
+mod in_common;
 mod instances;
 mod kinds;
 mod languages;

@@ -11,7 +11,7 @@ use crate::{Error, plan};
 /// Whatever stops the stack: an incomplete environment is never printed.
 pub fn env(args: &EnvArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.ctl, &get)?;
+    let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     plan.check_mpis()?;
     if !args.verbosity.quiet {
         Warning::print_all(&plan.warnings, &get);

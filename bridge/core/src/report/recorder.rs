@@ -15,6 +15,7 @@ use qmpi_loader::links::probe::{self, Measured, Probe};
 use qmpi_loader::log;
 
 use crate::chain::or_end;
+use crate::process::without_mpi;
 use crate::report::lost_stack;
 
 /// The version of the file; it grows when a field goes or changes its meaning.
@@ -88,6 +89,11 @@ extern "C" fn at_exit() {
     let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
     // A child that the process forked has counts of its parent.
     let Some(report) = report.filter(|report| report.process == std::process::id()) else { return };
+    // A shell or a launcher below `mpiexec` is no rank.
+    let is_called = |(_, _, probe): &(usize, FnId, &Probe)| probe.measured().callers.iter().any(|calls| *calls > 0);
+    if without_mpi::is_opened() && !report.probes.iter().any(is_called) {
+        return;
+    }
     let text = report.to_json();
     if let Err(error) = write(&report.directory, report.rank, &text) {
         log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);

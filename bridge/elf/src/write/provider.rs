@@ -149,7 +149,25 @@ pub fn write_with_destructor(
     symbols: &[Provided<'_>],
     destructor: usize,
 ) -> Result<Vec<u8>, ProviderError> {
-    Template::build(soname, needed, &[], symbols, Some(destructor)).map(Template::into_file)
+    let end = End { destructor: Some(destructor), ..End::default() };
+    Template::build(soname, needed, &[], symbols, end).map(Template::into_file)
+}
+
+/// A provider of these symbols alone that can be closed: of a library that may be closed, too.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_closable(soname: &str, symbols: &[Provided<'_>]) -> Result<Vec<u8>, ProviderError> {
+    Template::build(soname, &[], &[], symbols, End { is_closable: true, ..End::default() }).map(Template::into_file)
+}
+
+/// What happens at the end of a provider.
+#[derive(Debug, Clone, Copy, Default)]
+struct End {
+    /// The address of a function that is called.
+    destructor: Option<usize>,
+    /// It can be closed before the process ends.
+    is_closable: bool,
 }
 
 /// A provider that is written again with other addresses: instances of one tool need the same symbols.
@@ -171,7 +189,7 @@ impl Template {
         versions: &[&str],
         symbols: &[Provided<'_>],
     ) -> Result<Template, ProviderError> {
-        Template::build(soname, needed, versions, symbols, None)
+        Template::build(soname, needed, versions, symbols, End::default())
     }
 
     fn build(
@@ -179,7 +197,7 @@ impl Template {
         needed: &[&str],
         versions: &[&str],
         symbols: &[Provided<'_>],
-        destructor: Option<usize>,
+        end: End,
     ) -> Result<Template, ProviderError> {
         // The empty name is that of the program among libraries, and of no version or symbol.
         let libraries = [soname].into_iter().chain(needed.iter().copied()).filter(|name| !name.is_empty());
@@ -244,7 +262,7 @@ impl Template {
         }
         let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
         let tables = Tables { hash, symbols: table, strings, versyms, verdefs };
-        Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), destructor), addresses })
+        Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), end), addresses })
     }
 
     /// The provider with these addresses, in the order of the symbols.
@@ -461,7 +479,7 @@ impl Contents {
         soname_at: u32,
         needed: &[u32],
         versions: usize,
-        destructor: Option<usize>,
+        End { destructor, is_closable }: End,
     ) -> Vec<u8> {
         let mut file = self.0;
         let tables_end = file.len();
@@ -481,9 +499,9 @@ impl Contents {
             (elf::DT_STRTAB, tables.strings.start as u64),
             (elf::DT_STRSZ, tables.strings.len() as u64),
             (elf::DT_SYMENT, size_of::<elf::Sym64<LE>>() as u64),
-            // Providers stay for ever. Said, this spares `ld.so` from noting which object depends on one, for which it allocates when it
+            // Providers stay for ever, but for a few. Said, this spares `ld.so` from noting which object depends on one, for which it allocates when it
             // binds a function at its first call, perhaps in a signal handler (`elf/dl-lookup.c: add_dependency`).
-            (elf::DT_FLAGS_1, elf::DF_1_NODELETE.into()),
+            (elf::DT_FLAGS_1, if is_closable { 0 } else { elf::DF_1_NODELETE.into() }),
         ]);
         if destructor.is_some() {
             let size = (dynamic_at - writable_at) as u64;

@@ -22,6 +22,7 @@
 //! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
 //! | `numbered.rs` | a function of a QMPI tool with its id |
+//! | `look_ups.rs` | what a tool that wraps `dlsym` goes on to |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a PLT |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
@@ -36,6 +37,7 @@ mod fortran;
 mod lazy;
 mod links;
 mod lock;
+mod look_ups;
 mod numbered;
 mod overrides;
 mod own_calls;
@@ -53,6 +55,7 @@ pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use lazy::*;
 pub(crate) use links::*;
+pub(crate) use look_ups::*;
 pub(crate) use numbered::*;
 pub(crate) use overrides::*;
 pub(crate) use own_calls::*;

@@ -4,6 +4,7 @@
 //! stack = ["outer", "heatmap", "inner"]     # outermost first; a tool may appear more than once
 //!
 //! program_pmpi = "chain"                    # the program's own calls of PMPI_f enter the stack; "past", or "auto" (the default)
+//! processes = "all"                         # in processes without MPI, too; "mpi" (the default)
 //!
 //! [stacks]                                  # for tools that send some calls another way than others
 //! rows = ["outer", "heatmap"]
@@ -42,7 +43,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ValueFault;
 use crate::nearest;
 use crate::request::with;
-use crate::{Error, OwnCalls, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::{Error, OwnCalls, Processes, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub struct Config {
     pub stacks: BTreeMap<String, Vec<String>>,
     /// Where the program's own calls of `PMPI_f` go.
     pub program_pmpi: ProgramPmpi,
+    /// In which processes the stack is set up: the command passes it on as a variable, which each process can read at once.
+    pub processes: Processes,
     /// The sections `[tool.NAME]`.
     pub tools: BTreeMap<String, ToolConfig>,
 }
@@ -105,7 +108,7 @@ impl Default for ToolConfig {
     }
 }
 
-const FILE_KEYS: &[&str] = &["stack", "stacks", "program_pmpi", "tool"];
+const FILE_KEYS: &[&str] = &["stack", "stacks", "program_pmpi", "processes", "tool"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -158,6 +161,12 @@ impl Config {
                     let fault = || ValueFault::Word(word.escape_debug().to_string(), ProgramPmpi::EXPECTED);
                     config.program_pmpi = ProgramPmpi::parse(word)
                         .ok_or_else(|| document.value(value.span(), "program_pmpi", fault()))?;
+                }
+                "processes" => {
+                    let word = document.string(value, "processes", Processes::EXPECTED)?;
+                    let fault = || ValueFault::Word(word.escape_debug().to_string(), Processes::EXPECTED);
+                    config.processes =
+                        Processes::of_file(word).ok_or_else(|| document.value(value.span(), "processes", fault()))?;
                 }
                 "tool" => {
                     for (name, section) in document.table(value, "tool", "a table of tools, [tool.NAME]")? {
