@@ -13,7 +13,6 @@ fn trials() -> Vec<Trial> {
         ("constructors_of_libraries", &Mpi::ALL, constructors_of_libraries),
         ("wrappers_that_the_file_does_not_show", &Mpi::ALL, wrappers_that_the_file_does_not_show),
         ("tools_below", &Mpi::ALL, tools_below),
-        ("thread_local_of_the_program", &Mpi::ALL, thread_local_of_the_program),
         ("gotcha_alone", &Mpi::ALL, gotcha_alone),
     ])
 }
@@ -96,25 +95,6 @@ fn tools_below(mpi: Mpi) -> Verdict {
             if seen(&outcome, "open") != Some(wanted) {
                 failures.note(Err(format!("open: not {wanted}\n{}", outcome.report())));
             }
-        }
-    }
-    failures.verdict()
-}
-
-/// An address cannot stand for it: the tool is refused, and named.
-fn thread_local_of_the_program(mpi: Mpi) -> Verdict {
-    let tool = compile::companion(mpi, "reads_thread_local.c");
-    let job = Job::alone(mpi, &program(mpi, "has_thread_local.c"));
-    let mut failures = Failures::default();
-    failures.note(expect("LD_PRELOAD", &job.clone().preload(&tool).run(), "reads_thread_local: 9"));
-    let counter = compile::tool(mpi, "counter").display().to_string();
-    let beside = job.clone().preload(&tool).by_hand(&counter).run();
-    failures.note(expect("beside", &beside, "reads_thread_local: 9"));
-    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-        let outcome = job.run();
-        let reason = |line: &&str| line.contains("reads_thread_local.so") && line.contains("of_this_thread");
-        if outcome.status != 3 || !outcome.said().iter().any(reason) {
-            failures.note(Err(format!("{mode}: not refused with the reason\n{}", outcome.report())));
         }
     }
     failures.verdict()

@@ -60,6 +60,7 @@ mod stacks_from_threads;
 mod switch;
 mod switching;
 mod thesis;
+mod thread_local;
 mod threads_and_libraries;
 mod tools;
 mod unnamed_library;

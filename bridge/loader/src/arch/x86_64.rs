@@ -26,6 +26,7 @@
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a PLT |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
+//! | `thread_local.rs` | thread-local variables of the program |
 //! | `switch.rs` | past a layer that is switched off, or into it |
 //! | `requests.rs` | functions of the MPI library that start or complete requests, watched |
 //! | `shift.rs` | from one calling convention of tools to another |
@@ -48,6 +49,7 @@ mod requests;
 mod shift;
 mod stack_words;
 mod switch;
+mod thread_local;
 mod trampoline;
 
 pub(crate) use direct::*;
@@ -65,6 +67,7 @@ pub(crate) use probe::*;
 pub(crate) use requests::*;
 pub(crate) use shift::*;
 pub(crate) use switch::*;
+pub(crate) use thread_local::*;
 pub(crate) use trampoline::*;
 
 /// Bytes of a page.
