@@ -14,7 +14,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     int (*function)(int) = (int (*)(int)) dlsym(RTLD_DEFAULT, "plugin_fn");
     printf("asks_plugin: %s\n", function && function(1) == 2 ? "found" : "not found");
-    printf("asks_plugin: library %s\n", argc > 1 && dlopen(argv[1], RTLD_NOW) ? "opened" : "not opened");
+    void *library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    int (*through)(int) = library ? (int (*)(int))dlsym(library, "through_plugin") : NULL;
+    printf("asks_plugin: library %s\n", !library ? "not opened" : through && through(1) == 2 ? "works" : "does not work");
     MPI_Finalize();
     return 0;
 }

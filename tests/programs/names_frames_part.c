@@ -26,6 +26,12 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
+#ifdef REWRITES
+#include <sys/mman.h>
+/* Without this function no library rewrites the tables of others. */
+int (*const names_frames_unprotects)(void *, size_t, int) = mprotect;
+#endif
+
 const char *names_frames_listed(void *address)
 {
     struct search search = { (uintptr_t)address, "nothing" };

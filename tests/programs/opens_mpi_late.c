@@ -19,7 +19,7 @@ int main(int argc, char **argv)
         int rank = -1;
         void *library = dlopen("late_part.so", RTLD_NOW);
         int (*run)(int *) = library ? (int (*)(int *))dlsym(library, "late_part_run") : NULL;
-        if (!run || run(&rank) || rank != 0)
+        if (!run || run(&rank) || rank < 0)
             return 1;
         close(open("marker", O_RDONLY));
     }

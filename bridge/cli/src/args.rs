@@ -38,7 +38,7 @@ EXIT STATUS
   127  COMMAND was not found
 
 ENVIRONMENT
-  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, TOOLS
+  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, QMPI_PROCESSES, TOOLS
                 as for the runtime; -t, -c, -q and -v win over them
   QMPI_RUNTIME  the libqmpi.so to use instead of the one beside this command or in ../lib/qmpi
   NO_COLOR      no colours if set and not empty
@@ -293,9 +293,9 @@ pub struct RunArgs {
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
-    #[arg(long)]
-    pub ctl: bool,
+    /// In which processes the stack is, and what can be done with it there.
+    #[command(flatten)]
+    pub load: LoadArgs,
 
     /// How much to say.
     #[command(flatten)]
@@ -304,6 +304,18 @@ pub struct RunArgs {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
+}
+
+/// In which processes the stack is, and what can be done with it there.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct LoadArgs {
+    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
+    #[arg(long)]
+    pub ctl: bool,
+
+    /// Load the tools when a process starts, whether it has an MPI or not, as LD_PRELOAD does
+    #[arg(long)]
+    pub all_processes: bool,
 }
 
 /// What the runtime measures.
@@ -397,9 +409,12 @@ pub struct BisectArgs {
     #[arg(long, value_name = "SECONDS", default_value = "600")]
     pub timeout: u32,
 
-    /// Nothing is measured.
+    /// Nothing is measured, and layers stay on.
     #[arg(skip)]
     pub measure: MeasureArgs,
+    /// See there.
+    #[arg(skip)]
+    pub load: LoadArgs,
 
     /// How much to say.
     #[command(flatten)]
@@ -433,9 +448,9 @@ pub struct EnvArgs {
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
-    #[arg(long)]
-    pub ctl: bool,
+    /// In which processes the stack is, and what can be done with it there.
+    #[command(flatten)]
+    pub load: LoadArgs,
 
     /// For which reader: a shell of the Bourne family, csh or tcsh, fish; JSON; or a modulefile, for Environment Modules and Lmod
     #[arg(long, value_name = "SHELL", default_value = "sh")]

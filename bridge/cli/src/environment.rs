@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
-use qmpi_plan::{Config, Layer, LogLevel, OnError, variable};
+use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, variable};
 
 use crate::Error;
-use crate::args::MeasureArgs;
+use crate::args::{LoadArgs, MeasureArgs};
 use crate::plan::request::Resolved;
 
 /// One variable for the child.
@@ -27,8 +27,8 @@ pub struct Variable {
 pub struct Ingredients<'a> {
     /// `libqmpi.so`.
     pub runtime: &'a Path,
-    /// `--ctl`.
-    pub ctl: bool,
+    /// `--ctl` and `--all-processes`.
+    pub load: LoadArgs,
     /// `--stats[=FILE]` and `--report[=DIR]`.
     pub measure: &'a MeasureArgs,
     /// Bytes of static TLS that the tools need together.
@@ -70,7 +70,11 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
         Some(None) => set(variable::STATS, "1".to_owned()),
         Some(Some(file)) => set(variable::STATS, text(&qmpi_plan::lookup::absolute(file)?, variable::STATS)?),
     }
-    if with.ctl {
+    let processes = if with.load.all_processes { Processes::All } else { resolved.stack.processes };
+    if processes != Processes::default() {
+        set(variable::PROCESSES, processes.as_str().to_owned());
+    }
+    if with.load.ctl {
         set(variable::CTL, "1".to_owned());
     }
     if let Some(directory) = &with.measure.report {
@@ -143,6 +147,7 @@ mod tests {
             layers,
             on_error: OnError::Skip,
             log: LogLevel::Info,
+            processes: Processes::Mpi,
             origin: Origin::ToolList,
             skipped: Vec::new(),
             unresolved: Vec::new(),
@@ -157,7 +162,7 @@ mod tests {
         let resolved = resolved(vec![layer("outer", "/o/libx.so"), layer("libx.so", "/o/libx.so")]);
         let with = Ingredients {
             runtime: Path::new("/q/libqmpi.so"),
-            ctl: true,
+            load: LoadArgs { ctl: true, all_processes: true },
             measure: &MeasureArgs { stats: Some(Some("/s".into())), report: Some("/r".into()) },
             static_tls: 1000,
             is_mpi: &|_| false,
@@ -172,6 +177,7 @@ mod tests {
                 ("QMPI_ON_ERROR", "skip"),
                 ("QMPI_LOG", "info"),
                 ("QMPI_STATS", "/s"),
+                ("QMPI_PROCESSES", "all"),
                 ("QMPI_CTL", "1"),
                 ("QMPI_REPORT", "/r"),
                 ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=1536"),

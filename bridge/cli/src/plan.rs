@@ -18,7 +18,7 @@ use qmpi_plan::preload::file_name;
 use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, Origin, PassedOver, Place};
 
 use crate::Error;
-use crate::args::{MeasureArgs, StackArgs, VerbosityArgs};
+use crate::args::{LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
 use crate::environment::{preload, runtime};
 use crate::launcher::Found;
@@ -117,14 +117,14 @@ pub fn make(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
     measure: &MeasureArgs,
-    ctl: bool,
+    load: LoadArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Plan, Error> {
     let Checked { layers, resolved, warnings, search, has_request } = check(stack, verbosity, get)?;
     let runtime = runtime::find(get)?;
     let variables = environment::variables(
         &resolved,
-        &Ingredients { runtime: &runtime, measure, ctl, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
+        &Ingredients { runtime: &runtime, measure, load, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
     )?;
     Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error })
 }

@@ -9,6 +9,8 @@
 //! | libraries that are opened later | `opened.rs` |
 //! | functions that are not MPI's and that layers wrap | `wrapped.rs` |
 //! | unwinders | `unwinders.rs` |
+//! | a process without MPI | `without_mpi.rs` |
+//! | libraries that tools open with RTLD_GLOBAL | `plugins.rs` |
 //! | functions that change the environment | `environment.rs` |
 //! | where calls enter the stack at the end | `entrance.rs` |
 
@@ -18,7 +20,9 @@ pub(crate) mod environment;
 pub(crate) mod fortran;
 pub(crate) mod name;
 pub(crate) mod opened;
+pub(crate) mod plugins;
 pub(crate) mod program_pmpi;
 pub(crate) mod program_tools;
 pub(crate) mod unwinders;
+pub(crate) mod without_mpi;
 pub(crate) mod wrapped;

@@ -16,7 +16,7 @@ use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::process::fortran::Fortran;
-use crate::process::{base, entrance, environment, fortran, opened, program_pmpi, wrapped};
+use crate::process::{base, entrance, environment, fortran, opened, plugins, program_pmpi, without_mpi, wrapped};
 use crate::report::{lost_stack, recorder, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
@@ -39,7 +39,7 @@ pub(crate) extern "C" fn start(moment: Moment) -> bool {
 fn set_up(moment: Moment, writer: &Writer) -> bool {
     #[cfg(planted)]
     crate::planted::memory();
-    let Some(process) = Process::with_mpi() else { return false };
+    let Some(process) = Process::with_mpi().or_else(without_mpi::open) else { return false };
     let mut process = Arc::new(process);
     let mut requested = Requested::from_env();
     if moment != Moment::FirstCall && requested.waits_for_names() {
@@ -50,6 +50,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
             return false;
         }
     }
+    plugins::prepare();
     stats::prepare(requested.rank);
     recorder::prepare(requested.rank, requested.stack.layers.len());
     let (mut chain, mut fortran) = stack::build(&mut process, &requested, writer);
@@ -73,7 +74,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     entrance::filled(entries);
     opened::set(process.images());
     qmpi_loader::close_files();
-    lost_stack::check(requested.has_layers());
+    lost_stack::check(requested.has_layers() && !without_mpi::is_opened());
     true
 }
 

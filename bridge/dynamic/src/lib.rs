@@ -50,6 +50,7 @@ mod segments;
 mod symbol;
 mod tables;
 mod tags;
+pub mod thread_local;
 pub mod version;
 
 pub use bytes::{Bytes, Plain};

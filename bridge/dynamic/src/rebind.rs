@@ -61,19 +61,19 @@ pub unsafe fn rebind(
 ///
 /// # Safety
 /// [`Mapped::place`] found it, in an object that stays.
-unsafe fn word_at<'a>(place: usize) -> &'a AtomicUsize {
+pub(crate) unsafe fn word_at<'a>(place: usize) -> &'a AtomicUsize {
     // SAFETY: an aligned word inside of a segment of the object, which other threads may read meanwhile.
     unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(place)) }
 }
 
 /// The object's RELRO pages, writable as long as this lives.
-struct Unprotected {
+pub(crate) struct Unprotected {
     start: usize,
     len: usize,
 }
 
 impl Unprotected {
-    fn new(object: &Mapped<'_>) -> Unprotected {
+    pub(crate) fn new(object: &Mapped<'_>) -> Unprotected {
         let (start, len) = object.segments().relro().map_or((0, 0), |relro| (relro.start, relro.len()));
         // SAFETY: asks for a constant.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;

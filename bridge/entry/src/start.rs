@@ -3,7 +3,8 @@
 //! With an MPI library in the process it happens as this library's constructor runs: then constructors of tools run before
 //! `main`, as under `LD_PRELOAD`. Where MPI is opened later (Python) it happens at the first call of an MPI function, or when the
 //! process looks something up in what it has opened, whichever is first. A process without MPI (a shell, a launcher) never gets
-//! further than the look for it.
+//! further than the look for it, unless the environment says that the stack is for all processes: then the core opens the MPI library
+//! that the tools are linked with, as `ld.so` does for preloaded ones.
 #![expect(unsafe_code, reason = "an init_array entry")]
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -27,9 +28,11 @@ extern "C" fn on_load() {
     #[cfg(planted)]
     crate::planted::memory();
     if !objects::has_mpi() {
-        weak::clear_in_all();
+        if !(environment::means_all_processes() && environment::names_a_stack() && start(Moment::Load)) {
+            weak::clear_in_all();
+        }
     } else if environment::names_a_stack() {
-        start(Moment::Load);
+        let _ = start(Moment::Load);
     } else {
         pass_through::enter();
         if environment::has_lost_a_stack() {
@@ -52,17 +55,19 @@ pub(crate) fn before_first_call() {
 
 fn begin(moment: Moment) {
     if environment::names_a_stack() && objects::has_mpi() {
-        start(moment);
+        let _ = start(moment);
     }
 }
 
-/// Lets the core set everything up. What MPI does not have is known then.
-fn start(moment: Moment) {
+/// Lets the core set everything up. What MPI does not have is known then. Returns whether it did.
+fn start(moment: Moment) -> bool {
     static SET_UP: AtomicBool = AtomicBool::new(false);
-    if (core_library::functions().start)(moment) && !SET_UP.swap(true, Ordering::Relaxed) {
+    let is_set_up = (core_library::functions().start)(moment);
+    if is_set_up && !SET_UP.swap(true, Ordering::Relaxed) {
         weak::clear_in_all();
         mpi_with_qmpi::keep_its_own(usize::MAX);
     }
+    is_set_up
 }
 
 /// Where the first call of a function goes, by the place in its lazy stub that the stub's call returns to, from the first stub on.

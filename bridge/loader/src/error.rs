@@ -30,8 +30,8 @@ pub enum LoadError {
         /// The variable.
         symbol: String,
     },
-    /// A thread-local variable that the tool refers to is the program's, and no address can stand for it.
-    #[error("{}: it refers to {symbol}, a thread-local variable of the program, which is out of reach from a namespace", path.display())]
+    /// A thread-local variable that the tool refers to is one of a library of the program, or the tool is a clone.
+    #[error("{}: it refers to {symbol}, a thread-local variable that is out of reach from its namespace", path.display())]
     ThreadLocal {
         /// The tool.
         path: PathBuf,

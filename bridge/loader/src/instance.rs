@@ -14,7 +14,7 @@ use qmpi_ring::{List, Writer};
 
 use crate::error::LoadError;
 use crate::exit::End;
-use crate::links::wrapped;
+use crate::links::{look_ups, wrapped};
 use crate::load::Calls;
 use crate::namespace::link_map::Handle;
 use crate::overrides::{self, environment};
@@ -61,12 +61,14 @@ impl Instance {
             instance.next_links = Box::leak(Box::from(calls.next));
         }
         instance.wrapped_below = calls.wrapped.clone().into_owned();
-        instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps);
         instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
         let instance = Instance { fortran_links: calls.fortran.clone(), ..instance };
-        let instance: &'static Instance = Box::leak(Box::new(instance));
+        let instance: &'static mut Instance = Box::leak(Box::new(instance));
+        let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
+        instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups);
+        let instance: &'static Instance = instance;
         environment::give_view(&instance.answers);
         ALL.add(Box::leak(Box::new(List::node(instance))), writer);
         instance

@@ -25,6 +25,7 @@ mod namespace;
 mod overrides;
 #[cfg(planted)]
 mod planted;
+pub mod plugins;
 pub mod process;
 
 pub use error::LoadError;

@@ -11,6 +11,7 @@
 //! | a layer that can be switched off | `switch.rs`, `requests.rs` |
 //! | a layer that sees some of its calls | `filter.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
+//! | where wrappers of `dlsym` go on | `look_ups.rs` |
 //! | what each call costs | `probe.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
@@ -22,6 +23,7 @@ pub(crate) mod direct;
 pub mod filter;
 pub mod fortran;
 pub mod lazy;
+pub(crate) mod look_ups;
 pub mod missing;
 pub mod observer;
 pub(crate) mod own_calls;

@@ -26,7 +26,7 @@ use crate::namespace::clone;
 use crate::namespace::head::{Head, Heads};
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::providers;
+use crate::namespace::{providers, thread_local};
 use crate::process::Process;
 use crate::{Instance, log};
 
@@ -306,7 +306,15 @@ pub fn plan(process: &mut Arc<Process>, layer: &Layer, inspector: &mut Inspector
     for soname in &layer.share {
         share(process, &layer.path, soname)?;
     }
-    let planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
+    let mut planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
+    let in_common = planned.pmpi().map(|tool| process.in_common_with(tool)).unwrap_or_default();
+    if !in_common.is_empty() {
+        Arc::make_mut(process).have_in_common(&in_common);
+        let (label, names) = (&layer.label, in_common.join(", "));
+        log::debug(|| format!("{label}: one copy for it and for the program: {names}"));
+        let share = layer.share.iter().cloned().chain(in_common).collect();
+        planned = inspector.plan(Layer { share, ..layer.clone() }, &|soname| process.is_shared(soname))?;
+    }
     if let Some(family) = process.family() {
         planned.check_mpi("this process", family, &process.mpi_description())?;
     }
@@ -356,6 +364,9 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
     let mut needs: Vec<&str> =
         paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
+    let variables = thread_local::of(tool, instance)?;
+    let variables = variables.map(|variables| Ok::<_, LoadError>((variables, variables.provider()?))).transpose()?;
+    needs.extend(variables.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
     let head = Head { process, tool, links: instance.answers.links, instance }.write(
@@ -365,7 +376,11 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
     )?;
     let head_file =
         MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned()));
+    if let Some((variables, _)) = &variables {
+        variables.expect(head_file.path());
+    }
+    let of_program = variables.iter().map(|(_, file)| (thread_local::SONAME.to_owned(), file.path().to_owned()));
+    let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned())).chain(of_program);
     // Set before constructors of the tool run: they may call overrides.
     let providers = instance
         .providers

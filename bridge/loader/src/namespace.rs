@@ -9,6 +9,7 @@ pub(crate) mod link_map;
 pub(crate) mod memory_file;
 pub(crate) mod providers;
 pub(crate) mod shared;
+pub(crate) mod thread_local;
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,12 @@
 //! The process as its namespaces have to see it: which MPI it runs, and which libraries exist only once.
 //!
 //! **Shared** are the MPI libraries, everything they brought with them, the glibc family and what stands before it (sanitizers,
-//! allocators), and the unwinder; a namespace gets providers for them. All other libraries are private to an instance.
+//! allocators), the unwinder, and libraries that the program and a tool have in common (`process/common.rs`); a namespace gets providers
+//! for them. All other libraries are private to an instance.
 #![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
 
 mod ask;
+mod common;
 pub mod dlsym;
 pub mod loader_lock;
 pub(crate) mod names_before;
@@ -47,6 +49,8 @@ pub struct Process {
     shared: BTreeMap<String, usize>,
     /// Those of them that the configuration added.
     also_shared: Vec<String>,
+    /// Those that a tool has in common with the program. Another tool may have a file of this name of its own.
+    in_common: Vec<String>,
     /// What the libraries of MPI's interface define, worked out when it is first needed.
     exports: OnceLock<Vec<Export>>,
     /// The tables of the MPI libraries, for readers that must not allocate, likewise.
@@ -82,6 +86,7 @@ impl Process {
             interface: Vec::new(),
             shared: BTreeMap::new(),
             also_shared: Vec::new(),
+            in_common: Vec::new(),
             exports: OnceLock::new(),
             mpi_tables: OnceLock::new(),
             bound: OnceLock::new(),
@@ -104,8 +109,7 @@ impl Process {
         while let Some(index) = todo.pop() {
             let image = &self.images[index];
             let name = image.name();
-            let private = PRIVATE.iter().any(|prefix| name.starts_with(prefix));
-            if private || glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name) {
+            if is_private_everywhere(name) || glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name) {
                 continue;
             }
             if shared.insert(name.to_owned(), index).is_none() {
@@ -202,7 +206,11 @@ impl Process {
 
     /// The library that exists once per process under this SONAME.
     pub fn shared(&self, soname: &str) -> Option<&Image> {
-        self.shared.get(soname).map(|index| &self.images[*index])
+        let in_common = || {
+            let is_it = self.in_common.iter().any(|name| name == soname);
+            if is_it { self.images.iter().find(|image| image.name() == soname) } else { None }
+        };
+        self.shared.get(soname).map(|index| &self.images[*index]).or_else(in_common)
     }
 
     /// Must a namespace not load this library itself?
@@ -414,6 +422,11 @@ impl Process {
     }
 }
 
+/// Is it a language run-time library, of which each namespace has its own?
+pub(crate) fn is_private_everywhere(name: &str) -> bool {
+    PRIVATE.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// Does the library define malloc, and is none of glibc's?
 fn is_allocator(image: &Image) -> bool {
     let name = image.name();
@@ -426,6 +439,11 @@ fn open_in_base(name: &str) -> Result<(), String> {
     // SAFETY: the constructors of a library that the user wants loaded run here.
     let handle = unsafe { libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
     if handle.is_null() { Err(crate::namespace::link_map::dlerror()) } else { Ok(()) }
+}
+
+/// Does the object implement MPI, its profiling interface included?
+pub fn is_mpi_implementation(image: &Image) -> bool {
+    defines_pmpi(image)
 }
 
 /// An MPI library that has the profiling interface; a tool may define `PMPI_*` as well.

@@ -116,6 +116,14 @@ pub fn opened_global(answers: &Answers, namespace: &Namespace, name: &CStr) -> O
     objects::find(|_| Some(look())).flatten()
 }
 
+/// Shows `visit` the libraries that the tool opened with RTLD_GLOBAL, and those that they brought with them, but for providers. `ld.so`'s
+/// lock must be held.
+pub fn each_global(answers: &Answers, namespace: &Namespace, visit: &mut dyn FnMut(&'static LinkMap)) {
+    let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| is_name_of(map, opened));
+    let own = || namespace.opened_maps().filter(|map| !namespace.is_provider(map));
+    own().filter(|map| is_brought_by(namespace, map, &is_global, 0)).for_each(visit);
+}
+
 /// Is `map` an object for which `is_wanted` holds, or one that such an object needs?
 fn is_brought_by(
     namespace: &Namespace,

@@ -12,9 +12,12 @@ use crate::{Kind, Layer, OwnCalls, Planned, Refusal};
 #[derive(Debug)]
 pub struct Inspector<'a> {
     search: &'a SearchPath,
-    /// A tool may be in the stack several times; by its file and those of `with`.
-    files: HashMap<(PathBuf, Vec<PathBuf>), Rc<Tool>>,
+    /// A tool may be in the stack several times; by its file, those of `with`, and what it shares.
+    files: HashMap<Files, Rc<Tool>>,
 }
+
+/// What a tool consists of: its file, those of `with`, and the libraries of which it has no copy of its own.
+type Files = (PathBuf, Vec<PathBuf>, Vec<String>);
 
 impl<'a> Inspector<'a> {
     /// One that looks libraries up by `search`.
@@ -65,17 +68,13 @@ impl<'a> Inspector<'a> {
     }
 
     fn tool(&mut self, layer: &Layer, is_shared: &dyn Fn(&str) -> bool) -> Result<Rc<Tool>, Refusal> {
-        // With libraries of its own `share` a tool may have another closure.
-        let is_plain = layer.share.is_empty();
-        let files = (layer.path.clone(), layer.with.clone());
-        if let Some(tool) = self.files.get(&files).filter(|_| is_plain) {
+        let files = (layer.path.clone(), layer.with.clone(), layer.share.clone());
+        if let Some(tool) = self.files.get(&files) {
             return Ok(Rc::clone(tool));
         }
         let shared = |name: &str| layer.share.iter().any(|share| share == name) || is_shared(name);
         let tool = Rc::new(Tool::inspect_with(&layer.path, &layer.with, self.search, &shared)?);
-        if is_plain {
-            self.files.insert(files, Rc::clone(&tool));
-        }
+        self.files.insert(files, Rc::clone(&tool));
         Ok(tool)
     }
 }

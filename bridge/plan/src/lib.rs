@@ -46,7 +46,7 @@ pub use request::filter::Filter;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
 pub use request::nearest::nearest;
-pub use request::setting::{LogLevel, OnError, OwnCalls, Switching};
+pub use request::setting::{LogLevel, OnError, OwnCalls, Processes, Switching};
 pub use request::{Request, variable};
 pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};
 pub use wraps::Wraps;

@@ -56,15 +56,6 @@ pub enum Refusal {
         nearest: Option<String>,
     },
 
-    /// The settings name a function that `libqmpi.so` defines itself.
-    #[error("{}: `wraps` names {name}, which libqmpi.so defines itself for the program", .path.display())]
-    WrapsRuntime {
-        /// The file.
-        path: PathBuf,
-        /// The function.
-        name: String,
-    },
-
     /// A setting that only tools with a namespace of their own can have.
     #[error("{}: `{setting}` is for PMPI tools, and this is {what}", .path.display())]
     PmpiOnly {
@@ -111,7 +102,6 @@ impl Refusal {
             Self::WillNotLoad { path, .. } => format!("`qmpi inspect {}` shows what it needs", path.display()),
             Self::WrapsUnknown { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::WrapsUnknown { path, .. } => format!("`qmpi inspect {}` lists what it defines", path.display()),
-            Self::WrapsRuntime { name, .. } => format!("leave {name} out: the tool's own calls reach its {name}"),
             Self::OtherMpi { mpi, .. } => format!("use the tool's build for {mpi}"),
         }
     }

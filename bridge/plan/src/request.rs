@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use qmpi_elf::ElfFile;
 
 use crate::stack::{Layer, Origin, PassedOver, Skipped, Stack};
-use crate::{Config, Element, Error, LogLevel, Lookup, OnError};
+use crate::{Config, Element, Error, LogLevel, Lookup, OnError, Processes};
 use lookup::{Linker, absolute};
 
 /// What the user asks for, before anything is looked up.
@@ -42,6 +42,8 @@ pub struct Request {
     pub on_error: OnError,
     /// How much to say.
     pub log: LogLevel,
+    /// In which processes the stack is set up, if the environment says so.
+    pub processes: Option<Processes>,
     /// The value of `TOOLS`, if it is set and is text.
     pub thesis_tools: Option<String>,
     /// A name that leads to no file is kept: a tool may be loaded already that registers it.
@@ -68,6 +70,7 @@ impl Request {
             with_innermost: false,
             on_error: OnError::parse(&text(variable::ON_ERROR)?.unwrap_or_default())?,
             log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
+            processes: text(variable::PROCESSES)?.map(|value| Processes::parse(&value)).transpose()?,
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
             keep_names: false,
             registered: Vec::new(),
@@ -135,6 +138,7 @@ impl Request {
             layers: Vec::new(),
             on_error: self.on_error,
             log: self.log,
+            processes: self.processes.unwrap_or(config.processes),
             origin,
             skipped: Vec::new(),
             unresolved: Vec::new(),

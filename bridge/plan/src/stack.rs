@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, Error, LogLevel, OnError, OwnCalls, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::{Config, Error, LogLevel, OnError, OwnCalls, Processes, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub struct Stack {
     pub on_error: OnError,
     /// How much to say.
     pub log: LogLevel,
+    /// In which processes it is set up.
+    pub processes: Processes,
     /// Where the tools are named.
     pub origin: Origin,
     /// Elements without a file; not empty only with [`OnError::Skip`].

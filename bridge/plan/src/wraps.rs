@@ -19,9 +19,6 @@ pub enum Wraps {
     Names(Vec<String>),
 }
 
-/// What `libqmpi.so` defines itself: a tool that wraps it sees its own calls only.
-const OF_RUNTIME: [&str; 2] = ["dlsym", "dlvsym"];
-
 impl Wraps {
     /// The functions of `tool` that they are. Sorted.
     #[must_use]
@@ -30,11 +27,10 @@ impl Wraps {
             Wraps::Evident => {
                 let names = tool.wrapped.iter().map(|wrapped| wrapped.name.as_str());
                 let lacks_free = wrapped::lacks_free(&tool.wrapped);
-                let is_left_out =
-                    |name: &&str| OF_RUNTIME.contains(name) || lacks_free && wrapped::is_of_allocator(name);
+                let is_left_out = |name: &&str| lacks_free && wrapped::is_of_allocator(name);
                 names.filter(|name| !is_left_out(name)).collect()
             }
-            Wraps::All => exported(tool).filter(|name| !OF_RUNTIME.contains(name)).collect(),
+            Wraps::All => exported(tool).collect(),
             Wraps::None => Vec::new(),
             Wraps::Names(names) => names.iter().map(String::as_str).collect(),
         };
@@ -46,14 +42,11 @@ impl Wraps {
     /// Does the tool define what the settings name?
     ///
     /// # Errors
-    /// [`Refusal::WrapsUnknown`] and [`Refusal::WrapsRuntime`].
+    /// [`Refusal::WrapsUnknown`].
     pub fn check(&self, tool: &Tool) -> Result<(), Refusal> {
         let Wraps::Names(names) = self else { return Ok(()) };
         for name in names {
             let path = || tool.closure.root().path().to_owned();
-            if OF_RUNTIME.contains(&name.as_str()) {
-                return Err(Refusal::WrapsRuntime { path: path(), name: name.clone() });
-            }
             if !exported(tool).any(|exported| exported == name) {
                 let nearest = nearest(name, exported(tool)).map(str::to_owned);
                 return Err(Refusal::WrapsUnknown { path: path(), name: name.clone(), nearest });

@@ -1,6 +1,6 @@
 //! What a tool sees when it looks at the stack: the application's frames, and between layers nothing of ours.
 
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool, variant};
 
 qmpi_tests::module!(trials);
 
@@ -11,6 +11,7 @@ fn trials() -> Vec<Trial> {
         ("glibc_sees_the_files_of_the_layers", &Mpi::ALL, glibc_sees_the_files_of_the_layers),
         ("return_addresses", &Mpi::ALL, return_addresses),
         ("the_program_asks_about_a_tool", &Mpi::ALL, the_program_asks_about_a_tool),
+        ("a_library_that_rewrites_objects", &Mpi::ALL, a_library_that_rewrites_objects),
     ])
 }
 
@@ -111,15 +112,13 @@ fn return_addresses(mpi: Mpi) -> Verdict {
 fn the_program_asks_about_a_tool(mpi: Mpi) -> Verdict {
     let library = compile::companion(mpi, "names_frames_tool.c");
     let job = Job::alone(mpi, &program(mpi, "names_frames.c")).env("COUNTER", "file=/dev/null");
-    // What a library of the program is told is another matter (`limits.rs`).
     let answers = |outcome: &Outcome| -> Vec<String> {
-        let is_answer = |line: &&str| line.contains("names_frames_tool.so") && !line.contains("of a library");
-        outcome.stdout.lines().filter(is_answer).map(str::to_owned).collect()
+        outcome.stdout.lines().filter(|line| line.contains("names_frames_tool.so")).map(str::to_owned).collect()
     };
     let plain = job.clone().preload(&library).run();
     let expected = answers(&plain);
-    if expected.len() != 8 {
-        return Err(format!("LD_PRELOAD: not four answers about each of two addresses\n{}", plain.report()).into());
+    if expected.len() != 10 {
+        return Err(format!("LD_PRELOAD: not five answers about each of two addresses\n{}", plain.report()).into());
     }
     let [tool, counter] = [library, tool(mpi, "counter")].map(|path| path.display().to_string());
     for tools in [&[tool.as_str()][..], &[&tool, &counter], &[&counter, &tool]] {
@@ -129,4 +128,13 @@ fn the_program_asks_about_a_tool(mpi: Mpi) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// What is listed to a library of the program that may rewrite what it is shown: tools in namespaces are not.
+fn a_library_that_rewrites_objects(mpi: Mpi) -> Verdict {
+    let tool = compile::companion(mpi, "names_frames_tool.c").display().to_string();
+    let options = ["-DREWRITES"];
+    let library = variant::build(mpi, "tests/programs/names_frames_part.c", "names_frames_rewrites.so", &options);
+    let job = Job::alone(mpi, &program(mpi, "names_frames.c")).preload(&library).by_hand(&tool);
+    Ok(job.run().expect(0, &["function: dl_iterate_phdr of a library nothing".to_owned()])?)
 }

@@ -3,23 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use qmpi_tests::against::{Failures, prints, stacked};
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
+use qmpi_tests::against::{Failures, stacked};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program};
 
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("constructors_of_libraries", &Mpi::ALL, constructors_of_libraries),
-        ("process_without_mpi", &Mpi::ALL, process_without_mpi),
-        ("mpi_opened_late", &Mpi::ALL, mpi_opened_late),
         ("wrappers_that_the_file_does_not_show", &Mpi::ALL, wrappers_that_the_file_does_not_show),
-        ("wrappers_of_look_ups", &Mpi::ALL, wrappers_of_look_ups),
         ("tools_below", &Mpi::ALL, tools_below),
-        ("plugin_made_global", &Mpi::ALL, plugin_made_global),
-        ("library_of_program_and_tool", &Mpi::ALL, library_of_program_and_tool),
-        ("thread_local_of_the_program", &Mpi::ALL, thread_local_of_the_program),
-        ("objects_listed_to_libraries", &Mpi::ALL, objects_listed_to_libraries),
         ("gotcha_alone", &Mpi::ALL, gotcha_alone),
     ])
 }
@@ -66,17 +59,6 @@ fn constructors_of_libraries(mpi: Mpi) -> Verdict {
     sees(&shows_less(mpi), &sees_less(mpi), "open", Some(4), Some(2))
 }
 
-fn process_without_mpi(mpi: Mpi) -> Verdict {
-    let job = Job::alone(mpi, &program(mpi, "opens_mpi_late.c"));
-    sees(&job, &sees_less(mpi), "open", Some(1), None)
-}
-
-/// What comes before the first MPI call is not seen.
-fn mpi_opened_late(mpi: Mpi) -> Verdict {
-    let job = Job::alone(mpi, &program(mpi, "opens_mpi_late.c")).args(&["late".to_owned()]);
-    sees(&job, &sees_less(mpi), "open", Some(2), Some(1))
-}
-
 /// One that calls the kernel itself, and one of `malloc` without `free`; `wraps` has them called.
 fn wrappers_that_the_file_does_not_show(mpi: Mpi) -> Verdict {
     let (job, tool) = (shows_less(mpi), sees_less(mpi));
@@ -93,11 +75,6 @@ fn wrappers_that_the_file_does_not_show(mpi: Mpi) -> Verdict {
         }
     }
     Ok(())
-}
-
-/// `dlsym` and `dlvsym` of the program are those of libqmpi.so.
-fn wrappers_of_look_ups(mpi: Mpi) -> Verdict {
-    sees(&shows_less(mpi), &sees_less(mpi), "dlvsym", Some(1), Some(0))
 }
 
 /// A preloaded tool sees what any other does, in whatever order; a layer sees what those above it do.
@@ -121,50 +98,6 @@ fn tools_below(mpi: Mpi) -> Verdict {
         }
     }
     failures.verdict()
-}
-
-/// Look-ups find the plugin's functions (`wraps::*::plugin_made_global`); what `ld.so` binds does not.
-fn plugin_made_global(mpi: Mpi) -> Verdict {
-    let library = compile::companion(mpi, "needs_plugin.c").display().to_string();
-    let job = Job::alone(mpi, &program(mpi, "asks_plugin.c")).args(&[library]);
-    prints(&job, &tool(mpi, "dlopen_global"), "asks_plugin: library opened", "asks_plugin: library not opened")
-}
-
-/// One copy for both when the tool is preloaded; in a stack one for each, or with `share` one.
-fn library_of_program_and_tool(mpi: Mpi) -> Verdict {
-    let job = Job::alone(mpi, &program(mpi, "shares_part_program.c"));
-    let tool = compile::companion(mpi, "shares_part_tool.c");
-    prints(&job, &tool, "shares_part_tool: 2", "shares_part_tool: 1")?;
-    let directory = tempfile::tempdir()?;
-    let config = directory.path().join("qmpi.toml");
-    std::fs::write(&config, format!("stack = [\"t\"]\n[tool.t]\npath = {tool:?}\nshare = [\"shares_part.so\"]\n"))?;
-    Ok(expect("share", &job.config(&config).run(), "shares_part_tool: 2")?)
-}
-
-/// An address cannot stand for it: the tool is refused, and named.
-fn thread_local_of_the_program(mpi: Mpi) -> Verdict {
-    let tool = compile::companion(mpi, "reads_thread_local.c");
-    let job = Job::alone(mpi, &program(mpi, "has_thread_local.c"));
-    let mut failures = Failures::default();
-    failures.note(expect("LD_PRELOAD", &job.clone().preload(&tool).run(), "reads_thread_local: 9"));
-    let counter = compile::tool(mpi, "counter").display().to_string();
-    let beside = job.clone().preload(&tool).by_hand(&counter).run();
-    failures.note(expect("beside", &beside, "reads_thread_local: 9"));
-    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-        let outcome = job.run();
-        let reason = |line: &&str| line.contains("reads_thread_local.so") && line.contains("of_this_thread");
-        if outcome.status != 3 || !outcome.said().iter().any(reason) {
-            failures.note(Err(format!("{mode}: not refused with the reason\n{}", outcome.report())));
-        }
-    }
-    failures.verdict()
-}
-
-/// What the program itself and unwinders are told: `frames::*::the_program_asks_about_a_tool`.
-fn objects_listed_to_libraries(mpi: Mpi) -> Verdict {
-    let job = Job::alone(mpi, &program(mpi, "names_frames.c"));
-    let line = |object| format!("function: dl_iterate_phdr of a library {object}");
-    prints(&job, &compile::companion(mpi, "names_frames_tool.c"), &line("names_frames_tool.so"), &line("nothing"))
 }
 
 /// A tool as those that are made with GOTCHA is no layer where it has no ordinary wrapper; beside a stack it works (`base_tools::*::rewritten_tables`).

@@ -1,6 +1,7 @@
 //! The end-to-end tests, one module for each topic. A module is a `mod` line here and `qmpi_tests::module!(trials)` in its file,
 //! where `trials` lists its checks; a check's name is `module::mpi::check`.
 
+mod all_processes;
 mod bad_input;
 mod base_tools;
 mod bisect;
@@ -20,6 +21,7 @@ mod guard_page;
 mod hash_tables;
 mod heap;
 mod hosts;
+mod in_common;
 mod instances;
 mod kinds;
 mod languages;
@@ -66,6 +68,7 @@ mod stats;
 mod switch;
 mod switching;
 mod thesis;
+mod thread_local;
 mod threads_and_libraries;
 mod tools;
 mod unnamed_library;

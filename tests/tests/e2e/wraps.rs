@@ -6,7 +6,7 @@ use std::path::Path;
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, prints, same, stacked};
 use qmpi_tests::compile::library;
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, product, program, tool, variant};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, tool, variant};
 
 qmpi_tests::module!(trials);
 
@@ -24,6 +24,10 @@ fn trials() -> Vec<Trial> {
         ("profiling_names_in_mpi", &Mpi::ALL, profiling_names_in_mpi),
         ("exported_names", &Mpi::ALL, exported_names),
         ("plugin_made_global", &Mpi::ALL, plugin_made_global),
+        ("plugin_needed_by_a_library", &Mpi::ALL, plugin_needed_by_a_library),
+        ("plugin_needed_and_closed", &Mpi::ALL, plugin_needed_and_closed),
+        ("look_ups", &Mpi::ALL, look_ups),
+        ("versioned_look_ups", &Mpi::ALL, versioned_look_ups),
         ("references_to_the_program", &Mpi::ALL, references_to_the_program),
     ])
 }
@@ -253,6 +257,65 @@ fn plugin_made_global(mpi: Mpi) -> Verdict {
     prints(&job, &tool(mpi, "dlopen_global"), line, line)
 }
 
+/// A library that the program opens is bound to it; with a layer beside it that wraps `dlopen`, too.
+fn plugin_needed_by_a_library(mpi: Mpi) -> Verdict {
+    let argument = compile::companion(mpi, "needs_plugin.c").display().to_string();
+    let (job, line) = (Job::alone(mpi, &program(mpi, "asks_plugin.c")).args(&[argument]), "asks_plugin: library works");
+    prints(&job, &tool(mpi, "dlopen_global"), line, line)?;
+    let [opens, wraps] = [tool(mpi, "dlopen_global"), library(mpi, &source("wraps_files"))];
+    let [opens, wraps] = [opens, wraps].map(|path| path.display().to_string());
+    for tools in [[&*opens, &*wraps], [&*wraps, &*opens]] {
+        job.clone().stack(&tools).run().expect(0, &[line.to_owned()])?;
+    }
+    Ok(())
+}
+
+/// A library that the program opens before the tool has opened it, meanwhile, and when the tool has closed it.
+fn plugin_needed_and_closed(mpi: Mpi) -> Verdict {
+    let argument = compile::companion(mpi, "needs_plugin.c").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "asks_plugin_again.c")).args(&[argument]);
+    let line = "asks_plugin_again: no yes no";
+    prints(&job, &compile::companion(mpi, "closes_global.c"), line, line)
+}
+
+/// A tool that wraps `dlsym` sees the program's look-ups, which find what they find without it; in a stack of two, both do.
+fn look_ups(mpi: Mpi) -> Verdict {
+    let tool = library(mpi, &source("wraps_look_ups"));
+    let job = Job::alone(mpi, &program(mpi, "looks_up.c"));
+    let reference = job.clone().preload(&tool).run();
+    let lines = ["pointer 1", "call 1", "library 1", "next 1", "nothing 1"].map(|line| format!("looks_up: {line}"));
+    reference.expect(0, &lines)?;
+    let counts = "wraps_look_ups: dlsym 2 calls 2".to_owned();
+    reference.expect(0, std::slice::from_ref(&counts))?;
+    let mut failures = Failures::default();
+    let tool = tool.display().to_string();
+    for (mode, job) in stacked(&job, &[&tool]) {
+        failures.note(same(mode, &reference, &job.run()));
+    }
+    let twice = job.stack(&[&tool, &tool]).run();
+    failures.note(twice.expect(0, &lines));
+    if twice.lines().iter().filter(|line| **line == counts).count() != 2 {
+        failures.note(Err(format!("twice: not two of {counts}\n{}", twice.report())));
+    }
+    failures.verdict()
+}
+
+/// The same of one that wraps `dlvsym`.
+fn versioned_look_ups(mpi: Mpi) -> Verdict {
+    let job = Job::alone(mpi, &program(mpi, "shows_less.c"));
+    let job = job.args(&[compile::companion(mpi, "shows_less_late.c").display().to_string()]);
+    let tool = compile::companion(mpi, "sees_less.c");
+    let seen = |outcome: &Outcome| outcome.stdout.lines().any(|line| line.ends_with(" dlvsym 1"));
+    let jobs = stacked(&job, &[&tool.display().to_string()]);
+    for (mode, job) in [("LD_PRELOAD", job.preload(&tool))].into_iter().chain(jobs) {
+        let outcome = job.run();
+        if !seen(&outcome) || !outcome.stdout.contains("found 1 opened 1") {
+            return Err(format!("{mode}: {}", outcome.report()).into());
+        }
+    }
+    Ok(())
+}
+
 /// A tool refers to a variable of the program, and weakly to a function.
 fn references_to_the_program(mpi: Mpi) -> Verdict {
     let tool = library(mpi, &source("refers_to_program"));
@@ -282,7 +345,6 @@ fn wrong_settings(mpi: Mpi) -> Verdict {
     let mut failures = Failures::default();
     for (wraps, message, hint) in [
         ("[\"opeen\"]", "`wraps` names opeen, which the tool does not define", "did you mean `open`?"),
-        ("[\"dlsym\"]", "`wraps` names dlsym, which libqmpi.so defines itself", "leave dlsym out"),
         ("\"most\"", "`tool.files.wraps`: `most` is neither \"all\" nor \"none\"", "list functions"),
     ] {
         let text = format!("stack = [\"files\"]\n[tool.files]\npath = \"{}\"\nwraps = {wraps}\n", files.tool);

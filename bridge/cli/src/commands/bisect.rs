@@ -36,7 +36,7 @@ struct Run {
 /// Whatever stops the stack; a COMMAND that cannot be started.
 pub fn bisect(args: &BisectArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
-    let plan = plan::make(&args.stack, args.verbosity, &args.measure, false, &get)?;
+    let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     let list = plan.variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
     let elements: Vec<&str> =
         list.iter().flat_map(|list| list.value.split(',')).filter(|name| !name.is_empty()).collect();

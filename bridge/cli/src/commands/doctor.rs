@@ -9,7 +9,7 @@ use qmpi_plan::placement::{self, Namespaces};
 use qmpi_plan::preload;
 use serde::Serialize;
 
-use crate::args::{DoctorArgs, MeasureArgs, StackArgs, VerbosityArgs};
+use crate::args::{DoctorArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::Variable;
 use crate::environment::runtime;
 use crate::launcher::program::Survey;
@@ -36,7 +36,8 @@ struct Report {
 pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
     let mut checks = checks(&args.stack, &get);
-    let plan = plan::make(&args.stack, VerbosityArgs::default(), &MeasureArgs::default(), false, &get).ok();
+    let plan =
+        plan::make(&args.stack, VerbosityArgs::default(), &MeasureArgs::default(), LoadArgs::default(), &get).ok();
     let variables = variables(plan.as_ref());
     checks.extend(launch::launchers(&variables, &get));
     if !args.command.is_empty() {

@@ -19,7 +19,7 @@ pub fn env(args: &EnvArgs) -> Result<(), Error> {
     // A modulefile is loaded where other libraries are preloaded than here.
     let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;
     let get = |name: &str| -> Option<OsString> { std::env::var_os(name).filter(|_| !hidden(name)) };
-    let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.ctl, &get)?;
+    let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     plan.check_mpis()?;
     if !args.verbosity.quiet {
         Warning::print_all(&plan.warnings, &get);

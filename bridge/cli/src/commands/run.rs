@@ -27,7 +27,7 @@ use crate::report::warning::Warning;
 /// Whatever stops the stack, and a COMMAND that cannot be started.
 pub fn run(args: &RunArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let mut plan = plan::make(&args.stack, args.verbosity, &args.measure, args.ctl, &get)?;
+    let mut plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {

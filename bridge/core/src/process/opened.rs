@@ -12,7 +12,7 @@ use qmpi_loader::process::loader_lock;
 use qmpi_ring::Moment;
 
 use crate::process::fortran::{self, Fortran};
-use crate::process::{environment, unwinders, wrapped};
+use crate::process::{environment, plugins, unwinders, without_mpi, wrapped};
 use crate::{start, versions};
 
 /// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
@@ -38,9 +38,11 @@ pub(crate) extern "C" fn objects_opened() {
         let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
         set(&images);
         let is_new = |image: &Image| !before.contains(&image.id());
+        without_mpi::check(&images, is_new);
         unwinders::bind(images.iter().filter(|image| is_new(image)));
         wrapped::enter_opened(&images, is_new);
         environment::bind(images.iter().filter(|image| is_new(image)));
+        plugins::bind(images.iter().filter(|image| is_new(image)));
         versions::bind_opened(&images, is_new);
         fortran::enter_opened(images, is_new);
     });

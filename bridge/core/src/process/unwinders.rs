@@ -1,11 +1,13 @@
-//! Unwinders of the base namespace see the frames of tools.
+//! Libraries of the base namespace that list objects, and unwinders, see those of tools.
 //!
 //! An unwinder that walks from a tool's frame into the program's, or back, asks `dl_iterate_phdr` which object an address belongs to
 //! (libgcc_s before glibc 2.35, libunwind), and what it is called (libbacktrace in libgfortran). glibc's answers for the base
-//! namespace alone; under `LD_PRELOAD` the tool is in it. So the references of unwinders are bound to a function that lists
+//! namespace alone; under `LD_PRELOAD` the tool is in it. So the references of these libraries are bound to a function that lists
 //! the objects of all namespaces.
 //!
-//! Other callers keep glibc's: some rewrite the objects that they are shown (UCX), which must not happen to a tool in a namespace.
+//! Libraries that rewrite the objects which they are shown (UCX) keep glibc's: that must not happen to a tool in a namespace, whose
+//! calls have a next function that such a library does not know. They refer to `mprotect`, without which the GOT of an object with RELRO
+//! cannot be written.
 
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
@@ -18,19 +20,20 @@ pub(crate) fn bind<'a>(images: impl IntoIterator<Item = &'a Image>) {
     let address = dl_iterate_phdr_of_base();
     for image in images {
         // This library and libqmpi.so mean the base namespace.
-        if is_entry(image) || image.contains(address) || !is_unwinder(image) {
+        if is_entry(image) || image.contains(address) || !lists_tools(image) {
             continue;
         }
         let count =
             rebind::rebind(image, Which::All, |reference| (reference.name == c"dl_iterate_phdr").then_some(address));
-        log::debug(|| format!("{}: {count} references list all namespaces: an unwinder", image.path().display()));
+        log::debug(|| format!("{}: {count} references list all namespaces", image.path().display()));
     }
 }
 
-/// Does the object refer to `dl_iterate_phdr`, and has it to do with unwinding?
-fn is_unwinder(image: &Image) -> bool {
+/// Does the object refer to `dl_iterate_phdr`, and is it an unwinder, or one that cannot rewrite what it is shown?
+fn lists_tools(image: &Image) -> bool {
     image.refers_to(c"dl_iterate_phdr")
-        && (image.symbols().any(|symbol| symbol.name.to_bytes().starts_with(b"_Unwind_"))
+        && (!image.refers_to(c"mprotect")
+            || image.symbols().any(|symbol| symbol.name.to_bytes().starts_with(b"_Unwind_"))
             // A program with an unwinder of its own (-static-libgcc) has no names for it.
             || std::env::current_exe().is_ok_and(|program| program == image.path()))
 }

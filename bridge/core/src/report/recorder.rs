@@ -17,6 +17,7 @@ use qmpi_loader::links::probe::{self, Measured, Probe};
 use qmpi_loader::log;
 
 use crate::chain::or_end;
+use crate::process::without_mpi;
 use crate::report::host_file::HostFile;
 use crate::report::lost_stack;
 
@@ -135,7 +136,9 @@ extern "C" fn at_abort(_: usize) {
 
 extern "C" fn at_exit() {
     save(|came_to| came_to.exit = true);
-    if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take()
+        && report.is_of_rank()
+    {
         report.say_where();
     }
 }
@@ -146,7 +149,8 @@ fn save(note: impl FnOnce(&mut CameTo)) {
     // Whoever comes here meanwhile, a signal handler that aborts for example, cannot wait.
     let Ok(mut report) = REPORT.try_lock() else { return };
     // A child that the process forked has counts of its parent.
-    let Some(report) = report.as_mut().filter(|report| report.process == std::process::id()) else { return };
+    let is_own = |report: &&mut Report| report.process == std::process::id() && report.is_of_rank();
+    let Some(report) = report.as_mut().filter(is_own) else { return };
     note(&mut report.came_to);
     let text = report.to_json();
     if let Err(error) = report.file.put(&text, report.came_to.exit) {
@@ -156,6 +160,12 @@ fn save(note: impl FnOnce(&mut CameTo)) {
 }
 
 impl Report {
+    /// A shell or a launcher below `mpiexec` is no rank, although it may have the stack (`processes = "all"`).
+    fn is_of_rank(&self) -> bool {
+        let is_called = |(_, _, probe): &(usize, FnId, &Probe)| probe.measured().callers.iter().any(|calls| *calls > 0);
+        !without_mpi::is_opened() || self.probes.iter().any(is_called)
+    }
+
     /// The job's end, for whoever started it.
     fn say_where(&self) {
         if self.process != std::process::id() {

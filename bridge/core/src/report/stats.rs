@@ -12,6 +12,7 @@ use qmpi_loader::links::counter::Counter;
 use qmpi_loader::log;
 
 use crate::chain::or_end;
+use crate::process::without_mpi;
 
 /// One layer, or the MPI library: its label, and by function the counter of its calls, one for each link to it.
 struct Column {
@@ -70,6 +71,11 @@ pub(crate) fn counted(id: FnId, address: usize) -> usize {
 extern "C" fn at_exit() {
     let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
     let Some(Report { file, mut columns }) = report else { return };
+    // A shell or a launcher has nothing to tell.
+    let is_called = |column: &Column| column.counters.iter().flatten().any(|counter| counter.calls() > 0);
+    if without_mpi::is_opened() && !columns.iter().any(is_called) {
+        return;
+    }
     columns.reverse();
     let text = table(&columns);
     match file {

@@ -102,6 +102,15 @@ const RULES: &[Rule] = &[
             })
         },
     },
+    Rule {
+        id: "other-processes",
+        effect: Effect::Handled,
+        find: |tool, _| {
+            (!tool.wrapped.is_empty()).then(|| {
+                "it wraps functions that are not MPI's: in processes without MPI, and before a program opens MPI, it sees them with --all-processes".into()
+            })
+        },
+    },
     Rule { id: "gotcha", effect: Effect::Limited, find: |tool, facts| uses_gotcha(tool, facts).then(|| GOTCHA.into()) },
     Rule {
         id: "environ",
@@ -175,7 +184,7 @@ const RULES: &[Rule] = &[
         id: "dlopen",
         effect: Effect::Handled,
         find: |_, facts| {
-            imports(facts, "dlopen").map(|objects| format!("{objects} opens libraries at run time, which inspection cannot see; they land in the tool's namespace, RTLD_GLOBAL or not"))
+            imports(facts, "dlopen").map(|objects| format!("{objects} opens libraries at run time, which inspection cannot see; they land in the tool's namespace, and with RTLD_GLOBAL the program finds them, too"))
         },
     },
     Rule {

@@ -9,6 +9,7 @@
 //! 0       PT_LOAD  R       ELF header, program headers, .gnu.hash, .dynsym, .dynstr, .gnu.version, .gnu.version_d
 //! page    PT_LOAD  RW      .fini_array, .dynamic   (glibc before 2.35 relocates the table in place, so it must be writable)
 //!         PT_GNU_STACK RW  (without it ld.so makes the process's stack executable)
+//!         PT_TLS       R   where symbols are thread-local variables, else PT_NULL
 //! ```
 //!
 //! Which symbols a provider has is not decided here, but by the loader.
@@ -41,6 +42,8 @@ pub enum ProvidedKind {
     Function,
     /// A variable (`STT_OBJECT`).
     Data,
+    /// A thread-local variable (`STT_TLS`), which no address stands for.
+    ThreadLocal,
 }
 
 /// The version of a provided symbol.
@@ -149,7 +152,37 @@ pub fn write_with_destructor(
     symbols: &[Provided<'_>],
     destructor: usize,
 ) -> Result<Vec<u8>, ProviderError> {
-    Template::build(soname, needed, &[], symbols, Some(destructor)).map(Template::into_file)
+    let life = Life { destructor: Some(destructor), ..Life::default() };
+    Template::build(soname, needed, &[], symbols, life).map(Template::into_file)
+}
+
+/// A provider of these symbols alone that can be closed: of a library that may be closed, too.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_closable(soname: &str, symbols: &[Provided<'_>]) -> Result<Vec<u8>, ProviderError> {
+    Template::build(soname, &[], &[], symbols, Life { is_closable: true, ..Life::default() }).map(Template::into_file)
+}
+
+/// A provider of these symbols alone, which are thread-local variables, that `ld.so` initializes before all other objects
+/// (`DF_1_INITFIRST`), by a call of this function.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_first(soname: &str, symbols: &[Provided<'_>], constructor: usize) -> Result<Vec<u8>, ProviderError> {
+    let life = Life { constructor: Some(constructor), ..Life::default() };
+    Template::build(soname, &[], &[], symbols, life).map(Template::into_file)
+}
+
+/// What happens at the beginning and at the end of a provider.
+#[derive(Debug, Clone, Copy, Default)]
+struct Life {
+    /// The address of a function that is called before other objects are initialized.
+    constructor: Option<usize>,
+    /// The address of a function that is called at the end.
+    destructor: Option<usize>,
+    /// It can be closed before the process ends.
+    is_closable: bool,
 }
 
 /// A provider that is written again with other addresses: instances of one tool need the same symbols.
@@ -171,7 +204,7 @@ impl Template {
         versions: &[&str],
         symbols: &[Provided<'_>],
     ) -> Result<Template, ProviderError> {
-        Template::build(soname, needed, versions, symbols, None)
+        Template::build(soname, needed, versions, symbols, Life::default())
     }
 
     fn build(
@@ -179,7 +212,7 @@ impl Template {
         needed: &[&str],
         versions: &[&str],
         symbols: &[Provided<'_>],
-        destructor: Option<usize>,
+        life: Life,
     ) -> Result<Template, ProviderError> {
         // The empty name is that of the program among libraries, and of no version or symbol.
         let libraries = [soname].into_iter().chain(needed.iter().copied()).filter(|name| !name.is_empty());
@@ -244,7 +277,7 @@ impl Template {
         }
         let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
         let tables = Tables { hash, symbols: table, strings, versyms, verdefs };
-        Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), destructor), addresses })
+        Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), life), addresses })
     }
 
     /// The provider with these addresses, in the order of the symbols.
@@ -275,6 +308,7 @@ fn record(kind: ProvidedKind, address: u64, name: u32) -> elf::Sym64<LE> {
     let kind = match kind {
         ProvidedKind::Function => elf::STT_FUNC,
         ProvidedKind::Data => elf::STT_OBJECT,
+        ProvidedKind::ThreadLocal => elf::STT_TLS,
     };
     elf::Sym64 {
         st_name: U32::new(LE, name),
@@ -435,7 +469,7 @@ struct Tables {
 struct Contents(Vec<u8>);
 
 impl Contents {
-    const SEGMENTS: usize = 4;
+    const SEGMENTS: usize = 5;
     const HEADERS: usize =
         size_of::<elf::FileHeader64<LE>>() + Contents::SEGMENTS * size_of::<elf::ProgramHeader64<LE>>();
 
@@ -461,17 +495,20 @@ impl Contents {
         soname_at: u32,
         needed: &[u32],
         versions: usize,
-        destructor: Option<usize>,
+        Life { constructor, destructor, is_closable }: Life,
     ) -> Vec<u8> {
         let mut file = self.0;
         let tables_end = file.len();
         let writable_at = tables_end.next_multiple_of(PAGE);
         file.resize(writable_at, 0);
-        if let Some(address) = destructor {
+        // One of both at most.
+        if let Some(address) = constructor.or(destructor) {
             // An absolute address, as all of them: nothing relocates it.
             file.extend_from_slice(&(address as u64).to_le_bytes());
         }
         let dynamic_at = file.len();
+        let flags = if is_closable { 0 } else { elf::DF_1_NODELETE }
+            | if constructor.is_some() { elf::DF_1_INITFIRST } else { 0 };
 
         let mut entries: Vec<(i64, u64)> = needed.iter().map(|name| (elf::DT_NEEDED, (*name).into())).collect();
         entries.extend([
@@ -481,12 +518,14 @@ impl Contents {
             (elf::DT_STRTAB, tables.strings.start as u64),
             (elf::DT_STRSZ, tables.strings.len() as u64),
             (elf::DT_SYMENT, size_of::<elf::Sym64<LE>>() as u64),
-            // Providers stay for ever. Said, this spares `ld.so` from noting which object depends on one, for which it allocates when it
+            // Providers stay for ever, but for a few. Said, this spares `ld.so` from noting which object depends on one, for which it allocates when it
             // binds a function at its first call, perhaps in a signal handler (`elf/dl-lookup.c: add_dependency`).
-            (elf::DT_FLAGS_1, elf::DF_1_NODELETE.into()),
+            (elf::DT_FLAGS_1, flags.into()),
         ]);
-        if destructor.is_some() {
-            let size = (dynamic_at - writable_at) as u64;
+        let size = (dynamic_at - writable_at) as u64;
+        if constructor.is_some() {
+            entries.extend([(elf::DT_INIT_ARRAY, writable_at as u64), (elf::DT_INIT_ARRAYSZ, size)]);
+        } else if destructor.is_some() {
             entries.extend([(elf::DT_FINI_ARRAY, writable_at as u64), (elf::DT_FINI_ARRAYSZ, size)]);
         }
         if versions > 0 {
@@ -507,6 +546,12 @@ impl Contents {
                 (elf::PT_LOAD, elf::PF_R | elf::PF_W, writable_at, end, PAGE),
                 (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
                 (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
+                // Of one byte: `ld.so` gives the object a place in static TLS where a reference wants one, for which it divides by the alignment.
+                if constructor.is_some() {
+                    (elf::PT_TLS, elf::PF_R, writable_at, writable_at + 1, 1)
+                } else {
+                    (elf::PT_NULL, 0, 0, 0, 1)
+                },
             ],
         );
         file

@@ -20,13 +20,19 @@ pub(crate) fn get(name: &str) -> Option<&'static [u8]> {
         if entry.is_null() {
             return None;
         }
-        // SAFETY: entries of the environment are C strings.
+        // SAFETY: not past the null pointer.
+        place = unsafe { place.add(1) };
+        // Measuring all of the environment would take longer than all else in a process without MPI.
+        // SAFETY: entries of the environment are C strings, which have their end at least.
+        let first = unsafe { entry.cast::<u8>().read() };
+        if name.as_bytes().first() != Some(&first) {
+            continue;
+        }
+        // SAFETY: as above.
         let text = unsafe { CStr::from_ptr(entry) }.to_bytes();
         if let Some(value) = text.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")) {
             return Some(value);
         }
-        // SAFETY: not past the null pointer.
-        place = unsafe { place.add(1) };
     }
 }
 
@@ -42,6 +48,11 @@ const SETTINGS: [&str; 7] =
 /// Does the environment say anything of a stack? What that is, and whether it makes sense, is the core's business.
 pub(crate) fn names_a_stack() -> bool {
     SETTINGS.into_iter().any(is_set)
+}
+
+/// Is the stack to be set up in processes without MPI, too?
+pub(crate) fn means_all_processes() -> bool {
+    get("QMPI_PROCESSES") == Some(b"all")
 }
 
 /// Is this a rank of a job that was given this library, and none of the variables that belong to it? They may have been lost on

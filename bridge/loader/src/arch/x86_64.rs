@@ -22,9 +22,11 @@
 //! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
 //! | `numbered.rs` | a function of a QMPI tool with its id |
+//! | `look_ups.rs` | what a tool that wraps `dlsym` goes on to |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a PLT |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
+//! | `thread_local.rs` | thread-local variables of the program |
 //! | `switch.rs` | past a layer that is switched off, or into it |
 //! | `requests.rs` | functions of the MPI library that start or complete requests, watched |
 //! | `shift.rs` | from one calling convention of tools to another |
@@ -36,6 +38,7 @@ mod fortran;
 mod lazy;
 mod links;
 mod lock;
+mod look_ups;
 mod numbered;
 mod overrides;
 mod own_calls;
@@ -46,6 +49,7 @@ mod requests;
 mod shift;
 mod stack_words;
 mod switch;
+mod thread_local;
 mod trampoline;
 
 pub(crate) use direct::*;
@@ -53,6 +57,7 @@ pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use lazy::*;
 pub(crate) use links::*;
+pub(crate) use look_ups::*;
 pub(crate) use numbered::*;
 pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
@@ -62,6 +67,7 @@ pub(crate) use probe::*;
 pub(crate) use requests::*;
 pub(crate) use shift::*;
 pub(crate) use switch::*;
+pub(crate) use thread_local::*;
 pub(crate) use trampoline::*;
 
 /// Bytes of a page.

@@ -9,6 +9,7 @@ use qmpi_overrides::answers::Next;
 
 use crate::image::version::Version;
 use crate::image::{Image, Kind};
+use crate::plugins;
 
 /// A wrapper of a layer.
 #[derive(Debug, Clone)]
@@ -104,9 +105,15 @@ impl Stacked {
 }
 
 /// What `dlsym(RTLD_NEXT, ...)` finds for a tool that stands above `below`: sorted by hash, as it is looked up without an allocation.
-/// `wraps` are the functions that the tool wraps itself.
-pub(crate) fn next_functions(below: &HashMap<&'static CStr, usize>, wraps: &[&str]) -> &'static [Next] {
-    let mut next: Vec<Next> = below.iter().map(|(name, address)| of(name, *address)).collect();
+/// `wraps` are the functions that the tool wraps itself, and `look_ups` what of these `dlsym` and `dlvsym` go on to.
+pub(crate) fn next_functions(
+    below: &HashMap<&'static CStr, usize>,
+    wraps: &[&str],
+    look_ups: &[(&'static CStr, usize)],
+) -> &'static [Next] {
+    let is_look_up = |name: &CStr| look_ups.iter().any(|(known, _)| *known == name);
+    let others = below.iter().map(|(name, address)| (*name, *address)).filter(|(name, _)| !is_look_up(name));
+    let mut next: Vec<Next> = others.chain(look_ups.iter().copied()).map(|(name, address)| of(name, address)).collect();
     // glibc's own would open libraries for the namespace that the call comes from.
     if wraps.contains(&"dlopen") && !below.contains_key(c"dlopen") {
         next.push(of(c"dlopen", (dlopen_for_program as *const ()).addr()));
@@ -121,6 +128,7 @@ fn of(name: &'static CStr, address: usize) -> Next {
 
 /// `dlopen` of a tool that wraps it for the program: this library, as the program, is in the base namespace.
 extern "C" fn dlopen_for_program(file: *const c_char, mode: c_int) -> *mut c_void {
+    plugins::show();
     // SAFETY: null or a C string, as the caller has it from the program.
     unsafe { libc::dlopen(file, mode) }
 }

@@ -27,7 +27,7 @@ use crate::links::callback;
 use crate::load::{Bound, Loader};
 use crate::namespace::head::Head;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{self, clone_code, providers};
+use crate::namespace::{self, clone_code, providers, thread_local};
 use crate::process::Process;
 use crate::{Instance, exit, overrides};
 
@@ -76,6 +76,10 @@ pub(crate) fn bind<'a>(
 ) -> Result<Bound, LoadError> {
     let writer = loader.writer;
     let process = &*instance.process;
+    // A clone is loaded into a namespace that is there already, behind which nothing is initialized first.
+    if let Some(symbol) = thread_local::names(tool, process).first() {
+        return Err(LoadError::ThreadLocal { path: instance.path.clone(), symbol: (*symbol).to_owned() });
+    }
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
     let namespace = common(instance, writer)?;
     // What it will find names in, apart from itself.

@@ -285,7 +285,7 @@ impl<'a> Head<'a> {
             }
             let first = self.process.definition(Name::from(name.as_str()));
             if first.is_some_and(|symbol| symbol.kind == Kind::Tls) {
-                return Err(LoadError::ThreadLocal { path: self.instance.path.clone(), symbol: name.clone() });
+                continue; // `thread_local.rs`
             }
             let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
                 Some(address) => Address::Common(address),

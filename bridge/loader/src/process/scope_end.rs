@@ -7,7 +7,7 @@
 use qmpi_elf::write::provider::{self, Provided};
 
 use crate::error::LoadError;
-use crate::namespace::link_map::dlerror;
+use crate::namespace::link_map::{Handle, dlerror};
 use crate::namespace::memory_file::MemoryFile;
 
 /// Adds these functions to the base namespace, under the SONAME `soname`.
@@ -22,12 +22,20 @@ pub fn add(soname: &str, functions: &[(&str, usize)]) -> Result<(), LoadError> {
 
 /// The same for symbols of any kind.
 pub(crate) fn define(soname: &str, symbols: &[Provided<'_>]) -> Result<(), LoadError> {
-    let bytes = provider::write(soname, &[], &[], symbols)?;
-    let file = MemoryFile::new(soname, &bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
+    open(soname, &provider::write(soname, &[], &[], symbols)?).map(|_| ())
+}
+
+/// The same until the library that is returned is closed.
+pub(crate) fn define_until_closed(soname: &str, symbols: &[Provided<'_>]) -> Result<Handle, LoadError> {
+    open(soname, &provider::write_closable(soname, symbols)?)
+}
+
+fn open(soname: &str, bytes: &[u8]) -> Result<Handle, LoadError> {
+    let file = MemoryFile::new(soname, bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     // SAFETY: the library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.
     let handle = unsafe { libc::dlopen(file.path().as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
     if handle.is_null() {
         return Err(LoadError::Link { path: soname.into(), message: dlerror() });
     }
-    Ok(())
+    Ok(Handle(handle))
 }

@@ -4,6 +4,7 @@
 //! stack = ["outer", "heatmap", "inner"]     # outermost first; a tool may appear more than once
 //!
 //! program_pmpi = "chain"                    # the program's own calls of PMPI_f enter the stack; "past", or "auto" (the default)
+//! processes = "all"                         # in processes without MPI, too; "mpi" (the default)
 //!
 //! [stacks]                                  # for tools that send some calls another way than others
 //! rows = ["outer", "heatmap"]
@@ -45,7 +46,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ValueFault;
 use crate::nearest;
 use crate::request::with;
-use crate::{Error, Filter, OwnCalls, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::{Error, Filter, OwnCalls, Processes, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,6 +63,8 @@ pub struct Config {
     pub allowed: Option<Vec<PathBuf>>,
     /// Where the program's own calls of `PMPI_f` go.
     pub program_pmpi: ProgramPmpi,
+    /// In which processes the stack is set up: the command passes it on as a variable, which each process can read at once.
+    pub processes: Processes,
     /// The sections `[tool.NAME]`.
     pub tools: BTreeMap<String, ToolConfig>,
 }
@@ -117,7 +120,7 @@ impl Default for ToolConfig {
     }
 }
 
-const FILE_KEYS: &[&str] = &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "tool"];
+const FILE_KEYS: &[&str] = &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "processes", "tool"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -176,6 +179,12 @@ impl Config {
                     config.program_pmpi = ProgramPmpi::parse(word)
                         .ok_or_else(|| document.value(value.span(), "program_pmpi", fault()))?;
                 }
+                "processes" => {
+                    let word = document.string(value, "processes", Processes::EXPECTED)?;
+                    let fault = || ValueFault::Word(word.escape_debug().to_string(), Processes::EXPECTED);
+                    config.processes =
+                        Processes::of_file(word).ok_or_else(|| document.value(value.span(), "processes", fault()))?;
+                }
                 "tool" => {
                     for (name, section) in document.table(value, "tool", "a table of tools, [tool.NAME]")? {
                         document.no_characters(name.span(), "tool", name.get_ref(), TOOL_NAME)?;
@@ -202,6 +211,7 @@ impl Config {
             search: self.search.into_iter().chain(below.search).collect(),
             allowed: below.allowed.or(self.allowed),
             program_pmpi: if is_default { below.program_pmpi } else { self.program_pmpi },
+            processes: if self.processes == Processes::default() { below.processes } else { self.processes },
             tools: below.tools.into_iter().chain(self.tools).collect(),
         }
     }

@@ -1,4 +1,4 @@
-//! Settings that are one word out of a few: `QMPI_ON_ERROR` and `QMPI_LOG`.
+//! Settings that are one word out of a few: `QMPI_ON_ERROR`, `QMPI_LOG` and `QMPI_PROCESSES`.
 
 use std::fmt;
 
@@ -28,6 +28,44 @@ pub enum LogLevel {
     Info,
     /// Also every decision.
     Debug,
+}
+
+/// In which processes the stack is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Processes {
+    /// In those that have an MPI, when they have it.
+    #[default]
+    Mpi,
+    /// In all, when they start, as `LD_PRELOAD` does.
+    All,
+}
+
+impl Processes {
+    const EVERY: [Self; 2] = [Self::Mpi, Self::All];
+    /// The words, for messages.
+    pub(crate) const EXPECTED: &str = "\"mpi\" or \"all\"";
+
+    /// The word that stands for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mpi => "mpi",
+            Self::All => "all",
+        }
+    }
+
+    /// Reads the value of `QMPI_PROCESSES`; nothing or blanks mean the default.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for any other word.
+    pub fn parse(value: &str) -> Result<Self, Error> {
+        word(variable::PROCESSES, value, &Self::EVERY, Self::as_str)
+    }
+
+    /// Reads the word of the configuration file.
+    pub(crate) fn of_file(word: &str) -> Option<Self> {
+        Self::EVERY.into_iter().find(|processes| processes.as_str() == word)
+    }
 }
 
 impl OnError {

@@ -26,6 +26,9 @@ pub const CTL: &str = "QMPI_CTL";
 /// Asks for a report: the directory that each rank writes its file into.
 pub const REPORT: &str = "QMPI_REPORT";
 
+/// In which processes the stack is set up: `mpi`, those that have an MPI, or `all`.
+pub const PROCESSES: &str = "QMPI_PROCESSES";
+
 /// How each line begins that says what a tool intercepts that registers itself.
 pub const SURVEY_ANSWER: &str = "qmpi-survey";
 
@@ -34,4 +37,4 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 9] = [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT];
+pub const ALL: [&str; 10] = [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT, PROCESSES];

@@ -1,8 +1,9 @@
-//! What a tool reaches under the name `dlopen`: see [`crate::overrides`]. The other overrides are in `qmpi_overrides::arch`.
+//! What a tool reaches under the name `dlopen`: see [`crate::overrides`]. The other overrides are in `qmpi_overrides::arch`. And what the
+//! program reaches under it once a tool has opened a library with RTLD_GLOBAL.
 
 use std::arch::naked_asm;
 
-use crate::overrides;
+use crate::{overrides, plugins};
 
 /// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.
 #[unsafe(naked)]
@@ -21,6 +22,27 @@ pub(crate) extern "C" fn dlopen() {
         "jmp qword ptr [rip + {real}@GOTPCREL]",
         ".cfi_endproc",
         prepare = sym overrides::dlopen::prepare,
+        real = sym libc::dlopen,
+    )
+}
+
+/// `dlopen(file, mode)` of the program: [`plugins::show`], and on to the process's, which still sees the program as its caller.
+#[unsafe(naked)]
+pub(crate) extern "C" fn dlopen_of_program() {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, 24",
+        ".cfi_adjust_cfa_offset 24",
+        "mov qword ptr [rsp], rdi",
+        "mov qword ptr [rsp + 8], rsi",
+        "call {show}",
+        "mov rdi, qword ptr [rsp]",
+        "mov rsi, qword ptr [rsp + 8]",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
+        "jmp qword ptr [rip + {real}@GOTPCREL]",
+        ".cfi_endproc",
+        show = sym plugins::show,
         real = sym libc::dlopen,
     )
 }

@@ -1,0 +1,93 @@
+//! References to thread-local variables of other objects: the words of an object by which it finds them, bound anew.
+//!
+//! `ld.so` takes what it writes there from the object that defines the symbol. Where that is an object which only stands for the true one,
+//! in another namespace, the words have to be written again before the object's code runs.
+#![expect(unsafe_code, reason = "writes into the GOT of loaded objects")]
+
+use core::ffi::CStr;
+
+use crate::mapped::Mapped;
+use crate::rebind::{Unprotected, word_at};
+use crate::relocation::{Kind, Relocation};
+
+/// Types of relocations (psABI table 4.9): R_X86_64_DTPMOD64, DTPOFF64, TPOFF64, TLSDESC.
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub(super) const MODULE: u32 = 16;
+    pub(super) const OFFSET: u32 = 17;
+    pub(super) const FROM_THREAD: u32 = 18;
+    pub(super) const DESCRIPTOR: u32 = 36;
+}
+
+/// The same of AArch64 (ELF for the Arm 64-bit Architecture, 5.7.11): R_AARCH64_TLS_DTPMOD, TLS_DTPREL, TLS_TPREL, TLSDESC.
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub(super) const MODULE: u32 = 1028;
+    pub(super) const OFFSET: u32 = 1029;
+    pub(super) const FROM_THREAD: u32 = 1030;
+    pub(super) const DESCRIPTOR: u32 = 1031;
+}
+
+/// Where a thread-local variable is.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// The number of the object that has it (`dlpi_tls_modid`).
+    pub module: usize,
+    /// Where it is among that object's.
+    pub offset: usize,
+    /// Where it is from the thread pointer, the same in all threads.
+    pub from_thread: usize,
+    /// The function of a descriptor, which returns the word behind it (R_X86_64_TLSDESC: two words).
+    pub descriptor: usize,
+}
+
+/// Binds the references of `object` to the variables that `find` knows. Returns how many words were written.
+///
+/// # Safety
+/// The object stays loaded meanwhile, and no code has used these words.
+pub unsafe fn bind(object: &Mapped<'_>, find: impl Fn(&CStr) -> Option<Variable>) -> usize {
+    const WORD: usize = size_of::<usize>();
+    let mut unprotected = None;
+    let mut count = 0_usize;
+    for relocation in object.tables().relocations() {
+        let Some((variable, number)) = reference(object, &relocation, &find) else { continue };
+        let addend = relocation.addend as isize;
+        let offset = variable.offset.wrapping_add_signed(addend);
+        let from_thread = variable.from_thread.wrapping_add_signed(addend);
+        let words = match number {
+            number::MODULE => [Some(variable.module), None],
+            number::OFFSET => [Some(offset), None],
+            number::FROM_THREAD => [Some(from_thread), None],
+            _ => [Some(variable.descriptor), Some(from_thread)],
+        };
+        let first = object.segments().address(relocation.offset);
+        for (place, word) in [first, first.wrapping_add(WORD)].into_iter().zip(words) {
+            let is_word =
+                place.is_multiple_of(WORD) && object.segments().bytes(place).is_some_and(|bytes| bytes.len() >= WORD);
+            let Some(word) = word.filter(|_| is_word) else { continue };
+            if !object.segments().is_writable(place) && unprotected.is_none() {
+                unprotected = Some(Unprotected::new(object));
+            }
+            // SAFETY: an aligned word of the object, which stays.
+            unsafe { word_at(place) }.store(word, core::sync::atomic::Ordering::Relaxed);
+            count = count.wrapping_add(1);
+        }
+    }
+    count
+}
+
+/// The variable that a relocation refers to, and the type of the relocation.
+fn reference(
+    object: &Mapped<'_>,
+    relocation: &Relocation,
+    find: &impl Fn(&CStr) -> Option<Variable>,
+) -> Option<(Variable, u32)> {
+    let Kind::Other(number) = relocation.kind else { return None };
+    let is_one = matches!(number, number::MODULE | number::OFFSET | number::FROM_THREAD | number::DESCRIPTOR);
+    if !is_one || relocation.symbol == 0 {
+        return None;
+    }
+    let symbol = object.tables().symbol(relocation.symbol)?;
+    let variable = find(symbol.name()?).filter(|_| !symbol.is_defined())?;
+    Some((variable, number))
+}

@@ -1,0 +1,76 @@
+//! Libraries that the program and a tool both need: one copy for both, where the files show that this is safe.
+//!
+//! A preloaded tool uses the copy that the program has, and for some libraries that is the only way to work: a driver that exists once in a
+//! process, an OpenMP run-time library that the tool asks for the program's threads, tables of handles. In a namespace of its own the tool
+//! would get a second one.
+//!
+//! | private all the same | because |
+//! |---|---|
+//! | another file than the program's | the tool may need what the program's file has not |
+//! | a library that calls MPI, or needs one that does | its calls for the tool belong below the tool, and would come in above |
+//! | a library with thread-local variables for others | an address cannot stand for them |
+//! | language run-time libraries | [`super::is_private_everywhere`] |
+#![expect(unsafe_code, reason = "dlopen")]
+
+use std::ffi::CString;
+use std::os::unix::fs::MetadataExt;
+
+use qmpi_elf::{ElfFile, Tool};
+
+use crate::Process;
+use crate::image::{Image, Kind};
+
+impl Process {
+    /// The libraries of a tool's own that the process has already, and of which it can use that copy.
+    pub(crate) fn in_common_with(&self, tool: &Tool) -> Vec<String> {
+        let own = tool.closure.private().iter();
+        own.filter(|file| self.is_in_common(file)).map(|file| file.name().to_owned()).collect()
+    }
+
+    /// Tools get the process's copy of these from now on.
+    pub(crate) fn have_in_common(&mut self, sonames: &[String]) {
+        for soname in sonames.iter().filter(|soname| self.shared(soname).is_none()).collect::<Vec<_>>() {
+            if let Some(image) = self.images().iter().find(|image| image.name() == soname) {
+                keep(image);
+            }
+            self.in_common.push(soname.clone());
+        }
+    }
+
+    fn is_in_common(&self, file: &ElfFile) -> bool {
+        let name = file.name();
+        let Some(image) = self.images().iter().skip(1).find(|image| image.name() == name) else { return false };
+        let identity = std::fs::metadata(image.path()).map(|file| (file.dev(), file.ino()));
+        !super::is_private_everywhere(name)
+            && identity.is_ok_and(|identity| identity == file.identity())
+            && !has_thread_local_variables(image)
+            && !self.calls_mpi(image, &mut Vec::new())
+    }
+
+    /// Does a library call MPI, or need one that does and that is not MPI's?
+    fn calls_mpi<'a>(&'a self, image: &'a Image, seen: &mut Vec<&'a Image>) -> bool {
+        if seen.iter().any(|known| known.is_same(image)) || self.is_mpi(image) {
+            return false;
+        }
+        seen.push(image);
+        let mut needed = image.needed().iter().filter_map(|name| {
+            let is_it = |other: &&Image| name.to_str().is_ok_and(|name| other.name() == name);
+            self.images().iter().find(is_it)
+        });
+        image.symbols_of_mpi().any(|symbol| !symbol.defined && qmpi_abi::classify_c(symbol.name).is_some())
+            || needed.any(|other| self.calls_mpi(other, seen))
+    }
+}
+
+/// Does the library define thread-local variables that other objects may refer to?
+fn has_thread_local_variables(image: &Image) -> bool {
+    image.symbols().any(|symbol| symbol.defined && symbol.kind == Kind::Tls)
+}
+
+/// Keeps a library of the base namespace that the program has opened, and may close: tools are bound to it.
+fn keep(image: &Image) {
+    if let Ok(path) = CString::new(image.path().as_os_str().as_encoded_bytes()) {
+        // SAFETY: RTLD_NOLOAD: no constructor can run.
+        unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_NODELETE) };
+    }
+}
