@@ -2,3 +2,4 @@
 
 pub mod job;
 pub mod rank_file;
+pub mod trace;

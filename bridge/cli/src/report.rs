@@ -18,4 +18,5 @@ pub mod program;
 pub mod shell;
 pub mod terminal;
 pub mod tool;
+pub mod trace;
 pub mod warning;

@@ -10,7 +10,7 @@
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | a layer that can be switched off | `switch.rs`, `requests.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
-//! | what each call costs | `probe.rs` |
+//! | what each call costs, and which calls there were | `probe.rs`, `trace.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
 pub(crate) mod blocks;
@@ -28,6 +28,7 @@ pub mod pcontrol;
 pub mod probe;
 pub mod requests;
 pub mod switch;
+pub mod trace;
 pub(crate) mod trampoline;
 pub mod wrapped;
 pub(crate) mod wrappers;

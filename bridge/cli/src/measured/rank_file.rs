@@ -88,6 +88,15 @@ pub fn read(directory: &Path) -> Result<Vec<RankFile>, Error> {
     Ok(files)
 }
 
+/// `trace-12.calls`, and `trace-12.4711.calls` of a process with that number.
+#[must_use]
+pub fn is_trace(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let numbers = name.and_then(|name| name.strip_prefix("trace-")?.strip_suffix(".calls"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|numbers| numbers.split('.').all(is_number) && numbers.split('.').count() <= 2)
+}
+
 /// Removes the files of an earlier job, which may have had more ranks.
 ///
 /// # Errors
@@ -99,7 +108,7 @@ pub fn clear(directory: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|error| problem(directory, &error))?,
     };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path)) {
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path) || is_trace(path)) {
         std::fs::remove_file(&path).map_err(|error| problem(&path, &error))?;
     }
     Ok(())
@@ -137,7 +146,15 @@ mod tests {
     #[test]
     fn an_earlier_job_is_cleared_and_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
-        for name in ["rank-0.json", "rank-12.json", "rank-.json", "rank-1.json.7", "notes.json"] {
+        for name in [
+            "rank-0.json",
+            "rank-12.json",
+            "trace-3.calls",
+            "trace-3.77.calls",
+            "rank-.json",
+            "rank-1.json.7",
+            "notes.json",
+        ] {
             std::fs::write(directory.path().join(name), "{}").unwrap();
         }
         assert!(read(directory.path()).is_err(), "no version");

@@ -12,10 +12,11 @@ use std::time::Instant;
 use qmpi_abi::FnId;
 use qmpi_loader::links::conversion::Arity;
 use qmpi_loader::links::probe::{self, Measured, Probe};
-use qmpi_loader::log;
+use qmpi_loader::links::trace::Call;
+use qmpi_loader::{Process, log};
 
 use crate::chain::or_end;
-use crate::report::lost_stack;
+use crate::report::{lost_stack, trace};
 
 /// The version of the file; it grows when a field goes or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -39,7 +40,7 @@ struct Report {
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
 /// Prepares a report if the environment names a directory for it; `layers` is how many the stack has.
-pub(crate) fn prepare(rank: Option<u32>, layers: usize) {
+pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
     let Some(value) = std::env::var_os(qmpi_plan::variable::REPORT).filter(|value| !value.is_empty()) else { return };
     // Beside the links of all functions there may be some to their versions, and the one that is measured to know the cost of a probe.
     probe::prepare(layers + 2, (layers + 1) * (qmpi_abi::COUNT + qmpi_abi::COUNT / 4) + 1);
@@ -55,6 +56,7 @@ pub(crate) fn prepare(rank: Option<u32>, layers: usize) {
         inside: or_end(probe::measure_own_cost()),
         unmeasured: Vec::new(),
     };
+    trace::prepare(mpi, &report.directory, report.rank);
     *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
     // SAFETY: libqmpi_core is never unloaded, so the handler stays callable.
     unsafe { libc::atexit(at_exit) };
@@ -67,12 +69,19 @@ pub(crate) fn layer(label: &str) {
     }
 }
 
+/// All layers are there.
+pub(crate) fn stack_is_built() {
+    if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        trace::complete(&report.layers, false);
+    }
+}
+
 /// The link to use instead of `address`, measured as one of the layer started last; `address` itself if no report is asked for.
-pub(crate) fn measured(id: FnId, address: usize, arity: Arity) -> usize {
+pub(crate) fn measured(id: FnId, address: usize, arity: Arity, leading: u8) -> usize {
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(report) = report.as_mut() else { return address };
     let layer = report.layers.len() - 1;
-    match or_end(Probe::before(address, arity, layer)) {
+    match or_end(Probe::recording(address, arity, layer, Call { function: id, leading })) {
         Some((probe, link)) => {
             report.probes.push((layer, id, probe));
             link
@@ -88,6 +97,7 @@ extern "C" fn at_exit() {
     let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
     // A child that the process forked has counts of its parent.
     let Some(report) = report.filter(|report| report.process == std::process::id()) else { return };
+    trace::complete(&report.layers, true);
     let text = report.to_json();
     if let Err(error) = write(&report.directory, report.rank, &text) {
         log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);
@@ -147,7 +157,7 @@ fn link(layer: usize, id: FnId, measured: &Measured) -> String {
 }
 
 /// A string of JSON.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for c in text.chars() {
         match c {

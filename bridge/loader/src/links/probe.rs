@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use crate::arch;
 use crate::error::LoadError;
 use crate::links::conversion::Arity;
+use crate::links::trace::{self, Call, Traced};
 use crate::links::trampoline;
 use crate::process::thread_offsets;
 
@@ -31,6 +32,8 @@ pub struct Probe {
     pub(crate) stack_words: usize,
     /// The link's own address.
     link: AtomicUsize,
+    /// What is recorded of each call, if anything is.
+    pub(crate) traced: Option<&'static Traced>,
 }
 
 /// What is known of the calls through one link, in one thread. The counts of its callers follow.
@@ -55,7 +58,13 @@ pub(crate) struct Recorder {
     /// The thread, as the kernel numbers it.
     thread: AtomicI32,
     next: *const Recorder,
-    padding: [u64; 4],
+    /// The thread's number, in the order of first calls.
+    pub(crate) number: u64,
+    /// How many calls it has made, where calls are recorded.
+    pub(crate) sequence: u64,
+    /// Not 0 while a call is being recorded.
+    pub(crate) is_recording: u64,
+    padding: u64,
 }
 
 /// How recorders are laid out. Both are 0 unless there are probes.
@@ -66,6 +75,8 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 pub(crate) static OUTSIDE: AtomicU64 = AtomicU64::new(0);
 /// All recorders: a list that only grows.
 static RECORDERS: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
+/// Threads that have called MPI so far.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 /// Threads that got none, as the kernel had no memory.
 static WITHOUT: AtomicU64 = AtomicU64::new(0);
 
@@ -141,6 +152,11 @@ pub fn ticks() -> u64 {
     arch::ticks()
 }
 
+/// Where the logs of a recorder's calls begin, behind its records.
+pub(crate) fn logs_offset() -> usize {
+    size_of::<Recorder>() + CAPACITY.load(Ordering::Relaxed) * record_size()
+}
+
 /// Bytes of a record with its callers.
 fn record_size() -> usize {
     size_of::<Record>() + 8 * CALLERS.load(Ordering::Relaxed)
@@ -153,6 +169,28 @@ impl Probe {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn before(target: usize, arity: Arity, layer: usize) -> Result<Option<(&'static Probe, usize)>, LoadError> {
+        Probe::with(target, arity, layer, None)
+    }
+
+    /// The same for calls of a function that are recorded as well, if that was asked for ([`trace::prepare`]).
+    ///
+    /// # Errors
+    /// When no further stubs can be mapped.
+    pub fn recording(
+        target: usize,
+        arity: Arity,
+        layer: usize,
+        call: Call,
+    ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
+        Probe::with(target, arity, layer, Traced::new(call))
+    }
+
+    fn with(
+        target: usize,
+        arity: Arity,
+        layer: usize,
+        traced: Option<&'static Traced>,
+    ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
         let Arity::Fixed(words) = arity else { return Ok(None) };
         if layer >= CALLERS.load(Ordering::Relaxed) {
             return Ok(None);
@@ -164,8 +202,9 @@ impl Probe {
         let place = size_of::<Recorder>() + number * record_size();
         let stack_words = usize::from(words).saturating_sub(IN_REGISTERS);
         let link = AtomicUsize::new(0);
-        let probe: &Probe = Box::leak(Box::new(Probe { target, place, layer, stack_words, link }));
-        let link = trampoline::allocate(arch::probe, probe)?;
+        let probe: &Probe = Box::leak(Box::new(Probe { target, place, layer, stack_words, link, traced }));
+        let stub = if traced.is_some() { arch::traced_probe } else { arch::probe };
+        let link = trampoline::allocate(stub, probe)?;
         probe.link.store(link, Ordering::Release);
         Ok(Some((probe, link)))
     }
@@ -224,7 +263,9 @@ fn recorders() -> impl Iterator<Item = &'static Recorder> {
 fn for_this_thread() -> Option<&'static Recorder> {
     // SAFETY: a system call without arguments.
     let this = unsafe { libc::gettid() };
-    recorders().find(|recorder| recorder.take_over(this)).or_else(|| Recorder::map(this))
+    let recorder = recorders().find(|recorder| recorder.take_over(this)).or_else(|| Recorder::map(this))?;
+    recorder.begin();
+    Some(recorder)
 }
 
 impl Recorder {
@@ -236,8 +277,20 @@ impl Recorder {
         has_ended && self.thread.compare_exchange(thread, this, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
+    /// The thread that has it now begins.
+    fn begin(&self) {
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let recorder = ptr::from_ref(self).cast_mut();
+        // SAFETY: the recorder is this thread's alone, as any that machine code writes to.
+        unsafe { (&raw mut (*recorder).number).write(number) };
+        // SAFETY: as above.
+        unsafe { (&raw mut (*recorder).sequence).write(0) };
+        // SAFETY: as above.
+        unsafe { (&raw mut (*recorder).is_recording).write(0) };
+    }
+
     fn map(this: i32) -> Option<&'static Recorder> {
-        let len = size_of::<Recorder>() + CAPACITY.load(Ordering::Relaxed) * record_size();
+        let len = logs_offset() + trace::logs_size(CALLERS.load(Ordering::Relaxed));
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: new addresses, chosen by the kernel.
         let memory = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
@@ -247,7 +300,9 @@ impl Recorder {
         let recorder = memory.cast::<Recorder>();
         let mut next = RECORDERS.load(Ordering::Acquire);
         loop {
-            let fresh = Recorder { inner_time: 0, layer: 0, thread: AtomicI32::new(this), next, padding: [0; 4] };
+            let thread = AtomicI32::new(this);
+            let fresh =
+                Recorder { inner_time: 0, layer: 0, thread, next, number: 0, sequence: 0, is_recording: 0, padding: 0 };
             // SAFETY: mapped just now, large enough, and known to this thread alone.
             unsafe { recorder.write(fresh) };
             match RECORDERS.compare_exchange(next, recorder, Ordering::AcqRel, Ordering::Acquire) {

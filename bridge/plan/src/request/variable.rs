@@ -23,6 +23,9 @@ pub const CTL: &str = "QMPI_CTL";
 /// Asks for a report: the directory that each rank writes its file into.
 pub const REPORT: &str = "QMPI_REPORT";
 
+/// Asks for the calls themselves, in files of the report's directory: `all`, `first:N` or `last:N`.
+pub const TRACE: &str = "QMPI_TRACE";
+
 /// How each line begins that says what a tool intercepts that registers itself.
 pub const SURVEY_ANSWER: &str = "qmpi-survey";
 
@@ -31,4 +34,4 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 8] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT];
+pub const ALL: [&str; 9] = [TOOL_LIST, TOOL_PATH, CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT, TRACE];
