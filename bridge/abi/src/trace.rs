@@ -39,7 +39,7 @@ pub struct Chunk {
     pub ticks: u64,
     /// Nanoseconds since 1970 at that moment.
     pub clock: u64,
-    /// Calls of this thread and layer that are not recorded, so far.
+    /// Calls of the thread and layer that might have been in the chunk, and are not: beyond the limit, or the last ones have their place.
     pub unrecorded: u64,
 }
 

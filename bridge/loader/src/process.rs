@@ -391,8 +391,7 @@ impl Process {
     pub fn predefined_objects(&self) -> Vec<(String, usize)> {
         let objects = self.exports().iter().filter_map(|export| {
             let name = std::str::from_utf8(export.symbol.name.bytes()).ok()?;
-            let is_one =
-                ["ompi_mpi_", "ompi_request_null", "ompi_message_"].iter().any(|start| name.starts_with(start));
+            let is_one = ["ompi_mpi_", "ompi_request_", "ompi_message_"].iter().any(|start| name.starts_with(start));
             is_one.then(|| (name.to_owned(), export.symbol.address as usize))
         });
         objects.collect()

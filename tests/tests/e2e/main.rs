@@ -60,6 +60,7 @@ mod switching;
 mod thesis;
 mod threads_and_libraries;
 mod tools;
+mod trace;
 mod unnamed_library;
 mod versioned_wrappers;
 mod with;

@@ -57,7 +57,8 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
-        let no_tools = if args.dry_run { None } else { no_tools(&plan, &args.command) };
+        let is_quiet = args.dry_run || args.measure.trace.is_some();
+        let no_tools = if is_quiet { None } else { no_tools(&plan, &args.command) };
         Warning::print_all(
             no_tools.iter().chain(&plan.warnings).chain(&survey.warnings).chain(&forward.warnings),
             &get,

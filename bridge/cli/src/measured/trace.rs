@@ -212,3 +212,96 @@ impl RankTrace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::file::written::{Written, file};
+    use super::*;
+
+    const COMM_WORLD: u64 = 0x4400_0000;
+    const NULL: u64 = 0x0400_0000;
+
+    /// `MPI_Comm_dup` that a layer hands up, beside one that the layer makes for itself; then both are freed and a value is used again.
+    fn calls() -> Vec<Written> {
+        let call =
+            |function, layers, times, words, values| Written { function, layers, thread: 0, times, words, values };
+        let dup = |layers, start, end, new: u64| {
+            call("MPI_Comm_dup", layers, (start, Some(end)), vec![COMM_WORLD, 0x7f00], vec![(1, true, 4, vec![new])])
+        };
+        let free = |layers, start, end, old: u64| {
+            let values = vec![(0, false, 4, vec![old]), (0, true, 4, vec![NULL])];
+            call("MPI_Comm_free", layers, (start, Some(end)), vec![0x7f00], values)
+        };
+        // Words have any upper halves.
+        let rank = |start, comm: u64| {
+            let words = vec![comm | 0xdead_0000_0000_0000, 0x7f00];
+            call("MPI_Comm_rank", (0, 1), (start, Some(start + 1)), words, vec![(1, true, 4, vec![2])])
+        };
+        vec![
+            dup((0, 2), 10, 50, 0x8400_0001),
+            dup((2, 1), 20, 25, 0x8400_0000),
+            dup((2, 1), 30, 35, 0x8400_0001),
+            rank(60, 0x8400_0001),
+            rank(62, 0x8400_0000),
+            free((0, 1), 70, 75, 0x8400_0001),
+            dup((0, 1), 80, 85, 0x8400_0001),
+            call("MPI_Barrier", (0, 1), (90, None), vec![0x8400_0001], Vec::new()),
+        ]
+    }
+
+    #[test]
+    fn objects_are_named_by_those_who_made_them() {
+        let file = file::File::parse(&file("mpich", "all", "{}", &calls())).unwrap();
+        let trace = RankTrace::of(&file);
+        assert_eq!(trace.layers, ["program", "outer", "MPI"]);
+        let lines: Vec<String> = trace.calls.iter().map(|call| call.to_string()).collect();
+        let lines: Vec<&str> = lines.iter().map(|line| line.split(" <").next().unwrap_or_default()).collect();
+        assert_eq!(
+            lines,
+            [
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#1) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&outer:comm#1) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#1) = MPI_SUCCESS",
+                "MPI_Comm_rank(comm#1, rank=&2) = MPI_SUCCESS",
+                "MPI_Comm_rank(outer:comm#1, rank=&2) = MPI_SUCCESS",
+                "MPI_Comm_free(comm=&comm#1 → MPI_COMM_NULL) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#2) = MPI_SUCCESS",
+                "MPI_Barrier(comm#2) = ?",
+            ]
+        );
+        let places: Vec<(usize, usize, usize)> =
+            trace.calls.iter().map(|call| (call.caller, call.layer, call.depth)).collect();
+        assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
+        assert_eq!(trace.beyond_limit, [0, 0, 2]);
+    }
+
+    #[test]
+    fn handles_of_each_family() {
+        let send = |datatype, comm| {
+            vec![Written {
+                function: "MPI_Send",
+                layers: (0, 1),
+                thread: 0,
+                times: (10, Some(20)),
+                words: vec![0, 1, datatype, u64::MAX, 5, comm],
+                values: Vec::new(),
+            }]
+        };
+        let objects = r#"{"ompi_mpi_int":140000,"ompi_mpi_comm_self":150000}"#;
+        for (family, datatype, comm, dest) in [
+            ("mpich", 0x4c00_0405, 0x4400_0001, "MPI_PROC_NULL"),
+            ("openmpi", 140_000, 150_000, "MPI_ANY_SOURCE"),
+            ("abi", 0x209, 0x102, "MPI_ANY_SOURCE"),
+        ] {
+            let trace =
+                RankTrace::of(&file::File::parse(&file(family, "all", objects, &send(datatype, comm))).unwrap());
+            let line = trace.calls[0].to_string();
+            let (call, _) = line.split_once(" = ").unwrap();
+            assert_eq!(
+                call,
+                format!("MPI_Send(buf=NULL, count=1, MPI_INT, dest={dest}, tag=5, MPI_COMM_SELF)"),
+                "{family}"
+            );
+        }
+    }
+}

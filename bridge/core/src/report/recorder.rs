@@ -46,9 +46,11 @@ pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
     probe::prepare(layers + 2, (layers + 1) * (qmpi_abi::COUNT + qmpi_abi::COUNT / 4) + 1);
     // The program may change its directory.
     let directory = std::path::absolute(&value).unwrap_or_else(|_| value.into());
+    let rank = rank.unwrap_or(0);
+    trace::prepare(mpi, &directory, rank);
     let report = Report {
         directory,
-        rank: rank.unwrap_or(0),
+        rank,
         process: std::process::id(),
         began: (Instant::now(), probe::ticks()),
         layers: vec!["program".to_owned()],
@@ -56,7 +58,6 @@ pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
         inside: or_end(probe::measure_own_cost()),
         unmeasured: Vec::new(),
     };
-    trace::prepare(mpi, &report.directory, report.rank);
     *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
     // SAFETY: libqmpi_core is never unloaded, so the handler stays callable.
     unsafe { libc::atexit(at_exit) };

@@ -8,6 +8,8 @@
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
+use qmpi_abi::FnId;
+
 use crate::arch;
 use crate::error::LoadError;
 use crate::links::conversion::Arity;
@@ -64,7 +66,8 @@ pub(crate) struct Recorder {
     pub(crate) sequence: u64,
     /// Not 0 while a call is being recorded.
     pub(crate) is_recording: u64,
-    padding: u64,
+    /// Where its logs are, one for each layer.
+    pub(crate) logs: usize,
 }
 
 /// How recorders are laid out. Both are 0 unless there are probes.
@@ -111,15 +114,21 @@ pub fn measure_own_cost() -> Result<f64, LoadError> {
     extern "C" fn nothing() {}
     const CALLS: u32 = 1000;
     const ROUNDS: u32 = 30;
-    let Some((probe, link)) = Probe::before((nothing as *const ()).addr(), Arity::Fixed(0), 0)? else {
+    // Where calls are recorded, that of a function with as many arguments as many have.
+    let call = FnId::by_name("MPI_Send").map(|function| Call { function, leading: 0 });
+    let traced = call.and_then(Traced::new);
+    let Some((probe, link)) = Probe::with((nothing as *const ()).addr(), Arity::Fixed(0), 0, traced)? else {
         return Ok(0.0);
     };
     // SAFETY: the link of a function without arguments and result.
     let call = unsafe { std::mem::transmute::<usize, extern "C" fn()>(link) };
-    // The first call gets the thread a recorder.
-    call();
+    // The thread's first call is another one. No calls come to the program, whose log serves for this.
+    let Some(recorder) = of_this_thread().or_else(for_this_thread) else { return Ok(0.0) };
+    arch::set_recorder(thread_offsets::RECORDER.load(Ordering::Relaxed), ptr::from_ref(recorder).addr());
+    let mut memory = if traced.is_some() { vec![0; trace::ROOM * (CALLS as usize + 1)] } else { Vec::new() };
     let (mut best, mut best_inside) = (u64::MAX, 0);
     for _ in 0..ROUNDS {
+        trace::record_to(&mut memory);
         let (inside, began) = (probe.measured().inclusive, ticks());
         (0..CALLS).for_each(|_| call());
         let all = ticks().wrapping_sub(began);
@@ -127,6 +136,7 @@ pub fn measure_own_cost() -> Result<f64, LoadError> {
             (best, best_inside) = (all, probe.measured().inclusive.wrapping_sub(inside));
         }
     }
+    trace::record_to(&mut []);
     OUTSIDE.store(best.saturating_sub(best_inside) / u64::from(CALLS), Ordering::Relaxed);
     Ok(best_inside as f64 / f64::from(CALLS))
 }
@@ -252,6 +262,13 @@ pub(crate) extern "C" fn first_call(probe: &Probe) -> usize {
     }
 }
 
+/// The recorder that the calling thread has, if it has called MPI.
+pub(crate) fn of_this_thread() -> Option<&'static Recorder> {
+    // SAFETY: a system call without arguments.
+    let this = unsafe { libc::gettid() };
+    recorders().find(|recorder| recorder.thread.load(Ordering::Relaxed) == this)
+}
+
 fn recorders() -> impl Iterator<Item = &'static Recorder> {
     // SAFETY: null, or a recorder, which is never freed.
     let first = unsafe { RECORDERS.load(Ordering::Acquire).as_ref() };
@@ -281,12 +298,24 @@ impl Recorder {
     fn begin(&self) {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let recorder = ptr::from_ref(self).cast_mut();
-        // SAFETY: the recorder is this thread's alone, as any that machine code writes to.
-        unsafe { (&raw mut (*recorder).number).write(number) };
+        // SAFETY: a recorder, never freed.
+        let place = unsafe { &raw mut (*recorder).number };
+        // SAFETY: it is this thread's alone, as any that machine code writes to.
+        unsafe { place.write(number) };
+        self.begin_again();
+    }
+
+    /// It has recorded no call.
+    pub(crate) fn begin_again(&self) {
+        let recorder = ptr::from_ref(self).cast_mut();
         // SAFETY: as above.
-        unsafe { (&raw mut (*recorder).sequence).write(0) };
+        let sequence = unsafe { &raw mut (*recorder).sequence };
         // SAFETY: as above.
-        unsafe { (&raw mut (*recorder).is_recording).write(0) };
+        unsafe { sequence.write(0) };
+        // SAFETY: as above.
+        let is_recording = unsafe { &raw mut (*recorder).is_recording };
+        // SAFETY: as above.
+        unsafe { is_recording.write(0) };
     }
 
     fn map(this: i32) -> Option<&'static Recorder> {
@@ -301,8 +330,9 @@ impl Recorder {
         let mut next = RECORDERS.load(Ordering::Acquire);
         loop {
             let thread = AtomicI32::new(this);
+            let logs = recorder.expose_provenance() + logs_offset();
             let fresh =
-                Recorder { inner_time: 0, layer: 0, thread, next, number: 0, sequence: 0, is_recording: 0, padding: 0 };
+                Recorder { inner_time: 0, layer: 0, thread, next, number: 0, sequence: 0, is_recording: 0, logs };
             // SAFETY: mapped just now, large enough, and known to this thread alone.
             unsafe { recorder.write(fresh) };
             match RECORDERS.compare_exchange(next, recorder, Ordering::AcqRel, Ordering::Acquire) {

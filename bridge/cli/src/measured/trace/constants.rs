@@ -27,6 +27,8 @@ pub struct Constants {
     names: HashMap<(Kind, i64), &'static str>,
     /// By name.
     values: HashMap<&'static str, i64>,
+    /// The value that all requests have which Open MPI has completed at once.
+    empty_request: Option<u64>,
     /// Kinds whose values are added up.
     flags: Vec<(Kind, i64, &'static str)>,
 }
@@ -35,7 +37,9 @@ impl Constants {
     /// Those of `family`, where these objects are.
     #[must_use]
     pub fn new(family: Family, objects: &BTreeMap<String, u64>) -> Self {
-        let mut constants = Self { family, names: HashMap::new(), values: HashMap::new(), flags: Vec::new() };
+        let empty_request = objects.get("ompi_request_empty").copied();
+        let mut constants =
+            Self { family, names: HashMap::new(), values: HashMap::new(), empty_request, flags: Vec::new() };
         for row in TABLE.lines().filter(|line| !line.starts_with('#')).skip(1) {
             let cells: Vec<&'static str> = row.split('\t').collect();
             let &[kind, name, mpich, open_mpi, abi] = cells.as_slice() else { continue };
@@ -51,7 +55,11 @@ impl Constants {
                     None => value.parse().ok(),
                 };
                 let Some(value) = value else { continue };
-                constants.names.entry((kind, value)).or_insert(name);
+                // Names of types that an MPI does not have stand for its null handle.
+                let known = constants.names.entry((kind, value)).or_insert(name);
+                if name.ends_with("_NULL") {
+                    *known = name;
+                }
                 constants.values.entry(name).or_insert(value);
                 if matches!(kind, Kind::Assertion | Kind::AccessMode) {
                     constants.flags.push((kind, value, name));
@@ -81,6 +89,17 @@ impl Constants {
         let all = parts.iter().fold(0, |sum, (_, bit, _)| sum | bit);
         let names: Vec<&str> = parts.iter().map(|(_, _, name)| *name).collect();
         (value != 0 && all == value).then(|| names.join("|"))
+    }
+
+    /// Has the MPI one value for all requests that it has completed at once, and is it this one?
+    #[must_use]
+    pub fn is_shared_request(&self, handle: u64) -> bool {
+        match self.family {
+            // Builtin handles, whose highest bits are 01.
+            Family::Mpich => (handle as u32) >> 30 == 1,
+            Family::OpenMpi => self.empty_request == Some(handle),
+            Family::Abi => false,
+        }
     }
 
     /// Bytes of a handle.

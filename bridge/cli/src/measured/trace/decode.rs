@@ -1,6 +1,6 @@
 //! What the words of a call mean.
 
-use qmpi_abi::parameters::{Direction, Kind, Parameter};
+use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 
 use crate::measured::trace::constants::{Constants, Family};
 use crate::measured::trace::file::{RawCall, RawValue};
@@ -38,6 +38,9 @@ pub(super) fn arguments(call: &RawCall, constants: &Constants, names: &Names<'_>
             direction: parameter.direction,
             value: if is_pointer {
                 address(parameter, word, constants)
+            } else if call.function.name() == "MPI_Abort" && parameter.kind == Kind::ErrorCode {
+                // What the program says to its environment is no code of MPI's.
+                Value::Number(i64::from(word as i32))
             } else {
                 scalar(parameter, word, constants, names.at(Place::Word(place)))
             },
@@ -84,8 +87,7 @@ fn address(parameter: &Parameter, word: u64, constants: &Constants) -> Value {
         }
         // Both have one value.
         Kind::Status => {
-            let is_array = parameter.ctype().contains('[');
-            let name = if is_array { "MPI_STATUSES_IGNORE" } else { "MPI_STATUS_IGNORE" };
+            let name = if is_array(parameter) { "MPI_STATUSES_IGNORE" } else { "MPI_STATUS_IGNORE" };
             constants.value(name).filter(|value| *value == word.cast_signed()).map(|_| name)
         }
         kind => constants.name(kind, word.cast_signed()).filter(|_| kind == Kind::Weight),
@@ -128,11 +130,15 @@ fn is_text(parameter: &Parameter) -> bool {
     parameter.ctype().trim_start_matches("const ").starts_with("char")
 }
 
+/// Does it point to as many elements as other arguments tell?
+fn is_array(parameter: &Parameter) -> bool {
+    !matches!(parameter.length(), [] | [Factor::Number(1)])
+}
+
 /// One value, or an array of them.
 fn list(mut known: Vec<Value>, value: &RawValue, parameter: &Parameter) -> Value {
-    let is_array = parameter.ctype().contains('[') || value.all != 1;
     match known.pop() {
-        Some(only) if !is_array && known.is_empty() => only,
+        Some(only) if !is_array(parameter) && known.is_empty() => only,
         last => {
             known.extend(last);
             Value::List { known, all: value.all }

@@ -203,13 +203,12 @@ impl File {
             }
             head.clocks.push((chunk.clock, chunk.ticks));
             let used = usize::try_from(chunk.used).unwrap_or(0).min(rest.len());
-            let thread = file.read_records(rest.get(size_of::<Chunk>()..used).unwrap_or_default());
-            // Chunks count on from each other.
-            let calls: &mut u64 = beyond.entry((chunk.layer, thread)).or_default();
-            *calls = (*calls).max(chunk.unrecorded);
+            file.read_records(rest.get(size_of::<Chunk>()..used).unwrap_or_default());
+            let calls: &mut u64 = beyond.entry(chunk.layer).or_default();
+            *calls = calls.saturating_add(chunk.unrecorded);
             place += size;
         }
-        for ((layer, _), calls) in beyond {
+        for (layer, calls) in beyond {
             file.beyond_limit.push((layer as u16, calls));
         }
         file.calls.sort_by_key(|call| (call.start, call.thread, call.sequence));
@@ -218,9 +217,7 @@ impl File {
         Ok(file)
     }
 
-    /// Returns the thread of the first record.
-    fn read_records(&mut self, mut rest: &[u8]) -> Option<u32> {
-        let mut thread = None;
+    fn read_records(&mut self, mut rest: &[u8]) {
         while rest.len() >= size_of::<Record>() {
             let head = record(rest);
             let (size, used) = (head.size as usize, head.used.min(head.size) as usize);
@@ -229,7 +226,6 @@ impl File {
             let arguments = usize::from(head.arguments);
             let Some((words, values)) = body.split_at_checked(8 * arguments) else { break };
             let mut words = Words(words);
-            thread = thread.or(Some(head.thread));
             // A call that did not get as far as the function itself has no time.
             if head.start != 0 {
                 self.calls.push(RawCall {
@@ -247,7 +243,6 @@ impl File {
             }
             rest = rest.get(size..).unwrap_or_default();
         }
-        thread
     }
 
     /// Where only the last calls were asked for there may be up to twice as many.
@@ -300,4 +295,129 @@ fn read_values(mut rest: &[u8]) -> Vec<RawValue> {
         rest = words.0.get(bytes.next_multiple_of(8)..).unwrap_or_default();
     }
     values
+}
+
+/// Files as processes write them, for tests.
+#[cfg(test)]
+pub(crate) mod written {
+    use super::*;
+
+    /// A call and the words and values that go with it.
+    pub(crate) struct Written {
+        pub(crate) function: &'static str,
+        pub(crate) layers: (u16, u16),
+        pub(crate) thread: u32,
+        pub(crate) times: (u64, Option<u64>),
+        pub(crate) words: Vec<u64>,
+        /// Place, whether it is stored after the call, bytes of an element, elements.
+        pub(crate) values: Vec<(u8, bool, u16, Vec<u64>)>,
+    }
+
+    /// A file with one chunk; the third layer stands above MPI.
+    pub(crate) fn file(family: &str, limit: &str, objects: &str, calls: &[Written]) -> Vec<u8> {
+        let head = format!(
+            r#"{{"version":1,"rank":3,"size":4,"process":7,"mpi":"libmpi.so","family":"{family}","calls":"{limit}","layers":
+            ["program","MPI","outer"],"clocks":[[1000,0],[2000,500]],"lost":0,"objects":{objects}}}"#
+        );
+        let mut bytes = format!("{}\n", head.replace('\n', "")).into_bytes();
+        bytes.resize(HEAD, 0);
+        let mut records = Vec::new();
+        for (sequence, call) in calls.iter().enumerate() {
+            let mut body = Vec::new();
+            for word in &call.words {
+                body.extend(word.to_le_bytes());
+            }
+            for (place, is_after, element, elements) in &call.values {
+                body.extend([*place, u8::from(*is_after)]);
+                body.extend(element.to_le_bytes());
+                body.extend((elements.len() as u32).to_le_bytes());
+                body.extend((elements.len() as u64).to_le_bytes());
+                let start = body.len();
+                for word in elements {
+                    body.extend(&word.to_le_bytes()[..usize::from(*element)]);
+                }
+                body.resize(start + (body.len() - start).next_multiple_of(8), 0);
+            }
+            let function = FnId::by_name(call.function).unwrap_or_else(|| panic!("{}", call.function));
+            let size = (size_of::<Record>() + body.len()) as u32;
+            records.extend(size.to_le_bytes());
+            records.extend((function.index() as u16).to_le_bytes());
+            records.extend([call.words.len() as u8, if call.times.1.is_some() { RETURNED } else { 0 }]);
+            records.extend(call.layers.1.to_le_bytes());
+            records.extend(call.layers.0.to_le_bytes());
+            records.extend(call.thread.to_le_bytes());
+            for word in [sequence as u64, call.times.0, call.times.1.unwrap_or(0), 0] {
+                records.extend(word.to_le_bytes());
+            }
+            records.extend(size.to_le_bytes());
+            records.extend([0; 4]);
+            records.extend(body);
+        }
+        let used = size_of::<Chunk>() + records.len();
+        for word in [MAGIC, GRAIN as u64, used as u64, 1, 1, 250, 1500, 2] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(records);
+        bytes.resize(HEAD + GRAIN, 0);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written::{Written, file};
+    use super::*;
+
+    fn sends(calls: u64) -> Vec<Written> {
+        let send = |number: u64| Written {
+            function: "MPI_Send",
+            layers: (0, 1),
+            thread: 0,
+            times: (10 * number + 10, Some(10 * number + 15)),
+            words: vec![0x7000, number, 0x4c00_0405, 1, 0, 0x4400_0000],
+            values: Vec::new(),
+        };
+        (0..calls).map(send).collect()
+    }
+
+    #[test]
+    fn a_whole_file() {
+        let file = File::parse(&file("mpich", "all", "{}", &sends(5))).unwrap();
+        assert_eq!((file.head.rank, file.calls.len()), (3, 5));
+        assert_eq!(file.calls[4].words[1], 4);
+        assert_eq!((file.calls[4].start, file.calls[4].end), (50, Some(55)));
+        assert_eq!(file.beyond_limit, [(1, 2)]);
+        let clock = file.clock();
+        assert_eq!((clock.ns_per_tick, clock.nanoseconds(100)), (2.0, 1200));
+    }
+
+    #[test]
+    fn the_last_calls() {
+        let file = File::parse(&file("mpich", "last:3", "{}", &sends(5))).unwrap();
+        let numbers: Vec<u64> = file.calls.iter().map(|call| call.words[1]).collect();
+        assert_eq!(numbers, [2, 3, 4]);
+        assert_eq!(file.beyond_limit.iter().map(|(_, calls)| calls).sum::<u64>(), 4);
+    }
+
+    #[test]
+    fn what_is_cut_off_or_damaged_is_read_as_far_as_it_goes() {
+        let bytes = file("mpich", "all", "{}", &sends(5));
+        let first = HEAD + size_of::<Chunk>();
+        for len in (first..first + 600).step_by(7) {
+            let found = File::parse(&bytes[..len]).unwrap().calls.len();
+            assert!(found <= 5 && found >= (len - first) / 104, "{found} calls in {len} bytes");
+        }
+        assert!(File::parse(&bytes[..100]).is_err());
+        assert!(File::parse(b"").is_err());
+        for place in (HEAD..HEAD + 700).step_by(3) {
+            let mut damaged = bytes.clone();
+            damaged[place] ^= 0xff;
+            // Whatever comes of it: it comes to an end.
+            let _ = File::parse(&damaged).map(|file| crate::measured::trace::RankTrace::of(&file));
+        }
+        let mut behind_hole = bytes[..HEAD].to_vec();
+        behind_hole.resize(HEAD + 3 * GRAIN, 0);
+        behind_hole.extend(&bytes[HEAD..]);
+        assert_eq!(File::parse(&behind_hole).unwrap().calls.len(), 5);
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use qmpi_abi::parameters::{Direction, Kind};
 
-use crate::measured::trace::constants::{Constants, Family};
+use crate::measured::trace::constants::Constants;
 use crate::measured::trace::file::{RawCall, RawValue};
 
 /// The kinds of handles, with what their objects are called.
@@ -223,10 +223,13 @@ impl Tracker<'_> {
                     let object = self.make(number, key);
                     self.uses(number, at, object);
                 }
-                (None, Some(object), _) => {
-                    self.alive.values_mut().for_each(|alive| alive.retain(|other| *other != object));
+                (None, Some(object), Some(old)) => {
+                    let key = (kind, self.constants.handle(kind, *old).cast_unsigned());
+                    if let Some(alive) = self.alive.get_mut(&key) {
+                        alive.retain(|other| *other != object);
+                    }
                 }
-                (None, None, _) => {}
+                (None, ..) => {}
             }
         }
     }
@@ -251,9 +254,7 @@ impl Tracker<'_> {
         let object = self.objects.made.len();
         self.objects.made.push(Made { kind: key.0, maker: number });
         let alive = self.alive.entry(key).or_default();
-        // MPICH has constants for requests that are complete (builtin handles, whose highest bits are 01).
-        let is_shared = self.constants.family == Family::Mpich && key.0 == Kind::Request && (key.1 >> 30) & 3 == 1;
-        if !is_shared {
+        if !(key.0 == Kind::Request && self.constants.is_shared_request(key.1)) {
             alive.clear();
         }
         alive.push(object);

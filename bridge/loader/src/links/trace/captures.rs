@@ -78,8 +78,8 @@ pub(crate) fn of(id: FnId, family: MpiFamily) -> Vec<Capture> {
 /// Bytes of what the parameter points to; 0 for characters, `None` if it is no pointer or nobody wants to see it.
 fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
     use Kind::{
-        Address, Attribute, Buffer, Callback, FortranLogical, FortranStatus, Memory, MemoryPointer, Object, State,
-        StringLists, Strings, VendorHandle, Weight,
+        Attribute, Buffer, Callback, FortranLogical, FortranStatus, Memory, MemoryPointer, Object, State, StringLists,
+        Strings, VendorHandle, Weight,
     };
     let ctype = parameter.ctype();
     if !ctype.contains(['*', '[']) {
@@ -94,7 +94,7 @@ fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
         // MPI_UNWEIGHTED may be the address of a variable.
         Weight => return None,
         Attribute | MemoryPointer => return (parameter.direction == Direction::Out).then_some(8),
-        Address | _ => {}
+        _ => {}
     }
     let base = ctype.trim_start_matches("const ").split(['*', '[']).next().unwrap_or_default().trim();
     Some(match (base, family) {

@@ -19,6 +19,8 @@ const LARGEST: usize = 16 * GRAIN;
 const A_CALL: usize = 256;
 /// Where a chunk's records begin.
 const FIRST: usize = size_of::<Chunk>();
+/// Bytes at the end of a chunk that records do not get: words are written there that no record has.
+const SLACK: usize = 64;
 /// `MADV_POPULATE_WRITE` of Linux 5.14: older ones refuse it, and pages come one by one.
 const POPULATE_WRITE: i32 = 23;
 
@@ -95,6 +97,11 @@ pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
+/// Is this the child of a `fork`?
+pub(crate) fn is_child() -> bool {
+    IS_CHILD.load(Ordering::Relaxed)
+}
+
 /// A call that is not recorded, and should have been.
 pub(crate) fn lose() {
     LOST.fetch_add(1, Ordering::Relaxed);
@@ -140,6 +147,18 @@ impl Log {
         let used = unsafe { &raw mut (*chunk).used };
         // SAFETY: as above; this thread alone writes to it.
         unsafe { used.write_volatile((self.cursor - self.chunk) as u64) };
+    }
+
+    /// Records into memory of its own, that of no file, from its start.
+    pub(crate) fn record_to(&mut self, thread: u64, memory: &mut [u8]) {
+        let start = memory.as_mut_ptr().expose_provenance();
+        (self.thread, self.left) = (thread + 1, u64::MAX);
+        (self.chunk, self.cursor, self.end) = (start, start + FIRST, start + memory.len() - SLACK);
+    }
+
+    /// Has recorded nothing.
+    pub(crate) fn forget(&mut self) {
+        (self.thread, self.left, self.chunk, self.cursor, self.end) = (0, 0, 0, 0, 0);
     }
 
     /// Which chunk the log is at.
@@ -195,14 +214,14 @@ impl Log {
         };
         let used_again = std::mem::replace(&mut self.before, if last.is_some() { self.chunk } else { 0 });
         let chunk = if used_again != 0 { used_again } else { map(bytes, settings) };
-        if chunk == 0 || FIRST + size > bytes {
+        if chunk == 0 || FIRST + size > bytes - SLACK {
             return false;
         }
-        let unrecorded = self.chunk().map_or(0, |before| before.unrecorded);
-        let dropped = if used_again == 0 { 0 } else { count(used_again) };
+        // Each chunk counts those that are not in it and might have been.
+        let unrecorded = if used_again == 0 { 0 } else { unrecorded(used_again) };
         self.generation += 1;
         (self.chunk, self.size) = (chunk, bytes);
-        (self.cursor, self.end) = (chunk + FIRST, chunk + bytes);
+        (self.cursor, self.end) = (chunk + FIRST, chunk + bytes - SLACK);
         let head = Chunk {
             magic: MAGIC,
             size: bytes as u64,
@@ -211,7 +230,7 @@ impl Log {
             layer,
             ticks: arch::ticks(),
             clock: clock(),
-            unrecorded: unrecorded + dropped,
+            unrecorded,
         };
         // SAFETY: mapped, large enough, and this thread's alone.
         unsafe { ptr::with_exposed_provenance_mut::<Chunk>(chunk).write(head) };
@@ -219,12 +238,12 @@ impl Log {
     }
 }
 
-/// How many records a chunk has.
-fn count(chunk: usize) -> u64 {
+/// How many calls a chunk will have dropped when it is used again.
+fn unrecorded(chunk: usize) -> u64 {
     // SAFETY: a chunk that is mapped and belongs to this thread.
-    let used = unsafe { ptr::with_exposed_provenance::<Chunk>(chunk).read() }.used as usize;
-    let (mut place, mut records) = (FIRST, 0);
-    while place < used {
+    let head = unsafe { ptr::with_exposed_provenance::<Chunk>(chunk).read() };
+    let (mut place, mut records) = (FIRST, head.unrecorded);
+    while place < head.used as usize {
         // SAFETY: a record of the chunk.
         let size = unsafe { ptr::with_exposed_provenance::<Record>(chunk + place).read() }.size;
         place += (size as usize).max(size_of::<Record>());

@@ -9,7 +9,7 @@ use qmpi_abi::trace::{AFTER, BEFORE, BEGUN, RETURNED, Record, Value};
 use crate::links::probe::{Probe, Recorder};
 use crate::links::trace::captures::{Capture, OF_STRING};
 use crate::links::trace::log::{self, Log};
-use crate::links::trace::{Settings, Traced, logs_of, settings};
+use crate::links::trace::{Settings, Traced, settings};
 
 /// The frame of the probe, from its lowest word on.
 #[derive(Debug)]
@@ -59,12 +59,15 @@ pub(crate) extern "C" fn begin(frame: &mut Frame) {
     // SAFETY: links are never freed.
     let probe = unsafe { &*frame.probe };
     let (Some(traced), Some(settings)) = (probe.traced, settings()) else { return };
+    if log::is_child() {
+        return;
+    }
     // The handler of a signal that came in here.
     if recorder.is_recording != 0 {
         return log::lose();
     }
     set_recording(recorder, 1);
-    let logs = ptr::with_exposed_provenance_mut::<Log>(logs_of(frame.recorder.expose_provenance()));
+    let logs = ptr::with_exposed_provenance_mut::<Log>(recorder.logs);
     // SAFETY: there is one for each layer.
     let log = unsafe { logs.add(probe.layer) };
     // SAFETY: as above; it is the thread's own.
@@ -89,14 +92,20 @@ pub(crate) extern "C" fn begin(frame: &mut Frame) {
         // SAFETY: room for it was reserved.
         unsafe { record.write(head) };
         let words = record.expose_provenance() + size_of::<Record>();
-        for place in 0..traced.arguments {
+        // All registers, whether they have arguments or not: there is room behind the last record of a chunk (`log::SLACK`).
+        let leading = usize::from(traced.call.leading).min(frame.registers.len());
+        let in_registers = &frame.registers[leading..];
+        let target = ptr::with_exposed_provenance_mut::<u64>(words);
+        // SAFETY: as above.
+        unsafe { ptr::copy_nonoverlapping(in_registers.as_ptr(), target, in_registers.len()) };
+        for place in in_registers.len()..traced.arguments {
             let word = ptr::with_exposed_provenance_mut::<u64>(words + 8 * place);
             // SAFETY: as above.
             unsafe { word.write(frame.argument(traced, place as u8)) };
         }
         frame.record = record;
         frame.generation = log.generation();
-        if traced.captures.iter().any(|capture| capture.before) {
+        if traced.has_before {
             values(frame, traced, settings, BEFORE);
         }
         log.publish();
@@ -111,7 +120,7 @@ pub(crate) extern "C" fn end(frame: &mut Frame) {
     let (Some(traced), Some(settings)) = (probe.traced, settings()) else { return };
     // SAFETY: the thread's own, never freed.
     let recorder = unsafe { &mut *frame.recorder };
-    let logs = ptr::with_exposed_provenance_mut::<Log>(logs_of(frame.recorder.expose_provenance()));
+    let logs = ptr::with_exposed_provenance_mut::<Log>(recorder.logs);
     // SAFETY: there is one for each layer.
     let log = unsafe { logs.add(probe.layer) };
     // SAFETY: as above; it is the thread's own.
@@ -189,12 +198,16 @@ fn values(frame: &mut Frame, traced: &Traced, settings: &Settings, moment: u8) {
 fn text(source: *const u8, target: *mut u8) -> usize {
     for place in 0..OF_STRING {
         // SAFETY: the function has read or written the string, whose end is not before here.
-        let character = unsafe { source.add(place).read() };
+        let character = unsafe { source.add(place) };
+        // SAFETY: as above.
+        let character = unsafe { character.read() };
         if character == 0 {
             return place;
         }
         // SAFETY: there is room for so many.
-        unsafe { target.add(place).write(character) };
+        let copy = unsafe { target.add(place) };
+        // SAFETY: as above.
+        unsafe { copy.write(character) };
     }
     OF_STRING
 }
