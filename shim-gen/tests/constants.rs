@@ -2,6 +2,8 @@
 //!
 //! Needs `QMPI_TEST_HEADERS` (see `fresh.rs`) and a C compiler (`cc`, or `$CC`). `BLESS=1` rewrites the file.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod headers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +65,10 @@ const NAMES: [(&str, &str); 17] = [
     ),
 ];
 
-static KINDS: LazyLock<(Vec<(Regex, &str)>, Vec<(Regex, &str)>)> = LazyLock::new(|| {
+/// Kinds by patterns.
+type Patterns = Vec<(Regex, &'static str)>;
+
+static KINDS: LazyLock<(Patterns, Patterns)> = LazyLock::new(|| {
     let cast =
         |ctype: &str| Regex::new(&format!(r"^\(*\(\s*{}\s*\)", regex::escape(ctype).replace(' ', r"\s*"))).unwrap();
     let name = |names: &str| Regex::new(&format!("^({names})$")).unwrap();

@@ -1,5 +1,7 @@
 //! `qmpi run --trace` and `qmpi report --trace`: every call with what its words mean, whatever becomes of the process.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -286,9 +288,9 @@ fn calls_of_threads(mpi: Mpi) -> Verdict {
     trace.agrees_with_report()?;
     let waits: Vec<Line> = trace.lines().into_iter().filter(|line| line.function() == "MPI_Wait").collect();
     for line in &waits {
-        let request = format!("MPI_Wait(request=&request#");
+        let request = "MPI_Wait(request=&request#";
         let thread = format!("@t{} → MPI_REQUEST_NULL", line.thread);
-        if line.thread == 0 || !line.call.starts_with(&request) || !line.call.contains(&thread) {
+        if line.thread == 0 || !line.call.starts_with(request) || !line.call.contains(&thread) {
             return Err(format!("{line:?}").into());
         }
     }
