@@ -20,6 +20,7 @@ pub mod parameters;
 mod symbol;
 mod table;
 pub mod thesis;
+pub mod trace;
 
 pub use expression::Expression;
 pub use function::{Function, Origin, ResultKind};

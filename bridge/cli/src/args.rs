@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -328,6 +329,48 @@ pub struct MeasureArgs {
     /// Measure what each layer costs and does to the calls, into a directory that `qmpi report DIR` shows
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "qmpi-report")]
     pub report: Option<PathBuf>,
+
+    /// Record the calls themselves, with their arguments, for `qmpi report --trace`: the first 1000 that each thread makes at each layer, or N
+    ///
+    /// `last:N` keeps the last N instead, `all` all of them. The calls go into the directory of `--report`, and are there as well if the
+    /// program is killed.
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "first:1000")]
+    pub trace: Option<TraceLimit>,
+}
+
+impl MeasureArgs {
+    /// The directory of the report, which a trace needs as well.
+    #[must_use]
+    pub fn directory(&self) -> Option<PathBuf> {
+        self.report.clone().or_else(|| self.trace.is_some().then(|| PathBuf::from("qmpi-report")))
+    }
+}
+
+/// Which calls `--trace` records, as the runtime is told: `all`, `first:N`, `last:N`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceLimit(pub String);
+
+impl FromStr for TraceLimit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (which, calls) = text.split_once(':').unwrap_or(("first", text));
+        let is_number = calls.parse::<u32>().is_ok_and(|calls| calls > 0);
+        match which {
+            _ if text == "all" => Ok(Self(text.to_owned())),
+            "first" | "last" if is_number => Ok(Self(format!("{which}:{calls}"))),
+            _ => Err("it is a number of calls, last:NUMBER, or all".to_owned()),
+        }
+    }
+}
+
+/// How calls are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TraceForm {
+    /// A line for each call.
+    Text,
+    /// Events of Chrome's trace format.
+    Json,
 }
 
 /// `qmpi report`
@@ -340,6 +383,11 @@ pub struct ReportArgs {
     /// Every function, not only the most expensive ones
     #[arg(long)]
     pub all: bool,
+
+    /// The calls that `qmpi run --trace` recorded: as text, or as JSON for Perfetto (ui.perfetto.dev) and Chrome (about:tracing)
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    #[arg(conflicts_with_all = ["all", "json"])]
+    pub trace: Option<TraceForm>,
 
     /// Answer in JSON
     #[arg(long)]

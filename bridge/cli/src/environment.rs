@@ -29,7 +29,7 @@ pub struct Ingredients<'a> {
     pub runtime: &'a Path,
     /// `--ctl` and `--all-processes`.
     pub load: LoadArgs,
-    /// `--stats[=FILE]` and `--report[=DIR]`.
+    /// `--stats[=FILE]`, `--report[=DIR]` and `--trace[=N]`.
     pub measure: &'a MeasureArgs,
     /// Bytes of static TLS that the tools need together.
     pub static_tls: u64,
@@ -77,8 +77,11 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     if with.load.ctl {
         set(variable::CTL, "1".to_owned());
     }
-    if let Some(directory) = &with.measure.report {
+    if let Some(directory) = &with.measure.directory() {
         set(variable::REPORT, text(&qmpi_plan::lookup::absolute(directory)?, variable::REPORT)?);
+    }
+    if let Some(limit) = &with.measure.trace {
+        set(variable::TRACE, limit.0.clone());
     }
     let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
@@ -163,7 +166,11 @@ mod tests {
         let with = Ingredients {
             runtime: Path::new("/q/libqmpi.so"),
             load: LoadArgs { ctl: true, all_processes: true },
-            measure: &MeasureArgs { stats: Some(Some("/s".into())), report: Some("/r".into()) },
+            measure: &MeasureArgs {
+                stats: Some(Some("/s".into())),
+                report: Some("/r".into()),
+                trace: Some("7".parse().unwrap()),
+            },
             static_tls: 1000,
             is_mpi: &|_| false,
             get: &|name| (name == "LD_PRELOAD").then(|| "a.so".into()),
@@ -180,6 +187,7 @@ mod tests {
                 ("QMPI_PROCESSES", "all"),
                 ("QMPI_CTL", "1"),
                 ("QMPI_REPORT", "/r"),
+                ("QMPI_TRACE", "first:7"),
                 ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=1536"),
                 ("LD_PRELOAD", "a.so:/q/libqmpi.so"),
             ]

@@ -21,4 +21,5 @@ pub mod program;
 pub mod shell;
 pub mod terminal;
 pub mod tool;
+pub mod trace;
 pub mod warning;

@@ -82,6 +82,11 @@ impl Convention {
             (_, arity) => arity,
         }
     }
+
+    /// How many words come before the function's arguments.
+    fn leading(self) -> u8 {
+        if self == Self::Qmpi { 2 } else { 0 }
+    }
 }
 
 /// The next thing to call for one function.
@@ -144,7 +149,7 @@ impl Chain {
         report::layer("MPI");
         let mut watched = HashMap::new();
         let mut function = |id: FnId| {
-            let real = report::link(id, process.real(id)?, Convention::Pmpi.arity(id));
+            let real = report::link(id, process.real(id)?, Convention::Pmpi.arity(id), 0);
             let Some((address, watch)) = is_switched.then(|| or_end(requests::watch(id, real))).flatten() else {
                 return Some(real);
             };
@@ -197,7 +202,7 @@ impl Chain {
                 }
                 convention => (*address, convention),
             };
-            let counted = |address| report::link(*id, address, convention.arity(*id));
+            let counted = |address| report::link(*id, address, convention.arity(*id), convention.leading());
             let mut link = Link::new(counted(address), convention, layer.tool);
             if let Some((switch, below)) = layer.switch.zip(self.links[id.index()]) {
                 link.switched = Some((switch, Box::leak(Box::new(below))));

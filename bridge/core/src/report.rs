@@ -6,6 +6,7 @@ pub(crate) mod lost_stack;
 pub(crate) mod recorder;
 pub(crate) mod stats;
 pub(crate) mod survey;
+pub(crate) mod trace;
 
 use qmpi_abi::FnId;
 use qmpi_loader::links::conversion::Arity;
@@ -16,7 +17,8 @@ pub(crate) fn layer(label: &str) {
     recorder::layer(label);
 }
 
-/// The link to use instead of `address`, with what was asked for in front of it: a counter, a probe, nothing.
-pub(crate) fn link(id: FnId, address: usize, arity: Arity) -> usize {
-    stats::counted(id, recorder::measured(id, address, arity))
+/// The link to use instead of `address`, with what was asked for in front of it: a counter, a probe, nothing. `leading`: how many words come
+/// before the arguments.
+pub(crate) fn link(id: FnId, address: usize, arity: Arity, leading: u8) -> usize {
+    stats::counted(id, recorder::measured(id, address, arity, leading))
 }

@@ -52,8 +52,9 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     }
     plugins::prepare();
     stats::prepare(requested.rank);
-    recorder::prepare(requested.rank, requested.stack.layers.len());
+    recorder::prepare(&process, requested.rank, requested.stack.layers.len());
     let (mut chain, mut fortran) = stack::build(&mut process, &requested, writer);
+    recorder::stack_is_built();
     let entries = chain.all_entries();
     for id in FnId::all() {
         match entries[id.index()] {

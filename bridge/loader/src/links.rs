@@ -12,7 +12,7 @@
 //! | a layer that sees some of its calls | `filter.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
 //! | where wrappers of `dlsym` go on | `look_ups.rs` |
-//! | what each call costs | `probe.rs` |
+//! | what each call costs, and which calls there were | `probe.rs`, `trace.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
 pub(crate) mod blocks;
@@ -32,6 +32,7 @@ pub mod pcontrol;
 pub mod probe;
 pub mod requests;
 pub mod switch;
+pub mod trace;
 pub(crate) mod trampoline;
 pub mod wrapped;
 pub(crate) mod wrappers;

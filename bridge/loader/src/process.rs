@@ -395,6 +395,16 @@ impl Process {
         }
     }
 
+    /// Objects of Open MPI that its predefined handles are the addresses of, with these addresses.
+    pub fn predefined_objects(&self) -> Vec<(String, usize)> {
+        let objects = self.exports().iter().filter_map(|export| {
+            let name = std::str::from_utf8(export.symbol.name.bytes()).ok()?;
+            let is_one = ["ompi_mpi_", "ompi_request_", "ompi_message_"].iter().any(|start| name.starts_with(start));
+            is_one.then(|| (name.to_owned(), export.symbol.address as usize))
+        });
+        objects.collect()
+    }
+
     /// "4.0.2" of an MPICH, which says "MPICH Version:\t4.0.2\n..."; `None` for others.
     pub fn mpich_version(&self) -> Option<String> {
         /// More than any MPI's MPI_MAX_LIBRARY_VERSION_STRING (MPICH: 8192).

@@ -40,6 +40,7 @@ pub(crate) fn directories() -> Option<Vec<(Label, PathBuf)>> {
 }
 
 /// Reads a header, or an include directory.
+#[allow(dead_code, reason = "not every test reads headers itself")]
 pub(crate) fn read(path: &std::path::Path) -> Header {
     Header::read(path).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -71,6 +71,7 @@ mod thesis;
 mod thread_local;
 mod threads_and_libraries;
 mod tools;
+mod trace;
 mod unnamed_library;
 mod versioned_wrappers;
 mod with;

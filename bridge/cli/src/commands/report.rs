@@ -4,11 +4,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::args::ReportArgs;
+use crate::args::{ReportArgs, TraceForm};
 use crate::measured::job::Job;
-use crate::measured::rank_file;
-use crate::report::terminal;
-use crate::report::{measured, page};
+use crate::measured::{rank_file, trace};
+use crate::report::{self, measured, page, terminal};
 use crate::{Error, SCHEMA};
 
 #[derive(Serialize)]
@@ -23,6 +22,13 @@ struct Answer<'a> {
 /// # Errors
 /// [`Error::Report`] if there is nothing to show, [`Error::WriteHtml`] if the page cannot be written.
 pub fn report(args: &ReportArgs) -> Result<(), Error> {
+    if let Some(form) = args.trace {
+        let traces = trace::read(&args.directory)?;
+        return match form {
+            TraceForm::Text => terminal::answer(&report::trace::text(&traces)),
+            TraceForm::Json => terminal::answer_json(&report::trace::events(&traces)),
+        };
+    }
     let job = Job::of(&rank_file::read(&args.directory)?);
     if args.json {
         return terminal::answer_json(&Answer { schema: SCHEMA, job: &job });

@@ -57,7 +57,8 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
-        let no_tools = if args.dry_run { None } else { no_tools(&plan, &args.command) };
+        let is_quiet = args.dry_run || args.measure.trace.is_some();
+        let no_tools = if is_quiet { None } else { no_tools(&plan, &args.command) };
         Warning::print_all(
             no_tools.iter().chain(&plan.warnings).chain(&survey.warnings).chain(&forward.warnings),
             &get,
@@ -103,8 +104,8 @@ fn no_tools(plan: &Plan, command: &[OsString]) -> Option<Warning> {
 
 /// Files of an earlier job go, unless this is a rank itself: then others may have written theirs.
 fn prepare_report(args: &RunArgs, plan: &Plan, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
-    let Some(directory) = &args.measure.report else { return Ok(()) };
-    if plan.layers.is_empty() && !args.verbosity.quiet {
+    let Some(directory) = &args.measure.directory() else { return Ok(()) };
+    if plan.layers.is_empty() && args.measure.trace.is_none() && !args.verbosity.quiet {
         terminal::warn("there is nothing to measure without a tool: no report is written", Some("give one with -t"));
     }
     if qmpi_plan::rank_from_env(get).is_none() { rank_file::clear(directory) } else { Ok(()) }

@@ -149,6 +149,15 @@ fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), Error>) -> Res
     Ok(damaged)
 }
 
+/// `trace-12.calls`, and `trace-12.4711.calls` of a process with that number.
+#[must_use]
+pub fn is_trace(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let numbers = name.and_then(|name| name.strip_prefix("trace-")?.strip_suffix(".calls"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|numbers| numbers.split('.').all(is_number) && numbers.split('.').count() <= 2)
+}
+
 /// Removes the files of an earlier job, which may have had more ranks.
 ///
 /// # Errors
@@ -160,7 +169,7 @@ pub fn clear(directory: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|error| problem(directory, &error))?,
     };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path)) {
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path) || is_trace(path)) {
         std::fs::remove_file(&path).map_err(|error| problem(&path, &error))?;
     }
     Ok(())
@@ -199,7 +208,15 @@ mod tests {
     #[test]
     fn an_earlier_job_is_cleared_and_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
-        for name in ["ranks-a.jsonl.gz", "ranks-b.c.jsonl.gz", "ranks-.jsonl.gz", "ranks-a.jsonl", "notes.json"] {
+        for name in [
+            "ranks-a.jsonl.gz",
+            "ranks-b.c.jsonl.gz",
+            "ranks-.jsonl.gz",
+            "ranks-a.jsonl",
+            "notes.json",
+            "trace-3.calls",
+            "trace-3.77.calls",
+        ] {
             std::fs::write(directory.path().join(name), "").unwrap();
         }
         assert!(read(directory.path()).unwrap_err().to_string().ends_with("no record of a rank is in it"));

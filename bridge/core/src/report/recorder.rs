@@ -14,12 +14,13 @@ use qmpi_abi::FnId;
 use qmpi_loader::links::conversion::Arity;
 use qmpi_loader::links::observer::Notify;
 use qmpi_loader::links::probe::{self, Measured, Probe};
-use qmpi_loader::log;
+use qmpi_loader::links::trace::Call;
+use qmpi_loader::{Process, log};
 
 use crate::chain::or_end;
 use crate::process::without_mpi;
 use crate::report::host_file::HostFile;
-use crate::report::lost_stack;
+use crate::report::{lost_stack, trace};
 
 /// The version of the file; it grows when a field goes or changes its meaning.
 const SCHEMA: u32 = 2;
@@ -60,12 +61,14 @@ struct CameTo {
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
 /// Prepares a report if the environment names a directory for it; `layers` is how many the stack has.
-pub(crate) fn prepare(rank: Option<u32>, layers: usize) {
+pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
     let Some(value) = std::env::var_os(qmpi_plan::variable::REPORT).filter(|value| !value.is_empty()) else { return };
     // Beside the links of all functions there may be some to their versions, and the one that is measured to know the cost of a probe.
     probe::prepare(layers + 2, (layers + 1) * (qmpi_abi::COUNT + qmpi_abi::COUNT / 4) + 1);
     // The program may change its directory.
     let directory = std::path::absolute(&value).unwrap_or_else(|_| value.into());
+    let rank = rank.unwrap_or(0);
+    trace::prepare(mpi, &directory, rank);
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = host.trim();
     let report = Report {
@@ -75,7 +78,7 @@ pub(crate) fn prepare(rank: Option<u32>, layers: usize) {
         world: WORLDS.iter().find_map(|name| std::env::var(name).ok()),
         started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis()),
         came_to: CameTo::default(),
-        rank: rank.unwrap_or(0),
+        rank,
         process: std::process::id(),
         began: (Instant::now(), probe::ticks()),
         layers: vec!["program".to_owned()],
@@ -95,12 +98,19 @@ pub(crate) fn layer(label: &str) {
     }
 }
 
+/// All layers are there.
+pub(crate) fn stack_is_built() {
+    if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+        trace::complete(&report.layers, false);
+    }
+}
+
 /// The link to use instead of `address`, measured as one of the layer started last; `address` itself if no report is asked for.
-pub(crate) fn measured(id: FnId, address: usize, arity: Arity) -> usize {
+pub(crate) fn measured(id: FnId, address: usize, arity: Arity, leading: u8) -> usize {
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(report) = report.as_mut() else { return address };
     let layer = report.layers.len() - 1;
-    match or_end(Probe::before(address, arity, layer)) {
+    match or_end(Probe::recording(address, arity, layer, Call { function: id, leading })) {
         Some((probe, link)) => {
             report.probes.push((layer, id, probe));
             link
@@ -136,10 +146,12 @@ extern "C" fn at_abort(_: usize) {
 
 extern "C" fn at_exit() {
     save(|came_to| came_to.exit = true);
-    if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take()
-        && report.is_of_rank()
-    {
-        report.say_where();
+    let report = REPORT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(report) = report.filter(|report| report.process == std::process::id()) {
+        trace::complete(&report.layers, true);
+        if report.is_of_rank() {
+            report.say_where();
+        }
     }
 }
 
@@ -168,9 +180,6 @@ impl Report {
 
     /// The job's end, for whoever started it.
     fn say_where(&self) {
-        if self.process != std::process::id() {
-            return;
-        }
         let here = std::env::current_dir().unwrap_or_default();
         let directory = self.directory.strip_prefix(&here).unwrap_or(&self.directory).display().to_string();
         let directory = if directory == "qmpi-report" { String::new() } else { format!(" {directory}") };
@@ -226,7 +235,7 @@ fn link(layer: usize, id: FnId, measured: &Measured) -> String {
 }
 
 /// A string of JSON.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for c in text.chars() {
         match c {

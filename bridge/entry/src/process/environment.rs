@@ -42,8 +42,16 @@ fn is_set(name: &str) -> bool {
 }
 
 /// Variables that say something of a stack; the last is the 2018 prototype's.
-const SETTINGS: [&str; 7] =
-    ["QMPI_TOOL_LIST", "QMPI_CONFIG", "QMPI_TOOL_PATH", "QMPI_ON_ERROR", "QMPI_LOG", "QMPI_STATS", "TOOLS"];
+const SETTINGS: [&str; 8] = [
+    "QMPI_TOOL_LIST",
+    "QMPI_CONFIG",
+    "QMPI_TOOL_PATH",
+    "QMPI_ON_ERROR",
+    "QMPI_LOG",
+    "QMPI_STATS",
+    "QMPI_TRACE",
+    "TOOLS",
+];
 
 /// Does the environment say anything of a stack? What that is, and whether it makes sense, is the core's business.
 pub(crate) fn names_a_stack() -> bool {

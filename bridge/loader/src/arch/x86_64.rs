@@ -18,6 +18,7 @@
 //! | `lazy.rs` | links that are found when they are first called |
 //! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
 //! | `probe.rs` | a link that measures |
+//! | `traced.rs` | the same, and records the call |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
@@ -50,6 +51,7 @@ mod shift;
 mod stack_words;
 mod switch;
 mod thread_local;
+mod traced;
 mod trampoline;
 
 pub(crate) use direct::*;
@@ -68,6 +70,7 @@ pub(crate) use requests::*;
 pub(crate) use shift::*;
 pub(crate) use switch::*;
 pub(crate) use thread_local::*;
+pub(crate) use traced::*;
 pub(crate) use trampoline::*;
 
 /// Bytes of a page.

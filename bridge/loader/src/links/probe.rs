@@ -8,9 +8,12 @@
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
+use qmpi_abi::FnId;
+
 use crate::arch;
 use crate::error::LoadError;
 use crate::links::conversion::Arity;
+use crate::links::trace::{self, Call, Traced};
 use crate::links::trampoline;
 use crate::process::thread_offsets;
 
@@ -31,6 +34,8 @@ pub struct Probe {
     pub(crate) stack_words: usize,
     /// The link's own address.
     link: AtomicUsize,
+    /// What is recorded of each call, if anything is.
+    pub(crate) traced: Option<&'static Traced>,
 }
 
 /// What is known of the calls through one link, in one thread. The counts of its callers follow.
@@ -55,7 +60,14 @@ pub(crate) struct Recorder {
     /// The thread, as the kernel numbers it.
     thread: AtomicI32,
     next: *const Recorder,
-    padding: [u64; 4],
+    /// The thread's number, in the order of first calls.
+    pub(crate) number: u64,
+    /// How many calls it has made, where calls are recorded.
+    pub(crate) sequence: u64,
+    /// Not 0 while a call is being recorded.
+    pub(crate) is_recording: u64,
+    /// Where its logs are, one for each layer.
+    pub(crate) logs: usize,
 }
 
 /// How recorders are laid out. Both are 0 unless there are probes.
@@ -66,6 +78,8 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 pub(crate) static OUTSIDE: AtomicU64 = AtomicU64::new(0);
 /// All recorders: a list that only grows.
 static RECORDERS: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
+/// Threads that have called MPI so far.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 /// Threads that got none, as the kernel had no memory.
 static WITHOUT: AtomicU64 = AtomicU64::new(0);
 
@@ -100,15 +114,21 @@ pub fn measure_own_cost() -> Result<f64, LoadError> {
     extern "C" fn nothing() {}
     const CALLS: u32 = 1000;
     const ROUNDS: u32 = 30;
-    let Some((probe, link)) = Probe::before((nothing as *const ()).addr(), Arity::Fixed(0), 0)? else {
+    // Where calls are recorded, that of a function with as many arguments as many have.
+    let call = FnId::by_name("MPI_Send").map(|function| Call { function, leading: 0 });
+    let traced = call.and_then(Traced::new);
+    let Some((probe, link)) = Probe::with((nothing as *const ()).addr(), Arity::Fixed(0), 0, traced)? else {
         return Ok(0.0);
     };
     // SAFETY: the link of a function without arguments and result.
     let call = unsafe { std::mem::transmute::<usize, extern "C" fn()>(link) };
-    // The first call gets the thread a recorder.
-    call();
+    // The thread's first call is another one. No calls come to the program, whose log serves for this.
+    let Some(recorder) = of_this_thread().or_else(for_this_thread) else { return Ok(0.0) };
+    arch::set_recorder(thread_offsets::RECORDER.load(Ordering::Relaxed), ptr::from_ref(recorder).addr());
+    let mut memory = if traced.is_some() { vec![0; trace::ROOM * (CALLS as usize + 1)] } else { Vec::new() };
     let (mut best, mut best_inside) = (u64::MAX, 0);
     for _ in 0..ROUNDS {
+        trace::record_to(&mut memory);
         let (inside, began) = (probe.measured().inclusive, ticks());
         (0..CALLS).for_each(|_| call());
         let all = ticks().wrapping_sub(began);
@@ -116,6 +136,7 @@ pub fn measure_own_cost() -> Result<f64, LoadError> {
             (best, best_inside) = (all, probe.measured().inclusive.wrapping_sub(inside));
         }
     }
+    trace::record_to(&mut []);
     OUTSIDE.store(best.saturating_sub(best_inside) / u64::from(CALLS), Ordering::Relaxed);
     Ok(best_inside as f64 / f64::from(CALLS))
 }
@@ -154,6 +175,11 @@ pub fn leave_out(ticks: u64) {
     }
 }
 
+/// Where the logs of a recorder's calls begin, behind its records.
+pub(crate) fn logs_offset() -> usize {
+    size_of::<Recorder>() + CAPACITY.load(Ordering::Relaxed) * record_size()
+}
+
 /// Bytes of a record with its callers.
 fn record_size() -> usize {
     size_of::<Record>() + 8 * CALLERS.load(Ordering::Relaxed)
@@ -166,6 +192,28 @@ impl Probe {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn before(target: usize, arity: Arity, layer: usize) -> Result<Option<(&'static Probe, usize)>, LoadError> {
+        Probe::with(target, arity, layer, None)
+    }
+
+    /// The same for calls of a function that are recorded as well, if that was asked for ([`trace::prepare`]).
+    ///
+    /// # Errors
+    /// When no further stubs can be mapped.
+    pub fn recording(
+        target: usize,
+        arity: Arity,
+        layer: usize,
+        call: Call,
+    ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
+        Probe::with(target, arity, layer, Traced::new(call))
+    }
+
+    fn with(
+        target: usize,
+        arity: Arity,
+        layer: usize,
+        traced: Option<&'static Traced>,
+    ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
         let Arity::Fixed(words) = arity else { return Ok(None) };
         if layer >= CALLERS.load(Ordering::Relaxed) {
             return Ok(None);
@@ -177,8 +225,9 @@ impl Probe {
         let place = size_of::<Recorder>() + number * record_size();
         let stack_words = usize::from(words).saturating_sub(IN_REGISTERS);
         let link = AtomicUsize::new(0);
-        let probe: &Probe = Box::leak(Box::new(Probe { target, place, layer, stack_words, link }));
-        let link = trampoline::allocate(arch::probe, probe)?;
+        let probe: &Probe = Box::leak(Box::new(Probe { target, place, layer, stack_words, link, traced }));
+        let stub = if traced.is_some() { arch::traced_probe } else { arch::probe };
+        let link = trampoline::allocate(stub, probe)?;
         probe.link.store(link, Ordering::Release);
         Ok(Some((probe, link)))
     }
@@ -226,6 +275,13 @@ pub(crate) extern "C" fn first_call(probe: &Probe) -> usize {
     }
 }
 
+/// The recorder that the calling thread has, if it has called MPI.
+pub(crate) fn of_this_thread() -> Option<&'static Recorder> {
+    // SAFETY: a system call without arguments.
+    let this = unsafe { libc::gettid() };
+    recorders().find(|recorder| recorder.thread.load(Ordering::Relaxed) == this)
+}
+
 fn recorders() -> impl Iterator<Item = &'static Recorder> {
     // SAFETY: null, or a recorder, which is never freed.
     let first = unsafe { RECORDERS.load(Ordering::Acquire).as_ref() };
@@ -237,7 +293,9 @@ fn recorders() -> impl Iterator<Item = &'static Recorder> {
 fn for_this_thread() -> Option<&'static Recorder> {
     // SAFETY: a system call without arguments.
     let this = unsafe { libc::gettid() };
-    recorders().find(|recorder| recorder.take_over(this)).or_else(|| Recorder::map(this))
+    let recorder = recorders().find(|recorder| recorder.take_over(this)).or_else(|| Recorder::map(this))?;
+    recorder.begin();
+    Some(recorder)
 }
 
 impl Recorder {
@@ -249,8 +307,32 @@ impl Recorder {
         has_ended && self.thread.compare_exchange(thread, this, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
+    /// The thread that has it now begins.
+    fn begin(&self) {
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let recorder = ptr::from_ref(self).cast_mut();
+        // SAFETY: a recorder, never freed.
+        let place = unsafe { &raw mut (*recorder).number };
+        // SAFETY: it is this thread's alone, as any that machine code writes to.
+        unsafe { place.write(number) };
+        self.begin_again();
+    }
+
+    /// It has recorded no call.
+    pub(crate) fn begin_again(&self) {
+        let recorder = ptr::from_ref(self).cast_mut();
+        // SAFETY: as above.
+        let sequence = unsafe { &raw mut (*recorder).sequence };
+        // SAFETY: as above.
+        unsafe { sequence.write(0) };
+        // SAFETY: as above.
+        let is_recording = unsafe { &raw mut (*recorder).is_recording };
+        // SAFETY: as above.
+        unsafe { is_recording.write(0) };
+    }
+
     fn map(this: i32) -> Option<&'static Recorder> {
-        let len = size_of::<Recorder>() + CAPACITY.load(Ordering::Relaxed) * record_size();
+        let len = logs_offset() + trace::logs_size(CALLERS.load(Ordering::Relaxed));
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         // SAFETY: new addresses, chosen by the kernel.
         let memory = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
@@ -260,7 +342,10 @@ impl Recorder {
         let recorder = memory.cast::<Recorder>();
         let mut next = RECORDERS.load(Ordering::Acquire);
         loop {
-            let fresh = Recorder { inner_time: 0, layer: 0, thread: AtomicI32::new(this), next, padding: [0; 4] };
+            let thread = AtomicI32::new(this);
+            let logs = recorder.expose_provenance() + logs_offset();
+            let fresh =
+                Recorder { inner_time: 0, layer: 0, thread, next, number: 0, sequence: 0, is_recording: 0, logs };
             // SAFETY: mapped just now, large enough, and known to this thread alone.
             unsafe { recorder.write(fresh) };
             match RECORDERS.compare_exchange(next, recorder, Ordering::AcqRel, Ordering::Acquire) {

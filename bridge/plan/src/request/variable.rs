@@ -28,6 +28,8 @@ pub const REPORT: &str = "QMPI_REPORT";
 
 /// In which processes the stack is set up: `mpi`, those that have an MPI, or `all`.
 pub const PROCESSES: &str = "QMPI_PROCESSES";
+/// Asks for the calls themselves, in files of the report's directory: `all`, `first:N` or `last:N`.
+pub const TRACE: &str = "QMPI_TRACE";
 
 /// How each line begins that says what a tool intercepts that registers itself.
 pub const SURVEY_ANSWER: &str = "qmpi-survey";
@@ -37,4 +39,5 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 10] = [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT, PROCESSES];
+pub const ALL: [&str; 11] =
+    [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT, TRACE, PROCESSES];

@@ -1,0 +1,307 @@
+//! The calls that `qmpi run --trace` recorded, with what their words mean: handles by name, arrays, strings, statuses.
+//!
+//! [`read`] is the way in. A rank's calls are in the order in which they began; what a layer makes of a call follows it, one deeper.
+//!
+//! | file | what |
+//! |---|---|
+//! | `file.rs` | the file of a rank (`qmpi_abi::trace`), as it is |
+//! | `constants.rs` | what values are called, in each MPI |
+//! | `decode.rs` | what the words of a call mean |
+//! | `objects.rs` | handles that the program makes: each is named by the call that made it |
+//! | `show.rs` | a call as a line of text |
+
+pub mod constants;
+mod decode;
+pub mod file;
+mod objects;
+mod show;
+
+use std::path::Path;
+
+use qmpi_abi::FnId;
+use qmpi_abi::parameters::{Direction, Kind};
+
+use crate::Error;
+pub use constants::Family;
+
+/// What one rank recorded.
+#[derive(Debug, Clone)]
+pub struct RankTrace {
+    /// The rank, as its launcher told it.
+    pub rank: u32,
+    /// How many ranks the job has, if the launcher told.
+    pub size: Option<u32>,
+    /// The number of the process. A process that was spawned has the rank of another one.
+    pub process: u32,
+    /// The MPI library's SONAME.
+    pub mpi: String,
+    /// Which values its handles and constants have.
+    pub family: Family,
+    /// Which calls were asked for: `all`, `first:N`, `last:N`.
+    pub limit: String,
+    /// The program, layers from the outermost inwards, the MPI library.
+    pub layers: Vec<String>,
+    /// In the order in which they began.
+    pub calls: Vec<Call>,
+    /// Calls beyond the limit, by the layer that they came to.
+    pub beyond_limit: Vec<u64>,
+    /// Calls for which there was no room, if the process has told.
+    pub lost: Option<u64>,
+}
+
+/// A call that came to a layer.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The thread, counted from 0 in the order of their first calls.
+    pub thread: u32,
+    /// Its number among the calls of its thread, at all layers; calls that are not recorded count as well.
+    pub sequence: u64,
+    /// How many calls of its thread it is inside of.
+    pub depth: usize,
+    /// The function.
+    pub function: FnId,
+    /// The place in [`RankTrace::layers`] of the layer that called; 0 is the program.
+    pub caller: usize,
+    /// The layer that is called.
+    pub layer: usize,
+    /// When it began, in nanoseconds since 1970.
+    pub start_ns: u64,
+    /// How long it took; `None` if it has not returned.
+    pub duration_ns: Option<f64>,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// What it returned, if it has.
+    pub result: Option<Value>,
+}
+
+/// An argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// The parameter's name in the standard.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether the function reads or writes it.
+    pub direction: Direction,
+    /// What was passed: a number, a handle, an address.
+    pub value: Value,
+    /// What it points to, where the function reads that.
+    pub before: Option<Value>,
+    /// What it points to when the function has returned, where it writes there.
+    pub after: Option<Value>,
+}
+
+/// What a word, or what it points to, means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(i64),
+    /// `MPI_Wtime`'s.
+    Float(f64),
+    /// A logical value.
+    Flag(bool),
+    /// A constant of `mpi.h`: of a handle, an address or a number.
+    Constant(String),
+    /// A handle that a call has made: `comm#1` is the first communicator that the program's first thread made, `comm#1@t2` the first of its
+    /// thread 2, `outer:comm#1` the first that the layer `outer` made.
+    Object(String),
+    /// A handle whose making is not recorded.
+    Handle(u64),
+    /// An address.
+    Address(u64),
+    /// Text, which may go on.
+    Text(String),
+    /// A status.
+    Status(Status),
+    /// An array; `all` is how many elements it has, of which the first are known.
+    List {
+        /// The elements.
+        known: Vec<Value>,
+        /// How many there are.
+        all: u64,
+    },
+}
+
+/// What a status says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Status {
+    /// The rank of the sender.
+    pub source: Box<Value>,
+    /// The tag.
+    pub tag: Box<Value>,
+    /// Bytes, where it is known how the MPI stores them.
+    pub bytes: Option<u64>,
+    /// Whether the operation was cancelled.
+    pub cancelled: bool,
+}
+
+/// What the ranks of a job have recorded, by rank; processes that were spawned come behind those of the same rank.
+///
+/// # Errors
+/// [`Error::Report`] if the directory has no trace, or one that is not understood.
+pub fn read(directory: &Path) -> Result<Vec<RankTrace>, Error> {
+    let mut traces = Vec::new();
+    for path in file::paths(directory)? {
+        let problem = |problem: String| Error::Report { path: path.clone(), problem };
+        let bytes = std::fs::read(&path).map_err(|error| problem(error.to_string()))?;
+        traces.push(RankTrace::of(&file::File::parse(&bytes).map_err(problem)?));
+    }
+    if traces.is_empty() {
+        let problem = "no calls are recorded there: they are with `qmpi run --trace`".to_owned();
+        return Err(Error::Report { path: directory.to_owned(), problem });
+    }
+    traces.sort_by_key(|trace| (trace.rank, trace.process));
+    Ok(traces)
+}
+
+impl RankTrace {
+    /// Makes sense of a file.
+    #[must_use]
+    pub fn of(file: &file::File) -> Self {
+        let constants = constants::Constants::new(file.head.family, &file.head.objects);
+        let objects = objects::Objects::of(&file.calls, &constants, &file.head.layers);
+        let clock = file.clock();
+        // The file has the MPI library in front of the innermost layer.
+        let count = file.head.layers.len();
+        let place = |layer: u16| match usize::from(layer) {
+            0 => 0,
+            layer => count.saturating_sub(layer),
+        };
+        let mut layers: Vec<String> = file.head.layers.clone();
+        if let Some(called) = layers.get_mut(1..) {
+            called.reverse();
+        }
+        let mut beyond_limit = vec![0; count];
+        for (layer, calls) in &file.beyond_limit {
+            if let Some(sum) = beyond_limit.get_mut(place(*layer)) {
+                *sum += calls;
+            }
+        }
+        let mut open: Vec<(u32, u64)> = Vec::new();
+        let calls = file.calls.iter().enumerate().map(|(number, call)| {
+            // Calls of this thread that are under way.
+            open.retain(|(thread, end)| *thread != call.thread || *end > call.start);
+            let depth = open.iter().filter(|(thread, _)| *thread == call.thread).count();
+            open.push((call.thread, call.end.unwrap_or(u64::MAX)));
+            let names = objects.of_call(number);
+            Call {
+                thread: call.thread,
+                sequence: call.sequence,
+                depth,
+                function: call.function,
+                caller: place(call.caller),
+                layer: place(call.layer),
+                start_ns: clock.nanoseconds(call.start),
+                duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * clock.ns_per_tick),
+                arguments: decode::arguments(call, &constants, &names),
+                result: call.end.and_then(|_| decode::result(call, &constants, &names)),
+            }
+        });
+        let calls = calls.collect();
+        Self {
+            rank: file.head.rank,
+            size: file.head.size,
+            process: file.head.process,
+            mpi: file.head.mpi.clone(),
+            family: file.head.family,
+            limit: file.head.calls.clone(),
+            layers,
+            calls,
+            beyond_limit,
+            lost: file.head.lost,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file::written::{Written, file};
+    use super::*;
+
+    const COMM_WORLD: u64 = 0x4400_0000;
+    const NULL: u64 = 0x0400_0000;
+
+    /// `MPI_Comm_dup` that a layer hands up, beside one that the layer makes for itself; then both are freed and a value is used again.
+    fn calls() -> Vec<Written> {
+        let call =
+            |function, layers, times, words, values| Written { function, layers, thread: 0, times, words, values };
+        let dup = |layers, start, end, new: u64| {
+            call("MPI_Comm_dup", layers, (start, Some(end)), vec![COMM_WORLD, 0x7f00], vec![(1, true, 4, vec![new])])
+        };
+        let free = |layers, start, end, old: u64| {
+            let values = vec![(0, false, 4, vec![old]), (0, true, 4, vec![NULL])];
+            call("MPI_Comm_free", layers, (start, Some(end)), vec![0x7f00], values)
+        };
+        // Words have any upper halves.
+        let rank = |start, comm: u64| {
+            let words = vec![comm | 0xdead_0000_0000_0000, 0x7f00];
+            call("MPI_Comm_rank", (0, 1), (start, Some(start + 1)), words, vec![(1, true, 4, vec![2])])
+        };
+        vec![
+            dup((0, 2), 10, 50, 0x8400_0001),
+            dup((2, 1), 20, 25, 0x8400_0000),
+            dup((2, 1), 30, 35, 0x8400_0001),
+            rank(60, 0x8400_0001),
+            rank(62, 0x8400_0000),
+            free((0, 1), 70, 75, 0x8400_0001),
+            dup((0, 1), 80, 85, 0x8400_0001),
+            call("MPI_Barrier", (0, 1), (90, None), vec![0x8400_0001], Vec::new()),
+        ]
+    }
+
+    #[test]
+    fn objects_are_named_by_those_who_made_them() {
+        let file = file::File::parse(&file("mpich", "all", "{}", &calls())).unwrap();
+        let trace = RankTrace::of(&file);
+        assert_eq!(trace.layers, ["program", "outer", "MPI"]);
+        let lines: Vec<String> = trace.calls.iter().map(|call| call.to_string()).collect();
+        let lines: Vec<&str> = lines.iter().map(|line| line.split(" <").next().unwrap_or_default()).collect();
+        assert_eq!(
+            lines,
+            [
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#1) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&outer:comm#1) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#1) = MPI_SUCCESS",
+                "MPI_Comm_rank(comm#1, rank=&2) = MPI_SUCCESS",
+                "MPI_Comm_rank(outer:comm#1, rank=&2) = MPI_SUCCESS",
+                "MPI_Comm_free(comm=&comm#1 → MPI_COMM_NULL) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#2) = MPI_SUCCESS",
+                "MPI_Barrier(comm#2) = ?",
+            ]
+        );
+        let places: Vec<(usize, usize, usize)> =
+            trace.calls.iter().map(|call| (call.caller, call.layer, call.depth)).collect();
+        assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
+        assert_eq!(trace.beyond_limit, [0, 0, 2]);
+    }
+
+    #[test]
+    fn handles_of_each_family() {
+        let send = |datatype, comm| {
+            vec![Written {
+                function: "MPI_Send",
+                layers: (0, 1),
+                thread: 0,
+                times: (10, Some(20)),
+                words: vec![0, 1, datatype, u64::MAX, 5, comm],
+                values: Vec::new(),
+            }]
+        };
+        let objects = r#"{"ompi_mpi_int":140000,"ompi_mpi_comm_self":150000}"#;
+        for (family, datatype, comm, dest) in [
+            ("mpich", 0x4c00_0405, 0x4400_0001, "MPI_PROC_NULL"),
+            ("openmpi", 140_000, 150_000, "MPI_ANY_SOURCE"),
+            ("abi", 0x209, 0x102, "MPI_ANY_SOURCE"),
+        ] {
+            let trace =
+                RankTrace::of(&file::File::parse(&file(family, "all", objects, &send(datatype, comm))).unwrap());
+            let line = trace.calls[0].to_string();
+            let (call, _) = line.split_once(" = ").unwrap();
+            assert_eq!(
+                call,
+                format!("MPI_Send(buf=NULL, count=1, MPI_INT, dest={dest}, tag=5, MPI_COMM_SELF)"),
+                "{family}"
+            );
+        }
+    }
+}

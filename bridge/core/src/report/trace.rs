@@ -1,0 +1,126 @@
+//! `qmpi run --trace`: the calls of this rank, in a file of the report's directory (`qmpi_abi::trace`).
+//!
+//! The first line of the file says what the words of the calls mean: whose MPI it is, and where the variables are that its handles are the
+//! addresses of. It is written when the stack is there; calls of constructors before that are recorded already.
+
+use std::ffi::CString;
+use std::fmt::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_abi::trace::VERSION;
+use qmpi_elf::MpiFamily;
+use qmpi_loader::links::probe;
+use qmpi_loader::links::trace::{self, Limit};
+use qmpi_loader::{Process, log};
+
+use crate::report::lost_stack;
+use crate::report::recorder::quoted;
+
+/// The file, as long as it can be completed.
+struct File {
+    path: PathBuf,
+    rank: u32,
+    limit: String,
+    family: MpiFamily,
+    began: (std::time::SystemTime, u64),
+    /// The names of objects of the MPI library and their addresses.
+    objects: Vec<(String, usize)>,
+    mpi: String,
+}
+
+static FILE: Mutex<Option<File>> = Mutex::new(None);
+
+/// Prepares a trace if the environment asks for one; to be called before the first probe is made.
+pub(crate) fn prepare(process: &Process, directory: &Path, rank: u32) {
+    let Some(value) = std::env::var(qmpi_plan::variable::TRACE).ok().filter(|value| !value.is_empty()) else { return };
+    let (Some(limit), Some(family)) = (limit(&value), process.family()) else {
+        return log::report_error(&format!("QMPI_TRACE={value}: it is all, first:N or last:N"), None);
+    };
+    let path = place(directory, rank);
+    let Ok(file) = CString::new(path.as_os_str().as_bytes()) else { return };
+    trace::prepare(limit, family, file, |id| process.real(id));
+    let file = File {
+        path,
+        rank,
+        limit: value,
+        family,
+        began: (std::time::SystemTime::now(), probe::ticks()),
+        objects: process.predefined_objects(),
+        mpi: process.mpi_name().to_owned(),
+    };
+    let error = std::fs::create_dir_all(directory).and_then(|()| trace::start_file(&file.line(&[], None))).err();
+    if let Some(error) = error {
+        return log::report_error(&format!("{}: no calls are recorded: {error}", file.path.display()), None);
+    }
+    *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+}
+
+/// The stack is there, or the process ends: the file's first line is completed.
+pub(crate) fn complete(layers: &[String], is_end: bool) {
+    let file = FILE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(file) = file.as_ref() else { return };
+    let lost = is_end.then(trace::lost);
+    if let Err(error) = trace::start_file(&file.line(layers, lost)) {
+        log::report_error(&format!("{}: {error}", file.path.display()), None);
+    }
+}
+
+/// `all`, `first:N`, `last:N`.
+fn limit(text: &str) -> Option<Limit> {
+    match text.split_once(':') {
+        None if text == "all" => Some(Limit::All),
+        Some(("first", calls)) => calls.parse().ok().map(Limit::First),
+        Some(("last", calls)) => calls.parse().ok().map(Limit::Last),
+        _ => None,
+    }
+}
+
+/// `trace-RANK.calls`; where that is taken, as in a process that was spawned, with the number of the process.
+fn place(directory: &Path, rank: u32) -> PathBuf {
+    let path = directory.join(format!("trace-{rank}.calls"));
+    if path.exists() { directory.join(format!("trace-{rank}.{}.calls", std::process::id())) } else { path }
+}
+
+impl File {
+    fn line(&self, layers: &[String], lost: Option<u64>) -> String {
+        let layers: Vec<String> = layers.iter().map(|label| quoted(label)).collect();
+        let family = match self.family {
+            MpiFamily::Mpich => "mpich",
+            MpiFamily::OpenMpi => "openmpi",
+            MpiFamily::StandardAbi => "abi",
+        };
+        let size = lost_stack::world_size().map_or_else(|| "null".to_owned(), |size| size.to_string());
+        let nanoseconds =
+            |time: std::time::SystemTime| time.duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+        let mut text = format!("{{\"version\":{VERSION},\"rank\":{},\"size\":{size}", self.rank);
+        let _ =
+            write!(text, ",\"process\":{},\"mpi\":{},\"family\":\"{family}\"", std::process::id(), quoted(&self.mpi));
+        let _ = write!(text, ",\"calls\":{},\"layers\":[{}]", quoted(&self.limit), layers.join(","));
+        let _ = write!(text, ",\"clocks\":[[{},{}]", nanoseconds(self.began.0), self.began.1);
+        let _ = write!(text, ",[{},{}]]", nanoseconds(std::time::SystemTime::now()), probe::ticks());
+        let lost = lost.map_or_else(|| "null".to_owned(), |lost| lost.to_string());
+        let _ = write!(text, ",\"lost\":{lost},\"objects\":{{");
+        let mut before = "";
+        for (name, address) in &self.objects {
+            let _ = write!(text, "{before}\"{name}\":{address}");
+            before = ",";
+        }
+        text.push_str("}}\n");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits() {
+        assert_eq!(limit("all"), Some(Limit::All));
+        assert_eq!(limit("first:1000"), Some(Limit::First(1000)));
+        assert_eq!(limit("last:7"), Some(Limit::Last(7)));
+        assert_eq!((limit("7"), limit("last:"), limit("")), (None, None, None));
+    }
+}

@@ -1,0 +1,168 @@
+//! The probe that also records the call ([`crate::links::trace`]): as [`super::probe`], with a frame that keeps the arguments.
+//!
+//! ```text
+//! rbp+16   the caller's stack arguments
+//! rbp+8    return address
+//! rbp      saved rbp
+//! rbp-8    the probe                                      The words from rbp-128 up to the return address
+//! rbp-16   time-stamp counter when the call begins        are a Frame of links/trace/record.rs.
+//! rbp-24   time that callees of the caller took so far
+//! rbp-32   the layer that calls
+//! rbp-40   the result
+//! rbp-48   the thread's recorder
+//! rbp-56   the call's record
+//! rbp-64   the generation of its log
+//! rbp-72   time-stamp counter when the call has returned
+//! rbp-80   the result in xmm0
+//! rbp-128  rdi rsi rdx rcx r8 r9
+//! rsp      copies of the stack arguments
+//! ```
+//!
+//! Two functions in Rust are called on the way, outside of the time that is measured. All arguments of MPI functions are words, so no other
+//! register has one.
+
+use std::arch::naked_asm;
+use std::mem::offset_of;
+
+use qmpi_abi::trace;
+
+use crate::links::probe::{Probe, Record, Recorder};
+use crate::links::trace::record::{Frame, begin, end};
+
+/// Bytes of the frame below the saved `rbp`.
+const BELOW: usize = offset_of!(Frame, saved);
+const _: () = assert!(BELOW == 128 && offset_of!(Frame, probe) == 120 && offset_of!(Frame, record) == 72);
+
+/// The function of a probe that records.
+#[unsafe(naked)]
+pub(crate) extern "C" fn traced_probe() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov r10, qword ptr [rip + {recorder}]",
+        "mov r10, qword ptr fs:[r10]",
+        "test r10, r10",
+        "jz 9f",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 128",
+        "mov qword ptr [rbp - 8], r11",
+        "mov qword ptr [rbp - 48], r10",
+        "mov qword ptr [rbp - 128], rdi",
+        "mov qword ptr [rbp - 120], rsi",
+        "mov qword ptr [rbp - 112], rdx",
+        "mov qword ptr [rbp - 104], rcx",
+        "mov qword ptr [rbp - 96], r8",
+        "mov qword ptr [rbp - 88], r9",
+        // Who calls, and that this layer is called now.
+        "mov rax, qword ptr [r10 + {inner_time}]",
+        "mov qword ptr [rbp - 24], rax",
+        "mov qword ptr [r10 + {inner_time}], 0",
+        "mov rax, qword ptr [r10 + {layer}]",
+        "mov qword ptr [rbp - 32], rax",
+        "mov rdx, qword ptr [r11 + {of_layer}]",
+        "mov qword ptr [r10 + {layer}], rdx",
+        "add r10, qword ptr [r11 + {place}]",
+        "inc qword ptr [r10 + 8 * rax + {callers}]",
+        "lea rdi, [rbp - 128]",
+        "call {begin}",
+        "mov r11, qword ptr [rbp - 8]",
+        // Words on the stack, an even number of places for them.
+        "mov rdx, qword ptr [r11 + {stack_words}]",
+        "test rdx, rdx",
+        "jz 3f",
+        "lea rax, [8 * rdx + 8]",
+        "and rax, -16",
+        "sub rsp, rax",
+        "2:",
+        "mov rax, qword ptr [rbp + 8 * rdx + 8]",
+        "mov qword ptr [rsp + 8 * rdx - 8], rax",
+        "dec rdx",
+        "jnz 2b",
+        "3:",
+        "rdtsc",
+        "shl rdx, 32",
+        "or rax, rdx",
+        "mov qword ptr [rbp - 16], rax",
+        "mov rcx, qword ptr [rbp - 56]",
+        "test rcx, rcx",
+        "jz 4f",
+        "mov qword ptr [rcx + {start}], rax",
+        "4:",
+        "mov rdi, qword ptr [rbp - 128]",
+        "mov rsi, qword ptr [rbp - 120]",
+        "mov rdx, qword ptr [rbp - 112]",
+        "mov rcx, qword ptr [rbp - 104]",
+        "mov r8, qword ptr [rbp - 96]",
+        "mov r9, qword ptr [rbp - 88]",
+        "call qword ptr [r11 + {target}]",
+        // The registers of arguments are free now (psABI 3.2.1).
+        "mov qword ptr [rbp - 40], rax",
+        "movsd qword ptr [rbp - 80], xmm0",
+        "rdtsc",
+        "shl rdx, 32",
+        "or rax, rdx",
+        "mov qword ptr [rbp - 72], rax",
+        "sub rax, qword ptr [rbp - 16]",
+        "mov r10, qword ptr [rbp - 48]",
+        "mov r11, qword ptr [rbp - 8]",
+        "mov rcx, qword ptr [r10 + {inner_time}]",
+        "mov rdx, qword ptr [rbp - 24]",
+        "add rdx, rax",
+        "add rdx, qword ptr [rip + {outside}]",
+        "mov qword ptr [r10 + {inner_time}], rdx",
+        "mov rdx, qword ptr [rbp - 32]",
+        "mov qword ptr [r10 + {layer}], rdx",
+        "add r10, qword ptr [r11 + {place}]",
+        "add qword ptr [r10 + {inclusive}], rax",
+        "mov rdx, rax",
+        "sub rdx, rcx",
+        "add qword ptr [r10 + {own}], rdx",
+        "cmp qword ptr [r10 + {longest}], rax",
+        "jae 5f",
+        "mov qword ptr [r10 + {longest}], rax",
+        "5:",
+        "or rax, 1",
+        "bsr rax, rax",
+        "inc dword ptr [r10 + 4 * rax + {histogram}]",
+        "cmp qword ptr [rbp - 56], 0",
+        "je 6f",
+        "lea rdi, [rbp - 128]",
+        "call {end}",
+        "6:",
+        "mov rax, qword ptr [rbp - 40]",
+        "movsd xmm0, qword ptr [rbp - 80]",
+        ".cfi_remember_state",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_restore_state",
+        // The thread's first call: it gets a recorder, and comes again.
+        ".cfi_def_cfa rsp, 8",
+        "9:",
+        qmpi_ring::keep_arguments!(),
+        "mov rdi, r11",
+        "call {first_call}",
+        qmpi_ring::go_on_with_arguments!(),
+        ".cfi_endproc",
+        recorder = sym crate::process::thread_offsets::RECORDER,
+        outside = sym crate::links::probe::OUTSIDE,
+        inner_time = const offset_of!(Recorder, inner_time),
+        layer = const offset_of!(Recorder, layer),
+        of_layer = const offset_of!(Probe, layer),
+        place = const offset_of!(Probe, place),
+        stack_words = const offset_of!(Probe, stack_words),
+        target = const offset_of!(Probe, target),
+        callers = const size_of::<Record>(),
+        inclusive = const offset_of!(Record, inclusive),
+        own = const offset_of!(Record, own),
+        longest = const offset_of!(Record, longest),
+        histogram = const offset_of!(Record, histogram),
+        start = const offset_of!(trace::Record, start),
+        begin = sym begin,
+        end = sym end,
+        first_call = sym crate::links::probe::first_call,
+    )
+}
