@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod compare;
 pub mod ctl;
 pub mod doctor;
 pub mod env;

@@ -3,11 +3,13 @@
 //! | what | module |
 //! |---|---|
 //! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
+//! | what a job measured, what two sides differ in | [`measured`], [`compared`] |
 //! | the connections between layers | [`edges`] |
 //! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
 //! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
 
 pub mod check;
+pub mod compared;
 pub mod edges;
 pub mod failure;
 pub mod launch;

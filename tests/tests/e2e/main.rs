@@ -4,6 +4,7 @@
 mod bad_input;
 mod base_tools;
 mod clones;
+mod compare;
 mod cxx_unwinding;
 mod direct_calls;
 mod documents;

@@ -5,6 +5,8 @@
 //!
 //! program_pmpi = "chain"                    # the program's own calls of PMPI_f enter the stack; "past", or "auto" (the default)
 //!
+//! mask = ["seed=\\d+"]                       # what differs in every run, for `qmpi compare`
+//!
 //! [stacks]                                  # for tools that send some calls another way than others
 //! rows = ["outer", "heatmap"]
 //!
@@ -53,6 +55,8 @@ pub struct Config {
     pub stacks: BTreeMap<String, Vec<String>>,
     /// Where the program's own calls of `PMPI_f` go.
     pub program_pmpi: ProgramPmpi,
+    /// Regular expressions: what they match differs in every run, and is not compared by `qmpi compare`.
+    pub mask: Vec<String>,
     /// The sections `[tool.NAME]`.
     pub tools: BTreeMap<String, ToolConfig>,
 }
@@ -105,7 +109,7 @@ impl Default for ToolConfig {
     }
 }
 
-const FILE_KEYS: &[&str] = &["stack", "stacks", "program_pmpi", "tool"];
+const FILE_KEYS: &[&str] = &["stack", "stacks", "program_pmpi", "mask", "tool"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -153,6 +157,7 @@ impl Config {
                         config.stacks.insert(name.get_ref().to_string(), document.names(names, &full)?);
                     }
                 }
+                "mask" => config.mask = document.strings(value, "mask", NUL)?,
                 "program_pmpi" => {
                     let word = document.string(value, "program_pmpi", ProgramPmpi::EXPECTED)?;
                     let fault = || ValueFault::Word(word.escape_debug().to_string(), ProgramPmpi::EXPECTED);
@@ -406,6 +411,7 @@ mod tests {
         let config = parse(
             r#"
             stack = ["outer", "inner", "outer"]
+            mask = ["seed=\\d+"]
             [tool.outer]
             path = "lib/libmpiP.so"
             env = { MPIP = "-k 2", A = "" }
@@ -422,6 +428,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.stack.unwrap(), ["outer", "inner", "outer"]);
+        assert_eq!(config.mask, ["seed=\\d+"]);
         let outer = &config.tools["outer"];
         assert_eq!(outer.path.as_deref(), Some(Path::new("/conf/lib/libmpiP.so")));
         assert_eq!(outer.env, [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]);
