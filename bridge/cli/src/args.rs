@@ -49,6 +49,27 @@ NOTES
   variables on: --dry-run shows the options that are added. A launcher inside a script is not;
   `qmpi doctor -- LAUNCHER ...` says what it needs.";
 
+const COMPARE_EXAMPLES: &str = "\
+EXAMPLES
+  A tool under LD_PRELOAD and in a stack:
+      qmpi compare --native -t ./libmpiP.so -- mpiexec -n 4 ./app
+  A tool and its port, or two releases of one:
+      qmpi compare --old ./libtool_pmpi.so --new ./libtool_qmpi.so -- mpiexec -n 4 ./app
+  The same, the old one under LD_PRELOAD:
+      qmpi compare --native --old ./libtool_pmpi.so --new ./libtool_qmpi.so -- mpiexec -n 4 ./app
+  Two stacks:
+      qmpi compare -c a.toml --with b.toml -- mpiexec -n 4 ./app
+
+EXIT STATUS
+  0    the same
+  1    different
+  2    wrong usage, or a run that could not be made
+
+NOTES
+  Runs happen in DIR/run, which has the files of the current directory, and are kept as DIR/old-1, DIR/new-1
+  and so on, with their output and what they wrote. Times, process ids, addresses, names of hosts and temporary
+  directories are masked; --mask and `mask = [\"...\"]` in the configuration file name more.";
+
 const INSPECT_EXAMPLES: &str = "\
 EXAMPLES
   Which kind of tool is it, and will it work?
@@ -208,6 +229,17 @@ pub enum Command {
     #[command(after_help = STATS_EXAMPLES)]
     Stats(StatsArgs),
 
+    /// Run a program under two sides of tools and say whether it is the same: the migration test for authors of tools
+    ///
+    /// The sides are a tool under plain LD_PRELOAD and in a stack, a tool and its port, or two stacks. Each runs several times, in turns,
+    /// in directories of their own; what varies between runs of one side is not held against the other.
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(CompareArgs),
+
+    /// Start a rank of a run of `compare`, which puts this in front of the program
+    #[command(name = "compare-rank", hide = true)]
+    Rank(RankArgs),
+
     /// Print the variables that `run` would set, for a shell to evaluate
     #[command(after_help = ENV_EXAMPLES)]
     Env(EnvArgs),
@@ -247,7 +279,7 @@ pub enum Command {
 }
 
 /// Which stack: shared by the commands that set one up.
-#[derive(Debug, Args, Default)]
+#[derive(Debug, Args, Default, Clone)]
 pub struct StackArgs {
     /// A tool; repeat it for each layer, outermost first
     #[arg(short, long = "tool", value_name = "TOOL", long_help = TOOL_HELP, allow_hyphen_values = false)]
@@ -371,6 +403,97 @@ pub enum TraceForm {
     Text,
     /// Events of Chrome's trace format.
     Json,
+}
+
+/// `qmpi compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The old side is the tool under plain LD_PRELOAD
+    #[arg(long)]
+    pub native: bool,
+
+    /// The tool of the old side
+    #[arg(long, value_name = "TOOL", requires = "new", value_parser = NonEmptyStringValueParser::new())]
+    pub old: Option<String>,
+
+    /// The tool of the new side
+    #[arg(long, value_name = "TOOL", requires = "old", value_parser = NonEmptyStringValueParser::new())]
+    pub new: Option<String>,
+
+    /// A tool of both sides
+    #[arg(short, long = "tool", value_name = "TOOL", value_parser = NonEmptyStringValueParser::new())]
+    pub tools: Vec<String>,
+
+    /// The configuration file of both sides, or of the old one
+    #[arg(short, long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// The configuration file of the new side
+    #[arg(long, value_name = "FILE", requires = "config", conflicts_with = "native")]
+    pub with: Option<PathBuf>,
+
+    /// Runs of each side; as many more where something differs, and as many again with a record of all calls
+    #[arg(long, value_name = "NUMBER", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+
+    /// A regular expression; what it matches in output and names of files is not compared; repeatable
+    #[arg(long, value_name = "REGEX")]
+    pub mask: Vec<String>,
+
+    /// Compare the first calls of each thread at each layer one by one; of all others, only how many there are of each function
+    #[arg(long, value_name = "NUMBER", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..))]
+    pub calls: u32,
+
+    /// A call that costs more than RATIO times as much in the new side's tools is a difference
+    #[arg(long, value_name = "RATIO", default_value = "1.5")]
+    pub slower: f64,
+
+    /// End a run after so many seconds; by default, a new side's after ten times the old side's time and a minute
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+
+    /// Where runs and their results go; an earlier comparison there is removed
+    #[arg(short, long, value_name = "DIR", default_value = "qmpi-compare")]
+    pub output: PathBuf,
+
+    /// All differences, not only the first ones
+    #[arg(long)]
+    pub all: bool,
+
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the answer as a page, too
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// What stands in front of a program in a run of `qmpi compare`.
+#[derive(Debug, Args)]
+pub struct RankArgs {
+    /// Where its output goes.
+    #[arg(long)]
+    pub to: PathBuf,
+    /// A library to preload.
+    #[arg(long)]
+    pub preload: Vec<PathBuf>,
+    /// NAME=VALUE
+    #[arg(long)]
+    pub variable: Vec<String>,
+    /// The runtime stays.
+    #[arg(long)]
+    pub traced: bool,
+    /// Output stays.
+    #[arg(long)]
+    pub whole: bool,
+    /// The program.
+    #[arg(required = true, last = true)]
+    pub command: Vec<OsString>,
 }
 
 /// `qmpi report`

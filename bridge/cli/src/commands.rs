@@ -1,6 +1,7 @@
 //! The subcommands, one file each.
 
 pub mod bisect;
+pub mod compare;
 pub mod ctl;
 pub mod doctor;
 pub mod env;

@@ -112,6 +112,15 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// No run of a comparison came to MPI.
+    #[error("each run ends with {status} before it comes to MPI{}", first_line(.said))]
+    NoRun {
+        /// How they end.
+        status: String,
+        /// The first line that they print on stderr.
+        said: String,
+    },
+
     /// A directory of `--report` that has nothing to show.
     #[error("{}: {problem}", .path.display())]
     Report {
@@ -287,6 +296,7 @@ impl Error {
                 "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section".into()
             }
             Self::NoSwitch { .. } => "`qmpi ctl JOB list` shows the layers".into(),
+            Self::NoRun { .. } => "run COMMAND alone; what it printed is in the directories of the runs".into(),
             Self::Report { .. } => {
                 "`qmpi run --report=DIR ...` writes it; each rank adds its record at MPI_Finalize and when it ends"
                     .into()
@@ -299,6 +309,10 @@ impl Error {
             Self::Output(_) => "is the disk full?".into(),
         }
     }
+}
+
+fn first_line(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!(": {line}") }
 }
 
 fn nothing_to_switch(job: Job) -> String {

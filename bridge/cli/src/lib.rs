@@ -11,12 +11,14 @@
 //! | the environment | [`environment`] |
 //! | the processes of a running job | [`job`] |
 //! | what a job measured | [`measured`] |
+//! | two sides of tools, compared | [`compare`] |
 //! | the commands | [`commands`] |
 //! | what they print | [`report`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
 pub mod args;
 pub mod commands;
+pub mod compare;
 pub mod environment;
 mod error;
 pub mod job;
@@ -32,7 +34,11 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Cli, Command};
-use commands::{bisect, ctl, doctor, env, generate, inspect, list, report as reported, run, stats, surveyed, tools};
+use commands::tools;
+use commands::{
+    bisect, compare as compared, ctl, doctor, env, generate, inspect, list, report as reported, run, stats, surveyed,
+};
+use compare::rank;
 pub use error::Error;
 use report::terminal;
 
@@ -56,6 +62,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {
         Command::Run(args) => run::run(args).map(|()| true),
+        Command::Compare(args) => return compared_status(compared::compare(args)),
+        Command::Rank(args) => rank::become_program(args).map(|()| true),
         Command::Report(args) => reported::report(args).map(|()| true),
         Command::Stats(args) => stats::stats(args).map(|()| true),
         Command::Inspect(args) => inspect::inspect(args),
@@ -75,6 +83,17 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             terminal::report(&error);
             ExitCode::from(error.status())
+        }
+    }
+}
+
+/// `compare` has statuses of its own: as of diff(1), 1 is an answer.
+fn compared_status(answer: Result<bool, Error>) -> ExitCode {
+    match answer {
+        Ok(same) => ExitCode::from(u8::from(!same)),
+        Err(error) => {
+            terminal::report(&error);
+            ExitCode::from(2)
         }
     }
 }

@@ -130,7 +130,7 @@ pub fn make(
 }
 
 /// Whether an entry of `LD_PRELOAD` is an MPI library.
-fn is_mpi(entry: &str) -> bool {
+pub(crate) fn is_mpi(entry: &str) -> bool {
     let name = file_name(entry);
     let is_tool = || ElfFile::open(Path::new(entry)).is_ok_and(|file| !is_mpi_library(&file));
     is_mpi_soname(name) && !(is_name_of_tools_too(name) && is_tool())

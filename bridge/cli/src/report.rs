@@ -3,12 +3,14 @@
 //! | what | module |
 //! |---|---|
 //! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
+//! | what a job measured, what two sides differ in | [`measured`], [`compared`] |
 //! | the connections between layers | [`edges`] |
 //! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
 //! | what a job measured: for a terminal, as a page for a browser | [`measured`], [`page`] |
 //! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
 
 pub mod check;
+pub mod compared;
 pub mod edges;
 pub mod failure;
 pub mod launch;

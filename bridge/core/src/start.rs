@@ -16,7 +16,9 @@ use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::process::fortran::Fortran;
-use crate::process::{base, entrance, environment, fortran, opened, plugins, program_pmpi, without_mpi, wrapped};
+use crate::process::{
+    base, entrance, environment, fortran, opened, plugins, program_pmpi, program_tools, without_mpi, wrapped,
+};
 use crate::report::{lost_stack, recorder, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
@@ -52,9 +54,9 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     }
     plugins::prepare();
     stats::prepare(requested.rank);
-    recorder::prepare(&process, requested.rank, requested.stack.layers.len());
+    let program_tools = program_tools::all(&process).count();
+    recorder::prepare(&process, requested.rank, requested.stack.layers.len() + program_tools);
     let (mut chain, mut fortran) = stack::build(&mut process, &requested, writer);
-    recorder::stack_is_built();
     let entries = chain.all_entries();
     for id in FnId::all() {
         match entries[id.index()] {
@@ -70,6 +72,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
         fortran.iter_mut().for_each(Fortran::let_profiling_in);
     }
     base::enter(&process, &mut chain, &entries, fortran);
+    recorder::stack_is_built();
     wrapped::enter(process.images(), std::mem::take(&mut chain.others));
     environment::bind(process.images());
     entrance::filled(entries);

@@ -6,6 +6,7 @@ mod bad_input;
 mod base_tools;
 mod bisect;
 mod clones;
+mod compare;
 mod cxx_unwinding;
 mod direct_calls;
 mod documents;

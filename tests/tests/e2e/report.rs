@@ -19,6 +19,7 @@ fn trials() -> Vec<Trial> {
         ("without_exit_handlers", &Mpi::ALL, without_exit_handlers),
         ("other_conventions", &Mpi::ALL, other_conventions),
         ("hidden_calls", &Mpi::ALL, hidden_calls),
+        ("tool_of_the_program", &Mpi::ALL, tool_of_the_program),
         ("unwinders_pass_probes", &Mpi::ALL, unwinders_pass_probes),
     ])
 }
@@ -252,6 +253,31 @@ fn hidden_calls(mpi: Mpi) -> Verdict {
     let tables = Tables::of(&outcome);
     report.agrees_with("outer", &tables)?;
     report.agrees_with("inner", &tables)
+}
+
+/// A tool that is preloaded besides comes first, and is a layer of the report, in front of a stack or alone, whether it stands before or behind
+/// the runtime.
+fn tool_of_the_program(mpi: Mpi) -> Verdict {
+    let (counter, tbcast) = (tool(mpi, "counter"), path(&tool(mpi, "tbcast")));
+    let alone = Job::new(mpi, 2, &program(mpi, "ring.c")).env("COUNTER", "label=counter.so (program)");
+    let before = alone.clone().preload(&counter).preload(&product::runtime());
+    let behind = alone.preload(&product::runtime()).preload(&counter);
+    for (job, layers) in [
+        (before.clone().env("QMPI_LOG", "error"), 3),
+        (behind.env("QMPI_LOG", "error"), 3),
+        (before.env("QMPI_TOOL_LIST", tbcast), 4),
+    ] {
+        let (report, outcome) = Report::of(&job, &done())?;
+        if report.layers().len() != layers {
+            return Err(format!("not {layers} layers\n{}", report.text).into());
+        }
+        report.agrees_with("counter.so (program)", &Tables::of(&outcome))?;
+        let reduce = report.calls("counter.so (program)", "MPI_Reduce");
+        if reduce != (4, 6) {
+            return Err(format!("MPI_Reduce: {reduce:?}\n{}", report.text).into());
+        }
+    }
+    Ok(())
 }
 
 /// A probe is a frame more, and the way up goes on behind it.

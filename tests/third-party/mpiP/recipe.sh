@@ -13,3 +13,4 @@ ready() { [ -f "$prefix/lib/libmpiP.so" ]; }
 files() { echo "$prefix/lib/libmpiP.so"; }
 settings() { echo "MPIP=-f $1"; }
 subjects() { printf '%s\n' 'c default' 'fortran default'; }
+more() { compared c default; }

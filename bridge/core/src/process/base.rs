@@ -13,13 +13,14 @@ use qmpi_abi::FnId;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::version::Definition;
-use qmpi_loader::links::conversion::CallerMode;
+use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, log};
 
 use crate::chain::{self, Chain};
 use crate::process::fortran::Fortran;
 use crate::process::{name, program_tools};
+use crate::report;
 use crate::ring::{is_entry, ring};
 use crate::versions::{self, Versions};
 
@@ -32,7 +33,11 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize]
     let mut taken = HashMap::new();
     let mut versions = chain.versions(entries);
     let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
+    let mode = chain.mode();
     for (image, functions) in program_tools::all(process) {
+        report::layer(&format!("{} (program)", image.name()));
+        let recorded =
+            |id: FnId, address: usize| chain::recorded(report::link(id, address, conversion::arity(id), 0), mode);
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
         let tops = if image.is_same(program) { entries } else { &*tops };
@@ -41,12 +46,12 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize]
         }
         for (id, name, address) in functions {
             let Entry::Vacant(place) = taken.entry(id) else { continue };
-            let link = *place.insert(chain::recorded(address, chain.mode()));
+            let link = *place.insert(recorded(id, address));
             // Before us it gets the calls anyway, and a pointer to our function that it looked up must not lead back to it.
             if behind_us {
                 let definitions = image.definitions(name).into_iter().map(|Definition { symbol, version }| {
                     let is_oldest = symbol.address == address;
-                    (version, if is_oldest { link } else { chain::recorded(symbol.address, chain.mode()) })
+                    (version, if is_oldest { link } else { recorded(id, symbol.address) })
                 });
                 versions.put_in_front(id, link, &definitions.collect::<Vec<_>>(), ring().get(id));
                 ring().set(id, link);

@@ -6,6 +6,8 @@
 //! program_pmpi = "chain"                    # the program's own calls of PMPI_f enter the stack; "past", or "auto" (the default)
 //! processes = "all"                         # in processes without MPI, too; "mpi" (the default)
 //!
+//! mask = ["seed=\\d+"]                       # what differs in every run, for `qmpi compare`
+//!
 //! [stacks]                                  # for tools that send some calls another way than others
 //! rows = ["outer", "heatmap"]
 //!
@@ -65,6 +67,8 @@ pub struct Config {
     pub program_pmpi: ProgramPmpi,
     /// In which processes the stack is set up: the command passes it on as a variable, which each process can read at once.
     pub processes: Processes,
+    /// Regular expressions: what they match differs in every run, and is not compared by `qmpi compare`.
+    pub mask: Vec<String>,
     /// The sections `[tool.NAME]`.
     pub tools: BTreeMap<String, ToolConfig>,
 }
@@ -120,7 +124,8 @@ impl Default for ToolConfig {
     }
 }
 
-const FILE_KEYS: &[&str] = &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "processes", "tool"];
+const FILE_KEYS: &[&str] =
+    &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "processes", "mask", "tool"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -173,6 +178,7 @@ impl Config {
                         config.stacks.insert(name.get_ref().to_string(), document.names(names, &full)?);
                     }
                 }
+                "mask" => config.mask = document.strings(value, "mask", NUL)?,
                 "program_pmpi" => {
                     let word = document.string(value, "program_pmpi", ProgramPmpi::EXPECTED)?;
                     let fault = || ValueFault::Word(word.escape_debug().to_string(), ProgramPmpi::EXPECTED);
@@ -211,6 +217,7 @@ impl Config {
             search: self.search.into_iter().chain(below.search).collect(),
             allowed: below.allowed.or(self.allowed),
             program_pmpi: if is_default { below.program_pmpi } else { self.program_pmpi },
+            mask: below.mask.into_iter().chain(self.mask).collect(),
             processes: if self.processes == Processes::default() { below.processes } else { self.processes },
             tools: below.tools.into_iter().chain(self.tools).collect(),
         }
@@ -506,6 +513,7 @@ mod tests {
         let config = parse(
             r#"
             stack = ["outer", "inner", "outer"]
+            mask = ["seed=\\d+"]
             [tool.outer]
             path = "lib/libmpiP.so"
             env = { MPIP = "-k 2", A = "" }
@@ -522,6 +530,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(config.stack.unwrap(), ["outer", "inner", "outer"]);
+        assert_eq!(config.mask, ["seed=\\d+"]);
         let outer = &config.tools["outer"];
         assert_eq!(outer.path.as_deref(), Some(Path::new("/conf/lib/libmpiP.so")));
         assert_eq!(outer.env, [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]);

@@ -1,0 +1,189 @@
+//! Calls that a run recorded one by one, as rows of tokens that can be compared between runs.
+//!
+//! What differs from run to run by its nature is left out: addresses of buffers, and handles whose making is not known. A handle that is
+//! known is named after the call that made it; where a layer made it, after the layer's place, since the layer's name is another one on each
+//! side.
+
+use std::collections::BTreeMap;
+
+use qmpi_abi::parameters;
+
+use crate::compare::finding::Kind;
+use crate::compare::token::Item;
+use crate::measured::trace::{Argument, Call, RankTrace, Value};
+
+/// The calls of a rank through each edge, by thread.
+#[must_use]
+pub fn threads(trace: &RankTrace) -> BTreeMap<Kind, Vec<Vec<Item>>> {
+    let count = trace.calls.iter().map(|call| call.thread as usize + 1).max().unwrap_or(0);
+    let mut edges: BTreeMap<Kind, Vec<Vec<Item>>> = BTreeMap::new();
+    let mpi = trace.layers.len().saturating_sub(1);
+    for (kind, is_through) in [
+        (Kind::CallsIn, (|call, _| call.caller == 0) as fn(&Call, usize) -> bool),
+        (Kind::CallsOut, |call, mpi| call.layer == mpi),
+    ] {
+        let threads = edges.entry(kind).or_insert_with(|| vec![Vec::new(); count]);
+        for call in whole(trace).filter(|call| is_through(call, mpi)) {
+            threads[call.thread as usize].push(item(call, &trace.layers));
+        }
+    }
+    edges
+}
+
+/// Were there more calls than were recorded?
+#[must_use]
+pub fn is_cut(trace: &RankTrace) -> bool {
+    trace.lost.is_some_and(|lost| lost > 0) || trace.beyond_limit.iter().any(|calls| *calls > 0)
+}
+
+/// The text of a token in which all requests are one.
+#[must_use]
+pub fn without_requests(token: &str) -> String {
+    const NAME: &str = "request#";
+    let mut text = String::new();
+    let mut rest = token;
+    while let Some(place) = rest.find(NAME) {
+        let before = &rest[..place];
+        // The layer that made it.
+        let layer = before.rfind("tool ").filter(|start| before[*start..].ends_with(':')).unwrap_or(place);
+        text.push_str(&rest[..layer]);
+        text.push_str("request");
+        rest = rest[place + NAME.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+        if let Some(thread) = rest.strip_prefix("@t") {
+            rest = thread.trim_start_matches(|c: char| c.is_ascii_digit());
+        }
+    }
+    text + rest
+}
+
+/// Requests that arrive at MPI and are never completed, by the function that made them; `None` if calls are missing.
+#[must_use]
+pub fn leaked(trace: &RankTrace) -> Option<BTreeMap<String, u64>> {
+    if trace.lost != Some(0) || is_cut(trace) {
+        return None;
+    }
+    let mpi = trace.layers.len().saturating_sub(1);
+    let mut open: BTreeMap<&str, &str> = BTreeMap::new();
+    for call in trace.calls.iter().filter(|call| call.layer == mpi) {
+        for argument in call.arguments.iter().filter(|argument| argument.kind == parameters::Kind::Request) {
+            let before = argument.before.iter().flat_map(elements);
+            let after: Vec<&Value> = argument.after.iter().flat_map(elements).collect();
+            if argument.before.is_none() {
+                open.extend(after.iter().filter_map(|value| Some((named(value)?, call.function.name()))));
+            }
+            for (place, value) in before.enumerate() {
+                let is_gone = after.get(place).is_some_and(|after| matches!(after, Value::Constant(_)));
+                if let Some(name) = named(value).filter(|_| is_gone) {
+                    open.remove(name);
+                }
+            }
+        }
+    }
+    let mut leaked = BTreeMap::new();
+    open.values().for_each(|function| *leaked.entry((*function).to_owned()).or_default() += 1);
+    Some(leaked)
+}
+
+fn elements(value: &Value) -> &[Value] {
+    match value {
+        Value::List { known, .. } => known,
+        one => std::slice::from_ref(one),
+    }
+}
+
+fn named(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// The calls up to the moment from which on some are missing: a layer has no more of a thread than the limit says.
+fn whole(trace: &RankTrace) -> impl Iterator<Item = &Call> {
+    let limit = trace.limit.strip_prefix("first:").and_then(|limit| limit.parse::<usize>().ok()).unwrap_or(usize::MAX);
+    let mut counts: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+    let is_beyond = is_cut(trace);
+    let end = trace.calls.iter().position(|call| {
+        let count = counts.entry((call.thread, call.layer)).or_default();
+        *count += 1;
+        is_beyond && *count >= limit
+    });
+    trace.calls.iter().take(end.unwrap_or(trace.calls.len()))
+}
+
+fn item(call: &Call, layers: &[String]) -> Item {
+    let name = call.function.name();
+    let mut tokens: Vec<String> = call.arguments.iter().map(|argument| token(argument, layers)).collect();
+    let shown = tokens.join(", ");
+    let result = match (&call.result, call.duration_ns) {
+        (Some(result), _) => format!("= {}", value(result, layers)),
+        (None, Some(_)) => String::new(),
+        (None, None) => "and does not return".to_owned(),
+    };
+    let text = format!("{name}({shown}) {result}").trim_end().to_owned();
+    tokens.push(result);
+    Item { key: name.to_owned(), tokens, shape: String::new(), text }
+}
+
+fn token(argument: &Argument, layers: &[String]) -> String {
+    let shown = |what: &Value| value(what, layers);
+    let word = match (&argument.before, &argument.after) {
+        (None, None) => shown(&argument.value),
+        (Some(before), None) => shown(before),
+        (None, Some(after)) => shown(after),
+        (Some(before), Some(after)) if before == after => shown(before),
+        (Some(before), Some(after)) => format!("{} → {}", shown(before), shown(after)),
+    };
+    format!("{}={word}", argument.name)
+}
+
+fn value(what: &Value, layers: &[String]) -> String {
+    match what {
+        Value::Address(0) => "NULL".to_owned(),
+        Value::Address(_) => "address".to_owned(),
+        Value::Handle(_) => "handle".to_owned(),
+        Value::Object(name) => object(name, layers),
+        Value::List { known, all } => {
+            let known: Vec<String> = known.iter().map(|element| value(element, layers)).collect();
+            let more = all.saturating_sub(known.len() as u64);
+            let more = if more > 0 { format!(", ... {more} more") } else { String::new() };
+            format!("[{}{more}]", known.join(", "))
+        }
+        Value::Status(status) => {
+            let bytes = status.bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+            let cancelled = if status.cancelled { ", cancelled" } else { "" };
+            let (source, tag) = (value(&status.source, layers), value(&status.tag, layers));
+            format!("{{source {source}, tag {tag}{bytes}{cancelled}}}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// `outer:comm#1` as `tool 1:comm#1`.
+fn object(name: &str, layers: &[String]) -> String {
+    let of_layer = |(place, label): (usize, &String)| {
+        let rest = name.strip_prefix(label.as_str())?.strip_prefix(':')?;
+        Some(format!("tool {place}:{rest}"))
+    };
+    layers.iter().enumerate().skip(1).find_map(of_layer).unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_one() {
+        assert_eq!(without_requests("request=tool 1:request#12 → x"), "request=request → x");
+        assert_eq!(without_requests("[request#1, request#2@t3], tool 2"), "[request, request], tool 2");
+    }
+
+    #[test]
+    fn names_of_layers_do_not_matter() {
+        let layers = ["program", "a.so (program)", "MPI"].map(str::to_owned);
+        assert_eq!(object("a.so (program):comm#2", &layers), "tool 1:comm#2");
+        assert_eq!(object("comm#1", &layers), "comm#1");
+        let list = Value::List { known: vec![Value::Address(7), Value::Number(3), Value::Handle(9)], all: 5 };
+        assert_eq!(value(&list, &layers), "[address, 3, handle, ... 2 more]");
+    }
+}

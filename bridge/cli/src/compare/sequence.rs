@@ -1,0 +1,291 @@
+//! Sequences of lines or calls from several runs of two sides: what varies by itself, and what differs.
+//!
+//! A difference is what all runs of one side have in common, and all runs of the other have in common, and is not the same. What differs
+//! between runs of one side is never one: a kind of line or call that comes a varying number of times is left out, where the order varies all
+//! are sorted, and a token that varies is not looked at.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use crate::compare::token::{Item, is_fraction};
+
+/// A diff that takes longer is cut short: what it says is still true, though not the least.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What became of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// What differs, in the order of the sequences.
+    pub differences: Vec<Difference>,
+    /// Keys that come a varying number of times, and were not compared.
+    pub varying: BTreeSet<String>,
+    /// The order varies, and was not compared.
+    pub is_unordered: bool,
+}
+
+/// Something that differs. Numbers are places in the first run of each side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// Only the old side has it.
+    Missing {
+        /// Its place.
+        place: usize,
+        /// Itself.
+        item: Item,
+    },
+    /// Only the new side has it.
+    Added {
+        /// Its place.
+        place: usize,
+        /// Itself.
+        item: Item,
+    },
+    /// Both have it, elsewhere.
+    Moved {
+        /// Its place on the old side.
+        old: usize,
+        /// Its place on the new side.
+        new: usize,
+        /// Itself.
+        item: Item,
+    },
+    /// Tokens differ.
+    Changed {
+        /// Its place on the old side, and itself.
+        old: (usize, Item),
+        /// Its place on the new side, and itself.
+        new: (usize, Item),
+        /// Which tokens.
+        tokens: Vec<usize>,
+    },
+}
+
+impl Difference {
+    /// Where it is in the old side's first run, or in the new one's.
+    #[must_use]
+    pub fn place(&self) -> usize {
+        match self {
+            Self::Missing { place, .. } | Self::Added { place, .. } => *place,
+            Self::Moved { old, .. } | Self::Changed { old: (old, _), .. } => *old,
+        }
+    }
+}
+
+/// The items of one run, each with its place.
+type Run<'a> = Vec<(usize, &'a Item)>;
+
+/// Compares all runs of two sides; each has one at least.
+#[must_use]
+pub fn compare(old: &[Vec<Item>], new: &[Vec<Item>]) -> Compared {
+    let texts = |run: &Vec<Item>| run.iter().map(|item| item.text.clone()).collect::<Vec<_>>();
+    let of_old: HashSet<Vec<String>> = old.iter().map(texts).collect();
+    if new.iter().any(|run| of_old.contains(&texts(run))) {
+        return Compared::default();
+    }
+    let mut varying = varying_keys(old);
+    varying.extend(varying_keys(new));
+    let rest = |runs: &'_ [Vec<Item>]| -> Vec<Vec<(usize, Item)>> {
+        let kept = |run: &Vec<Item>| {
+            let kept = run.iter().enumerate().filter(|(_, item)| !varying.contains(&item.key));
+            kept.map(|(place, item)| (place, item.clone())).collect()
+        };
+        runs.iter().map(kept).collect()
+    };
+    let (old, new) = (rest(old), rest(new));
+    let (mut old, mut new) = (borrowed(&old), borrowed(&new));
+    let is_unordered = !has_one_order(&old) || !has_one_order(&new);
+    if is_unordered {
+        for run in old.iter_mut().chain(&mut new) {
+            run.sort_by(|(_, left), (_, right)| (&left.key, &left.text).cmp(&(&right.key, &right.text)));
+        }
+    }
+    let measured = measured_columns([&old, &new]);
+    let differences = differences(&old, &new, &measured);
+    Compared { differences, varying, is_unordered }
+}
+
+fn borrowed(runs: &[Vec<(usize, Item)>]) -> Vec<Run<'_>> {
+    runs.iter().map(|run| run.iter().map(|(place, item)| (*place, item)).collect()).collect()
+}
+
+/// Keys of which runs have different numbers.
+fn varying_keys(runs: &[Vec<Item>]) -> BTreeSet<String> {
+    let count = |run: &Vec<Item>| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        run.iter().for_each(|item| *counts.entry(item.key.clone()).or_default() += 1);
+        counts
+    };
+    let counts: Vec<BTreeMap<String, usize>> = runs.iter().map(count).collect();
+    let keys: BTreeSet<&String> = counts.iter().flat_map(BTreeMap::keys).collect();
+    let varies = |key: &&String| counts.iter().any(|run| run.get(*key) != counts[0].get(*key));
+    keys.into_iter().filter(varies).cloned().collect()
+}
+
+fn has_one_order(runs: &[Run<'_>]) -> bool {
+    let keys = |run: &Run<'_>| run.iter().map(|(_, item)| item.key.clone()).collect::<Vec<_>>();
+    runs.iter().all(|run| keys(run) == keys(&runs[0]))
+}
+
+/// The token of each run of a side at one place; `None` if they are not all the same.
+fn constant<'a>(side: &'a [Run<'a>], index: usize, token: usize) -> Option<&'a str> {
+    let value = side[0][index].1.tokens.get(token)?;
+    let is_same = |run: &Run<'_>| run[index].1.tokens.get(token) == Some(value);
+    side.iter().all(is_same).then_some(value.as_str())
+}
+
+/// Columns of tables in which a number with a fraction varies: no number with a fraction in them is compared. A time that was the same in all
+/// runs of a side by chance stands below others that were not.
+fn measured_columns(sides: [&Vec<Run<'_>>; 2]) -> HashSet<(String, usize)> {
+    let mut measured = HashSet::new();
+    for side in sides {
+        for (index, (_, item)) in side[0].iter().enumerate() {
+            for token in 0..item.tokens.len() {
+                let is_measured =
+                    || side.iter().any(|run| run[index].1.tokens.get(token).is_some_and(|t| is_fraction(t)));
+                if !item.shape.is_empty() && constant(side, index, token).is_none() && is_measured() {
+                    measured.insert((item.shape.clone(), token));
+                }
+            }
+        }
+    }
+    measured
+}
+
+fn differences(old: &[Run<'_>], new: &[Run<'_>], measured: &HashSet<(String, usize)>) -> Vec<Difference> {
+    let keys = |side: &[Run<'_>]| side[0].iter().map(|(_, item)| item.key.clone()).collect::<Vec<_>>();
+    let deadline = Some(Instant::now() + PATIENCE);
+    let operations = capture_diff_slices_deadline(Algorithm::Myers, &keys(old), &keys(new), deadline);
+    let mut found = Vec::new();
+    for operation in &operations {
+        if let DiffOp::Equal { old_index, new_index, len } = *operation {
+            for place in 0..len {
+                found.extend(changed(old, new, old_index + place, new_index + place, measured));
+            }
+            continue;
+        }
+        let at = |side: &[Run<'_>], index: usize| (side[0][index].0, side[0][index].1.clone());
+        for index in operation.old_range() {
+            let (place, item) = at(old, index);
+            found.push(Difference::Missing { place, item });
+        }
+        for index in operation.new_range() {
+            let (place, item) = at(new, index);
+            found.push(Difference::Added { place, item });
+        }
+    }
+    moved(found)
+}
+
+/// The difference between items with the same key, if there is one.
+fn changed(
+    old: &[Run<'_>],
+    new: &[Run<'_>],
+    old_index: usize,
+    new_index: usize,
+    measured: &HashSet<(String, usize)>,
+) -> Option<Difference> {
+    let (left, right) = (old[0][old_index], new[0][new_index]);
+    let is_measured = |token: usize, text: &str| {
+        is_fraction(text) && !left.1.shape.is_empty() && measured.contains(&(left.1.shape.clone(), token))
+    };
+    let differs = |token: &usize| match (constant(old, old_index, *token), constant(new, new_index, *token)) {
+        (Some(left), Some(right)) => left != right && !is_measured(*token, left) && !is_measured(*token, right),
+        _ => false,
+    };
+    let tokens: Vec<usize> = (0..left.1.tokens.len().min(right.1.tokens.len())).filter(differs).collect();
+    let owned = |(place, item): (usize, &Item)| (place, item.clone());
+    (!tokens.is_empty()).then(|| Difference::Changed { old: owned(left), new: owned(right), tokens })
+}
+
+/// Joins what is missing in one place and added in another.
+fn moved(found: Vec<Difference>) -> Vec<Difference> {
+    let mut added: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
+    for (index, difference) in found.iter().enumerate().rev() {
+        if let Difference::Added { place, item } = difference {
+            added.entry(item.text.clone()).or_default().push((index, *place));
+        }
+    }
+    let mut gone = HashSet::new();
+    let mut joined = Vec::with_capacity(found.len());
+    for (index, difference) in found.iter().enumerate() {
+        let pair = match difference {
+            Difference::Missing { place, item } => {
+                added.get_mut(&item.text).and_then(Vec::pop).map(|pair| (*place, item.clone(), pair))
+            }
+            _ => None,
+        };
+        joined.push(match pair {
+            Some((old, item, (partner, new))) => {
+                gone.insert(partner);
+                (index, Difference::Moved { old, new, item })
+            }
+            None => (index, difference.clone()),
+        });
+    }
+    joined.into_iter().filter(|(index, _)| !gone.contains(index)).map(|(_, difference)| difference).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(texts: &[&str]) -> Vec<Vec<Item>> {
+        texts.iter().map(|text| text.lines().map(Item::of_line).collect()).collect()
+    }
+
+    fn found(old: &[&str], new: &[&str]) -> Compared {
+        compare(&runs(old), &runs(new))
+    }
+
+    fn tokens(compared: &Compared) -> Vec<(usize, Vec<usize>)> {
+        let changed = |difference: &Difference| match difference {
+            Difference::Changed { old, tokens, .. } => (old.0, tokens.clone()),
+            other => panic!("{other:?}"),
+        };
+        compared.differences.iter().map(changed).collect()
+    }
+
+    #[test]
+    fn what_is_constant_on_each_side_differs() {
+        let compared = found(&["a 1\nb 2", "a 1\nb 2"], &["a 1\nb 3", "a 1\nb 3"]);
+        assert_eq!(tokens(&compared), [(1, vec![0])]);
+        assert!(compared.varying.is_empty() && !compared.is_unordered);
+    }
+
+    #[test]
+    fn what_varies_on_a_side_does_not_count() {
+        assert_eq!(found(&["t 1", "t 2"], &["t 3", "t 3"]).differences, []);
+        assert_eq!(found(&["t 1", "t 1"], &["t 3", "t 4"]).differences, []);
+        assert_eq!(found(&["t 1", "t 2"], &["t 2", "t 3"]), Compared::default(), "one run is the same");
+        let polled = found(&["poll\npoll\nx 1", "poll\nx 1"], &["poll\npoll\npoll\nx 2", "poll\nx 2"]);
+        assert_eq!((tokens(&polled), polled.varying.len()), (vec![(2, vec![0])], 1));
+        let order = found(&["a 1\nb 1", "b 1\na 1"], &["a 1\nb 2", "b 2\na 1"]);
+        assert_eq!((tokens(&order), order.is_unordered), (vec![(1, vec![0])], true));
+    }
+
+    #[test]
+    fn a_time_that_is_constant_by_chance() {
+        let old = ["s 3 0.01\nr 3 0.00", "s 3 0.02\nr 3 0.00"];
+        assert_eq!(found(&old, &["s 3 0.05\nr 3 0.01", "s 3 0.04\nr 3 0.01"]).differences, []);
+        let counted = found(&old, &["s 3 0.05\nr 4 0.01", "s 3 0.04\nr 4 0.01"]);
+        assert_eq!(tokens(&counted), [(1, vec![1 - 1])]);
+    }
+
+    #[test]
+    fn lines_that_are_lost_added_and_moved() {
+        let compared = found(&["a\nb\nc\nd"], &["a\nc\nb\ne"]);
+        let places: Vec<String> = compared
+            .differences
+            .iter()
+            .map(|difference| match difference {
+                Difference::Missing { place, item } => format!("-{place}{}", item.text),
+                Difference::Added { place, item } => format!("+{place}{}", item.text),
+                Difference::Moved { old, new, item } => format!("{old}>{new}{}", item.text),
+                Difference::Changed { .. } => "changed".to_owned(),
+            })
+            .collect();
+        assert_eq!(places, ["2>1c", "-3d", "+3e"]);
+    }
+}

@@ -1,0 +1,140 @@
+//! The two sides: a tool under plain `LD_PRELOAD`, or a stack.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use qmpi_plan::list;
+
+use crate::Error;
+use crate::args::{CompareArgs, StackArgs, VerbosityArgs};
+use crate::plan;
+
+/// One of the two.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// What it is called: two names of the same length.
+    pub name: &'static str,
+    /// What it is made of, for people.
+    pub what: String,
+    /// How it is run.
+    pub kind: Kind,
+    /// Its tools as a stack.
+    pub stack: StackArgs,
+    /// Files of its tools.
+    pub files: Vec<PathBuf>,
+    /// Masks of its configuration file.
+    pub masks: Vec<String>,
+}
+
+/// How a side is run.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// These libraries in `LD_PRELOAD`, these variables, and nothing of ours.
+    Native {
+        /// The tool, behind what it is loaded with.
+        libraries: Vec<PathBuf>,
+        /// Variables of its section.
+        variables: Vec<(String, String)>,
+    },
+    /// Options of `qmpi run`.
+    Stack(Vec<OsString>),
+}
+
+/// What makes two sides.
+const FORMS: &str = "write --native -t TOOL, --old TOOL --new TOOL, or -c FILE --with FILE";
+
+/// Both sides, the one that is right by definition first.
+///
+/// # Errors
+/// [`Error::Usage`] for options that make no two sides, and what stops a stack.
+pub fn both(args: &CompareArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<[Side; 2], Error> {
+    let usage = |message: &str, hint: &str| Err(Error::Usage { message: message.to_owned(), hint: hint.to_owned() });
+    let of = |tools: &[String], config: &Option<PathBuf>| StackArgs {
+        tools: tools.to_vec(),
+        config: config.clone(),
+        exact: true,
+        command: Vec::new(),
+    };
+    let (tools, config) = (&args.tools, &args.config);
+    let (old, new) = match (&args.old, &args.new, &args.with, args.native) {
+        (Some(old), Some(new), None, _) if tools.is_empty() => {
+            (of(std::slice::from_ref(old), config), of(std::slice::from_ref(new), config))
+        }
+        (None, None, Some(_), _) if config.is_some() => (of(tools, config), of(tools, &args.with)),
+        (None, None, None, true) => (of(tools, config), of(tools, config)),
+        (None, None, None, false) => return usage("nothing to compare with", FORMS),
+        _ => return usage("these options make no two sides", FORMS),
+    };
+    let names = match (args.native, &args.old, &args.with) {
+        (true, None, None) => ["native", "bridge"],
+        _ => ["old", "new"],
+    };
+    let first = if args.native { native(names[0], old, get)? } else { stack(names[0], old, get)? };
+    Ok([first, stack(names[1], new, get)?])
+}
+
+fn stack(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Side, Error> {
+    let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<Vec<_>, _>>()?;
+    let config = asked.config.map(|path| qmpi_plan::lookup::absolute(&path)).transpose()?;
+    let asked = StackArgs { tools: tools.clone(), config: config.clone(), exact: true, command: Vec::new() };
+    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, get)?;
+    let mut options: Vec<OsString> = vec!["-q".into(), "--exact".into()];
+    for tool in &tools {
+        options.extend(["-t".into(), tool.into()]);
+    }
+    if let Some(config) = &config {
+        options.extend(["-c".into(), config.into()]);
+    }
+    let labels: Vec<&str> = checked.layers.iter().map(plan::layer::InspectedLayer::label).collect();
+    Ok(Side {
+        name,
+        what: if labels.is_empty() { "an empty stack".to_owned() } else { format!("{} in a stack", labels.join(", ")) },
+        kind: Kind::Stack(options),
+        stack: asked,
+        files: checked.layers.iter().map(|layer| layer.path().to_owned()).collect(),
+        masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
+    })
+}
+
+fn native(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Side, Error> {
+    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, get)?;
+    let [layer] = &checked.layers[..] else {
+        return Err(Error::Usage {
+            message: format!("--native has one tool, and there are {}", checked.layers.len()),
+            hint: "LD_PRELOAD takes one PMPI tool; compare stacks by -c FILE --with FILE".to_owned(),
+        });
+    };
+    if !layer.is_bridged() {
+        return Err(Error::Usage {
+            message: format!("--native: {} is a {} tool, which cannot be preloaded alone", layer.label(), layer.kind()),
+            hint: "compare it with the PMPI tool that it comes from: --old TOOL --new TOOL".to_owned(),
+        });
+    }
+    let libraries = [layer.layer().with.clone(), vec![layer.path().to_owned()]].concat();
+    let unusable = libraries.iter().find(|path| path.to_str().is_none_or(|text| text.contains([' ', ':'])));
+    if let Some(path) = unusable {
+        return Err(Error::Preload { path: path.clone() });
+    }
+    Ok(Side {
+        name,
+        what: format!("{} under LD_PRELOAD", layer.label()),
+        kind: Kind::Native { libraries, variables: layer.layer().env.clone() },
+        stack: asked,
+        files: vec![layer.path().to_owned()],
+        masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
+    })
+}
+
+/// A tool whose paths mean the same in another directory; names stay.
+fn absolute(tool: &str) -> Result<String, Error> {
+    let element = |element: list::Element| -> Result<list::Element, Error> {
+        let whole = |path: &Path| qmpi_plan::lookup::absolute(path).map_err(Error::from);
+        Ok(match element {
+            list::Element::Path(path) => list::Element::Path(whole(&path)?),
+            list::Element::Named(name, path) => list::Element::Named(name, whole(&path)?),
+            name => name,
+        })
+    };
+    let elements = list::parse("-t", tool)?.into_iter().map(element).collect::<Result<Vec<_>, _>>()?;
+    Ok(elements.iter().map(list::Element::to_string).collect::<Vec<_>>().join(","))
+}

@@ -1,0 +1,249 @@
+//! `qmpi compare`: mistakes in a port are found where they are, and what is the same is called so, however much of it varies.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::Failed;
+use qmpi_tests::against::number;
+use qmpi_tests::compile::{companion, companion_variant};
+use qmpi_tests::{Mpi, Trial, Verdict, on_each_mpi, product, program, tool};
+use serde_json::Value;
+
+qmpi_tests::module!(trials);
+
+fn trials() -> Vec<Trial> {
+    on_each_mpi(&[
+        ("dropped_call", &Mpi::ALL, dropped_call),
+        ("swapped_arguments", &Mpi::ALL, swapped_arguments),
+        ("wrong_communicator", &Mpi::ALL, wrong_communicator),
+        ("changed_result_code", &Mpi::ALL, changed_result_code),
+        ("missing_function", &Mpi::ALL, missing_function),
+        ("double_count", &Mpi::ALL, double_count),
+        ("changed_order", &Mpi::ALL, changed_order),
+        ("lost_output_line", &Mpi::ALL, lost_output_line),
+        ("slow_wrapper", &Mpi::ALL, slow_wrapper),
+        ("leaked_request", &Mpi::ALL, leaked_request),
+        ("native_and_bridged", &Mpi::ALL, native_and_bridged),
+        ("native_and_port", &Mpi::ALL, native_and_port),
+        ("counter_and_its_port", &Mpi::ALL, counter_and_its_port),
+        ("tool_with_itself", &Mpi::ALL, tool_with_itself),
+        ("two_stacks", &Mpi::ALL, two_stacks),
+    ])
+}
+
+/// As many ranks as the programs want at least, and one that they leave alone.
+const RANKS: usize = 3;
+
+/// The last rank, on which mistakes are that can be on one rank.
+const LAST: u64 = 2;
+
+/// What `qmpi compare` says.
+struct Answer {
+    status: i32,
+    json: Value,
+    text: String,
+}
+
+impl Answer {
+    fn of(mpi: Mpi, options: &[&str], program: &Path) -> Result<Answer, Failed> {
+        let directory = tempfile::tempdir()?;
+        let mut command = Command::new(product::command());
+        command.arg("compare").args(options).args(["--json", "--all", "--html", "answer.html", "--"]);
+        command.args(mpi.launcher(RANKS)).arg(program).current_dir(directory.path()).envs(mpi.variables());
+        let output = command.output()?;
+        let (text, errors) = (String::from_utf8(output.stdout)?, String::from_utf8_lossy(&output.stderr).into_owned());
+        let status = output.status.code().unwrap_or(-1);
+        let json = serde_json::from_str(&text).map_err(|error| format!("{error}: {text}{errors}, status {status}"))?;
+        let page = std::fs::read_to_string(directory.path().join("answer.html"))?;
+        if !page.contains("</html>") || !errors.is_empty() {
+            return Err(format!("{page}\n{errors}").into());
+        }
+        Ok(Answer { status, json, text })
+    }
+
+    fn findings(&self) -> &[Value] {
+        self.json["findings"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn is_same(&self) -> Verdict {
+        let calls = || self.json["notes"].as_array().is_some_and(Vec::is_empty);
+        if self.status == 0 && self.json["verdict"] == "same" && self.findings().is_empty() && calls() {
+            return Ok(());
+        }
+        Err(self.text.clone().into())
+    }
+
+    /// There is a finding of this kind, function and rank, whose message has these words in it.
+    fn has(&self, kind: &str, function: &str, rank: Option<u64>, words: &str) -> Verdict {
+        let is_it = |finding: &&Value| {
+            let text = finding["message"].as_str().unwrap_or_default();
+            finding["kind"] == kind
+                && (finding["function"] == function || function.is_empty())
+                && (rank.is_none() || finding["rank"].as_u64() == rank)
+                && (text.contains(words) || finding["diff"].as_str().is_some_and(|diff| diff.contains(words)))
+        };
+        if self.status == 1 && self.json["verdict"] == "different" && self.findings().iter().any(|found| is_it(&found))
+        {
+            return Ok(());
+        }
+        Err(format!("no {kind} of {function} on rank {rank:?} with `{words}`\n{}", self.text).into())
+    }
+
+    /// Nothing else is found than what is of these kinds and functions.
+    fn only(&self, known: &[(&str, &str)]) -> Verdict {
+        let is_known = |finding: &Value| {
+            known.iter().any(|(kind, function)| {
+                finding["kind"] == *kind && (function.is_empty() || finding["function"] == *function)
+            })
+        };
+        let mut others = String::new();
+        for finding in self.findings().iter().filter(|finding| !is_known(finding)) {
+            let _ = writeln!(others, "{finding}");
+        }
+        if others.is_empty() { Ok(()) } else { Err(format!("found besides: {others}").into()) }
+    }
+}
+
+fn path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The tool, and the same with a mistake.
+fn defect(mpi: Mpi, defect: &str) -> Result<Answer, Failed> {
+    let option = format!("-DDEFECT_{}", defect.to_uppercase());
+    let port = companion_variant(mpi, "compare_tool.c", defect, &[&option]);
+    let (old, new) = (path(&companion(mpi, "compare_tool.c")), path(&port));
+    Answer::of(mpi, &["--old", &old, "--new", &new], &program(mpi, "compare_calls.c"))
+}
+
+fn dropped_call(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "dropped")?;
+    answer.has("calls_out", "MPI_Comm_set_name", Some(LAST), "1 call on the old side, 0 on the new")?;
+    answer.only(&[("calls_out", "MPI_Comm_set_name")])
+}
+
+fn swapped_arguments(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "swapped")?;
+    let words = "color=0, key=2 on the old side, color=2, key=0 on the new";
+    answer.has("calls_out", "MPI_Comm_split", Some(LAST), words)?;
+    answer.only(&[("calls_out", "MPI_Comm_split")])
+}
+
+fn wrong_communicator(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "communicator")?;
+    for rank in 0..=LAST {
+        answer.has(
+            "calls_out",
+            "MPI_Barrier",
+            Some(rank),
+            "comm=comm#1 on the old side, comm=MPI_COMM_WORLD on the new",
+        )?;
+    }
+    answer.only(&[("calls_out", "MPI_Barrier")])
+}
+
+fn changed_result_code(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "result_code")?;
+    let words = "= MPI_SUCCESS on the old side, = MPI_ERR_OTHER on the new";
+    answer.has("calls_in", "MPI_Get_count", Some(LAST), words)?;
+    answer.only(&[("calls_in", "MPI_Get_count")])
+}
+
+fn missing_function(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "missing_function")?;
+    answer.has("wrapper", "MPI_Probe", Some(LAST), "goes past")?;
+    answer.has("output", "", Some(0), "-tool: MPI_Probe 5\n+tool: MPI_Probe 0")?;
+    answer.only(&[("wrapper", "MPI_Probe"), ("output", "")])
+}
+
+fn double_count(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "double_count")?;
+    answer.has("output", "", Some(0), "-tool: MPI_Isend 10\n+tool: MPI_Isend 20")?;
+    answer.only(&[("output", "")])
+}
+
+fn changed_order(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "order")?;
+    // Which of two calls has moved is a matter of taste.
+    answer.has("calls_out", "", Some(LAST), "comes in another order")?;
+    answer.only(&[("calls_out", "MPI_Comm_get_name"), ("calls_out", "MPI_Type_size")])
+}
+
+fn lost_output_line(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "lost_line")?;
+    answer.has("output", "", Some(0), "-tool: MPI_Allreduce 3")?;
+    answer.only(&[("output", "")])
+}
+
+fn slow_wrapper(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "slow")?;
+    answer.has("cost", "MPI_Type_size", Some(LAST), "99 % confidence")?;
+    answer.only(&[("cost", "MPI_Type_size")])
+}
+
+fn leaked_request(mpi: Mpi) -> Verdict {
+    let answer = defect(mpi, "leaked_request")?;
+    answer.has("calls_out", "MPI_Isend", Some(LAST), "5 calls on the old side, 10 on the new")?;
+    answer.has("calls_out", "MPI_Isend", Some(LAST), "5 requests of it are never completed on the new side")?;
+    answer.only(&[("calls_out", "MPI_Isend"), ("calls_out", "MPI_Send")])
+}
+
+fn native_and_bridged(mpi: Mpi) -> Verdict {
+    let counter = path(&tool(mpi, "counter"));
+    Answer::of(mpi, &["--native", "-t", &counter], &program(mpi, "ring.c"))?.is_same()?;
+    let counts = path(&companion(mpi, "compare_tool.c"));
+    Answer::of(mpi, &["--native", "-t", &counts], &program(mpi, "compare_calls.c"))?.is_same()
+}
+
+/// The calls of a native tool are seen as those of a layer.
+fn native_and_port(mpi: Mpi) -> Verdict {
+    let (old, new) = (
+        companion(mpi, "compare_tool.c"),
+        companion_variant(mpi, "compare_tool.c", "result_code", &["-DDEFECT_RESULT_CODE"]),
+    );
+    let options = ["--native", "--old", &path(&old), "--new", &path(&new)];
+    let answer = Answer::of(mpi, &options, &program(mpi, "compare_calls.c"))?;
+    let words = "= MPI_SUCCESS on the old side, = MPI_ERR_OTHER on the new";
+    answer.has("calls_in", "MPI_Get_count", Some(LAST), words)?;
+    answer.only(&[("calls_in", "MPI_Get_count")])
+}
+
+fn counter_and_its_port(mpi: Mpi) -> Verdict {
+    let (old, new) = (path(&tool(mpi, "counter")), format!("counter={}", path(&tool(mpi, "qmpi_counter"))));
+    Answer::of(mpi, &["--old", &old, "--new", &new], &program(mpi, "ring.c"))?.is_same()?;
+    Answer::of(mpi, &["--native", "--old", &old, "--new", &new], &program(mpi, "ring.c"))?.is_same()
+}
+
+/// No false alarm, where nothing is twice the same. `QMPI_TEST_COMPARISONS`: how many.
+fn tool_with_itself(mpi: Mpi) -> Verdict {
+    let counter = path(&tool(mpi, "counter"));
+    let varies = program(mpi, "compare_varies.c");
+    for _ in 0..number("QMPI_TEST_COMPARISONS", 3) {
+        Answer::of(mpi, &["--old", &counter, "--new", &counter], &varies)?.is_same()?;
+        Answer::of(mpi, &["--native", "-t", &counter], &varies)?.is_same()?;
+    }
+    Ok(())
+}
+
+/// Stacks of two files: the same, and another setting of a tool. A mask hides it.
+fn two_stacks(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let file = |name: &str, label: &str, mask: &str| -> Result<PathBuf, Failed> {
+        let path = directory.path().join(name);
+        let counter = tool(mpi, "counter");
+        let text = format!(
+            "stack = [\"counter\"]\n{mask}\n[tool.counter]\npath = {counter:?}\nenv = {{ COUNTER = \"label={label}\" }}\n"
+        );
+        std::fs::write(&path, text)?;
+        Ok(path)
+    };
+    let (a, b) = (file("a.toml", "this", "")?, file("b.toml", "that", "")?);
+    let masked = file("c.toml", "that", "mask = [\"(this|that):\"]")?;
+    let ring = program(mpi, "ring.c");
+    let answer = Answer::of(mpi, &["-c", &path(&a), "--with", &path(&b)], &ring)?;
+    answer.has("output", "", Some(0), "-this: MPI calls of 3 ranks\n+that: MPI calls of 3 ranks")?;
+    answer.only(&[("output", "")])?;
+    Answer::of(mpi, &["-c", &path(&a), "--with", &path(&masked)], &ring)?.is_same()?;
+    Answer::of(mpi, &["-c", &path(&a), "--with", &path(&b), "--mask", "th(is|at)"], &ring)?.is_same()
+}
