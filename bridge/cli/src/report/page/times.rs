@@ -45,14 +45,14 @@ pub(super) fn range(job: &Job) -> Range {
     (bounds().min().unwrap_or(0), bounds().max().unwrap_or(0))
 }
 
-/// The bound below which half of the calls are.
+/// The bound below which half of the calls are; the longest call, where that is less.
 pub(super) fn half(function: &Function) -> f64 {
     let all: u64 = function.histogram.values().sum();
     let mut below = 0;
     for (bound, count) in &function.histogram {
         below += count;
         if 2 * below >= all {
-            return *bound as f64;
+            return (*bound as f64).min(function.longest_ns);
         }
     }
     0.0
@@ -85,9 +85,11 @@ mod tests {
 
     #[test]
     fn half_of_the_calls() {
-        let mut function =
-            Function { histogram: BTreeMap::from([(512, 4), (1024, 5), (4096, 1)]), ..Function::default() };
+        let histogram = BTreeMap::from([(512, 4), (1024, 5), (4096, 1)]);
+        let mut function = Function { histogram, longest_ns: 3000.0, ..Function::default() };
         assert_eq!(half(&function), 1024.0);
+        function.longest_ns = 700.0;
+        assert_eq!(half(&function), 700.0);
         assert_eq!(bars(&function, (9, 12)).matches('M').count(), 3);
         function.histogram.clear();
         assert_eq!((half(&function), bars(&function, (0, 0))), (0.0, String::new()));
