@@ -1,4 +1,4 @@
-//! The probe that also records the call ([`crate::links::trace`]): as [`super::probe`], with a frame that keeps the arguments.
+//! The probe that also records the call ([`crate::links::trace`]): as [`super::probe()`], with a frame that keeps the arguments.
 //!
 //! ```text
 //! rbp+16   the caller's stack arguments
