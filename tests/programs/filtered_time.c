@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         perhaps += after > process + from - slack && before < in_main + to + slack;
         usleep(1000);
     }
-    printf("window: all=%d surely=%d perhaps=%d\n", all, surely, perhaps);
+    fprintf(stderr, "window: all=%d surely=%d perhaps=%d\n", all, surely, perhaps);
     puts("filtered_time: done");
     return MPI_Finalize();
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_tests::watched::Kind::{self, Pmpi, Qmpi};
-use qmpi_tests::watched::{Counts, WatchedStack, line, of, see_the_same, watch};
+use qmpi_tests::watched::{Counts, WatchedStack, counts, line, of, see_the_same, watch};
 use qmpi_tests::{Job, Mpi, Outcome, Tables, Trial, Verdict, on_each_mpi, product, program, tool};
 
 qmpi_tests::module!(trials);
@@ -80,7 +80,8 @@ fn time(mpi: Mpi) -> Verdict {
     let outcome = job.config(&stack.config()).run();
     outcome.expect(0, &["filtered_time: done".to_owned()])?;
     see_the_same(&outcome)?;
-    let window = line(&outcome, "window:")?;
+    let window = outcome.stderr.lines().find(|line| line.starts_with("window:")).map(counts);
+    let window = window.ok_or_else(|| outcome.report())?;
     let seen = of(&watch(&outcome, "middle", 0)?, &["MPI_Barrier"]);
     let (all, surely, perhaps) = (window["all"], window["surely"], window["perhaps"]);
     if 0 < surely && surely <= seen && seen <= perhaps && perhaps < all {
