@@ -19,6 +19,7 @@
 pub mod args;
 pub mod commands;
 pub mod compare;
+pub mod ended;
 pub mod environment;
 mod error;
 pub mod job;

@@ -3,10 +3,10 @@
 //! | what | module |
 //! |---|---|
 //! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
-//! | what a job measured, what two sides differ in | [`measured`], [`compared`] |
 //! | the connections between layers | [`edges`] |
 //! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
 //! | what a job measured: for a terminal, as a page for a browser | [`measured`], [`page`] |
+//! | what two sides differ in, as both | [`compared`] |
 //! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
 
 pub mod check;
@@ -21,6 +21,7 @@ pub mod notes;
 pub mod page;
 pub mod program;
 pub mod shell;
+mod template;
 pub mod terminal;
 pub mod tool;
 pub mod trace;

@@ -16,9 +16,7 @@ use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::process::fortran::Fortran;
-use crate::process::{
-    base, entrance, environment, fortran, opened, plugins, program_pmpi, program_tools, without_mpi, wrapped,
-};
+use crate::process::{base, entrance, environment, fortran, opened, plugins, program_pmpi, without_mpi, wrapped};
 use crate::report::{lost_stack, recorder, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
@@ -54,8 +52,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     }
     plugins::prepare();
     stats::prepare(requested.rank);
-    let program_tools = program_tools::all(&process).count();
-    recorder::prepare(&process, requested.rank, requested.stack.layers.len() + program_tools);
+    recorder::prepare(&process, requested.rank, requested.stack.layers.len());
     let (mut chain, mut fortran) = stack::build(&mut process, &requested, writer);
     let entries = chain.all_entries();
     for id in FnId::all() {

@@ -5,22 +5,21 @@
 mod control;
 mod filters;
 mod functions;
+mod handles;
 mod interface;
 mod others;
 
-use std::ffi::CStr;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use qmpi_elf::MpiFamily;
 use qmpi_loader::links::requests::{self, MAX_SWITCHES, Requests};
 use qmpi_loader::links::switch::Switch;
-use qmpi_loader::process::dlsym;
 use qmpi_loader::{Process, log};
 use qmpi_plan::{Layer, Switching, variable};
 
 use crate::chain::{ToolId, or_end};
 use control::Words;
+use handles::{Handles, Kind};
 
 pub(crate) use functions::{Links, Place};
 pub(crate) use interface::{disable, enable, is_enabled, set_function, set_function_name};
@@ -71,23 +70,11 @@ pub(crate) fn add(process: &Process, tool: ToolId, layer: &Layer) -> Option<Swit
     Some(Switch::new(switches.tools.len() - 1, state, filter))
 }
 
+const REQUESTS: Kind =
+    Kind { mpich: 0x2c00_0000, abi: 0x180, open_mpi: c"ompi_request_null", from_fortran: "MPI_Request_f2c" };
+
 /// How this MPI represents requests.
 fn requests_of(process: &Process) -> Requests {
-    let from_fortran = || qmpi_abi::FnId::by_name("MPI_Request_f2c").and_then(|id| process.real(id)).unwrap_or(0);
-    match process.family() {
-        Some(MpiFamily::Mpich) | None => Requests { size: 4, null: 0x2c00_0000, from_fortran: 0 },
-        // MPI 5.0, appendix A.
-        Some(MpiFamily::StandardAbi) => Requests { size: 8, null: 0x180, from_fortran: from_fortran() },
-        Some(MpiFamily::OpenMpi) => {
-            let null = address_of(process, c"ompi_request_null");
-            Requests { size: 8, null, from_fortran: from_fortran() }
-        }
-    }
-}
-
-/// Where a variable of Open MPI's is, whose address is a handle; 0: nowhere.
-fn address_of(process: &Process, name: &'static CStr) -> usize {
-    let of_library = || process.images().iter().find_map(|image| image.find(name)).map(|symbol| symbol.address);
-    // A program may have a copy of the variable, whose address is then the handle everywhere.
-    dlsym::global(name).or_else(of_library).unwrap_or(0)
+    let Handles { size, null, from_fortran } = REQUESTS.of(process);
+    Requests { size, null, from_fortran }
 }

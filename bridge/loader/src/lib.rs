@@ -9,11 +9,12 @@
 //! | what the tool must not call bare | `overrides.rs`, `overrides/` |
 //! | its wrappers, and the functions that it goes on with | `links.rs`, `links/` |
 //! | the end: exit handlers and destructors, layer by layer | `exit.rs`, `exit/` |
-//! | machine code | `arch/` |
+//! | machine code, clocks | `arch/`, `clock.rs` |
 //!
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides (`qmpi-overrides`), which no MPI call meets.
 
 mod arch;
+mod clock;
 mod error;
 pub mod exit;
 pub mod image;

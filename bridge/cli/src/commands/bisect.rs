@@ -2,31 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Command, ExitStatus, Stdio};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use qmpi_plan::variable;
 
 use crate::args::BisectArgs;
+use crate::ended::{self, Ended};
 use crate::report::terminal;
 use crate::{Error, plan};
 
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    Status(i32),
-    Signal(i32),
-    /// It was ended because it took too long.
-    Hung,
-}
-
 /// A run, and the end of what it printed to stderr.
 struct Run {
-    end: End,
+    end: Ended,
     said: String,
 }
 
@@ -69,29 +60,27 @@ impl Search<'_> {
         let all: Vec<usize> = (0..self.elements.len()).collect();
         let whole = self.run_layers(&all, good)?;
         if whole.end == good {
-            terminal::answer(&format!("The stack makes no difference: {good} with it and without it.\n"))?;
+            terminal::answer(&format!("The stack makes no difference: {} with it and without it.\n", in_words(good)))?;
             return Ok(false);
         }
         let runtime = self.run("no layers", Some(&[]))?;
         if runtime.end != good {
-            terminal::answer(&format!(
-                "It takes no layer: {} with libqmpi.so alone, {good} without it.\n",
-                runtime.end
-            ))?;
+            let (alone, without) = (in_words(runtime.end), in_words(good));
+            terminal::answer(&format!("It takes no layer: {alone} with libqmpi.so alone, {without} without it.\n"))?;
             return Ok(true);
         }
         let (layers, run) = self.smallest(all, whole, good)?;
-        let names = self.names(&layers);
+        let (names, with, without) = (self.names(&layers), in_words(run.end), in_words(good));
         let text = match layers[..] {
-            [_] => format!("Layer {names} alone: {}, where without it {good}.\n", run.end),
-            _ => format!("Layers {names} together, none of them left out: {}, where without them {good}.\n", run.end),
+            [_] => format!("Layer {names} alone: {with}, where without it {without}.\n"),
+            _ => format!("Layers {names} together, none of them left out: {with}, where without them {without}.\n"),
         };
         terminal::answer(&(text + &run.said))?;
         Ok(true)
     }
 
     /// Leaves layers out as long as what is left still ends in another way: halves first, then single ones (delta debugging, after Zeller).
-    fn smallest(&mut self, mut layers: Vec<usize>, mut run: Run, good: End) -> Result<(Vec<usize>, Run), Error> {
+    fn smallest(&mut self, mut layers: Vec<usize>, mut run: Run, good: Ended) -> Result<(Vec<usize>, Run), Error> {
         let mut parts = 2;
         while layers.len() > 1 {
             let size = layers.len().div_ceil(parts);
@@ -127,7 +116,7 @@ impl Search<'_> {
     }
 
     /// As often as asked, until it ends otherwise than `good`.
-    fn run_layers(&mut self, layers: &[usize], good: End) -> Result<Run, Error> {
+    fn run_layers(&mut self, layers: &[usize], good: Ended) -> Result<Run, Error> {
         let (name, tools) = (self.names(layers), layers.iter().map(|layer| self.elements[*layer]).collect::<Vec<_>>());
         let mut run = self.run(&name, Some(&tools))?;
         for _ in 1..self.args.runs.get() {
@@ -151,7 +140,7 @@ impl Search<'_> {
         let line = format!(
             "{:>3}  {:<12}  {:>6.1} s  {name}\n",
             self.number,
-            run.end.to_string(),
+            in_words(run.end),
             began.elapsed().as_secs_f64()
         );
         terminal::answer(&line)?;
@@ -188,24 +177,14 @@ fn execute(words: &[OsString], patience: Duration) -> Result<Run, Error> {
     let mut child = command
         .spawn()
         .map_err(|source| Error::CommandNotExecutable { command: program.to_string_lossy().into_owned(), source })?;
-    let end = Instant::now() + patience;
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(Error::Output)? {
-            break Some(status);
-        }
-        if Instant::now() >= end {
-            kill_group(child.id());
-            let _ = child.wait();
-            break None;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    Ok(Run { end: status.map_or(End::Hung, End::of), said: last_lines(&mut said).unwrap_or_default() })
-}
-
-/// The launcher and what it has started on this host.
-fn kill_group(leader: u32) {
-    let _ = Command::new("kill").args(["-KILL", "--", &format!("-{leader}")]).stderr(Stdio::null()).status();
+    let end = ended::wait(&mut child, Some(patience), |child, _| {
+        // The launcher and what it has started on this host. All of them may have ended in the meantime.
+        let _ =
+            rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+        Ok(())
+    });
+    let end = end.map_err(Error::Output)?;
+    Ok(Run { end, said: last_lines(&mut said).unwrap_or_default() })
 }
 
 fn last_lines(file: &mut File) -> std::io::Result<String> {
@@ -218,22 +197,11 @@ fn last_lines(file: &mut File) -> std::io::Result<String> {
     Ok(lines.iter().skip(lines.len().saturating_sub(LINES)).map(|line| format!("  | {line}\n")).collect())
 }
 
-impl End {
-    fn of(status: ExitStatus) -> End {
-        match (status.code(), status.signal()) {
-            (Some(code), _) => End::Status(code),
-            (None, Some(signal)) => End::Signal(signal),
-            (None, None) => End::Status(-1),
-        }
-    }
-}
-
-impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            End::Status(code) => f.pad(&format!("status {code}")),
-            End::Signal(signal) => f.pad(&format!("signal {signal}")),
-            End::Hung => f.pad("no end"),
-        }
+/// `status 3`, as it stands in a column and in a sentence.
+fn in_words(end: Ended) -> String {
+    match end {
+        Ended::Exited(code) => format!("status {code}"),
+        Ended::Killed(signal) => format!("signal {signal}"),
+        Ended::TookTooLong => "no end".to_owned(),
     }
 }

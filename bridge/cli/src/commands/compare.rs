@@ -1,7 +1,7 @@
 //! `qmpi compare`: runs both sides several times, compares what came of it, and says whether it is the same.
 
 use std::ffi::OsString;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,8 +15,9 @@ use crate::compare::directory::Template;
 use crate::compare::finding::{Finding, Varying};
 use crate::compare::mask::Masks;
 use crate::compare::output::Outputs;
-use crate::compare::run::{Run, Setting, Status};
+use crate::compare::run::{Run, Setting};
 use crate::compare::side::{self, Side};
+use crate::ended::Ended;
 use crate::launcher::program;
 use crate::launcher::{self, executable};
 use crate::plan;
@@ -119,7 +120,8 @@ pub fn compare(args: &CompareArgs) -> Result<bool, Error> {
     let json = serde_json::to_string_pretty(&answer).map_err(|error| Error::Output(error.into()))?;
     std::fs::write(output.join(MARK), &json).map_err(|error| directory(&output, &error))?;
     if let Some(path) = &args.html {
-        std::fs::write(path, compared::page(&answer)).map_err(|error| directory(path, &error))?;
+        let written = compared::html(&answer).map_err(io::Error::other).and_then(|page| std::fs::write(path, page));
+        written.map_err(|error| directory(path, &error))?;
     }
     if args.json {
         terminal::answer(&(json + "\n"))?;
@@ -139,7 +141,7 @@ fn is_there_anything(runs: &[Runs; 2]) -> Result<(), Error> {
     let Some(first) = all().next().filter(|first| is_silent && all().all(|run| run.status == first.status)) else {
         return Ok(());
     };
-    if first.status == Status::Exited(0) {
+    if first.status == Ended::Exited(0) {
         return Ok(());
     }
     let said = first.streams.iter().filter(|(name, _)| name.starts_with("stderr"));
@@ -229,7 +231,7 @@ fn judge(sides: &[Side; 2], runs: &[Runs; 2], masks: &Masks, args: &CompareArgs,
             notes.push(format!("{}: no calls of MPI were recorded in {silent} of {all} runs", side.name));
         }
     }
-    let failed = runs.iter().all(|runs| runs.plain.iter().all(|run| run.status != Status::Exited(0)));
+    let failed = runs.iter().all(|runs| runs.plain.iter().all(|run| run.status != Ended::Exited(0)));
     if failed {
         notes.push(format!("no run of either side ended well: {}", runs[0].plain[0].status));
     }

@@ -9,9 +9,10 @@ use similar::TextDiff;
 
 use crate::compare::finding::{Finding, Kind, Varying};
 use crate::compare::mask::{Known, Masks};
-use crate::compare::run::{Run, Status};
+use crate::compare::run::Run;
 use crate::compare::sequence::{self, Difference};
 use crate::compare::token::Item;
+use crate::ended::Ended;
 
 /// Two sides, and how to look at what they wrote.
 pub struct Outputs<'a> {
@@ -46,7 +47,7 @@ impl Outputs<'_> {
             }
             return Vec::new();
         }
-        let stuck = sides[1].iter().all(|run| run.status == Status::TookTooLong);
+        let stuck = sides[1].iter().all(|run| run.status == Ended::TookTooLong);
         let more = if stuck { " in ten times the time of the old side's longest run" } else { "" };
         let message =
             format!("{} ends with {}, {} with {}{more}", self.names[0], list(&old), self.names[1], list(&new));

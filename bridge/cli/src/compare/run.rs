@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use qmpi_plan::variable;
@@ -17,6 +16,7 @@ use crate::compare::directory::{Changes, Template};
 use crate::compare::mask::Known;
 use crate::compare::rank::{self, Start};
 use crate::compare::side::{Kind, Side};
+use crate::ended::{self, Ended};
 
 /// Where runs happen: they all see the same path, one after the other.
 const RUNNING: &str = "run";
@@ -39,32 +39,11 @@ pub struct Setting<'a> {
     pub calls: u32,
 }
 
-/// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
-    /// With this exit status.
-    Exited(i32),
-    /// By this signal.
-    Killed(i32),
-    /// It was ended, as it took too long.
-    TookTooLong,
-}
-
-impl std::fmt::Display for Status {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Exited(status) => write!(f, "exit status {status}"),
-            Self::Killed(signal) => write!(f, "signal {signal}"),
-            Self::TookTooLong => write!(f, "it did not end"),
-        }
-    }
-}
-
 /// What a run left.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// How it ended.
-    pub status: Status,
+    pub status: Ended,
     /// How long it took.
     pub time: Duration,
     /// Output, by name: `stdout.0` of rank 0; `stdout` of the launcher, or of a COMMAND in which ranks cannot be told apart.
@@ -116,7 +95,7 @@ impl Setting<'_> {
         let began = Instant::now();
         let source = |source| Error::CommandNotExecutable { command: program.to_string_lossy().into_owned(), source };
         let mut child = command.spawn().map_err(source)?;
-        let status = wait(&mut child, began, within).map_err(fail)?;
+        let status = wait(&mut child, within).map_err(fail)?;
         let time = began.elapsed();
         let files = place.join("files");
         std::fs::rename(&running, &files).map_err(fail)?;
@@ -154,32 +133,20 @@ impl Setting<'_> {
 }
 
 /// Waits, and ends the job if it takes too long: the launcher ends its ranks.
-fn wait(child: &mut Child, began: Instant, within: Option<Duration>) -> io::Result<Status> {
+fn wait(child: &mut Child, within: Option<Duration>) -> io::Result<Ended> {
     let mut is_told = false;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(if is_told { Status::TookTooLong } else { of(status) });
+    ended::wait(child, within, |child, late| {
+        if late > GRACE {
+            return child.kill();
         }
-        let over = within.and_then(|within| began.elapsed().checked_sub(within));
-        match over {
-            Some(over) if over > GRACE => child.kill()?,
-            Some(_) if !is_told => {
-                is_told = true;
-                let process = rustix::process::Pid::from_child(child);
-                // It may have ended in the meantime.
-                let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
-            }
-            _ => {}
+        if !is_told {
+            is_told = true;
+            let process = rustix::process::Pid::from_child(child);
+            // It may have ended in the meantime.
+            let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
         }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-}
-
-fn of(status: ExitStatus) -> Status {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Status::Exited(code),
-        (None, signal) => Status::Killed(signal.unwrap_or(0)),
-    }
+        Ok(())
+    })
 }
 
 fn streams(place: &Path) -> io::Result<BTreeMap<String, PathBuf>> {

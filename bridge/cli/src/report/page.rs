@@ -8,12 +8,12 @@ mod heat;
 mod rows;
 mod times;
 
-use minijinja::{Environment, Error, context};
+use minijinja::{Error, context};
 use serde::Serialize;
 
 use crate::measured::job::Job;
 use crate::report::measured::time;
-use crate::report::notes;
+use crate::report::{notes, template};
 use figure::Figure;
 use heat::Heat;
 use rows::{CallRow, FunctionRow, LayerRow};
@@ -23,27 +23,24 @@ use rows::{CallRow, FunctionRow, LayerRow};
 /// # Errors
 /// When the template does not fit what it is given: a defect of this crate.
 pub fn html(job: &Job) -> Result<String, Error> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    environment.set_trim_blocks(true);
-    environment.set_lstrip_blocks(true);
-    // The name's ending switches escaping on.
-    environment.add_template("page.html", include_str!("page/template.html"))?;
-    environment.get_template("page.html")?.render(context! {
-        style => include_str!("page/style.css"),
-        script => include_str!("page/script.js"),
-        version => env!("CARGO_PKG_VERSION"),
-        summary => Summary::of(job),
-        figure => Figure::of(job),
-        layers => LayerRow::all(job),
-        calls => CallRow::all(job),
-        labels => job.layers.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
-        functions => FunctionRow::all(job),
-        distributions => times::all(job),
-        spark_width => times::width(times::range(job)),
-        heat => Heat::of(job),
-        missing => Missing::of(job),
-    })
+    template::render(
+        include_str!("page/template.html"),
+        context! {
+            style => include_str!("page/style.css"),
+            script => include_str!("page/script.js"),
+            version => env!("CARGO_PKG_VERSION"),
+            summary => Summary::of(job),
+            figure => Figure::of(job),
+            layers => LayerRow::all(job),
+            calls => CallRow::all(job),
+            labels => job.layers.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
+            functions => FunctionRow::all(job),
+            distributions => times::all(job),
+            spark_width => times::width(times::range(job)),
+            heat => Heat::of(job),
+            missing => Missing::of(job),
+        },
+    )
 }
 
 /// The first lines.

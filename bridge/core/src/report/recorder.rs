@@ -18,7 +18,7 @@ use qmpi_loader::links::trace::Call;
 use qmpi_loader::{Process, log};
 
 use crate::chain::or_end;
-use crate::process::without_mpi;
+use crate::process::{program_tools, without_mpi};
 use crate::report::host_file::HostFile;
 use crate::report::{lost_stack, trace};
 
@@ -63,6 +63,8 @@ static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 /// Prepares a report if the environment names a directory for it; `layers` is how many the stack has.
 pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
     let Some(value) = std::env::var_os(qmpi_plan::variable::REPORT).filter(|value| !value.is_empty()) else { return };
+    // Tools of the program are layers as well.
+    let layers = layers + program_tools::all(mpi).count();
     // Beside the links of all functions there may be some to their versions, and the one that is measured to know the cost of a probe.
     probe::prepare(layers + 2, (layers + 1) * (qmpi_abi::COUNT + qmpi_abi::COUNT / 4) + 1);
     // The program may change its directory.

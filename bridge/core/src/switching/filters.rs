@@ -2,12 +2,10 @@
 
 use std::ffi::CString;
 
-use qmpi_abi::FnId;
-use qmpi_elf::MpiFamily;
 use qmpi_loader::Process;
 use qmpi_loader::links::filter::{Communicators, Conditions, Filter};
 
-use super::address_of;
+use super::handles::{Handles, Kind, real};
 
 /// The filter, from now on.
 pub(super) fn made(process: &Process, settings: &qmpi_plan::Filter) -> &'static Filter {
@@ -20,20 +18,12 @@ pub(super) fn made(process: &Process, settings: &qmpi_plan::Filter) -> &'static 
     Box::leak(Box::new(Filter::new(conditions)))
 }
 
+const COMMUNICATORS: Kind =
+    Kind { mpich: 0x0400_0000, abi: 0x100, open_mpi: c"ompi_mpi_comm_null", from_fortran: "MPI_Comm_f2c" };
+
 fn communicators(process: &Process, names: &[String]) -> Communicators {
-    let real = |name: &str| FnId::by_name(name).and_then(|id| process.real(id)).unwrap_or(0);
-    let (size, null, from_fortran) = match process.family() {
-        Some(MpiFamily::Mpich) | None => (4, 0x0400_0000, 0),
-        // MPI 5.0, appendix A.
-        Some(MpiFamily::StandardAbi) => (8, 0x100, real("MPI_Comm_f2c")),
-        Some(MpiFamily::OpenMpi) => (8, address_of(process, c"ompi_mpi_comm_null"), real("MPI_Comm_f2c")),
-    };
-    Communicators {
-        // The configuration allows no zero bytes in names.
-        names: names.iter().filter_map(|name| CString::new(name.as_str()).ok()).collect(),
-        get_name: real("MPI_Comm_get_name"),
-        null,
-        size,
-        from_fortran,
-    }
+    let Handles { size, null, from_fortran } = COMMUNICATORS.of(process);
+    // The configuration allows no zero bytes in names.
+    let names = names.iter().filter_map(|name| CString::new(name.as_str()).ok()).collect();
+    Communicators { names, get_name: real(process, "MPI_Comm_get_name"), null, size, from_fortran }
 }

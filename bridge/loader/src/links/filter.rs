@@ -16,6 +16,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Kind};
 
 use crate::arch;
+use crate::clock;
 use crate::error::LoadError;
 use crate::links::switch::Caller;
 use crate::links::trampoline;
@@ -169,10 +170,7 @@ impl Communicators {
 
 /// Nanoseconds of a clock that is read without a system call, and goes on every few milliseconds.
 fn now() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: writes to a variable.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+    clock::nanoseconds(libc::CLOCK_MONOTONIC_COARSE)
 }
 
 /// Where a call goes. `arguments` are the six registers that arguments come in, `stack` the words that the caller put on the stack.

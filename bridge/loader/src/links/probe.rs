@@ -164,15 +164,12 @@ pub fn ticks() -> u64 {
 
 /// Counts a time of this thread as one below the layer whose code runs: it is not the layer's.
 pub fn leave_out(ticks: u64) {
-    // SAFETY: a system call without arguments.
-    let this = unsafe { libc::gettid() };
-    if let Some(recorder) = recorders().find(|recorder| recorder.thread.load(Ordering::Relaxed) == this) {
-        let inner_time = ptr::from_ref(&recorder.inner_time).cast_mut();
-        // SAFETY: recorders are never freed, and this thread alone writes to its word.
-        let so_far = unsafe { inner_time.read_volatile() };
-        // SAFETY: as above; the memory was mapped to be written.
-        unsafe { inner_time.write_volatile(so_far.wrapping_add(ticks)) };
-    }
+    let Some(recorder) = of_this_thread() else { return };
+    let inner_time = ptr::from_ref(&recorder.inner_time).cast_mut();
+    // SAFETY: recorders are never freed, and this thread alone writes to its word.
+    let so_far = unsafe { inner_time.read_volatile() };
+    // SAFETY: as above; the memory was mapped to be written.
+    unsafe { inner_time.write_volatile(so_far.wrapping_add(ticks)) };
 }
 
 /// Where the logs of a recorder's calls begin, behind its records.

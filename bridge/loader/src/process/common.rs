@@ -39,10 +39,12 @@ impl Process {
 
     fn is_in_common(&self, file: &ElfFile) -> bool {
         let name = file.name();
+        if super::is_private_everywhere(name) {
+            return false;
+        }
         let Some(image) = self.images().iter().skip(1).find(|image| image.name() == name) else { return false };
         let identity = std::fs::metadata(image.path()).map(|file| (file.dev(), file.ino()));
-        !super::is_private_everywhere(name)
-            && identity.is_ok_and(|identity| identity == file.identity())
+        identity.is_ok_and(|identity| identity == file.identity())
             && !has_thread_local_variables(image)
             && !self.calls_mpi(image, &mut Vec::new())
     }

@@ -16,6 +16,8 @@
 //! rsp     copies of the stack arguments
 //! ```
 //!
+//! What [`super::traced_probe()`] does as well is in macros; its frame has these words in the same places.
+//!
 //! Nothing is locked: the recorder is the thread's own. A handler of a signal that calls MPI in between finds words that are right, as each is
 //! changed by one instruction. A call that is left by an exception, `longjmp` or the end of its thread is not counted as done; what is on the stack
 //! above it counts on from its own frame.
@@ -24,6 +26,80 @@ use std::arch::naked_asm;
 use std::mem::offset_of;
 
 use crate::links::probe::{Probe, Record, Recorder};
+
+/// Notes who calls, and that this layer is called now. `r10`: the thread's recorder, then the link's record; `r11`: the probe.
+macro_rules! count_call {
+    () => {
+        "
+        mov rax, qword ptr [r10 + {inner_time}]
+        mov qword ptr [rbp - 24], rax
+        mov qword ptr [r10 + {inner_time}], 0
+        mov rax, qword ptr [r10 + {layer}]
+        mov qword ptr [rbp - 32], rax
+        mov rdx, qword ptr [r11 + {of_layer}]
+        mov qword ptr [r10 + {layer}], rdx
+        add r10, qword ptr [r11 + {place}]
+        inc qword ptr [r10 + 8 * rax + {callers}]
+        "
+    };
+}
+pub(super) use count_call;
+
+/// Copies the words that are passed on the stack, to an even number of places, and reads when the call begins. `r11`: the probe.
+macro_rules! copy_stack {
+    () => {
+        "
+        mov rdx, qword ptr [r11 + {stack_words}]
+        test rdx, rdx
+        jz 3f
+        lea rax, [8 * rdx + 8]
+        and rax, -16
+        sub rsp, rax
+        2:
+        mov rax, qword ptr [rbp + 8 * rdx + 8]
+        mov qword ptr [rsp + 8 * rdx - 8], rax
+        dec rdx
+        jnz 2b
+        3:
+        rdtsc
+        shl rdx, 32
+        or rax, rdx
+        mov qword ptr [rbp - 16], rax
+        "
+    };
+}
+pub(super) use copy_stack;
+
+/// Adds the time of the call to the record, and takes the callees' off. `rax`: when it has returned.
+macro_rules! add_time {
+    () => {
+        "
+        sub rax, qword ptr [rbp - 16]
+        mov r10, qword ptr [rbp - 48]
+        mov r11, qword ptr [rbp - 8]
+        mov rcx, qword ptr [r10 + {inner_time}]
+        mov rdx, qword ptr [rbp - 24]
+        add rdx, rax
+        add rdx, qword ptr [rip + {outside}]
+        mov qword ptr [r10 + {inner_time}], rdx
+        mov rdx, qword ptr [rbp - 32]
+        mov qword ptr [r10 + {layer}], rdx
+        add r10, qword ptr [r11 + {place}]
+        add qword ptr [r10 + {inclusive}], rax
+        mov rdx, rax
+        sub rdx, rcx
+        add qword ptr [r10 + {own}], rdx
+        cmp qword ptr [r10 + {longest}], rax
+        jae 4f
+        mov qword ptr [r10 + {longest}], rax
+        4:
+        or rax, 1
+        bsr rax, rax
+        inc dword ptr [r10 + 4 * rax + {histogram}]
+        "
+    };
+}
+pub(super) use add_time;
 
 /// The function of a probe.
 #[unsafe(naked)]
@@ -43,33 +119,8 @@ pub(crate) extern "C" fn probe() {
         "mov qword ptr [rbp - 8], r11",
         "mov qword ptr [rbp - 40], rdx",
         "mov qword ptr [rbp - 48], r10",
-        // Who calls, and that this layer is called now.
-        "mov rax, qword ptr [r10 + {inner_time}]",
-        "mov qword ptr [rbp - 24], rax",
-        "mov qword ptr [r10 + {inner_time}], 0",
-        "mov rax, qword ptr [r10 + {layer}]",
-        "mov qword ptr [rbp - 32], rax",
-        "mov rdx, qword ptr [r11 + {of_layer}]",
-        "mov qword ptr [r10 + {layer}], rdx",
-        "add r10, qword ptr [r11 + {place}]",
-        "inc qword ptr [r10 + 8 * rax + {callers}]",
-        // Words on the stack, an even number of places for them.
-        "mov rdx, qword ptr [r11 + {stack_words}]",
-        "test rdx, rdx",
-        "jz 3f",
-        "lea rax, [8 * rdx + 8]",
-        "and rax, -16",
-        "sub rsp, rax",
-        "2:",
-        "mov rax, qword ptr [rbp + 8 * rdx + 8]",
-        "mov qword ptr [rsp + 8 * rdx - 8], rax",
-        "dec rdx",
-        "jnz 2b",
-        "3:",
-        "rdtsc",
-        "shl rdx, 32",
-        "or rax, rdx",
-        "mov qword ptr [rbp - 16], rax",
+        count_call!(),
+        copy_stack!(),
         "mov rdx, qword ptr [rbp - 40]",
         "call qword ptr [r11 + {target}]",
         // The registers of arguments are free now (psABI 3.2.1).
@@ -77,28 +128,7 @@ pub(crate) extern "C" fn probe() {
         "rdtsc",
         "shl rdx, 32",
         "or rax, rdx",
-        "sub rax, qword ptr [rbp - 16]",
-        "mov r10, qword ptr [rbp - 48]",
-        "mov r11, qword ptr [rbp - 8]",
-        "mov rcx, qword ptr [r10 + {inner_time}]",
-        "mov rdx, qword ptr [rbp - 24]",
-        "add rdx, rax",
-        "add rdx, qword ptr [rip + {outside}]",
-        "mov qword ptr [r10 + {inner_time}], rdx",
-        "mov rdx, qword ptr [rbp - 32]",
-        "mov qword ptr [r10 + {layer}], rdx",
-        "add r10, qword ptr [r11 + {place}]",
-        "add qword ptr [r10 + {inclusive}], rax",
-        "mov rdx, rax",
-        "sub rdx, rcx",
-        "add qword ptr [r10 + {own}], rdx",
-        "cmp qword ptr [r10 + {longest}], rax",
-        "jae 4f",
-        "mov qword ptr [r10 + {longest}], rax",
-        "4:",
-        "or rax, 1",
-        "bsr rax, rax",
-        "inc dword ptr [r10 + 4 * rax + {histogram}]",
+        add_time!(),
         "mov rax, qword ptr [rbp - 40]",
         ".cfi_remember_state",
         "leave",

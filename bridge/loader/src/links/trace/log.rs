@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, Record};
 
 use crate::arch;
+use crate::clock;
 use crate::links::trace::{Limit, Settings};
 
 /// Chunks of a log that keeps all calls grow up to this size.
@@ -229,7 +230,7 @@ impl Log {
             generation: self.generation,
             layer,
             ticks: arch::ticks(),
-            clock: clock(),
+            clock: clock::nanoseconds(libc::CLOCK_REALTIME),
             unrecorded,
         };
         // SAFETY: mapped, large enough, and this thread's alone.
@@ -250,14 +251,6 @@ fn unrecorded(chunk: usize) -> u64 {
         records += 1;
     }
     records
-}
-
-/// Nanoseconds since 1970.
-fn clock() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a place for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
 /// The next bytes of the file, mapped; 0 if there are none. Leaves `errno` alone: the caller is about to call MPI for the program.
