@@ -2,7 +2,8 @@
 //!
 //! A difference is what all runs of one side have in common, and all runs of the other have in common, and is not the same. What differs
 //! between runs of one side is never one: a kind of line or call that comes a varying number of times is left out, where the order varies all
-//! are sorted, and a token that varies is not looked at.
+//! are sorted, and a token that varies is not looked at. A token that varies in some items with a key may be the same in others by chance: what
+//! is compared of it is which values all those items have together, as far as these do not vary.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::{Duration, Instant};
@@ -101,8 +102,11 @@ pub fn compare(old: &[Vec<Item>], new: &[Vec<Item>]) -> Compared {
             run.sort_by(|(_, left), (_, right)| (&left.key, &left.text).cmp(&(&right.key, &right.text)));
         }
     }
-    let measured = measured_columns([&old, &new]);
-    let differences = differences(&old, &new, &measured);
+    let unlike = Unlike { measured: measured_columns([&old, &new]), varying: varying_columns([&old, &new]) };
+    let mut differences = differences(&old, &new, &unlike);
+    let of_columns = unlike.varying.iter().filter_map(|column| of_column(&old, &new, column));
+    differences.extend(of_columns.collect::<Vec<_>>());
+    differences.sort_by_key(Difference::place);
     Compared { differences, varying, is_unordered }
 }
 
@@ -135,6 +139,56 @@ fn constant<'a>(side: &'a [Run<'a>], index: usize, token: usize) -> Option<&'a s
     side.iter().all(is_same).then_some(value.as_str())
 }
 
+/// Tokens that are not compared item by item.
+struct Unlike {
+    /// By shape and number of the token.
+    measured: HashSet<(String, usize)>,
+    /// By key and number of the token.
+    varying: BTreeSet<Column>,
+}
+
+/// A token of all items with a key: the key, and the token's number.
+type Column = (String, usize);
+
+/// Tokens that vary in some item with their key.
+fn varying_columns(sides: [&Vec<Run<'_>>; 2]) -> BTreeSet<Column> {
+    let mut varying = BTreeSet::new();
+    for side in sides {
+        for (index, (_, item)) in side[0].iter().enumerate() {
+            let varies = |token: &usize| constant(side, index, *token).is_none();
+            varying.extend((0..item.tokens.len()).filter(varies).map(|token| (item.key.clone(), token)));
+        }
+    }
+    varying
+}
+
+/// The values of a column in each run of a side, with an item that has each; `None` if they are not the same in all runs.
+fn values<'a>(side: &'a [Run<'a>], (key, token): &Column) -> Option<Vec<(&'a str, usize, &'a Item)>> {
+    let of_run = |run: &'a Run<'a>| {
+        let items = run.iter().filter(|(_, item)| item.key == *key);
+        let mut values: Vec<_> =
+            items.filter_map(|(place, item)| Some((item.tokens.get(*token)?.as_str(), *place, *item))).collect();
+        values.sort_by_key(|(value, place, _)| (*value, *place));
+        values
+    };
+    let texts = |values: &[(&'a str, usize, &'a Item)]| values.iter().map(|(value, ..)| *value).collect::<Vec<_>>();
+    let first = of_run(&side[0]);
+    side.iter().all(|run| texts(&of_run(run)) == texts(&first)).then_some(first)
+}
+
+/// The difference between all values of a column on both sides, if there is one: the first value that only the one has, and the first that only
+/// the other has.
+fn of_column(old: &[Run<'_>], new: &[Run<'_>], column: &Column) -> Option<Difference> {
+    let (left, right) = (values(old, column)?, values(new, column)?);
+    // More or fewer items are found as such.
+    if left.len() != right.len() {
+        return None;
+    }
+    let (old, new) = left.iter().zip(&right).find(|(old, new)| old.0 != new.0)?;
+    let owned = |(_, place, item): &(&str, usize, &Item)| (*place, (*item).clone());
+    Some(Difference::Changed { old: owned(old), new: owned(new), tokens: vec![column.1] })
+}
+
 /// Columns of tables in which a number with a fraction varies: no number with a fraction in them is compared. A time that was the same in all
 /// runs of a side by chance stands below others that were not.
 fn measured_columns(sides: [&Vec<Run<'_>>; 2]) -> HashSet<(String, usize)> {
@@ -153,7 +207,7 @@ fn measured_columns(sides: [&Vec<Run<'_>>; 2]) -> HashSet<(String, usize)> {
     measured
 }
 
-fn differences(old: &[Run<'_>], new: &[Run<'_>], measured: &HashSet<(String, usize)>) -> Vec<Difference> {
+fn differences(old: &[Run<'_>], new: &[Run<'_>], unlike: &Unlike) -> Vec<Difference> {
     let keys = |side: &[Run<'_>]| side[0].iter().map(|(_, item)| item.key.clone()).collect::<Vec<_>>();
     let deadline = Some(Instant::now() + PATIENCE);
     let operations = capture_diff_slices_deadline(Algorithm::Myers, &keys(old), &keys(new), deadline);
@@ -161,7 +215,7 @@ fn differences(old: &[Run<'_>], new: &[Run<'_>], measured: &HashSet<(String, usi
     for operation in &operations {
         if let DiffOp::Equal { old_index, new_index, len } = *operation {
             for place in 0..len {
-                found.extend(changed(old, new, old_index + place, new_index + place, measured));
+                found.extend(changed(old, new, old_index + place, new_index + place, unlike));
             }
             continue;
         }
@@ -184,17 +238,19 @@ fn changed(
     new: &[Run<'_>],
     old_index: usize,
     new_index: usize,
-    measured: &HashSet<(String, usize)>,
+    unlike: &Unlike,
 ) -> Option<Difference> {
     let (left, right) = (old[0][old_index], new[0][new_index]);
     let is_measured = |token: usize, text: &str| {
-        is_fraction(text) && !left.1.shape.is_empty() && measured.contains(&(left.1.shape.clone(), token))
+        is_fraction(text) && !left.1.shape.is_empty() && unlike.measured.contains(&(left.1.shape.clone(), token))
     };
     let differs = |token: &usize| match (constant(old, old_index, *token), constant(new, new_index, *token)) {
         (Some(left), Some(right)) => left != right && !is_measured(*token, left) && !is_measured(*token, right),
         _ => false,
     };
-    let tokens: Vec<usize> = (0..left.1.tokens.len().min(right.1.tokens.len())).filter(differs).collect();
+    let is_like = |token: &usize| !unlike.varying.contains(&(left.1.key.clone(), *token));
+    let count = left.1.tokens.len().min(right.1.tokens.len());
+    let tokens: Vec<usize> = (0..count).filter(is_like).filter(differs).collect();
     let owned = |(place, item): (usize, &Item)| (place, item.clone());
     (!tokens.is_empty()).then(|| Difference::Changed { old: owned(left), new: owned(right), tokens })
 }
@@ -271,6 +327,15 @@ mod tests {
         assert_eq!(found(&old, &["s 3 0.05\nr 3 0.01", "s 3 0.04\nr 3 0.01"]).differences, []);
         let counted = found(&old, &["s 3 0.05\nr 4 0.01", "s 3 0.04\nr 4 0.01"]);
         assert_eq!(tokens(&counted), [(1, vec![1 - 1])]);
+    }
+
+    #[test]
+    fn a_number_that_is_constant_by_chance() {
+        let old = ["got 1\ngot 2\ngot 3", "got 1\ngot 3\ngot 2"];
+        assert_eq!(found(&old, &["got 3\ngot 1\ngot 2", "got 3\ngot 2\ngot 1"]).differences, []);
+        let another = found(&old, &["got 4\ngot 1\ngot 2", "got 4\ngot 2\ngot 1"]);
+        assert_eq!(tokens(&another), [(2, vec![0])], "3 became 4");
+        assert_eq!(found(&old, &["got 4\ngot 1\ngot 2", "got 1\ngot 2\ngot 3"]).differences, []);
     }
 
     #[test]
