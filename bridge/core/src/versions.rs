@@ -161,9 +161,9 @@ pub(crate) fn first<'a>(images: &'a [Image], reference: &Reference<'_>, version:
 }
 
 /// Binds references to versions of objects that were opened after start-up.
-pub(crate) fn bind_opened(images: &[Image], is_new: impl Fn(&Image) -> bool) {
+pub(crate) fn bind_opened(images: &[Image], new: &[Image]) {
     let Some(versions) = OF_PROCESS.get().filter(|versions| !versions.0.is_empty()) else { return };
-    for image in images.iter().filter(|image| is_new(image)) {
+    for image in new {
         rebind::rebind(image, Which::All, |reference| {
             let id = name::plain_id(reference.name).filter(|id| versions.has(*id))?;
             let version = image.needed_version(reference)?;

@@ -82,11 +82,21 @@ impl Table {
     }
 }
 
-/// Does this tag have the address of something that ends the table before it?
-const fn is_address(tag: u64) -> bool {
-    Table::of_tag(tag).is_some()
-        || matches!(tag, DT_REL | DT_INIT | DT_FINI | DT_INIT_ARRAY | DT_FINI_ARRAY | DT_PLTGOT)
+/// Which other address that ends the table before it this tag has.
+const fn other(tag: u64) -> Option<usize> {
+    Some(match tag {
+        DT_REL => 0,
+        DT_INIT => 1,
+        DT_FINI => 2,
+        DT_INIT_ARRAY => 3,
+        DT_FINI_ARRAY => 4,
+        DT_PLTGOT => 5,
+        _ => return None,
+    })
 }
+
+/// How many there are.
+const OTHERS: usize = 6;
 
 /// Where a table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +105,7 @@ pub struct Extent {
     pub address: u64,
     /// Its size in bytes, where the dynamic section says one.
     pub size: Option<u64>,
-    /// The address of the next table, where this one ends at the latest.
+    /// Where the dynamic section says no size: the address of the next table, where this one ends at the latest.
     pub next: Option<u64>,
 }
 
@@ -150,7 +160,20 @@ impl Dynamic {
     pub fn of(section: Bytes<'_>, resolve: impl Fn(u64) -> u64) -> Dynamic {
         let mut dynamic = Dynamic::default();
         let mut sizes = [0; TABLES];
+        let mut others = [0; OTHERS];
         for (tag, value) in entries(section) {
+            if let Some(table) = Table::of_tag(tag)
+                && let Some(extent) = dynamic.extents.get_mut(table as usize)
+            {
+                *extent = Some(Extent { address: resolve(value), size: None, next: None });
+                continue;
+            }
+            if let Some(other) = other(tag)
+                && let Some(end) = others.get_mut(other)
+            {
+                *end = resolve(value);
+                continue;
+            }
             match tag {
                 DT_SONAME => dynamic.soname = Some(value),
                 DT_RPATH => dynamic.rpath = Some(value),
@@ -160,11 +183,6 @@ impl Dynamic {
                 DT_FLAGS => dynamic.flags |= value,
                 DT_FLAGS_1 => dynamic.flags_1 |= value,
                 _ => {
-                    if let Some(table) = Table::of_tag(tag)
-                        && let Some(extent) = dynamic.extents.get_mut(table as usize)
-                    {
-                        *extent = Some(Extent { address: resolve(value), size: None, next: None });
-                    }
                     if let Some(table) = Table::of_size_tag(tag)
                         && let Some(size) = sizes.get_mut(table as usize)
                     {
@@ -180,12 +198,11 @@ impl Dynamic {
                 extent.size = Some(*size);
             }
         }
-        for address in entries(section).filter(|(tag, _)| is_address(*tag)).map(|(_, value)| resolve(value)) {
-            for extent in dynamic.extents.iter_mut().flatten() {
-                if address > extent.address && extent.next.is_none_or(|next| address < next) {
-                    extent.next = Some(address);
-                }
-            }
+        // What says how long it is does not end at the next table.
+        let tables = dynamic.extents.map(|extent| extent.map_or(0, |extent| extent.address));
+        for extent in dynamic.extents.iter_mut().flatten().filter(|extent| extent.size.is_none()) {
+            let behind = tables.iter().chain(&others).filter(|address| **address > extent.address);
+            extent.next = behind.min().copied();
         }
         dynamic
     }
@@ -273,7 +290,7 @@ mod tests {
         let dynamic = Dynamic::of(Bytes::from(&bytes[..]), |address| address + 0x1000);
         let extent = |table| dynamic.extent(table).map(|extent| (extent.address, extent.size, extent.next));
         assert_eq!(extent(Table::Symbols), Some((0x1400, None, Some(0x1800))));
-        assert_eq!(extent(Table::Strings), Some((0x1800, Some(0x20), Some(0x1820))));
+        assert_eq!(extent(Table::Strings), Some((0x1800, Some(0x20), None)));
         assert_eq!(extent(Table::VersionIndexes), Some((0x1820, None, None)));
         assert_eq!(extent(Table::Relocations), None, "no bytes");
         assert_eq!(dynamic.soname, None, "behind the end");

@@ -17,17 +17,27 @@ static HAS_VERSIONS: AtomicBool = AtomicBool::new(false);
 /// Points calls that are bound, or will be bound, to an entry stub past it, and clears weak references to functions that the MPI
 /// library does not have.
 pub(crate) fn enter() {
-    weak::clear_in_all();
-    objects::each_of_last(usize::MAX, |object| bind(object, |_| true));
-    mpi_with_qmpi::pass_by(usize::MAX);
+    see_to(usize::MAX, true);
 }
 
 /// The same for objects that were opened last, so many of them: calls use the stubs, as far as these lead to the right version.
 pub(crate) fn enter_last(count: usize) {
-    if HAS_VERSIONS.load(Ordering::Relaxed) {
-        objects::each_of_last(count, |object| bind(object, |version| version.is_some()));
-    }
-    mpi_with_qmpi::pass_by(count);
+    see_to(count, false);
+}
+
+/// Sees to all that the last `count` objects refer to, in one pass: it takes a microsecond to read the tables of an object.
+fn see_to(count: usize, all_calls: bool) {
+    let mut has_qmpi = false;
+    objects::each_of_last(count, |object| {
+        weak::clear(object);
+        if all_calls {
+            bind(object, |_| true);
+        } else if HAS_VERSIONS.load(Ordering::Relaxed) {
+            bind(object, |version| version.is_some());
+        }
+        has_qmpi |= mpi_with_qmpi::is_it(object);
+    });
+    mpi_with_qmpi::pass_by(count, has_qmpi);
 }
 
 /// Binds references of an object whose version, if any, is among those that are `meant`.

@@ -7,12 +7,14 @@
 //! assumed never to be unloaded; MPI libraries, the executable and its dependencies are not.
 #![expect(unsafe_code, reason = "keeps objects beyond the callback that shows them")]
 
+pub mod listed;
 pub mod objects;
 pub mod rebind;
 pub mod version;
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use libc::Elf64_Phdr;
 use qmpi_dynamic::objects::Info;
@@ -22,6 +24,7 @@ use qmpi_dynamic::{Mapped, Segments};
 use qmpi_elf::write::provider::ProvidedKind;
 use qmpi_elf::{Name, NumberingNote};
 
+use crate::image::listed::Listed;
 use crate::image::rebind::Reference;
 use crate::image::version::{Definition, Version, Versions};
 
@@ -77,9 +80,12 @@ pub struct Binding {
     pub is_call: bool,
 }
 
-/// One loaded object.
+/// One loaded object. A copy is a reference to the same.
 #[derive(Debug, Clone)]
-pub struct Image {
+pub struct Image(Arc<Object>);
+
+#[derive(Debug)]
+struct Object {
     path: PathBuf,
     mapped: Mapped<'static>,
     versions: Option<Versions>,
@@ -89,12 +95,7 @@ pub struct Image {
 impl Image {
     /// All objects of the base namespace, in the order in which `ld.so` lists them: the executable first.
     pub fn of_process() -> Vec<Image> {
-        let mut list = Vec::with_capacity(64);
-        objects::find(|info| {
-            list.extend(Image::of(info));
-            None::<()>
-        });
-        list
+        Listed::now().into_images()
     }
 
     /// The object that `info` describes, unless it has no dynamic symbols.
@@ -120,12 +121,12 @@ impl Image {
         };
         let versions = Versions::of(mapped.tables());
         let needed = mapped.tables().needed().collect();
-        Some(Image { path, mapped, versions, needed })
+        Some(Image(Arc::new(Object { path, mapped, versions, needed })))
     }
 
     /// Tells it from all other objects that are loaded at the same time.
     pub fn id(&self) -> usize {
-        self.mapped.id()
+        self.0.mapped.id()
     }
 
     /// Do both describe the same object?
@@ -133,55 +134,60 @@ impl Image {
         self.id() == other.id()
     }
 
+    /// Is it the object that `info` describes? Only of objects that are loaded at the same time.
+    fn is_at(&self, info: &libc::dl_phdr_info) -> bool {
+        self.base() == info.dlpi_addr as usize && std::ptr::eq(self.0.mapped.headers().as_ptr(), info.dlpi_phdr)
+    }
+
     /// Where it was loaded: what is added to the addresses in the file.
     pub(crate) fn base(&self) -> usize {
-        self.mapped.base()
+        self.0.mapped.base()
     }
 
     /// Its tables and segments.
     pub(crate) fn mapped(&self) -> &Mapped<'static> {
-        &self.mapped
+        &self.0.mapped
     }
 
     /// The file it was loaded from.
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.0.path
     }
 
     /// Its SONAME.
     pub fn soname(&self) -> Option<&'static CStr> {
-        self.mapped.soname()
+        self.0.mapped.soname()
     }
 
     /// Its SONAME, or else the last part of its path: what another object's DT_NEEDED asks for.
     pub fn name(&self) -> &str {
-        self.soname().and_then(|name| name.to_str().ok()).or_else(|| self.path.file_name()?.to_str()).unwrap_or("")
+        self.soname().and_then(|name| name.to_str().ok()).or_else(|| self.0.path.file_name()?.to_str()).unwrap_or("")
     }
 
     /// The names of the libraries it needs.
     pub fn needed(&self) -> &[&'static CStr] {
-        &self.needed
+        &self.0.needed
     }
 
     /// The versions it defines, where it has any.
     pub fn versions(&self) -> Option<&Versions> {
-        self.versions.as_ref()
+        self.0.versions.as_ref()
     }
 
     /// The names of the versions it defines, in the order of their numbers.
     pub fn version_names(&self) -> impl Iterator<Item = &str> {
-        self.versions.iter().flat_map(Versions::names).filter_map(|name| name.to_str().ok())
+        self.0.versions.iter().flat_map(Versions::names).filter_map(|name| name.to_str().ok())
     }
 
     /// Does `address` lie in one of its segments?
     pub fn contains(&self, address: usize) -> bool {
-        self.mapped.segments().contains(address)
+        self.0.mapped.segments().contains(address)
     }
 
     /// By which numbers of functions its parts mean them, as [`qmpi_elf::ElfFile::numberings`] says of a file.
     pub fn numberings(&self) -> Vec<NumberingNote> {
         let mut found = Vec::new();
-        for (notes, align) in self.mapped.segments().notes() {
+        for (notes, align) in self.0.mapped.segments().notes() {
             // SAFETY: notes are constants of a loaded object, all of them in one of its segments.
             let notes = unsafe { std::slice::from_raw_parts(notes.address() as *const u8, notes.len()) };
             NumberingNote::collect(notes, align, &mut found);
@@ -192,20 +198,20 @@ impl Image {
     /// `size` bytes of its code from `start` on, unless they are none.
     pub fn code(&self, start: usize, size: usize) -> Option<&'static [u8]> {
         let end = start.checked_add(size)?;
-        let is_code = self.mapped.segments().code().any(|part| part.contains(&start) && end <= part.end);
+        let is_code = self.0.mapped.segments().code().any(|part| part.contains(&start) && end <= part.end);
         // SAFETY: mapped and readable, and not writable: only `direct.rs` changes code, and not while this is used.
         is_code.then(|| unsafe { std::slice::from_raw_parts(start as *const u8, size) })
     }
 
     /// All its dynamic symbols: those it defines and those it refers to.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
-        self.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
+        self.0.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
     /// Those of them whose names begin like MPI's: `MPI`, `mpi` and the like, alone or behind a `P` or an `O`. A library has thousands of
     /// others.
     pub fn symbols_of_mpi(&self) -> impl Iterator<Item = Symbol> + '_ {
-        let symbols = self.mapped.tables().symbols().filter(|symbol| {
+        let symbols = self.0.mapped.tables().symbols().filter(|symbol| {
             symbol.name_start::<4>().is_some_and(|start| {
                 let start = start.map(|byte| byte.to_ascii_lowercase());
                 matches!(start, [b'm', b'p', b'i', _] | [b'p' | b'o', b'm', b'p', b'i'])
@@ -216,7 +222,7 @@ impl Image {
 
     /// The names that it refers to and does not define; of those for which `measures` says no, given whether the reference is weak, none.
     pub fn undefined(&self, measures: impl Fn(bool) -> bool) -> impl Iterator<Item = (&'static CStr, bool)> {
-        let undefined = self.mapped.tables().undefined().map(|symbol| (symbol, symbol.is_weak()));
+        let undefined = self.0.mapped.tables().undefined().map(|symbol| (symbol, symbol.is_weak()));
         undefined
             .filter(move |(_, is_weak)| measures(*is_weak))
             .filter_map(|(symbol, is_weak)| Some((symbol.name()?, is_weak)))
@@ -224,7 +230,7 @@ impl Image {
 
     /// Does it refer to `name` without defining it?
     pub fn refers_to(&self, name: &CStr) -> bool {
-        self.mapped.tables().undefined().any(|symbol| symbol.is_named(name.to_bytes()))
+        self.0.mapped.tables().undefined().any(|symbol| symbol.is_named(name.to_bytes()))
     }
 
     /// The definition of `name`: the default version, or else any.
@@ -234,30 +240,30 @@ impl Image {
 
     /// The same where the name's hash is known: many objects are asked for one name.
     pub fn find_name(&self, name: Name<'_>) -> Option<Symbol> {
-        self.symbol(&self.mapped.tables().find(name.bytes(), name.hash())?)
+        self.symbol(&self.0.mapped.tables().find(name.bytes(), name.hash())?)
     }
 
     /// The definition that a program's reference to `name` gets, which names no version.
     pub fn find_unversioned<'a>(&self, name: impl Into<Name<'a>>) -> Option<Symbol> {
         let name = name.into();
-        self.symbol(&self.mapped.tables().find_oldest(name.bytes(), name.hash())?)
+        self.symbol(&self.0.mapped.tables().find_oldest(name.bytes(), name.hash())?)
     }
 
     /// The definition that a reference to `name` gets, which asks for this version.
     pub fn find_versioned(&self, name: &CStr, version: &CStr) -> Option<Symbol> {
         let name = Name::from(name);
-        self.symbol(&self.mapped.tables().find_versioned(name.bytes(), name.hash(), version.to_bytes())?)
+        self.symbol(&self.0.mapped.tables().find_versioned(name.bytes(), name.hash(), version.to_bytes())?)
     }
 
     /// The version that a reference of this object asks for, if it does.
     pub fn needed_version(&self, reference: &Reference<'_>) -> Option<&'static CStr> {
-        self.mapped.tables().needed_version(reference.symbol)
+        self.0.mapped.tables().needed_version(reference.symbol)
     }
 
     /// The definitions of `name`, if one of them has a version.
     pub fn definitions(&self, name: &CStr) -> Vec<Definition> {
-        let (name, tables) = (Name::from(name), self.mapped.tables());
-        let Some(versions) = &self.versions else { return Vec::new() };
+        let (name, tables) = (Name::from(name), self.0.mapped.tables());
+        let Some(versions) = &self.0.versions else { return Vec::new() };
         let mut found = Vec::new();
         tables.each_definition(name.bytes(), name.hash(), |symbol| {
             let version = match versions.of_symbol(symbol.index()) {
@@ -287,7 +293,7 @@ impl Image {
                 qmpi_dynamic::Kind::Untyped | qmpi_dynamic::Kind::Other => Kind::Other,
             },
             defined: symbol.is_defined(),
-            address: self.mapped.address(symbol),
+            address: self.0.mapped.address(symbol),
             size: usize::try_from(symbol.size()).unwrap_or(0),
         })
     }
@@ -299,7 +305,7 @@ impl Image {
 
     /// Those of them whose names begin with four bytes that `is_likely` likes.
     pub fn bindings_like(&self, is_likely: impl Fn([u8; 4]) -> bool) -> impl Iterator<Item = Binding> {
-        self.mapped.bindings_like(is_likely).map(|(binding, place)| Binding {
+        self.0.mapped.bindings_like(is_likely).map(|(binding, place)| Binding {
             name: binding.name,
             place: place as *mut usize,
             addend: binding.addend,

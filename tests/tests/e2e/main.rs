@@ -65,6 +65,7 @@ mod signals;
 mod sites;
 mod slurm;
 mod stacks_from_threads;
+mod start_up;
 mod stats;
 mod switch;
 mod switching;

@@ -26,6 +26,7 @@ fn trials() -> Vec<Trial> {
         ("plugin_made_global", &Mpi::ALL, plugin_made_global),
         ("plugin_needed_by_a_library", &Mpi::ALL, plugin_needed_by_a_library),
         ("plugin_needed_and_closed", &Mpi::ALL, plugin_needed_and_closed),
+        ("opened_again", &Mpi::ALL, opened_again),
         ("look_ups", &Mpi::ALL, look_ups),
         ("versioned_look_ups", &Mpi::ALL, versioned_look_ups),
         ("references_to_the_program", &Mpi::ALL, references_to_the_program),
@@ -276,6 +277,21 @@ fn plugin_needed_and_closed(mpi: Mpi) -> Verdict {
     let job = Job::alone(mpi, &program(mpi, "asks_plugin_again.c")).args(&[argument]);
     let line = "asks_plugin_again: no yes no";
     prints(&job, &compile::companion(mpi, "closes_global.c"), line, line)
+}
+
+/// A library that the program closes and opens again may stand at the same place: it is another one all the same, whose calls are seen.
+fn opened_again(mpi: Mpi) -> Verdict {
+    let part = compile::companion(mpi, "opens_again_part.c").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "opens_again.c")).args(&[part]);
+    let tool = compile::companion(mpi, "counts_getppid.c");
+    let lines = ["opens_again: 2 times at the same place".to_owned(), "counts_getppid: 3".to_owned()];
+    let mut failures = Failures::default();
+    for (mode, job) in
+        [("LD_PRELOAD", job.clone().preload(&tool))].into_iter().chain(stacked(&job, &[&tool.display().to_string()]))
+    {
+        failures.note(job.run().expect(0, &lines).map(|_| ()).map_err(|error| format!("{mode}: {error}")));
+    }
+    failures.verdict()
 }
 
 /// A tool that wraps `dlsym` sees the program's look-ups, which find what they find without it; in a stack of two, both do.

@@ -289,13 +289,18 @@ pub(crate) fn wait_for_initialization(process: &Process) {
     }
 }
 
-/// The same for objects that were opened since: only those of `images` that are new.
-pub(crate) fn enter_opened(images: Vec<Image>, is_new: impl Fn(&Image) -> bool) {
+/// The same for objects that were opened since: only those of `images` that are `new`.
+pub(crate) fn enter_opened(images: &[Image], new: &[Image]) {
     let Some(all) = OF_PROCESS.get() else { return };
-    let Some(process) = Process::of(images) else { return };
+    // Hardly any library that a program opens has to do with Fortran, and to sort all objects of the process takes long.
+    if !new.iter().any(has_fortran_names) {
+        return;
+    }
+    let Some(process) = Process::of(images.to_vec()) else { return };
     fortran::bind(|name| process.function(name));
+    let is_new = |image: &Image| new.iter().any(|other| other.is_same(image));
     // Objects that were there before may refer to functions of Fortran, too.
-    let is_first = process.mpi().filter(|image| is_fortran(image)).all(&is_new);
+    let is_first = process.mpi().filter(|image| is_fortran(image)).all(is_new);
     all.rebind(&process, |image| is_first || is_new(image));
 }
 
@@ -324,10 +329,16 @@ pub(crate) fn is_fortran(image: &Image) -> bool {
     image.find(c"PMPI_Init").is_none() && defines_wrappers(image)
 }
 
+/// Does it define Fortran functions of MPI, or refer to one?
+fn has_fortran_names(image: &Image) -> bool {
+    image.symbols_of_mpi().any(|symbol| is_fortran_name(symbol.name))
+}
+
 /// Does it define Fortran functions of MPI?
 fn defines_wrappers(image: &Image) -> bool {
-    image
-        .symbols_of_mpi()
-        .filter(|symbol| symbol.defined)
-        .any(|symbol| qmpi_abi::classify_c(symbol.name).is_some_and(|symbol| symbol.binding != Binding::C))
+    image.symbols_of_mpi().any(|symbol| symbol.defined && is_fortran_name(symbol.name))
+}
+
+fn is_fortran_name(name: &CStr) -> bool {
+    qmpi_abi::classify_c(name).is_some_and(|symbol| symbol.binding != Binding::C)
 }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use qmpi_loader::Process;
 use qmpi_loader::image::Image;
+use qmpi_loader::image::listed::Listed;
 use qmpi_loader::process::loader_lock;
 use qmpi_ring::Moment;
 
@@ -15,12 +16,12 @@ use crate::process::fortran::{self, Fortran};
 use crate::process::{environment, plugins, unwinders, without_mpi, wrapped};
 use crate::{start, versions};
 
-/// The objects that have been dealt with, by [`Image::id`]. Locked under `ld.so`'s lock only, so it is never waited for.
-static DEALT_WITH: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+/// The objects that have been dealt with. Locked under `ld.so`'s lock only, so it is never waited for.
+static DEALT_WITH: Mutex<Option<Listed>> = Mutex::new(None);
 
 /// These objects have been dealt with.
 pub(crate) fn set(images: &[Image]) {
-    *DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner) = images.iter().map(Image::id).collect();
+    *DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listed::of(images));
 }
 
 /// Deals with objects that were opened since.
@@ -34,16 +35,19 @@ pub(crate) extern "C" fn objects_opened() {
         return;
     }
     loader_lock::with(|_| {
-        let images = Image::of_process();
-        let before = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        set(&images);
-        let is_new = |image: &Image| !before.contains(&image.id());
-        without_mpi::check(&images, is_new);
-        unwinders::bind(images.iter().filter(|image| is_new(image)));
-        wrapped::enter_opened(&images, is_new);
-        environment::bind(images.iter().filter(|image| is_new(image)));
-        plugins::bind(images.iter().filter(|image| is_new(image)));
-        versions::bind_opened(&images, is_new);
-        fortran::enter_opened(images, is_new);
+        let now = {
+            let mut dealt_with = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = dealt_with.as_ref().map_or_else(Listed::now, Listed::since);
+            *dealt_with = Some(now.clone());
+            now
+        };
+        let (images, new) = (now.images(), now.new_images());
+        without_mpi::check(new);
+        unwinders::bind(new);
+        wrapped::enter_opened(images, new);
+        environment::bind(new);
+        plugins::bind(new);
+        versions::bind_opened(images, new);
+        fortran::enter_opened(images, new);
     });
 }

@@ -69,9 +69,9 @@ pub(crate) fn is_opened() -> bool {
 }
 
 /// The process may have opened another MPI than the one that its tools are bound to.
-pub(crate) fn check(images: &[Image], is_new: impl Fn(&Image) -> bool) {
+pub(crate) fn check(images: &[Image]) {
     let Some(opened) = OPENED.get() else { return };
-    let other = images.iter().find(|image| is_new(image) && qmpi_loader::process::is_mpi_implementation(image));
+    let other = images.iter().find(|image| qmpi_loader::process::is_mpi_implementation(image));
     if let Some(other) = other {
         let path = OsString::from(other.path());
         log::fatal(

@@ -64,9 +64,9 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
 }
 
 /// Rebinds those of `images` that were opened since.
-pub(crate) fn enter_opened(images: &[Image], is_new: impl Fn(&Image) -> bool) {
+pub(crate) fn enter_opened(images: &[Image], new: &[Image]) {
     let Some(wrapped) = OF_PROCESS.get() else { return };
-    for image in images.iter().filter(|image| is_new(image)) {
+    for image in new {
         wrapped.rebind(image, images);
     }
 }

@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "rebinds references")]
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
@@ -48,18 +48,27 @@ pub(crate) fn without_stack(name: &CStr, place: &AtomicUsize) -> Option<usize> {
 /// Leads the MPI library's own references to its QMPI functions back to them, in the objects that were opened last, so many of them.
 pub(crate) fn keep_its_own(count: usize) {
     objects::each_of_last(count, |object| {
-        // Nearly no object has the name; whether one is an MPI library takes a look at all that it refers to.
-        if find(object, ONLY_WITH_QMPI).is_some() && objects::is_mpi(object) {
+        if is_it(object) {
             rebind(object, &|name| find(object, name));
         }
     });
 }
 
-/// Where there is no stack: leads those of all objects that were opened last, so many of them, to the MPI library.
-pub(crate) fn pass_by(count: usize) {
-    if objects::function_of_mpi(ONLY_WITH_QMPI).is_some() {
+/// Where there is no stack: leads references of the objects that were opened last, so many of them, to the MPI library, if one of them is such
+/// a library or another was before.
+pub(crate) fn pass_by(count: usize, is_one: bool) {
+    static IS_THERE: AtomicBool = AtomicBool::new(false);
+    if is_one {
+        IS_THERE.store(true, Ordering::Relaxed);
+    }
+    if IS_THERE.load(Ordering::Relaxed) {
         objects::each_of_last(count, |object| rebind(object, &objects::function_of_mpi));
     }
+}
+
+/// Is the object such an MPI library? Nearly no object has the name; whether one is an MPI library takes a look at all that it refers to.
+pub(crate) fn is_it(object: &Mapped<'_>) -> bool {
+    find(object, ONLY_WITH_QMPI).is_some() && objects::is_mpi(object)
 }
 
 fn find(object: &Mapped<'_>, name: &CStr) -> Option<usize> {

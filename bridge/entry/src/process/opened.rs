@@ -26,8 +26,8 @@ pub(crate) fn look() {
     // What was opened last stands at the end of the list. Objects that were there before may be among so many, where others have
     // been closed again; looking at them twice does no harm.
     let count = usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX);
-    weak::clear_in_last(count);
     if core_library::open_already().is_some() || (environment::names_a_stack() && objects::has_mpi()) {
+        objects::each_of_last(count, weak::clear);
         (core_library::functions().objects_opened)();
     } else {
         pass_through::enter_last(count);

@@ -17,15 +17,11 @@ use crate::ring::RING;
 
 /// Clears the references of all objects.
 pub(crate) fn clear_in_all() {
-    clear_in_last(usize::MAX);
+    objects::each_of_last(usize::MAX, clear);
 }
 
-/// Clears the references of the objects that were opened last, so many of them.
-pub(crate) fn clear_in_last(count: usize) {
-    objects::each_of_last(count, clear);
-}
-
-fn clear(object: &Mapped<'_>) {
+/// Clears the references of an object.
+pub(crate) fn clear(object: &Mapped<'_>) {
     let mut weak = object.tables().undefined().filter(Symbol::is_weak);
     if weak.any(|symbol| symbol.name().is_some_and(functions::may_be_name)) {
         // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; a weak reference is looked at where it is used.

@@ -1,0 +1,83 @@
+//! The objects of the base namespace at one moment, and which have been opened since: to read an object's tables takes a microsecond or more, and
+//! programs open libraries a hundred at a time.
+
+use crate::image::{Image, objects};
+
+/// All objects at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Listed {
+    images: Vec<Image>,
+    /// How many objects the process had opened until then, in all namespaces.
+    opened: u64,
+    /// The first of `images` that was not there at the moment before.
+    first_new: usize,
+}
+
+impl Listed {
+    /// All objects as they are now; all of them are new.
+    #[must_use]
+    pub fn now() -> Listed {
+        Listed::default().since()
+    }
+
+    /// The list that had these images, at a moment before.
+    #[must_use]
+    pub fn of(images: &[Image]) -> Listed {
+        let (mut opened, mut behind) = (0, 0);
+        objects::find(|info| {
+            opened = info.dlpi_adds;
+            behind = if images.iter().any(|image| image.is_at(info)) { 0 } else { behind + 1 };
+            None::<()>
+        });
+        Listed { images: images.to_vec(), opened: opened.saturating_sub(behind), first_new: images.len() }
+    }
+
+    /// All objects as they are now; those are new that this list does not have.
+    ///
+    /// `ld.so` puts what it opens at the end of its list. So of as many objects there as were opened meanwhile each may be new, and is taken for
+    /// one, as an object that was closed and opened again has its place and name. All others are in this list, in the same order.
+    #[must_use]
+    pub fn since(&self) -> Listed {
+        let (mut count, mut opened) = (0_usize, 0);
+        objects::find(|info| {
+            (count, opened) = (count + 1, info.dlpi_adds);
+            None::<()>
+        });
+        let maybe_new = usize::try_from(opened.saturating_sub(self.opened)).unwrap_or(usize::MAX);
+        let before = count.saturating_sub(maybe_new);
+        let mut known = self.images.iter();
+        let (mut images, mut index, mut first_new) = (Vec::with_capacity(count), 0_usize, None);
+        objects::find(|info| {
+            let mut rest = known.clone();
+            let is_before = index < before;
+            index += 1;
+            if let Some(image) = is_before.then(|| rest.find(|image| image.is_at(info))).flatten() {
+                known = rest;
+                images.push(image.clone());
+            } else if let Some(image) = Image::of(info) {
+                first_new = first_new.or(Some(images.len()));
+                images.push(image);
+            }
+            None::<()>
+        });
+        Listed { first_new: first_new.unwrap_or(images.len()), images, opened }
+    }
+
+    /// The objects, in the order in which `ld.so` lists them: the executable first.
+    #[must_use]
+    pub fn images(&self) -> &[Image] {
+        &self.images
+    }
+
+    /// Those of them that were opened since the moment before.
+    #[must_use]
+    pub fn new_images(&self) -> &[Image] {
+        self.images.get(self.first_new..).unwrap_or_default()
+    }
+
+    /// The objects.
+    #[must_use]
+    pub fn into_images(self) -> Vec<Image> {
+        self.images
+    }
+}
