@@ -66,6 +66,9 @@ impl FnId {
 /// Numbers of the build: a library that compares with them has no table of names.
 pub const INITIALIZATION: [FnId; 3] = [row_of("MPI_Init"), row_of("MPI_Init_thread"), row_of("MPI_Session_init")];
 
+/// `MPI_Abort`.
+pub const ABORT: FnId = row_of("MPI_Abort");
+
 /// The function of this name; a build fails for a name that is not in the table.
 const fn row_of(name: &str) -> FnId {
     let mut row = 0;

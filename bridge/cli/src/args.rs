@@ -8,6 +8,7 @@ use std::str::FromStr;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use qmpi_plan::RankSet;
 
 use crate::job::Job;
 
@@ -30,9 +31,11 @@ EXAMPLES
       qmpi run -c qmpi.toml --dry-run srun -n 64 ./app
   Inside the launcher, for one program of several:
       mpiexec -n 3 ./app : -n 1 qmpi run -t mpiP ./app
+  For a debugger that finds ranks by MPIR, with any launcher:
+      gdb --args qmpi run --mpir -t ./libmpiP.so mpiexec -n 4 ./app
 
 EXIT STATUS
-  COMMAND's own, since `run` is replaced by COMMAND. Otherwise:
+  COMMAND's own, since `run` is replaced by COMMAND, or with --mpir ends as it does. Otherwise:
   2    wrong usage
   3    the stack cannot be set up; COMMAND was not started
   126  COMMAND was found but cannot be executed
@@ -127,6 +130,26 @@ NOTES
   Layers can be switched with `switch = true` in their section of the configuration file, and
   all of them in a job that was started by `qmpi run --ctl`. What a layer that is off still
   sees: docs/configuration.md.";
+
+const PS_EXAMPLES: &str = "\
+EXAMPLES
+      qmpi ps $(pgrep mpiexec)
+  Numbers of all processes, for a script:
+      qmpi ps --json 4711 | jq '.ranks[].pid'
+  Of a job that is started for it:
+      qmpi ps -- mpiexec -n 4 ./app";
+
+const ATTACH_EXAMPLES: &str = "\
+EXAMPLES
+  Where does the job hang?
+      qmpi attach 4711 -- gdb -p {pid} -batch -ex bt
+  Ranks that run Python:
+      qmpi attach 4711 --ranks 0-3 -- py-spy dump --pid {pid}
+
+EXIT STATUS
+  0    the command succeeded for all ranks
+  2    wrong usage
+  3    it failed for one";
 
 const BISECT_EXAMPLES: &str = "\
 EXAMPLES
@@ -251,6 +274,20 @@ pub enum Command {
     #[command(after_help = CTL_EXAMPLES)]
     Ctl(CtlArgs),
 
+    /// Show the ranks of a job: host, process, program, and the layers of each
+    ///
+    /// PID is the number of the launcher's process: one with MPIR (`qmpi run --mpir`, srun, Open MPI 4's mpirun), any other one for the
+    /// ranks on this host, or a process above it. With a COMMAND, starts it as `qmpi run --mpir` does, and shows the ranks when all are there.
+    #[command(after_help = PS_EXAMPLES)]
+    Ps(PsArgs),
+
+    /// Run a command for each rank of a job on this host, and show equal outputs once, back traces as one tree
+    ///
+    /// In the command, `{pid}`, `{rank}` and `{program}` stand for those of the rank. What gdb's `bt` and `py-spy dump` print becomes one tree
+    /// of frames, with the layer that each is in.
+    #[command(after_help = ATTACH_EXAMPLES)]
+    Attach(AttachArgs),
+
     /// Load tools that register themselves, and print what they intercept: `list` starts this process for itself
     #[command(hide = true)]
     Survey(SurveyArgs),
@@ -312,7 +349,7 @@ pub struct VerbosityArgs {
 }
 
 /// `qmpi run`
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct RunArgs {
     /// Which stack.
     #[command(flatten)]
@@ -321,6 +358,10 @@ pub struct RunArgs {
     /// Print the stack, the variables and the command, and run nothing
     #[arg(long)]
     pub dry_run: bool,
+
+    /// Show the ranks to debuggers by MPIR, whatever the launcher: stay its parent, with a table of its processes
+    #[arg(long)]
+    pub mpir: bool,
 
     /// What to measure.
     #[command(flatten)]
@@ -333,6 +374,10 @@ pub struct RunArgs {
     /// How much to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
+
+    /// Print the table of processes once it is there: `qmpi ps -- COMMAND`.
+    #[arg(skip)]
+    pub prints_table: Option<bool>,
 
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
@@ -645,6 +690,43 @@ pub enum Syntax {
     Json,
     /// A modulefile in Tcl
     Modulefile,
+}
+
+/// `qmpi ps`
+#[derive(Debug, Args)]
+#[group(id = "which", required = true, multiple = false, args = ["pid", "command"])]
+pub struct PsArgs {
+    /// The number of a launcher's process
+    #[arg(value_name = "PID")]
+    pub pid: Option<u32>,
+
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Which stack, for COMMAND.
+    #[command(flatten)]
+    pub stack: StackArgs,
+
+    /// COMMAND as for `run`
+    #[arg(value_name = "COMMAND", last = true)]
+    pub command: Vec<OsString>,
+}
+
+/// `qmpi attach`
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    /// The number of a launcher's process, as for `ps`
+    #[arg(value_name = "PID")]
+    pub pid: u32,
+
+    /// These ranks only: 0-3,8
+    #[arg(long, value_name = "RANKS")]
+    pub ranks: Option<RankSet>,
+
+    /// The command and its arguments
+    #[arg(value_name = "COMMAND", required = true, last = true)]
+    pub command: Vec<OsString>,
 }
 
 /// `qmpi ctl`

@@ -1,5 +1,6 @@
 //! The subcommands, one file each.
 
+pub mod attach;
 pub mod bisect;
 pub mod compare;
 pub mod ctl;
@@ -8,6 +9,7 @@ pub mod env;
 pub mod generate;
 pub mod inspect;
 pub mod list;
+pub mod ps;
 pub mod report;
 pub mod run;
 pub mod stats;

@@ -230,6 +230,17 @@ pub enum Error {
         known: Vec<String>,
     },
 
+    /// The sockets or signals of `--mpir`.
+    #[error("the job cannot be shown to debuggers: {0}")]
+    Mpir(io::Error),
+
+    /// A job without ranks.
+    #[error("{}", no_ranks(*.pid))]
+    NoRanks {
+        /// The process that was named.
+        pid: u32,
+    },
+
     /// A manual page cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
     WritePage {
@@ -288,10 +299,8 @@ impl Error {
             Self::CommandNotFound { command } if command.contains('/') => "check the path".into(),
             Self::CommandNotFound { .. } => "check the spelling and PATH".into(),
             Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?".into(),
-            Self::NoProcess { .. } => {
-                "the process has to be on this host; `qmpi ctl all list` shows which there are".into()
-            }
-            Self::Control { .. } => "only the processes of the same user can be switched".into(),
+            Self::NoProcess { .. } => "the process has to be on this host, and to be running".into(),
+            Self::Control { .. } => "only processes of the same user can be looked into, and be switched".into(),
             Self::NothingToSwitch { .. } => {
                 "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section".into()
             }
@@ -305,6 +314,8 @@ impl Error {
                 "`qmpi run --stats=FILE ...` writes FILE.0, FILE.1 and so on, for `qmpi stats FILE`".into()
             }
             Self::WriteHtml { .. } => "name a file that can be written: --html=FILE".into(),
+            Self::Mpir(_) => "run the job without --mpir".into(),
+            Self::NoRanks { .. } => "start the job by `qmpi run --mpir`, or name the process of its launcher".into(),
             Self::WritePage { .. } => "give a directory that can be written with --output".into(),
             Self::Output(_) => "is the disk full?".into(),
         }
@@ -320,6 +331,12 @@ fn nothing_to_switch(job: Job) -> String {
         Job::Of(pid) => format!("neither process {pid} nor one below it has layers that can be switched"),
         Job::All => "no process of this user on this host has layers that can be switched".into(),
     }
+}
+
+fn no_ranks(pid: u32) -> String {
+    format!(
+        "neither process {pid} nor one below it has a table of processes (MPIR), and none is a rank of a known launcher"
+    )
 }
 
 fn no_runtime(searched: &[PathBuf], given: bool) -> String {

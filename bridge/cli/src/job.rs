@@ -104,6 +104,21 @@ fn parents() -> BTreeMap<u32, u32> {
     pids.filter_map(|pid| Some((pid, parent(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))).collect()
 }
 
+/// The parent of a process, while that is there and has not ended.
+#[must_use]
+pub fn parent_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let has_ended = stat.rsplit_once(')')?.1.trim_start().starts_with(['Z', 'X']);
+    if has_ended { None } else { parent(&stat) }
+}
+
+/// A process and all that descend from it.
+#[must_use]
+pub fn family(first: u32) -> Vec<u32> {
+    let parents = parents();
+    parents.keys().copied().filter(|pid| descends(*pid, first, &parents)).collect()
+}
+
 /// The fourth word of a line of `/proc/PID/stat`; the second is the name in parentheses, in which anything may be.
 fn parent(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()

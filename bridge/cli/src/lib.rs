@@ -11,6 +11,7 @@
 //! | the environment | [`environment`] |
 //! | the processes of a running job | [`job`] |
 //! | what a job measured | [`measured`] |
+//! | how debuggers find the processes of a job | [`mpir`] |
 //! | two sides of tools, compared | [`compare`] |
 //! | the commands | [`commands`] |
 //! | what they print | [`report`] |
@@ -25,6 +26,7 @@ mod error;
 pub mod job;
 pub mod launcher;
 pub mod measured;
+pub mod mpir;
 pub mod plan;
 pub mod report;
 pub mod usage;
@@ -37,7 +39,8 @@ use clap::Parser;
 use args::{Cli, Command};
 use commands::tools;
 use commands::{
-    bisect, compare as compared, ctl, doctor, env, generate, inspect, list, report as reported, run, stats, surveyed,
+    attach, bisect, compare as compared, ctl, doctor, env, generate, inspect, list, ps, report as reported, run, stats,
+    surveyed,
 };
 use compare::rank;
 pub use error::Error;
@@ -56,6 +59,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     };
     match &mut cli.command {
         Command::Run(args) => args.stack.command.clone_from(&args.command),
+        Command::Ps(args) => args.stack.command.clone_from(&args.command),
         Command::Doctor(args) => args.stack.command.clone_from(&args.command),
         Command::Bisect(args) => args.stack.command.clone_from(&args.command),
         _ => {}
@@ -73,6 +77,8 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Tools(args) => tools::tools(args).map(|()| true),
         Command::Env(args) => env::env(args).map(|()| true),
         Command::Ctl(args) => ctl::ctl(args).map(|()| true),
+        Command::Ps(args) => ps::ps(args).map(|()| true),
+        Command::Attach(args) => attach::attach(args),
         Command::Survey(args) => surveyed::answer(args).map(|()| true),
         Command::Doctor(args) => doctor::doctor(args),
         Command::Completions { shell } => generate::completions(*shell).map(|()| true),

@@ -13,11 +13,12 @@ use qmpi_ring::{CoreFunctions, Ring, ring};
 use crate::process::{opened, wrapped};
 use crate::qmpi::{Class, interface, macros};
 use crate::report::lost_stack;
-use crate::{heap, start, switching, thesis, versions};
+use crate::{heap, mpir, start, switching, thesis, versions};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
     objects_opened: opened::objects_opened,
+    register: mpir::register,
     find_version: versions::find,
     find_wrapped: wrapped::find,
     find_export: wrapped::find_export,

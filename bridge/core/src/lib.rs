@@ -16,11 +16,13 @@
 //! | the program's own objects: calls bound already, its tools, Fortran, libraries opened later | `process.rs`, `process/` |
 //! | versions of wrappers | `versions.rs` |
 //! | where its memory comes from | `heap.rs` |
+//! | what it tells `qmpi run --mpir` | `mpir.rs`, `mpir/` |
 //! | warnings, counts of calls, answers for `qmpi list` | `report.rs`, `report/` |
 
 mod chain;
 mod functions;
 mod heap;
+mod mpir;
 #[cfg(planted)]
 #[path = "../../entry/src/planted.rs"]
 mod planted;

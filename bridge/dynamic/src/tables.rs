@@ -70,17 +70,6 @@ enum Fit {
     UnlessAnother,
 }
 
-/// How many symbols there are.
-#[derive(Clone, Copy)]
-enum SymbolCount {
-    /// As the hash tables say.
-    OfHashTables,
-    /// So many.
-    Known(usize),
-    /// As many as there is room for before the next table.
-    UpToNextTable,
-}
-
 /// Size of an Elf64_Sym.
 const SYMBOL: usize = size_of::<Elf64_Sym>();
 
@@ -88,7 +77,7 @@ impl<'a> Tables<'a> {
     /// The tables to which `dynamic` points; `section` is what it was read from. `memory` gives the bytes from an address to
     /// the end of what is there, and is asked for each table once.
     pub fn of(dynamic: &Dynamic, section: Bytes<'a>, memory: impl Fn(Table, u64) -> Option<Bytes<'a>>) -> Tables<'a> {
-        Tables::read(dynamic, section, memory, SymbolCount::OfHashTables)
+        Tables::read(dynamic, section, memory, Tables::count_symbols)
     }
 
     /// The same for a look at some names: the symbols end where the next table begins. Counting them would take longer than finding
@@ -98,7 +87,7 @@ impl<'a> Tables<'a> {
         section: Bytes<'a>,
         memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
     ) -> Tables<'a> {
-        Tables::read(dynamic, section, memory, SymbolCount::UpToNextTable)
+        Tables::read(dynamic, section, memory, |tables, _| tables.whole_symbols())
     }
 
     /// The same where it is known how many symbols there are ([`Tables::symbol_count`]), and is not worked out again.
@@ -108,15 +97,19 @@ impl<'a> Tables<'a> {
         memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
         symbol_count: Option<usize>,
     ) -> Tables<'a> {
-        let count = symbol_count.map_or(SymbolCount::OfHashTables, SymbolCount::Known);
-        Tables::read(dynamic, section, memory, count)
+        Tables::read(dynamic, section, memory, |tables, whole| match symbol_count {
+            Some(count) => tables.first_symbols(whole, count).unwrap_or(Bytes::EMPTY),
+            None => tables.count_symbols(whole),
+        })
     }
 
+    /// `symbols_of` says which symbols there are, of those from the first to the end of its segment. libqmpi.so has one such function, and no
+    /// code of the others.
     fn read(
         dynamic: &Dynamic,
         section: Bytes<'a>,
         memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
-        symbol_count: SymbolCount,
+        symbols_of: impl FnOnce(&mut Tables<'a>, Bytes<'a>) -> Bytes<'a>,
     ) -> Tables<'a> {
         let mut fault = None;
         let mut fail = |table, detail| fault = fault.or(Some(Fault { table, detail }));
@@ -169,11 +162,7 @@ impl<'a> Tables<'a> {
         if !tables.sysv_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::SysvHash).is_some() {
             tables.fail(Table::SysvHash, None);
         }
-        tables.symbols.entries = match symbol_count {
-            SymbolCount::Known(count) => tables.first_symbols(whole_symbols, count).unwrap_or(Bytes::EMPTY),
-            SymbolCount::OfHashTables => tables.count_symbols(whole_symbols),
-            SymbolCount::UpToNextTable => tables.whole_symbols(),
-        };
+        tables.symbols.entries = symbols_of(&mut tables, whole_symbols);
         // A symbol without an index has no version. ld.so reads further where there is less than one for each.
         let indexes = tables.symbol_count().saturating_mul(size_of::<u16>());
         if !tables.version_indexes.is_empty() {

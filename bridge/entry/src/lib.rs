@@ -13,6 +13,7 @@
 //! | `dlsym`, `dlvsym`, a weak reference, a library that is opened | the process finds what it would find without this library | `exports/dlsym.rs`, `process/{weak,opened}.rs` |
 //! | a QMPI tool asks what comes next | a look into a table | `exports/interface.rs` |
 //! | the same by the 2018 prototype's functions | | `exports/thesis.rs`, `arch/x86_64/exec.rs` |
+//! | under `qmpi run --mpir` | a rank tells of itself, and waits for a debugger | `mpir.rs` |
 //! | objects of the process, glibc's own functions, this library itself | | `process/{objects,glibc,own}.rs` |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*`, `dlsym` and `dlvsym`, never `PMPI_*` (the MPI library
@@ -24,6 +25,7 @@ mod arch;
 mod core_library;
 mod exports;
 mod message;
+mod mpir;
 mod pass_through;
 #[cfg(planted)]
 mod planted;

@@ -9,6 +9,7 @@ use qmpi_dynamic::relocation::Binding;
 use qmpi_dynamic::{Asked, Mapped};
 
 use crate::exports::functions;
+use crate::mpir;
 use crate::process::{mpi_with_qmpi, objects, own, weak};
 
 /// Whether a tool of the program has versions of a function: then references may ask for others than the entry stubs lead to.
@@ -54,7 +55,9 @@ fn bind(object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
         if !meant(version) || !(reference.is_call || version.is_some()) {
             return None;
         }
-        functions::by_name(reference.name)?;
+        if functions::by_name(reference.name).is_none_or(mpir::watches) {
+            return None;
+        }
         if reference.is_call && !is_bound_by_linker(held()) {
             return None;
         }

@@ -15,7 +15,7 @@ use qmpi_ring::Moment;
 use crate::arch::LAZY_SIZE;
 use crate::process::{environment, mpi_with_qmpi, objects, opened, weak};
 use crate::ring::RING;
-use crate::{core_library, message, pass_through};
+use crate::{core_library, message, mpir, pass_through};
 
 // Miri runs constructors as well, and has no dynamic linker to look at.
 #[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]
@@ -27,7 +27,8 @@ static LOADED: AtomicBool = AtomicBool::new(false);
 extern "C" fn on_load() {
     #[cfg(planted)]
     crate::planted::memory();
-    if !objects::has_mpi() {
+    let has_mpi = objects::has_mpi();
+    if !has_mpi {
         if !(environment::means_all_processes() && environment::names_a_stack() && start(Moment::Load)) {
             weak::clear_in_all();
         }
@@ -41,6 +42,10 @@ extern "C" fn on_load() {
     }
     opened::all_seen();
     LOADED.store(true, Ordering::Release);
+    // The stack is loaded, constructors of tools have run, and the program has not begun: a debugger can set breakpoints in both.
+    if has_mpi {
+        mpir::register();
+    }
 }
 
 /// Has this library's constructor run?
@@ -54,8 +59,12 @@ pub(crate) fn before_first_call() {
 }
 
 fn begin(moment: Moment) {
-    if environment::names_a_stack() && objects::has_mpi() {
-        let _ = start(moment);
+    let has_stack = environment::names_a_stack();
+    if (has_stack || mpir::is_asked_for()) && objects::has_mpi() {
+        if has_stack {
+            let _ = start(moment);
+        }
+        mpir::register();
     }
 }
 

@@ -38,6 +38,7 @@ mod missing_version_library;
 mod mpi4py;
 mod mpi_libraries;
 mod mpi_with_qmpi;
+mod mpir;
 mod mutated_tools;
 mod name_shift;
 mod no_proc;

@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use libtest_mimic::Failed;
+use qmpi_tests::gdb::Session;
 use qmpi_tests::{Mpi, Trial, Verdict, on_each_mpi, product, program, tables, tool};
 
 qmpi_tests::module!(trials);
@@ -18,6 +19,7 @@ fn trials() -> Vec<Trial> {
         ("batch", &Mpi::ALL, batch),
         ("batch_without_variables", &Mpi::ALL, batch_without_variables),
         ("two_programs", &[Mpi::Mpich], two_programs),
+        ("debugger", &Mpi::ALL, debugger),
     ])
 }
 
@@ -113,4 +115,18 @@ fn two_programs(mpi: Mpi) -> Verdict {
     let part = |more: &str| format!("--mpi=pmi2 -n2 {more} /bin/bash -c 'echo list=${{QMPI_TOOL_LIST##*/}}'");
     let text = shell(mpi, &format!("{} srun {} : {}", run(mpi), part(""), part("--export=NONE")))?;
     if text.matches("list=counter.so").count() == 4 { Ok(()) } else { Err(text.into()) }
+}
+
+/// A debugger that knows MPIR alone finds all ranks on both nodes, and they wait for it.
+fn debugger(mpi: Mpi) -> Verdict {
+    let line = format!("{} run --quiet --mpir {} {}", qmpi(), srun(mpi), program(mpi, "mpir.c").display());
+    let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+    let directory = std::env::temp_dir().join(format!("qmpi-slurm-mpir-{}", std::process::id()));
+    std::fs::create_dir_all(&directory)?;
+    let session = Session::start(&directory, &words, &mpi.variables());
+    std::fs::remove_dir_all(&directory)?;
+    let session = session?;
+    let table: Vec<u32> = session.tables().concat().iter().map(|(_, pid)| *pid).collect();
+    let is_right = table.len() == 4 && table == session.ranks() && session.was_held();
+    if is_right { Ok(()) } else { Err(session.output.into()) }
 }

@@ -1,4 +1,4 @@
-//! `qmpi run`: check everything, set the environment, see that a launcher passes it on, become COMMAND.
+//! `qmpi run`: check everything, set the environment, see that a launcher passes it on, become COMMAND, or stay its parent (`--mpir`).
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -7,15 +7,20 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use qmpi_elf::ElfFile;
+use qmpi_plan::launcher::Line;
 
 use crate::Error;
 use crate::args::RunArgs;
+use crate::commands::ps;
 use crate::environment::Variable;
 use crate::launcher::executable;
 use crate::launcher::forward::{self, Forward};
 use crate::launcher::program::{self, Program};
 use crate::launcher::{self, Found};
 use crate::measured::rank_file;
+use crate::mpir::hosts;
+use crate::mpir::starter::{self, Reception};
+use crate::mpir::table::Process;
 use crate::plan::{self, Plan};
 use crate::report::shell::quote_if_needed;
 use crate::report::terminal::{self, Style};
@@ -52,6 +57,10 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if let (Some(found), Some(program)) = (&found, &survey.program) {
         plan.check_launcher(found, &args.command, program)?;
     }
+    let reception = if args.mpir && !args.dry_run { Some(reception(args, found.as_ref(), &get)?) } else { None };
+    if let Some(reception) = &reception {
+        plan.variables.push(reception.variable()?);
+    }
     let forward = match &found {
         Some(found) => forward::forward(&args.command, found, &plan.variables, &get),
         None => Forward { command: args.command.clone(), ..Forward::default() },
@@ -73,7 +82,29 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
     }
     prepare_report(args, &plan, &get)?;
-    Err(become_command(&command, &plan.variables))
+    let Some(reception) = reception else { return Err(become_command(&command, &plan.variables)) };
+    let mut on_table = |processes: &[&Process]| {
+        if let Some(json) = args.prints_table {
+            ps::print_started(processes, json);
+        }
+    };
+    let job = starter::Job { command: &command, variables: plan.variables, on_table: &mut on_table };
+    match starter::run(job, reception)? {}
+}
+
+/// Where ranks report: over the network, too, if they may be on other hosts.
+fn reception(
+    args: &RunArgs,
+    found: Option<&Found>,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Reception, Error> {
+    let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line = found.map(|found| Line {
+        launcher: found.launcher,
+        args: words.get(found.index + 1..).unwrap_or_default(),
+        get,
+    });
+    Reception::open(&hosts::addresses(&hosts::of_job(line.as_ref(), get)))
 }
 
 /// A COMMAND that is a tool: the option was forgotten.

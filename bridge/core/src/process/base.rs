@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use qmpi_abi::FnId;
+use qmpi_abi::{ABORT, FnId};
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::version::Definition;
@@ -77,6 +77,8 @@ fn shorten(
     mode: CallerMode,
     ours: &Image,
 ) {
+    // Under `qmpi run --mpir` the entry library sees it first.
+    let has_debugger = std::env::var_os(qmpi_mpir::VARIABLE).is_some();
     let others = process.images().iter().filter(|image| !image.is_same(ours));
     for image in others {
         let is_bound_by_linker = |name: &CStr, held: usize| {
@@ -98,7 +100,7 @@ fn shorten(
                 let is_taken = reference.is_call && taken.contains_key(&id);
                 return is_taken.then(|| chain::recorded(address, mode));
             }
-            if !reference.is_call || image.find(reference.name).is_some() {
+            if !reference.is_call || image.find(reference.name).is_some() || (id == ABORT && has_debugger) {
                 return None;
             }
             let goes_to_us = || dlsym::global(reference.name).is_some_and(|bound| ours.contains(bound));

@@ -37,7 +37,7 @@ pub(crate) fn get(name: &str) -> Option<&'static [u8]> {
 }
 
 /// Is the variable set, and not empty?
-fn is_set(name: &str) -> bool {
+pub(crate) fn is_set(name: &str) -> bool {
     get(name).is_some_and(|value| !value.is_empty())
 }
 

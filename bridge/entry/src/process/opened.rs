@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::process::{environment, glibc, objects, weak};
-use crate::{core_library, pass_through};
+use crate::{core_library, mpir, pass_through};
 
 /// How many objects had ever been opened at the last look.
 static OPENED: AtomicU64 = AtomicU64::new(0);
@@ -26,7 +26,11 @@ pub(crate) fn look() {
     // What was opened last stands at the end of the list. Objects that were there before may be among so many, where others have
     // been closed again; looking at them twice does no harm.
     let count = usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX);
-    if core_library::open_already().is_some() || (environment::names_a_stack() && objects::has_mpi()) {
+    // Under `qmpi run --mpir` the core is open where there is no stack, too.
+    let is_open = core_library::open_already().is_some();
+    let is_cores =
+        if environment::names_a_stack() { is_open || objects::has_mpi() } else { is_open && !mpir::is_asked_for() };
+    if is_cores {
         objects::each_of_last(count, weak::clear);
         (core_library::functions().objects_opened)();
     } else {

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 /// `mpiexec` starts from it inherits that zero; Hydra and PRRTE also let `srun` start their daemons, whose `PMIX_RANK` or
 /// `SLURM_PROCID` is then a node's number. So the variables of an MPI library's own launcher come first, those of the process
 /// managers' interfaces next, and those of resource managers last.
-const VARIABLES: [&str; 11] = [
+pub const RANK_VARIABLES: [&str; 11] = [
     "OMPI_COMM_WORLD_RANK", // Open MPI's mpirun; also next to a PMIX_RANK, where both say the same
     "MV2_COMM_WORLD_RANK",  // MVAPICH2's mpirun_rsh
     "MVP_COMM_WORLD_RANK",  // MVAPICH 3 and later
@@ -29,7 +29,30 @@ const VARIABLES: [&str; 11] = [
 /// A value that is not a number is passed over.
 #[must_use]
 pub fn rank_from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {
-    VARIABLES.iter().find_map(|name| get(name)?.to_str()?.trim().parse().ok())
+    number(&RANK_VARIABLES, get)
+}
+
+/// Where launchers put how many ranks there are, in the same order.
+pub const SIZE_VARIABLES: [&str; 9] = [
+    "OMPI_COMM_WORLD_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "MVP_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "PALS_NRANKS",
+    "FLUX_JOB_SIZE",
+    "JSM_NAMESPACE_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+    "SLURM_NTASKS",
+];
+
+/// How many ranks `MPI_COMM_WORLD` has, if a launcher known here started the process.
+#[must_use]
+pub fn size_from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {
+    number(&SIZE_VARIABLES, get)
+}
+
+fn number(names: &[&str], get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {
+    names.iter().find_map(|name| get(name)?.to_str()?.trim().parse().ok())
 }
 
 #[cfg(test)]

@@ -1,0 +1,191 @@
+//! How `qmpi` is linked: with the symbols of MPIR, and with debug information that says what their types are.
+//!
+//! A debugger finds the symbols by name, and reads the table by the types of the debug information, which packages strip away: Debian's
+//! launchers lost their MPIR so. So the types are in sections that are loaded with the program, which `strip` does not touch; debuggers look
+//! at the names of sections only. There is no other debug information in the command then: it would have to be loaded as well.
+//!
+//! ```text
+//! DW_TAG_compile_unit             C
+//!   DW_TAG_structure_type         MPIR_PROCDESC { char *host_name; char *executable_name; int pid; }
+//!   DW_TAG_variable, declaration  MPIR_proctable, ...: their addresses are those of the symbols
+//! ```
+//!
+//! No address stands in it: the section would need relocations at the start of the program.
+
+use std::path::{Path, PathBuf};
+
+use object::write::{Object, StandardSegment, Symbol, SymbolSection};
+use object::{
+    Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
+};
+
+/// The exported symbols: all of `src/mpir/symbols.rs`.
+const EXPORTS: &str = "{ MPIR_*; };\n";
+
+/// GNU ld's own script has these sections at address 0, and would drop them, as nothing refers to them. lld has no script.
+const SCRIPT: &str = "SECTIONS {
+  .debug_abbrev ALIGN(8) : { KEEP(*(.debug_abbrev)) }
+  .debug_info ALIGN(8) : { KEEP(*(.debug_info)) }
+} INSERT AFTER .rodata;\n";
+
+fn main() {
+    let directory = PathBuf::from(std::env::var_os("OUT_DIR").expect("OUT_DIR"));
+    let link = |argument: &str| println!("cargo::rustc-link-arg-bin=qmpi={argument}");
+    let write = |name: &str, contents: &[u8]| -> String {
+        let path: &Path = &directory.join(name);
+        std::fs::write(path, contents).expect("OUT_DIR can be written");
+        path.display().to_string()
+    };
+    let exports = write("mpir.list", EXPORTS.as_bytes());
+    // The unit tests read their own symbols.
+    println!("cargo::rustc-link-arg=-Wl,--dynamic-list={exports}");
+    link("-Wl,--strip-debug");
+    link(&write("mpir.o", &types()));
+    let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_default();
+    if !linker.to_string_lossy().contains("zig") {
+        link(&format!("-Wl,-T,{}", write("mpir.ld", SCRIPT.as_bytes())));
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
+}
+
+/// An object file with the two sections.
+fn types() -> Vec<u8> {
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    for (name, contents) in [(".debug_abbrev", abbreviations()), (".debug_info", information())] {
+        let segment = object.segment_name(StandardSegment::Data).to_vec();
+        let section = object.add_section(segment, name.into(), SectionKind::ReadOnlyData);
+        // Kept by lld although nothing refers to it.
+        let sh_flags = u64::from(elf::SHF_ALLOC | elf::SHF_GNU_RETAIN);
+        object.section_mut(section).flags = SectionFlags::Elf { sh_flags };
+        object.append_section_data(section, &contents, 1);
+    }
+    let segment = object.segment_name(StandardSegment::Data).to_vec();
+    // Without it, the stack would be executable.
+    object.add_section(segment, b".note.GNU-stack".to_vec(), SectionKind::Other);
+    object.add_symbol(Symbol {
+        name: b"mpir_types".to_vec(),
+        value: 0,
+        size: 0,
+        kind: SymbolKind::Data,
+        scope: SymbolScope::Compilation,
+        weak: false,
+        section: SymbolSection::Absolute,
+        flags: SymbolFlags::None,
+    });
+    object.write().expect("an object file")
+}
+
+// DWARF 4, chapter 7.
+const COMPILE_UNIT: u8 = 1;
+const BASE_TYPE: u8 = 2;
+const POINTER: u8 = 3;
+const STRUCTURE: u8 = 4;
+const MEMBER: u8 = 5;
+const TYPEDEF: u8 = 6;
+const VARIABLE: u8 = 7;
+
+/// Tags, whether they have children, and attributes with their forms.
+fn abbreviations() -> Vec<u8> {
+    const NAME: [u8; 2] = [0x03, 0x08]; // DW_AT_name, string
+    const SIZE: [u8; 2] = [0x0b, 0x0b]; // DW_AT_byte_size, data1
+    const TYPE: [u8; 2] = [0x49, 0x13]; // DW_AT_type, ref4
+    let rows: [(u8, u8, u8, &[[u8; 2]]); 7] = [
+        (COMPILE_UNIT, 0x11, 1, &[[0x25, 0x08], [0x13, 0x0b], NAME]), // producer, language
+        (BASE_TYPE, 0x24, 0, &[SIZE, [0x3e, 0x0b], NAME]),            // encoding
+        (POINTER, 0x0f, 0, &[SIZE, TYPE]),
+        (STRUCTURE, 0x13, 1, &[NAME, SIZE]),
+        (MEMBER, 0x0d, 0, &[NAME, TYPE, [0x38, 0x0b]]), // data_member_location
+        (TYPEDEF, 0x16, 0, &[NAME, TYPE]),
+        (VARIABLE, 0x34, 0, &[NAME, TYPE, [0x3f, 0x19], [0x3c, 0x19]]), // external, declaration: flag_present
+    ];
+    let mut bytes = Vec::new();
+    for (number, tag, children, attributes) in rows {
+        bytes.extend([number, tag, children]);
+        bytes.extend(attributes.iter().flatten());
+        bytes.extend([0, 0]);
+    }
+    bytes.push(0);
+    bytes
+}
+
+/// The unit.
+#[derive(Default)]
+struct Unit(Vec<u8>);
+
+impl Unit {
+    /// Adds an entry, and returns its offset from the start of the unit.
+    fn entry(&mut self, abbreviation: u8) -> u32 {
+        let offset = u32::try_from(self.0.len()).expect("a small unit");
+        self.0.push(abbreviation);
+        offset
+    }
+
+    fn text(&mut self, text: &str) {
+        self.0.extend(text.bytes().chain([0]));
+    }
+
+    fn reference(&mut self, offset: u32) {
+        self.0.extend(offset.to_le_bytes());
+    }
+
+    fn base(&mut self, name: &str, size: u8, encoding: u8) -> u32 {
+        let entry = self.entry(BASE_TYPE);
+        self.0.extend([size, encoding]);
+        self.text(name);
+        entry
+    }
+
+    fn pointer(&mut self, to: u32) -> u32 {
+        let entry = self.entry(POINTER);
+        self.0.push(8);
+        self.reference(to);
+        entry
+    }
+}
+
+fn information() -> Vec<u8> {
+    let mut unit = Unit::default();
+    // Length, which is filled in at the end; version; the only abbreviations; bytes of an address.
+    unit.0.extend([0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8]);
+    unit.entry(COMPILE_UNIT);
+    unit.text("qmpi");
+    unit.0.push(0x0c); // DW_LANG_C99
+    unit.text("mpir.h");
+    let int = unit.base("int", 4, 5); // signed
+    let char = unit.base("char", 1, 6); // signed char
+    let text = unit.pointer(char);
+    let structure = unit.entry(STRUCTURE);
+    unit.text("MPIR_PROCDESC");
+    unit.0.push(24);
+    for (name, kind, offset) in [("host_name", text, 0), ("executable_name", text, 8), ("pid", int, 16)] {
+        unit.entry(MEMBER);
+        unit.text(name);
+        unit.reference(kind);
+        unit.0.push(offset);
+    }
+    unit.0.push(0);
+    let descriptor = unit.entry(TYPEDEF);
+    unit.text("MPIR_PROCDESC");
+    unit.reference(structure);
+    let table = unit.pointer(descriptor);
+    let numbers = [
+        "MPIR_proctable_size",
+        "MPIR_debug_state",
+        "MPIR_being_debugged",
+        "MPIR_debug_gate",
+        "MPIR_i_am_starter",
+        "MPIR_partial_attach_ok",
+        "MPIR_acquired_pre_main",
+    ];
+    let variables = [("MPIR_proctable", table), ("MPIR_debug_abort_string", text)];
+    for (name, kind) in variables.into_iter().chain(numbers.map(|name| (name, int))) {
+        unit.entry(VARIABLE);
+        unit.text(name);
+        unit.reference(kind);
+    }
+    unit.0.push(0);
+    let length = u32::try_from(unit.0.len() - 4).expect("a small unit");
+    unit.0[..4].copy_from_slice(&length.to_le_bytes());
+    unit.0
+}

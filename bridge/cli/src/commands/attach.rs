@@ -1,0 +1,83 @@
+//! `qmpi attach`: runs a command for each rank of a job on this host, and shows what is printed.
+
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::Error;
+use crate::args::AttachArgs;
+use crate::mpir::outputs::{Outputs, Owners};
+use crate::mpir::process::{self, Rank};
+use crate::report::terminal;
+
+/// Debuggers take memory: so many run at once for each processor.
+const EACH: usize = 2;
+
+/// Runs the command for each rank. Returns whether it has succeeded for all of them.
+///
+/// # Errors
+/// A process that is not there, or has no ranks; a command that cannot be started.
+pub fn attach(args: &AttachArgs) -> Result<bool, Error> {
+    let ranks = process::of_job(args.pid)?;
+    let meant = |rank: &&Rank| args.ranks.as_ref().is_none_or(|ranks| ranks.contains(rank.rank));
+    let (here, elsewhere): (Vec<&Rank>, Vec<&Rank>) = ranks.iter().filter(meant).partition(|rank| rank.is_here);
+    if here.is_empty() {
+        return Err(Error::Usage {
+            message: format!("the job of process {} has no such ranks on this host", args.pid),
+            hint: format!("`qmpi ps {}` shows its ranks and their hosts", args.pid),
+        });
+    }
+    if !elsewhere.is_empty() {
+        let message = format!("{} ranks run on other hosts, and are left out", elsewhere.len());
+        terminal::warn(&message, Some("run `qmpi attach` there, with the process that has started them"));
+    }
+    let found = Mutex::new((Outputs::default(), true, None));
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) * EACH;
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(here.len()) {
+            scope.spawn(|| {
+                while let Some(rank) = here.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let owners = Owners::of(rank);
+                    let ran = run(args, rank);
+                    let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                    match ran {
+                        Ok((output, succeeded)) => {
+                            found.0.add(rank, &owners, &output);
+                            found.1 &= succeeded;
+                        }
+                        Err(error) => found.2 = Some(error),
+                    }
+                }
+            });
+        }
+    });
+    let (outputs, succeeded, error) = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    match error {
+        Some(error) => Err(error),
+        None => terminal::answer(&outputs.text()).map(|()| succeeded),
+    }
+}
+
+/// What the command prints for a rank on both streams, and whether it succeeds.
+fn run(args: &AttachArgs, rank: &Rank) -> Result<(String, bool), Error> {
+    let places =
+        [("{pid}", rank.pid.to_string()), ("{rank}", rank.rank.to_string()), ("{program}", rank.executable.clone())];
+    let word = |word: &std::ffi::OsString| {
+        let word = word.to_string_lossy().into_owned();
+        places.iter().fold(word, |word, (name, value)| word.replace(name, value))
+    };
+    let mut words = args.command.iter().map(word);
+    let program = words.next().unwrap_or_default();
+    let output = Command::new(&program).args(words).stdin(Stdio::null()).output();
+    let output = output.map_err(|source| match source.kind() {
+        std::io::ErrorKind::NotFound => Error::CommandNotFound { command: program },
+        _ => Error::CommandNotExecutable { command: program, source },
+    })?;
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // Warnings of a debugger that has done what it was asked for are of no interest.
+    if !output.status.success() || text.trim().is_empty() {
+        text.push_str(&String::from_utf8_lossy(&output.stderr));
+    }
+    Ok((text, output.status.success()))
+}

@@ -1,0 +1,136 @@
+//! The ranks of a job that runs: from the table of its launcher, else as the ranks below it show themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use qmpi_elf::is_mpi_soname;
+use serde::Serialize;
+
+use crate::Error;
+use crate::job;
+use crate::mpir::starter::own_name;
+use crate::mpir::table::Process;
+use crate::mpir::target::{self, Target};
+
+/// A rank.
+#[derive(Debug, Serialize)]
+pub struct Rank {
+    /// Its place in the table.
+    pub rank: u32,
+    /// Where it runs.
+    pub host: String,
+    /// Its number there.
+    pub pid: u32,
+    /// What it runs.
+    pub executable: String,
+    /// The layers of its stack, outermost first; `None` for a process of another host or user.
+    pub layers: Option<Vec<Layer>>,
+    /// Whether it runs on this host.
+    #[serde(skip)]
+    pub is_here: bool,
+}
+
+/// A layer of a rank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Layer {
+    /// Its name.
+    pub name: String,
+    /// Its file, where the list of tools has it.
+    pub path: Option<PathBuf>,
+}
+
+/// The ranks of the job whose launcher, or a process above it, is `pid`.
+///
+/// # Errors
+/// [`Error::NoProcess`], [`Error::Control`] for a process of another user, [`Error::NoRanks`].
+pub fn of_job(pid: u32) -> Result<Vec<Rank>, Error> {
+    if job::parent_of(pid).is_none() {
+        return Err(Error::NoProcess { pid });
+    }
+    let own = Target::open(pid).map_err(|source| Error::Control { pid, source })?;
+    let family: Vec<u32> = job::family(pid).into_iter().filter(|other| *other != pid).collect();
+    let mut without = BTreeSet::new();
+    let others = family.iter().filter_map(|pid| Target::open_unless(*pid, &mut without).ok()?);
+    let table = own.into_iter().chain(others).map(|target| target.processes()).find(|table| !table.is_empty());
+    let table = table.unwrap_or_else(|| by_environment(pid, &family));
+    if table.is_empty() {
+        return Err(Error::NoRanks { pid });
+    }
+    Ok((0..).zip(&table).map(|(rank, process)| Rank::new(rank, process)).collect())
+}
+
+impl Rank {
+    /// What is known of a process of the table.
+    #[must_use]
+    pub fn new(rank: u32, process: &Process) -> Rank {
+        let pid = process.pid.unsigned_abs();
+        let is_here = is_here(process);
+        Rank {
+            rank,
+            host: process.host.clone(),
+            pid,
+            executable: process.executable.clone(),
+            layers: if is_here { layers(pid) } else { None },
+            is_here,
+        }
+    }
+}
+
+/// Launchers write names in several ways: then the process is known by what it runs.
+fn is_here(process: &Process) -> bool {
+    let own = own_name();
+    let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    if process.host == "localhost" || short(&process.host) == short(&own) {
+        return true;
+    }
+    let link = |name: &str| std::fs::read_link(format!("/proc/{}/{name}", process.pid));
+    let (Ok(executable), Ok(directory)) = (link("exe"), link("cwd")) else { return false };
+    directory.join(&process.executable).canonicalize().is_ok_and(|path| path == executable)
+}
+
+/// The ranks that a launcher without a table has started on this host: processes with MPI that it gave a rank.
+fn by_environment(launcher: u32, family: &[u32]) -> Vec<Process> {
+    let mut ranks = BTreeMap::new();
+    for pid in family.iter().chain([&launcher]) {
+        let get = |name: &str| variable(*pid, name);
+        // A process without a launcher is a job of its own.
+        let alone = || (*pid == launcher && ranks.is_empty()).then_some(0);
+        let Some(rank) = qmpi_plan::rank_from_env(&get).or_else(alone) else { continue };
+        let maps = target::mappings(*pid).unwrap_or_default();
+        let names = maps.iter().filter_map(|mapping| mapping.path.file_name()?.to_str());
+        if names.into_iter().any(is_mpi_soname)
+            && let Ok(pid) = i32::try_from(*pid)
+        {
+            let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+            let process = Process { host: own_name(), executable: executable.display().to_string(), pid };
+            ranks.entry(rank).or_insert(process);
+        }
+    }
+    ranks.into_values().collect()
+}
+
+/// The stack of a process, by the environment that it was started with.
+fn layers(pid: u32) -> Option<Vec<Layer>> {
+    std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let list = variable(pid, qmpi_plan::variable::TOOL_LIST).unwrap_or_default();
+    let list = list.to_string_lossy().into_owned();
+    let elements = list.split([',', ':']).map(str::trim).filter(|element| !element.is_empty());
+    let layer = |element: &str| match element.split_once('=') {
+        Some((name, path)) if !name.contains('/') => Layer { name: name.to_owned(), path: Some(path.into()) },
+        _ if element.contains('/') => {
+            let name = element.rsplit('/').next().unwrap_or(element).to_owned();
+            Layer { name, path: Some(element.into()) }
+        }
+        _ => Layer { name: element.to_owned(), path: None },
+    };
+    Some(elements.map(layer).collect())
+}
+
+fn variable(pid: u32, name: &str) -> Option<OsString> {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let mut variables = environment.split(|byte| *byte == 0);
+    let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(OsStr::from_bytes(value).to_owned())
+}
