@@ -1,5 +1,7 @@
 //! What a rank leaves (`core/src/report/recorder.rs`), and the directory of the files with it, one for each host.
 
+mod links;
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use serde::Deserialize;
 use crate::Error;
 
 /// The version of the records that this command reads.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// What each member of gzip begins with (RFC 1952, 2.3.1).
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
@@ -48,6 +50,7 @@ pub struct RankFile {
     /// Links that were not measured: the layer and the function.
     pub unmeasured: Vec<(usize, String)>,
     /// Links that were called.
+    #[serde(deserialize_with = "links::read")]
     pub links: Vec<LinkRecord>,
 }
 
@@ -69,17 +72,21 @@ pub struct ProbeTicks {
     pub inside: f64,
     /// To its caller's, which is taken off already.
     pub outside: f64,
+    /// The same where bytes are counted.
+    pub outside_with_bytes: f64,
 }
 
 /// A link into a layer.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkRecord {
     /// The place of the layer in the list.
     pub layer: usize,
     /// The function.
     pub function: String,
-    /// Calls, by the layer that called.
-    pub callers: Vec<u64>,
+    /// Calls of each layer that called.
+    pub callers: Vec<(usize, u64)>,
+    /// Bytes that these calls sent and received, in the same order.
+    pub bytes: Vec<[u64; 2]>,
     /// Time from call to return.
     pub inclusive: u64,
     /// Time without calls of layers below.
@@ -194,7 +201,7 @@ impl RankFile {
             return Err(format!("it has version {}, and this command reads version {SCHEMA}", self.schema));
         }
         let layers = self.layers.len();
-        let is_whole = |link: &LinkRecord| link.layer < layers && link.callers.len() >= 2;
+        let is_whole = |link: &LinkRecord| link.layer < layers;
         if self.links.iter().all(is_whole) { Ok(()) } else { Err("a link has no layer".to_owned()) }
     }
 }

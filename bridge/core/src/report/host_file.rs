@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, GzBuilder};
 
 /// Room for what a rank counts between its first record and its last.
-const SPARE: usize = 48;
+const SPARE: usize = 24;
 /// What the header's field can have.
 const MOST: usize = 60_000;
 
@@ -43,7 +43,7 @@ impl HostFile {
             return OpenOptions::new().write(true).open(&self.path)?.write_all_at(&member?, place);
         }
         let length = member(record, 0)?.len();
-        let spare = if is_last { 0 } else { SPARE + length / 16 };
+        let spare = if is_last { 0 } else { SPARE + length / 32 };
         let member = member(record, spare)?;
         let mut file = self.open()?;
         // One write: `write_all` goes on only where the disk is full.
