@@ -14,8 +14,10 @@ pub struct Job {
     pub size: u32,
     /// The processes that belong together, one after the other: ranks below are numbered through.
     pub worlds: Vec<World>,
-    /// Ranks that left no record: killed, or ended without exit handlers before MPI_Finalize.
+    /// Ranks that left nothing.
     pub missing: Vec<u32>,
+    /// Ranks that left no record, but what they had counted: killed, or ended without exit handlers before MPI_Finalize.
+    pub killed: Vec<u32>,
     /// Ranks whose last record is that of MPI_Finalize or MPI_Abort: they ended without exit handlers.
     pub cut: Vec<u32>,
     /// Ranks that called MPI_Abort.
@@ -174,7 +176,8 @@ impl Job {
             size,
             worlds,
             missing: (0..size).filter(|rank| ranks_here.binary_search(rank).is_err()).collect(),
-            cut: which(&|file| !file.came_to.exit && !file.came_to.abort),
+            killed: which(&|file| file.is_cut_off),
+            cut: which(&|file| !file.is_cut_off && !file.came_to.exit && !file.came_to.abort),
             aborted: which(&|file| file.came_to.abort),
             damaged: ranks.damaged,
             elapsed_ns: files.iter().map(|file| file.elapsed_ns).sum(),
@@ -346,7 +349,10 @@ mod tests {
         assert_eq!(job.edges[2].bytes, Bytes { sent: 0, received: 21 });
         let function = qmpi_abi::FnId::from_index(0).unwrap().name();
         let inner = &job.layers[2].functions[function];
-        assert_eq!((inner.bytes_in, inner.bytes_out), (Bytes { sent: 120, received: 24 }, Bytes { sent: 0, received: 21 }));
+        assert_eq!(
+            (inner.bytes_in, inner.bytes_out),
+            (Bytes { sent: 120, received: 24 }, Bytes { sent: 0, received: 21 })
+        );
         assert_eq!(inner.bytes_by_rank[&3], (Bytes { sent: 40, received: 8 }, Bytes { sent: 0, received: 7 }));
         assert_eq!((job.layers[2].bytes_in, job.layers[2].bytes_out), (inner.bytes_in, inner.bytes_out));
         let outer = &job.layers[1].functions[function];

@@ -10,6 +10,7 @@ use flate2::bufread::GzDecoder;
 use serde::Deserialize;
 
 use crate::Error;
+use crate::measured::counters;
 
 /// The version of the records that this command reads.
 const SCHEMA: u32 = 3;
@@ -52,6 +53,9 @@ pub struct RankFile {
     /// Links that were called.
     #[serde(deserialize_with = "links::read")]
     pub links: Vec<LinkRecord>,
+    /// It wrote no record: this is what it had counted.
+    #[serde(skip)]
+    pub is_cut_off: bool,
 }
 
 /// Where a rank was before it wrote its record.
@@ -113,11 +117,20 @@ pub struct Ranks {
 pub fn read(directory: &Path) -> Result<Ranks, Error> {
     let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
     let entries = std::fs::read_dir(directory).map_err(|error| problem(directory, error.to_string()))?;
-    let mut paths: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path)).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_one(path) || counters::is_one(path))
+        .collect();
+    // Records come last: they take the place of what was counted before.
     paths.sort();
     let (mut last, mut damaged) = (BTreeMap::new(), 0);
     for path in paths {
+        if counters::is_one(&path) {
+            let bytes = std::fs::read(&path).map_err(|error| problem(&path, error.to_string()))?;
+            let files = counters::read(&bytes).into_iter().filter(|file| file.check().is_ok());
+            last.extend(files.map(|file| ((file.host.clone(), file.process, file.started_ms), file)));
+            continue;
+        }
         let bytes = std::fs::read(&path).map_err(|error| problem(&path, error.to_string()))?;
         damaged += records(&bytes, |text| {
             let file: RankFile = serde_json::from_str(text).map_err(|error| problem(&path, error.to_string()))?;
@@ -176,7 +189,10 @@ pub fn clear(directory: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|error| problem(directory, &error))?,
     };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path) || is_trace(path)) {
+    for path in entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_one(path) || is_trace(path) || counters::is_one(path))
+    {
         std::fs::remove_file(&path).map_err(|error| problem(&path, &error))?;
     }
     Ok(())
@@ -223,6 +239,7 @@ mod tests {
             "notes.json",
             "trace-3.calls",
             "trace-3.77.calls",
+            "counters-a",
         ] {
             std::fs::write(directory.path().join(name), "").unwrap();
         }

@@ -32,6 +32,13 @@ impl HostFile {
         HostFile { path: directory.join(format!("ranks-{name}.jsonl.gz")), place: None }
     }
 
+    /// The file in which the host's ranks count, beside this one.
+    pub(crate) fn counters(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let host = name.strip_prefix("ranks-").and_then(|name| name.strip_suffix(".jsonl.gz")).unwrap_or(&name);
+        self.path.with_file_name(format!("counters-{host}"))
+    }
+
     /// Appends a record that may be replaced, or replaces it.
     ///
     /// # Errors

@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use qmpi_abi::FnId;
+use qmpi_loader::links::bytes;
 use qmpi_loader::links::conversion::Arity;
 use qmpi_loader::links::observer::Notify;
-use qmpi_loader::links::bytes;
 use qmpi_loader::links::probe::{self, Cost, Probe};
 use qmpi_loader::links::trace::Call;
 use qmpi_loader::process::dlsym;
@@ -79,12 +79,18 @@ pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
     }
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = host.trim();
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+    let file = HostFile::new(&directory, if host.is_empty() { "unknown" } else { host });
+    // The thread that measures has the first recorder. A shell leaves no record.
+    if !without_mpi::is_opened() && std::fs::create_dir_all(&directory).is_ok() {
+        probe::share(file.counters(), u64::try_from(started).unwrap_or(0));
+    }
     let report = Report {
-        file: HostFile::new(&directory, if host.is_empty() { "unknown" } else { host }),
+        file,
         directory,
         host: host.to_owned(),
         world: WORLDS.iter().find_map(|name| std::env::var(name).ok()),
-        started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis()),
+        started,
         came_to: CameTo::default(),
         rank,
         process: std::process::id(),
@@ -103,7 +109,10 @@ pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
 fn handles(mpi: &Process) -> Vec<(String, usize)> {
     let address = |name: &str| dlsym::global(&CString::new(name).ok()?);
     let objects = mpi.predefined_objects().into_iter();
-    objects.map(|(name, of_library)| (address(&name).unwrap_or(of_library), name)).map(|(address, name)| (name, address)).collect()
+    objects
+        .map(|(name, of_library)| (address(&name).unwrap_or(of_library), name))
+        .map(|(address, name)| (name, address))
+        .collect()
 }
 
 /// Starts a layer.
@@ -117,6 +126,10 @@ pub(crate) fn layer(label: &str) {
 pub(crate) fn stack_is_built() {
     if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
         trace::complete(&report.layers, false);
+        let [first, size] = probe::layout();
+        let head = report.to_json(Vec::new());
+        let head = head.strip_suffix('}').unwrap_or(&head);
+        probe::describe(&format!("{head},\"began\":{},\"layout\":[{first},{size}]}}", report.began.1));
     }
 }
 
@@ -179,9 +192,13 @@ fn save(note: impl FnOnce(&mut CameTo)) {
     let is_own = |report: &&mut Report| report.process == std::process::id() && report.is_of_rank();
     let Some(report) = report.as_mut().filter(is_own) else { return };
     note(&mut report.came_to);
-    let text = report.to_json();
-    if let Err(error) = report.file.put(&text, report.came_to.exit) {
-        log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);
+    let links = report.probes.iter().map(|(layer, id, probe)| (*layer, *id, probe.measured())).collect();
+    let text = report.to_json(links);
+    match report.file.put(&text, report.came_to.exit) {
+        Ok(()) => probe::finish(),
+        Err(error) => {
+            log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);
+        }
     }
     probe::leave_out(probe::ticks().wrapping_sub(began));
 }
@@ -203,7 +220,7 @@ impl Report {
         log::once(log::LogLevel::Warn, &text);
     }
 
-    fn to_json(&self) -> String {
+    fn to_json(&self, links: Vec<columns::Link>) -> String {
         let (elapsed, ticks) = (self.began.0.elapsed(), probe::ticks().wrapping_sub(self.began.1));
         let size = lost_stack::world_size().map_or_else(|| "null".to_owned(), |size| size.to_string());
         let layers: Vec<String> = self.layers.iter().map(|label| quoted(label)).collect();
@@ -221,7 +238,6 @@ impl Report {
         let _ = write!(text, ",\"layers\":[{}]", layers.join(","));
         let unmeasured: Vec<String> =
             self.unmeasured.iter().map(|(layer, id)| format!("[{layer},{}]", quoted(id.name()))).collect();
-        let links = self.probes.iter().map(|(layer, id, probe)| (*layer, *id, probe.measured())).collect();
         let _ = write!(text, ",\"unmeasured\":[{}],\"links\":{}}}", unmeasured.join(","), columns::json(links));
         text
     }

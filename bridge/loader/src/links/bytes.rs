@@ -176,7 +176,9 @@ pub(crate) extern "C" fn count(
         // SAFETY: two words of the thread's record.
         let sum = unsafe { counts.add(usize::from(plain.is_received)) };
         // SAFETY: as above.
-        unsafe { *sum = (*sum).wrapping_add(count.wrapping_mul(size)) };
+        let so_far = unsafe { sum.read() };
+        // SAFETY: as above.
+        unsafe { sum.write(so_far.wrapping_add(count.wrapping_mul(size))) };
         return;
     }
     count_all(probe, registers, stack, recorder, caller);

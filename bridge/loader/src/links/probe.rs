@@ -7,25 +7,28 @@
 //! A link gets its place in all recorders when it is first called: of some thousand links some dozen are, and their records lie side by side.
 #![expect(unsafe_code, reason = "memory that machine code writes to")]
 
+mod shared;
+
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
+pub(crate) use qmpi_abi::counters::Record;
+use qmpi_abi::counters::{BUCKETS, Region};
 
 use crate::arch;
 use crate::error::LoadError;
-use crate::links::bytes::sizes::Known;
 use crate::links::bytes::Bytes;
+use crate::links::bytes::sizes::Known;
 use crate::links::conversion::Arity;
 use crate::links::trace::{self, Call, Traced};
 use crate::links::trampoline;
 use crate::process::thread_offsets;
+pub use shared::{describe, finish, layout, share};
 
 /// Words that are passed in registers (psABI 3.2.3).
 const IN_REGISTERS: usize = 6;
-/// Bits of a time, and of buckets.
-const BUCKETS: usize = 64;
 
 /// A link that measures.
 #[derive(Debug)]
@@ -44,25 +47,17 @@ pub struct Probe {
     /// The link's own address, and where it leads.
     link: AtomicUsize,
     leads_to: OnceLock<&'static AtomicUsize>,
+    function: Option<FnId>,
     /// What is recorded of each call, if anything is.
     pub(crate) traced: Option<&'static Traced>,
-}
-
-/// What is known of the calls through one link, in one thread. The calls of each caller follow, then the bytes that each sent and received.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Record {
-    pub(crate) inclusive: u64,
-    pub(crate) own: u64,
-    pub(crate) longest: u64,
-    /// By the number of bits of the time.
-    pub(crate) histogram: [u32; BUCKETS],
 }
 
 /// The memory of one thread. Records follow.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Recorder {
+    /// What it is, where it is in a file.
+    pub(crate) region: Region,
     /// Time inside of calls that the current call has made.
     pub(crate) inner_time: u64,
     /// The layer whose code runs; 0 is the program.
@@ -160,7 +155,9 @@ fn measure(traced: Option<&'static Traced>, bytes: Option<&'static Bytes>) -> Re
     const CALLS: u32 = 1000;
     const ROUNDS: u32 = 30;
     let target = (nothing as *const ()).addr();
-    let Some((probe, link)) = Probe::with(target, Arity::Fixed(0), 0, traced, bytes)? else { return Ok((0.0, 0)) };
+    let Some((probe, link)) = Probe::with(target, Arity::Fixed(0), 0, traced, bytes, None)? else {
+        return Ok((0.0, 0));
+    };
     // SAFETY: the link of that function.
     let call = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, u64, u64) -> i32>(link) };
     // The thread's first call is another one. No calls come to the program, whose log serves for this.
@@ -227,7 +224,7 @@ impl Probe {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn before(target: usize, arity: Arity, layer: usize) -> Result<Option<(&'static Probe, usize)>, LoadError> {
-        Probe::with(target, arity, layer, None, None)
+        Probe::with(target, arity, layer, None, None, None)
     }
 
     /// The same for calls of a function whose bytes are counted ([`bytes::prepare`]), and that are recorded, if that was asked for
@@ -241,7 +238,8 @@ impl Probe {
         layer: usize,
         call: Call,
     ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
-        Probe::with(target, arity, layer, Traced::new(call), Bytes::of(call.function, call.leading))
+        let bytes = Bytes::of(call.function, call.leading);
+        Probe::with(target, arity, layer, Traced::new(call), bytes, Some(call.function))
     }
 
     fn with(
@@ -250,6 +248,7 @@ impl Probe {
         layer: usize,
         traced: Option<&'static Traced>,
         bytes: Option<&'static Bytes>,
+        function: Option<FnId>,
     ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
         let Arity::Fixed(words) = arity else { return Ok(None) };
         if layer >= CALLERS.load(Ordering::Relaxed)
@@ -261,7 +260,7 @@ impl Probe {
         let outside = OUTSIDE[usize::from(bytes.is_some())].load(Ordering::Relaxed);
         let (place, link) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let leads_to = OnceLock::new();
-        let probe = Probe { target, place, layer, stack_words, outside, bytes, link, leads_to, traced };
+        let probe = Probe { target, place, layer, stack_words, outside, bytes, link, leads_to, function, traced };
         let probe: &Probe = Box::leak(Box::new(probe));
         let (link, leads_to) = trampoline::allocate_changeable(arch::unplaced_probe, probe)?;
         // Nobody else has seen it.
@@ -282,6 +281,9 @@ impl Probe {
             };
             // There is one for each link.
             let Some(free) = owners.iter().skip(first).position(is_mine) else { return };
+            if let Some(function) = self.function {
+                shared::place(first + free, self.layer, function);
+            }
             self.place.store(size_of::<Recorder>() + (first + free) * record_size(), Ordering::Release);
             PLACED.fetch_max(first + free + 1, Ordering::AcqRel);
         }
@@ -372,6 +374,14 @@ pub(crate) fn of_this_thread() -> Option<&'static Recorder> {
     recorders().find(|recorder| recorder.thread.load(Ordering::Relaxed) == this)
 }
 
+/// Memory that is zero, and that the kernel takes nothing for until it is written to.
+fn map_memory(bytes: usize) -> Option<*mut libc::c_void> {
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: new addresses, chosen by the kernel.
+    let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags | libc::MAP_NORESERVE, -1, 0) };
+    (memory != libc::MAP_FAILED).then_some(memory)
+}
+
 fn recorders() -> impl Iterator<Item = &'static Recorder> {
     // SAFETY: null, or a recorder, which is never freed.
     let first = unsafe { RECORDERS.load(Ordering::Acquire).as_ref() };
@@ -432,18 +442,16 @@ impl Recorder {
 
     fn map(this: i32) -> Option<&'static Recorder> {
         let len = logs_offset() + trace::logs_size(CALLERS.load(Ordering::Relaxed));
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new addresses, chosen by the kernel.
-        let memory = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-        if memory == libc::MAP_FAILED {
-            return None;
-        }
-        let recorder = memory.cast::<Recorder>();
+        let recorder = map_memory(len)?.cast::<Recorder>();
+        shared::cover(recorder, len);
+        // SAFETY: mapped just now, all zero or a region of the file, which is the first field.
+        let region = unsafe { recorder.cast::<Region>().read() };
         let mut next = RECORDERS.load(Ordering::Acquire);
         loop {
             let thread = AtomicI32::new(this);
             let logs = recorder.expose_provenance() + logs_offset();
             let fresh = Recorder {
+                region,
                 inner_time: 0,
                 layer: 0,
                 thread,

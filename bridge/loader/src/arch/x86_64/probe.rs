@@ -75,8 +75,9 @@ pub(super) use copy_stack;
 macro_rules! add_time {
     () => {
         "
-        sub rax, qword ptr [rbp - 16]
         mov r10, qword ptr [rbp - 48]
+        mov qword ptr [r10 + {last}], rax
+        sub rax, qword ptr [rbp - 16]
         mov r11, qword ptr [rbp - 8]
         mov rcx, qword ptr [r10 + {inner_time}]
         mov rdx, qword ptr [rbp - 24]
@@ -181,6 +182,7 @@ pub(crate) extern "C" fn probe() {
         qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
         recorder = sym crate::process::thread_offsets::RECORDER,
+        last = const offset_of!(Recorder, region.last),
         inner_time = const offset_of!(Recorder, inner_time),
         layer = const offset_of!(Recorder, layer),
         of_layer = const offset_of!(Probe, layer),
@@ -246,6 +248,7 @@ pub(crate) extern "C" fn bytes_probe() {
         qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
         recorder = sym crate::process::thread_offsets::RECORDER,
+        last = const offset_of!(Recorder, region.last),
         inner_time = const offset_of!(Recorder, inner_time),
         layer = const offset_of!(Recorder, layer),
         of_layer = const offset_of!(Probe, layer),
@@ -275,7 +278,9 @@ pub(crate) fn recorder(offset: usize) -> usize {
     #![expect(unsafe_code, reason = "a thread-local variable of another library")]
     let recorder;
     // SAFETY: a word of the thread's own.
-    unsafe { std::arch::asm!("mov {}, qword ptr fs:[{}]", out(reg) recorder, in(reg) offset, options(nostack, readonly)) };
+    unsafe {
+        std::arch::asm!("mov {}, qword ptr fs:[{}]", out(reg) recorder, in(reg) offset, options(nostack, readonly))
+    };
     recorder
 }
 

@@ -106,6 +106,7 @@ pub(crate) extern "C" fn traced_probe() {
         qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
         recorder = sym crate::process::thread_offsets::RECORDER,
+        last = const offset_of!(Recorder, region.last),
         inner_time = const offset_of!(Recorder, inner_time),
         layer = const offset_of!(Recorder, layer),
         of_layer = const offset_of!(Probe, layer),
