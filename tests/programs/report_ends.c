@@ -7,12 +7,14 @@
  *     late      is killed after MPI_Finalize
  *     kill      is killed, when the others have called exit() without MPI_Finalize
  *     _exit     ends by _exit() without MPI_Finalize, and so on
+ *     fork      calls MPI_Wtime three times, its child ten times; is killed
  */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int main(int argc, char **argv)
@@ -28,6 +30,21 @@ int main(int argc, char **argv)
         if (rank == 1)
             MPI_Abort(MPI_COMM_WORLD, 7);
         MPI_Barrier(MPI_COMM_WORLD);
+    }
+    if (strcmp(how, "fork") == 0) {
+        if (rank == 1) {
+            for (int i = 0; i < 3; i++)
+                MPI_Wtime();
+            pid_t child = fork();
+            for (int i = 0; child == 0 && i < 10; i++)
+                MPI_Wtime();
+            if (child == 0)
+                _exit(0);
+            waitpid(child, NULL, 0);
+            raise(SIGKILL);
+        }
+        sleep(2);
+        exit(0);
     }
     if (strcmp(how, "kill") == 0 || strcmp(how, "_exit") == 0) {
         if (rank != 1)

@@ -7,8 +7,10 @@
 //! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
 //! | what a job measured: for a terminal, as a page for a browser | [`measured`], [`page`] |
 //! | what two sides differ in, as both | [`compared`] |
+//! | bytes that calls move, for both | `bytes` |
 //! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
 
+pub(crate) mod bytes;
 pub mod check;
 pub mod compared;
 pub mod edges;

@@ -12,10 +12,11 @@
 //! | a layer that sees some of its calls | `filter.rs` |
 //! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
 //! | where wrappers of `dlsym` go on | `look_ups.rs` |
-//! | what each call costs, and which calls there were | `probe.rs`, `trace.rs` |
+//! | what each call costs, how many bytes it moves, and which calls there were | `probe.rs`, `bytes.rs`, `trace.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
 pub(crate) mod blocks;
+pub mod bytes;
 pub mod callback;
 pub mod conversion;
 pub mod counter;

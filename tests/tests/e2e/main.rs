@@ -59,6 +59,7 @@ mod real_tools;
 mod refusals;
 mod registration;
 mod report;
+mod report_bytes;
 mod report_ends;
 mod sanitizers;
 mod sentinels;

@@ -15,6 +15,7 @@ fn trials() -> Vec<Trial> {
         ("killed_after_finalize", &Mpi::ALL, killed_after_finalize),
         ("killed_before", &Mpi::ALL, killed_before),
         ("underscore_exit", &Mpi::ALL, underscore_exit),
+        ("killed_parent", &Mpi::ALL, killed_parent),
         ("one_file_for_all_ranks", &Mpi::ALL, one_file_for_all_ranks),
         ("spawned_processes", &[Mpi::OpenMpi], spawned_processes),
         ("sessions", &[Mpi::Mpich], sessions),
@@ -93,20 +94,37 @@ fn killed_after_finalize(mpi: Mpi) -> Verdict {
     if is_known && cut && left.missing().is_empty() { Ok(()) } else { left.fail("all ranks came to MPI_Finalize") }
 }
 
-/// Exit handlers are enough, and without them and MPI_Finalize there is nothing. The launcher may be quicker with the third rank.
+/// Exit handlers are enough, and without them and MPI_Finalize there is what the rank had counted. The launcher may kill others, too.
 fn without_finalize(mpi: Mpi, how: &str) -> Verdict {
     let left = ending(mpi, how)?;
-    let missing = left.missing();
-    let is_known = |rank: &u32| left.calls("MPI_Comm_size", *rank) >= 500;
-    if !missing.contains(&1) || [0, 2].iter().filter(|rank| is_known(rank)).count() != 3 - missing.len() {
-        return left.fail("rank 1 is killed, and the others come to exit()");
+    let killed = &left.json["killed"];
+    let is_known = |rank: &u32| left.calls("MPI_Comm_size", *rank) >= 500 && left.calls("MPI_Barrier", *rank) == 1;
+    if !left.missing().is_empty() || ![0, 1, 2].iter().all(is_known) {
+        return left.fail("what all ranks have called is known");
     }
-    if missing == [1]
-        && !left.text.contains("Nothing is known of rank 1: it was killed, or ended without MPI_Finalize and exit")
-    {
-        return left.fail("it is said who is missing");
+    if !killed.as_array().is_some_and(|killed| killed.contains(&json!(1))) || left.json["cut"] != json!([]) {
+        return left.fail("rank 1 is killed");
+    }
+    let says = "Rank 1 was killed, or ended without MPI_Finalize and exit handlers: its numbers are those of the calls up to then.";
+    if *killed == json!([1]) && !left.text.contains(says) {
+        return left.fail("it is said who was killed");
+    }
+    // It slept for two seconds and was killed, so its time is not that of its sleep.
+    let elapsed = left.json["elapsed_ns"].as_f64().unwrap_or(0.0);
+    if !(1e6..60e9).contains(&elapsed) {
+        return left.fail("the time of the ranks");
     }
     Ok(())
+}
+
+/// The child of a fork counts for itself: its calls are not those of its parent, which is killed.
+fn killed_parent(mpi: Mpi) -> Verdict {
+    let left = ending(mpi, "fork")?;
+    let calls = left.calls("MPI_Wtime", 1);
+    if left.json["killed"].as_array().is_some_and(|killed| killed.contains(&json!(1))) && calls == 3 {
+        return Ok(());
+    }
+    left.fail(&format!("{calls} calls of MPI_Wtime"))
 }
 
 fn killed_before(mpi: Mpi) -> Verdict {

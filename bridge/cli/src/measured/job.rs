@@ -14,8 +14,10 @@ pub struct Job {
     pub size: u32,
     /// The processes that belong together, one after the other: ranks below are numbered through.
     pub worlds: Vec<World>,
-    /// Ranks that left no record: killed, or ended without exit handlers before MPI_Finalize.
+    /// Ranks that left nothing.
     pub missing: Vec<u32>,
+    /// Ranks that left no record, but what they had counted: killed, or ended without exit handlers before MPI_Finalize.
+    pub killed: Vec<u32>,
     /// Ranks whose last record is that of MPI_Finalize or MPI_Abort: they ended without exit handlers.
     pub cut: Vec<u32>,
     /// Ranks that called MPI_Abort.
@@ -26,6 +28,8 @@ pub struct Job {
     pub elapsed_ns: u64,
     /// What a probe costs on average, in and around the call.
     pub probe_ns: f64,
+    /// The same where the probe counts bytes.
+    pub probe_with_bytes_ns: f64,
     /// Calls of threads that could not be measured are missing; links of functions with an unknown number of arguments, too.
     pub unmeasured: Vec<String>,
     /// The most threads that called MPI at a time, on any rank: their times add up.
@@ -45,6 +49,31 @@ pub struct Edge {
     pub to: usize,
     /// How often.
     pub calls: u64,
+    /// What these calls moved.
+    pub bytes: Bytes,
+}
+
+/// Bytes that calls move, where their arguments tell.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Bytes {
+    /// Out of buffers.
+    pub sent: u64,
+    /// Room in buffers for what comes in.
+    pub received: u64,
+}
+
+impl Bytes {
+    /// Adds others.
+    fn add(&mut self, other: Self) {
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What happens between the edge above a layer and those below it.
@@ -56,6 +85,10 @@ pub struct Layer {
     pub calls_in: u64,
     /// Calls that it makes.
     pub calls_out: u64,
+    /// What the calls move that come in.
+    pub bytes_in: Bytes,
+    /// What the calls move that it makes.
+    pub bytes_out: Bytes,
     /// Time in it, and not below it.
     pub own: Spread,
     /// By function.
@@ -71,6 +104,12 @@ pub struct Function {
     pub calls_out: u64,
     /// By rank: calls that come in, calls that go out.
     pub by_rank: BTreeMap<u32, (u64, u64)>,
+    /// What the calls move that come in.
+    pub bytes_in: Bytes,
+    /// What the calls move that go out.
+    pub bytes_out: Bytes,
+    /// By rank, if there are any: those that come in, those that go out.
+    pub bytes_by_rank: BTreeMap<u32, (Bytes, Bytes)>,
     /// Time in the layer, and not below it.
     pub own: Spread,
     /// Time from call to return, on all ranks.
@@ -115,6 +154,9 @@ impl Spread {
     }
 }
 
+/// Calls and bytes by caller and layer.
+type Edges = BTreeMap<(usize, usize), (u64, Bytes)>;
+
 impl Job {
     /// Sums up what ranks left; there is at least one. Layers that are on some ranks only are brought together by their labels.
     #[must_use]
@@ -134,11 +176,13 @@ impl Job {
             size,
             worlds,
             missing: (0..size).filter(|rank| ranks_here.binary_search(rank).is_err()).collect(),
-            cut: which(&|file| !file.came_to.exit && !file.came_to.abort),
+            killed: which(&|file| file.is_cut_off),
+            cut: which(&|file| !file.is_cut_off && !file.came_to.exit && !file.came_to.abort),
             aborted: which(&|file| file.came_to.abort),
             damaged: ranks.damaged,
             elapsed_ns: files.iter().map(|file| file.elapsed_ns).sum(),
             probe_ns: 0.0,
+            probe_with_bytes_ns: 0.0,
             unmeasured: unmeasured(files, &numbers),
             threads: files.iter().map(|file| file.threads).max().unwrap_or(0),
             layers: Vec::new(),
@@ -149,13 +193,14 @@ impl Job {
         }
         let mut edges = BTreeMap::new();
         for (file, rank) in files.iter().zip(&numbers) {
-            let cost = file.probe_ticks.inside + file.probe_ticks.outside;
-            job.probe_ns += cost * file.ns_per_tick() / files.len() as f64;
+            let cost = |outside| (file.probe_ticks.inside + outside) * file.ns_per_tick() / files.len() as f64;
+            job.probe_ns += cost(file.probe_ticks.outside);
+            job.probe_with_bytes_ns += cost(file.probe_ticks.outside_with_bytes);
             for link in &file.links {
                 job.add(file, *rank, link, &mut edges);
             }
         }
-        job.edges = edges.into_iter().map(|((from, to), calls)| Edge { from, to, calls }).collect();
+        job.edges = edges.into_iter().map(|((from, to), (calls, bytes))| Edge { from, to, calls, bytes }).collect();
         for layer in &mut job.layers {
             for function in layer.functions.values_mut() {
                 for (rank, time) in &function.own.by_rank {
@@ -164,6 +209,8 @@ impl Job {
                 function.own.finish(&ranks_here);
                 layer.calls_in += function.calls_in;
                 layer.calls_out += function.calls_out;
+                layer.bytes_in.add(function.bytes_in);
+                layer.bytes_out.add(function.bytes_out);
             }
             layer.own.finish(&ranks_here);
         }
@@ -175,23 +222,36 @@ impl Job {
         self.layers.iter().position(|layer| layer.label == label).unwrap_or(0)
     }
 
-    fn add(&mut self, file: &RankFile, rank: u32, link: &LinkRecord, edges: &mut BTreeMap<(usize, usize), u64>) {
+    fn add(&mut self, file: &RankFile, rank: u32, link: &LinkRecord, edges: &mut Edges) {
         let scale = file.ns_per_tick();
-        let calls: u64 = link.callers.iter().sum();
+        let calls: u64 = link.callers.iter().map(|(_, calls)| calls).sum();
         let to = self.place(&file.layers[link.layer]);
-        for (caller, calls) in link.callers.iter().enumerate().filter(|(_, calls)| **calls > 0) {
-            let label = file.layers.get(caller).map_or("program", String::as_str);
+        let mut all = Bytes::default();
+        for ((caller, calls), [sent, received]) in link.callers.iter().zip(&link.bytes) {
+            let bytes = Bytes { sent: *sent, received: *received };
+            let label = file.layers.get(*caller).map_or("program", String::as_str);
             let from = self.place(label);
-            *edges.entry((from, to)).or_default() += calls;
+            let edge = edges.entry((from, to)).or_default();
+            edge.0 += calls;
+            edge.1.add(bytes);
+            all.add(bytes);
             let function = self.layers[from].functions.entry(link.function.clone()).or_default();
             function.calls_out += calls;
             function.by_rank.entry(rank).or_default().1 += calls;
+            function.bytes_out.add(bytes);
+            if !bytes.is_none() {
+                function.bytes_by_rank.entry(rank).or_default().1.add(bytes);
+            }
         }
         let inside = file.probe_ticks.inside * calls as f64;
         let own = (link.own as f64 - inside).max(0.0) * scale;
         let function = self.layers[to].functions.entry(link.function.clone()).or_default();
         function.calls_in += calls;
         function.by_rank.entry(rank).or_default().0 += calls;
+        function.bytes_in.add(all);
+        if !all.is_none() {
+            function.bytes_by_rank.entry(rank).or_default().0.add(all);
+        }
         *function.own.by_rank.entry(rank).or_default() += own;
         function.inclusive_ns += (link.inclusive as f64 - inside).max(0.0) * scale;
         function.longest_ns = function.longest_ns.max(link.longest as f64 * scale);
@@ -247,25 +307,27 @@ mod tests {
 
     /// A rank of `size` on which `outer` and `inner` stand above MPI: a tick is half a nanosecond, a probe costs ten.
     fn rank(rank: u32, size: u32, functions: usize) -> RankFile {
-        let links = (0..functions).flat_map(|number| {
-            let link = |layer: usize, caller: usize, calls: u64, inclusive: u64, own: i64| {
-                let mut callers = vec![0; 4];
-                callers[caller] = calls;
-                format!(
-                    r#"{{"layer":{layer},"function":"MPI_F{number}","callers":{callers:?},"inclusive":{inclusive},"own":{own},
-                        "longest":900,"histogram":[[9,{calls}]]}}"#
-                )
-            };
-            let more = 100 * i64::from(rank);
-            [link(3, 0, 10, 9000, 2100 + more), link(2, 3, 10, 6000, 1000), link(1, 2, 20, 5000, 4200)]
-        });
-        let links: Vec<String> = links.collect();
+        // The first functions of the table, each at three layers.
+        let repeated = |numbers: [i64; 3]| vec![numbers; functions].concat();
+        let steps: Vec<usize> = (0..3 * functions).map(|row| usize::from(row > 0 && row % 3 == 0)).collect();
+        let columns = format!(
+            "[{steps:?},{:?},{:?},{:?},{:?},{:?},{:?},{:?},{:?},{:?},{:?}]",
+            repeated([1, 2, 3]),
+            repeated([2, 3, 0]),
+            repeated([20, 10, 10]),
+            repeated([0, 40, 40]),
+            repeated([7, 8, 9]),
+            repeated([4200, 1000, 2100 + 100 * i64::from(rank)]),
+            repeated([5000, 6000, 9000]),
+            repeated([900; 3]),
+            repeated([9; 3]),
+            [20, -1, 10, -1, 10, -1].repeat(functions),
+        );
         let text = format!(
-            r#"{{"schema":2,"rank":{rank},"size":{size},"process":7,"host":"a","world":null,"started_ms":1,
+            r#"{{"schema":3,"rank":{rank},"size":{size},"process":7,"host":"a","world":null,"started_ms":1,
                 "came_to":{{"finalize":true,"abort":false,"exit":true}},"elapsed_ns":10000,"ticks":20000,
-                "probe_ticks":{{"inside":10.0,"outside":10}},"threads":1,"threads_without":0,
-                "layers":["program","MPI","inner","outer"],"unmeasured":[[1,"MPI_Pcontrol"]],"links":[{}]}}"#,
-            links.join(",")
+                "probe_ticks":{{"inside":10.0,"outside":10,"outside_with_bytes":12}},"threads":1,"threads_without":0,
+                "layers":["program","MPI","inner","outer"],"unmeasured":[[1,"MPI_Pcontrol"]],"links":{columns}}}"#
         );
         serde_json::from_str(&text).unwrap()
     }
@@ -284,7 +346,16 @@ mod tests {
         assert_eq!(calls, [(0, 30), (30, 30), (30, 60), (60, 0)], "inner makes two of one");
         let edges: Vec<_> = job.edges.iter().map(|edge| (edge.from, edge.to, edge.calls)).collect();
         assert_eq!(edges, [(0, 1, 30), (1, 2, 30), (2, 3, 60)]);
-        let outer = &job.layers[1].functions["MPI_F0"];
+        assert_eq!(job.edges[2].bytes, Bytes { sent: 0, received: 21 });
+        let function = qmpi_abi::FnId::from_index(0).unwrap().name();
+        let inner = &job.layers[2].functions[function];
+        assert_eq!(
+            (inner.bytes_in, inner.bytes_out),
+            (Bytes { sent: 120, received: 24 }, Bytes { sent: 0, received: 21 })
+        );
+        assert_eq!(inner.bytes_by_rank[&3], (Bytes { sent: 40, received: 8 }, Bytes { sent: 0, received: 7 }));
+        assert_eq!((job.layers[2].bytes_in, job.layers[2].bytes_out), (inner.bytes_in, inner.bytes_out));
+        let outer = &job.layers[1].functions[function];
         // (2100 + 100 rank - 10 calls of 10 ticks) / 2
         assert_eq!(outer.own.by_rank, BTreeMap::from([(0, 1000.0), (1, 1050.0), (3, 1150.0)]));
         assert_eq!((outer.own.min_ns, outer.own.max_ns, outer.own.max_rank), (1000.0, 1150.0, 3));

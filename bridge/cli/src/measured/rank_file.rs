@@ -1,5 +1,7 @@
 //! What a rank leaves (`core/src/report/recorder.rs`), and the directory of the files with it, one for each host.
 
+mod links;
+
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,9 +10,10 @@ use flate2::bufread::GzDecoder;
 use serde::Deserialize;
 
 use crate::Error;
+use crate::measured::counters;
 
 /// The version of the records that this command reads.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 /// What each member of gzip begins with (RFC 1952, 2.3.1).
 const MEMBER: [u8; 3] = [0x1f, 0x8b, 8];
 
@@ -48,7 +51,11 @@ pub struct RankFile {
     /// Links that were not measured: the layer and the function.
     pub unmeasured: Vec<(usize, String)>,
     /// Links that were called.
+    #[serde(deserialize_with = "links::read")]
     pub links: Vec<LinkRecord>,
+    /// It wrote no record: this is what it had counted.
+    #[serde(skip)]
+    pub is_cut_off: bool,
 }
 
 /// Where a rank was before it wrote its record.
@@ -69,17 +76,21 @@ pub struct ProbeTicks {
     pub inside: f64,
     /// To its caller's, which is taken off already.
     pub outside: f64,
+    /// The same where bytes are counted.
+    pub outside_with_bytes: f64,
 }
 
 /// A link into a layer.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkRecord {
     /// The place of the layer in the list.
     pub layer: usize,
     /// The function.
     pub function: String,
-    /// Calls, by the layer that called.
-    pub callers: Vec<u64>,
+    /// Calls of each layer that called.
+    pub callers: Vec<(usize, u64)>,
+    /// Bytes that these calls sent and received, in the same order.
+    pub bytes: Vec<[u64; 2]>,
     /// Time from call to return.
     pub inclusive: u64,
     /// Time without calls of layers below.
@@ -106,11 +117,20 @@ pub struct Ranks {
 pub fn read(directory: &Path) -> Result<Ranks, Error> {
     let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
     let entries = std::fs::read_dir(directory).map_err(|error| problem(directory, error.to_string()))?;
-    let mut paths: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path)).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_one(path) || counters::is_one(path))
+        .collect();
+    // Records come last: they take the place of what was counted before.
     paths.sort();
     let (mut last, mut damaged) = (BTreeMap::new(), 0);
     for path in paths {
+        if counters::is_one(&path) {
+            let bytes = std::fs::read(&path).map_err(|error| problem(&path, error.to_string()))?;
+            let files = counters::read(&bytes).into_iter().filter(|file| file.check().is_ok());
+            last.extend(files.map(|file| ((file.host.clone(), file.process, file.started_ms), file)));
+            continue;
+        }
         let bytes = std::fs::read(&path).map_err(|error| problem(&path, error.to_string()))?;
         damaged += records(&bytes, |text| {
             let file: RankFile = serde_json::from_str(text).map_err(|error| problem(&path, error.to_string()))?;
@@ -169,7 +189,10 @@ pub fn clear(directory: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|error| problem(directory, &error))?,
     };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| is_one(path) || is_trace(path)) {
+    for path in entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| is_one(path) || is_trace(path) || counters::is_one(path))
+    {
         std::fs::remove_file(&path).map_err(|error| problem(&path, &error))?;
     }
     Ok(())
@@ -194,7 +217,7 @@ impl RankFile {
             return Err(format!("it has version {}, and this command reads version {SCHEMA}", self.schema));
         }
         let layers = self.layers.len();
-        let is_whole = |link: &LinkRecord| link.layer < layers && link.callers.len() >= 2;
+        let is_whole = |link: &LinkRecord| link.layer < layers;
         if self.links.iter().all(is_whole) { Ok(()) } else { Err("a link has no layer".to_owned()) }
     }
 }
@@ -216,6 +239,7 @@ mod tests {
             "notes.json",
             "trace-3.calls",
             "trace-3.77.calls",
+            "counters-a",
         ] {
             std::fs::write(directory.path().join(name), "").unwrap();
         }

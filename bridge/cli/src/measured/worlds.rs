@@ -53,9 +53,9 @@ mod tests {
 
     fn file(world: Option<&str>, rank: u32, size: u32, started_ms: u64) -> RankFile {
         let text = format!(
-            r#"{{"schema":2,"rank":{rank},"size":{size},"world":{},"host":"a","started_ms":{started_ms},"process":7,"elapsed_ns":1,
-                "came_to":{{"finalize":true,"abort":false,"exit":true}},"ticks":1,"probe_ticks":{{"inside":0,"outside":0}},
-                "threads":1,"threads_without":0,"layers":["program","MPI"],"unmeasured":[],"links":[]}}"#,
+            r#"{{"schema":3,"rank":{rank},"size":{size},"world":{},"host":"a","started_ms":{started_ms},"process":7,"elapsed_ns":1,
+                "came_to":{{"finalize":true,"abort":false,"exit":true}},"ticks":1,"probe_ticks":{{"inside":0,"outside":0,"outside_with_bytes":0}},
+                "threads":1,"threads_without":0,"layers":["program","MPI"],"unmeasured":[],"links":[[],[],[],[],[],[],[],[],[],[],[]]}}"#,
             world.map_or_else(|| "null".to_owned(), |name| format!("{name:?}"))
         );
         serde_json::from_str(&text).unwrap()

@@ -7,7 +7,7 @@ use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table, TableComponent};
 
 use crate::measured::job::{Function, Job, Layer, Spread};
-use crate::report::notes;
+use crate::report::{bytes, notes};
 
 /// Rows of a table without `--all`.
 const ROWS: usize = 20;
@@ -29,12 +29,21 @@ pub fn tables(job: &Job, all: bool) -> String {
         "\nCalls of each function, and what layers make of them. 4 → 6: of 4 that come in it makes 6; +2: it makes 2 of its own."
     );
     let _ = writeln!(text, "{}", calls(job, all));
+    let bytes = bytes::rows(job);
+    if !bytes.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nBytes that these calls send, and the room that they have for what they receive, where their arguments tell."
+        );
+        let _ = writeln!(text, "{}", moved(job, &bytes, all));
+    }
     let _ = writeln!(text, "\nWhere the time goes: own time of each function at each layer.");
     let _ = writeln!(text, "{}", times(job, all));
     let _ = writeln!(
         text,
-        "\nMeasuring cost {} a call and layer, which is not in these numbers.{}",
+        "\nMeasuring cost {} a call and layer{}, which is not in these numbers.{}",
         time(job.probe_ns),
+        if bytes.is_empty() { String::new() } else { format!(", {} with bytes", time(job.probe_with_bytes_ns)) },
         if all { "" } else { " `--all` shows all functions, `--json` all numbers of all ranks." }
     );
     let unmeasured: Vec<&String> = job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).collect();
@@ -108,6 +117,24 @@ fn calls(job: &Job, all: bool) -> Table {
     }
     if functions.len() > limit {
         rows.add_row([format!("... {} more", functions.len() - limit)]);
+    }
+    rows
+}
+
+/// A row for each function that moves bytes, those first that move the most.
+fn moved(job: &Job, bytes: &[bytes::Row<'_>], all: bool) -> Table {
+    let head = ["function", "bytes"].map(str::to_owned).into_iter();
+    let mut rows = table_with(head.chain(job.layers.iter().map(|layer| layer.label.clone())));
+    if let Some(column) = rows.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    let limit = if all { usize::MAX } else { ROWS };
+    for row in bytes.iter().take(limit) {
+        let names = [row.function, row.way].map(str::to_owned).into_iter();
+        rows.add_row(names.chain(row.cells.iter().map(bytes::Cell::text)));
+    }
+    if bytes.len() > limit {
+        rows.add_row([format!("... {} more", bytes.len() - limit)]);
     }
     rows
 }

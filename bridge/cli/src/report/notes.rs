@@ -16,6 +16,13 @@ pub fn all(job: &Job) -> Vec<String> {
             ranks(&job.missing)
         ));
     }
+    if !job.killed.is_empty() {
+        let (were, their) = if job.killed.len() == 1 { ("was", "its") } else { ("were", "their") };
+        notes.push(format!(
+            "{} {were} killed, or ended without MPI_Finalize and exit handlers: {their} numbers are those of the calls up to then.",
+            capital(&ranks(&job.killed))
+        ));
+    }
     if !job.aborted.is_empty() {
         notes.push(format!(
             "{} called MPI_Abort: that call is not in the numbers, nor what came after it.",

@@ -16,7 +16,7 @@ use crate::report::measured::time;
 use crate::report::{notes, template};
 use figure::Figure;
 use heat::Heat;
-use rows::{CallRow, FunctionRow, LayerRow};
+use rows::{BytesRow, CallRow, FunctionRow, LayerRow};
 
 /// The page.
 ///
@@ -33,6 +33,7 @@ pub fn html(job: &Job) -> Result<String, Error> {
             figure => Figure::of(job),
             layers => LayerRow::all(job),
             calls => CallRow::all(job),
+            bytes => BytesRow::all(job),
             labels => job.layers.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
             functions => FunctionRow::all(job),
             distributions => times::all(job),
@@ -139,6 +140,7 @@ struct Missing {
     notes: Vec<String>,
     links: Vec<String>,
     probe: String,
+    probe_with_bytes: String,
 }
 
 impl Missing {
@@ -149,6 +151,7 @@ impl Missing {
             // All layers have that one.
             links: job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).cloned().collect(),
             probe: time(job.probe_ns),
+            probe_with_bytes: time(job.probe_with_bytes_ns),
         }
     }
 }

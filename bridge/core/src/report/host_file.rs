@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use flate2::{Compression, GzBuilder};
 
 /// Room for what a rank counts between its first record and its last.
-const SPARE: usize = 48;
+const SPARE: usize = 24;
 /// What the header's field can have.
 const MOST: usize = 60_000;
 
@@ -32,6 +32,13 @@ impl HostFile {
         HostFile { path: directory.join(format!("ranks-{name}.jsonl.gz")), place: None }
     }
 
+    /// The file in which the host's ranks count, beside this one.
+    pub(crate) fn counters(&self) -> PathBuf {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let host = name.strip_prefix("ranks-").and_then(|name| name.strip_suffix(".jsonl.gz")).unwrap_or(&name);
+        self.path.with_file_name(format!("counters-{host}"))
+    }
+
     /// Appends a record that may be replaced, or replaces it.
     ///
     /// # Errors
@@ -43,7 +50,7 @@ impl HostFile {
             return OpenOptions::new().write(true).open(&self.path)?.write_all_at(&member?, place);
         }
         let length = member(record, 0)?.len();
-        let spare = if is_last { 0 } else { SPARE + length / 16 };
+        let spare = if is_last { 0 } else { SPARE + length / 32 };
         let member = member(record, spare)?;
         let mut file = self.open()?;
         // One write: `write_all` goes on only where the disk is full.

@@ -5,25 +5,28 @@
 //! time-stamp counter; what it means, and what the ranks have together, is worked out on the desk (`qmpi report`).
 #![expect(unsafe_code, reason = "atexit")]
 
+use std::ffi::CString;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use qmpi_abi::FnId;
+use qmpi_loader::links::bytes;
 use qmpi_loader::links::conversion::Arity;
 use qmpi_loader::links::observer::Notify;
-use qmpi_loader::links::probe::{self, Measured, Probe};
+use qmpi_loader::links::probe::{self, Cost, Probe};
 use qmpi_loader::links::trace::Call;
+use qmpi_loader::process::dlsym;
 use qmpi_loader::{Process, log};
 
 use crate::chain::or_end;
 use crate::process::{program_tools, without_mpi};
 use crate::report::host_file::HostFile;
-use crate::report::{lost_stack, trace};
+use crate::report::{columns, lost_stack, trace};
 
 /// The version of the file; it grows when a field goes or changes its meaning.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// The name that launchers give all processes of one MPI_COMM_WORLD: PMIx, and Open MPI's own. Hydra gives none.
 const WORLDS: [&str; 2] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"];
@@ -44,8 +47,8 @@ struct Report {
     /// Who calls and is called: the program, the MPI library, layers from the innermost outwards.
     layers: Vec<String>,
     probes: Vec<(usize, FnId, &'static Probe)>,
-    /// What a probe adds to the time that it measures.
-    inside: f64,
+    /// What a probe adds to times.
+    cost: Cost,
     /// Links that are not measured, as there was no room for them, or the number of their arguments is unknown.
     unmeasured: Vec<(usize, FnId)>,
 }
@@ -71,26 +74,45 @@ pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
     let directory = std::path::absolute(&value).unwrap_or_else(|_| value.into());
     let rank = rank.unwrap_or(0);
     trace::prepare(mpi, &directory, rank);
+    if let Some(family) = mpi.family() {
+        bytes::prepare(family, |id| mpi.real(id), &handles(mpi));
+    }
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = host.trim();
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis());
+    let file = HostFile::new(&directory, if host.is_empty() { "unknown" } else { host });
+    // The thread that measures has the first recorder. A shell leaves no record.
+    if !without_mpi::is_opened() && std::fs::create_dir_all(&directory).is_ok() {
+        probe::share(file.counters(), u64::try_from(started).unwrap_or(0));
+    }
     let report = Report {
-        file: HostFile::new(&directory, if host.is_empty() { "unknown" } else { host }),
+        file,
         directory,
         host: host.to_owned(),
         world: WORLDS.iter().find_map(|name| std::env::var(name).ok()),
-        started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis()),
+        started,
         came_to: CameTo::default(),
         rank,
         process: std::process::id(),
         began: (Instant::now(), probe::ticks()),
         layers: vec!["program".to_owned()],
         probes: Vec::new(),
-        inside: or_end(probe::measure_own_cost()),
+        cost: or_end(probe::measure_own_cost()),
         unmeasured: Vec::new(),
     };
     *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
     // SAFETY: libqmpi_core is never unloaded, so the handler stays callable.
     unsafe { libc::atexit(at_exit) };
+}
+
+/// Objects of Open MPI whose addresses are handles. A program may have copies of them, whose addresses are the handles everywhere then.
+fn handles(mpi: &Process) -> Vec<(String, usize)> {
+    let address = |name: &str| dlsym::global(&CString::new(name).ok()?);
+    let objects = mpi.predefined_objects().into_iter();
+    objects
+        .map(|(name, of_library)| (address(&name).unwrap_or(of_library), name))
+        .map(|(address, name)| (name, address))
+        .collect()
 }
 
 /// Starts a layer.
@@ -104,6 +126,10 @@ pub(crate) fn layer(label: &str) {
 pub(crate) fn stack_is_built() {
     if let Some(report) = REPORT.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
         trace::complete(&report.layers, false);
+        let [first, size] = probe::layout();
+        let head = report.to_json(Vec::new());
+        let head = head.strip_suffix('}').unwrap_or(&head);
+        probe::describe(&format!("{head},\"began\":{},\"layout\":[{first},{size}]}}", report.began.1));
     }
 }
 
@@ -166,9 +192,13 @@ fn save(note: impl FnOnce(&mut CameTo)) {
     let is_own = |report: &&mut Report| report.process == std::process::id() && report.is_of_rank();
     let Some(report) = report.as_mut().filter(is_own) else { return };
     note(&mut report.came_to);
-    let text = report.to_json();
-    if let Err(error) = report.file.put(&text, report.came_to.exit) {
-        log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);
+    let links = report.probes.iter().map(|(layer, id, probe)| (*layer, *id, probe.measured())).collect();
+    let text = report.to_json(links);
+    match report.file.put(&text, report.came_to.exit) {
+        Ok(()) => probe::finish(),
+        Err(error) => {
+            log::report_error(&format!("{}: the report cannot be written: {error}", report.directory.display()), None);
+        }
     }
     probe::leave_out(probe::ticks().wrapping_sub(began));
 }
@@ -190,7 +220,7 @@ impl Report {
         log::once(log::LogLevel::Warn, &text);
     }
 
-    fn to_json(&self) -> String {
+    fn to_json(&self, links: Vec<columns::Link>) -> String {
         let (elapsed, ticks) = (self.began.0.elapsed(), probe::ticks().wrapping_sub(self.began.1));
         let size = lost_stack::world_size().map_or_else(|| "null".to_owned(), |size| size.to_string());
         let layers: Vec<String> = self.layers.iter().map(|label| quoted(label)).collect();
@@ -201,39 +231,16 @@ impl Report {
         let CameTo { finalize, abort, exit } = self.came_to;
         let _ = write!(text, ",\"came_to\":{{\"finalize\":{finalize},\"abort\":{abort},\"exit\":{exit}}}");
         let _ = write!(text, ",\"process\":{},\"elapsed_ns\":{},\"ticks\":{ticks}", self.process, elapsed.as_nanos());
-        let _ = write!(text, ",\"probe_ticks\":{{\"inside\":{},\"outside\":{}}}", self.inside, probe::cost_outside());
+        let Cost { inside, outside, outside_with_bytes } = self.cost;
+        let _ = write!(text, ",\"probe_ticks\":{{\"inside\":{inside:.1},\"outside\":{outside}");
+        let _ = write!(text, ",\"outside_with_bytes\":{outside_with_bytes}}}");
         let _ = write!(text, ",\"threads\":{},\"threads_without\":{}", probe::threads(), probe::threads_without());
         let _ = write!(text, ",\"layers\":[{}]", layers.join(","));
         let unmeasured: Vec<String> =
             self.unmeasured.iter().map(|(layer, id)| format!("[{layer},{}]", quoted(id.name()))).collect();
-        let _ = write!(text, ",\"unmeasured\":[{}],\"links\":[", unmeasured.join(","));
-        let mut before = "";
-        for (layer, id, probe) in &self.probes {
-            let measured = probe.measured();
-            if measured.callers.iter().any(|calls| *calls > 0) {
-                let _ = write!(text, "{before}{}", link(*layer, *id, &measured));
-                before = ",";
-            }
-        }
-        text.push_str("]}");
+        let _ = write!(text, ",\"unmeasured\":[{}],\"links\":{}}}", unmeasured.join(","), columns::json(links));
         text
     }
-}
-
-fn link(layer: usize, id: FnId, measured: &Measured) -> String {
-    let callers: Vec<String> = measured.callers.iter().map(u64::to_string).collect();
-    let histogram = measured.histogram.iter().enumerate().filter(|(_, count)| **count > 0);
-    let histogram: Vec<String> = histogram.map(|(bits, count)| format!("[{bits},{count}]")).collect();
-    format!(
-        "{{\"layer\":{layer},\"function\":{},\"callers\":[{}],\"inclusive\":{},\"own\":{},\"longest\":{},\"histogram\":[{}]}}",
-        quoted(id.name()),
-        callers.join(","),
-        measured.inclusive,
-        // Differences of unsigned words: a negative one is a time that was left early.
-        measured.own.cast_signed(),
-        measured.longest,
-        histogram.join(","),
-    )
 }
 
 /// A string of JSON.

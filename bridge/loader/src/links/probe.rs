@@ -3,56 +3,61 @@
 //! What is measured goes into memory of the thread, its `Recorder`: for each link a `Record`, behind it how often each layer was the caller.
 //! A thread gets its recorder when it first calls MPI, from the kernel and not from a heap. It is never freed: a later thread goes on with the
 //! recorder of one that has ended, so that there are as many as threads at a time.
+//!
+//! A link gets its place in all recorders when it is first called: of some thousand links some dozen are, and their records lie side by side.
 #![expect(unsafe_code, reason = "memory that machine code writes to")]
 
+mod shared;
+
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
+pub(crate) use qmpi_abi::counters::Record;
+use qmpi_abi::counters::{BUCKETS, Region};
 
 use crate::arch;
 use crate::error::LoadError;
+use crate::links::bytes::Bytes;
+use crate::links::bytes::sizes::Known;
 use crate::links::conversion::Arity;
 use crate::links::trace::{self, Call, Traced};
 use crate::links::trampoline;
 use crate::process::thread_offsets;
+pub use shared::{describe, finish, layout, share};
 
 /// Words that are passed in registers (psABI 3.2.3).
 const IN_REGISTERS: usize = 6;
-/// Bits of a time, and of buckets.
-const BUCKETS: usize = 64;
 
 /// A link that measures.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Probe {
     pub(crate) target: usize,
-    /// Bytes from a recorder's start to the record.
-    pub(crate) place: usize,
+    /// Bytes from a recorder's start to the record; 0 until the first call.
+    pub(crate) place: AtomicUsize,
     /// The layer that is called.
     pub(crate) layer: usize,
     pub(crate) stack_words: usize,
-    /// The link's own address.
+    /// Ticks that it adds to its caller's time: they count as time below the caller.
+    pub(crate) outside: u64,
+    /// How bytes are counted, if arguments tell.
+    pub(crate) bytes: Option<&'static Bytes>,
+    /// The link's own address, and where it leads.
     link: AtomicUsize,
+    leads_to: OnceLock<&'static AtomicUsize>,
+    function: Option<FnId>,
     /// What is recorded of each call, if anything is.
     pub(crate) traced: Option<&'static Traced>,
-}
-
-/// What is known of the calls through one link, in one thread. The counts of its callers follow.
-#[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Record {
-    pub(crate) inclusive: u64,
-    pub(crate) own: u64,
-    pub(crate) longest: u64,
-    /// By the number of bits of the time.
-    pub(crate) histogram: [u32; BUCKETS],
 }
 
 /// The memory of one thread. Records follow.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Recorder {
+    /// What it is, where it is in a file.
+    pub(crate) region: Region,
     /// Time inside of calls that the current call has made.
     pub(crate) inner_time: u64,
     /// The layer whose code runs; 0 is the program.
@@ -68,14 +73,20 @@ pub(crate) struct Recorder {
     pub(crate) is_recording: u64,
     /// Where its logs are, one for each layer.
     pub(crate) logs: usize,
+    /// Sizes of datatypes that the thread has asked for.
+    pub(crate) sizes: Known,
 }
 
 /// How recorders are laid out. Both are 0 unless there are probes.
 static CALLERS: AtomicUsize = AtomicUsize::new(0);
 static CAPACITY: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
-/// Ticks of a probe that its caller would have: they count as time below it.
-pub(crate) static OUTSIDE: AtomicU64 = AtomicU64::new(0);
+/// Whose records they are, in their order; null: nobody's yet.
+static OWNERS: OnceLock<Box<[AtomicPtr<Probe>]>> = OnceLock::new();
+/// How many records are taken, or a little less.
+static PLACED: AtomicUsize = AtomicUsize::new(0);
+/// Ticks of a probe that its caller would have, of one that counts bytes and of others.
+static OUTSIDE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 /// All recorders: a list that only grows.
 static RECORDERS: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
 /// Threads that have called MPI so far.
@@ -96,54 +107,81 @@ pub struct Measured {
     pub longest: u64,
     /// How many calls took a time of so many bits and one more.
     pub histogram: Vec<u64>,
+    /// Bytes that the calls of each layer sent and received.
+    pub bytes: Vec<[u64; 2]>,
+}
+
+/// What probes add to times, in ticks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Cost {
+    /// To the time that they measure.
+    pub inside: f64,
+    /// To their caller's, which is taken off from now on.
+    pub outside: u64,
+    /// The same of those that count bytes.
+    pub outside_with_bytes: u64,
 }
 
 /// Makes room for so many layers, the program among them, and links.
 pub fn prepare(layers: usize, links: usize) {
     CALLERS.store(layers, Ordering::Relaxed);
     CAPACITY.store(links, Ordering::Relaxed);
+    OWNERS.get_or_init(|| (0..links).map(|_| AtomicPtr::new(ptr::null_mut())).collect());
 }
 
-/// What a probe adds to the time that it measures, in ticks; what it adds to its caller's is taken off from now on.
-///
-/// Measures a function that does nothing; the quickest of some rounds counts, as the others were disturbed.
+/// Measures what probes add to times, with a function that does nothing; the quickest of some rounds counts, as the others were disturbed.
 ///
 /// # Errors
 /// When no further stubs can be mapped.
-pub fn measure_own_cost() -> Result<f64, LoadError> {
-    extern "C" fn nothing() {}
+pub fn measure_own_cost() -> Result<Cost, LoadError> {
+    // Where calls are recorded, that of a function with as many arguments as many have.
+    let Some(function) = FnId::by_name("MPI_Send") else { return Ok(Cost::default()) };
+    let call = Call { function, leading: 0 };
+    let (inside, outside) = measure(Traced::new(call), None)?;
+    let with_bytes = match Bytes::of(function, 0) {
+        Some(bytes) => measure(Traced::new(call), Some(bytes))?.1,
+        None => outside,
+    };
+    OUTSIDE[0].store(outside, Ordering::Relaxed);
+    OUTSIDE[1].store(with_bytes, Ordering::Relaxed);
+    Ok(Cost { inside, outside, outside_with_bytes: with_bytes })
+}
+
+/// What such a probe adds inside and outside of the time that it measures.
+fn measure(traced: Option<&'static Traced>, bytes: Option<&'static Bytes>) -> Result<(f64, u64), LoadError> {
+    extern "C" fn nothing(_: usize, _: u64, _: u64) -> i32 {
+        0
+    }
     const CALLS: u32 = 1000;
     const ROUNDS: u32 = 30;
-    // Where calls are recorded, that of a function with as many arguments as many have.
-    let call = FnId::by_name("MPI_Send").map(|function| Call { function, leading: 0 });
-    let traced = call.and_then(Traced::new);
-    let Some((probe, link)) = Probe::with((nothing as *const ()).addr(), Arity::Fixed(0), 0, traced)? else {
-        return Ok(0.0);
+    let target = (nothing as *const ()).addr();
+    let Some((probe, link)) = Probe::with(target, Arity::Fixed(0), 0, traced, bytes, None)? else {
+        return Ok((0.0, 0));
     };
-    // SAFETY: the link of a function without arguments and result.
-    let call = unsafe { std::mem::transmute::<usize, extern "C" fn()>(link) };
+    // SAFETY: the link of that function.
+    let call = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, u64, u64) -> i32>(link) };
     // The thread's first call is another one. No calls come to the program, whose log serves for this.
-    let Some(recorder) = of_this_thread().or_else(for_this_thread) else { return Ok(0.0) };
+    let Some(recorder) = of_this_thread().or_else(for_this_thread) else { return Ok((0.0, 0)) };
     arch::set_recorder(thread_offsets::RECORDER.load(Ordering::Relaxed), ptr::from_ref(recorder).addr());
+    // MPI cannot be asked yet.
+    let datatype = 1;
+    recorder.sizes.set(datatype, 4);
     let mut memory = if traced.is_some() { vec![0; trace::ROOM * (CALLS as usize + 1)] } else { Vec::new() };
     let (mut best, mut best_inside) = (u64::MAX, 0);
     for _ in 0..ROUNDS {
         trace::record_to(&mut memory);
         let (inside, began) = (probe.measured().inclusive, ticks());
-        (0..CALLS).for_each(|_| call());
+        for _ in 0..CALLS {
+            call(0, 1, datatype);
+        }
         let all = ticks().wrapping_sub(began);
         if all < best {
             (best, best_inside) = (all, probe.measured().inclusive.wrapping_sub(inside));
         }
     }
     trace::record_to(&mut []);
-    OUTSIDE.store(best.saturating_sub(best_inside) / u64::from(CALLS), Ordering::Relaxed);
-    Ok(best_inside as f64 / f64::from(CALLS))
-}
-
-/// What a probe adds to its caller's time, in ticks.
-pub fn cost_outside() -> u64 {
-    OUTSIDE.load(Ordering::Relaxed)
+    recorder.sizes.set(datatype, 0);
+    Ok((best_inside as f64 / f64::from(CALLS), best.saturating_sub(best_inside) / u64::from(CALLS)))
 }
 
 /// How many threads could not be measured.
@@ -164,12 +202,9 @@ pub fn ticks() -> u64 {
 
 /// Counts a time of this thread as one below the layer whose code runs: it is not the layer's.
 pub fn leave_out(ticks: u64) {
-    let Some(recorder) = of_this_thread() else { return };
-    let inner_time = ptr::from_ref(&recorder.inner_time).cast_mut();
-    // SAFETY: recorders are never freed, and this thread alone writes to its word.
-    let so_far = unsafe { inner_time.read_volatile() };
-    // SAFETY: as above; the memory was mapped to be written.
-    unsafe { inner_time.write_volatile(so_far.wrapping_add(ticks)) };
+    if let Some(recorder) = of_this_thread() {
+        recorder.leave_out(ticks);
+    }
 }
 
 /// Where the logs of a recorder's calls begin, behind its records.
@@ -179,7 +214,7 @@ pub(crate) fn logs_offset() -> usize {
 
 /// Bytes of a record with its callers.
 fn record_size() -> usize {
-    size_of::<Record>() + 8 * CALLERS.load(Ordering::Relaxed)
+    size_of::<Record>() + (8 + 16) * CALLERS.load(Ordering::Relaxed)
 }
 
 impl Probe {
@@ -189,10 +224,11 @@ impl Probe {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn before(target: usize, arity: Arity, layer: usize) -> Result<Option<(&'static Probe, usize)>, LoadError> {
-        Probe::with(target, arity, layer, None)
+        Probe::with(target, arity, layer, None, None, None)
     }
 
-    /// The same for calls of a function that are recorded as well, if that was asked for ([`trace::prepare`]).
+    /// The same for calls of a function whose bytes are counted ([`bytes::prepare`]), and that are recorded, if that was asked for
+    /// ([`trace::prepare`]).
     ///
     /// # Errors
     /// When no further stubs can be mapped.
@@ -202,7 +238,8 @@ impl Probe {
         layer: usize,
         call: Call,
     ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
-        Probe::with(target, arity, layer, Traced::new(call))
+        let bytes = Bytes::of(call.function, call.leading);
+        Probe::with(target, arity, layer, Traced::new(call), bytes, Some(call.function))
     }
 
     fn with(
@@ -210,32 +247,81 @@ impl Probe {
         arity: Arity,
         layer: usize,
         traced: Option<&'static Traced>,
+        bytes: Option<&'static Bytes>,
+        function: Option<FnId>,
     ) -> Result<Option<(&'static Probe, usize)>, LoadError> {
         let Arity::Fixed(words) = arity else { return Ok(None) };
-        if layer >= CALLERS.load(Ordering::Relaxed) {
+        if layer >= CALLERS.load(Ordering::Relaxed)
+            || TAKEN.fetch_add(1, Ordering::Relaxed) >= CAPACITY.load(Ordering::Relaxed)
+        {
             return Ok(None);
         }
-        let number = TAKEN.fetch_add(1, Ordering::Relaxed);
-        if number >= CAPACITY.load(Ordering::Relaxed) {
-            return Ok(None);
-        }
-        let place = size_of::<Recorder>() + number * record_size();
         let stack_words = usize::from(words).saturating_sub(IN_REGISTERS);
-        let link = AtomicUsize::new(0);
-        let probe: &Probe = Box::leak(Box::new(Probe { target, place, layer, stack_words, link, traced }));
-        let stub = if traced.is_some() { arch::traced_probe } else { arch::probe };
-        let link = trampoline::allocate(stub, probe)?;
+        let outside = OUTSIDE[usize::from(bytes.is_some())].load(Ordering::Relaxed);
+        let (place, link) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let leads_to = OnceLock::new();
+        let probe = Probe { target, place, layer, stack_words, outside, bytes, link, leads_to, function, traced };
+        let probe: &Probe = Box::leak(Box::new(probe));
+        let (link, leads_to) = trampoline::allocate_changeable(arch::unplaced_probe, probe)?;
+        // Nobody else has seen it.
+        let _ = probe.leads_to.set(leads_to);
         probe.link.store(link, Ordering::Release);
         Ok(Some((probe, link)))
+    }
+
+    /// Takes a place in all recorders, unless it has one. Threads that come here at once take the same place, and none waits for another.
+    fn take_place(&self) {
+        let owners = OWNERS.get().map(|owners| &**owners).unwrap_or_default();
+        let first = PLACED.load(Ordering::Acquire);
+        if self.place.load(Ordering::Acquire) == 0 {
+            let this = ptr::from_ref(self).cast_mut();
+            let is_mine = |owner: &AtomicPtr<Probe>| {
+                let taken = owner.compare_exchange(ptr::null_mut(), this, Ordering::AcqRel, Ordering::Acquire);
+                taken.is_ok() || taken == Err(this)
+            };
+            // There is one for each link.
+            let Some(free) = owners.iter().skip(first).position(is_mine) else { return };
+            if let Some(function) = self.function {
+                shared::place(first + free, self.layer, function);
+            }
+            self.place.store(size_of::<Recorder>() + (first + free) * record_size(), Ordering::Release);
+            PLACED.fetch_max(first + free + 1, Ordering::AcqRel);
+        }
+        let stub = match (self.traced, self.bytes) {
+            (Some(_), _) => arch::traced_probe,
+            (None, Some(_)) => arch::bytes_probe,
+            (None, None) => arch::probe,
+        };
+        if let Some(leads_to) = self.leads_to.get() {
+            leads_to.store(stub as usize, Ordering::Release);
+        }
+    }
+
+    /// The bytes that a caller has sent and received, in the record of a thread.
+    #[inline]
+    pub(crate) fn bytes_of(&self, recorder: &Recorder, caller: usize) -> *mut [u64; 2] {
+        let record = ptr::from_ref(recorder).expose_provenance() + self.place.load(Ordering::Relaxed);
+        let bytes = record + size_of::<Record>() + 8 * CALLERS.load(Ordering::Relaxed);
+        ptr::with_exposed_provenance_mut(bytes + 16 * caller)
     }
 
     /// What all threads have measured so far. Threads that go on meanwhile may be ahead by a call.
     pub fn measured(&self) -> Measured {
         let layers = CALLERS.load(Ordering::Relaxed);
-        let mut all =
-            Measured { callers: vec![0; layers], inclusive: 0, own: 0, longest: 0, histogram: vec![0; BUCKETS] };
+        let mut all = Measured {
+            callers: vec![0; layers],
+            inclusive: 0,
+            own: 0,
+            longest: 0,
+            histogram: vec![0; BUCKETS],
+            bytes: vec![[0; 2]; layers],
+        };
+        let place = self.place.load(Ordering::Acquire);
+        if place == 0 {
+            return all;
+        }
         for recorder in recorders() {
-            let address = ptr::from_ref(recorder).expose_provenance() + self.place;
+            let address = ptr::from_ref(recorder).expose_provenance() + place;
             let record = ptr::with_exposed_provenance::<Record>(address);
             // SAFETY: recorders have room for all links, and are never freed; the thread may write to it meanwhile, whole words.
             let Record { inclusive, own, longest, histogram } = unsafe { record.read_volatile() };
@@ -253,13 +339,22 @@ impl Probe {
                 // SAFETY: as above.
                 *sum += unsafe { count.read_volatile() };
             }
+            for (caller, sums) in all.bytes.iter_mut().enumerate() {
+                // SAFETY: as above: two words for each layer follow those.
+                let [sent, received] = unsafe { self.bytes_of(recorder, caller).read_volatile() };
+                *sums = [sums[0].wrapping_add(sent), sums[1].wrapping_add(received)];
+            }
         }
         all
     }
 }
 
-/// The thread's first call through a probe; returns where the call goes on.
+/// The thread's first call, or the first one through a probe; returns where the call goes on.
 pub(crate) extern "C" fn first_call(probe: &Probe) -> usize {
+    probe.take_place();
+    if arch::recorder(thread_offsets::RECORDER.load(Ordering::Relaxed)) != 0 {
+        return probe.link.load(Ordering::Acquire);
+    }
     match for_this_thread() {
         Some(recorder) => {
             arch::set_recorder(thread_offsets::RECORDER.load(Ordering::Relaxed), ptr::from_ref(recorder).addr());
@@ -277,6 +372,14 @@ pub(crate) fn of_this_thread() -> Option<&'static Recorder> {
     // SAFETY: a system call without arguments.
     let this = unsafe { libc::gettid() };
     recorders().find(|recorder| recorder.thread.load(Ordering::Relaxed) == this)
+}
+
+/// Memory that is zero, and that the kernel takes nothing for until it is written to.
+fn map_memory(bytes: usize) -> Option<*mut libc::c_void> {
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: new addresses, chosen by the kernel.
+    let memory = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags | libc::MAP_NORESERVE, -1, 0) };
+    (memory != libc::MAP_FAILED).then_some(memory)
 }
 
 fn recorders() -> impl Iterator<Item = &'static Recorder> {
@@ -315,6 +418,15 @@ impl Recorder {
         self.begin_again();
     }
 
+    /// Counts a time as one below the layer whose code runs.
+    pub(crate) fn leave_out(&self, ticks: u64) {
+        let inner_time = ptr::from_ref(&self.inner_time).cast_mut();
+        // SAFETY: recorders are never freed, and this thread alone writes to its word.
+        let so_far = unsafe { inner_time.read_volatile() };
+        // SAFETY: as above; the memory was mapped to be written.
+        unsafe { inner_time.write_volatile(so_far.wrapping_add(ticks)) };
+    }
+
     /// It has recorded no call.
     pub(crate) fn begin_again(&self) {
         let recorder = ptr::from_ref(self).cast_mut();
@@ -330,19 +442,26 @@ impl Recorder {
 
     fn map(this: i32) -> Option<&'static Recorder> {
         let len = logs_offset() + trace::logs_size(CALLERS.load(Ordering::Relaxed));
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: new addresses, chosen by the kernel.
-        let memory = unsafe { libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
-        if memory == libc::MAP_FAILED {
-            return None;
-        }
-        let recorder = memory.cast::<Recorder>();
+        let recorder = map_memory(len)?.cast::<Recorder>();
+        shared::cover(recorder, len);
+        // SAFETY: mapped just now, all zero or a region of the file, which is the first field.
+        let region = unsafe { recorder.cast::<Region>().read() };
         let mut next = RECORDERS.load(Ordering::Acquire);
         loop {
             let thread = AtomicI32::new(this);
             let logs = recorder.expose_provenance() + logs_offset();
-            let fresh =
-                Recorder { inner_time: 0, layer: 0, thread, next, number: 0, sequence: 0, is_recording: 0, logs };
+            let fresh = Recorder {
+                region,
+                inner_time: 0,
+                layer: 0,
+                thread,
+                next,
+                number: 0,
+                sequence: 0,
+                is_recording: 0,
+                logs,
+                sizes: Known::default(),
+            };
             // SAFETY: mapped just now, large enough, and known to this thread alone.
             unsafe { recorder.write(fresh) };
             match RECORDERS.compare_exchange(next, recorder, Ordering::AcqRel, Ordering::Acquire) {
@@ -466,7 +585,7 @@ mod tests {
         (0..5).for_each(|_| call());
         let (above, below) = (above.measured(), below.measured());
         assert_eq!((above.callers, below.callers), (vec![5, 0, 0, 0], vec![0, 0, 50, 0]), "who calls");
-        let outside = 50 * cost_outside();
+        let outside = 50 * OUTSIDE[0].load(Ordering::Relaxed);
         assert_eq!(above.own, above.inclusive - below.inclusive - outside, "time below is not the caller's");
         assert!(above.own >= 5 * TIME && below.own >= 50 * TIME);
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::measured::job::{Function, Job, Layer};
+use crate::report::bytes;
 use crate::report::measured::{a_call, time};
 use crate::report::page::times;
 
@@ -137,6 +138,39 @@ impl CallCell {
             (text, format!("{calls_in} come to {label}, and it makes {calls_out}"), true)
         };
         Self { text, title, value: calls_in.max(calls_out), is_changed }
+    }
+}
+
+/// Bytes that calls of one function move one way.
+#[derive(Debug, Serialize)]
+pub(super) struct BytesRow {
+    function: String,
+    way: &'static str,
+    is_changed: bool,
+    cells: Vec<CallCell>,
+}
+
+impl BytesRow {
+    /// Those that move the most come first.
+    pub(super) fn all(job: &Job) -> Vec<Self> {
+        let cell = |(layer, cell): (&Layer, &bytes::Cell)| {
+            let (comes_in, goes_out) = (grouped(cell.comes_in), grouped(cell.goes_out));
+            let title = match (cell.comes_in, cell.goes_out) {
+                (0, 0) => String::new(),
+                (0, _) => format!("{goes_out} bytes, in calls of {}", layer.label),
+                (_, 0) => format!("{comes_in} bytes, in calls that come to {}", layer.label),
+                (bytes, out) if bytes == out => format!("{comes_in} bytes, which {} passes on", layer.label),
+                _ => format!("{comes_in} bytes come to {}, and {goes_out} go on", layer.label),
+            };
+            CallCell { text: cell.text(), title, value: cell.value(), is_changed: cell.is_changed() }
+        };
+        let row = |row: bytes::Row<'_>| Self {
+            function: row.function.to_owned(),
+            way: row.way,
+            is_changed: row.cells.iter().any(bytes::Cell::is_changed),
+            cells: job.layers.iter().zip(&row.cells).map(cell).collect(),
+        };
+        bytes::rows(job).into_iter().map(row).collect()
     }
 }
 

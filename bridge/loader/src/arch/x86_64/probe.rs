@@ -16,7 +16,8 @@
 //! rsp     copies of the stack arguments
 //! ```
 //!
-//! What [`super::traced_probe()`] does as well is in macros; its frame has these words in the same places.
+//! What [`super::traced_probe()`] does as well is in macros; its frame has these words in the same places. So has that of [`bytes_probe`], which
+//! keeps the arguments below, for what is done with them when the call has returned.
 //!
 //! Nothing is locked: the recorder is the thread's own. A handler of a signal that calls MPI in between finds words that are right, as each is
 //! changed by one instruction. A call that is left by an exception, `longjmp` or the end of its thread is not counted as done; what is on the stack
@@ -74,13 +75,14 @@ pub(super) use copy_stack;
 macro_rules! add_time {
     () => {
         "
-        sub rax, qword ptr [rbp - 16]
         mov r10, qword ptr [rbp - 48]
+        mov qword ptr [r10 + {last}], rax
+        sub rax, qword ptr [rbp - 16]
         mov r11, qword ptr [rbp - 8]
         mov rcx, qword ptr [r10 + {inner_time}]
         mov rdx, qword ptr [rbp - 24]
         add rdx, rax
-        add rdx, qword ptr [rip + {outside}]
+        add rdx, qword ptr [r11 + {outside}]
         mov qword ptr [r10 + {inner_time}], rdx
         mov rdx, qword ptr [rbp - 32]
         mov qword ptr [r10 + {layer}], rdx
@@ -100,6 +102,42 @@ macro_rules! add_time {
     };
 }
 pub(super) use add_time;
+
+/// Counts the bytes of a call that has succeeded. `r11`: the probe; `arguments`: where the frame has the six registers.
+macro_rules! count_bytes {
+    ($arguments:literal) => {
+        concat!(
+            "
+            cmp dword ptr [rbp - 40], 0
+            jne 5f
+            mov rdi, r11
+            lea rsi, [rbp - ",
+            $arguments,
+            "]
+            lea rdx, [rbp + 16]
+            mov rcx, qword ptr [rbp - 48]
+            mov r8, qword ptr [rbp - 32]
+            call {count}
+            5:
+            "
+        )
+    };
+}
+pub(super) use count_bytes;
+
+/// The function of a probe that has no place for its records yet: it gets one, and comes again.
+#[unsafe(naked)]
+pub(crate) extern "C" fn unplaced_probe() {
+    naked_asm!(
+        ".cfi_startproc",
+        qmpi_ring::keep_arguments!(),
+        "mov rdi, r11",
+        "call {first_call}",
+        qmpi_ring::go_on_with_arguments!(),
+        ".cfi_endproc",
+        first_call = sym crate::links::probe::first_call,
+    )
+}
 
 /// The function of a probe.
 #[unsafe(naked)]
@@ -144,7 +182,7 @@ pub(crate) extern "C" fn probe() {
         qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
         recorder = sym crate::process::thread_offsets::RECORDER,
-        outside = sym crate::links::probe::OUTSIDE,
+        last = const offset_of!(Recorder, region.last),
         inner_time = const offset_of!(Recorder, inner_time),
         layer = const offset_of!(Recorder, layer),
         of_layer = const offset_of!(Probe, layer),
@@ -156,6 +194,74 @@ pub(crate) extern "C" fn probe() {
         own = const offset_of!(Record, own),
         longest = const offset_of!(Record, longest),
         histogram = const offset_of!(Record, histogram),
+        outside = const offset_of!(Probe, outside),
+        first_call = sym crate::links::probe::first_call,
+    )
+}
+
+/// The function of a probe that counts bytes.
+#[unsafe(naked)]
+pub(crate) extern "C" fn bytes_probe() {
+    naked_asm!(
+        ".cfi_startproc",
+        "mov r10, qword ptr [rip + {recorder}]",
+        "mov r10, qword ptr fs:[r10]",
+        "test r10, r10",
+        "jz 9f",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 96",
+        "mov qword ptr [rbp - 8], r11",
+        "mov qword ptr [rbp - 48], r10",
+        "mov qword ptr [rbp - 96], rdi",
+        "mov qword ptr [rbp - 88], rsi",
+        "mov qword ptr [rbp - 80], rdx",
+        "mov qword ptr [rbp - 72], rcx",
+        "mov qword ptr [rbp - 64], r8",
+        "mov qword ptr [rbp - 56], r9",
+        count_call!(),
+        copy_stack!(),
+        "mov rdx, qword ptr [rbp - 80]",
+        "call qword ptr [r11 + {target}]",
+        // The registers of arguments are free now (psABI 3.2.1).
+        "mov qword ptr [rbp - 40], rax",
+        "rdtsc",
+        "shl rdx, 32",
+        "or rax, rdx",
+        add_time!(),
+        count_bytes!("96"),
+        "mov rax, qword ptr [rbp - 40]",
+        ".cfi_remember_state",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_restore_state",
+        // The thread's first call: it gets a recorder, and comes again.
+        ".cfi_def_cfa rsp, 8",
+        "9:",
+        qmpi_ring::keep_arguments!(),
+        "mov rdi, r11",
+        "call {first_call}",
+        qmpi_ring::go_on_with_arguments!(),
+        ".cfi_endproc",
+        recorder = sym crate::process::thread_offsets::RECORDER,
+        last = const offset_of!(Recorder, region.last),
+        inner_time = const offset_of!(Recorder, inner_time),
+        layer = const offset_of!(Recorder, layer),
+        of_layer = const offset_of!(Probe, layer),
+        place = const offset_of!(Probe, place),
+        stack_words = const offset_of!(Probe, stack_words),
+        target = const offset_of!(Probe, target),
+        callers = const size_of::<Record>(),
+        inclusive = const offset_of!(Record, inclusive),
+        own = const offset_of!(Record, own),
+        longest = const offset_of!(Record, longest),
+        histogram = const offset_of!(Record, histogram),
+        outside = const offset_of!(Probe, outside),
+        count = sym crate::links::bytes::count,
         first_call = sym crate::links::probe::first_call,
     )
 }
@@ -165,6 +271,17 @@ pub(crate) fn set_recorder(offset: usize, recorder: usize) {
     #![expect(unsafe_code, reason = "a thread-local variable of another library")]
     // SAFETY: a word of the thread's own that only this module writes to.
     unsafe { std::arch::asm!("mov qword ptr fs:[{}], {}", in(reg) offset, in(reg) recorder, options(nostack)) };
+}
+
+/// The thread's recorder, a variable at this offset from the thread pointer; 0: it has none yet.
+pub(crate) fn recorder(offset: usize) -> usize {
+    #![expect(unsafe_code, reason = "a thread-local variable of another library")]
+    let recorder;
+    // SAFETY: a word of the thread's own.
+    unsafe {
+        std::arch::asm!("mov {}, qword ptr fs:[{}]", out(reg) recorder, in(reg) offset, options(nostack, readonly))
+    };
+    recorder
 }
 
 /// The time-stamp counter.

@@ -26,7 +26,7 @@ use std::mem::offset_of;
 
 use qmpi_abi::trace;
 
-use super::probe::{add_time, copy_stack, count_call};
+use super::probe::{add_time, copy_stack, count_bytes, count_call};
 use crate::links::probe::{Probe, Record, Recorder};
 use crate::links::trace::record::{Frame, begin, end};
 
@@ -82,6 +82,9 @@ pub(crate) extern "C" fn traced_probe() {
         "or rax, rdx",
         "mov qword ptr [rbp - 72], rax",
         add_time!(),
+        "cmp qword ptr [r11 + {bytes}], 0",
+        "je 5f",
+        count_bytes!("128"),
         "cmp qword ptr [rbp - 56], 0",
         "je 6f",
         "lea rdi, [rbp - 128]",
@@ -103,7 +106,7 @@ pub(crate) extern "C" fn traced_probe() {
         qmpi_ring::go_on_with_arguments!(),
         ".cfi_endproc",
         recorder = sym crate::process::thread_offsets::RECORDER,
-        outside = sym crate::links::probe::OUTSIDE,
+        last = const offset_of!(Recorder, region.last),
         inner_time = const offset_of!(Recorder, inner_time),
         layer = const offset_of!(Recorder, layer),
         of_layer = const offset_of!(Probe, layer),
@@ -116,6 +119,9 @@ pub(crate) extern "C" fn traced_probe() {
         longest = const offset_of!(Record, longest),
         histogram = const offset_of!(Record, histogram),
         start = const offset_of!(trace::Record, start),
+        outside = const offset_of!(Probe, outside),
+        bytes = const offset_of!(Probe, bytes),
+        count = sym crate::links::bytes::count,
         begin = sym begin,
         end = sym end,
         first_call = sym crate::links::probe::first_call,

@@ -75,19 +75,24 @@ pub(crate) fn trampolines() -> Block {
     }
 }
 
-/// Fills in trampoline `index` of a block and returns its address.
+/// Fills in trampoline `index` of a block and returns its address, and the word that says where it leads.
 ///
 /// # Safety
 /// The row must be unused, and `target` must be code that understands `payload` in `r11`.
-pub(crate) unsafe fn set_trampoline(block: Block, index: usize, target: usize, payload: usize) -> usize {
+pub(crate) unsafe fn set_trampoline(
+    block: Block,
+    index: usize,
+    target: usize,
+    payload: usize,
+) -> (usize, &'static AtomicUsize) {
     assert!(index < TRAMPOLINES, "a trampoline of the block");
     let rows = std::ptr::with_exposed_provenance::<Row>(block.rows);
     // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
     let row = unsafe { rows.add(index) };
     // SAFETY: as above; rows are never freed.
-    let row = unsafe { &*row };
+    let row: &'static Row = unsafe { &*row };
     row.payload.store(payload, Ordering::Relaxed);
     // Nothing jumps through it before its address is given away.
     row.target.store(target, Ordering::Release);
-    block.code + index * TRAMPOLINE_SIZE
+    (block.code + index * TRAMPOLINE_SIZE, &row.target)
 }
