@@ -2,6 +2,7 @@
 
 pub mod bisect;
 pub mod compare;
+pub mod crashed;
 pub mod ctl;
 pub mod doctor;
 pub mod env;

@@ -11,6 +11,7 @@
 
 pub mod check;
 pub mod compared;
+pub mod container;
 pub mod edges;
 pub mod failure;
 pub mod launch;
