@@ -178,10 +178,11 @@ fn without_table(process: &Process, objects: &Objects, values: &Values, is_first
     };
     let (stack, frame) = (values[STACK_POINTER], values[FRAME_POINTER]);
     // A call that led to where no code is: the return address is on top.
-    if is_first && !objects.is_code(values[INSTRUCTION]) {
-        if let Some(caller) = caller_at(stack, frame) {
-            return Some((caller, false));
-        }
+    if is_first
+        && !objects.is_code(values[INSTRUCTION])
+        && let Some(caller) = caller_at(stack, frame)
+    {
+        return Some((caller, false));
     }
     if frame >= stack && frame % 8 == 0 {
         let outer = process.word(frame);
