@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::str::FromStr;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
 
 use crate::error::{Error, Result};
@@ -300,12 +301,8 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(message) if message.use_stderr() => {
-            let text = message.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            eprintln!("shim-gen: {}", first.strip_prefix("error: ").unwrap_or(first));
-            eprintln!(
-                "hint: `shim-gen --help` shows the subcommands with examples, `shim-gen SUBCOMMAND --help` the options"
-            );
+            let (reason, hint) = explain(&message);
+            eprintln!("shim-gen: {reason}\nhint: {hint}");
             return ExitCode::from(2);
         }
         // --help and --version.
@@ -318,6 +315,28 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What is wrong with a command line, in one line, and what to do about it.
+fn explain(error: &clap::Error) -> (String, String) {
+    let text = error.to_string();
+    // The first paragraph: missing arguments are on lines of their own.
+    let paragraph = text.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = paragraph.trim_start_matches("error: ").split_whitespace().collect();
+    let kinds = [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
+    let suggested = kinds.iter().find_map(|kind| match error.get(*kind)? {
+        ContextValue::String(word) => Some(word.clone()),
+        // clap sorts by resemblance, the best one last.
+        ContextValue::Strings(words) => words.last().cloned(),
+        _ => None,
+    });
+    let hint = match suggested {
+        Some(word) => format!("did you mean `{word}`?"),
+        None => {
+            "`shim-gen --help` shows the subcommands with examples, `shim-gen SUBCOMMAND --help` the options".to_owned()
+        }
+    };
+    (words.join(" "), hint)
 }
 
 fn run(cli: Cli) -> Result<()> {
@@ -451,6 +470,22 @@ mod tests {
     fn the_definition_is_consistent() {
         use clap::CommandFactory as _;
         Cli::command().debug_assert();
+    }
+
+    fn explained(line: &str) -> (String, String) {
+        let Err(error) = Cli::try_parse_from(line.split(' ')) else { panic!("{line} is right") };
+        explain(&error)
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let (reason, _) = explained("shim-gen skeleton --name x MPI_Send");
+        assert!(reason.contains("required arguments were not provided: --"), "{reason}");
+    }
+
+    #[test]
+    fn what_resembles_it_is_named() {
+        assert_eq!(explained("shim-gen skeletn").1, "did you mean `skeleton`?");
     }
 
     #[test]

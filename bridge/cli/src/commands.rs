@@ -3,6 +3,7 @@
 pub mod attach;
 pub mod bisect;
 pub mod compare;
+pub mod crashed;
 pub mod ctl;
 pub mod doctor;
 pub mod env;

@@ -81,6 +81,17 @@ pub enum Error {
         family: &'static str,
     },
 
+    /// A library of several QMPI tools, none of which has the layer's name.
+    #[error("layer `{layer}`: {} registers the tools {names}", .path.display())]
+    OtherNames {
+        /// The layer.
+        layer: String,
+        /// Its file.
+        path: PathBuf,
+        /// The tools that it registers.
+        names: String,
+    },
+
     /// More private namespaces than there are.
     #[error("{count} instances need a namespace of their own, and glibc has {left} for tools ({layer}: {reason})")]
     TooManyLayers {
@@ -285,6 +296,10 @@ impl Error {
             Self::InNamedStack { error, .. } => error.hint(),
             Self::OtherLauncher { family, .. } => {
                 format!("use the mpiexec of {family}, by its path where several are installed")
+            }
+            Self::OtherNames { path, names, .. } => {
+                let first = names.split(',').next().unwrap_or_default();
+                format!("write which of them is meant: -t {first}={}", path.display())
             }
             Self::StaticMpi { .. } => "link the application with the shared MPI library".into(),
             Self::Unlistable { .. } => {

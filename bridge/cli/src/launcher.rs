@@ -4,6 +4,7 @@
 //! in the file; nothing is run for it. A script of that name has no kind, unless it names hydra: what it does with its arguments
 //! is its own.
 
+pub mod container;
 pub mod executable;
 pub mod forward;
 pub mod installed_mpi;

@@ -13,6 +13,7 @@
 //! | what a job measured | [`measured`] |
 //! | how debuggers find the processes of a job | [`mpir`] |
 //! | two sides of tools, compared | [`compare`] |
+//! | a process that crashes | [`crash`] |
 //! | the commands | [`commands`] |
 //! | what they print | [`report`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
@@ -20,6 +21,7 @@
 pub mod args;
 pub mod commands;
 pub mod compare;
+pub mod crash;
 pub mod ended;
 pub mod environment;
 mod error;
@@ -39,7 +41,7 @@ use clap::Parser;
 use args::{Cli, Command};
 use commands::tools;
 use commands::{
-    attach, bisect, compare as compared, ctl, doctor, env, generate, inspect, list, ps, report as reported, run, stats,
+    attach, bisect, compare as compared, crashed, ctl, doctor, env, generate, inspect, list, ps, report as reported, run, stats,
     surveyed,
 };
 use compare::rank;
@@ -68,6 +70,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let good = match &cli.command {
         Command::Run(args) => run::run(args).map(|()| true),
         Command::Compare(args) => return compared_status(compared::compare(args)),
+        Command::Crashed(args) => return ExitCode::from(crashed::crashed(args)),
         Command::Rank(args) => rank::become_program(args).map(|()| true),
         Command::Report(args) => reported::report(args).map(|()| true),
         Command::Stats(args) => stats::stats(args).map(|()| true),

@@ -13,6 +13,7 @@
 pub(crate) mod bytes;
 pub mod check;
 pub mod compared;
+pub mod container;
 pub mod edges;
 pub mod failure;
 pub mod launch;

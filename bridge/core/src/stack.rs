@@ -24,6 +24,7 @@ use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::numbering;
 use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::qmpi::{of_mpi, present};
+use crate::report::crash;
 use crate::report::finalize::{self, Edge};
 use crate::requested::Requested;
 use crate::{switching, thesis};
@@ -54,6 +55,9 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     }
     LAST.begin_behind(of_mpi::numbers(process));
     let mut mode = CallerMode::Ignore;
+    crash::prepare();
+    let here = requested.stack.layers.iter().filter(|layer| layer.on_rank(requested.rank));
+    here.enumerate().for_each(|(index, layer)| crash::add(ToolId::of_layer(index).0, &layer.label, &layer.path));
     let mut wanted = plan(process, requested, &mut mode);
     assign_places(&mut wanted, false);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
@@ -90,6 +94,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
         if let Some(vector) = &vector {
             vector.below(tool, process.mpi_name(), &mut chain);
         }
+        crash::loading(tool.0);
         let layer = match &wanted.what {
             What::Nothing => Ok(None),
             What::Pmpi(planned, place) => {
@@ -108,6 +113,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
                 Ok(Some(registered(wanted.layer, tool, convention, functions, library.duration())))
             }
         };
+        crash::loaded(tool.0, None);
         match layer {
             Ok(None) => {}
             Ok(Some(mut layer)) => {
@@ -187,6 +193,9 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     native::accept_names();
     let mut wanted = plan(&mut process, &requested, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
+    for (tool, wanted) in (first.0..).zip(&wanted) {
+        crash::add(tool, &wanted.layer.label, &wanted.layer.path);
+    }
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
     assign_places(&mut wanted, true);
     unwinders::bind(process.images());
@@ -195,6 +204,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     let mut builder = Builder::new(numbering::of_process());
     let mut loader = Loader::new(writer);
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
+        crash::loading(tool.0);
         let layer = match &wanted.what {
             What::Nothing => continue,
             What::Pmpi(planned, place) => load_pmpi(&mut loader, &mut process, planned, *place, tool, &mut chain, None),
@@ -204,6 +214,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
             }
             What::Thesis(_) => Err(LoadError::MainStackOnly { path: wanted.layer.path.clone() }),
         };
+        crash::loaded(tool.0, None);
         match layer {
             Ok(layer) => {
                 if let Some(text) = wanted.layer.sees_all_calls("in a stack that a tool opens") {
@@ -365,6 +376,7 @@ fn load_pmpi<'a>(
     if fortran.is_some() {
         loaded.instance.set_layer(tool.index());
     }
+    crash::loaded(tool.0, Some(loaded.instance));
     Ok(Layer {
         label: layer.label.clone(),
         tool,

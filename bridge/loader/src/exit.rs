@@ -86,6 +86,11 @@ impl Instance {
         self.end.has_destructors.store(destructors.are_there(), Ordering::Relaxed);
     }
 
+    /// Has it a namespace of its own?
+    pub(crate) fn is_alone(&self) -> bool {
+        self.end.of_clone.get().is_none()
+    }
+
     /// Has its namespace been finalized, or is that about to happen?
     fn is_finalized(&self) -> bool {
         self.end.is_finalized.load(Ordering::Relaxed)

@@ -16,7 +16,7 @@ use crate::error::LoadError;
 use crate::exit::End;
 use crate::links::{look_ups, wrapped};
 use crate::load::Calls;
-use crate::namespace::link_map::Handle;
+use crate::namespace::link_map::{Handle, LinkMap};
 use crate::overrides::{self, environment};
 use crate::process::Process;
 
@@ -82,6 +82,25 @@ impl Instance {
     /// What a library that the tool opened with RTLD_GLOBAL defines under this name.
     fn opened_global(&self, name: &CStr) -> Option<usize> {
         qmpi_overrides::dlsym::opened_global(&self.answers, self.answers.loaded_namespace()?, name)
+    }
+
+    /// Where its objects are: the address of the first object of its namespace, 0 if it shares one, and the addresses of the objects that
+    /// are its own, first and behind the last.
+    pub fn objects(&self) -> (usize, Vec<(usize, usize)>) {
+        let range = |map: &'static LinkMap| {
+            let loaded = map.program_headers()?.iter().filter(|header| header.p_type == libc::PT_LOAD);
+            let end = loaded.map(|header| header.p_vaddr + header.p_memsz).max()?;
+            Some((map.base, map.base + end as usize))
+        };
+        if self.is_alone() {
+            let namespace = self.answers.loaded_namespace();
+            let objects = namespace.into_iter().flat_map(|namespace| namespace.objects().iter());
+            let head = namespace.and_then(|namespace| namespace.head());
+            let head = head.map_or(0, |head| std::ptr::from_ref(head).addr());
+            return (head, objects.filter(|object| object.is_private).filter_map(|object| range(object.map)).collect());
+        }
+        let own = self.handle.get().and_then(|handle| handle.map());
+        (0, own.and_then(range).into_iter().collect())
     }
 
     /// A tool that is in the base namespace already, above `links`: what its look-ups by name need to know.

@@ -360,6 +360,15 @@ impl Process {
         self.before(image).any(|other| other.find_name(name).is_some())
     }
 
+    /// What a reference to this version of a symbol of `image` gets from an object before it: `dlvsym` passes over definitions without a
+    /// version in an object that has versions (`elf/dl-lookup.c: check_match`), which is what most preloaded libraries are.
+    pub(crate) fn interposer(&self, image: &Image, name: &CStr, version: &CStr) -> Option<usize> {
+        // Of libqmpi.so the tool's overrides take the place.
+        let mut before = self.before(image).filter(|other| other.name() != qmpi_plan::preload::RUNTIME);
+        let found = before.find_map(|other| other.find_versioned(name, version))?;
+        matches!(found.kind, Kind::Function | Kind::Data).then_some(found.address)
+    }
+
     /// The first definition of this name.
     pub(crate) fn definition(&self, name: Name<'_>) -> Option<Symbol> {
         self.images.iter().find_map(|image| image.find_name(name))

@@ -17,6 +17,7 @@ use crate::launcher::{executable, installed_mpi};
 use crate::plan::layer::InspectedLayer;
 use crate::plan::{Plan, glibc};
 use crate::report::check::{Check, Status};
+use crate::report::container;
 use crate::report::launch;
 use crate::report::terminal::{self, Style};
 use crate::report::warning::Warning;
@@ -44,6 +45,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
         let (survey, found) = programs(&args.command, &get);
         checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables, &get));
         checks.extend(found);
+        checks.extend(plan.as_ref().and_then(|plan| container::check(plan, &args.command, &get)));
         checks.extend(plan.and_then(|plan| fits(&plan, &args.command, &survey, &get)));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);

@@ -22,6 +22,7 @@ use crate::mpir::hosts;
 use crate::mpir::starter::{self, Reception};
 use crate::mpir::table::Process;
 use crate::plan::{self, Plan};
+use crate::report::container;
 use crate::report::shell::quote_if_needed;
 use crate::report::terminal::{self, Style};
 use crate::report::warning::Warning;
@@ -53,6 +54,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         plan.check_program(program)?;
     }
     plan.check_mpis()?;
+    plan.check_registered(&get)?;
     let found = launcher::find(&args.command, path.as_deref());
     if let (Some(found), Some(program)) = (&found, &survey.program) {
         plan.check_launcher(found, &args.command, program)?;
@@ -68,8 +70,9 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if !args.verbosity.quiet {
         let is_quiet = args.dry_run || args.measure.trace.is_some();
         let no_tools = if is_quiet { None } else { no_tools(&plan, &args.command) };
+        let container = if plan.has_request { container::warning(&plan, &args.command, &get) } else { None };
         Warning::print_all(
-            no_tools.iter().chain(&plan.warnings).chain(&survey.warnings).chain(&forward.warnings),
+            no_tools.iter().chain(&container).chain(&plan.warnings).chain(&survey.warnings).chain(&forward.warnings),
             &get,
         );
     }

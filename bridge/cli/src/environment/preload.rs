@@ -9,20 +9,35 @@ use qmpi_elf::ElfFile;
 use qmpi_plan::preload::{RUNTIME, entries, file_name};
 
 use crate::Error;
+use crate::environment::crash_report::LIBRARY as CRASH;
 
-/// The value of `LD_PRELOAD` with `runtime` in it, once. `is_mpi` tells whether an entry is an MPI library.
+/// The value of `LD_PRELOAD` with `runtime` in it, once, and `behind` behind it, if there is such a library. `is_mpi` tells whether an entry is
+/// an MPI library.
 ///
 /// # Errors
 /// [`Error::Preload`] if the path of the runtime cannot stand in `LD_PRELOAD`, which has no escaping (ld.so(8)).
-pub fn with_runtime(existing: Option<&str>, runtime: &Path, is_mpi: &dyn Fn(&str) -> bool) -> Result<String, Error> {
-    let text = runtime.to_str().filter(|text| !text.contains([' ', ':']));
-    let runtime = text.ok_or_else(|| Error::Preload { path: runtime.to_owned() })?;
+pub fn with_runtime(
+    existing: Option<&str>,
+    runtime: &Path,
+    behind: Option<&Path>,
+    is_mpi: &dyn Fn(&str) -> bool,
+) -> Result<String, Error> {
+    let runtime = entry(runtime)?;
     let mut entries: Vec<&str> = entries(existing.unwrap_or_default()).collect();
     // One that is there already, perhaps of another installation, would be a second runtime.
-    entries.retain(|entry| file_name(entry) != RUNTIME && *entry != runtime);
+    entries.retain(|entry| file_name(entry) != RUNTIME && file_name(entry) != CRASH && *entry != runtime);
     let place = entries.iter().position(|entry| is_mpi(entry)).unwrap_or(entries.len());
+    if let Some(behind) = behind {
+        entries.insert(place, entry(behind)?);
+    }
     entries.insert(place, runtime);
     Ok(entries.join(":"))
+}
+
+/// A path as an entry.
+fn entry(path: &Path) -> Result<&str, Error> {
+    let text = path.to_str().filter(|text| !text.contains([' ', ':']));
+    text.ok_or_else(|| Error::Preload { path: path.to_owned() })
 }
 
 /// The names of libraries among those that are preloaded which tools share with the process: what takes the place of glibc's malloc,
@@ -39,7 +54,7 @@ mod tests {
 
     fn preload(existing: Option<&str>) -> String {
         let is_mpi = |entry: &str| file_name(entry).starts_with("libmpi.so");
-        with_runtime(existing, Path::new("/q/libqmpi.so"), &is_mpi).unwrap()
+        with_runtime(existing, Path::new("/q/libqmpi.so"), None, &is_mpi).unwrap()
     }
 
     #[test]
@@ -57,8 +72,17 @@ mod tests {
     }
 
     #[test]
+    fn the_library_that_reports_crashes_stands_behind_the_runtime() {
+        let crash = Some(Path::new("/q/libqmpi_crash.so"));
+        let with = |existing| with_runtime(Some(existing), Path::new("/q/libqmpi.so"), crash, &|_| false).unwrap();
+        assert_eq!(with("a.so"), "a.so:/q/libqmpi.so:/q/libqmpi_crash.so");
+        assert_eq!(with("/q/libqmpi.so:/q/libqmpi_crash.so"), "/q/libqmpi.so:/q/libqmpi_crash.so");
+        assert_eq!(preload(Some("/q/libqmpi.so:/q/libqmpi_crash.so")), "/q/libqmpi.so");
+    }
+
+    #[test]
     fn a_path_that_cannot_be_written() {
-        assert!(with_runtime(None, Path::new("/a b/libqmpi.so"), &|_| false).is_err());
-        assert!(with_runtime(None, Path::new("/a:b/libqmpi.so"), &|_| false).is_err());
+        assert!(with_runtime(None, Path::new("/a b/libqmpi.so"), None, &|_| false).is_err());
+        assert!(with_runtime(None, Path::new("/a:b/libqmpi.so"), None, &|_| false).is_err());
     }
 }

@@ -59,6 +59,7 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
     let bytes = member.map(|(image, handle)| {
         let before = NamesBefore::of(process.before(&image));
         let is_interposed = |name: Name<'_>| before.may_define(name) && process.is_interposed(&image, name);
+        let interposer = |name: &CStr, version: &CStr| process.interposer(&image, name, version);
         // Of nearly all of them the hash in glibc's own table says that they are glibc's, without a look at the name.
         let at_once = |symbol: &qmpi_dynamic::Symbol<'static>| {
             let hash = image.mapped().tables().gnu_hash_of(symbol.index())?;
@@ -67,7 +68,7 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
             is_own.then(|| image.mapped().address(symbol))
         };
         write(soname, &image, at_once, |symbol, version, name| {
-            glibc_address(symbol, handle, version, &|| is_interposed(name))
+            glibc_address(symbol, handle, version, &|| is_interposed(name), &interposer)
         })
     });
     bytes.transpose()
@@ -136,6 +137,7 @@ fn glibc_address(
     handle: *mut c_void,
     version: Version<'_>,
     is_interposed: &dyn Fn() -> bool,
+    interposer: &dyn Fn(&CStr, &CStr) -> Option<usize>,
 ) -> Option<usize> {
     extern "C" fn nothing_to_do(_initial: bool) {}
     if symbol.name == EARLY_INIT {
@@ -144,6 +146,9 @@ fn glibc_address(
     // ld.so is asked only where its answer may be another one: asking takes ten times as long.
     if symbol.kind != Kind::Ifunc && !is_interposed() {
         return Some(symbol.address);
+    }
+    if let Some(found) = version().and_then(|version| interposer(symbol.name, version)) {
+        return Some(found);
     }
     let look = |handle| {
         let found = match version() {

@@ -1,0 +1,182 @@
+//! The objects that are mapped, with their tables for unwinding: read from memory, so that files of memory count as well, and each
+//! instance of a tool by itself.
+
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianArcSlice, LittleEndian, Pointer};
+use object::elf::{FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, ProgramHeader64};
+use object::endian::LittleEndian as Endian;
+use object::read::elf::{FileHeader, ProgramHeader};
+
+use super::process::Process;
+
+/// Bytes of memory as gimli reads them.
+pub type Reader = EndianArcSlice<LittleEndian>;
+
+/// A line of `/proc/PID/maps`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    /// The first address.
+    pub start: u64,
+    /// The one behind it.
+    pub end: u64,
+    /// Can code there be executed?
+    pub is_code: bool,
+    /// Can it be read?
+    pub is_readable: bool,
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// The file, or a name in brackets; empty where there is none.
+    pub path: String,
+}
+
+/// A mapped ELF object.
+pub struct Object {
+    /// Where its header is.
+    pub start: u64,
+    /// Behind its last segment.
+    pub end: u64,
+    /// What is added to the addresses in the file.
+    pub bias: u64,
+    /// As in its first mapping.
+    pub path: String,
+    /// What unwinding needs; `None` where it has none.
+    pub frames: Option<Frames>,
+}
+
+/// `.eh_frame` and its index.
+pub struct Frames {
+    /// The bytes from the section's start to the end of its segment.
+    pub section: EhFrame<Reader>,
+    /// The index.
+    pub index: gimli::ParsedEhFrameHdr<Reader>,
+    /// Where they are.
+    pub bases: BaseAddresses,
+}
+
+/// All mappings and objects.
+pub struct Objects {
+    /// In ascending order.
+    pub mappings: Vec<Mapping>,
+    /// In ascending order.
+    pub objects: Vec<Object>,
+}
+
+impl Mapping {
+    /// Reads a line (proc(5)).
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Mapping> {
+        let mut fields = line.splitn(6, ' ');
+        let (start, end) = fields.next()?.split_once('-')?;
+        let rights = fields.next()?;
+        let offset = fields.next()?;
+        let path = fields.nth(2).unwrap_or_default().trim_start();
+        let number = |text| u64::from_str_radix(text, 16).ok();
+        Some(Mapping {
+            start: number(start)?,
+            end: number(end)?,
+            is_code: rights.contains('x'),
+            is_readable: rights.starts_with('r'),
+            offset: number(offset)?,
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Objects {
+    /// Those of a process.
+    #[must_use]
+    pub fn of(process: &Process) -> Objects {
+        let maps = process.maps();
+        let mappings: Vec<Mapping> = maps.lines().filter_map(Mapping::parse).collect();
+        let first = mappings.iter().filter(|mapping| mapping.offset == 0 && mapping.is_readable);
+        let objects = first.filter_map(|mapping| Object::read(process, mapping)).collect();
+        Objects { mappings, objects }
+    }
+
+    /// The mapping that has this address.
+    #[must_use]
+    pub fn mapping(&self, address: u64) -> Option<&Mapping> {
+        self.mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address))
+    }
+
+    /// Is there code at this address?
+    #[must_use]
+    pub fn is_code(&self, address: u64) -> bool {
+        self.mapping(address).is_some_and(|mapping| mapping.is_code)
+    }
+
+    /// The object that has this address.
+    #[must_use]
+    pub fn object(&self, address: u64) -> Option<&Object> {
+        self.objects.iter().rev().find(|object| (object.start..object.end).contains(&address))
+    }
+}
+
+impl Object {
+    fn read(process: &Process, mapping: &Mapping) -> Option<Object> {
+        let bytes = process.read(mapping.start, size_of::<FileHeader64<Endian>>())?;
+        let header = FileHeader64::<Endian>::parse(&*bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let count = usize::from(header.e_phnum.get(endian));
+        let size = size_of::<ProgramHeader64<Endian>>();
+        let table = process.read(mapping.start.checked_add(header.e_phoff.get(endian))?, count * size)?;
+        let (segments, _) = object::pod::slice_from_bytes::<ProgramHeader64<Endian>>(&table, count).ok()?;
+        let loaded = || segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD);
+        let first = loaded().map(|segment| segment.p_vaddr(endian)).min()? / 4096 * 4096;
+        let bias = mapping.start.wrapping_sub(first);
+        let last = loaded().map(|segment| segment.p_vaddr(endian).saturating_add(segment.p_memsz(endian))).max()?;
+        let end = bias.wrapping_add(last);
+        // A file that is mapped to be read, and not to run, has no code there.
+        if end <= mapping.start || !loaded().any(|segment| segment.p_flags(endian) & PF_X != 0) {
+            return None;
+        }
+        let index = segments.iter().find(|segment| segment.p_type(endian) == PT_GNU_EH_FRAME);
+        let frames = index.and_then(|index| {
+            let place = bias.wrapping_add(index.p_vaddr(endian));
+            let end_of = |address: u64| {
+                let mut ends = loaded().map(|segment| {
+                    let start = bias.wrapping_add(segment.p_vaddr(endian));
+                    (start, start.wrapping_add(segment.p_filesz(endian)))
+                });
+                ends.find(|(start, end)| (*start..*end).contains(&address)).map(|(_, end)| end)
+            };
+            Frames::read(process, place, index.p_memsz(endian), &end_of)
+        });
+        Some(Object { start: mapping.start, end, bias, path: mapping.path.clone(), frames })
+    }
+}
+
+impl Frames {
+    fn read(process: &Process, place: u64, size: u64, end_of: &dyn Fn(u64) -> Option<u64>) -> Option<Frames> {
+        let bases = BaseAddresses::default().set_eh_frame_hdr(place);
+        let index = reader(process.read(place, usize::try_from(size).ok()?)?);
+        let index = EhFrameHdr::from(index).parse(&bases, 8).ok()?;
+        let Pointer::Direct(section) = index.eh_frame_ptr() else { return None };
+        let bases = bases.set_eh_frame(section);
+        let length = end_of(section)?.checked_sub(section)?;
+        let bytes = process.read(section, usize::try_from(length).ok()?)?;
+        index.table()?;
+        Some(Frames { section: EhFrame::from(reader(bytes)), index, bases })
+    }
+}
+
+fn reader(bytes: Vec<u8>) -> Reader {
+    Reader::new(bytes.into(), LittleEndian)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps() {
+        let line = "7f00-7f10 r-xp 00001000 08:01 42                         /a dir/libx.so (deleted)";
+        let mapping = Mapping::parse(line).unwrap();
+        assert_eq!((mapping.start, mapping.end, mapping.offset), (0x7f00, 0x7f10, 0x1000));
+        assert!(mapping.is_code && mapping.is_readable);
+        assert_eq!(mapping.path, "/a dir/libx.so (deleted)");
+        let line = "7ffc-7ffd ---p 00000000 00:00 0 ";
+        let mapping = Mapping::parse(line).unwrap();
+        assert!(!mapping.is_code && !mapping.is_readable && mapping.path.is_empty());
+        assert_eq!(Mapping::parse("no mapping"), None);
+    }
+}

@@ -1,0 +1,207 @@
+//! The frames on a stack, by the tables that compilers write for exceptions (`.eh_frame`), with all registers: a frame may be found by
+//! any of them, and the kernel's frame of a signal restores all.
+//!
+//! Where an object has no tables, the frame pointer is tried, and then the first word of the stack that looks like a return address.
+
+use std::collections::HashMap;
+
+use gimli::{
+    CfaRule, Encoding, EndianSlice, EvaluationResult, Format, Location, Piece, Register, RegisterRule, UnwindContext,
+    UnwindExpression, UnwindSection, UnwindTableRow, Value,
+};
+use qmpi_ring::crash::REGISTERS;
+
+use super::objects::{Frames, Object, Objects, Reader};
+use super::process::Process;
+
+const FRAME_POINTER: usize = 6;
+const STACK_POINTER: usize = 7;
+const INSTRUCTION: usize = 16;
+/// More frames than a stack of eight megabytes can have.
+const MOST: usize = 1 << 20;
+/// Words that are looked at for a return address.
+const WORDS: u64 = 512;
+
+/// A frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Frame {
+    /// The next instruction of the frame.
+    pub place: u64,
+    /// An address in the instruction that the frame is at: the call before `place`, but for the innermost frame and one that was
+    /// interrupted.
+    pub address: u64,
+    /// It is the kernel's, which called a signal handler.
+    pub is_signal: bool,
+    /// Nothing says that this is a frame.
+    pub is_guess: bool,
+}
+
+/// Tables that were read, by address.
+type Rows = HashMap<u64, Option<(UnwindTableRow<usize>, bool)>>;
+
+type Values = [u64; REGISTERS];
+
+/// All frames, the innermost first.
+#[must_use]
+pub fn frames(process: &Process, objects: &Objects, registers: &Values) -> Vec<Frame> {
+    let mut values = *registers;
+    let mut rows = Rows::new();
+    let mut context = UnwindContext::new();
+    let mut frames: Vec<Frame> = Vec::new();
+    let mut is_guess = false;
+    while frames.len() < MOST {
+        let place = values[INSTRUCTION];
+        let is_exact = frames.last().is_none_or(|last| last.is_signal);
+        let address = if is_exact { place } else { place.wrapping_sub(1) };
+        let object = objects.object(address);
+        let row = rows.entry(address).or_insert_with(|| row(object?, address, &mut context));
+        let is_signal = row.as_ref().is_some_and(|(_, is_signal)| *is_signal);
+        frames.push(Frame { place, address, is_signal, is_guess });
+        let stack = values[STACK_POINTER];
+        let by_table = row.as_ref().zip(object.and_then(|object| object.frames.as_ref()));
+        let by_table = by_table.map(|((row, _), frames)| step(process, row, frames, &values));
+        let next = match by_table {
+            Some(End::There) => break,
+            Some(End::Caller(caller)) => Some((caller, false)),
+            Some(End::Unknown) | None => without_table(process, objects, &values, frames.len() == 1),
+        };
+        let Some((caller, guessed)) = next else { break };
+        // The stack of a signal handler may be anywhere.
+        if caller[INSTRUCTION] == 0 || (caller[STACK_POINTER] <= stack && !is_signal) {
+            break;
+        }
+        values = caller;
+        is_guess = guessed;
+    }
+    frames
+}
+
+/// Where a stack ends.
+enum End {
+    /// Here.
+    There,
+    /// Not here: the registers of the caller.
+    Caller(Values),
+    /// The table does not say.
+    Unknown,
+}
+
+fn row(object: &Object, address: u64, context: &mut UnwindContext<usize>) -> Option<(UnwindTableRow<usize>, bool)> {
+    let frames = object.frames.as_ref()?;
+    let table = frames.index.table()?;
+    let cie = gimli::EhFrame::<Reader>::cie_from_offset;
+    let fde = table.fde_for_address(&frames.section, &frames.bases, address, cie).ok()?;
+    let row = fde.unwind_info_for_address(&frames.section, &frames.bases, context, address).ok()?;
+    Some((row.clone(), fde.is_signal_trampoline()))
+}
+
+/// The caller's registers.
+fn step(process: &Process, row: &UnwindTableRow<usize>, frames: &Frames, values: &Values) -> End {
+    let known = |register: Register| values.get(usize::from(register.0)).copied();
+    let evaluated = |expression: &UnwindExpression<usize>, cfa: Option<u64>| {
+        let expression = expression.get(&frames.section).ok()?;
+        let bytes = gimli::Reader::to_slice(&expression.0).ok()?.into_owned();
+        evaluate(process, &bytes, values, cfa)
+    };
+    let cfa = match row.cfa() {
+        CfaRule::RegisterAndOffset { register, offset } => {
+            known(*register).map(|value| value.wrapping_add_signed(*offset))
+        }
+        CfaRule::Expression(expression) => evaluated(expression, None),
+    };
+    let Some(cfa) = cfa else { return End::Unknown };
+    let mut caller = *values;
+    for (number, value) in caller.iter_mut().enumerate() {
+        let found = match row.register(Register(number as u16)) {
+            // The outermost frame: `_start`, the start of a thread.
+            Some(RegisterRule::Undefined) if number == INSTRUCTION => return End::There,
+            Some(RegisterRule::Offset(offset)) => process.word(cfa.wrapping_add_signed(offset)),
+            Some(RegisterRule::ValOffset(offset)) => Some(cfa.wrapping_add_signed(offset)),
+            Some(RegisterRule::Register(other)) => known(other),
+            Some(RegisterRule::Expression(expression)) => {
+                evaluated(&expression, Some(cfa)).and_then(|place| process.word(place))
+            }
+            Some(RegisterRule::ValExpression(expression)) => evaluated(&expression, Some(cfa)),
+            Some(RegisterRule::Constant(constant)) => Some(constant),
+            _ if number == STACK_POINTER => Some(cfa),
+            // The same value: those that the callee saves and has not saved.
+            _ => Some(*value),
+        };
+        match found {
+            Some(found) => *value = found,
+            None if number == INSTRUCTION => return End::Unknown,
+            None => {}
+        }
+    }
+    End::Caller(caller)
+}
+
+/// The value of an expression (DWARF 5, 2.5) of registers and memory.
+fn evaluate(process: &Process, bytes: &[u8], values: &Values, cfa: Option<u64>) -> Option<u64> {
+    let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 5 };
+    let expression = gimli::Expression(EndianSlice::new(bytes, gimli::LittleEndian));
+    let mut evaluation = expression.evaluation(encoding);
+    if let Some(cfa) = cfa {
+        evaluation.set_initial_value(cfa);
+    }
+    let mut result = evaluation.evaluate().ok()?;
+    for _ in 0..1000 {
+        result = match result {
+            EvaluationResult::Complete => break,
+            EvaluationResult::RequiresRegister { register, .. } => {
+                let value = *values.get(usize::from(register.0))?;
+                evaluation.resume_with_register(Value::Generic(value)).ok()?
+            }
+            EvaluationResult::RequiresMemory { address, size, .. } => {
+                let mut word = process.read(address, usize::from(size))?;
+                word.resize(8, 0);
+                let value = u64::from_le_bytes(word.try_into().ok()?);
+                evaluation.resume_with_memory(Value::Generic(value)).ok()?
+            }
+            _ => return None,
+        };
+    }
+    match evaluation.result().as_slice() {
+        [Piece { location: Location::Address { address }, .. }] => Some(*address),
+        _ => None,
+    }
+}
+
+/// The caller where no table says, and whether it is a guess.
+fn without_table(process: &Process, objects: &Objects, values: &Values, is_first: bool) -> Option<(Values, bool)> {
+    let caller_at = |place: u64, frame: u64| {
+        let mut caller = *values;
+        caller[INSTRUCTION] = process.word(place)?;
+        caller[STACK_POINTER] = place + 8;
+        caller[FRAME_POINTER] = frame;
+        objects.is_code(caller[INSTRUCTION].wrapping_sub(1)).then_some(caller)
+    };
+    let (stack, frame) = (values[STACK_POINTER], values[FRAME_POINTER]);
+    // A call that led to where no code is: the return address is on top.
+    if is_first
+        && !objects.is_code(values[INSTRUCTION])
+        && let Some(caller) = caller_at(stack, frame)
+    {
+        return Some((caller, false));
+    }
+    if frame >= stack && frame % 8 == 0 {
+        let outer = process.word(frame);
+        if let Some(caller) = outer.filter(|outer| *outer > frame).and_then(|outer| caller_at(frame + 8, outer)) {
+            return Some((caller, false));
+        }
+    }
+    let words = (0..WORDS).map(|word| stack + word * 8);
+    let found = words.map_while(|place| Some((place, process.word(place)?)));
+    let mut calls = found.filter(|(_, value)| is_behind_call(process, objects, *value));
+    calls.find_map(|(place, _)| Some((caller_at(place, frame)?, true)))
+}
+
+/// Does a call end at this address? `e8` and four bytes, or `ff /2` with up to six.
+fn is_behind_call(process: &Process, objects: &Objects, address: u64) -> bool {
+    if !objects.is_code(address.wrapping_sub(1)) {
+        return false;
+    }
+    let Some(bytes) = process.read(address.wrapping_sub(7), 7) else { return false };
+    let indirect = |length: usize| bytes[7 - length] == 0xff && bytes[8 - length] >> 3 & 7 == 2;
+    bytes[2] == 0xe8 || [2, 3, 4, 6, 7].into_iter().any(indirect)
+}

@@ -1,0 +1,56 @@
+//! QMPI tools that are named by a path: do their libraries register what they are called? The processes would find out, each of them.
+//!
+//! A library that registers one tool is that tool, whatever it is called. One that registers several is asked for one of them by its
+//! name: then the name is a constant of the file. Only where it is none the tools are loaded and asked, as for `qmpi list`.
+
+use std::ffi::OsString;
+
+use qmpi_elf::ToolKind;
+use qmpi_plan::OnError;
+
+use super::{Plan, survey};
+use crate::Error;
+use crate::plan::layer::{InspectedLayer, Registered};
+use crate::report::warning::Warning;
+
+impl Plan {
+    /// Does each library of QMPI tools register the one that is asked for?
+    ///
+    /// # Errors
+    /// [`Error::OtherNames`] for the first that does not.
+    pub fn check_registered(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+        if !self.layers.iter().any(is_doubtful) {
+            return Ok(());
+        }
+        for (place, answer) in survey::ask(&self.layers, get) {
+            let Some(layer) = self.layers.get(place).filter(|layer| is_doubtful(layer)) else { continue };
+            let other = format!(", and not {}", layer.layer().name);
+            let Registered::Unknown(reason) = answer else { continue };
+            let Some((_, names)) = reason.strip_suffix(&other).and_then(|text| text.split_once(": it registers "))
+            else {
+                continue;
+            };
+            let error = Error::OtherNames {
+                layer: layer.label().to_owned(),
+                path: layer.path().to_owned(),
+                names: names.to_owned(),
+            };
+            match self.on_error {
+                OnError::Abort => return Err(error),
+                OnError::Skip => Warning::new(error.to_string(), error.hint()).print(),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Is it a QMPI tool in whose file its name is not?
+fn is_doubtful(layer: &InspectedLayer) -> bool {
+    let is_qmpi = layer.planned.tool().is_some_and(|tool| matches!(tool.kind, ToolKind::Qmpi));
+    if !is_qmpi || layer.layer().is_name_only() {
+        return false;
+    }
+    let constant = [layer.layer().name.as_bytes(), b"\0"].concat();
+    let file = std::fs::read(layer.path()).unwrap_or_default();
+    !file.windows(constant.len()).any(|window| window == constant)
+}

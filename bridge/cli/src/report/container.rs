@@ -1,0 +1,86 @@
+//! What a container lacks of a stack: for `qmpi doctor` a check, for `qmpi run` a warning.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use qmpi_plan::preload;
+use qmpi_plan::variable;
+
+use crate::environment::runtime;
+use crate::launcher::container::{self, Container};
+use crate::plan::Plan;
+use crate::report::check::Check;
+use crate::report::warning::Warning;
+
+const NAME: &str = "container";
+
+/// The check, where COMMAND starts a container.
+#[must_use]
+pub fn check(plan: &Plan, command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<Check> {
+    let container = container::find(command, get)?;
+    Some(match lacks(plan, &container) {
+        Some(Warning { message, hint }) => Check::fail(NAME, message, hint.unwrap_or_default()),
+        None => {
+            Check::ok(NAME, format!("{}: the files of the stack are bound, and its variables get in", container.name))
+        }
+    })
+}
+
+/// The warning, where it lacks something.
+#[must_use]
+pub fn warning(plan: &Plan, command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<Warning> {
+    lacks(plan, &container::find(command, get)?)
+}
+
+fn lacks(plan: &Plan, container: &Container) -> Option<Warning> {
+    let directories = container.lacks(&needed(plan));
+    let names: Vec<&str> = plan.variables.iter().map(|variable| variable.name).collect();
+    let dropped = container.drops(&names);
+    let mut parts = Vec::new();
+    let mut options = Vec::new();
+    if !directories.is_empty() {
+        let list: Vec<String> = directories.iter().map(|path| path.display().to_string()).collect();
+        parts.push(format!("does not have {}", list.join(", ")));
+        options.push(container.bind_options(&directories));
+    }
+    if !dropped.is_empty() {
+        parts.push(format!("does not get {}", dropped.join(", ")));
+        options.push(container.variable_options(&dropped));
+    }
+    let message =
+        format!("the container of {} {}: the stack is not complete there", container.name, parts.join(", and "));
+    (!parts.is_empty()).then(|| Warning::new(message, format!("add {}", options.join(" "))))
+}
+
+/// The files that processes open: the runtime, the tools with their libraries, the configuration.
+fn needed(plan: &Plan) -> Vec<PathBuf> {
+    let value =
+        |name: &str| plan.variables.iter().find(|variable| variable.name == name).map(|variable| &variable.value);
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in value(preload::VARIABLE).into_iter().flat_map(|value| preload::entries(value)) {
+        if !entry.starts_with('/') {
+            continue;
+        }
+        let path = PathBuf::from(entry);
+        if preload::file_name(entry) == preload::RUNTIME {
+            paths.push(path.with_file_name(runtime::CORE));
+        }
+        paths.push(path);
+    }
+    paths.extend(value(variable::CONFIG).map(PathBuf::from));
+    let files = value(variable::SITE_CONFIG).into_iter().flat_map(|value| value.split(':'));
+    paths.extend(files.filter(|file| !file.is_empty()).map(PathBuf::from));
+    for layer in &plan.layers {
+        if layer.layer().path.is_absolute() {
+            paths.push(layer.layer().path.clone());
+        }
+        let private = layer.planned.pmpi().into_iter().flat_map(|tool| tool.closure.objects.iter().skip(1));
+        paths.extend(private.map(|object| object.path().to_owned()).filter(|path| !is_of_system(path)));
+    }
+    paths
+}
+
+/// Libraries of the host's system: an image has its own.
+fn is_of_system(path: &std::path::Path) -> bool {
+    ["/lib", "/lib64", "/usr/lib", "/usr/lib64"].iter().any(|directory| path.starts_with(directory))
+}
