@@ -21,15 +21,15 @@ fn stacks_by_example(mpi: Mpi) -> Verdict {
 }
 
 fn contents() -> Verdict {
-    none(Pages::read(&product::root())?.not_in_contents())
+    none(Pages::read(product::root())?.not_in_contents())
 }
 
 fn links() -> Verdict {
-    let pages = Pages::read(&product::root())?;
+    let pages = Pages::read(product::root())?;
     if pages.links() < 200 {
         return Err(format!("{} links are found in all of the documentation", pages.links()).into());
     }
-    none(pages.broken_links(&product::root()))
+    none(pages.broken_links(product::root()))
 }
 
 /// A check that finds nothing in pages with mistakes would be worth nothing.
