@@ -27,6 +27,8 @@
 //! | `traced.rs` | jobs under a tool that tells which ranks have the stack |
 //! | `trial.rs` | one check, on each MPI that it is for; the modules of the test program `tests/e2e` |
 //! | `documented.rs` | the tests that the documentation names: are they there? |
+//! | `pages.rs` | the pages of the documentation, and where their links lead |
+//! | `printed.rs` | commands and outputs that a page prints, typed and compared |
 //! | `planted.rs` | a build of the libraries with defects that tests have to find |
 //! | `valgrind.rs` | a job under memcheck or helgrind, and which of its errors are in our libraries |
 //! | `variant.rs` | programs and tools compiled with further options |
@@ -49,7 +51,9 @@ pub mod matrix;
 pub mod mixed_stack;
 pub mod mpi;
 pub mod mpich_with_qmpi;
+pub mod pages;
 pub mod planted;
+pub mod printed;
 pub mod product;
 pub mod qmpi_mpi;
 pub mod records;

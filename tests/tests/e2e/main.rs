@@ -5,6 +5,7 @@ mod all_processes;
 mod bad_input;
 mod base_tools;
 mod bisect;
+mod book;
 mod clones;
 mod compare;
 mod containers;
