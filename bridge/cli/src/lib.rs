@@ -41,8 +41,8 @@ use clap::Parser;
 use args::{Cli, Command};
 use commands::tools;
 use commands::{
-    attach, bisect, compare as compared, crashed, ctl, doctor, env, generate, inspect, list, ps, report as reported, run, stats,
-    surveyed,
+    attach, bisect, compare as compared, crashed, ctl, doctor, env, generate, inspect, list, ps, report as reported,
+    run, stats, surveyed,
 };
 use compare::rank;
 pub use error::Error;

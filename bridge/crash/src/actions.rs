@@ -55,19 +55,24 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 
 impl Kept {
     fn get(&self) -> Action {
-        let place = self.current.load(Ordering::Acquire) % PLACES;
-        // SAFETY: the current place was written before it became that; the index is in bounds.
-        unsafe { self.places.get().cast::<Action>().add(place).read() }
+        let place = self.place(self.current.load(Ordering::Acquire));
+        // SAFETY: the current place was written before it became that.
+        unsafe { place.read() }
     }
 
     /// Replaces it, and returns what was there.
     fn set(&self, action: Action) -> Action {
         let place = self.next.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: nobody reads this place, nor writes to it; the index is in bounds.
-        unsafe { self.places.get().cast::<Action>().add(place % PLACES).write(action) };
-        let old = self.current.swap(place, Ordering::AcqRel) % PLACES;
+        // SAFETY: nobody reads this place, nor writes to it.
+        unsafe { self.place(place).write(action) };
+        let old = self.place(self.current.swap(place, Ordering::AcqRel));
         // SAFETY: as in `get`.
-        unsafe { self.places.get().cast::<Action>().add(old).read() }
+        unsafe { old.read() }
+    }
+
+    /// One of the places, in bounds.
+    fn place(&self, number: usize) -> *mut Action {
+        self.places.get().cast::<Action>().wrapping_add(number % PLACES)
     }
 }
 

@@ -58,11 +58,18 @@ pub(crate) fn is_blocked(signal: c_int) -> bool {
     BLOCKED.load(Ordering::Acquire) & bit(signal) != 0
 }
 
+/// Where what the kernel said of such a signal is kept: of [`FAULTS`] the one at this place.
+fn wait_of(place: usize) -> *mut Option<siginfo_t> {
+    WAITS.0.get().cast::<Option<siginfo_t>>().wrapping_add(place)
+}
+
 /// It waits until the handler has returned.
 pub(crate) fn wait(signal: c_int, info: *const siginfo_t) {
     let Some(place) = FAULTS.iter().position(|fault| *fault == signal) else { return };
-    // SAFETY: what the kernel said of the signal; a place in bounds, which this thread alone writes to.
-    unsafe { WAITS.0.get().cast::<Option<siginfo_t>>().add(place).write(info.as_ref().copied()) };
+    // SAFETY: what the kernel said of the signal.
+    let info = unsafe { info.as_ref() };
+    // SAFETY: a place in bounds, which this thread alone writes to.
+    unsafe { wait_of(place).write(info.copied()) };
     WAITING.fetch_or(bit(signal), Ordering::AcqRel);
 }
 
@@ -102,7 +109,7 @@ impl Handler {
         WAITING.fetch_and(!due, Ordering::AcqRel);
         for (place, signal) in FAULTS.into_iter().enumerate().filter(|(place, _)| due >> place & 1 != 0) {
             // SAFETY: written by `wait`; the place is in bounds.
-            let info = unsafe { WAITS.0.get().cast::<Option<siginfo_t>>().add(place).read() };
+            let info = unsafe { wait_of(place).read() };
             let mask = 1_u64 << (signal - 1);
             let none = null_mut::<c_void>();
             // SAFETY: a mask of this function's. The old one comes back when our handler returns.

@@ -76,8 +76,10 @@ unsafe fn set(signal: c_int, handler: sighandler_t, flags: c_int, blocks: bool) 
     action.sa_sigaction = handler;
     action.sa_flags = flags;
     if handler == SIG_ERR {
+        // SAFETY: no requirements.
+        let errno = unsafe { libc::__errno_location() };
         // SAFETY: the thread's variable.
-        unsafe { *libc::__errno_location() = libc::EINVAL };
+        unsafe { errno.write(libc::EINVAL) };
         return SIG_ERR;
     }
     if blocks {

@@ -171,14 +171,17 @@ fn has_room(crash: &Crash) -> bool {
 
 fn describe(signal: c_int, info: *mut siginfo_t, context: *mut c_void) -> Crash {
     // SAFETY: no requirements.
-    let (process, thread) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid) as i32) };
+    let process = unsafe { libc::getpid() };
+    // SAFETY: as above.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
     // SAFETY: the kernel's, or what another handler was called with.
-    let code = unsafe { info.as_ref() }.map_or(0, |info| info.si_code);
+    let info = unsafe { info.as_ref() };
+    let code = info.map_or(0, |info| info.si_code);
     let is_sent = code <= 0;
     // SAFETY: for these signals the address is there, or the sender in its place.
-    let address = unsafe { info.as_ref().map_or(0, |info| info.si_addr().addr() as u64) };
+    let address = info.map_or(0, |info| unsafe { info.si_addr() }.addr() as u64);
     // SAFETY: as above.
-    let sender = unsafe { info.as_ref().map_or(0, |info| info.si_pid()) };
+    let sender = info.map_or(0, |info| unsafe { info.si_pid() });
     let mut crash = Crash {
         signal,
         code,
@@ -258,11 +261,16 @@ struct Errno(c_int);
 impl Errno {
     fn keep() -> Errno {
         // SAFETY: the thread's variable.
-        Errno(unsafe { *libc::__errno_location() })
+        Errno(unsafe { Errno::place().read() })
     }
 
     fn restore(&self) {
         // SAFETY: the thread's variable.
-        unsafe { *libc::__errno_location() = self.0 };
+        unsafe { Errno::place().write(self.0) };
+    }
+
+    fn place() -> *mut c_int {
+        // SAFETY: no requirements.
+        unsafe { libc::__errno_location() }
     }
 }

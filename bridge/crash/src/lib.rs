@@ -28,6 +28,7 @@ mod start;
 mod threads;
 
 /// Without an unwinder a panic can only end the process; no code here is meant to panic.
+#[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     exits::end(3)

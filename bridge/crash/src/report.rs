@@ -213,13 +213,12 @@ fn send_maps(socket: c_int) {
     // SAFETY: a C string.
     let maps = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
     let buffer = BUFFER.0.get();
-    while maps >= 0 {
+    let mut is_open = maps >= 0;
+    while is_open {
         // SAFETY: this thread alone uses the buffer.
         let got = unsafe { libc::read(maps, buffer.cast(), PACKET) };
-        let Ok(got @ 1..) = usize::try_from(got) else { break };
-        if !send(socket, Some(DATA), buffer.addr() as u64, got) {
-            break;
-        }
+        let count = usize::try_from(got).unwrap_or(0);
+        is_open = count > 0 && send(socket, Some(DATA), buffer.addr() as u64, count);
     }
     close(maps);
     send(socket, Some(END), 0, 0);
