@@ -1,6 +1,8 @@
 //! `qmpi compare`: mistakes in a port are found where they are, and what is the same is called so, however much of it varies.
 
+use std::ffi::OsString;
 use std::fmt::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,6 +27,7 @@ fn trials() -> Vec<Trial> {
         ("slow_wrapper", &Mpi::ALL, slow_wrapper),
         ("leaked_request", &Mpi::ALL, leaked_request),
         ("native_and_bridged", &Mpi::ALL, native_and_bridged),
+        ("launcher_in_a_script", &Mpi::ALL, launcher_in_a_script),
         ("native_and_port", &Mpi::ALL, native_and_port),
         ("counter_and_its_port", &Mpi::ALL, counter_and_its_port),
         ("tool_with_itself", &Mpi::ALL, tool_with_itself),
@@ -47,10 +50,15 @@ struct Answer {
 
 impl Answer {
     fn of(mpi: Mpi, options: &[&str], program: &Path) -> Result<Answer, Failed> {
+        let words = mpi.launcher(RANKS).into_iter().map(Into::into).chain([program.into()]).collect::<Vec<OsString>>();
+        Answer::of_command(mpi, options, &words)
+    }
+
+    fn of_command(mpi: Mpi, options: &[&str], words: &[OsString]) -> Result<Answer, Failed> {
         let directory = tempfile::tempdir()?;
         let mut command = Command::new(product::command());
         command.arg("compare").args(options).args(["--json", "--all", "--html", "answer.html", "--"]);
-        command.args(mpi.launcher(RANKS)).arg(program).current_dir(directory.path()).envs(mpi.variables());
+        command.args(words).current_dir(directory.path()).envs(mpi.variables());
         let output = command.output()?;
         let (text, errors) = (String::from_utf8(output.stdout)?, String::from_utf8_lossy(&output.stderr).into_owned());
         let status = output.status.code().unwrap_or(-1);
@@ -194,6 +202,17 @@ fn native_and_bridged(mpi: Mpi) -> Verdict {
     Answer::of(mpi, &["--native", "-t", &counter], &program(mpi, "ring.c"))?.is_same()?;
     let counts = path(&companion(mpi, "compare_tool.c"));
     Answer::of(mpi, &["--native", "-t", &counts], &program(mpi, "compare_calls.c"))?.is_same()
+}
+
+/// A preloaded tool is in the shell and in the launcher as well, and brings the MPI library: they are no ranks.
+fn launcher_in_a_script(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let script = directory.path().join("mpiexec");
+    let launcher = mpi.launcher(RANKS).iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
+    std::fs::write(&script, format!("#!/bin/sh\nexec {launcher} \"$@\"\n"))?;
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755))?;
+    let words = [script.into_os_string(), program(mpi, "ring.c").into_os_string()];
+    Answer::of_command(mpi, &["--native", "-t", &path(&tool(mpi, "counter"))], &words)?.is_same()
 }
 
 /// The calls of a native tool are seen as those of a layer.

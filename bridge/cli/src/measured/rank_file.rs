@@ -144,6 +144,9 @@ pub fn read(directory: &Path) -> Result<Ranks, Error> {
         return Err(problem(directory, what.to_owned()));
     }
     let mut files: Vec<RankFile> = last.into_values().collect();
+    // A shell or the launcher itself, into which a preloaded tool has brought an MPI library.
+    let has_ranks = files.iter().any(|file| file.size.is_some());
+    files.retain(|file| !has_ranks || file.size.is_some() || !file.links.is_empty());
     files.sort_by_key(|file| file.rank);
     Ok(Ranks { files, damaged })
 }
