@@ -227,7 +227,7 @@ impl Probe {
         Probe::with(target, arity, layer, None, None, None)
     }
 
-    /// The same for calls of a function whose bytes are counted ([`bytes::prepare`]), and that are recorded, if that was asked for
+    /// The same for calls of a function whose bytes are counted ([`crate::links::bytes::prepare`]), and that are recorded, if that was asked for
     /// ([`trace::prepare`]).
     ///
     /// # Errors
