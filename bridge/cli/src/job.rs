@@ -152,22 +152,39 @@ fn open(pid: u32) -> io::Result<Option<(Process, (u64, u64))>> {
                 continue;
             };
             layers.sort_by_key(|layer| layer.tool);
-            let process = Process { pid, rank: rank(&directory), program: program(&directory), layers, file };
+            let process = Process {
+                pid,
+                rank: Environment::of(pid).ok().and_then(|environment| rank_from_env(&|name| environment.get(name))),
+                program: program(&directory),
+                layers,
+                file,
+            };
             return Ok(Some((process, (metadata.dev(), metadata.ino()))));
         }
     }
     Ok(None)
 }
 
-/// The rank, by the environment that the process was started with.
-fn rank(directory: &Path) -> Option<u32> {
-    let environment = fs::read(directory.join("environ")).ok()?;
-    let get = |name: &str| -> Option<OsString> {
-        let mut variables = environment.split(|byte| *byte == 0);
+/// The environment that a process was started with.
+#[derive(Debug, Default)]
+pub struct Environment(Vec<u8>);
+
+impl Environment {
+    /// Of a process.
+    ///
+    /// # Errors
+    /// One that is not there, or another user's.
+    pub fn of(pid: u32) -> io::Result<Environment> {
+        fs::read(format!("/proc/{pid}/environ")).map(Environment)
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<OsString> {
+        let mut variables = self.0.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
         Some(OsStr::from_bytes(value).to_owned())
-    };
-    rank_from_env(&get)
+    }
 }
 
 fn program(directory: &Path) -> String {

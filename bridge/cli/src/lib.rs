@@ -10,6 +10,7 @@
 //! | what is started, and does the stack get to the ranks | [`launcher`] |
 //! | the environment | [`environment`] |
 //! | the processes of a running job | [`job`] |
+//! | what is mapped in one | [`mapping`] |
 //! | what a job measured | [`measured`] |
 //! | how debuggers find the processes of a job | [`mpir`] |
 //! | two sides of tools, compared | [`compare`] |
@@ -27,6 +28,7 @@ pub mod environment;
 mod error;
 pub mod job;
 pub mod launcher;
+pub mod mapping;
 pub mod measured;
 pub mod mpir;
 pub mod plan;

@@ -14,7 +14,7 @@ use qmpi_abi::ABORT;
 use qmpi_loader::links::observer;
 use qmpi_mpir::address::Address;
 use qmpi_mpir::message::{Kind, Writer};
-use qmpi_mpir::{GO, LIMIT, VARIABLE, VARIABLES};
+use qmpi_mpir::{GO, LIMIT, VARIABLE};
 use socket::Connection;
 
 use crate::chain::or_end;
@@ -57,7 +57,7 @@ fn tell(kind: Kind, code: c_int) {
     socket::with_host(|host| writer.field(&[host]));
     let executable = std::fs::read_link("/proc/self/exe").unwrap_or_default();
     writer.field(&[executable.as_os_str().as_bytes()]);
-    for name in VARIABLES {
+    for name in qmpi_plan::told_by_launchers() {
         if let Some(value) = std::env::var_os(name) {
             writer.field(&[name.as_bytes(), b"=", value.as_bytes()]);
         }

@@ -17,6 +17,7 @@ mod arch;
 mod clock;
 mod error;
 pub mod exit;
+mod fork;
 pub mod image;
 mod instance;
 pub mod links;

@@ -31,6 +31,7 @@ pub(crate) mod own_calls;
 pub(crate) mod parts;
 pub mod pcontrol;
 pub mod probe;
+pub(crate) mod questions;
 pub mod requests;
 pub mod switch;
 pub mod trace;

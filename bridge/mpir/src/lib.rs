@@ -7,7 +7,7 @@
 //! answer      GO, once the process may go on; a connection that ends means the same
 //! ```
 //!
-//! The variables are those of [`VARIABLES`] that the process has: what they say is decided by the command alone.
+//! The variables are those of launchers (`qmpi_plan::told_by_launchers`) that the process has: what they say is decided by the command alone.
 #![no_std]
 
 pub mod address;
@@ -24,33 +24,3 @@ pub const LIMIT: usize = 12 * 1024;
 
 /// The answer.
 pub const GO: u8 = b'g';
-
-/// Variables by which launchers tell a process its rank, how many there are, and which job it is of.
-pub const VARIABLES: [&str; 26] = [
-    "OMPI_COMM_WORLD_RANK",
-    "MV2_COMM_WORLD_RANK",
-    "MVP_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "PMIX_RANK",
-    "PALS_RANKID",
-    "ALPS_APP_PE",
-    "FLUX_TASK_RANK",
-    "JSM_NAMESPACE_RANK",
-    "PMI_ID",
-    "SLURM_PROCID",
-    "OMPI_COMM_WORLD_SIZE",
-    "MV2_COMM_WORLD_SIZE",
-    "MVP_COMM_WORLD_SIZE",
-    "PMI_SIZE",
-    "PALS_NRANKS",
-    "FLUX_JOB_SIZE",
-    "JSM_NAMESPACE_SIZE",
-    "SLURM_STEP_NUM_TASKS",
-    "SLURM_NTASKS",
-    "PMIX_NAMESPACE",
-    "OMPI_MCA_ess_base_jobid",
-    "PMI_SPAWNED",
-    "PMI_JOBID",
-    "SLURM_JOB_ID",
-    "SLURM_STEP_ID",
-];

@@ -35,7 +35,9 @@ pub use error::Error;
 pub use inspector::Inspector;
 pub use job::launcher::{self, Launcher};
 pub use job::preload;
-pub use job::rank::{RANK_VARIABLES, SIZE_VARIABLES, rank_from_env, size_from_env};
+pub use job::rank::{
+    RANK_VARIABLES, SIZE_VARIABLES, SPAWNED_VARIABLE, WORLD_VARIABLES, rank_from_env, size_from_env, told_by_launchers,
+};
 pub use job::ranks::RankSet;
 pub use placement::{Namespaces, Place};
 pub use planned::{Kind, Planned};

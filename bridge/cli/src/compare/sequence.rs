@@ -5,7 +5,7 @@
 //! are sorted, and a token that varies is not looked at. A token that varies in some items with a key may be the same in others by chance: what
 //! is compared of it is which values all those items have together, as far as these do not vary.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
@@ -104,8 +104,8 @@ pub fn compare(old: &[Vec<Item>], new: &[Vec<Item>]) -> Compared {
     }
     let unlike = Unlike { measured: measured_columns([&old, &new]), varying: varying_columns([&old, &new]) };
     let mut differences = differences(&old, &new, &unlike);
-    let of_columns = unlike.varying.iter().filter_map(|column| of_column(&old, &new, column));
-    differences.extend(of_columns.collect::<Vec<_>>());
+    let by_key = [&old, &new].map(|side| side.iter().map(places_by_key).collect::<Vec<_>>());
+    differences.extend(unlike.varying.iter().filter_map(|column| of_column(&by_key, *column)));
     differences.sort_by_key(Difference::place);
     Compared { differences, varying, is_unordered }
 }
@@ -140,34 +140,45 @@ fn constant<'a>(side: &'a [Run<'a>], index: usize, token: usize) -> Option<&'a s
 }
 
 /// Tokens that are not compared item by item.
-struct Unlike {
+struct Unlike<'a> {
     /// By shape and number of the token.
     measured: HashSet<(String, usize)>,
     /// By key and number of the token.
-    varying: BTreeSet<Column>,
+    varying: BTreeSet<Column<'a>>,
 }
 
 /// A token of all items with a key: the key, and the token's number.
-type Column = (String, usize);
+type Column<'a> = (&'a str, usize);
 
 /// Tokens that vary in some item with their key.
-fn varying_columns(sides: [&Vec<Run<'_>>; 2]) -> BTreeSet<Column> {
+fn varying_columns<'a>(sides: [&[Run<'a>]; 2]) -> BTreeSet<Column<'a>> {
     let mut varying = BTreeSet::new();
     for side in sides {
         for (index, (_, item)) in side[0].iter().enumerate() {
             let varies = |token: &usize| constant(side, index, *token).is_none();
-            varying.extend((0..item.tokens.len()).filter(varies).map(|token| (item.key.clone(), token)));
+            varying.extend((0..item.tokens.len()).filter(varies).map(|token| (item.key.as_str(), token)));
         }
     }
     varying
 }
 
+/// The items of a run by their keys.
+type ByKey<'a> = HashMap<&'a str, Run<'a>>;
+
+fn places_by_key<'a>(run: &Run<'a>) -> ByKey<'a> {
+    let mut by_key: ByKey<'a> = HashMap::new();
+    for (place, item) in run {
+        by_key.entry(&item.key).or_default().push((*place, item));
+    }
+    by_key
+}
+
 /// The values of a column in each run of a side, with an item that has each; `None` if they are not the same in all runs.
-fn values<'a>(side: &'a [Run<'a>], (key, token): &Column) -> Option<Vec<(&'a str, usize, &'a Item)>> {
-    let of_run = |run: &'a Run<'a>| {
-        let items = run.iter().filter(|(_, item)| item.key == *key);
+fn values<'a>(side: &[ByKey<'a>], (key, token): Column<'_>) -> Option<Vec<(&'a str, usize, &'a Item)>> {
+    let of_run = |run: &ByKey<'a>| {
+        let items = run.get(key).into_iter().flatten();
         let mut values: Vec<_> =
-            items.filter_map(|(place, item)| Some((item.tokens.get(*token)?.as_str(), *place, *item))).collect();
+            items.filter_map(|(place, item)| Some((item.tokens.get(token)?.as_str(), *place, *item))).collect();
         values.sort_by_key(|(value, place, _)| (*value, *place));
         values
     };
@@ -178,7 +189,7 @@ fn values<'a>(side: &'a [Run<'a>], (key, token): &Column) -> Option<Vec<(&'a str
 
 /// The difference between all values of a column on both sides, if there is one: the first value that only the one has, and the first that only
 /// the other has.
-fn of_column(old: &[Run<'_>], new: &[Run<'_>], column: &Column) -> Option<Difference> {
+fn of_column([old, new]: &[Vec<ByKey<'_>>; 2], column: Column<'_>) -> Option<Difference> {
     let (left, right) = (values(old, column)?, values(new, column)?);
     // More or fewer items are found as such.
     if left.len() != right.len() {
@@ -207,7 +218,7 @@ fn measured_columns(sides: [&Vec<Run<'_>>; 2]) -> HashSet<(String, usize)> {
     measured
 }
 
-fn differences(old: &[Run<'_>], new: &[Run<'_>], unlike: &Unlike) -> Vec<Difference> {
+fn differences(old: &[Run<'_>], new: &[Run<'_>], unlike: &Unlike<'_>) -> Vec<Difference> {
     let keys = |side: &[Run<'_>]| side[0].iter().map(|(_, item)| item.key.clone()).collect::<Vec<_>>();
     let deadline = Some(Instant::now() + PATIENCE);
     let operations = capture_diff_slices_deadline(Algorithm::Myers, &keys(old), &keys(new), deadline);
@@ -238,7 +249,7 @@ fn changed(
     new: &[Run<'_>],
     old_index: usize,
     new_index: usize,
-    unlike: &Unlike,
+    unlike: &Unlike<'_>,
 ) -> Option<Difference> {
     let (left, right) = (old[0][old_index], new[0][new_index]);
     let is_measured = |token: usize, text: &str| {
@@ -248,7 +259,7 @@ fn changed(
         (Some(left), Some(right)) => left != right && !is_measured(*token, left) && !is_measured(*token, right),
         _ => false,
     };
-    let is_like = |token: &usize| !unlike.varying.contains(&(left.1.key.clone(), *token));
+    let is_like = |token: &usize| !unlike.varying.contains(&(left.1.key.as_str(), *token));
     let count = left.1.tokens.len().min(right.1.tokens.len());
     let tokens: Vec<usize> = (0..count).filter(is_like).filter(differs).collect();
     let owned = |(place, item): (usize, &Item)| (place, item.clone());

@@ -7,26 +7,10 @@ use object::endian::LittleEndian as Endian;
 use object::read::elf::{FileHeader, ProgramHeader};
 
 use super::process::Process;
+use crate::mapping::Mapping;
 
 /// Bytes of memory as gimli reads them.
 pub type Reader = EndianArcSlice<LittleEndian>;
-
-/// A line of `/proc/PID/maps`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
-    /// The first address.
-    pub start: u64,
-    /// The one behind it.
-    pub end: u64,
-    /// Can code there be executed?
-    pub is_code: bool,
-    /// Can it be read?
-    pub is_readable: bool,
-    /// Where in the file it begins.
-    pub offset: u64,
-    /// The file, or a name in brackets; empty where there is none.
-    pub path: String,
-}
 
 /// A mapped ELF object.
 pub struct Object {
@@ -58,27 +42,6 @@ pub struct Objects {
     pub mappings: Vec<Mapping>,
     /// In ascending order.
     pub objects: Vec<Object>,
-}
-
-impl Mapping {
-    /// Reads a line (proc(5)).
-    #[must_use]
-    pub fn parse(line: &str) -> Option<Mapping> {
-        let mut fields = line.splitn(6, ' ');
-        let (start, end) = fields.next()?.split_once('-')?;
-        let rights = fields.next()?;
-        let offset = fields.next()?;
-        let path = fields.nth(2).unwrap_or_default().trim_start();
-        let number = |text| u64::from_str_radix(text, 16).ok();
-        Some(Mapping {
-            start: number(start)?,
-            end: number(end)?,
-            is_code: rights.contains('x'),
-            is_readable: rights.starts_with('r'),
-            offset: number(offset)?,
-            path: path.to_owned(),
-        })
-    }
 }
 
 impl Objects {
@@ -161,22 +124,4 @@ impl Frames {
 
 fn reader(bytes: Vec<u8>) -> Reader {
     Reader::new(bytes.into(), LittleEndian)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_maps() {
-        let line = "7f00-7f10 r-xp 00001000 08:01 42                         /a dir/libx.so (deleted)";
-        let mapping = Mapping::parse(line).unwrap();
-        assert_eq!((mapping.start, mapping.end, mapping.offset), (0x7f00, 0x7f10, 0x1000));
-        assert!(mapping.is_code && mapping.is_readable);
-        assert_eq!(mapping.path, "/a dir/libx.so (deleted)");
-        let line = "7ffc-7ffd ---p 00000000 00:00 0 ";
-        let mapping = Mapping::parse(line).unwrap();
-        assert!(!mapping.is_code && !mapping.is_readable && mapping.path.is_empty());
-        assert_eq!(Mapping::parse("no mapping"), None);
-    }
 }

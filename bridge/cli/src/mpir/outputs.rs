@@ -6,9 +6,9 @@ use std::path::Path;
 
 use qmpi_elf::is_mpi_soname;
 
+use crate::mapping::{self, Mapping};
 use crate::mpir::backtrace::{self, Frame, Tree};
 use crate::mpir::process::Rank;
-use crate::mpir::target::{self, Mapping};
 
 /// Finds out to what the frames of a rank belong, while its process is there.
 #[derive(Debug)]
@@ -21,13 +21,13 @@ impl Owners<'_> {
     /// Of a rank of this host.
     #[must_use]
     pub fn of(rank: &Rank) -> Owners<'_> {
-        Owners { rank, mappings: target::mappings(rank.pid).unwrap_or_default() }
+        Owners { rank, mappings: mapping::of_files(rank.pid).unwrap_or_default() }
     }
 
     fn name(&self, frames: &mut [Frame]) {
         for frame in frames {
             let at = |address| self.mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address));
-            let mapped = frame.address.and_then(at).map(|mapping| mapping.path.as_path());
+            let mapped = frame.address.and_then(at).map(|mapping| Path::new(&mapping.path));
             let library = Path::new(&frame.place);
             if let Some(path) = mapped.or_else(|| library.is_absolute().then_some(library)) {
                 frame.owner = self.owner(path);

@@ -1,18 +1,18 @@
 //! The ranks of a job that runs: from the table of its launcher, else as the ranks below it show themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use qmpi_elf::is_mpi_soname;
+use qmpi_plan::Element;
 use serde::Serialize;
 
 use crate::Error;
 use crate::job;
+use crate::mapping;
 use crate::mpir::starter::own_name;
 use crate::mpir::table::Process;
-use crate::mpir::target::{self, Target};
+use crate::mpir::target::Target;
 
 /// A rank.
 #[derive(Debug, Serialize)]
@@ -94,12 +94,13 @@ fn is_here(process: &Process) -> bool {
 fn by_environment(launcher: u32, family: &[u32]) -> Vec<Process> {
     let mut ranks = BTreeMap::new();
     for pid in family.iter().chain([&launcher]) {
-        let get = |name: &str| variable(*pid, name);
+        let environment = job::Environment::of(*pid).unwrap_or_default();
+        let get = |name: &str| environment.get(name);
         // A process without a launcher is a job of its own.
         let alone = || (*pid == launcher && ranks.is_empty()).then_some(0);
         let Some(rank) = qmpi_plan::rank_from_env(&get).or_else(alone) else { continue };
-        let maps = target::mappings(*pid).unwrap_or_default();
-        let names = maps.iter().filter_map(|mapping| mapping.path.file_name()?.to_str());
+        let maps = mapping::of_files(*pid).unwrap_or_default();
+        let names = maps.iter().filter_map(|mapping| mapping.path.rsplit('/').next());
         if names.into_iter().any(is_mpi_soname)
             && let Ok(pid) = i32::try_from(*pid)
         {
@@ -113,24 +114,17 @@ fn by_environment(launcher: u32, family: &[u32]) -> Vec<Process> {
 
 /// The stack of a process, by the environment that it was started with.
 fn layers(pid: u32) -> Option<Vec<Layer>> {
-    std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let list = variable(pid, qmpi_plan::variable::TOOL_LIST).unwrap_or_default();
+    let environment = job::Environment::of(pid).ok()?;
+    let list = environment.get(qmpi_plan::variable::TOOL_LIST).unwrap_or_default();
     let list = list.to_string_lossy().into_owned();
-    let elements = list.split([',', ':']).map(str::trim).filter(|element| !element.is_empty());
-    let layer = |element: &str| match element.split_once('=') {
-        Some((name, path)) if !name.contains('/') => Layer { name: name.to_owned(), path: Some(path.into()) },
-        _ if element.contains('/') => {
-            let name = element.rsplit('/').next().unwrap_or(element).to_owned();
-            Layer { name, path: Some(element.into()) }
-        }
-        _ => Layer { name: element.to_owned(), path: None },
+    let elements = list.split([',', ':']).filter_map(|element| Element::parse(element.trim()).ok());
+    let layer = |element: Element| {
+        let name = element.name();
+        let path = match element {
+            Element::Name(_) => None,
+            Element::Path(path) | Element::Named(_, path) => Some(path),
+        };
+        Layer { name, path }
     };
     Some(elements.map(layer).collect())
-}
-
-fn variable(pid: u32, name: &str) -> Option<OsString> {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
-    let mut variables = environment.split(|byte| *byte == 0);
-    let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-    Some(OsStr::from_bytes(value).to_owned())
 }

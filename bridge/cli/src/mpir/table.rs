@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
-use qmpi_mpir::VARIABLES;
 use qmpi_mpir::message::Message;
+use qmpi_plan::{SPAWNED_VARIABLE, WORLD_VARIABLES};
 
 /// A process of the job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,15 +30,11 @@ pub struct Report {
     job: Option<String>,
 }
 
-/// Names of jobs; hydra has none, but says of ranks that they were spawned.
-const JOBS: [&str; 3] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid", "PMI_SPAWNED"];
-
 impl Report {
     /// Reads a message; `pid` is the number that the kernel gives, where it does.
     #[must_use]
     pub fn new(message: &Message<'_>, pid: Option<i32>) -> Report {
         let get = |name: &str| message.variable(name).map(OsString::from);
-        debug_assert!(qmpi_plan::RANK_VARIABLES.iter().all(|name| VARIABLES.contains(name)));
         Report {
             process: Process {
                 host: message.host.to_owned(),
@@ -47,7 +43,11 @@ impl Report {
             },
             rank: qmpi_plan::rank_from_env(&get),
             size: qmpi_plan::size_from_env(&get),
-            job: JOBS.iter().find_map(|name| message.variable(name)).map(str::to_owned),
+            job: WORLD_VARIABLES
+                .into_iter()
+                .chain([SPAWNED_VARIABLE])
+                .find_map(|name| message.variable(name))
+                .map(str::to_owned),
         }
     }
 }
@@ -261,8 +261,10 @@ mod tests {
 
     #[test]
     fn every_variable_of_the_rank_is_told() {
-        for name in qmpi_plan::RANK_VARIABLES.iter().chain(&qmpi_plan::SIZE_VARIABLES).chain(&JOBS) {
-            assert!(VARIABLES.contains(name), "{name}");
+        let told: Vec<&str> = qmpi_plan::told_by_launchers().collect();
+        for name in qmpi_plan::RANK_VARIABLES.iter().chain(&qmpi_plan::SIZE_VARIABLES).chain(&WORLD_VARIABLES) {
+            assert!(told.contains(name), "{name}");
         }
+        assert!(told.contains(&SPAWNED_VARIABLE), "{SPAWNED_VARIABLE}");
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 
+use crate::mapping::{self, Mapping};
 use crate::mpir::table::Process;
 
 /// Bytes of `MPIR_PROCDESC`: two pointers, and a number with what fills it up.
@@ -24,38 +25,6 @@ pub struct Target {
     memory: File,
     /// Where each symbol is in it.
     symbols: BTreeMap<String, u64>,
-}
-
-/// What is mapped from a file, in the order of addresses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mapping {
-    /// The first address.
-    pub start: u64,
-    /// The first one behind.
-    pub end: u64,
-    /// Where in the file.
-    pub offset: u64,
-    /// The file.
-    pub path: PathBuf,
-}
-
-/// The files that are mapped in a process.
-///
-/// # Errors
-/// Of `/proc/PID/maps`.
-pub fn mappings(pid: u32) -> io::Result<Vec<Mapping>> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
-    Ok(text.lines().filter_map(mapping).collect())
-}
-
-fn mapping(line: &str) -> Option<Mapping> {
-    let mut words = line.splitn(6, ' ');
-    let (start, end) = words.next()?.split_once('-')?;
-    let offset = words.nth(1)?;
-    let path = words.nth(2)?.trim_start();
-    let number = |text| u64::from_str_radix(text, 16).ok();
-    path.starts_with('/').then_some(())?;
-    Some(Mapping { start: number(start)?, end: number(end)?, offset: number(offset)?, path: path.into() })
 }
 
 impl Target {
@@ -73,9 +42,9 @@ impl Target {
     /// As [`Target::open`].
     pub fn open_unless(pid: u32, without: &mut BTreeSet<PathBuf>) -> io::Result<Option<Target>> {
         let memory = File::open(format!("/proc/{pid}/mem"))?;
-        let mappings = mappings(pid)?;
+        let mappings = mapping::of_files(pid)?;
         let executable = std::fs::read_link(format!("/proc/{pid}/exe"))?;
-        let mut paths: Vec<&Path> = mappings.iter().map(|mapping| mapping.path.as_path()).collect();
+        let mut paths: Vec<&Path> = mappings.iter().map(|mapping| Path::new(&mapping.path)).collect();
         paths.dedup();
         // The executable's copy of a library's variable is the one that counts.
         paths.sort_by_key(|path| *path != executable);
@@ -84,7 +53,7 @@ impl Target {
             if without.contains(path) {
                 continue;
             }
-            let maps: Vec<&Mapping> = mappings.iter().filter(|mapping| mapping.path == path).collect();
+            let maps: Vec<&Mapping> = mappings.iter().filter(|mapping| Path::new(&mapping.path) == path).collect();
             let defined = definitions(&maps, &root(pid, path)).unwrap_or_default();
             if defined.is_empty() {
                 without.insert(path.to_owned());
@@ -186,16 +155,6 @@ pub fn processes_of_launcher(pid: u32) -> Option<Vec<Process>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lines_of_maps() {
-        let line = "7f5e1c000000-7f5e1c021000 r--p 00002000 08:01 123                        /usr/lib/a b.so";
-        let expected =
-            Mapping { start: 0x7f5e_1c00_0000, end: 0x7f5e_1c02_1000, offset: 0x2000, path: "/usr/lib/a b.so".into() };
-        assert_eq!(mapping(line), Some(expected));
-        assert_eq!(mapping("7ffc0-7ffc1 rw-p 00000000 00:00 0                          [stack]"), None);
-        assert_eq!(mapping("7ffc0-7ffc1 rw-p 00000000 00:00 0 "), None);
-    }
 
     #[test]
     fn the_own_symbols_are_found() {

@@ -28,9 +28,6 @@ use crate::report::{columns, lost_stack, trace};
 /// The version of the file; it grows when a field goes or changes its meaning.
 const SCHEMA: u32 = 3;
 
-/// The name that launchers give all processes of one MPI_COMM_WORLD: PMIx, and Open MPI's own. Hydra gives none.
-const WORLDS: [&str; 2] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"];
-
 /// What is written where; `None` unless a report is asked for.
 struct Report {
     directory: PathBuf,
@@ -89,7 +86,7 @@ pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
         file,
         directory,
         host: host.to_owned(),
-        world: WORLDS.iter().find_map(|name| std::env::var(name).ok()),
+        world: qmpi_plan::WORLD_VARIABLES.iter().find_map(|name| std::env::var(name).ok()),
         started,
         came_to: CameTo::default(),
         rank,

@@ -8,10 +8,8 @@
 //! |---|---|
 //! | `rules.rs` | which buffers a function has, and what their sizes are the products of |
 //! | `sizes.rs` | sizes of datatypes, and those that a thread remembers |
-//! | `questions.rs` | what MPI says of communicators |
 #![expect(unsafe_code, reason = "arguments of the program, and memory that machine code writes to")]
 
-pub(crate) mod questions;
 pub(crate) mod rules;
 pub(crate) mod sizes;
 
@@ -24,7 +22,7 @@ use qmpi_elf::MpiFamily;
 
 use crate::arch;
 use crate::links::probe::{Probe, Recorder};
-use questions::Questions;
+use crate::links::questions::Questions;
 use rules::{Amount, Buffer, Moves};
 use sizes::{Predefined, Sizes};
 
@@ -45,6 +43,7 @@ static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
 /// Makes probes count bytes. `real` finds functions of the MPI library, and `objects` are the addresses of Open MPI's variables by their names.
 pub fn prepare(family: MpiFamily, real: impl Fn(FnId) -> Option<usize>, objects: &[(String, usize)]) {
+    let questions = Questions::new(family, &real);
     let real = |name: &str| FnId::by_name(name).and_then(&real).unwrap_or(0);
     let address =
         |name: &str| objects.iter().find(|(known, _)| known == name).map_or(0, |(_, address)| *address as u64);
@@ -72,7 +71,7 @@ pub fn prepare(family: MpiFamily, real: impl Fn(FnId) -> Option<usize>, objects:
     };
     let sizes = Sizes::new(predefined, null, real("MPI_Type_size_x"), real("MPI_Type_size"));
     // It is prepared once.
-    let _ = SETTINGS.set(Settings { family, questions: Questions::new(family, real), sizes, no_op });
+    let _ = SETTINGS.set(Settings { family, questions, sizes, no_op });
 }
 
 /// What was prepared; `None`: no bytes are counted.

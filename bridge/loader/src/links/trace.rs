@@ -22,6 +22,7 @@ use qmpi_abi::FnId;
 use qmpi_elf::MpiFamily;
 
 use crate::links::probe;
+use crate::links::questions::Questions;
 pub use log::{lost, start_file};
 
 /// Which calls are recorded.
@@ -50,8 +51,7 @@ pub(crate) struct Settings {
     limit: Limit,
     family: MpiFamily,
     path: CString,
-    /// `PMPI_Comm_size` and the like, in the order of [`captures::QUESTIONS`]; 0 for one that the MPI does not have.
-    questions: [usize; captures::QUESTIONS.len()],
+    questions: Questions,
 }
 
 impl Settings {
@@ -69,7 +69,7 @@ pub(crate) fn settings() -> Option<&'static Settings> {
 
 /// Makes probes that record calls, into the file at `path`, which [`start_file`] begins. `real` finds functions of the MPI library.
 pub fn prepare(limit: Limit, family: MpiFamily, path: CString, real: impl Fn(FnId) -> Option<usize>) {
-    let questions = captures::QUESTIONS.map(|name| FnId::by_name(name).and_then(&real).unwrap_or(0));
+    let questions = Questions::new(family, real);
     // It is prepared once.
     let _ = SETTINGS.set(Settings { limit, family, path, questions });
 }

@@ -45,6 +45,17 @@ pub const SIZE_VARIABLES: [&str; 9] = [
     "SLURM_NTASKS",
 ];
 
+/// Where launchers put the name of `MPI_COMM_WORLD`.
+pub const WORLD_VARIABLES: [&str; 2] = ["PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"];
+
+/// By which hydra, which names no `MPI_COMM_WORLD`, says of ranks that they were spawned.
+pub const SPAWNED_VARIABLE: &str = "PMI_SPAWNED";
+
+/// All variables by which launchers tell a process its rank, how many there are, and whose.
+pub fn told_by_launchers() -> impl Iterator<Item = &'static str> {
+    RANK_VARIABLES.into_iter().chain(SIZE_VARIABLES).chain(WORLD_VARIABLES).chain([SPAWNED_VARIABLE])
+}
+
 /// How many ranks `MPI_COMM_WORLD` has, if a launcher known here started the process.
 #[must_use]
 pub fn size_from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {

@@ -125,15 +125,76 @@ macro_rules! count_bytes {
 }
 pub(super) use count_bytes;
 
+/// Where a probe comes whose thread or function has no records yet: they are made, and the call comes again.
+macro_rules! first_call {
+    () => {
+        concat!(
+            qmpi_ring::keep_arguments!(),
+            "
+            mov rdi, r11
+            call {first_call}
+            ",
+            qmpi_ring::go_on_with_arguments!()
+        )
+    };
+}
+
+/// The function of a probe: its frame of so many bytes, which keeps the probe and the recorder, the lines in between, and the way out. `rax` has
+/// the result behind them; further operands of theirs follow.
+macro_rules! probe_function {
+    ($frame:literal, [$($line:expr,)*] $($operands:tt)*) => {
+        naked_asm!(
+            ".cfi_startproc",
+            "mov r10, qword ptr [rip + {recorder}]",
+            "mov r10, qword ptr fs:[r10]",
+            "test r10, r10",
+            "jz 9f",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            concat!("sub rsp, ", $frame),
+            "mov qword ptr [rbp - 8], r11",
+            "mov qword ptr [rbp - 48], r10",
+            $($line,)*
+            ".cfi_remember_state",
+            "leave",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_restore_state",
+            // The thread's first call.
+            ".cfi_def_cfa rsp, 8",
+            "9:",
+            $crate::arch::x86_64::probe::first_call!(),
+            ".cfi_endproc",
+            recorder = sym $crate::process::thread_offsets::RECORDER,
+            last = const offset_of!(Recorder, region.last),
+            inner_time = const offset_of!(Recorder, inner_time),
+            layer = const offset_of!(Recorder, layer),
+            of_layer = const offset_of!(Probe, layer),
+            place = const offset_of!(Probe, place),
+            stack_words = const offset_of!(Probe, stack_words),
+            target = const offset_of!(Probe, target),
+            callers = const size_of::<Record>(),
+            inclusive = const offset_of!(Record, inclusive),
+            own = const offset_of!(Record, own),
+            longest = const offset_of!(Record, longest),
+            histogram = const offset_of!(Record, histogram),
+            outside = const offset_of!(Probe, outside),
+            first_call = sym $crate::links::probe::first_call,
+            $($operands)*
+        )
+    };
+}
+pub(super) use {first_call, probe_function};
+
 /// The function of a probe that has no place for its records yet: it gets one, and comes again.
 #[unsafe(naked)]
 pub(crate) extern "C" fn unplaced_probe() {
     naked_asm!(
         ".cfi_startproc",
-        qmpi_ring::keep_arguments!(),
-        "mov rdi, r11",
-        "call {first_call}",
-        qmpi_ring::go_on_with_arguments!(),
+        first_call!(),
         ".cfi_endproc",
         first_call = sym crate::links::probe::first_call,
     )
@@ -142,127 +203,50 @@ pub(crate) extern "C" fn unplaced_probe() {
 /// The function of a probe.
 #[unsafe(naked)]
 pub(crate) extern "C" fn probe() {
-    naked_asm!(
-        ".cfi_startproc",
-        "mov r10, qword ptr [rip + {recorder}]",
-        "mov r10, qword ptr fs:[r10]",
-        "test r10, r10",
-        "jz 9f",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "sub rsp, 48",
-        "mov qword ptr [rbp - 8], r11",
-        "mov qword ptr [rbp - 40], rdx",
-        "mov qword ptr [rbp - 48], r10",
-        count_call!(),
-        copy_stack!(),
-        "mov rdx, qword ptr [rbp - 40]",
-        "call qword ptr [r11 + {target}]",
-        // The registers of arguments are free now (psABI 3.2.1).
-        "mov qword ptr [rbp - 40], rax",
-        "rdtsc",
-        "shl rdx, 32",
-        "or rax, rdx",
-        add_time!(),
-        "mov rax, qword ptr [rbp - 40]",
-        ".cfi_remember_state",
-        "leave",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_restore_state",
-        // The thread's first call: it gets a recorder, and comes again.
-        ".cfi_def_cfa rsp, 8",
-        "9:",
-        qmpi_ring::keep_arguments!(),
-        "mov rdi, r11",
-        "call {first_call}",
-        qmpi_ring::go_on_with_arguments!(),
-        ".cfi_endproc",
-        recorder = sym crate::process::thread_offsets::RECORDER,
-        last = const offset_of!(Recorder, region.last),
-        inner_time = const offset_of!(Recorder, inner_time),
-        layer = const offset_of!(Recorder, layer),
-        of_layer = const offset_of!(Probe, layer),
-        place = const offset_of!(Probe, place),
-        stack_words = const offset_of!(Probe, stack_words),
-        target = const offset_of!(Probe, target),
-        callers = const size_of::<Record>(),
-        inclusive = const offset_of!(Record, inclusive),
-        own = const offset_of!(Record, own),
-        longest = const offset_of!(Record, longest),
-        histogram = const offset_of!(Record, histogram),
-        outside = const offset_of!(Probe, outside),
-        first_call = sym crate::links::probe::first_call,
+    probe_function!(
+        "48",
+        [
+            "mov qword ptr [rbp - 40], rdx",
+            count_call!(),
+            copy_stack!(),
+            "mov rdx, qword ptr [rbp - 40]",
+            "call qword ptr [r11 + {target}]",
+            // The registers of arguments are free now (psABI 3.2.1).
+            "mov qword ptr [rbp - 40], rax",
+            "rdtsc",
+            "shl rdx, 32",
+            "or rax, rdx",
+            add_time!(),
+            "mov rax, qword ptr [rbp - 40]",
+        ]
     )
 }
 
 /// The function of a probe that counts bytes.
 #[unsafe(naked)]
 pub(crate) extern "C" fn bytes_probe() {
-    naked_asm!(
-        ".cfi_startproc",
-        "mov r10, qword ptr [rip + {recorder}]",
-        "mov r10, qword ptr fs:[r10]",
-        "test r10, r10",
-        "jz 9f",
-        "push rbp",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset rbp, -16",
-        "mov rbp, rsp",
-        ".cfi_def_cfa_register rbp",
-        "sub rsp, 96",
-        "mov qword ptr [rbp - 8], r11",
-        "mov qword ptr [rbp - 48], r10",
-        "mov qword ptr [rbp - 96], rdi",
-        "mov qword ptr [rbp - 88], rsi",
-        "mov qword ptr [rbp - 80], rdx",
-        "mov qword ptr [rbp - 72], rcx",
-        "mov qword ptr [rbp - 64], r8",
-        "mov qword ptr [rbp - 56], r9",
-        count_call!(),
-        copy_stack!(),
-        "mov rdx, qword ptr [rbp - 80]",
-        "call qword ptr [r11 + {target}]",
-        // The registers of arguments are free now (psABI 3.2.1).
-        "mov qword ptr [rbp - 40], rax",
-        "rdtsc",
-        "shl rdx, 32",
-        "or rax, rdx",
-        add_time!(),
-        count_bytes!("96"),
-        "mov rax, qword ptr [rbp - 40]",
-        ".cfi_remember_state",
-        "leave",
-        ".cfi_def_cfa rsp, 8",
-        "ret",
-        ".cfi_restore_state",
-        // The thread's first call: it gets a recorder, and comes again.
-        ".cfi_def_cfa rsp, 8",
-        "9:",
-        qmpi_ring::keep_arguments!(),
-        "mov rdi, r11",
-        "call {first_call}",
-        qmpi_ring::go_on_with_arguments!(),
-        ".cfi_endproc",
-        recorder = sym crate::process::thread_offsets::RECORDER,
-        last = const offset_of!(Recorder, region.last),
-        inner_time = const offset_of!(Recorder, inner_time),
-        layer = const offset_of!(Recorder, layer),
-        of_layer = const offset_of!(Probe, layer),
-        place = const offset_of!(Probe, place),
-        stack_words = const offset_of!(Probe, stack_words),
-        target = const offset_of!(Probe, target),
-        callers = const size_of::<Record>(),
-        inclusive = const offset_of!(Record, inclusive),
-        own = const offset_of!(Record, own),
-        longest = const offset_of!(Record, longest),
-        histogram = const offset_of!(Record, histogram),
-        outside = const offset_of!(Probe, outside),
+    probe_function!(
+        "96",
+        [
+            "mov qword ptr [rbp - 96], rdi",
+            "mov qword ptr [rbp - 88], rsi",
+            "mov qword ptr [rbp - 80], rdx",
+            "mov qword ptr [rbp - 72], rcx",
+            "mov qword ptr [rbp - 64], r8",
+            "mov qword ptr [rbp - 56], r9",
+            count_call!(),
+            copy_stack!(),
+            "mov rdx, qword ptr [rbp - 80]",
+            "call qword ptr [r11 + {target}]",
+            "mov qword ptr [rbp - 40], rax",
+            "rdtsc",
+            "shl rdx, 32",
+            "or rax, rdx",
+            add_time!(),
+            count_bytes!("96"),
+            "mov rax, qword ptr [rbp - 40]",
+        ]
         count = sym crate::links::bytes::count,
-        first_call = sym crate::links::probe::first_call,
     )
 }
 

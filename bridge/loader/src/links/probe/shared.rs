@@ -17,6 +17,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
 
 use super::{Recorder, recorders};
+use crate::fork;
 
 /// Bytes of a region at most: records of functions beyond are in memory only.
 const LARGEST: usize = 16 * GRAIN;
@@ -34,15 +35,6 @@ struct Shared {
 static SHARED: OnceLock<Shared> = OnceLock::new();
 /// Where the head is mapped.
 static HEAD_AT: AtomicUsize = AtomicUsize::new(0);
-
-unsafe extern "C" {
-    /// Of the C library, in the part that is linked statically.
-    fn pthread_atfork(
-        prepare: Option<extern "C" fn()>,
-        parent: Option<extern "C" fn()>,
-        child: Option<extern "C" fn()>,
-    ) -> i32;
-}
 
 /// Counts in the file at `path` from the next recorder on, `started` milliseconds after 1970. To be called when probes are prepared.
 pub fn share(path: PathBuf, started: u64) {
@@ -62,8 +54,7 @@ pub fn share(path: PathBuf, started: u64) {
         return;
     }
     HEAD_AT.store(memory.expose_provenance(), Ordering::Release);
-    // SAFETY: the library is never unloaded, so the handler stays callable.
-    unsafe { pthread_atfork(None, None, Some(in_child)) };
+    fork::in_child(in_child);
 }
 
 /// How a thread's region is laid out: where records begin, and bytes of a record.

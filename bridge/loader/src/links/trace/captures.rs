@@ -17,10 +17,6 @@ pub(crate) const OF_STRING: usize = 128;
 /// Addresses below are null, or constants that stand for something (`MPI_STATUS_IGNORE`, `MPI_IN_PLACE`).
 const LOWEST: usize = 4096;
 
-/// Functions of MPI that tell how long an array is.
-pub(crate) const QUESTIONS: [&str; 4] =
-    ["MPI_Comm_test_inter", "MPI_Comm_size", "MPI_Comm_remote_size", "MPI_Cartdim_get"];
-
 /// An argument that points to something.
 #[derive(Debug)]
 pub(crate) struct Capture {
@@ -168,8 +164,8 @@ impl Capture {
                     }
                     _ => 0,
                 },
-                Factor::Ranks(place) => ranks(frame.argument(traced, place), settings),
-                Factor::Dimensions(place) => ask(settings.questions[3], frame.argument(traced, place)),
+                Factor::Ranks(place) => settings.questions.ranks(frame.argument(traced, place), false),
+                Factor::Dimensions(place) => settings.questions.dimensions(frame.argument(traced, place)),
                 _ => 0,
             });
         }
@@ -182,23 +178,6 @@ impl Capture {
         let number = if is_int { i64::from(word as i32) } else { word.cast_signed() };
         number.max(0).cast_unsigned()
     }
-}
-
-/// How many ranks take part in a collective operation.
-fn ranks(communicator: u64, settings: &Settings) -> u64 {
-    let [is_between_groups, of_one, of_other, _] = settings.questions;
-    ask(if ask(is_between_groups, communicator) == 0 { of_one } else { of_other }, communicator)
-}
-
-/// What such a function says of a communicator.
-fn ask(function: usize, communicator: u64) -> u64 {
-    if function == 0 {
-        return 0;
-    }
-    let mut answer = 0;
-    // SAFETY: a function of MPI with these two parameters.
-    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(u64, &mut i32) -> i32>(function) };
-    if function(communicator, &mut answer) == 0 { answer.max(0).cast_unsigned().into() } else { 0 }
 }
 
 #[cfg(test)]

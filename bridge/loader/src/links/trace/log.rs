@@ -12,6 +12,7 @@ use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, Record};
 
 use crate::arch;
 use crate::clock;
+use crate::fork;
 use crate::links::trace::{Limit, Settings};
 
 /// Chunks of a log that keeps all calls grow up to this size.
@@ -51,15 +52,6 @@ pub(crate) struct Log {
     size: usize,
 }
 
-unsafe extern "C" {
-    /// Of the C library, in the part that is linked statically.
-    fn pthread_atfork(
-        prepare: Option<extern "C" fn()>,
-        parent: Option<extern "C" fn()>,
-        child: Option<extern "C" fn()>,
-    ) -> i32;
-}
-
 /// Begins the file with this line; calls are recorded from now on.
 ///
 /// # Errors
@@ -72,8 +64,7 @@ pub fn start_file(line: &str) -> io::Result<()> {
     let is_new = END.load(Ordering::Acquire) == 0;
     write_head(&settings.path, line, is_new)?;
     if is_new {
-        // SAFETY: the library is never unloaded, so the handler stays callable.
-        unsafe { pthread_atfork(None, None, Some(in_child)) };
+        fork::in_child(in_child);
         END.store(HEAD as u64, Ordering::Release);
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! What MPI says of a communicator with which a collective operation has just succeeded.
 #![expect(unsafe_code, reason = "calls functions of MPI")]
 
+use qmpi_abi::FnId;
 use qmpi_elf::MpiFamily;
 
 /// The functions that tell, 0 for one that the MPI does not have, and the numbers that they tell.
@@ -28,7 +29,8 @@ type AskOfRank = extern "C" fn(u64, i32, &mut i32) -> i32;
 type AskThree = extern "C" fn(u64, &mut i32, &mut i32, &mut i32) -> i32;
 
 impl Questions {
-    pub(crate) fn new(family: MpiFamily, real: impl Fn(&str) -> usize) -> Self {
+    pub(crate) fn new(family: MpiFamily, real: impl Fn(FnId) -> Option<usize>) -> Self {
+        let real = |name: &str| FnId::by_name(name).and_then(&real).unwrap_or(0);
         let [cartesian, graph, distributed, root, proc_null] = match family {
             MpiFamily::Mpich => [2, 1, 3, -3, -1],
             MpiFamily::OpenMpi => [1, 2, 3, -4, -2],
@@ -67,12 +69,17 @@ impl Questions {
         number(ask(if is_remote { self.remote_size } else { self.size }, communicator))
     }
 
+    /// How many dimensions it has.
+    pub(crate) fn dimensions(&self, communicator: u64) -> u64 {
+        number(ask(self.dimensions, communicator))
+    }
+
     /// How many neighbors it receives from and sends to.
     pub(crate) fn neighbors(&self, communicator: u64) -> (u64, u64) {
         let none = (0, 0);
         let Some(topology) = ask(self.topology, communicator) else { return none };
         if topology == self.cartesian {
-            let neighbors = 2 * number(ask(self.dimensions, communicator));
+            let neighbors = 2 * self.dimensions(communicator);
             return (neighbors, neighbors);
         }
         if topology == self.graph && self.graph_neighbors != 0 {
