@@ -16,6 +16,7 @@
 //! | the program's own objects: calls bound already, its tools, Fortran, libraries opened later | `process.rs`, `process/` |
 //! | versions of wrappers | `versions.rs` |
 //! | where its memory comes from | `heap.rs` |
+//! | why it needs no unwinder | `unwinding.rs` |
 //! | what it tells `qmpi run --mpir` | `mpir.rs`, `mpir/` |
 //! | warnings, counts of calls, answers for `qmpi list` | `report.rs`, `report/` |
 
@@ -35,4 +36,7 @@ mod stack;
 mod start;
 mod switching;
 mod thesis;
+// Tests unwind.
+#[cfg(panic = "abort")]
+mod unwinding;
 mod versions;

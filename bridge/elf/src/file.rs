@@ -24,7 +24,8 @@ use qmpi_dynamic::Table;
 
 use crate::error::{Error, ObjectKind};
 use crate::file::image::Image;
-use crate::file::symbol::{Select, SymbolKind, SymbolTable, Symbols};
+use crate::file::name::Name;
+use crate::file::symbol::{Select, Symbol, SymbolKind, SymbolTable, Symbols};
 use crate::file::tables::FileTables;
 use crate::file::version::VersionTable;
 use crate::mpi::numbering_note::NumberingNote;
@@ -183,6 +184,15 @@ impl ElfFile {
     /// Does a reference to this name find a definition in it? Of a damaged file not all of [`Self::exports`] are found.
     pub fn finds(&self, name: &str) -> bool {
         self.symbols.tables.view().find(name.as_bytes(), qmpi_dynamic::hash::gnu(name.as_bytes())).is_some()
+    }
+
+    /// The symbols that it offers and that references to their names find in it, each with its name as tables have it.
+    pub fn found_exports(&self) -> impl Iterator<Item = (Symbol<'_>, Name<'_>)> {
+        let view = self.symbols.tables.view();
+        self.exports().filter_map(move |symbol| {
+            let name = Name::from(symbol.name);
+            view.find(name.bytes(), name.hash()).map(|_| (symbol, name))
+        })
     }
 
     /// Where the function begins that a reference to this name finds in it.

@@ -222,19 +222,32 @@ impl Process {
             || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi())
             || glibc::is_glibc_family(soname)
             || glibc::is_dynamic_linker(soname)
+            || soname == UNWINDER
     }
 
-    /// Loads the unwinder here, unless it is, before a tool that needs it would bring a copy of its own.
+    /// Loads the unwinder here, unless it is, or can wait until a tool needs it ([`shared::provider`](crate::namespace::shared)).
     ///
-    /// glibc opens it itself, in the base namespace, when `backtrace` or `pthread_cancel` is called for the first time: its references
-    /// would then be bound to glibc's `dl_iterate_phdr`, which does not list the objects of tools. `libqmpi_core.so` needs it where
-    /// it is linked with it; a build for older releases is linked with another unwinder, which it has in its own file.
+    /// glibc opens it itself, in the base namespace, when `backtrace` or `pthread_cancel` is called for the first time. Before glibc 2.35 its
+    /// references would then be bound to glibc's `dl_iterate_phdr`, which does not list the objects of tools.
     pub fn open_unwinder(&mut self) {
+        if self.shared.contains_key(UNWINDER) || unwinder_can_wait() {
+            return;
+        }
         // A machine without the library has no tool that needs it, and glibc says so where it does.
-        if !self.shared.contains_key(UNWINDER) && open_in_base(UNWINDER).is_ok() {
+        if open_in_base(UNWINDER).is_ok() {
             self.images = Image::of_process();
             self.sort();
         }
+    }
+
+    /// The unwinder, which a tool is about to need: opened here if the process has none.
+    pub(crate) fn unwinder(&self, soname: &str) -> Option<Image> {
+        if soname != UNWINDER {
+            return None;
+        }
+        // Where it cannot be opened, the tool finds one by its own DT_RUNPATH, or nothing does.
+        open_in_base(UNWINDER).ok()?;
+        Image::of_process().into_iter().find(|image| image.name() == UNWINDER)
     }
 
     /// Makes a library of the configuration's `share` exist once per process: loads it here, unless it is.
@@ -450,6 +463,15 @@ pub(crate) fn is_private_everywhere(name: &str) -> bool {
 fn is_allocator(image: &Image) -> bool {
     let name = image.name();
     !glibc::is_glibc_family(name) && !glibc::is_dynamic_linker(name) && image.find(c"malloc").is_some()
+}
+
+/// Does an unwinder that glibc opens find the frames of tools, whatever its references are bound to?
+///
+/// glibc tells of the objects of all namespaces since 2.35 (`_dl_find_object`), and libgcc_s asks it since GCC 12. An older one than the
+/// system's would come by LD_LIBRARY_PATH.
+fn unwinder_can_wait() -> bool {
+    dlsym::global(c"_dl_find_object").is_some()
+        && std::env::var_os("LD_LIBRARY_PATH").is_none_or(|path| path.is_empty())
 }
 
 /// Opens a library in the base namespace.

@@ -27,3 +27,6 @@ mod instances;
 mod next;
 mod numbering;
 mod qmpi;
+#[cfg(panic = "abort")]
+#[path = "../../core/src/unwinding.rs"]
+mod unwinding;

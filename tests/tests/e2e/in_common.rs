@@ -15,6 +15,7 @@ fn trials() -> Vec<Trial> {
         ("another_file", &Mpi::ALL, another_file),
         ("a_library_that_calls_mpi", &Mpi::ALL, a_library_that_calls_mpi),
         ("a_library_with_thread_local_variables", &Mpi::ALL, a_library_with_thread_local_variables),
+        ("the_unwinder_of_a_late_library", &Mpi::ALL, the_unwinder_of_a_late_library),
     ])
 }
 
@@ -61,6 +62,13 @@ fn a_library_that_calls_mpi(mpi: Mpi) -> Verdict {
 fn a_library_with_thread_local_variables(mpi: Mpi) -> Verdict {
     let directory = tempfile::tempdir()?;
     private_but_for_share(&with_variant(mpi, directory.path(), "THREAD_LOCAL")?, &tool(mpi), directory.path())
+}
+
+/// Neither program nor tool is linked with the unwinder: it comes with a library that the tool opens, and is there once.
+fn the_unwinder_of_a_late_library(mpi: Mpi) -> Verdict {
+    const ONCE: &str = "opens_unwinder: libstdc++ open, unwinders 1";
+    let job = job(mpi).env("LD_LIBRARY_PATH", "");
+    prints(&job, &compile::companion(mpi, "opens_unwinder.c"), ONCE, ONCE)
 }
 
 /// The program and the tool with another build of the library.

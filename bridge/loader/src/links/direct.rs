@@ -41,7 +41,7 @@ pub(crate) fn bind(
     }
     let again = sites.as_ref().and_then(|sites| sites.changes(image, head, wrappers));
     let changes = again.unwrap_or_else(|| {
-        let found = sites.insert(Sites::of(image, head, wrappers));
+        let found = sites.insert(Sites::of(image, wrappers));
         found.changes(image, head, wrappers).unwrap_or_default()
     });
     write(image, &changes).unwrap_or(0)
@@ -95,16 +95,17 @@ impl Word {
 
 impl Sites {
     /// Those of `image` in these wrappers.
-    fn of(image: &Image, head: Option<&Image>, wrappers: &[(usize, usize)]) -> Sites {
+    fn of(image: &Image, wrappers: &[(usize, usize)]) -> Sites {
         let bindings = image.bindings().filter(|binding| names::is_mpi_function_c(binding.name));
         let words = bindings.map(|binding| Word {
             place: binding.place.addr() - image.base(),
             name: binding.name,
             is_call: binding.is_call,
         });
-        let mut words: Vec<Word> = words.filter(|word| word.link(image, head).is_some()).collect();
+        let mut words: Vec<Word> = words.collect();
         words.sort_unstable_by_key(|word| word.place);
-        let mut calls: Vec<Site> = wrappers.iter().flat_map(|wrapper| calls(image, &words, *wrapper)).collect();
+        let mut calls = Vec::with_capacity(words.len());
+        wrappers.iter().for_each(|wrapper| add_calls(image, &words, *wrapper, &mut calls));
         // Names may share a wrapper.
         calls.sort_unstable_by_key(|site| site.place);
         calls.dedup_by_key(|site| site.place);
@@ -135,8 +136,9 @@ fn relative(wrappers: &[(usize, usize)], image: &Image) -> impl Iterator<Item = 
     wrappers.iter().map(move |(start, size)| (start.wrapping_sub(base), *size))
 }
 
-fn calls(image: &Image, words: &[Word], (start, size): (usize, usize)) -> Vec<Site> {
-    let Some(code) = image.code(start, size) else { return Vec::new() };
+/// Adds the calls of one wrapper to `calls`.
+fn add_calls(image: &Image, words: &[Word], (start, size): (usize, usize), calls: &mut Vec<Site>) {
+    let Some(code) = image.code(start, size) else { return };
     // The word that an entry of the object's PLT jumps through.
     let word = |target: isize| {
         let entry = start.wrapping_add_signed(target);
@@ -145,12 +147,11 @@ fn calls(image: &Image, words: &[Word], (start, size): (usize, usize)) -> Vec<Si
         Some(words[index])
     };
     let branches = arch::branches(code, |target| word(target).is_some());
-    let sites = branches.into_iter().filter_map(|branch| {
+    calls.extend(branches.into_iter().filter_map(|branch| {
         let original = code.get(branch.displacement..)?.first_chunk()?;
         let place = start - image.base() + branch.displacement;
         Some(Site { place, original: *original, word: word(branch.target)? })
-    });
-    sites.collect()
+    }));
 }
 
 /// Writes them, page by page. The kernel copies a page of a private mapping when it is written to; its protection stays, so

@@ -214,11 +214,10 @@ impl<'a> Head<'a> {
     }
 
     fn functions_of_tool(&self) -> Names<'a> {
-        let exports = |part: &'a ElfFile| part.exports().filter(|symbol| part.finds(symbol.name));
-        let symbols = self.tool.closure.parts().flat_map(exports);
-        symbols
-            .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
-            .map(|symbol| Name::from(symbol.name))
+        let exports = self.tool.closure.parts().flat_map(ElfFile::found_exports);
+        exports
+            .filter(|(symbol, _)| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
+            .map(|(_, name)| name)
             .collect()
     }
 
@@ -238,12 +237,11 @@ impl<'a> Head<'a> {
             "run the tool on an MPI that has this function, or list only other functions under `functions`";
         let tool = &self.instance.label;
         let mut extra = Vec::new();
-        let mut seen = HashSet::new();
-        let objects = self.tool.closure.objects.iter();
-        for symbol in objects.flat_map(|object| object.symbols()).filter(|symbol| !symbol.defined) {
+        let mut seen = Names::default();
+        for symbol in self.tool.closure.objects.iter().flat_map(ElfFile::imports) {
             let name = symbol.name;
             if symbol.weak {
-                if let Some(address) = self.of_program(&symbol, own).filter(|_| seen.insert(name)) {
+                if let Some(address) = self.of_program(&symbol, own).filter(|_| seen.insert(Name::from(name))) {
                     extra.push((name, Address::Common(address)));
                 }
                 continue;
@@ -252,7 +250,7 @@ impl<'a> Head<'a> {
                 continue;
             }
             let in_tables = Name::from(name);
-            if self.process.exports_name(in_tables) || own.contains(&in_tables) || !seen.insert(name) {
+            if self.process.exports_name(in_tables) || own.contains(&in_tables) || !seen.insert(in_tables) {
                 continue;
             }
             let fortran = || self.instance.fortran_links.get(name).map(|link| Address::Own(*link));
@@ -270,20 +268,20 @@ impl<'a> Head<'a> {
             extra.push((name, address));
         }
         for name in &self.tool.of_unnamed_libraries {
+            let in_tables = Name::from(name.as_str());
             let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
-            if let Some(address) =
-                address.filter(|_| !self.process.exports_name(Name::from(name.as_str())) && seen.insert(name))
-            {
+            if let Some(address) = address.filter(|_| !self.process.exports_name(in_tables) && seen.insert(in_tables)) {
                 extra.push((name, Address::Common(address)));
             }
         }
         let called = OnceCell::new();
         let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
-            if self.process.exports_name(Name::from(name.as_str())) || !seen.insert(name) {
+            let in_tables = Name::from(name.as_str());
+            if self.process.exports_name(in_tables) || !seen.insert(in_tables) {
                 continue;
             }
-            let first = self.process.definition(Name::from(name.as_str()));
+            let first = self.process.definition(in_tables);
             if first.is_some_and(|symbol| symbol.kind == Kind::Tls) {
                 continue; // `thread_local.rs`
             }

@@ -49,10 +49,10 @@ pub fn close_files() {
 
 fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> {
     if !glibc::is_glibc_family(soname) {
-        let image = process.shared(soname);
+        let image = process.shared(soname).cloned().or_else(|| process.unwinder(soname));
         let resolve =
             |image| move |symbol: &Symbol, _: Version<'_>, name: Name<'_>| process.resolve(image, symbol, name);
-        let bytes = image.map(|image| write(soname, image, |_| None, resolve(image)));
+        let bytes = image.as_ref().map(|image| write(soname, image, |_| None, resolve(image)));
         return bytes.transpose();
     }
     let member = family_member(process, soname);
