@@ -1,4 +1,4 @@
-//! How `qmpi` is linked: with the symbols of MPIR, and with debug information that says what their types are.
+//! How `qmpi` is linked: with the symbols of MPIR, at addresses that do not change, and with debug information that says what their types are.
 //!
 //! A debugger finds the symbols by name, and reads the table by the types of the debug information, which packages strip away: Debian's
 //! launchers lost their MPIR so. So the types are in sections that are loaded with the program, which `strip` does not touch; debuggers look
@@ -40,6 +40,9 @@ fn main() {
     // The unit tests read their own symbols.
     println!("cargo::rustc-link-arg=-Wl,--dynamic-list={exports}");
     link("-Wl,--strip-debug");
+    // At the addresses that its symbols have in the file: LaunchMON, as others of the time before position independent executables,
+    // asks nobody where a starter was loaded.
+    link("-no-pie");
     link(&write("mpir.o", &types()));
     let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_default();
     if !linker.to_string_lossy().contains("zig") {

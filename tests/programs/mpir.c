@@ -2,8 +2,10 @@
 //# lang: c
 //# mpi: both
 /* A rank that says who it is behind MPI_Init, for tests of MPIR. With `abort`, rank 1 calls MPI_Abort; with `wait`, all wait for
-   half a minute in MPI's own barrier, but for rank 0, which sleeps; with `early`, all end before MPI_Init. */
+   half a minute in MPI's own barrier, but for rank 0, which sleeps; with `told`, rank 1 calls MPI_Abort when it gets SIGUSR1; with
+   `early`, all end before MPI_Init. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +13,11 @@
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
-    int rank;
+    int rank, signal_number;
+    sigset_t told;
+    sigemptyset(&told);
+    sigaddset(&told, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &told, NULL);
     if (!strcmp(what, "early"))
         return 0;
     MPI_Init(&argc, &argv);
@@ -19,6 +25,8 @@ int main(int argc, char **argv)
     printf("rank %d pid %d\n", rank, (int)getpid());
     fflush(stdout);
     if (!strcmp(what, "abort") && rank == 1)
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    if (!strcmp(what, "told") && rank == 1 && !sigwait(&told, &signal_number))
         MPI_Abort(MPI_COMM_WORLD, 7);
     if (!strcmp(what, "wait") && rank == 0)
         sleep(30);

@@ -2,6 +2,7 @@
 //!
 //! Both are in one process group: what the terminal sends (^C, ^Z, its end) goes to both, and is not passed on. What another process
 //! sends to this one alone is. When the launcher stops, this process stops, so that the shell sees the job stop; it ends as the launcher ends.
+//! What a debugger leaves behind that is killed, or goes without cleaning up (a breakpoint, a single step), ends neither of them.
 #![expect(unsafe_code, reason = "signals")]
 
 use std::ffi::{OsString, c_int};
@@ -54,19 +55,20 @@ const OF_TERMINAL: u8 = 0x80;
 pub(super) struct Signals(pub(super) OwnedFd, #[expect(dead_code, reason = "kept open")] OwnedFd);
 
 impl Signals {
-    /// Handles signals from now on, but for those that this process was told to ignore (`nohup`).
+    /// Handles signals from now on, but for those that this process was told to ignore (`nohup`). Of SIGTRAP a debugger has the first
+    /// sight; what comes here is of one that is gone.
     ///
     /// # Errors
     /// Of `pipe`.
     pub(super) fn handle() -> io::Result<Signals> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         PIPE.store(writer.as_raw_fd(), Ordering::Relaxed);
-        for signal in PASSED_ON.into_iter().chain([libc::SIGCHLD]) {
+        for signal in PASSED_ON.into_iter().chain([libc::SIGCHLD, libc::SIGTRAP]) {
             // SAFETY: all zeros are a value of the type.
             let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
             // SAFETY: asks for the action alone.
             unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
-            if action.sa_sigaction == libc::SIG_IGN && signal != libc::SIGCHLD {
+            if action.sa_sigaction == libc::SIG_IGN && PASSED_ON.contains(&signal) {
                 continue;
             }
             action.sa_sigaction = handle as *const () as usize;
