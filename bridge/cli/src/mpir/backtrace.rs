@@ -3,7 +3,8 @@
 //! ```text
 //! #1  0x00007f1c in MPI_Barrier (comm=0x4400) at hangs.c:9        gdb
 //! #2  main () from /usr/lib/libx.so
-//!     recv (mpi4py/MPI.pyx:12)                                    py-spy, below a line `Thread ...`
+//!     recv (mpi4py/MPI.pyx:12)                                    py-spy, below a line `Thread 11 (idle)`, with a name or without
+//!     0x7f1c (libmpi.so.40)                                       the same with --native
 //! ```
 
 use std::collections::BTreeSet;
@@ -33,7 +34,7 @@ pub fn read(text: &str) -> Vec<Vec<Frame>> {
             is_python = false;
         } else if let (Some((_, frame)), Some(thread)) = (of_gdb(line), threads.last_mut()) {
             thread.push(frame);
-        } else if line.starts_with("Thread ") && line.contains('"') {
+        } else if is_thread_of_python(line) {
             is_python = true;
             threads.push(Vec::new());
         } else if let (true, Some(frame), Some(thread)) = (is_python, of_python(line), threads.last_mut()) {
@@ -64,10 +65,19 @@ fn of_gdb(line: &str) -> Option<(usize, Frame)> {
     Some((number, Frame { function: function.into(), place: place.into(), address, ..Frame::default() }))
 }
 
+/// `Thread 11 (active+gil): "MainThread"`. gdb has a thread in the parentheses: `Thread 1 (Thread 0x7f (LWP 11)):`.
+fn is_thread_of_python(line: &str) -> bool {
+    let state = line.strip_prefix("Thread ").and_then(|line| line.split_once(" (")).map(|(_, state)| state);
+    state.is_some_and(|state| state.starts_with(|letter: char| letter.is_ascii_lowercase()))
+}
+
 fn of_python(line: &str) -> Option<Frame> {
     let (function, place) = line.strip_prefix("    ")?.rsplit_once(" (")?;
-    let place = place.strip_suffix(')')?;
-    Some(Frame { function: function.trim().into(), place: place.into(), ..Frame::default() })
+    let (function, place) = (function.trim(), place.strip_suffix(')')?);
+    // An address differs between ranks.
+    let address = function.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    let function = if address.is_some() { "??" } else { function };
+    Some(Frame { function: function.into(), place: place.into(), address, ..Frame::default() })
 }
 
 /// Frames that ranks have in common, from the outermost one on.
@@ -183,6 +193,16 @@ Thread 1 (Thread 0x7f (LWP 11) \"a\"):
         let threads = read(text);
         assert_eq!(threads.len(), 1);
         assert_eq!((threads[0][1].function.as_str(), threads[0][1].place.as_str()), ("<module>", "a.py:9"));
+    }
+
+    #[test]
+    fn threads_of_py_spy_without_a_name() {
+        let text = "Process 1: python a.py\nPython v3.11.2 (/usr/bin/python3.11)\n\nThread 1 (active)\n    0x7f72a9d3a59b (MPI.cpython-311-x86_64-linux-gnu.so)\n    <module> (a.py:9)\n";
+        let threads = read(text);
+        assert_eq!(threads.len(), 1);
+        let inner = &threads[0][0];
+        assert_eq!((inner.function.as_str(), inner.address), ("??", Some(0x7f72_a9d3_a59b)));
+        assert_eq!(inner.place, "MPI.cpython-311-x86_64-linux-gnu.so");
     }
 
     #[test]

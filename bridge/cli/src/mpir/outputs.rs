@@ -29,7 +29,10 @@ impl Owners<'_> {
             let at = |address| self.mappings.iter().find(|mapping| (mapping.start..mapping.end).contains(&address));
             let mapped = frame.address.and_then(at).map(|mapping| Path::new(&mapping.path));
             let library = Path::new(&frame.place);
-            if let Some(path) = mapped.or_else(|| library.is_absolute().then_some(library)) {
+            let paths = || self.mappings.iter().map(|mapping| Path::new(&mapping.path));
+            // py-spy has the name of a library only.
+            let named = || paths().find(|path| path.file_name() == library.file_name());
+            if let Some(path) = mapped.or_else(|| library.is_absolute().then_some(library)).or_else(named) {
                 frame.owner = self.owner(path);
             }
         }
