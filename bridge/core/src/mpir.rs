@@ -10,7 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use qmpi_abi::ABORT;
+use qmpi_abi::{ABORT, Binding};
+use qmpi_loader::Process;
+use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::links::observer;
 use qmpi_mpir::address::Address;
 use qmpi_mpir::message::{Kind, Writer};
@@ -18,7 +20,8 @@ use qmpi_mpir::{GO, LIMIT, VARIABLE};
 use socket::Connection;
 
 use crate::chain::or_end;
-use crate::ring::ring;
+use crate::process::fortran::is_fortran;
+use crate::ring::{is_entry, ring};
 
 /// Tells of this process, which has an MPI, once; returns when it may go on. `abort`: MPI_Abort, if no slot leads to one; 0: there is none.
 pub(crate) extern "C" fn register(abort: usize) {
@@ -37,6 +40,29 @@ fn watch_abort(abort: usize) {
     if next != 0 && next != *link {
         *link = or_end(observer::observe_second(next, at_abort, 0));
         ring().set(ABORT, *link);
+        watch_fortran();
+    }
+}
+
+/// The same for MPI's Fortran library where its calls do not come to `libqmpi.so`: those of `PMPI_Abort` (Open MPI), and with a stack
+/// all, as they are bound to the stack.
+fn watch_fortran() {
+    let Some(process) = Process::with_mpi() else { return };
+    let is_ours = |held: usize| process.images().iter().any(|image| is_entry(image) && image.contains(held));
+    for image in process.mpi().filter(|image| is_fortran(image)) {
+        rebind::exchange(image, Which::All, |reference, held| {
+            let symbol = qmpi_abi::classify_c(reference.name)?;
+            if symbol.id != ABORT || symbol.binding != Binding::C || !reference.is_call {
+                return None;
+            }
+            // A slot that `ld.so` has not bound yet leads back into the library.
+            let next = match held() {
+                held if !image.contains(held) => held,
+                _ if symbol.profiling => process.function(reference.name)?,
+                _ => return None,
+            };
+            (!is_ours(next)).then(|| or_end(observer::observe_second(next, at_abort, 0)))
+        });
     }
 }
 
