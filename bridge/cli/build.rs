@@ -13,6 +13,7 @@
 //! No address stands in it: the section would need relocations at the start of the program.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use object::write::{Object, StandardSegment, Symbol, SymbolSection};
 use object::{
@@ -21,6 +22,20 @@ use object::{
 
 /// The exported symbols: all of `src/mpir/symbols.rs`.
 const EXPORTS: &str = "{ MPIR_*; };\n";
+
+/// Those of them that are numbers.
+const NUMBERS: [&str; 7] = [
+    "MPIR_proctable_size",
+    "MPIR_debug_state",
+    "MPIR_being_debugged",
+    "MPIR_debug_gate",
+    "MPIR_i_am_starter",
+    "MPIR_partial_attach_ok",
+    "MPIR_acquired_pre_main",
+];
+
+/// The others.
+const OTHERS: [&str; 3] = ["MPIR_proctable", "MPIR_debug_abort_string", "MPIR_Breakpoint"];
 
 /// GNU ld's own script has these sections at address 0, and would drop them, as nothing refers to them. lld has no script.
 const SCRIPT: &str = "SECTIONS {
@@ -36,20 +51,46 @@ fn main() {
         std::fs::write(path, contents).expect("OUT_DIR can be written");
         path.display().to_string()
     };
-    let exports = write("mpir.list", EXPORTS.as_bytes());
-    // The unit tests read their own symbols.
-    println!("cargo::rustc-link-arg=-Wl,--dynamic-list={exports}");
     link("-Wl,--strip-debug");
     // At the addresses that its symbols have in the file: LaunchMON, as others of the time before position independent executables,
     // asks nobody where a starter was loaded.
     link("-no-pie");
     link(&write("mpir.o", &types()));
     let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_default();
-    if !linker.to_string_lossy().contains("zig") {
+    let export = if linker.to_string_lossy().contains("zig") {
+        // Zig passes no list on to lld, which exports by itself what a library of the command line refers to.
+        let (object, library) = (write("wanted.o", &references()), directory.join("libwanted.so"));
+        let mut linked = Command::new(&linker);
+        linked.args(["-shared", "-nostdlib", "-o"]).arg(&library).arg(object);
+        assert!(linked.status().expect("the linker").success(), "the linker fails");
+        // Zig's default is --as-needed: the library is not needed when the program runs.
+        library.display().to_string()
+    } else {
         link(&format!("-Wl,-T,{}", write("mpir.ld", SCRIPT.as_bytes())));
-    }
+        format!("-Wl,--dynamic-list={}", write("mpir.list", EXPORTS.as_bytes()))
+    };
+    // The unit tests read their own symbols.
+    println!("cargo::rustc-link-arg={export}");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
+}
+
+/// An object file that refers to the exported symbols.
+fn references() -> Vec<u8> {
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    for name in NUMBERS.into_iter().chain(OTHERS) {
+        object.add_symbol(Symbol {
+            name: name.into(),
+            value: 0,
+            size: 0,
+            kind: SymbolKind::Unknown,
+            scope: SymbolScope::Unknown,
+            weak: false,
+            section: SymbolSection::Undefined,
+            flags: SymbolFlags::None,
+        });
+    }
+    object.write().expect("an object file")
 }
 
 /// An object file with the two sections.
@@ -172,17 +213,8 @@ fn information() -> Vec<u8> {
     unit.text("MPIR_PROCDESC");
     unit.reference(structure);
     let table = unit.pointer(descriptor);
-    let numbers = [
-        "MPIR_proctable_size",
-        "MPIR_debug_state",
-        "MPIR_being_debugged",
-        "MPIR_debug_gate",
-        "MPIR_i_am_starter",
-        "MPIR_partial_attach_ok",
-        "MPIR_acquired_pre_main",
-    ];
     let variables = [("MPIR_proctable", table), ("MPIR_debug_abort_string", text)];
-    for (name, kind) in variables.into_iter().chain(numbers.map(|name| (name, int))) {
+    for (name, kind) in variables.into_iter().chain(NUMBERS.map(|name| (name, int))) {
         unit.entry(VARIABLE);
         unit.text(name);
         unit.reference(kind);

@@ -8,8 +8,7 @@ use libtest_mimic::Failed;
 use crate::{Outcome, product, wheel};
 
 /// Like ssh, it takes nothing of the environment along. The host comes first; hydra puts an option of ssh before it.
-const REMOTE_SHELL: &str =
-    "#!/bin/sh\n[ \"$1\" != -x ] || shift\nshift\nexec env -i PATH=\"$PATH\" HOME=\"$HOME\" FAR=yes sh -c \"$*\"\n";
+const REMOTE_SHELL: &str = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec env -i PATH=\"$PATH\" HOME=\"$HOME\" FAR=yes sh -c \"$*\"\n";
 
 /// The stack, and a directory for what belongs to it.
 #[derive(Debug)]

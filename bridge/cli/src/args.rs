@@ -117,6 +117,13 @@ EXIT STATUS
   2    wrong usage
   3    something fails";
 
+const DEMO_EXAMPLES: &str = "\
+EXAMPLES
+      qmpi demo
+  Another MPI than that of mpicc, and another launcher than its mpiexec:
+      qmpi demo --mpicc mpicc.mpich
+      qmpi demo -- srun -n 4";
+
 const CTL_EXAMPLES: &str = "\
 EXAMPLES
   Which layers of a job can be switched, and which are on?
@@ -228,6 +235,12 @@ pub enum Command {
     /// ./app`, `srun ./app`) or the program itself. Without tools, the runtime alone is preloaded.
     #[command(after_help = RUN_EXAMPLES)]
     Run(RunArgs),
+
+    /// Compile a small program and two tools, and run them in a stack: is all here that is needed?
+    ///
+    /// Each command is shown before it runs. The files stay in DIR, to look at and to try variations.
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo(DemoArgs),
 
     /// Say what a tool, an MPI library or a program is, what it intercepts, what it needs, and what will not work
     #[command(after_help = INSPECT_EXAMPLES)]
@@ -670,6 +683,22 @@ pub struct ToolsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `qmpi demo`
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// The MPI's compiler wrapper
+    #[arg(long, value_name = "COMMAND", default_value = "mpicc")]
+    pub mpicc: OsString,
+
+    /// Where the files go
+    #[arg(value_name = "DIR", default_value = "qmpi-demo")]
+    pub directory: PathBuf,
+
+    /// How programs are started [default: mpiexec of that MPI, with 4 ranks]
+    #[arg(value_name = "LAUNCHER", last = true)]
+    pub launcher: Vec<OsString>,
 }
 
 /// `qmpi env`

@@ -5,6 +5,7 @@ pub mod bisect;
 pub mod compare;
 pub mod crashed;
 pub mod ctl;
+pub mod demo;
 pub mod doctor;
 pub mod env;
 pub mod generate;

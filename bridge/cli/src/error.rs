@@ -61,6 +61,15 @@ pub enum Error {
         allowed: String,
     },
 
+    /// A library of `share` that no rank would find.
+    #[error("{message}, and {} does not bring it", .program.display())]
+    MissingShare {
+        /// Which layer names which library.
+        message: String,
+        /// The program.
+        program: PathBuf,
+    },
+
     /// A stack of `[stacks]` that cannot be opened.
     #[error("[stacks] {stack}: {error}")]
     InNamedStack {
@@ -193,6 +202,20 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// There is no MPI to compile or start a program with.
+    #[error("{command}: command not found, and `qmpi demo` needs an MPI with its compiler wrapper")]
+    NoMpi {
+        /// What was looked for.
+        command: String,
+    },
+
+    /// `qmpi demo` cannot go on.
+    #[error("{what}")]
+    Demo {
+        /// What went wrong.
+        what: String,
+    },
+
     /// COMMAND is nowhere.
     #[error("{command}: command not found")]
     CommandNotFound {
@@ -271,7 +294,7 @@ impl Error {
     #[must_use]
     pub fn status(&self) -> u8 {
         match self {
-            Self::Usage { .. } => 2,
+            Self::Usage { .. } | Self::MissingShare { .. } => 2,
             Self::CommandNotExecutable { .. } => 126,
             Self::CommandNotFound { .. } => 127,
             _ => 3,
@@ -293,6 +316,9 @@ impl Error {
             Self::NotAllowed { allowed, .. } => {
                 format!("take a tool of {allowed}: `qmpi tools` lists those with names")
             }
+            Self::MissingShare { .. } => {
+                "check the spelling: a SONAME is wanted, such as libhdf5.so.103; or set LD_LIBRARY_PATH".into()
+            }
             Self::InNamedStack { error, .. } => error.hint(),
             Self::OtherLauncher { family, .. } => {
                 format!("use the mpiexec of {family}, by its path where several are installed")
@@ -311,6 +337,10 @@ impl Error {
             Self::NoRuntime { .. } => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so".into(),
             Self::Core { .. } => "libqmpi_core.so belongs into the directory of libqmpi.so".into(),
             Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME".into(),
+            Self::NoMpi { .. } => {
+                "install an MPI for development (Debian: libopenmpi-dev, libmpich-dev), load its module, or name it: --mpicc COMMAND".into()
+            }
+            Self::Demo { .. } => "the lines above say why; `qmpi doctor` looks at this machine".into(),
             Self::CommandNotFound { command } if command.contains('/') => "check the path".into(),
             Self::CommandNotFound { .. } => "check the spelling and PATH".into(),
             Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?".into(),

@@ -67,6 +67,11 @@ fn by_contents(file: &Path) -> Option<Launcher> {
     if has("HYDRA build details") || has("mpiexec.hydra") {
         return Some(Launcher::Hydra);
     }
+    // Cray machines have it in /opt/cray/pals/RELEASE/bin.
+    let is_of_pals = file.parent().into_iter().flat_map(Path::components).any(|part| part.as_os_str() == "pals");
+    if is_of_pals || has("PALS_ENVALL") {
+        return Some(Launcher::Pals);
+    }
     if !contents.starts_with(b"\x7fELF") {
         return None;
     }
@@ -101,6 +106,10 @@ mod tests {
         assert_eq!(of("mpirun", "#!/bin/sh\nexec orterun \"$@\"\n"), None);
         assert_eq!(of("mpiexec", "\x7fELF libopen-rte.so.40"), Some(Launcher::Orte));
         assert_eq!(of("mpiexec", "\x7fELF"), None);
+        assert_eq!(of("mpiexec", "\x7fELF PALS_ENVALL"), Some(Launcher::Pals));
+        assert_eq!(of("flux", ""), Some(Launcher::Flux));
+        std::fs::create_dir_all(directory.join("pals/1.2/bin")).unwrap();
+        assert_eq!(of("pals/1.2/bin/mpiexec", "\x7fELF"), Some(Launcher::Pals));
         assert_eq!(of("grep", "HYDRA build details"), None);
         assert_eq!(of("prterun", ""), Some(Launcher::Prrte));
         assert_eq!(of("mpiexec", "\x7fELF"), Some(Launcher::Prrte));

@@ -43,8 +43,8 @@ use clap::Parser;
 use args::{Cli, Command};
 use commands::tools;
 use commands::{
-    attach, bisect, compare as compared, crashed, ctl, doctor, env, generate, inspect, list, ps, report as reported,
-    run, stats, surveyed,
+    attach, bisect, compare as compared, crashed, ctl, demo, doctor, env, generate, inspect, list, ps,
+    report as reported, run, stats, surveyed,
 };
 use compare::rank;
 pub use error::Error;
@@ -86,6 +86,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Attach(args) => attach::attach(args),
         Command::Survey(args) => surveyed::answer(args).map(|()| true),
         Command::Doctor(args) => doctor::doctor(args),
+        Command::Demo(args) => demo::demo(args).map(|()| true),
         Command::Completions { shell } => generate::completions(*shell).map(|()| true),
         Command::Man(args) => generate::man(args).map(|()| true),
     };

@@ -7,6 +7,7 @@ pub mod outputs;
 pub mod registered;
 pub mod registrar;
 pub mod request;
+pub mod share;
 pub mod survey;
 
 use std::ffi::OsString;
@@ -22,11 +23,12 @@ use crate::Error;
 use crate::args::{LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
 use crate::environment::{crash_report, preload, runtime};
-use crate::launcher::Found;
 use crate::launcher::program::Program;
+use crate::launcher::{Found, container};
 use crate::report::warning::Warning;
 use layer::InspectedLayer;
 use request::Resolved;
+use share::MissingShare;
 
 /// A stack and its inspection.
 pub struct Checked {
@@ -36,6 +38,8 @@ pub struct Checked {
     pub resolved: Resolved,
     /// What to tell the user.
     pub warnings: Vec<Warning>,
+    /// Libraries of `share` that are here only if the program brings them.
+    pub missing: Vec<MissingShare>,
     /// How libraries were looked up.
     pub search: SearchPath,
     /// Whether any tool was asked for.
@@ -55,6 +59,7 @@ pub struct Plan {
     /// Whether any tool was asked for.
     pub has_request: bool,
     on_error: OnError,
+    missing: Vec<MissingShare>,
 }
 
 /// Resolves and inspects the stack that is asked for.
@@ -92,7 +97,6 @@ pub fn check(
         }
     }
     check_places(&layers, resolved.settings.allowed.as_deref())?;
-    warnings.extend(missing_shares(&layers, &search));
     for (name, stack) in &resolved.named {
         for layer in &stack.layers {
             let planned = inspector.plan(layer.clone(), &|soname| preloaded.iter().any(|shared| shared == soname));
@@ -107,7 +111,8 @@ pub fn check(
     warnings.extend(hazards(&layers));
     warnings.extend(layers.iter().flat_map(InspectedLayer::warnings));
     warnings.extend(outputs::shared(&layers));
-    Ok(Checked { layers, resolved, warnings, search, has_request })
+    let missing = share::missing(&layers, &search);
+    Ok(Checked { layers, resolved, warnings, missing, search, has_request })
 }
 
 /// [`check`], and then the variables.
@@ -121,7 +126,7 @@ pub fn make(
     load: LoadArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Plan, Error> {
-    let Checked { layers, resolved, warnings, search, has_request } = check(stack, verbosity, get)?;
+    let Checked { layers, resolved, warnings, missing, search, has_request } = check(stack, verbosity, get)?;
     let runtime = runtime::find(get)?;
     let wants_crashes = load.crash_report || resolved.settings.crash_report || crash_report::is_asked_for(get);
     let crash = if wants_crashes { Some(crash_report::find(&runtime)?) } else { None };
@@ -137,7 +142,7 @@ pub fn make(
             get,
         },
     )?;
-    Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error })
+    Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error, missing })
 }
 
 /// Whether an entry of `LD_PRELOAD` is an MPI library.
@@ -148,6 +153,12 @@ pub(crate) fn is_mpi(entry: &str) -> bool {
 }
 
 impl Checked {
+    /// What to tell the user where no program is looked at: libraries that only the program can bring are among it.
+    #[must_use]
+    pub fn all_warnings(&self) -> Vec<Warning> {
+        self.warnings.iter().cloned().chain(self.missing.iter().map(MissingShare::warning)).collect()
+    }
+
     /// Are all tools built for one MPI?
     ///
     /// # Errors
@@ -228,12 +239,34 @@ impl Plan {
         }
         Ok(())
     }
+
+    /// Looks in the program for libraries of `share` that the dynamic linker does not find by their names. Where no program is known, they
+    /// go to [`Plan::warnings`]: it may bring them. So they do for a program in a container, which has other libraries than this machine.
+    ///
+    /// # Errors
+    /// [`Error::MissingShare`] for the first that the program does not bring: each rank would fail.
+    pub fn check_shares(
+        &mut self,
+        program: Option<&Program>,
+        command: &[OsString],
+        get: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<(), Error> {
+        let program = program.filter(|_| self.missing.is_empty() || container::find(command, get).is_none());
+        for missing in std::mem::take(&mut self.missing) {
+            match program {
+                Some(program) if program.brings(&missing.soname, &self.search) => {}
+                Some(program) if self.on_error == OnError::Abort => return Err(missing.error(&program.path)),
+                _ => self.warnings.push(missing.warning()),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Does the launcher start programs of this MPI? Open MPI's and hydra find no ranks of the other: each would be alone.
 const fn starts(launcher: Launcher, family: MpiFamily) -> bool {
     match (launcher, family) {
-        (Launcher::Slurm, _) | (_, MpiFamily::StandardAbi) => true,
+        (Launcher::Slurm | Launcher::Pals | Launcher::Flux, _) | (_, MpiFamily::StandardAbi) => true,
         (Launcher::Orte | Launcher::Prrte, family) => matches!(family, MpiFamily::OpenMpi),
         (Launcher::Hydra, family) => matches!(family, MpiFamily::Mpich),
     }
@@ -324,19 +357,6 @@ fn ignored_order(stack: &StackArgs, resolved: &Resolved) -> Option<Warning> {
             "unset QMPI_TOOL_LIST, or name the tools with -t",
         )
     })
-}
-
-/// Libraries of `share` that the dynamic linker does not find by their names here. The program may bring them.
-fn missing_shares(layers: &[InspectedLayer], search: &SearchPath) -> Vec<Warning> {
-    let shares = layers.iter().flat_map(|layer| layer.layer().share.iter().map(move |soname| (layer.label(), soname)));
-    let missing = shares.filter(|(_, soname)| search.find_by_name(soname).is_none());
-    let warning = |(label, soname): (&str, &String)| {
-        Warning::new(
-            format!("tool `{label}`: `share` names {soname}, which the dynamic linker does not find"),
-            "that is right only if the program brings it; a SONAME is wanted, such as libhdf5.so.103",
-        )
-    };
-    missing.map(warning).collect()
 }
 
 /// Sections that no layer has: the name of one may be misspelt, in the file or on the command line. A file may well have more sections than

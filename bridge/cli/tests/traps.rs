@@ -45,6 +45,11 @@ fn a_run_without_tools_says_so() {
     hint(&answer, "qmpi: hint: write the options first: qmpi run -t ./libtool.so");
     hint(&fixture.qmpi(["run", "true"]), "qmpi: warning: no tools: ");
     assert_eq!(fixture.qmpi(["run", "-q", "true"]).stderr, "");
+    fixture.write("c.toml", "[tool.tool]\npath = \"libtool.so\"\n");
+    hint(
+        &fixture.qmpi(["run", "-c", "c.toml", "true"]),
+        "no tools: c.toml has no `stack`, and COMMAND runs without one",
+    );
     assert!(!fixture.qmpi(["run", "-t", "./libtool.so", "true"]).stderr.contains("no tools"));
 }
 
@@ -178,12 +183,39 @@ fn named_stacks() {
     }
 }
 
+/// Where the program is not known it may bring the library: a warning. Where it is known and does not, each rank would fail.
 #[test]
 fn a_shared_library_that_is_not_there() {
-    let fixture = Fixture::with_tools();
+    let fixture = with_programs();
     fixture.write("c.toml", "stack = [\"tool\"]\n[tool.tool]\npath = \"libtool.so\"\nshare = [\"libnowhere.so.1\"]\n");
-    hint(
-        &fixture.qmpi(["env", "-c", "c.toml"]),
-        "tool `tool`: `share` names libnowhere.so.1, which the dynamic linker does not find",
-    );
+    let message = "tool `tool`: `share` names libnowhere.so.1, which the dynamic linker does not find";
+    let run = ["run", "-c", "c.toml", "./orterun", "-n", "2", "./app"];
+    for args in [&["env", "-c", "c.toml"][..], &["list", "-c", "c.toml"], &["run", "-c", "c.toml", "true"]] {
+        let answer = fixture.qmpi(args);
+        assert_eq!(answer.status, 0, "{answer:?}");
+        hint(&answer, &format!("qmpi: warning: {message}"));
+    }
+    let answer = fixture.qmpi(run);
+    answer.failure(2, &format!("{message}, and ./app does not bring it"));
+    assert_eq!((answer.stdout.as_str(), answer.stderr.lines().count()), ("", 2), "{answer:?}");
+    let answer = fixture.qmpi(["doctor", "-c", "c.toml", "--", "./orterun", "-n", "2", "./app"]);
+    assert_eq!(answer.status, 3, "{answer:?}");
+    assert!(answer.stdout.contains("fail  program") && answer.stdout.contains("does not bring it"), "{answer:?}");
+    // As for each layer that cannot be set up.
+    let answer = fixture.qmpi_with(run, &[("QMPI_ON_ERROR", "skip")]);
+    assert_eq!(answer.status, 0, "{answer:?}");
+    hint(&answer, &format!("warning: {message}"));
+    // Preloaded it is there.
+    let preload = fixture.library("libnowhere.so.1", "int somewhere;", &["-Wl,-soname,libnowhere.so.1"]);
+    let answer = fixture.qmpi_with(run, &[("LD_PRELOAD", preload.to_str().unwrap())]);
+    assert_eq!((answer.status, answer.stderr.as_str()), (0, ""), "{answer:?}");
+    // The program has a search path of its own: its library, and one that this needs.
+    for needed in ["-l:libnowhere.so.1", "-l:libother.so"] {
+        let paths = ["-Wl,--no-as-needed", "-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN", "-L."];
+        fixture.library("libother.so", "int other;", &[&paths[..], &["-l:libnowhere.so.1"]].concat());
+        let program = "int MPI_Init(void *, void *); int main(void) { return MPI_Init(0, 0); }";
+        fixture.compile("app", program, &[&paths[..], &["-l:libmpi.so.40", needed]].concat());
+        let answer = fixture.qmpi(run);
+        assert_eq!((answer.status, answer.stderr.as_str()), (0, ""), "{needed}: {answer:?}");
+    }
 }

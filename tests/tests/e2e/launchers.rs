@@ -1,5 +1,6 @@
 //! Does the stack reach every rank? Launchers under `qmpi run`, `qmpi run` under launchers, jobs of two programs, one process alone,
-//! and a stack that is lost on the way. Several hosts, and what a program spawns: `hosts.rs`.
+//! and a stack that is lost on the way. Several hosts, and what a program spawns: `hosts.rs`. Of PALS and Flux there is none here: scripts in their
+//! places do with options and variables what their documentation says, and start the ranks by the launcher that there is.
 
 use libtest_mimic::Failed;
 use qmpi_tests::traced::words;
@@ -16,6 +17,8 @@ fn trials() -> Vec<Trial> {
         ("one_of_two_programs", &Mpi::ALL, one_of_two_programs),
         ("two_hosts_here", &Mpi::ALL, two_hosts_here),
         ("lost_on_the_way", &Mpi::ALL, lost_on_the_way),
+        ("pals", &Mpi::ALL, pals),
+        ("flux", &Mpi::ALL, flux),
     ])
 }
 
@@ -139,4 +142,100 @@ fn lost_on_the_way(mpi: Mpi) -> Verdict {
     // Errors are said all the same.
     let empty = [product::command().display().to_string(), "run".into(), "-q".into()];
     place.expect(&[&empty, &launcher, &two, &ring], 0)
+}
+
+/// `mpiexec [-n N] [--env NAME VALUE] [--envlist NAMES] [--envall | --envnone] COMMAND`; a list goes before all or nothing.
+const PALS: &str = r#"#!/usr/bin/env python3
+import os, sys
+words, ranks = sys.argv[1:], "1"
+listed, everything = os.environ.get("PALS_ENVLIST"), os.environ.get("PALS_ENVALL", "1") == "1"
+given = {}
+while words[0].startswith("-"):
+    option = words.pop(0).lstrip("-")
+    if option == "n":
+        ranks = words.pop(0)
+    elif option == "env":
+        given[words.pop(0)] = words.pop(0)
+    elif option == "envlist":
+        listed = words.pop(0)
+    else:
+        everything = {"envall": True, "envnone": False}[option]
+names = listed.split(",") if listed else list(os.environ) if everything else []
+env = {name: os.environ[name] for name in names if name in os.environ} | given
+"#;
+
+/// `flux run [-n N] [--env=RULE] [--env-remove=PATTERN] COMMAND`: rules in their order, from the whole environment on.
+const FLUX: &str = r#"#!/usr/bin/env python3
+import os, sys
+from fnmatch import fnmatchcase
+words, ranks = sys.argv[1:], "1"
+assert words.pop(0) == "run"
+env = dict(os.environ)
+while words[0].startswith("-"):
+    option = words.pop(0)
+    if option == "-n":
+        ranks = words.pop(0)
+        continue
+    name, _, rule = option.partition("=")
+    if name == "--env-remove":
+        env = {name: value for name, value in env.items() if not fnmatchcase(name, rule)}
+    elif "=" in rule:
+        env.update([rule.split("=", 1)])
+    else:
+        env = {name: value for name, value in os.environ.items() if fnmatchcase(name, rule)} | env
+"#;
+
+/// What the launcher that there is needs of its environment comes back, and so does nothing of ours.
+fn stand_in(place: &Place, name: &str, text: &str) -> Result<String, Failed> {
+    let mut launcher = place.launcher(launchers(place.mpi)[0]);
+    launcher.push("-n".into());
+    let kept = "kept = lambda name: not name.startswith((\"QMPI_\", \"LD_PRELOAD\"))";
+    let rest = "env = {name: value for name, value in os.environ.items() if kept(name)} | env";
+    let exec = format!("launcher = {launcher:?}\nos.execvpe(launcher[0], launcher + [ranks] + words, env)");
+    place.traced.script(name, &format!("{text}{kept}\n{rest}\n{exec}\n"))
+}
+
+/// For each line of options: all ranks have the stack. Where a script hides the launcher from `qmpi run`, none has it, so the options matter.
+fn all_ranks(place: &Place, start: &[String], lines: &[(&str, bool)]) -> Verdict {
+    let hidden = place.traced.script("hidden", "#!/bin/sh\n\"$@\"\n")?;
+    for (options, drops) in lines {
+        let job = [start.to_vec(), words(options), words("-n 2"), vec![place.ring()]].concat();
+        place.expect(&[&place.qmpi_run(), &job], 2)?;
+        if *drops {
+            place.expect(&[&place.qmpi_run(), std::slice::from_ref(&hidden), &job], 0)?;
+        }
+    }
+    Ok(())
+}
+
+fn pals(mpi: Mpi) -> Verdict {
+    let place = Place::new(mpi)?;
+    std::fs::create_dir_all(place.traced.path("pals/bin"))?;
+    let start = [stand_in(&place, "pals/bin/mpiexec", PALS)?];
+    let lines = [
+        ("", false),
+        ("--envnone", true),
+        ("--envlist HOME,PATH", true),
+        ("--envnone --env HOME /", true),
+        ("-envlist QMPI_TOOL_LIST", true),
+    ];
+    all_ranks(&place, &start, &lines)?;
+    for variable in [("PALS_ENVLIST", "HOME"), ("PALS_ENVALL", "0")] {
+        let job = [place.qmpi_run(), start.to_vec(), words("-n 2"), vec![place.ring()]].concat();
+        place.traced.expect_silent(&[&job], &[(variable.0, variable.1.to_owned())], 2)?;
+    }
+    Ok(())
+}
+
+fn flux(mpi: Mpi) -> Verdict {
+    let place = Place::new(mpi)?;
+    let start = [stand_in(&place, "flux", FLUX)?, "run".into()];
+    let lines = [
+        ("", false),
+        ("--env-remove=*", true),
+        ("--env-remove=* --env=PATH --env=HOME=/", true),
+        ("--env-remove=LD_* --env=QMPI_*", true),
+        ("--env=A=1", false),
+    ];
+    all_ranks(&place, &start, &lines)
 }

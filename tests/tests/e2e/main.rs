@@ -11,6 +11,7 @@ mod compare;
 mod containers;
 mod crash_report;
 mod cxx_unwinding;
+mod demo;
 mod direct_calls;
 mod documents;
 mod environ;

@@ -154,13 +154,14 @@ fn is_there_anything(runs: &[Runs; 2]) -> Result<(), Error> {
 fn check(side: &Side, command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
     let verbosity = VerbosityArgs::default();
     let stack = StackArgs { command: command.to_vec(), ..side.stack.clone() };
-    let plan = plan::make(&stack, verbosity, &MeasureArgs::default(), LoadArgs::default(), get)?;
+    let mut plan = plan::make(&stack, verbosity, &MeasureArgs::default(), LoadArgs::default(), get)?;
     let path = get("PATH");
     let survey = program::find(command, path.as_deref(), &plan.search)?;
     if let Some(program) = &survey.program {
         plan.check_program(program)?;
     }
     plan.check_mpis()?;
+    plan.check_shares(survey.program.as_ref(), command, get)?;
     if let (Some(found), Some(program)) = (launcher::find(command, path.as_deref()), &survey.program) {
         plan.check_launcher(&found, command, program)?;
     }

@@ -46,7 +46,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
         checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables, &get));
         checks.extend(found);
         checks.extend(plan.as_ref().and_then(|plan| container::check(plan, &args.command, &get)));
-        checks.extend(plan.and_then(|plan| fits(&plan, &args.command, &survey, &get)));
+        checks.extend(plan.and_then(|plan| fits(plan, &args.command, &survey, &get)));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
     if args.json {
@@ -204,12 +204,19 @@ fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> (Su
     }
 }
 
-/// Are launcher, program and tools of one MPI? Said where they are not.
-fn fits(plan: &Plan, command: &[OsString], survey: &Survey, get: &dyn Fn(&str) -> Option<OsString>) -> Option<Check> {
+/// Are launcher, program and tools of one MPI, and does the program have what tools share with it? Said where that is not so.
+fn fits(
+    mut plan: Plan,
+    command: &[OsString],
+    survey: &Survey,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Option<Check> {
     let program = survey.program.as_ref()?;
     let found = crate::launcher::find(command, get("PATH").as_deref());
     let of_launcher = found.map_or(Ok(()), |found| plan.check_launcher(&found, command, program));
-    let error = plan.check_program(program).and(of_launcher).err()?;
+    let of_program = plan.check_program(program);
+    let of_shares = plan.check_shares(Some(program), command, get);
+    let error = of_program.and(of_launcher).and(of_shares).err()?;
     Some(Check::fail("program", error.to_string(), error.hint()))
 }
 
@@ -224,7 +231,7 @@ fn stack(args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Check {
         Ok(checked) => {
             let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
             let message = format!("{asks} {}", labels.join(", "));
-            match checked.warnings.first() {
+            match checked.all_warnings().first() {
                 Some(warning) => Check::warn(NAME, format!("{message}; {}", warning.message), "`qmpi list` says more"),
                 None => Check::ok(NAME, message),
             }

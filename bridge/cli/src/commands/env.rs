@@ -19,8 +19,9 @@ pub fn env(args: &EnvArgs) -> Result<(), Error> {
     // A modulefile is loaded where other libraries are preloaded than here.
     let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;
     let get = |name: &str| -> Option<OsString> { std::env::var_os(name).filter(|_| !hidden(name)) };
-    let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
+    let mut plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     plan.check_mpis()?;
+    plan.check_shares(None, &[], &get)?;
     if !args.verbosity.quiet {
         Warning::print_all(&plan.warnings, &get);
     }

@@ -128,7 +128,7 @@ mod tests {
     fn a_page_for_each_command() {
         let pages = pages();
         let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names[..3], ["qmpi", "qmpi-run", "qmpi-inspect"]);
+        assert_eq!(names[..3], ["qmpi", "qmpi-run", "qmpi-demo"]);
         assert!(pages.iter().all(|(_, page)| page.contains(".TH ")));
         assert!(pages[1].1.contains(".SH EXIT STATUS\n.nf\n"));
         assert!(!pages[1].1.contains("EXTRA"));

@@ -115,8 +115,9 @@ fn show(args: &ListArgs, mut checked: Checked, get: &dyn Fn(&str) -> Option<OsSt
             checked.layers[place].registered = Some(registered);
         }
     }
-    Warning::print_all(&checked.warnings, get);
-    let mut report = report(&checked.layers, &checked.clones(get), &checked.warnings);
+    let warnings = checked.all_warnings();
+    Warning::print_all(&warnings, get);
+    let mut report = report(&checked.layers, &checked.clones(get), &warnings);
     report.stacks = named(&checked);
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
 }

@@ -54,6 +54,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         plan.check_program(program)?;
     }
     plan.check_mpis()?;
+    plan.check_shares(survey.program.as_ref(), &args.command, &get)?;
     plan.check_registered(&get)?;
     let found = launcher::find(&args.command, path.as_deref());
     if let (Some(found), Some(program)) = (&found, &survey.program) {
@@ -69,7 +70,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     };
     if !args.verbosity.quiet {
         let is_quiet = args.dry_run || args.measure.trace.is_some();
-        let no_tools = if is_quiet { None } else { no_tools(&plan, &args.command) };
+        let no_tools = if is_quiet { None } else { no_tools(&plan, args) };
         let container = if plan.has_request { container::warning(&plan, &args.command, &get) } else { None };
         Warning::print_all(
             no_tools.iter().chain(&container).chain(&plan.warnings).chain(&survey.warnings).chain(&forward.warnings),
@@ -122,17 +123,21 @@ fn library(command: &[OsString], path: Option<&OsStr>) -> Option<Error> {
 }
 
 /// Says that nothing was asked for: easily overlooked where the options stand behind COMMAND.
-fn no_tools(plan: &Plan, command: &[OsString]) -> Option<Warning> {
+fn no_tools(plan: &Plan, args: &RunArgs) -> Option<Warning> {
     if plan.has_request {
         return None;
     }
-    let option = command.windows(2).find(|pair| pair[0] == "-t" || pair[0] == "--tool");
-    Some(match option {
-        Some(pair) => Warning::new(
+    let option = args.command.windows(2).find(|pair| pair[0] == "-t" || pair[0] == "--tool");
+    Some(match (option, &args.stack.config) {
+        (Some(pair), _) => Warning::new(
             "no tools: what stands behind COMMAND belongs to COMMAND",
             format!("write the options first: qmpi run -t {} ...", pair[1].to_string_lossy()),
         ),
-        None => Warning::new("no tools: COMMAND runs without a stack", "name tools with -t, or a file with -c"),
+        (None, Some(file)) => Warning::new(
+            format!("no tools: {} has no `stack`, and COMMAND runs without one", file.display()),
+            "name tools with -t, or write there which are to run: stack = [\"NAME\"]",
+        ),
+        (None, None) => Warning::new("no tools: COMMAND runs without a stack", "name tools with -t, or a file with -c"),
     })
 }
 

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_plan::launcher::Line;
+use qmpi_plan::variable;
 
 use super::wrapper;
+use crate::report::shell::quote_if_needed;
 
 /// A directory or file of the host, and where it is in the container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -239,7 +241,10 @@ impl Container {
             (false, "--volume", _) | (false, _, "-v") => self.bind(value),
             (_, "--mount", _) => self.mount(value),
             (true, "--cleanenv" | "--containall" | "-e" | "-C", _) => self.passes_variables = false,
-            (_, "--env", _) | (false, _, "-e") => {
+            (true, "--env", _) => {
+                self.variables.extend(value.split(',').filter_map(|pair| pair.split('=').next()).map(str::to_owned));
+            }
+            (false, "--env", _) | (false, _, "-e") => {
                 self.variables.extend(value.split('=').next().map(str::to_owned));
             }
             _ => {}
@@ -308,17 +313,19 @@ impl Container {
         directories.iter().map(option).collect::<Vec<_>>().join(" ")
     }
 
-    /// The options that pass these variables on, of which the value has to be said to some.
+    /// The options that pass these variables on. Some want the value: itself, as the shell that reads the option has no such variable yet, and
+    /// without a comma, at which they are cut into several; tools may be separated by colons as well.
     #[must_use]
-    pub fn variable_options(&self, names: &[&str]) -> String {
-        let option = |name: &&str| {
+    pub fn variable_options(&self, variables: &[(&str, &str)]) -> String {
+        let option = |(name, value): &(&str, &str)| {
             if self.kind == &DOCKER {
                 format!("{} {name}", self.kind.variable)
             } else {
-                format!("{} {name}=\"${name}\"", self.kind.variable)
+                let value = if *name == variable::TOOL_LIST { value.replace(',', ":") } else { (*value).to_owned() };
+                format!("{} {}", self.kind.variable, quote_if_needed(&format!("{name}={value}")))
             }
         };
-        names.iter().map(option).collect::<Vec<_>>().join(" ")
+        variables.iter().map(option).collect::<Vec<_>>().join(" ")
     }
 
     /// Of these variables, those that do not get into the container.
@@ -396,7 +403,11 @@ mod tests {
         assert_eq!(found("apptainer exec --cleanenv i.sif ./app", &[]).unwrap().drops(&names), names);
         let docker = found("docker run -e LD_PRELOAD --env=X=1 image", &[]).unwrap();
         assert_eq!(docker.drops(&names), ["QMPI_TOOL_LIST"]);
-        assert_eq!(docker.variable_options(&["A", "B"]), "-e A -e B");
+        assert_eq!(docker.variable_options(&[("A", "1"), ("B", "2")]), "-e A -e B");
+        let clean = found("apptainer exec --cleanenv --env A=1,LD_PRELOAD=/q/l.so a.sif", &[]).unwrap();
+        assert_eq!(clean.drops(&["LD_PRELOAD", "QMPI_TOOL_LIST"]), ["QMPI_TOOL_LIST"]);
+        let options = clean.variable_options(&[("QMPI_TOOL_LIST", "a=/x,b=/y")]);
+        assert_eq!(options, "--env QMPI_TOOL_LIST=a=/x:b=/y");
         assert_eq!(docker.bind_options(&["/a".into()]), "-v /a:/a");
     }
 }

@@ -63,6 +63,8 @@ pub fn forward(
         Launcher::Prrte => job.prrte(place, &mut forward),
         Launcher::Hydra => job.hydra(place, &mut forward),
         Launcher::Slurm => job.slurm(place, &mut forward),
+        Launcher::Pals => job.pals(place, &mut forward),
+        Launcher::Flux => job.flux(place, &mut forward),
     }
     forward
 }
@@ -137,11 +139,63 @@ impl Job<'_> {
         insert(forward, place, options(&dropped));
     }
 
-    /// The values themselves, which hydra passes on whatever is said of the environment.
+    /// The values themselves, which hydra passes on whatever is said of the environment: for all programs, and for one of which it is said
+    /// what it gets once more, as Intel's wants it.
     fn hydra(&self, place: usize, forward: &mut Forward) {
+        let (excluded, dropped): (Vec<&str>, Vec<&str>) =
+            self.line.dropped(&self.names).into_iter().partition(|name| self.line.excludes(name));
+        if !excluded.is_empty() {
+            forward.warnings.push(Warning::new(
+                format!("the launcher is told to keep {} from ranks: {LOST}", excluded.join(", ")),
+                "leave these names out of -envexcl",
+            ));
+        }
+        let set = |option: &str| -> Vec<String> {
+            dropped.iter().flat_map(|name| [option.to_owned(), (*name).to_owned(), (self.value)(name)]).collect()
+        };
+        let mut at = place;
+        let mut own = Vec::new();
+        for (program, options) in self.line.programs().zip(self.line.options()) {
+            if self.line.restricts(options) {
+                own.push((at, set("-env")));
+            }
+            at += program.len() + 1;
+        }
+        // From behind, so that the places in front stay.
+        for (at, options) in own.into_iter().rev() {
+            insert(forward, at, options);
+        }
+        insert(forward, place, set("-genv"));
+    }
+
+    /// A list with these names: the user's is extended, and `--envnone` becomes the names alone, which is the same but for these.
+    fn pals(&self, place: usize, forward: &mut Forward) {
         let dropped = self.line.dropped(&self.names);
-        let options = dropped.iter().flat_map(|name| ["-genv".to_owned(), (*name).to_owned(), (self.value)(name)]);
-        insert(forward, place, options.collect());
+        if dropped.is_empty() {
+            return;
+        }
+        let listed = self.line.listed_for_pals().unwrap_or_default();
+        let list = listed.split(',').filter(|name| !name.is_empty()).chain(dropped).collect::<Vec<_>>().join(",");
+        match self.line.list_of_pals() {
+            Some((index, _)) => {
+                let word = &mut forward.command[place + index];
+                let text = word.to_string_lossy().into_owned();
+                *word = match text.split_once('=') {
+                    Some((option, _)) => format!("{option}={list}").into(),
+                    None => list.clone().into(),
+                };
+                forward.added = Some(format!("--envlist {list}"));
+            }
+            None => insert(forward, place, vec!["--envlist".to_owned(), list]),
+        }
+    }
+
+    /// A rule for each, behind those of the user: rules are applied in their order.
+    fn flux(&self, place: usize, forward: &mut Forward) {
+        let own = self.line.options().next().unwrap_or_default();
+        let end = own.iter().position(|word| word == "--").unwrap_or(own.len());
+        let rules = self.line.dropped(&self.names).into_iter().map(|name| format!("--env={name}"));
+        insert(forward, place + end, rules.collect());
     }
 
     /// What srun is to pass on, with these names: a value of the user's is extended, and `NONE` becomes the names alone, which is the same but for
@@ -281,7 +335,7 @@ mod tests {
 
     #[test]
     fn options_are_added_where_needed() {
-        use Launcher::{Hydra, Orte, Prrte, Slurm};
+        use Launcher::{Flux, Hydra, Orte, Pals, Prrte, Slurm};
         for (launcher, line, expected) in [
             (Orte, "mpirun -n 2 ./a", "mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST -n 2 ./a"),
             (Orte, "mpirun -x LD_PRELOAD -x A ./a", "mpirun -x QMPI_TOOL_LIST -x LD_PRELOAD -x A ./a"),
@@ -310,6 +364,32 @@ mod tests {
                 "mpiexec -genvnone ./a",
                 "mpiexec -genv LD_PRELOAD /q/libqmpi.so -genv QMPI_TOOL_LIST a -genvnone ./a",
             ),
+            (
+                Hydra,
+                "mpiexec -n 1 ./a : -envnone ./b",
+                "mpiexec -genv LD_PRELOAD /q/libqmpi.so -genv QMPI_TOOL_LIST a -n 1 ./a : -env LD_PRELOAD /q/libqmpi.so -env QMPI_TOOL_LIST a -envnone ./b",
+            ),
+            (
+                Hydra,
+                "mpiexec -genvexcl A,LD_PRELOAD ./a",
+                "mpiexec -genv LD_PRELOAD /q/libqmpi.so -genvexcl A,LD_PRELOAD ./a",
+            ),
+            (Pals, "mpiexec -n 2 --ppn 1 ./a --envnone", "mpiexec -n 2 --ppn 1 ./a --envnone"),
+            (Pals, "mpiexec --envnone -n 2 ./a", "mpiexec --envlist LD_PRELOAD,QMPI_TOOL_LIST --envnone -n 2 ./a"),
+            (Pals, "mpiexec --envlist A,LD_PRELOAD ./a", "mpiexec --envlist A,LD_PRELOAD,QMPI_TOOL_LIST ./a"),
+            (Pals, "mpiexec -envlist=A ./a : ./b", "mpiexec -envlist=A,LD_PRELOAD,QMPI_TOOL_LIST ./a : ./b"),
+            (Flux, "flux run -n 2 ./a --env=-*", "flux run -n 2 ./a --env=-*"),
+            (
+                Flux,
+                "flux run --env=-* --env=PATH -n2 ./a",
+                "flux run --env=-* --env=PATH -n2 --env=LD_PRELOAD --env=QMPI_TOOL_LIST ./a",
+            ),
+            (
+                Flux,
+                "flux run --env-remove * --env=QMPI_* -- ./a",
+                "flux run --env-remove * --env=QMPI_* --env=LD_PRELOAD -- ./a",
+            ),
+            (Flux, "flux run --env-remove=* --env=* ./a", "flux run --env-remove=* --env=* ./a"),
             (Slurm, "srun ./a", "srun ./a"),
             (Slurm, "srun --export=NONE -n 2 ./a", "srun --export=LD_PRELOAD,QMPI_TOOL_LIST -n 2 ./a"),
             (Slurm, "srun -n 2 --export A=1,LD_PRELOAD ./a", "srun -n 2 --export A=1,LD_PRELOAD,QMPI_TOOL_LIST ./a"),
@@ -337,6 +417,28 @@ mod tests {
         assert_eq!(forward.added.as_deref(), Some("--export=LD_PRELOAD,QMPI_TOOL_LIST"));
         assert_eq!(forward.command.join(std::ffi::OsStr::new(" ")), "srun --export=LD_PRELOAD,QMPI_TOOL_LIST -n 2 ./a");
         assert_eq!(run(Launcher::Slurm, "srun --export=ALL ./a", &[("SLURM_EXPORT_ENV", "NONE")]).added, None);
+    }
+
+    #[test]
+    fn variables_of_pals_are_replaced() {
+        for (name, value, expected) in [
+            ("PALS_ENVLIST", "A,B", Some("--envlist A,B,LD_PRELOAD,QMPI_TOOL_LIST")),
+            ("PALS_ENVALL", "0", Some("--envlist LD_PRELOAD,QMPI_TOOL_LIST")),
+            ("PALS_ENVALL", "1", None),
+        ] {
+            assert_eq!(
+                run(Launcher::Pals, "mpiexec ./a", &[(name, value)]).added.as_deref(),
+                expected,
+                "{name}={value}"
+            );
+        }
+        assert_eq!(run(Launcher::Pals, "mpiexec --envall ./a", &[("PALS_ENVALL", "0")]).added, None);
+    }
+
+    #[test]
+    fn what_intel_mpi_is_told_to_keep() {
+        let forward = run(Launcher::Hydra, "mpiexec -envexcl LD_PRELOAD -n 2 ./a", &[]);
+        assert!(forward.warnings[0].message.contains("keep LD_PRELOAD from ranks"), "{:?}", forward.warnings);
     }
 
     #[test]

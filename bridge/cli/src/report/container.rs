@@ -45,7 +45,9 @@ fn lacks(plan: &Plan, container: &Container) -> Option<Warning> {
     }
     if !dropped.is_empty() {
         parts.push(format!("does not get {}", dropped.join(", ")));
-        options.push(container.variable_options(&dropped));
+        let lost = plan.variables.iter().filter(|variable| dropped.contains(&variable.name));
+        let lost: Vec<(&str, &str)> = lost.map(|variable| (variable.name, variable.value.as_str())).collect();
+        options.push(container.variable_options(&lost));
     }
     let message =
         format!("the container of {} {}: the stack is not complete there", container.name, parts.join(", and "));

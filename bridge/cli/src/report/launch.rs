@@ -15,7 +15,7 @@ use crate::report::check::Check;
 use crate::report::warning::Warning;
 
 /// The names under which launchers are looked for.
-const NAMES: [&str; 6] = ["mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun", "srun"];
+const NAMES: [&str; 7] = ["mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun", "srun", "flux"];
 
 /// One answer for each launcher on PATH, under the first of its names.
 #[must_use]
@@ -52,11 +52,14 @@ fn habits(launcher: Launcher, file: &str, variables: &[Variable], get: &dyn Fn(&
         return Check::ok("launcher", format!("{file} ({name}) passes the variables on to all hosts"));
     }
     let advice = launcher.advice(&names);
-    if launcher == Launcher::Slurm {
+    let variable = match launcher {
+        Launcher::Slurm => Some("SLURM_EXPORT_ENV keeps"),
+        Launcher::Pals => Some("PALS_ENVLIST and PALS_ENVALL keep"),
+        _ => None,
+    };
+    if let Some(variable) = variable {
         let lost = dropped.join(", ");
-        let message = format!(
-            "{file} ({name}): SLURM_EXPORT_ENV keeps {lost} from all ranks; `qmpi run` tells srun to pass them on"
-        );
+        let message = format!("{file} ({name}): {variable} {lost} from all ranks; `qmpi run` tells it to pass them on");
         return Check::ok("launcher", message).with_hint(format!("without `qmpi run` pass {advice}"));
     }
     let message = format!("{file} ({name}) does not pass the variables on to other hosts; `qmpi run` tells it to");

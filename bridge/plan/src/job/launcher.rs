@@ -1,8 +1,8 @@
 //! What a launcher's command line does with the environment: which variables get to ranks on other hosts.
 //!
 //! On its own host every launcher lets ranks inherit everything. To other hosts hydra and `srun` pass on everything unless told
-//! otherwise, Open MPI nothing but its own variables unless told otherwise. Seen on Open MPI 4.1.4 and 5.0.11 and on hydra 4.0.2,
-//! 4.3.2 and 5.0.1; `srun` by its manual.
+//! otherwise, Open MPI nothing but its own variables unless told otherwise. Seen on Open MPI 4.1.4 and 5.0.11, on hydra 4.0.2,
+//! 4.3.2 and 5.0.1, and on that of Intel MPI 2021.19; `srun` by its manual, PALS by what its mpiexec says of itself, Flux by flux-run(1).
 //!
 //! Only a launcher's own options count, which end where the program begins (`options.rs`).
 
@@ -22,6 +22,10 @@ pub enum Launcher {
     Hydra,
     /// `srun`.
     Slurm,
+    /// `mpiexec` of HPE's PALS, on Cray machines with PBS.
+    Pals,
+    /// `flux run`, `flux submit` and the like.
+    Flux,
 }
 
 /// Open MPI's parameter with variables to pass on.
@@ -39,6 +43,10 @@ const HYDRA_ENV: &str = "HYDRA_ENV";
 /// `srun` reads it where `--export` is not given.
 const SLURM_EXPORT: &str = "SLURM_EXPORT_ENV";
 
+/// PALS reads them where no option is given.
+const PALS_LIST: &str = "PALS_ENVLIST";
+const PALS_ALL: &str = "PALS_ENVALL";
+
 impl Launcher {
     /// By the name of its file, unless launchers of several kinds have that name, as `mpirun` and `mpiexec`.
     #[must_use]
@@ -48,6 +56,7 @@ impl Launcher {
             "prterun" => Some(Launcher::Prrte),
             "mpiexec.hydra" => Some(Launcher::Hydra),
             "srun" => Some(Launcher::Slurm),
+            "flux" => Some(Launcher::Flux),
             _ => None,
         }
     }
@@ -60,6 +69,8 @@ impl Launcher {
             Launcher::Prrte => "Open MPI 5",
             Launcher::Hydra => "hydra",
             Launcher::Slurm => "Slurm",
+            Launcher::Pals => "PALS",
+            Launcher::Flux => "Flux",
         }
     }
 
@@ -73,6 +84,11 @@ impl Launcher {
             }
             Launcher::Hydra => format!("-genvlist {}", names.join(",")),
             Launcher::Slurm => format!("--export=ALL,{}", names.join(",")),
+            Launcher::Pals => format!("--envlist {}", names.join(",")),
+            Launcher::Flux => {
+                let options: Vec<String> = names.iter().map(|name| format!("--env={name}")).collect();
+                options.join(" ")
+            }
         }
     }
 }
@@ -114,6 +130,8 @@ impl<'a> Line<'a> {
             Launcher::Prrte => self.lists(name) || self.options().any(|args| given_by_x(args, name)),
             Launcher::Hydra => self.options().all(|args| self.hydra_passes(args, name)),
             Launcher::Slurm => self.slurm_passes(name),
+            Launcher::Pals => self.pals_passes(name),
+            Launcher::Flux => self.flux_passes(name),
         };
         names.iter().copied().filter(|name| !everywhere(name)).collect()
     }
@@ -153,6 +171,13 @@ impl<'a> Line<'a> {
                 given.filter(|words| sets(words) && words[1] == NAME).map(|words| words[2].as_str()).last()
             }
             Launcher::Slurm => self.export().and_then(|value| value.split(',').find_map(assigned)),
+            Launcher::Pals => {
+                let options = || self.options().flat_map(|options| options.windows(2)).filter(|pair| sets(pair));
+                let alone = self.options().flat_map(|options| options.windows(3));
+                let apart = alone.filter(|words| sets(words) && words[1] == NAME).map(|words| words[2].as_str()).last();
+                apart.or_else(|| options().filter_map(|pair| assigned(&pair[1])).last())
+            }
+            Launcher::Flux => self.rules().filter_map(|rule| assigned(rule.text?)).last(),
         }
     }
 
@@ -167,11 +192,30 @@ impl<'a> Line<'a> {
         list.is_some_and(|list| list.split(self.delimiter()).any(|element| names(element, name)))
     }
 
+    /// Is it said of this program alone what it gets? Intel's hydra then passes over what is set for all (`-genv`), MPICH's does not.
+    #[must_use]
+    pub fn restricts(&self, options: &[String]) -> bool {
+        let is_list = matches!(restriction(options, ["envall", "envnone", "envlist"]), Some(Restriction::To(_)));
+        is_list || options.iter().any(|word| option(word).0 == "envexcl")
+    }
+
+    /// Does Intel's `-envexcl` keep the variable from a program? No option helps against it.
+    #[must_use]
+    pub fn excludes(&self, name: &str) -> bool {
+        self.options().any(|args| lists(args, "envexcl", name))
+    }
+
     fn hydra_passes(&self, args: &[String], name: &str) -> bool {
+        if lists(args, "envexcl", name) {
+            return false;
+        }
         let set = |args: &[String]| args.windows(2).any(|pair| sets(pair) && pair[1] == name);
         let set_for_all = |args: &[String]| args.windows(2).any(|pair| option(&pair[0]).0 == "genv" && pair[1] == name);
         if set(args) || self.options().any(set_for_all) {
             return true;
+        }
+        if self.options().any(|args| lists(args, "genvexcl", name)) {
+            return false;
         }
         // What is said of one program goes before what is said of all, and both before the variable.
         let for_all = || self.options().find_map(|args| restriction(args, ["genvall", "genvnone", "genvlist"]));
@@ -204,10 +248,75 @@ impl<'a> Line<'a> {
         self.export().map(str::to_owned).or_else(|| self.text(SLURM_EXPORT))
     }
 
+    /// The word that has the value of the option of PALS with a list, and the value. What is said of the first program holds for all.
+    #[must_use]
+    pub fn list_of_pals(&self) -> Option<(usize, &'a str)> {
+        let options = self.options().next()?;
+        options.iter().enumerate().find_map(|(place, word)| match option(word) {
+            ("envlist", Some(value)) => Some((place, value)),
+            ("envlist", None) => Some((place + 1, options.get(place + 1)?.as_str())),
+            _ => None,
+        })
+    }
+
+    /// The list of variables that PALS exports, if it is told one.
+    #[must_use]
+    pub fn listed_for_pals(&self) -> Option<String> {
+        self.list_of_pals().map(|(_, value)| value.to_owned()).or_else(|| self.text(PALS_LIST))
+    }
+
+    /// A list goes before all or nothing; what is set goes along in any case.
+    fn pals_passes(&self, name: &str) -> bool {
+        let is_set = |pair: &[String]| sets(pair) && pair[1].split('=').next() == Some(name);
+        if self.options().any(|options| options.windows(2).any(is_set)) {
+            return true;
+        }
+        if let Some(list) = self.listed_for_pals() {
+            return list.split(',').any(|element| element == name);
+        }
+        let words = || self.options().flatten().map(|word| option(word).0);
+        match words().filter(|word| matches!(*word, "envall" | "envnone")).last() {
+            Some(word) => word == "envall",
+            None => self
+                .text(PALS_ALL)
+                .is_none_or(|value| !matches!(&*value.to_lowercase(), "0" | "false" | "no" | "off" | "f" | "n")),
+        }
+    }
+
+    /// The rules of Flux for the environment, in their order.
+    fn rules(&self) -> impl Iterator<Item = Rule<'a>> {
+        let options = self.options().next().unwrap_or_default();
+        options.iter().enumerate().filter_map(|(place, word)| {
+            let (name, value) = option(word);
+            let value = value.or_else(|| options.get(place + 1).map(String::as_str));
+            match name {
+                "env" => Some(match value? {
+                    rule if rule.starts_with(['-', '^']) => Rule { text: None },
+                    rule => Rule { text: Some(rule) },
+                }),
+                "env-remove" | "env-file" => Some(Rule { text: None }),
+                _ => None,
+            }
+        })
+    }
+
+    /// After a rule that may remove it, which is a pattern or stands in a file, the variable has to be named.
+    fn flux_passes(&self, name: &str) -> bool {
+        self.rules().fold(true, |passes, rule| match rule.text {
+            None => false,
+            Some(text) => passes || names(text, name),
+        })
+    }
+
     fn slurm_passes(&self, name: &str) -> bool {
         let Some(value) = self.exported() else { return true };
         value.split(',').any(|element| element == "ALL" || names(element, name))
     }
+}
+
+/// A rule of Flux that adds variables; without text, one that may remove any.
+struct Rule<'a> {
+    text: Option<&'a str>,
 }
 
 /// What hydra takes along.
@@ -230,6 +339,15 @@ fn restriction(args: &[String], [all, none, list]: [&str; 3]) -> Option<Restrict
         let rest = args.get(index + 1..).unwrap_or_default().iter().map(String::as_str);
         let words = value.into_iter().chain(rest.take_while(|word| !word.starts_with('-')));
         (name == list).then(|| Restriction::To(words.flat_map(|word| word.split(',')).map(str::to_owned).collect()))
+    })
+}
+
+/// Whether the value of such an option, a list, has this name.
+fn lists(args: &[String], wanted: &str, name: &str) -> bool {
+    args.iter().enumerate().any(|(index, word)| {
+        let (found, value) = option(word);
+        let value = value.or_else(|| args.get(index + 1).map(String::as_str));
+        found == wanted && value.is_some_and(|value| value.split(',').any(|element| element == name))
     })
 }
 

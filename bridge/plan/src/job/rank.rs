@@ -32,13 +32,13 @@ pub fn rank_from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Option<u32> {
     number(&RANK_VARIABLES, get)
 }
 
-/// Where launchers put how many ranks there are, in the same order.
-pub const SIZE_VARIABLES: [&str; 9] = [
+/// Where launchers put how many ranks there are, in the same order. Not `PALS_NRANKS`: with it users tell PALS's mpiexec how many it starts where
+/// `-n` does not say it.
+pub const SIZE_VARIABLES: [&str; 8] = [
     "OMPI_COMM_WORLD_SIZE",
     "MV2_COMM_WORLD_SIZE",
     "MVP_COMM_WORLD_SIZE",
     "PMI_SIZE",
-    "PALS_NRANKS",
     "FLUX_JOB_SIZE",
     "JSM_NAMESPACE_SIZE",
     "SLURM_STEP_NUM_TASKS",

@@ -1,13 +1,22 @@
 //! Where a launcher's own options end: at the program. What comes behind are the program's arguments, whatever they look like.
 //!
-//! By `mpirun --help full` of Open MPI 4.1, prterun(1) of Open MPI 5, `mpiexec -help` and the sources of hydra 4.0 to 5.0, and srun(1).
+//! By `mpirun --help full` of Open MPI 4.1, prterun(1) of Open MPI 5, `mpiexec -help` and the sources of hydra 4.0 to 5.0,
+//! that of Intel MPI 2021.19 by its help and by trial, srun(1), the options of PALS's mpiexec, and flux-run(1).
 //! An option that is not known here is taken for one without a value.
 
 use super::Launcher;
 
 /// The options among the arguments for one program: everything before the program itself.
 pub(super) fn of(launcher: Launcher, args: &[String]) -> &[String] {
-    let mut index = 0;
+    // `flux -v run OPTIONS`
+    let is_command = |word: &String| FLUX_COMMANDS.contains(&word.as_str());
+    let mut index = match launcher {
+        Launcher::Flux => match args.iter().take_while(|word| word.starts_with('-')).count() {
+            own if args.get(own).is_some_and(is_command) => own + 1,
+            _ => return &[],
+        },
+        _ => 0,
+    };
     while let Some(word) = args.get(index) {
         if !word.starts_with('-') || word == "-" {
             break;
@@ -45,7 +54,19 @@ fn values(launcher: Launcher, word: &str, rest: &[String]) -> usize {
                 let first = usize::from(value.is_none());
                 first.max(rest.iter().take_while(is_name).count())
             }
-            _ => usize::from(value.is_none() && HYDRA.contains(&name)),
+            _ => usize::from(value.is_none() && (HYDRA.contains(&name) || INTEL.contains(&name))),
+        },
+        Launcher::Pals => match name {
+            // Releases differ: NAME VALUE, NAME=VALUE.
+            "env" | "genv" if rest.first().is_some_and(|first| !first.contains('=')) => 2,
+            _ => usize::from(value.is_none() && PALS.contains(&name)),
+        },
+        Launcher::Flux => match word.strip_prefix("--") {
+            Some(_) => usize::from(value.is_none() && FLUX.contains(&name)),
+            None => {
+                let first = word.bytes().skip(1).position(|letter| FLUX_LETTERS.contains(&letter));
+                usize::from(first.is_some_and(|at| at + 2 == word.len()))
+            }
         },
         Launcher::Slurm => match word.strip_prefix("--") {
             Some(long) => usize::from(SLURM.contains(&long)),
@@ -101,6 +122,36 @@ const HYDRA: [&str; 52] = [
     "singleton-port", "timeout", "topolib", "umask", "wdir",
 ];
 
+/// Of the hydra of Intel MPI besides.
+#[rustfmt::skip]
+const INTEL: [&str; 17] = [
+    "bootstrap-exec-args", "branch-count", "cpu-bind", "envexcl", "genvexcl", "grr", "gtool", "gtoolfile", "hosts-group", "pmi-aggregate",
+    "pmi-connect", "profile", "rr", "s", "tmpdir", "tune", "usize",
+];
+
+/// Of the mpiexec of PALS, with a value.
+#[rustfmt::skip]
+const PALS: [&str; 33] = [
+    "arch", "configfile", "cpu-bind", "d", "depth", "env", "envlist", "exclude-tasks", "f", "file", "genv", "genvlist", "gpu-bind", "host",
+    "hostfile", "hostlist", "hosts", "include-tasks", "mem-bind", "n", "np", "path", "pmi", "ppn", "procinfo-file", "rankfile", "rlimits",
+    "rmpi", "soft", "timeout", "umask", "wdir", "vni",
+];
+
+/// The commands of Flux that start a program.
+const FLUX_COMMANDS: [&str; 5] = ["run", "submit", "bulksubmit", "alloc", "batch"];
+
+/// Of these, with a value that may be a word of its own.
+#[rustfmt::skip]
+const FLUX: [&str; 37] = [
+    "add-file", "bank", "bcc", "begin-time", "broker-opts", "cc", "conf", "cores", "cores-per-task", "cwd", "define", "dependency", "dump",
+    "env", "env-file", "env-remove", "error", "gpus-per-node", "gpus-per-task", "input", "job-name", "log", "log-stderr", "nodes", "nslots",
+    "ntasks", "output", "queue", "requires", "rlimit", "setattr", "setopt", "signal", "taskmap", "tasks-per-core", "tasks-per-node",
+    "time-limit",
+];
+
+/// The short ones of them.
+const FLUX_LETTERS: &[u8] = b"BNScgnoqt";
+
 /// Of `srun`, with a value that may be a word of its own.
 #[rustfmt::skip]
 const SLURM: [&str; 101] = [
@@ -130,7 +181,7 @@ mod tests {
 
     #[test]
     fn options_end_at_the_program() {
-        use Launcher::{Hydra, Orte, Prrte, Slurm};
+        use Launcher::{Flux, Hydra, Orte, Pals, Prrte, Slurm};
         for (launcher, line, expected) in [
             (Orte, "-n 1 ./app mca_base_env_list X", "-n 1"),
             (
@@ -146,7 +197,20 @@ mod tests {
             (Hydra, "--np=2 -l -ppn 1 ./app", "--np=2 -l -ppn 1"),
             (Slurm, "-n 2 --export ALL -lN1 ./app --export=NONE", "-n 2 --export ALL -lN1"),
             (Slurm, "-n2 --mem=4G -K ./app", "-n2 --mem=4G -K"),
+            (Hydra, "-genvexcl A,B -usize 4 -n 2 ./app -n 3", "-genvexcl A,B -usize 4 -n 2"),
             (Slurm, "./app", ""),
+            (
+                Pals,
+                "--env A 1 -env B=2 --np=4 --ppn 2 --cpu-bind depth -d 8 -l ./app --envnone",
+                "--env A 1 -env B=2 --np=4 --ppn 2 --cpu-bind depth -d 8 -l",
+            ),
+            (Pals, "-n 4 -- ./app -n 2", "-n 4 --"),
+            (
+                Flux,
+                "run -N2 -n 4 -o mpi=none --env=-* --requires host:a ./app --env=-*",
+                "run -N2 -n 4 -o mpi=none --env=-* --requires host:a",
+            ),
+            (Flux, "start ./app", ""),
             (Orte, "-n", "-n"),
         ] {
             assert_eq!(own(launcher, line), expected, "{launcher:?} {line}");

@@ -1,0 +1,147 @@
+//! `qmpi demo`: a program and two tools, compiled by the MPI of this machine, and run in a stack of three layers.
+//!
+//! Each command is shown before it runs, as it would be typed in the directory.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qmpi_plan::Launcher;
+
+use crate::Error;
+use crate::args::DemoArgs;
+use crate::launcher::{self, executable};
+use crate::report::shell::quote_if_needed;
+use crate::report::terminal::{self, Style};
+
+const CONFIG: &str = "\
+[tool.outer]
+env = { COUNTER = \"label=outer\" }
+[tool.inner]
+env = { COUNTER = \"label=inner\" }
+";
+
+const FILES: [(&str, &str); 4] = [
+    ("app.c", include_str!("../../../../tests/programs/demo.c")),
+    ("counter.c", include_str!("../../../../legacy-tools/counter.c")),
+    ("tbcast.c", include_str!("../../../../legacy-tools/tbcast.c")),
+    ("demo.toml", CONFIG),
+];
+
+const STACK: [&str; 10] = [
+    "run",
+    "-c",
+    "demo.toml",
+    "-t",
+    "outer=./counter.so",
+    "-t",
+    "tbcast=./tbcast.so",
+    "-t",
+    "inner=./counter.so",
+    "--",
+];
+
+/// Compiles, runs, and says what comes next.
+///
+/// # Errors
+/// No MPI; a directory that cannot be written; a command that fails.
+pub fn demo(args: &DemoArgs) -> Result<(), Error> {
+    let path = std::env::var_os("PATH");
+    let mpicc = anywhere(&args.mpicc);
+    let compiler = executable::find(&mpicc, path.as_deref()).ok_or_else(|| no_mpi(&args.mpicc))?;
+    let launcher = match args.launcher.split_first() {
+        None => mpiexec(&mpicc, &compiler, path.as_deref())?,
+        Some((command, options)) => std::iter::once(anywhere(command)).chain(options.iter().cloned()).collect(),
+    };
+    let directory = Directory { path: &args.directory, style: Style::stdout() };
+    directory.write()?;
+    let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+    for line in
+        ["-O2 app.c -o app", "-shared -fPIC -O2 counter.c -o counter.so", "-shared -fPIC -O2 tbcast.c -o tbcast.so"]
+    {
+        directory.run(&mpicc, &compiler, words(line))?;
+    }
+    let command = std::env::current_exe().map_err(|source| not_executable("qmpi", source))?;
+    let stack = STACK.map(OsString::from).into_iter().chain(launcher).chain(["./app".into()]).collect();
+    directory.run(OsStr::new("qmpi"), &command, stack)?;
+    terminal::answer(
+        "\nThe program makes three broadcasts. `outer` counted them; `tbcast` made them out of messages, which `inner` counted: the same file as `outer`.\n\
+         Now a tool and a program of your own:  qmpi run -t ./TOOL.so mpiexec -n 4 ./app\n",
+    )
+}
+
+/// Where the files are, and where commands run.
+struct Directory<'a> {
+    path: &'a Path,
+    style: Style,
+}
+
+impl Directory<'_> {
+    fn write(&self) -> Result<(), Error> {
+        let error = |source| Error::Demo { what: format!("{} cannot be written: {source}", self.path.display()) };
+        std::fs::create_dir_all(self.path).map_err(error)?;
+        for (name, text) in FILES {
+            // The first lines of a test's source are for the tests.
+            let lines = text.split_inclusive('\n').filter(|line| !line.starts_with("//#"));
+            std::fs::write(self.path.join(name), lines.collect::<String>()).map_err(error)?;
+        }
+        self.show(&["cd".into(), self.path.into()])
+    }
+
+    /// Shows a command, and runs it to its end.
+    fn run(&self, name: &OsStr, program: &Path, args: Vec<OsString>) -> Result<(), Error> {
+        let line: Vec<OsString> = std::iter::once(name.to_owned()).chain(args).collect();
+        self.show(&line)?;
+        let status = Command::new(program).args(&line[1..]).current_dir(self.path).status();
+        let status = status.map_err(|source| not_executable(&name.to_string_lossy(), source))?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Error::Demo { what: format!("{} failed ({status})", name.to_string_lossy()) })
+    }
+
+    fn show(&self, line: &[OsString]) -> Result<(), Error> {
+        let words: Vec<String> =
+            line.iter().map(|word| quote_if_needed(&word.to_string_lossy()).into_owned()).collect();
+        terminal::answer(&format!("{}\n", self.style.bold(&format!("$ {}", words.join(" ")))))
+    }
+}
+
+/// `mpiexec` of the MPI that the compiler wrapper is of, for four ranks: `mpiexec.mpich` for `mpicc.mpich`, in the same directory.
+fn mpiexec(name: &OsStr, compiler: &Path, path: Option<&OsStr>) -> Result<Vec<OsString>, Error> {
+    let same = |name: &Path| name.with_file_name(file_name(name).replacen("mpicc", "mpiexec", 1));
+    let (name, beside) = (same(Path::new(name)), same(compiler));
+    // A wrapper of another name, or one whose launcher is elsewhere.
+    let file = Some(beside).filter(|file| file != compiler && executable::is_executable(file));
+    let name = if file.is_some() { name } else { PathBuf::from("mpiexec") };
+    let file = file.or_else(|| executable::find(name.as_os_str(), path)).ok_or_else(|| no_mpi(name.as_os_str()))?;
+    let mut words = vec![name.into_os_string()];
+    if let Some((Launcher::Orte | Launcher::Prrte, _)) = launcher::identify(&file) {
+        // A container's only user may be root, and its machine small.
+        if rustix::process::geteuid().is_root() {
+            words.push("--allow-run-as-root".into());
+        }
+        words.push("--oversubscribe".into());
+    }
+    words.extend(["-n".into(), "4".into()]);
+    Ok(words)
+}
+
+/// A command as it is called from any directory: a path becomes an absolute one.
+fn anywhere(command: &OsStr) -> OsString {
+    let is_path = command.as_encoded_bytes().contains(&b'/');
+    let absolute = is_path.then(|| std::path::absolute(command).ok()).flatten();
+    absolute.map_or_else(|| command.to_owned(), PathBuf::into_os_string)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn no_mpi(command: &OsStr) -> Error {
+    Error::NoMpi { command: command.to_string_lossy().into_owned() }
+}
+
+fn not_executable(command: &str, source: std::io::Error) -> Error {
+    Error::CommandNotExecutable { command: command.to_owned(), source }
+}

@@ -1,0 +1,60 @@
+//! Libraries of `share` that are not on this machine, as far as the dynamic linker's search by name goes.
+
+use std::fmt;
+use std::path::Path;
+
+use qmpi_elf::{ElfFile, SearchPath};
+use qmpi_plan::preload;
+
+use crate::Error;
+use crate::plan::layer::InspectedLayer;
+use crate::report::warning::Warning;
+
+/// A library that a layer is to share with the program, and that only the program can bring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingShare {
+    /// The layer.
+    pub layer: String,
+    /// The library's SONAME.
+    pub soname: String,
+}
+
+/// Those of all layers. What is preloaded is there, and what a QMPI tool needs comes into the program's namespace with it.
+#[must_use]
+pub fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<MissingShare> {
+    let shares = layers.iter().flat_map(|layer| layer.layer().share.iter().map(move |soname| (layer.label(), soname)));
+    let mut missing = shares.filter(|(_, soname)| search.find_by_name(soname).is_none()).peekable();
+    if missing.peek().is_none() {
+        return Vec::new();
+    }
+    let preloaded = std::env::var("LD_PRELOAD").unwrap_or_default();
+    let preloaded = preload::entries(&preloaded).filter_map(|entry| ElfFile::open(Path::new(entry)).ok());
+    let mut there: Vec<String> = preloaded.map(|file| file.name().to_owned()).collect();
+    let in_base = layers.iter().filter(|layer| layer.planned.pmpi().is_none()).filter_map(|layer| layer.planned.tool());
+    there.extend(in_base.flat_map(|tool| &tool.closure.objects).map(|file| file.name().to_owned()));
+    let missing = missing.filter(|(_, soname)| !there.contains(soname));
+    missing.map(|(layer, soname)| MissingShare { layer: layer.to_owned(), soname: soname.clone() }).collect()
+}
+
+impl MissingShare {
+    /// For a program that is not known.
+    #[must_use]
+    pub fn warning(&self) -> Warning {
+        Warning::new(
+            self.to_string(),
+            "that is right only if the program brings it; a SONAME is wanted, such as libhdf5.so.103",
+        )
+    }
+
+    /// For a program that does not bring it.
+    #[must_use]
+    pub fn error(&self, program: &Path) -> Error {
+        Error::MissingShare { message: self.to_string(), program: program.to_owned() }
+    }
+}
+
+impl fmt::Display for MissingShare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tool `{}`: `share` names {}, which the dynamic linker does not find", self.layer, self.soname)
+    }
+}
