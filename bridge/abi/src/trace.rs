@@ -19,7 +19,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"qmpitrac");
 /// Chunks begin and end at multiples of it.
 pub const GRAIN: usize = 64 * 1024;
 /// The version of all this; it grows when something changes its meaning.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The head of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +69,8 @@ pub struct Record {
     pub end: u64,
     /// What it returned.
     pub result: u64,
+    /// The address that a call of the program returns to; 0 for one of a layer.
+    pub site: u64,
     /// Bytes in use: what is behind them, up to `size`, means nothing.
     pub used: u32,
     /// Filled up.
@@ -80,7 +82,8 @@ pub const BEGUN: u8 = 0;
 /// [`Record::state`] of a call that has returned.
 pub const RETURNED: u8 = 1;
 
-/// What an argument points to.
+/// What an argument points to. Of a buffer of the program it is not what is in it, but one word: the hash of that. Then `all` is how many bytes it
+/// has. In a status of the standard ABI the words that are reserved say what is in [`AbiStatus`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Value {
@@ -101,12 +104,36 @@ pub const BEFORE: u8 = 0;
 /// [`Value::moment`]: when it had returned.
 pub const AFTER: u8 = 1;
 
+/// What is recorded of a status of the standard ABI, where the MPI library keeps numbers in ways of its own: these are what it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct AbiStatus {
+    /// `MPI_SOURCE`
+    pub source: i32,
+    /// `MPI_TAG`
+    pub tag: i32,
+    /// `MPI_ERROR`
+    pub error: i32,
+    /// [`HAS_BYTES`], [`IS_CANCELLED`].
+    pub flags: u32,
+    /// How many bytes were received.
+    pub bytes: u64,
+    /// Nothing.
+    pub unused: u64,
+}
+
+/// [`AbiStatus::flags`]: `bytes` is known.
+pub const HAS_BYTES: u32 = 1;
+/// [`AbiStatus::flags`]: the operation was cancelled.
+pub const IS_CANCELLED: u32 = 2;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn all_are_whole_words() {
-        assert_eq!((size_of::<Chunk>(), size_of::<Record>(), size_of::<Value>()), (64, 56, 16));
+        assert_eq!((size_of::<Chunk>(), size_of::<Record>(), size_of::<Value>()), (64, 64, 16));
+        assert_eq!(size_of::<AbiStatus>(), 32, "MPI 5.0, 20.3.2");
     }
 }

@@ -435,7 +435,7 @@ pub struct MeasureArgs {
     /// Record the calls themselves, with their arguments, for `qmpi report --trace`: the first 1000 that each thread makes at each layer, or N
     ///
     /// `last:N` keeps the last N instead, `all` all of them. The calls go into the directory of `--report`, and are there as well if the
-    /// program is killed.
+    /// program is killed. With `,buffers` behind it (`--trace=all,buffers`) they have hashes of what is in buffers.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "first:1000")]
     pub trace: Option<TraceLimit>,
 }
@@ -448,7 +448,7 @@ impl MeasureArgs {
     }
 }
 
-/// Which calls `--trace` records, as the runtime is told: `all`, `first:N`, `last:N`.
+/// Which calls `--trace` records, as the runtime is told: `all`, `first:N`, `last:N`, with `,buffers` behind it if that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceLimit(pub String);
 
@@ -456,11 +456,12 @@ impl FromStr for TraceLimit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let (text, buffers) = text.strip_suffix(",buffers").map_or((text, ""), |text| (text, ",buffers"));
         let (which, calls) = text.split_once(':').unwrap_or(("first", text));
         let is_number = calls.parse::<u32>().is_ok_and(|calls| calls > 0);
         match which {
-            _ if text == "all" => Ok(Self(text.to_owned())),
-            "first" | "last" if is_number => Ok(Self(format!("{which}:{calls}"))),
+            _ if text == "all" => Ok(Self(format!("{text}{buffers}"))),
+            "first" | "last" if is_number => Ok(Self(format!("{which}:{calls}{buffers}"))),
             _ => Err("it is a number of calls, last:NUMBER, or all".to_owned()),
         }
     }
@@ -513,6 +514,10 @@ pub struct CompareArgs {
     /// Compare the first calls of each thread at each layer one by one; of all others, only how many there are of each function
     #[arg(long, value_name = "NUMBER", default_value = "100000", value_parser = clap::value_parser!(u32).range(1..))]
     pub calls: u32,
+
+    /// Compare what is in the buffers of messages, too, by their hashes
+    #[arg(long)]
+    pub buffers: bool,
 
     /// A call that costs more than RATIO times as much in the new side's tools is a difference
     #[arg(long, value_name = "RATIO", default_value = "1.5")]
@@ -588,6 +593,10 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     #[arg(conflicts_with_all = ["all", "json"])]
     pub trace: Option<TraceForm>,
+
+    /// Show where the program makes its calls: FILE:LINE if it has debug information, else OBJECT+ADDRESS. JSON always has it
+    #[arg(long, requires = "trace")]
+    pub sites: bool,
 
     /// Answer in JSON
     #[arg(long)]

@@ -26,6 +26,7 @@ use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::qmpi::{of_mpi, present};
 use crate::report::crash;
 use crate::report::finalize::{self, Edge};
+use crate::report::trace;
 use crate::requested::Requested;
 use crate::{switching, thesis};
 
@@ -377,6 +378,7 @@ fn load_pmpi<'a>(
         loaded.instance.set_layer(tool.index());
     }
     crash::loaded(tool.0, Some(loaded.instance));
+    trace::loaded(&layer.path, loaded.instance);
     Ok(Layer {
         label: layer.label.clone(),
         tool,

@@ -140,7 +140,7 @@ impl Image {
     }
 
     /// Where it was loaded: what is added to the addresses in the file.
-    pub(crate) fn base(&self) -> usize {
+    pub fn base(&self) -> usize {
         self.0.mapped.base()
     }
 
@@ -182,6 +182,11 @@ impl Image {
     /// Does `address` lie in one of its segments?
     pub fn contains(&self, address: usize) -> bool {
         self.0.mapped.segments().contains(address)
+    }
+
+    /// Where its code is.
+    pub fn code_ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        self.0.mapped.segments().code()
     }
 
     /// By which numbers of functions its parts mean them, as [`qmpi_elf::ElfFile::numberings`] says of a file.

@@ -32,6 +32,9 @@ fn trials() -> Vec<Trial> {
         ("counter_and_its_port", &Mpi::ALL, counter_and_its_port),
         ("tool_with_itself", &Mpi::ALL, tool_with_itself),
         ("two_stacks", &Mpi::ALL, two_stacks),
+        ("corrupted_buffer", &Mpi::ALL, corrupted_buffer),
+        ("buffers_of_a_tool_with_itself", &Mpi::ALL, buffers_of_a_tool_with_itself),
+        ("constructor_that_calls_mpi", &Mpi::ALL, constructor_that_calls_mpi),
     ])
 }
 
@@ -265,4 +268,39 @@ fn two_stacks(mpi: Mpi) -> Verdict {
     answer.only(&[("output", "")])?;
     Answer::of(mpi, &["-c", &path(&a), "--with", &path(&masked)], &ring)?.is_same()?;
     Answer::of(mpi, &["-c", &path(&a), "--with", &path(&b), "--mask", "th(is|at)"], &ring)?.is_same()
+}
+
+/// One byte of one message, which the program does not show: found where buffers are compared, at the program's call.
+fn corrupted_buffer(mpi: Mpi) -> Verdict {
+    let port = companion_variant(mpi, "compare_tool.c", "corrupted", &["-DDEFECT_CORRUPTED"]);
+    let (old, new) = (path(&companion(mpi, "compare_tool.c")), path(&port));
+    let calls = program(mpi, "compare_calls.c");
+    Answer::of(mpi, &["--old", &old, "--new", &new], &calls)?.is_same()?;
+    let answer = Answer::of(mpi, &["--buffers", "--old", &old, "--new", &new], &calls)?;
+    answer.has("calls_out", "MPI_Send", Some(LAST), "buf={4 bytes, hash ")?;
+    // What was sent wrong is what rank 0 gets.
+    answer.has("calls_in", "MPI_Recv", Some(0), "buf={4 bytes, hash ")?;
+    answer.only(&[("calls_out", "MPI_Send"), ("calls_in", "MPI_Recv"), ("calls_out", "MPI_Recv")])?;
+    let source = std::fs::read_to_string(product::root().join("tests/programs/compare_calls.c"))?;
+    let line =
+        source.lines().position(|line| line.contains("MPI_Send(&value, 1, MPI_INT, partner, 4")).ok_or("no line")?;
+    let site = format!("compare_calls.c:{}", line + 1);
+    let found = answer.findings().iter().filter(|found| found["function"] == "MPI_Send");
+    let sites: Vec<&Value> = found.map(|found| &found["site"]).collect();
+    if sites == [&*site] { Ok(()) } else { Err(format!("{sites:?} and not {site}\n{}", answer.text).into()) }
+}
+
+/// No false alarm: where contents are the same, and where they vary.
+fn buffers_of_a_tool_with_itself(mpi: Mpi) -> Verdict {
+    let counter = path(&tool(mpi, "counter"));
+    let (calls, varies) = (program(mpi, "compare_calls.c"), program(mpi, "compare_varies.c"));
+    Answer::of(mpi, &["--buffers", "--native", "-t", &counter], &calls)?.is_same()?;
+    Answer::of(mpi, &["--buffers", "--native", "-t", &counter], &varies)?.is_same()?;
+    Answer::of(mpi, &["--buffers", "--old", &counter, "--new", &counter], &varies)?.is_same()
+}
+
+/// A call of a preloaded tool's constructor is the tool's, though no layer is under way that it could come from.
+fn constructor_that_calls_mpi(mpi: Mpi) -> Verdict {
+    let old = path(&companion(mpi, "compare_constructor.c"));
+    Answer::of(mpi, &["--native", "-t", &old], &program(mpi, "compare_calls.c"))?.is_same()
 }

@@ -8,14 +8,15 @@ use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_tests::compile::companion;
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, product, program, tool};
+use qmpi_tests::wheel::{run, stacked};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, Wheel, on_each_mpi, product, program, tool};
 use regex::Regex;
 use serde_json::Value;
 
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
-    on_each_mpi(&[
+    let mut trials = on_each_mpi(&[
         ("exact_text", &Mpi::ALL, exact_text),
         ("every_call_of_the_report", &Mpi::ALL, every_call_of_the_report),
         ("objects_of_layers", &Mpi::ALL, objects_of_layers),
@@ -28,7 +29,16 @@ fn trials() -> Vec<Trial> {
         ("ended_by_exit", &Mpi::ALL, ended_by_exit),
         ("spawned", &[Mpi::OpenMpi], spawned),
         ("sessions", &[Mpi::Mpich], sessions),
-    ])
+        ("sites", &Mpi::ALL, sites),
+        ("sites_without_debug_information", &Mpi::ALL, sites_without_debug_information),
+        ("contents_of_buffers", &Mpi::ALL, contents_of_buffers),
+    ]);
+    let wheel = Wheel::MPICH_5_ABI;
+    trials.push(Trial::test(format!("{}::exact_text", wheel.name), move || {
+        wheel.require();
+        exact_text_of_the_standard_abi(wheel)
+    }));
+    trials
 }
 
 fn path(path: &Path) -> String {
@@ -66,16 +76,15 @@ impl Trace {
         let directory = tempfile::tempdir()?;
         let report = format!("--report={}", path(directory.path()));
         let outcome = job.clone().option(&report).option(&format!("--trace={limit}")).run();
-        let answer = |form: &str| -> Result<String, Failed> {
-            let output = Command::new(product::command()).arg("report").arg(directory.path()).arg(form).output()?;
-            if !output.status.success() {
-                let says = String::from_utf8_lossy(&output.stderr).into_owned();
-                return Err(format!("qmpi report: {says}\n{}", outcome.report()).into());
-            }
-            Ok(String::from_utf8(output.stdout)?)
-        };
-        let (text, json) = (answer("--trace")?, serde_json::from_str(&answer("--trace=json")?)?);
-        Ok((Trace { lines: lines(&text), text, json, directory }, outcome))
+        let trace = Trace::read(directory).map_err(|error| format!("{}\n{}", message(&error), outcome.report()))?;
+        Ok((trace, outcome))
+    }
+
+    /// What a job has left there.
+    fn read(directory: tempfile::TempDir) -> Result<Trace, Failed> {
+        let text = shown(directory.path(), &["--trace"])?;
+        let json = serde_json::from_str(&shown(directory.path(), &["--trace=json"])?)?;
+        Ok(Trace { lines: lines(&text), text, json, directory })
     }
 
     /// The report itself.
@@ -141,6 +150,19 @@ impl Trace {
     fn has(&self, what: &str) -> Verdict {
         if self.text.contains(what) { Ok(()) } else { Err(format!("not there: {what}\n{}", self.text).into()) }
     }
+}
+
+/// `qmpi report` of a directory.
+fn shown(directory: &Path, options: &[&str]) -> Result<String, Failed> {
+    let output = Command::new(product::command()).arg("report").arg(directory).args(options).output()?;
+    if !output.status.success() {
+        return Err(format!("qmpi report: {}", String::from_utf8_lossy(&output.stderr)).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn message(failed: &Failed) -> &str {
+    failed.message().unwrap_or_default()
 }
 
 fn lines(text: &str) -> Vec<Line> {
@@ -443,4 +465,172 @@ fn sessions(mpi: Mpi) -> Verdict {
     trace.has("MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, session=&session#1) = MPI_SUCCESS")?;
     trace.has("MPI_Group_from_session_pset(session#1, pset_name=\"mpi://WORLD\", newgroup=&group#1) = MPI_SUCCESS")?;
     trace.has("newcomm=&comm#1) = MPI_SUCCESS")
+}
+
+/// As on the other MPIs: what the library stores in a status is asked for.
+fn exact_text_of_the_standard_abi(wheel: Wheel) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let mut words = wheel.launcher(2);
+    words.push(path(&wheel.program("trace_calls.c")));
+    let mut words = stacked(&[], &words);
+    words.splice(2..2, [format!("--report={}", path(directory.path())), "--trace=all".to_owned()]);
+    run(&words, &[]).expect(0, &["done".to_owned()])?;
+    let trace = Trace::read(directory)?;
+    // How an error code says its class is not public either.
+    let code = Regex::new(r" = (MPI_ERR_RANK|\d{4,})$").unwrap();
+    let without_code = |line: &str| code.replace(line, " = error").into_owned();
+    let found: Vec<String> = rank_0(&trace, |_| true).iter().map(|line| without_code(line)).collect();
+    same(&found, &CALLS.lines().map(without_code).collect::<Vec<_>>())
+}
+
+/// The line of a program on which there are these words.
+fn line_of(program: &str, words: &str) -> Result<usize, Failed> {
+    let source = std::fs::read_to_string(product::root().join("tests/programs").join(program))?;
+    let place = source.lines().position(|line| line.contains(words)).ok_or("no such line")?;
+    Ok(place + 1)
+}
+
+/// Each call of the program is at the line where it stands, whatever kind of tool is the outermost; those of tools have no line.
+fn sites(mpi: Mpi) -> Verdict {
+    let places = [
+        ("MPI_Comm_set_name", line_of("trace_calls.c", "MPI_Comm_set_name(first")?),
+        ("MPI_Alltoallv", line_of("trace_calls.c", "MPI_Alltoallv(")?),
+        ("MPI_Barrier", line_of("trace_calls.c", "MPI_Barrier(")?),
+        ("MPI_Finalize", line_of("trace_calls.c", "MPI_Finalize(")?),
+    ];
+    let counter = format!("outer={}", path(&tool(mpi, "counter")));
+    let qmpi = format!("counter={}", path(&tool(mpi, "qmpi_counter")));
+    let thesis = path(&tool(mpi, "thesis_counter"));
+    let site = Regex::new(r"(\S+) > .* (MPI_\w+)\(.*> at (\S+)$").unwrap();
+    for tools in [&[][..], &[&counter], &[&qmpi, &counter], &[&thesis, &counter]] {
+        let tools: Vec<&str> = tools.iter().map(|tool| tool.as_str()).collect();
+        let (trace, _) = Trace::of(&calls(mpi).stack(&tools), "all")?;
+        let text = shown(trace.directory.path(), &["--trace", "--sites"])?;
+        let found: Vec<(String, String, String)> = text
+            .lines()
+            .filter_map(|line| site.captures(line))
+            .map(|found| (found[1].to_owned(), found[2].to_owned(), found[3].to_owned()))
+            .collect();
+        let of_program = trace.lines().iter().filter(|line| line.caller == "program").count();
+        if found.len() != of_program || found.iter().any(|(caller, ..)| caller != "program") {
+            return Err(format!("{tools:?}: {} of {of_program} have a site\n{text}", found.len()).into());
+        }
+        for (function, line) in places {
+            let expected = format!("trace_calls.c:{line}");
+            let sites: Vec<&str> = found.iter().filter(|call| call.1 == function).map(|call| &*call.2).collect();
+            if sites != [&*expected; 2] {
+                return Err(format!("{tools:?}: {function} at {sites:?} and not {expected}\n{text}").into());
+            }
+            let events = trace.json["traceEvents"].as_array().ok_or("no events")?;
+            let mut events = events.iter().filter(|event| event["name"] == function && event["ph"] == "X");
+            let is_right = |event: &Value| match event["args"]["caller"].as_str() {
+                Some("program") => event["args"]["site"] == *expected,
+                _ => event["args"]["site"].is_null(),
+            };
+            if !events.all(is_right) {
+                return Err(format!("{tools:?}: {function} is another one in JSON").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// As many different places in the program, by addresses.
+fn sites_without_debug_information(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let stripped = directory.path().join("stripped");
+    let status = Command::new("strip").arg("-o").arg(&stripped).arg(program(mpi, "trace_calls.c")).status()?;
+    if !status.success() {
+        return Err("strip".into());
+    }
+    let (trace, _) = Trace::of(&Job::new(mpi, 2, &stripped), "all")?;
+    let text = shown(trace.directory.path(), &["--trace", "--sites"])?;
+    let site = Regex::new(r" at stripped\+(0x[0-9a-f]+)$").unwrap();
+    let found: Vec<String> = text.lines().filter_map(|line| Some(site.captures(line)?[1].to_owned())).collect();
+    let different: std::collections::BTreeSet<&String> = found.iter().collect();
+    // Some are in loops and functions.
+    let calls = CALLS.lines().count();
+    if found.len() == 2 * calls && different.len() > calls / 2 && different.len() <= calls {
+        return Ok(());
+    }
+    Err(format!("{} of {} sites\n{text}", different.len(), found.len()).into())
+}
+
+/// The same bytes have the same hash wherever they are, and only those that were moved count.
+fn contents_of_buffers(mpi: Mpi) -> Verdict {
+    let counter = format!("outer={}", path(&tool(mpi, "counter")));
+    let job = Job::new(mpi, 2, &program(mpi, "trace_buffers.c")).stack(&[&counter]);
+    let (trace, outcome) = Trace::of(&job, "all,buffers")?;
+    outcome.expect(0, &["done".to_owned()])?;
+    let hash = Regex::new(r"(\w+)=&\{(\d+) bytes, hash ([0-9a-f]{16})\}").unwrap();
+    let of = |rank: u32, words: &str, parameter: &str| -> Result<Vec<Option<(u64, String)>>, Failed> {
+        let lines = trace.lines();
+        let lines: Vec<&Line> = lines.iter().filter(|line| line.rank == rank && line.call.starts_with(words)).collect();
+        let of_line = |line: &&Line| {
+            let mut found = hash.captures_iter(&line.call).filter(|found| &found[1] == parameter);
+            found.next().map(|found| (found[2].parse().unwrap_or(0), found[3].to_owned()))
+        };
+        if lines.is_empty() {
+            return Err(format!("no {words} on rank {rank}\n{}", trace.text).into());
+        }
+        Ok(lines.iter().map(of_line).collect())
+    };
+    let tagged = |tag: u32| format!("dest=1, tag={tag},");
+    // At both layers, in order of their tags.
+    let sent: Vec<Option<(u64, String)>> = of(0, "MPI_Send(", "buf")?;
+    let received = of(1, "MPI_Recv(", "buf")?;
+    let Some(Some((16, four))) = sent.first().cloned() else { return Err(trace.text.clone().into()) };
+    let (four, nothing) = (Some((16, four)), None);
+    let one = sent.get(8).cloned().flatten();
+    if one.as_ref().is_none_or(|(bytes, _)| *bytes != 4) {
+        return Err(format!("no hash of {}\n{}", tagged(5), trace.text).into());
+    }
+    let twice = |list: &[Option<(u64, String)>]| -> Vec<Option<(u64, String)>> {
+        list.iter().flat_map(|one| [one.clone(), one.clone()]).collect()
+    };
+    // Four ints in three ways; with gaps; one that ends before its extent; two of them; MPI_BOTTOM; nothing; to MPI_PROC_NULL.
+    let all_sent = twice(&[
+        four.clone(),
+        four.clone(),
+        four.clone(),
+        nothing.clone(),
+        one.clone(),
+        nothing.clone(),
+        nothing.clone(),
+        nothing.clone(),
+        nothing.clone(),
+    ]);
+    let check = |what: &str, found: Vec<Option<(u64, String)>>, expected: &[Option<(u64, String)>]| -> Verdict {
+        if found == expected {
+            Ok(())
+        } else {
+            Err(format!("{what}: {found:?}, not {expected:?}\n{}", trace.text).into())
+        }
+    };
+    check("sent", sent, &all_sent)?;
+    // What came is known even where the sender's datatype has gaps.
+    let got: Vec<Option<(u64, String)>> = received;
+    for (place, tag) in [(0, 1), (2, 2), (4, 3), (12, 7)] {
+        check(&format!("received, tag {tag}"), got[place..place + 2].to_vec(), &twice(std::slice::from_ref(&four)))?;
+    }
+    check("received, one int", got[8..10].to_vec(), &twice(&[one]))?;
+    check("received, nothing", got[14..].to_vec(), &twice(&[nothing.clone(), nothing.clone()]))?;
+    for rank in [0, 1] {
+        check("MPI_Bcast", of(rank, "MPI_Bcast(", "buffer")?, &twice(std::slice::from_ref(&four)))?;
+        check("MPI_Isend", of(rank, "MPI_Isend(", "buf")?, &twice(std::slice::from_ref(&four)))?;
+        check("MPI_Irecv", of(rank, "MPI_Irecv(", "buf")?, &twice(std::slice::from_ref(&nothing)))?;
+        // The tool has no wrapper of it.
+        check("MPI_Allgatherv", of(rank, "MPI_Allgatherv(", "sendbuf")?, std::slice::from_ref(&four))?;
+        check("in place", of(rank, "MPI_Allreduce(", "sendbuf")?, &twice(std::slice::from_ref(&nothing)))?;
+    }
+    let equal =
+        |function: &str| -> Verdict { check(function, of(1, function, "recvbuf")?, &of(0, function, "recvbuf")?) };
+    equal("MPI_Allreduce(")?;
+    equal("MPI_Allgatherv(")?;
+    // Elsewhere in memory, the same bytes.
+    check("MPI_Gatherv", of(0, "MPI_Gatherv(", "recvbuf")?, &of(0, "MPI_Allgatherv(", "recvbuf")?)?;
+    check("MPI_Gatherv", of(1, "MPI_Gatherv(", "recvbuf")?, &[nothing])?;
+    // Nothing of it without being asked for.
+    let (plain, _) = Trace::of(&job, "all")?;
+    if plain.text.contains("hash ") { Err(plain.text.into()) } else { Ok(()) }
 }

@@ -96,7 +96,14 @@ pub fn compare(args: &CompareArgs) -> Result<bool, Error> {
     let command = Command::of(&args.command, &here, &get);
     let template = Template::of(&here, &output).map_err(|error| directory(&here, &error))?;
     let qmpi = std::env::current_exe().map_err(|error| directory(Path::new("qmpi"), &error))?;
-    let setting = Setting { qmpi, command: &command, template: &template, output: &output, calls: args.calls };
+    let setting = Setting {
+        qmpi,
+        command: &command,
+        template: &template,
+        output: &output,
+        calls: args.calls,
+        buffers: args.buffers,
+    };
     let users: Vec<String> = args.mask.iter().chain(sides.iter().flat_map(|side| &side.masks)).cloned().collect();
     let running = setting.running();
     let paths = masked_paths(&running, &sides);
@@ -182,7 +189,7 @@ fn round(setting: &Setting<'_>, sides: &[Side; 2], runs: &mut [Runs; 2], args: &
                 progress(&format!("run {count} of {}: {}", 4 * wanted, sides[place].what));
                 let run = setting.run(&sides[place], number + 1, traced, within)?;
                 if traced {
-                    runs[place].recorded.push(Recorded::of(&run));
+                    runs[place].recorded.push(Recorded::of(&run, &sides[place].objects()));
                     runs[place].traced.push(run);
                 } else {
                     runs[place].plain.push(run);

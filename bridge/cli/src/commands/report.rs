@@ -24,9 +24,10 @@ struct Answer<'a> {
 pub fn report(args: &ReportArgs) -> Result<(), Error> {
     if let Some(form) = args.trace {
         let traces = trace::read(&args.directory)?;
+        let mut lines = trace::Lines::default();
         return match form {
-            TraceForm::Text => terminal::answer(&report::trace::text(&traces)),
-            TraceForm::Json => terminal::answer_json(&report::trace::events(&traces)),
+            TraceForm::Text => terminal::answer(&report::trace::text(&traces, args.sites.then_some(&mut lines))),
+            TraceForm::Json => terminal::answer_json(&report::trace::events(&traces, &mut lines)),
         };
     }
     let job = Job::of(&rank_file::read(&args.directory)?);

@@ -4,14 +4,16 @@
 //! what the tool calls comes through it to MPI. So both edges of a tool under `LD_PRELOAD` are seen as those of a layer are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use crate::compare::edge::Edge;
 use crate::compare::finding::{Finding, Kind, Varying};
-use crate::compare::record;
+use crate::compare::record::{self, OfTool};
 use crate::compare::run::Run;
 use crate::compare::token::Item;
 use crate::measured::job::{Job, Layer};
-use crate::measured::{rank_file, trace};
+use crate::measured::rank_file;
+use crate::measured::trace::{self, Lines};
 
 /// What one run recorded.
 #[derive(Debug, Default)]
@@ -36,9 +38,9 @@ pub struct Rank {
 }
 
 impl Recorded {
-    /// Of a run; empty if it recorded nothing.
+    /// Of a run; empty if it recorded nothing. `tools`: the files of its tools.
     #[must_use]
-    pub fn of(run: &Run) -> Self {
+    pub fn of(run: &Run, tools: &[PathBuf]) -> Self {
         let mut recorded = Self::default();
         if let Ok(ranks) = rank_file::read(&run.measured) {
             recorded.ranks = ranks.files.iter().map(|file| (file.rank, Rank::default())).collect();
@@ -48,7 +50,9 @@ impl Recorded {
         for trace in trace::read(&run.measured).unwrap_or_default() {
             let rank = recorded.ranks.entry(trace.rank).or_default();
             if rank.threads.is_empty() {
-                rank.threads = record::threads(&trace);
+                let of_tool = OfTool::of(&trace, tools);
+                rank.take_from_program(&of_tool.counts(&trace));
+                rank.threads = record::threads(&trace, &of_tool);
                 rank.leaked = record::leaked(&trace);
                 rank.is_cut = record::is_cut(&trace);
             }
@@ -91,6 +95,19 @@ impl Recorded {
     }
 }
 
+impl Rank {
+    /// So many calls of each function are not the program's.
+    fn take_from_program(&mut self, calls: &BTreeMap<String, u64>) {
+        let Some(edge) = self.edges.get_mut(&Kind::CallsIn) else { return };
+        for (function, calls) in calls {
+            if let Some(count) = edge.get_mut(function) {
+                *count = count.saturating_sub(*calls);
+            }
+        }
+        edge.retain(|_, count| *count > 0);
+    }
+}
+
 /// The layers between the program and the MPI library.
 pub(super) fn tools(job: &Job) -> &[Layer] {
     job.layers.get(1..job.layers.len().saturating_sub(1)).unwrap_or_default()
@@ -101,7 +118,7 @@ pub(super) fn tools(job: &Job) -> &[Layer] {
 pub fn compare(sides: [&[Recorded]; 2], names: [&'static str; 2], varying: &mut Varying) -> Vec<Finding> {
     let ranks: BTreeSet<u32> =
         sides.iter().flat_map(|side| side.iter()).flat_map(|run| run.ranks.keys().copied()).collect();
-    let mut found = Vec::new();
+    let (mut found, mut lines) = (Vec::new(), Lines::default());
     for rank in ranks {
         // A rank that left nothing in some run is compared in the others.
         let of_rank = sides.map(|side| side.iter().filter_map(|run| run.ranks.get(&rank)).collect::<Vec<_>>());
@@ -112,7 +129,7 @@ pub fn compare(sides: [&[Recorded]; 2], names: [&'static str; 2], varying: &mut 
         let mut counts = edges.each_ref().map(|edge| edge.counts(&of_rank, varying));
         let is_another_number = counts.iter().any(|counts| !counts.is_empty());
         for (edge, counts) in edges.iter().zip(&mut counts) {
-            let mut calls = edge.calls(&of_rank, counts, varying);
+            let mut calls = edge.calls(&of_rank, counts, varying, &mut lines);
             // Requests are numbered, and MPICH has one handle for all that are completed at once: more or fewer of them change the numbers of
             // others.
             calls.retain(|(_, is_of_numbers)| !(is_another_number && *is_of_numbers));

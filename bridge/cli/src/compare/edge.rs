@@ -7,6 +7,7 @@ use crate::compare::finding::{Finding, Kind, Varying};
 use crate::compare::record;
 use crate::compare::sequence::{self, Difference};
 use crate::compare::token::Item;
+use crate::measured::trace::Lines;
 
 /// An edge of a rank.
 pub(super) struct Edge {
@@ -56,6 +57,7 @@ impl Edge {
         sides: &[Vec<&Rank>; 2],
         counts: &mut BTreeMap<String, Finding>,
         varying: &mut Varying,
+        lines: &mut Lines,
     ) -> Vec<(Finding, bool)> {
         let threads = sides
             .each_ref()
@@ -77,6 +79,7 @@ impl Edge {
             }
             for difference in &compared.differences {
                 let (function, place) = (function(difference), difference.place() + 1);
+                let mut site = || difference.item().site.as_ref().map(|site| lines.name(site));
                 let counted = match difference {
                     Difference::Missing { .. } | Difference::Added { .. } => counts.get_mut(function),
                     Difference::Moved { .. } | Difference::Changed { .. } => None,
@@ -84,6 +87,7 @@ impl Edge {
                 if let Some(counted) = counted {
                     if counted.call.is_none() {
                         (counted.call, counted.thread) = (Some(place), u32::try_from(thread).ok());
+                        counted.site = site();
                     }
                     continue;
                 }
@@ -93,7 +97,8 @@ impl Edge {
                     Some((known, _)) => known.times += 1,
                     None => {
                         let thread = u32::try_from(thread).ok();
-                        let finding = Finding { call: Some(place), thread, ..self.finding(function, message) };
+                        let site = site();
+                        let finding = Finding { call: Some(place), thread, site, ..self.finding(function, message) };
                         found.push((finding, is_of_numbers(difference)));
                     }
                 }
@@ -176,8 +181,5 @@ fn is_of_numbers(difference: &Difference) -> bool {
 }
 
 fn function(difference: &Difference) -> &str {
-    match difference {
-        Difference::Missing { item, .. } | Difference::Added { item, .. } | Difference::Moved { item, .. } => &item.key,
-        Difference::Changed { old: (_, item), .. } => &item.key,
-    }
+    &difference.item().key
 }

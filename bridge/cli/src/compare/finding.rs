@@ -51,6 +51,8 @@ pub struct Finding {
     pub thread: Option<u32>,
     /// Which call of the thread on this edge, from 1, on the old side; on the new one if the old has none.
     pub call: Option<usize>,
+    /// Where the program makes that call, or the one in which a tool makes it.
+    pub site: Option<String>,
     /// How many calls of the rank differ in this way.
     pub times: usize,
     /// The function, where it is of one.
@@ -67,7 +69,18 @@ impl Finding {
     /// One that is of no rank, call, function or file.
     #[must_use]
     pub fn new(kind: Kind, message: String) -> Self {
-        Self { kind, rank: None, thread: None, call: None, times: 1, function: None, name: None, message, diff: None }
+        Self {
+            kind,
+            rank: None,
+            thread: None,
+            call: None,
+            site: None,
+            times: 1,
+            function: None,
+            name: None,
+            message,
+            diff: None,
+        }
     }
 }
 

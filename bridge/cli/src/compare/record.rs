@@ -4,17 +4,61 @@
 //! known is named after the call that made it; where a layer made it, after the layer's place, since the layer's name is another one on each
 //! side.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use qmpi_abi::parameters;
 
 use crate::compare::finding::Kind;
 use crate::compare::token::Item;
-use crate::measured::trace::{Argument, Call, RankTrace, Value};
+use crate::measured::trace::{Argument, Call, RankTrace, Site, Value};
+
+/// Calls that constructors and destructors of a tool make: no layer is under way then, and they look like the program's.
+#[derive(Debug)]
+pub struct OfTool(BTreeSet<(u32, u64)>);
+
+impl OfTool {
+    /// Those of these files.
+    #[must_use]
+    pub fn of(trace: &RankTrace, files: &[PathBuf]) -> Self {
+        let named = |call: &Call, names: &[&str]| call.caller == 0 && names.contains(&call.function.name());
+        let first = trace.calls.iter().find(|call| named(call, &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]));
+        let last = trace.calls.iter().rev().find(|call| named(call, &["MPI_Finalize", "MPI_Session_finalize"]));
+        let is_outside = |call: &&Call| {
+            first.is_none_or(|first| call.start_ns < first.start_ns)
+                || last.is_some_and(|last| call.start_ns > last.start_ns)
+        };
+        let is_of_tool = |call: &&Call| {
+            let object = call.site.as_ref().map(|site| &*site.object);
+            call.caller == 0 && object.is_some_and(|object| files.iter().any(|file| is_same(file, object)))
+        };
+        let calls = trace.calls.iter().filter(is_outside).filter(is_of_tool);
+        Self(calls.map(|call| (call.thread, call.sequence)).collect())
+    }
+
+    /// How many there are of each function.
+    #[must_use]
+    pub fn counts(&self, trace: &RankTrace) -> BTreeMap<String, u64> {
+        let mut counts = BTreeMap::new();
+        for call in trace.calls.iter().filter(|call| self.has(call)) {
+            *counts.entry(call.function.name().to_owned()).or_default() += 1;
+        }
+        counts
+    }
+
+    fn has(&self, call: &Call) -> bool {
+        self.0.contains(&(call.thread, call.sequence))
+    }
+}
+
+fn is_same(file: &Path, other: &Path) -> bool {
+    let is_one = || Some(file.canonicalize().ok()? == other.canonicalize().ok()?);
+    file == other || file.file_name() == other.file_name() && is_one().unwrap_or(false)
+}
 
 /// The calls of a rank through each edge, by thread.
 #[must_use]
-pub fn threads(trace: &RankTrace) -> BTreeMap<Kind, Vec<Vec<Item>>> {
+pub fn threads(trace: &RankTrace, of_tool: &OfTool) -> BTreeMap<Kind, Vec<Vec<Item>>> {
     let count = trace.calls.iter().map(|call| call.thread as usize + 1).max().unwrap_or(0);
     let mut edges: BTreeMap<Kind, Vec<Vec<Item>>> = BTreeMap::new();
     let mpi = trace.layers.len().saturating_sub(1);
@@ -23,8 +67,16 @@ pub fn threads(trace: &RankTrace) -> BTreeMap<Kind, Vec<Vec<Item>>> {
         (Kind::CallsOut, |call, mpi| call.layer == mpi),
     ] {
         let threads = edges.entry(kind).or_insert_with(|| vec![Vec::new(); count]);
-        for call in whole(trace).filter(|call| is_through(call, mpi)) {
-            threads[call.thread as usize].push(item(call, &trace.layers));
+        // What a tool calls, it calls in a call of the program.
+        let mut sites: BTreeMap<u32, Option<&Site>> = BTreeMap::new();
+        for call in whole(trace) {
+            if call.depth == 0 {
+                sites.insert(call.thread, call.site.as_ref());
+            }
+            if is_through(call, mpi) && !(kind == Kind::CallsIn && of_tool.has(call)) {
+                let site = sites.get(&call.thread).copied().flatten();
+                threads[call.thread as usize].push(item(call, site, &trace.layers));
+            }
         }
     }
     edges
@@ -111,7 +163,7 @@ fn whole(trace: &RankTrace) -> impl Iterator<Item = &Call> {
     trace.calls.iter().take(end.unwrap_or(trace.calls.len()))
 }
 
-fn item(call: &Call, layers: &[String]) -> Item {
+fn item(call: &Call, site: Option<&Site>, layers: &[String]) -> Item {
     let name = call.function.name();
     let mut tokens: Vec<String> = call.arguments.iter().map(|argument| token(argument, layers)).collect();
     let shown = tokens.join(", ");
@@ -122,7 +174,7 @@ fn item(call: &Call, layers: &[String]) -> Item {
     };
     let text = format!("{name}({shown}) {result}").trim_end().to_owned();
     tokens.push(result);
-    Item { key: name.to_owned(), tokens, shape: String::new(), text }
+    Item { key: name.to_owned(), tokens, shape: String::new(), text, site: site.cloned() }
 }
 
 fn token(argument: &Argument, layers: &[String]) -> String {

@@ -37,6 +37,8 @@ pub struct Setting<'a> {
     pub output: &'a Path,
     /// How many calls of each thread are recorded at each layer.
     pub calls: u32,
+    /// Whether it is recorded what is in buffers.
+    pub buffers: bool,
 }
 
 /// What a run left.
@@ -124,7 +126,8 @@ impl Setting<'_> {
             let mut option = OsString::from("--report=");
             option.push(directory);
             words.push(option);
-            words.push(format!("--trace=first:{}", self.calls).into());
+            let buffers = if self.buffers { ",buffers" } else { "" };
+            words.push(format!("--trace=first:{}{buffers}", self.calls).into());
         }
         words.push("--".into());
         words.extend(command);

@@ -72,6 +72,15 @@ impl Difference {
             Self::Moved { old, .. } | Self::Changed { old: (old, _), .. } => *old,
         }
     }
+
+    /// What is there.
+    #[must_use]
+    pub fn item(&self) -> &Item {
+        match self {
+            Self::Missing { item, .. } | Self::Added { item, .. } | Self::Moved { item, .. } => item,
+            Self::Changed { old: (_, item), .. } => item,
+        }
+    }
 }
 
 /// The items of one run, each with its place.

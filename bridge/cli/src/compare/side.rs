@@ -40,6 +40,18 @@ pub enum Kind {
     Stack(Vec<OsString>),
 }
 
+impl Side {
+    /// The files of its tools, and those that are loaded with them.
+    #[must_use]
+    pub fn objects(&self) -> Vec<PathBuf> {
+        let with = match &self.kind {
+            Kind::Native { libraries, .. } => &libraries[..],
+            Kind::Stack(_) => &[],
+        };
+        self.files.iter().chain(with).cloned().collect()
+    }
+}
+
 /// What makes two sides.
 const FORMS: &str = "write --native -t TOOL, --old TOOL --new TOOL, or -c FILE --with FILE";
 

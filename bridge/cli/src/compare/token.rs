@@ -1,5 +1,7 @@
 //! A line of output or a call of MPI as a row of tokens, of which some may vary from run to run.
 
+use crate::measured::trace::Site;
+
 /// A line or a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
@@ -11,6 +13,8 @@ pub struct Item {
     pub shape: String,
     /// As printed.
     pub text: String,
+    /// Where the program makes the call. It is not compared: another build of a program has other addresses.
+    pub site: Option<Site>,
 }
 
 impl Item {
@@ -44,7 +48,7 @@ impl Item {
             before = rest[..length].chars().last();
             rest = &rest[length..];
         }
-        Self { key, tokens, shape, text: text.trim_end().to_owned() }
+        Self { key, tokens, shape, text: text.trim_end().to_owned(), site: None }
     }
 }
 

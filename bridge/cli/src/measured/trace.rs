@@ -9,12 +9,14 @@
 //! | `decode.rs` | what the words of a call mean |
 //! | `objects.rs` | handles that the program makes: each is named by the call that made it |
 //! | `show.rs` | a call as a line of text |
+//! | `sites.rs` | where the program makes its calls |
 
 pub mod constants;
 mod decode;
 pub mod file;
 mod objects;
 mod show;
+pub mod sites;
 
 use std::path::Path;
 
@@ -23,6 +25,7 @@ use qmpi_abi::parameters::{Direction, Kind};
 
 use crate::Error;
 pub use constants::Family;
+pub use sites::{Lines, Site};
 
 /// What one rank recorded.
 #[derive(Debug, Clone)]
@@ -72,6 +75,8 @@ pub struct Call {
     pub arguments: Vec<Argument>,
     /// What it returned, if it has.
     pub result: Option<Value>,
+    /// Where the program made it, if the program did.
+    pub site: Option<Site>,
 }
 
 /// An argument.
@@ -113,6 +118,13 @@ pub enum Value {
     Text(String),
     /// A status.
     Status(Status),
+    /// What is in a buffer.
+    Content {
+        /// How many bytes.
+        bytes: u64,
+        /// Their hash.
+        hash: u64,
+    },
     /// An array; `all` is how many elements it has, of which the first are known.
     List {
         /// The elements.
@@ -161,6 +173,7 @@ impl RankTrace {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
         let objects = objects::Objects::of(&file.calls, &constants, &file.head.layers);
         let clock = file.clock();
+        let code = sites::Objects::new(&file.head.code);
         // The file has the MPI library in front of the innermost layer.
         let count = file.head.layers.len();
         let place = |layer: u16| match usize::from(layer) {
@@ -195,6 +208,7 @@ impl RankTrace {
                 duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * clock.ns_per_tick),
                 arguments: decode::arguments(call, &constants, &names),
                 result: call.end.and_then(|_| decode::result(call, &constants, &names)),
+                site: call.site.and_then(|address| code.site(address)),
             }
         });
         let calls = calls.collect();

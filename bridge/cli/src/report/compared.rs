@@ -76,6 +76,7 @@ fn groups(answer: &Answer, kind: Kind) -> Vec<Group<'_>> {
             let known = group.finding;
             known.message == finding.message
                 && known.call == finding.call
+                && known.site == finding.site
                 && known.times == finding.times
                 && known.thread == finding.thread
                 && known.diff.is_none()
@@ -103,6 +104,9 @@ fn place(group: &Group<'_>) -> String {
         1 => format!("call {call}"),
         times => format!("call {call} and {} more", times - 1),
     }));
+    if let (Some(site), Some(call)) = (&group.finding.site, words.last_mut().filter(|_| group.finding.call.is_some())) {
+        let _ = write!(call, " ({site})");
+    }
     if words.is_empty() { String::new() } else { format!("{}: ", words.join(", ")) }
 }
 

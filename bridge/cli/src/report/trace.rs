@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
-use crate::measured::trace::{Call, RankTrace};
+use crate::measured::trace::{Call, Lines, RankTrace};
 
 /// A part for each rank, a line for each call: seconds since the job's first call, the thread if there are several, who calls whom, and the
-/// call, deeper by two places where it is inside of another.
+/// call, deeper by two places where it is inside of another. With `lines`, where the program made it, too.
 #[must_use]
-pub fn text(traces: &[RankTrace]) -> String {
+pub fn text(traces: &[RankTrace], mut lines: Option<&mut Lines>) -> String {
     let mut text = String::new();
     let began = began(traces);
     for trace in traces {
@@ -29,7 +29,9 @@ pub fn text(traces: &[RankTrace]) -> String {
             let thread = if has_threads { format!(" t{:<3}", call.thread) } else { String::new() };
             let (caller, layer) = (label(trace, call.caller), label(trace, call.layer));
             let deep = 2 * call.depth;
-            let _ = writeln!(text, "{seconds:12.6}{thread} {caller:>width$} > {layer:width$} {:deep$}{call}", "");
+            let site = lines.as_mut().zip(call.site.as_ref()).map(|(lines, site)| format!(" at {}", lines.name(site)));
+            let site = site.unwrap_or_default();
+            let _ = writeln!(text, "{seconds:12.6}{thread} {caller:>width$} > {layer:width$} {:deep$}{call}{site}", "");
         }
         for what in missing(trace) {
             let _ = writeln!(text, "{what}");
@@ -63,7 +65,7 @@ fn missing(trace: &RankTrace) -> Vec<String> {
 
 /// Events in Chrome's trace format: a process is a rank, a row of it a thread and layer.
 #[must_use]
-pub fn events(traces: &[RankTrace]) -> Value {
+pub fn events(traces: &[RankTrace], lines: &mut Lines) -> Value {
     let began = began(traces);
     let mut events = Vec::new();
     for (number, trace) in traces.iter().enumerate() {
@@ -84,7 +86,7 @@ pub fn events(traces: &[RankTrace]) -> Value {
             events.push(json!({"ph": "M", "name": "thread_sort_index", "pid": number, "tid": row, "args": index}));
         }
         for call in &trace.calls {
-            events.push(event(trace, number, call, began));
+            events.push(event(trace, number, call, began, lines));
         }
     }
     json!({"displayTimeUnit": "ns", "traceEvents": events})
@@ -95,7 +97,7 @@ fn row(trace: &RankTrace, thread: u32, layer: usize) -> usize {
     thread as usize * trace.layers.len() + layer
 }
 
-fn event(trace: &RankTrace, process: usize, call: &Call, began: u64) -> Value {
+fn event(trace: &RankTrace, process: usize, call: &Call, began: u64, lines: &mut Lines) -> Value {
     let mut arguments = serde_json::Map::new();
     for argument in &call.arguments {
         let text = argument.to_string();
@@ -103,6 +105,9 @@ fn event(trace: &RankTrace, process: usize, call: &Call, began: u64) -> Value {
         arguments.insert(argument.name.to_owned(), json!(text));
     }
     arguments.insert("caller".to_owned(), json!(label(trace, call.caller)));
+    if let Some(site) = &call.site {
+        arguments.insert("site".to_owned(), json!(lines.name(site)));
+    }
     if let Some(result) = &call.result {
         arguments.insert("result".to_owned(), json!(result.to_string()));
     }

@@ -1,7 +1,8 @@
 //! `qmpi run --trace`: the calls of this rank, in a file of the report's directory (`qmpi_abi::trace`).
 //!
 //! The first line of the file says what the words of the calls mean: whose MPI it is, and where the variables are that its handles are the
-//! addresses of. It is written when the stack is there; calls of constructors before that are recorded already.
+//! addresses of, and where code is, so that the program's calls have places. It is written when the stack is there; calls of constructors before
+//! that are recorded already.
 
 use std::ffi::CString;
 use std::fmt::Write;
@@ -9,11 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use qmpi_abi::trace::VERSION;
+use qmpi_abi::trace::{HEAD, VERSION};
 use qmpi_elf::MpiFamily;
+use qmpi_loader::image::Image;
 use qmpi_loader::links::probe;
 use qmpi_loader::links::trace::{self, Limit};
-use qmpi_loader::{Process, log};
+use qmpi_loader::{Instance, Process, log};
 
 use crate::report::lost_stack;
 use crate::report::recorder::quoted;
@@ -28,33 +30,49 @@ struct File {
     /// The names of objects of the MPI library and their addresses.
     objects: Vec<(String, usize)>,
     mpi: String,
+    /// Objects of tools in namespaces of their own: their addresses, and the tool's file.
+    tools: Vec<(usize, usize, PathBuf)>,
 }
+
+/// Behind the limit: what is in buffers is recorded as well.
+const BUFFERS: &str = ",buffers";
 
 static FILE: Mutex<Option<File>> = Mutex::new(None);
 
 /// Prepares a trace if the environment asks for one; to be called before the first probe is made.
 pub(crate) fn prepare(process: &Process, directory: &Path, rank: u32) {
     let Some(value) = std::env::var(qmpi_plan::variable::TRACE).ok().filter(|value| !value.is_empty()) else { return };
-    let (Some(limit), Some(family)) = (limit(&value), process.family()) else {
-        return log::report_error(&format!("QMPI_TRACE={value}: it is all, first:N or last:N"), None);
+    let (calls, has_contents) = value.strip_suffix(BUFFERS).map_or((&*value, false), |calls| (calls, true));
+    let (Some(limit), Some(family)) = (limit(calls), process.family()) else {
+        let message = format!("QMPI_TRACE={value}: it is all, first:N or last:N, and {BUFFERS} may be behind it");
+        return log::report_error(&message, None);
     };
     let path = place(directory, rank);
     let Ok(file) = CString::new(path.as_os_str().as_bytes()) else { return };
-    trace::prepare(limit, family, file, |id| process.real(id));
+    trace::prepare(limit, has_contents, family, file, |id| process.real(id));
     let file = File {
         path,
         rank,
-        limit: value,
+        limit: calls.to_owned(),
         family,
         began: (std::time::SystemTime::now(), probe::ticks()),
         objects: process.predefined_objects(),
         mpi: process.mpi_name().to_owned(),
+        tools: Vec::new(),
     };
     let error = std::fs::create_dir_all(directory).and_then(|()| trace::start_file(&file.line(&[], None))).err();
     if let Some(error) = error {
         return log::report_error(&format!("{}: no calls are recorded: {error}", file.path.display()), None);
     }
     *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+}
+
+/// A tool is loaded: a call that none of its wrappers makes, as that of a constructor, comes from these objects.
+pub(crate) fn loaded(path: &Path, instance: &Instance) {
+    let mut file = FILE.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(file) = file.as_mut() else { return };
+    let (_, objects) = instance.objects();
+    file.tools.extend(objects.into_iter().map(|(start, end)| (start, end, path.to_owned())));
 }
 
 /// The stack is there, or the process ends: the file's first line is completed.
@@ -107,8 +125,29 @@ impl File {
             let _ = write!(text, "{before}\"{name}\":{address}");
             before = ",";
         }
-        text.push_str("}}\n");
+        text.push_str("},\"code\":[");
+        self.write_code(&mut text);
+        text.push_str("]}\n");
         text
+    }
+
+    /// Where the code of each object is, what is added to its addresses, and its file: as far as there is room, the program first.
+    fn write_code(&self, text: &mut String) {
+        let images = Image::of_process();
+        let of_image = |image: &Image| {
+            let (base, path) = (image.base(), image.path().to_owned());
+            image.code_ranges().map(move |part| (part.start, part.end, base, path.clone())).collect::<Vec<_>>()
+        };
+        let of_tools = self.tools.iter().map(|(start, end, path)| (*start, *end, *start, path.clone()));
+        let mut before = "";
+        for (start, end, base, path) in images.iter().flat_map(of_image).chain(of_tools) {
+            let entry = format!("{before}[{start},{end},{base},{}]", quoted(&path.to_string_lossy()));
+            if text.len() + entry.len() + 8 > HEAD {
+                return;
+            }
+            text.push_str(&entry);
+            before = ",";
+        }
     }
 }
 

@@ -8,10 +8,12 @@
 //! |---|---|
 //! | `rules.rs` | which buffers a function has, and what their sizes are the products of |
 //! | `sizes.rs` | sizes of datatypes, and those that a thread remembers |
+//! | `statuses.rs` | what a status says |
 #![expect(unsafe_code, reason = "arguments of the program, and memory that machine code writes to")]
 
 pub(crate) mod rules;
 pub(crate) mod sizes;
+pub(crate) mod statuses;
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -25,6 +27,7 @@ use crate::links::probe::{Probe, Recorder};
 use crate::links::questions::Questions;
 use rules::{Amount, Buffer, Moves};
 use sizes::{Predefined, Sizes};
+use statuses::Statuses;
 
 /// `MPI_IN_PLACE` of MPICH; 1 in the others.
 const IN_PLACE: [u64; 2] = [u64::MAX, 1];
@@ -33,8 +36,9 @@ const IN_PLACE: [u64; 2] = [u64::MAX, 1];
 #[derive(Debug)]
 pub(crate) struct Settings {
     family: MpiFamily,
-    questions: Questions,
+    pub(crate) questions: Questions,
     pub(crate) sizes: Sizes,
+    pub(crate) statuses: Statuses,
     /// `MPI_NO_OP`: the origin's buffer has no meaning.
     no_op: u64,
 }
@@ -69,9 +73,15 @@ pub fn prepare(family: MpiFamily, real: impl Fn(FnId) -> Option<usize>, objects:
         MpiFamily::OpenMpi => address("ompi_mpi_datatype_null"),
         MpiFamily::StandardAbi => 512,
     };
+    let byte = match family {
+        MpiFamily::Mpich => 1_275_068_685,
+        MpiFamily::OpenMpi => address("ompi_mpi_byte"),
+        MpiFamily::StandardAbi => 583,
+    };
     let sizes = Sizes::new(predefined, null, real("MPI_Type_size_x"), real("MPI_Type_size"));
+    let statuses = Statuses::new(byte, real);
     // It is prepared once.
-    let _ = SETTINGS.set(Settings { family, questions, sizes, no_op });
+    let _ = SETTINGS.set(Settings { family, questions, sizes, statuses, no_op });
 }
 
 /// What was prepared; `None`: no bytes are counted.
@@ -84,7 +94,7 @@ pub(crate) fn settings() -> Option<&'static Settings> {
 pub(crate) struct Bytes {
     /// Words before the arguments.
     leading: u8,
-    buffers: &'static [Buffer],
+    pub(crate) buffers: &'static [Buffer],
     root: Option<u8>,
     communicator: Option<u8>,
     /// An operation that may be `MPI_NO_OP`.
@@ -114,16 +124,16 @@ fn number(word: u64, is_int: bool) -> u64 {
 }
 
 /// The arguments of a call, which the probe has kept.
-struct Arguments<'a> {
-    leading: u8,
-    registers: &'a [u64; 6],
+pub(crate) struct Arguments<'a> {
+    pub(crate) leading: u8,
+    pub(crate) registers: &'a [u64; 6],
     /// Where the caller put those that are on the stack.
-    stack: *const u64,
+    pub(crate) stack: *const u64,
 }
 
 impl Arguments<'_> {
     #[inline]
-    fn word(&self, place: u8) -> u64 {
+    pub(crate) fn word(&self, place: u8) -> u64 {
         let word = usize::from(self.leading) + usize::from(place);
         if let Some(register) = self.registers.get(word) {
             return *register;
@@ -138,6 +148,11 @@ impl Arguments<'_> {
     #[inline]
     fn number(&self, place: u8, is_int: bool) -> u64 {
         number(self.word(place), is_int)
+    }
+
+    /// An array of numbers.
+    pub(crate) fn array(&self, place: u8, is_int: bool) -> Array {
+        Array { address: self.word(place), size: if is_int { 4 } else { 8 } }
     }
 }
 
@@ -239,6 +254,30 @@ impl Bytes {
 
     #[inline]
     fn add(&self, arguments: &Arguments<'_>, recorder: &Recorder, settings: &Settings, counts: *mut [u64; 2]) {
+        self.each(arguments, recorder, settings, |buffer, is_root, amount| {
+            let [sent, received] = match buffer.moves {
+                Moves::Out => [amount, 0],
+                Moves::In => [0, amount],
+                Moves::Both => [amount, amount],
+                Moves::FromRoot if is_root => [amount, 0],
+                Moves::FromRoot => [0, amount],
+            };
+            // SAFETY: two words of the thread's record.
+            let counts = unsafe { &mut *counts };
+            counts[0] = counts[0].wrapping_add(sent);
+            counts[1] = counts[1].wrapping_add(received);
+        });
+    }
+
+    /// The buffers that have a meaning in a call that has succeeded, whether the rank is the root, and how many bytes each has.
+    #[inline]
+    pub(crate) fn each(
+        &self,
+        arguments: &Arguments<'_>,
+        recorder: &Recorder,
+        settings: &Settings,
+        mut tell: impl FnMut(&Buffer, bool, u64),
+    ) {
         let role = self.role(arguments, settings);
         for buffer in self.buffers {
             let is_due = match role {
@@ -258,17 +297,7 @@ impl Bytes {
                 },
                 Amount::Product(factors) => self.product(factors, arguments, recorder, settings),
             };
-            let [sent, received] = match buffer.moves {
-                Moves::Out => [amount, 0],
-                Moves::In => [0, amount],
-                Moves::Both => [amount, amount],
-                Moves::FromRoot if matches!(role, Role::Root | Role::RootBetween) => [amount, 0],
-                Moves::FromRoot => [0, amount],
-            };
-            // SAFETY: two words of the thread's record.
-            let counts = unsafe { &mut *counts };
-            counts[0] = counts[0].wrapping_add(sent);
-            counts[1] = counts[1].wrapping_add(received);
+            tell(buffer, matches!(role, Role::Root | Role::RootBetween), amount);
         }
     }
 
@@ -304,7 +333,7 @@ impl Bytes {
             rules::Counts::Argument { place, is_int } => arguments.number(place, is_int),
             rules::Counts::Array { place, is_int, length } => {
                 let count = elements(length);
-                let array = Array { address: arguments.word(place), size: if is_int { 4 } else { 8 } };
+                let array = arguments.array(place, is_int);
                 if let Some(types) = product.datatypes {
                     let types = Array { address: arguments.word(types), size: settings.handle_size() };
                     let bytes = |element| match array.number(element) {
@@ -324,7 +353,7 @@ impl Bytes {
     }
 
     /// How many ranks or neighbors these are: the product.
-    fn elements(&self, length: &[Factor], arguments: &Arguments<'_>, settings: &Settings) -> u64 {
+    pub(crate) fn elements(&self, length: &[Factor], arguments: &Arguments<'_>, settings: &Settings) -> u64 {
         let number = |factor: &Factor| match *factor {
             Factor::Ranks(place) => settings.questions.ranks(arguments.word(place), self.is_local),
             Factor::Sources(place) => settings.questions.neighbors(arguments.word(place)).0,
@@ -347,7 +376,7 @@ impl Settings {
 }
 
 /// An array that is an argument.
-struct Array {
+pub(crate) struct Array {
     address: u64,
     /// Bytes of an element, 4 or 8.
     size: usize,
@@ -365,10 +394,14 @@ impl Array {
         }
     }
 
-    fn number(&self, element: u64) -> u64 {
+    pub(crate) fn signed(&self, element: u64) -> i64 {
         let word = self.word(element);
-        let number = if self.size == 4 { i64::from(word as i32) } else { word.cast_signed() };
-        number.max(0).cast_unsigned()
+        if self.size == 4 { i64::from(word as i32) } else { word.cast_signed() }
+    }
+
+    /// A number of elements; none if it is negative.
+    pub(crate) fn number(&self, element: u64) -> u64 {
+        self.signed(element).max(0).cast_unsigned()
     }
 }
 

@@ -137,9 +137,9 @@ pub fn measure_own_cost() -> Result<Cost, LoadError> {
     // Where calls are recorded, that of a function with as many arguments as many have.
     let Some(function) = FnId::by_name("MPI_Send") else { return Ok(Cost::default()) };
     let call = Call { function, leading: 0 };
-    let (inside, outside) = measure(Traced::new(call), None)?;
+    let (inside, outside) = measure(Traced::without_contents(call), None)?;
     let with_bytes = match Bytes::of(function, 0) {
-        Some(bytes) => measure(Traced::new(call), Some(bytes))?.1,
+        Some(bytes) => measure(Traced::without_contents(call), Some(bytes))?.1,
         None => outside,
     };
     OUTSIDE[0].store(outside, Ordering::Relaxed);

@@ -7,10 +7,12 @@
 //! |---|---|
 //! | `captures.rs` | which arguments of a function point to something that a reader wants to see |
 //! | `record.rs` | a call: what is written before and after it |
+//! | `contents.rs` | what is in buffers, for comparisons |
 //! | `log.rs` | chunks of the file, and the limit of calls |
 #![expect(unsafe_code, reason = "memory that is mapped, and arguments of the program")]
 
 pub(crate) mod captures;
+pub(crate) mod contents;
 pub(crate) mod log;
 pub(crate) mod record;
 
@@ -52,6 +54,8 @@ pub(crate) struct Settings {
     family: MpiFamily,
     path: CString,
     questions: Questions,
+    /// The functions of MPI that tell where the elements of a datatype lie, if buffers are read.
+    extents: Option<[usize; 2]>,
 }
 
 impl Settings {
@@ -67,11 +71,21 @@ pub(crate) fn settings() -> Option<&'static Settings> {
     SETTINGS.get()
 }
 
-/// Makes probes that record calls, into the file at `path`, which [`start_file`] begins. `real` finds functions of the MPI library.
-pub fn prepare(limit: Limit, family: MpiFamily, path: CString, real: impl Fn(FnId) -> Option<usize>) {
-    let questions = Questions::new(family, real);
+/// Makes probes that record calls, into the file at `path`, which [`start_file`] begins; `has_contents`: and what is in buffers. `real` finds
+/// functions of the MPI library.
+pub fn prepare(
+    limit: Limit,
+    has_contents: bool,
+    family: MpiFamily,
+    path: CString,
+    real: impl Fn(FnId) -> Option<usize>,
+) {
+    let questions = Questions::new(family, &real);
+    let real = |name: &str| FnId::by_name(name).and_then(&real).unwrap_or(0);
+    let extents = || [real("MPI_Type_get_extent"), real("MPI_Type_get_true_extent")];
+    let extents = has_contents.then(extents);
     // It is prepared once.
-    let _ = SETTINGS.set(Settings { limit, family, path, questions });
+    let _ = SETTINGS.set(Settings { limit, family, path, questions, extents });
 }
 
 /// What a probe knows of the function in order to record its calls.
@@ -88,11 +102,24 @@ pub(crate) struct Traced {
     pub(crate) captures: &'static [captures::Capture],
     /// Whether there is one whose value is of interest before the call.
     pub(crate) has_before: bool,
+    /// What is in buffers, if that was asked for and can be known.
+    pub(crate) contents: Option<contents::Contents>,
 }
 
 impl Traced {
     /// `None` if calls are not recorded.
     pub(crate) fn new(call: Call) -> Option<&'static Traced> {
+        let contents =
+            settings()?.extents.and_then(|extents| contents::Contents::of(call.function, call.leading, extents));
+        Self::with(call, contents)
+    }
+
+    /// The same, and buffers are left alone: of calls that are none of MPI's.
+    pub(crate) fn without_contents(call: Call) -> Option<&'static Traced> {
+        Self::with(call, None)
+    }
+
+    fn with(call: Call, contents: Option<contents::Contents>) -> Option<&'static Traced> {
         let settings = settings()?;
         let function = call.function.function();
         let captures = captures::of(call.function, settings.family);
@@ -108,6 +135,7 @@ impl Traced {
             size: size_of::<qmpi_abi::trace::Record>() + 8 * arguments,
             has_before: captures.iter().any(|capture| capture.before),
             captures: Box::leak(captures.into_boxed_slice()),
+            contents,
         };
         Some(Box::leak(Box::new(traced)))
     }
@@ -180,7 +208,7 @@ mod tests {
         let path = directory.path().join("calls");
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();
         probe::prepare(3, 100);
-        prepare(Limit::First(3), MpiFamily::OpenMpi, name, |_| None);
+        prepare(Limit::First(3), false, MpiFamily::OpenMpi, name, |_| None);
         start_file("{}\n").unwrap();
         let id = |name: &str| FnId::by_name(name).unwrap();
         let link = |target: *const (), function: FnId, words: u8, leading: u8| {

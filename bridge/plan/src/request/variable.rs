@@ -28,7 +28,7 @@ pub const REPORT: &str = "QMPI_REPORT";
 
 /// In which processes the stack is set up: `mpi`, those that have an MPI, or `all`.
 pub const PROCESSES: &str = "QMPI_PROCESSES";
-/// Asks for the calls themselves, in files of the report's directory: `all`, `first:N` or `last:N`.
+/// Asks for the calls themselves, in files of the report's directory: `all`, `first:N` or `last:N`, each with `,buffers` if what is in buffers is wanted, too.
 pub const TRACE: &str = "QMPI_TRACE";
 
 /// `1`: a crash is to be reported. In the processes it is the path of the command that does it.

@@ -1,6 +1,7 @@
 //! What the words of a call mean.
 
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
+use qmpi_abi::trace::{HAS_BYTES, IS_CANCELLED};
 
 use crate::measured::trace::constants::{Constants, Family};
 use crate::measured::trace::file::{RawCall, RawValue};
@@ -28,6 +29,8 @@ pub(super) fn arguments(call: &RawCall, constants: &Constants, names: &Names<'_>
         };
         // What is only read is recorded when the function has returned, too.
         let (before, after) = match parameter.direction {
+            // What is in it when the function has returned.
+            _ if parameter.kind == Kind::Buffer => (None, find(true)),
             Direction::In => (find(true), None),
             Direction::InOut | Direction::Result => (find(false), find(true)),
             Direction::Out => (None, find(true).filter(|_| is_set || parameter.kind == Kind::Flag)),
@@ -112,6 +115,9 @@ fn scalar(parameter: &Parameter, word: u64, constants: &Constants, object: Optio
 /// What an argument points to.
 fn pointee(value: &RawValue, parameter: &Parameter, constants: &Constants, names: &Names<'_>) -> Value {
     match parameter.kind {
+        Kind::Buffer => {
+            return Value::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) };
+        }
         _ if is_text(parameter) => return Value::Text(String::from_utf8_lossy(&value.bytes).into_owned()),
         Kind::Status => {
             let statuses = value.bytes.chunks_exact(value.element.max(1)).map(|bytes| status(bytes, constants));
@@ -206,7 +212,11 @@ fn status(bytes: &[u8], constants: &Constants) -> Value {
             let low = u64::from(int(4).cast_unsigned());
             (int(0), int(1), Some(u64::from(int(5).cast_unsigned()) << 32 | low), int(3) != 0)
         }
-        Family::Abi => (int(0), int(1), None, false),
+        Family::Abi => {
+            let (flags, low) = (int(3).cast_unsigned(), u64::from(int(4).cast_unsigned()));
+            let bytes = u64::from(int(5).cast_unsigned()) << 32 | low;
+            (int(0), int(1), (flags & HAS_BYTES != 0).then_some(bytes), flags & IS_CANCELLED != 0)
+        }
     };
     Value::Status(Status {
         source: Box::new(number(Kind::Rank, u64::from(source.cast_unsigned()), 4, constants, None)),

@@ -36,6 +36,29 @@ pub struct Head {
     pub lost: Option<u64>,
     /// Objects of the MPI library that handles are the addresses of.
     pub objects: BTreeMap<String, u64>,
+    /// The objects that have code.
+    #[serde(default)]
+    pub code: Vec<Code>,
+}
+
+/// A part of an object that has code.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "(u64, u64, u64, String)")]
+pub struct Code {
+    /// Its first address.
+    pub start: u64,
+    /// The one behind it.
+    pub end: u64,
+    /// What was added to the addresses in the file.
+    pub base: u64,
+    /// The file.
+    pub path: String,
+}
+
+impl From<(u64, u64, u64, String)> for Code {
+    fn from((start, end, base, path): (u64, u64, u64, String)) -> Self {
+        Self { start, end, base, path }
+    }
 }
 
 /// A file.
@@ -68,6 +91,8 @@ pub struct RawCall {
     pub end: Option<u64>,
     /// The word that it returned.
     pub result: u64,
+    /// Where the program made it, if it did.
+    pub site: Option<u64>,
     /// The words that were passed.
     pub words: Vec<u64>,
     /// What they point to.
@@ -174,6 +199,7 @@ fn record(bytes: &[u8]) -> Record {
         start: words.u64(),
         end: words.u64(),
         result: words.u64(),
+        site: words.u64(),
         used: words.u32(),
         padding: words.u32(),
     }
@@ -237,6 +263,7 @@ impl File {
                     start: head.start,
                     end: (head.state == RETURNED).then_some(head.end),
                     result: head.result,
+                    site: (head.site != 0).then_some(head.site),
                     words: (0..arguments).map(|_| words.u64()).collect(),
                     values: read_values(values),
                 });
@@ -316,7 +343,7 @@ pub(crate) mod written {
     /// A file with one chunk; the third layer stands above MPI.
     pub(crate) fn file(family: &str, limit: &str, objects: &str, calls: &[Written]) -> Vec<u8> {
         let head = format!(
-            r#"{{"version":1,"rank":3,"size":4,"process":7,"mpi":"libmpi.so","family":"{family}","calls":"{limit}","layers":
+            r#"{{"version":{VERSION},"rank":3,"size":4,"process":7,"mpi":"libmpi.so","family":"{family}","calls":"{limit}","layers":
             ["program","MPI","outer"],"clocks":[[1000,0],[2000,500]],"lost":0,"objects":{objects}}}"#
         );
         let mut bytes = format!("{}\n", head.replace('\n', "")).into_bytes();
@@ -346,7 +373,7 @@ pub(crate) mod written {
             records.extend(call.layers.1.to_le_bytes());
             records.extend(call.layers.0.to_le_bytes());
             records.extend(call.thread.to_le_bytes());
-            for word in [sequence as u64, call.times.0, call.times.1.unwrap_or(0), 0] {
+            for word in [sequence as u64, call.times.0, call.times.1.unwrap_or(0), 0, 0] {
                 records.extend(word.to_le_bytes());
             }
             records.extend(size.to_le_bytes());
@@ -405,7 +432,7 @@ mod tests {
         let first = HEAD + size_of::<Chunk>();
         for len in (first..first + 600).step_by(7) {
             let found = File::parse(&bytes[..len]).unwrap().calls.len();
-            assert!(found <= 5 && found >= (len - first) / 104, "{found} calls in {len} bytes");
+            assert!(found <= 5 && found >= (len - first) / 112, "{found} calls in {len} bytes");
         }
         assert!(File::parse(&bytes[..100]).is_err());
         assert!(File::parse(b"").is_err());

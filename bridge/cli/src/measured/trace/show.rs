@@ -67,6 +67,7 @@ impl fmt::Display for Value {
                 }
                 f.write_str(if status.cancelled { ", cancelled}" } else { "}" })
             }
+            Self::Content { bytes, hash } => write!(f, "{{{bytes} bytes, hash {hash:016x}}}"),
             Self::List { known, all } => {
                 f.write_str("[")?;
                 for (place, value) in known.iter().enumerate() {

@@ -69,6 +69,8 @@ pub(crate) struct Product {
     pub(crate) datatype: u8,
     /// An array with a datatype for each of the counts.
     pub(crate) datatypes: Option<u8>,
+    /// An array with the place of what each of the counts counts: so many extents from the buffer's address.
+    pub(crate) displacements: Option<u8>,
 }
 
 /// A number of elements.
@@ -155,7 +157,15 @@ fn amount(parameters: &'static [Parameter], length: &'static [Factor]) -> Option
     }
     let datatype = datatype?;
     let is_array = parameters[usize::from(datatype)].ctype().contains('[');
+    // They stand behind the counts, and have their type.
+    let displacements = match counts {
+        Counts::Array { place, .. } => Some(place + 1),
+        Counts::Number | Counts::Argument { .. } => None,
+    };
+    let displacements = displacements
+        .filter(|place| parameters.get(usize::from(*place)).is_some_and(|next| next.name().contains("displs")));
     let product = Product {
+        displacements,
         counts,
         times: Box::leak(times.into_boxed_slice()),
         datatype,

@@ -30,6 +30,17 @@ pub(crate) struct Capture {
     parameters: &'static [Parameter],
     /// A buffer whose `MPI_IN_PLACE` makes this argument meaningless.
     buffer: Option<u8>,
+    /// Statuses of the standard ABI, of which MPI is asked what they say.
+    pub(crate) statuses: Option<Stored>,
+}
+
+/// Which of the statuses that a function has room for it has stored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stored {
+    /// Where it says whether there are any.
+    flag: Option<u8>,
+    /// Where it says how many.
+    count: Option<u8>,
 }
 
 /// What is worth recording of a function's arguments.
@@ -58,7 +69,13 @@ pub(crate) fn of(id: FnId, family: MpiFamily) -> Vec<Capture> {
         } else {
             None
         };
+        let find = |name: &str| {
+            let is_it = |other: &&Parameter| other.name() == name && other.direction == Direction::Out;
+            parameters.iter().position(|other| is_it(&other)).map(|place| place as u8)
+        };
+        let is_asked_about = parameter.kind == Kind::Status && family == MpiFamily::StandardAbi;
         Some(Capture {
+            statuses: is_asked_about.then(|| Stored { flag: find("flag"), count: find("outcount") }),
             place: place as u8,
             before,
             after,
@@ -121,6 +138,20 @@ fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
         ) => 8,
         _ => return None,
     })
+}
+
+impl Stored {
+    /// How many there are, of so many. The function has succeeded.
+    pub(crate) fn count(self, all: usize, frame: &Frame, traced: &Traced) -> usize {
+        let told = |place: Option<u8>| {
+            let address =
+                place.map(|place| frame.argument(traced, place) as usize).filter(|address| *address >= LOWEST)?;
+            // SAFETY: an `int` that the function has stored.
+            let number = unsafe { std::ptr::with_exposed_provenance::<i32>(address).read_unaligned() };
+            Some(number.max(0).cast_unsigned() as usize)
+        };
+        if told(self.flag) == Some(0) { 0 } else { told(self.count).map_or(all, |count| count.min(all)) }
+    }
 }
 
 impl Capture {

@@ -4,10 +4,13 @@
 
 use std::ptr;
 
-use qmpi_abi::trace::{AFTER, BEFORE, BEGUN, RETURNED, Record, Value};
+use qmpi_abi::trace::{AFTER, AbiStatus, BEFORE, BEGUN, RETURNED, Record, Value};
 
+use crate::arch;
+use crate::links::bytes::{self, Arguments};
 use crate::links::probe::{Probe, Recorder};
 use crate::links::trace::captures::{Capture, OF_STRING};
+use crate::links::trace::contents::{Content, Contents};
 use crate::links::trace::log::{self, Log};
 use crate::links::trace::{Settings, Traced, settings};
 
@@ -72,7 +75,8 @@ pub(crate) extern "C" fn begin(frame: &mut Frame) {
     let log = unsafe { logs.add(probe.layer) };
     // SAFETY: as above; it is the thread's own.
     let log = unsafe { &mut *log };
-    let size = if traced.captures.is_empty() { traced.size } else { most(frame, traced) };
+    let is_plain = traced.captures.is_empty() && traced.contents.is_none();
+    let size = if is_plain { traced.size } else { most(frame, traced) };
     if let Some(record) = log.reserve(recorder.number, probe.layer as u64, size, settings) {
         let head = Record {
             size: size as u32,
@@ -86,6 +90,7 @@ pub(crate) extern "C" fn begin(frame: &mut Frame) {
             start: 0,
             end: 0,
             result: 0,
+            site: if frame.caller == 0 { frame.return_address } else { 0 },
             used: traced.size as u32,
             padding: 0,
         };
@@ -136,6 +141,12 @@ pub(crate) extern "C" fn end(frame: &mut Frame) {
     if is_success && !traced.captures.is_empty() {
         values(frame, traced, settings, AFTER);
     }
+    if let Some(contents) = traced.contents.as_ref().filter(|_| is_success) {
+        // It takes its time, which is no layer's.
+        let began = arch::ticks();
+        add_contents(frame, traced, contents, recorder);
+        recorder.leave_out(arch::ticks().wrapping_sub(began));
+    }
     // SAFETY: `begin` has made it, and its chunk is never unmapped.
     let record = unsafe { &mut *frame.record };
     record.end = frame.end;
@@ -157,7 +168,32 @@ fn most(frame: &Frame, traced: &Traced) -> usize {
         let moments = usize::from(capture.before) + usize::from(capture.after);
         moments * (size_of::<Value>() + capture.most(frame, traced))
     };
-    traced.size + traced.captures.iter().map(of).sum::<usize>()
+    let contents = traced.contents.as_ref().map_or(0, Contents::most);
+    traced.size + traced.captures.iter().map(of).sum::<usize>() + contents * (size_of::<Value>() + 8)
+}
+
+/// Adds hashes of what is in buffers.
+fn add_contents(frame: &Frame, traced: &Traced, contents: &Contents, recorder: &Recorder) {
+    let base = frame.record.expose_provenance();
+    let stack = ptr::from_ref(frame).expose_provenance() + size_of::<Frame>();
+    let stack = ptr::with_exposed_provenance(stack);
+    let arguments = Arguments { leading: traced.call.leading, registers: &frame.registers, stack };
+    // SAFETY: `begin` has made it.
+    let used = unsafe { &raw mut (*frame.record).used };
+    contents.each(&arguments, recorder, |content: Content| {
+        // SAFETY: as above.
+        let place = unsafe { used.read() };
+        let head = Value { place: content.place, moment: AFTER, element: 8, stored: 1, all: content.bytes };
+        let value = ptr::with_exposed_provenance_mut::<Value>(base + place as usize);
+        // SAFETY: there is room for one of each buffer.
+        unsafe { value.write(head) };
+        // SAFETY: as above.
+        let hash = unsafe { value.add(1) };
+        // SAFETY: as above.
+        unsafe { hash.cast::<u64>().write(content.hash) };
+        // SAFETY: as above.
+        unsafe { used.write(place + (size_of::<Value>() + 8) as u32) };
+    });
 }
 
 /// Adds what arguments point to.
@@ -183,6 +219,11 @@ fn values(frame: &mut Frame, traced: &Traced, settings: &Settings, moment: u8) {
             let stored = all.min(room);
             // SAFETY: the function has read or written as much, and there is room for it.
             unsafe { ptr::copy_nonoverlapping(source, target, stored * usize::from(capture.element)) };
+            if let Some(room) = capture.statuses {
+                // What a function will store there is nothing yet that MPI could be asked about.
+                let known = if moment == AFTER { room.count(stored, frame, traced) } else { 0 };
+                note_statuses(source, target, stored, known);
+            }
             (capture.element, stored, all)
         };
         let head = Value { place: capture.place, moment, element, stored: stored as u32, all: all as u64 };
@@ -191,6 +232,19 @@ fn values(frame: &mut Frame, traced: &Traced, settings: &Settings, moment: u8) {
         unsafe { value.write(head) };
         let bytes = (stored * usize::from(element)).next_multiple_of(8);
         record.used += (size_of::<Value>() + bytes) as u32;
+    }
+}
+
+/// Makes copies of statuses say what MPI says of the first `known` of them.
+fn note_statuses(source: *const u8, target: *mut u8, stored: usize, known: usize) {
+    let Some(settings) = bytes::settings() else { return };
+    for place in 0..stored {
+        // SAFETY: one of as many copies.
+        let copy = unsafe { target.cast::<AbiStatus>().add(place) };
+        // SAFETY: as above; records are of whole words.
+        let copy = unsafe { &mut *copy };
+        let original = source.expose_provenance() + place * size_of::<AbiStatus>();
+        settings.statuses.note((place < known).then_some(original as u64), copy);
     }
 }
 
