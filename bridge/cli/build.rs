@@ -77,7 +77,7 @@ fn main() {
 
 /// An object file that refers to the exported symbols.
 fn references() -> Vec<u8> {
-    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let mut object = Object::new(BinaryFormat::Elf, architecture(), Endianness::Little);
     for name in NUMBERS.into_iter().chain(OTHERS) {
         object.add_symbol(Symbol {
             name: name.into(),
@@ -93,9 +93,17 @@ fn references() -> Vec<u8> {
     object.write().expect("an object file")
 }
 
+/// Of the machine that the command is for, which need not be the one that it is built on.
+fn architecture() -> Architecture {
+    match std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+        Ok("aarch64") => Architecture::Aarch64,
+        _ => Architecture::X86_64,
+    }
+}
+
 /// An object file with the two sections.
 fn types() -> Vec<u8> {
-    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let mut object = Object::new(BinaryFormat::Elf, architecture(), Endianness::Little);
     for (name, contents) in [(".debug_abbrev", abbreviations()), (".debug_info", information())] {
         let segment = object.segment_name(StandardSegment::Data).to_vec();
         let section = object.add_section(segment, name.into(), SectionKind::ReadOnlyData);

@@ -1,8 +1,12 @@
 //! What depends on the processor: where the instructions of a function lead.
 
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+pub(crate) use aarch64::{LONGEST, RELATIVE, step};
+
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
-
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86_64::{LONGEST, RELATIVE, step};
 

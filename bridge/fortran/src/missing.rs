@@ -1,6 +1,5 @@
 //! A function was called that no library of the process has under the profiling name.
 
-use core::arch::naked_asm;
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 
@@ -9,19 +8,8 @@ const FAILED: i32 = 3;
 /// Longer lines are cut off.
 const LINE: usize = 512;
 
-/// Called by an entry point; its return address lies in it. The stack is aligned again for a call.
-#[unsafe(naked)]
-pub(crate) extern "C" fn missing() {
-    naked_asm!(
-        "pop rdi",
-        "and rsp, -16",
-        "call {say}",
-        "ud2",
-        say = sym say,
-    )
-}
-
-extern "C" fn say(inside: *const libc::c_void) -> ! {
+/// Says which function it was, whose entry point `inside` lies in, and ends the process.
+pub(crate) extern "C" fn say(inside: *const libc::c_void) -> ! {
     let mut info = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: room for what it writes.
     let found = unsafe { libc::dladdr(inside, info.as_mut_ptr()) } != 0;

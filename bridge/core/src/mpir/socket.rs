@@ -1,7 +1,7 @@
 //! A connection to the command, by system calls: the process's own `socket` and `connect` may be wrapped by tools.
 #![expect(unsafe_code, reason = "system calls")]
 
-use std::ffi::{CStr, c_int, c_long};
+use std::ffi::{CStr, c_char, c_int, c_long};
 
 use qmpi_mpir::address::Endpoint;
 
@@ -59,7 +59,7 @@ impl Connection {
         let mut address = libc::sockaddr_un { sun_family: libc::AF_UNIX as u16, sun_path: [0; 108] };
         let place = address.sun_path.get_mut(1..=name.len())?;
         for (place, byte) in place.iter_mut().zip(name) {
-            *place = byte.cast_signed();
+            *place = c_char::from_ne_bytes([*byte]);
         }
         Connection::open(libc::AF_UNIX)?.connected(&address, size_of::<u16>() + 1 + name.len())
     }

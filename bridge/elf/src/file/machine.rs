@@ -13,6 +13,14 @@ pub const HOST: u16 = header::EM_AARCH64;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!("qmpi-elf knows x86-64 and AArch64; add this machine's e_machine, cache flags and directories here");
 
+/// Bytes of the largest page that Linux has on this machine: segments of a file that is written are aligned to it (4 KB on x86-64;
+/// 4, 16 or 64 KB on AArch64).
+#[cfg(target_arch = "x86_64")]
+pub const LARGEST_PAGE: usize = 0x1000;
+/// Bytes of the largest page that Linux has on this machine.
+#[cfg(target_arch = "aarch64")]
+pub const LARGEST_PAGE: usize = 0x1_0000;
+
 /// The name used in messages.
 pub const HOST_NAME: &str = std::env::consts::ARCH;
 

@@ -18,8 +18,9 @@ use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
 use thiserror::Error;
 
 use crate::file::image::{CTX, PHDR_SIZE, locate};
+use crate::file::machine::LARGEST_PAGE;
 
-const PAGE: u64 = 0x1000;
+const PAGE: u64 = LARGEST_PAGE as u64;
 /// Size of an entry of a dynamic section (System V gABI chapter 5).
 const DYN: usize = 16;
 /// An address space has 47 bits on x86-64 and 48 on AArch64: what lies further up cannot be loaded.

@@ -25,9 +25,9 @@ use object::endian::{I64, LittleEndian as LE, U16, U32, U64};
 use object::pod::bytes_of;
 use thiserror::Error;
 
+use crate::file::machine::{HOST, LARGEST_PAGE as PAGE};
 use crate::file::name::Name;
 
-const PAGE: usize = 0x1000;
 /// The second hash of a Bloom filter word is taken from the bits above these (as GNU ld does).
 const BLOOM_SHIFT: u32 = 26;
 /// Hidden versions (`name@version`, not `name@@version`) carry this bit in `.gnu.version`.
@@ -573,7 +573,7 @@ fn write_headers(file: &mut [u8], segments: [(u32, u32, usize, usize, usize); Co
             padding: [0; 7],
         },
         e_type: U16::new(LE, elf::ET_DYN),
-        e_machine: U16::new(LE, elf::EM_X86_64),
+        e_machine: U16::new(LE, HOST),
         e_version: U32::new(LE, elf::EV_CURRENT.into()),
         e_entry: U64::new(LE, 0),
         e_phoff: U64::new(LE, header_size as u64),

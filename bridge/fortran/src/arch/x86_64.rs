@@ -22,7 +22,7 @@ macro_rules! entry_point {
                 "call {missing}",
                 "2:",
                 "jmp r11",
-                missing = sym $crate::missing::missing,
+                missing = sym $crate::arch::missing,
             )
         }
     };
@@ -41,6 +41,18 @@ macro_rules! other_spelling {
     };
 }
 pub(crate) use other_spelling;
+
+/// Called by an entry point; its return address lies in it. The stack is aligned again for a call.
+#[unsafe(naked)]
+pub(crate) extern "C" fn missing() {
+    core::arch::naked_asm!(
+        "pop rdi",
+        "and rsp, -16",
+        "call {say}",
+        "ud2",
+        say = sym crate::missing::say,
+    )
+}
 
 // `core` as it comes with the compiler names this function of `std` in its unwind tables. Nothing here unwinds.
 #[cfg(not(test))]

@@ -75,3 +75,14 @@ pub(crate) use trampoline::*;
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
+
+/// Bytes of a page of this system.
+pub(crate) const fn page_size() -> usize {
+    PAGE
+}
+
+/// Bytes of the smallest page that Linux has here: the only one.
+pub(crate) const SMALLEST_PAGE: usize = PAGE;
+
+/// Words that are passed in registers (psABI 3.2.3).
+pub(crate) const ARGUMENT_REGISTERS: usize = 6;

@@ -52,7 +52,8 @@ fn keep_from_linker(base: usize, segments: &Segments<'static>) -> bool {
 
 /// Changes the page of a word.
 fn protect(place: usize, protection: i32) -> bool {
-    let page = place & !(crate::arch::PAGE - 1);
+    let size = crate::arch::page_size();
+    let page = place & !(size - 1);
     // SAFETY: a page of the program that holds no code; it stays readable.
-    unsafe { libc::mprotect(std::ptr::with_exposed_provenance_mut(page), crate::arch::PAGE, protection) == 0 }
+    unsafe { libc::mprotect(std::ptr::with_exposed_provenance_mut(page), size, protection) == 0 }
 }

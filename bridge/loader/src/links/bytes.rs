@@ -126,7 +126,7 @@ fn number(word: u64, is_int: bool) -> u64 {
 /// The arguments of a call, which the probe has kept.
 pub(crate) struct Arguments<'a> {
     pub(crate) leading: u8,
-    pub(crate) registers: &'a [u64; 6],
+    pub(crate) registers: &'a [u64; arch::ARGUMENT_REGISTERS],
     /// Where the caller put those that are on the stack.
     pub(crate) stack: *const u64,
 }
@@ -174,7 +174,7 @@ enum Role {
 /// Called by the probes of `arch` on each call. No heap, no lock, no `std` that may panic.
 pub(crate) extern "C" fn count(
     probe: &Probe,
-    registers: &[u64; 6],
+    registers: &[u64; arch::ARGUMENT_REGISTERS],
     stack: *const u64,
     recorder: &Recorder,
     caller: usize,
@@ -199,7 +199,7 @@ pub(crate) extern "C" fn count(
 }
 
 #[inline(never)]
-extern "C" fn count_all(probe: &Probe, registers: &[u64; 6], stack: *const u64, recorder: &Recorder, caller: usize) {
+extern "C" fn count_all(probe: &Probe, registers: &[u64; arch::ARGUMENT_REGISTERS], stack: *const u64, recorder: &Recorder, caller: usize) {
     let (Some(bytes), Some(settings)) = (probe.bytes, settings()) else { return };
     let counts = probe.bytes_of(recorder, caller);
     let arguments = Arguments { leading: bytes.leading, registers, stack };

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_overrides::names;
 
-use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY, PAGE};
+use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY};
 use crate::image::Image;
 use crate::process::dlsym;
 
@@ -123,7 +123,7 @@ impl Sites {
             if image.code(place, DISPLACEMENT)? != site.original {
                 return None;
             }
-            let displacement = site.word.link(image, head).and_then(|link| arch::displacement(place, link));
+            let displacement = site.word.link(image, head).and_then(|link| arch::displacement(place, link, site.original));
             changes.extend(displacement.map(|bytes| Change { place, bytes }));
         }
         Some(changes)
@@ -162,7 +162,8 @@ fn write(image: &Image, changes: &[Change]) -> io::Result<usize> {
     }
     let memory = OpenOptions::new().write(true).open("/proc/self/mem")?;
     let mut written = 0;
-    for page in changes.chunk_by(|one, next| one.place / PAGE == next.place / PAGE) {
+    let size = arch::page_size();
+    for page in changes.chunk_by(|one, next| one.place / size == next.place / size) {
         let (Some(first), Some(last)) = (page.first(), page.last()) else { continue };
         let Some(old) = image.code(first.place, last.place + DISPLACEMENT - first.place) else { continue };
         let mut new = old.to_vec();

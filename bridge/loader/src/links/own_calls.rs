@@ -167,8 +167,27 @@ pub(crate) extern "C" fn decide(link: &Link, stack: usize) -> usize {
     }
 }
 
+/// Records that a wrapper is entered, from a stub that has no way of its own to do so. Returns the wrapper.
+#[cfg(target_arch = "aarch64")]
+pub(crate) fn enter_at(entry: &Entry, stack: usize, return_address: usize) -> usize {
+    // SAFETY: of this thread, which does nothing else with them now.
+    let records = unsafe { &mut *arch::own_records() };
+    let mut count = records.taken().len();
+    // Calls as deep as this one, or deeper, are over.
+    while count > 0 && records.records[count - 1].place <= stack {
+        count -= 1;
+    }
+    records.top = count * size_of::<Record>();
+    if count == OWN_DEPTH {
+        return enter_when_full(entry, stack, return_address);
+    }
+    records.records[count] = Record { key: entry.key, place: stack, return_address };
+    records.top = (count + 1) * size_of::<Record>();
+    entry.wrapper
+}
+
 /// Records that a wrapper is entered where there is no room: records of calls that are over are taken away. Returns the wrapper.
-pub(crate) extern "C" fn enter_when_full(entry: &Entry, stack: usize) -> usize {
+pub(crate) fn enter_when_full(entry: &Entry, stack: usize, return_address: usize) -> usize {
     // SAFETY: of this thread, which does nothing else with them now.
     let records = unsafe { &mut *arch::own_records() };
     let mut kept = 0;
@@ -182,8 +201,6 @@ pub(crate) extern "C" fn enter_when_full(entry: &Entry, stack: usize) -> usize {
     // A record more than there is room for takes the place of the last: a wrapper that many calls inside of calls may pass a second
     // call of its function on to the MPI library.
     let place = kept.min(OWN_DEPTH - 1);
-    // SAFETY: the wrapper was called: its return address is on top of the stack.
-    let return_address = unsafe { std::ptr::with_exposed_provenance::<usize>(stack).read() };
     records.records[place] = Record { key: entry.key, place: stack, return_address };
     records.top = (place + 1) * size_of::<Record>();
     entry.wrapper
@@ -198,12 +215,7 @@ impl Records {
 impl Record {
     /// Is the call still under way, seen from here on the stack?
     fn holds(&self, stack: usize) -> bool {
-        if self.place < stack || !arch::can_be_read(self.place, stack) {
-            return false;
-        }
-        // SAFETY: readable memory; a word whatever it holds.
-        let word = unsafe { std::ptr::with_exposed_provenance::<usize>(self.place).read_volatile() };
-        word == self.return_address
+        arch::is_under_way(self.place, self.return_address, stack)
     }
 }
 

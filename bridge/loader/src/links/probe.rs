@@ -27,9 +27,6 @@ use crate::links::trampoline;
 use crate::process::thread_offsets;
 pub use shared::{describe, finish, layout, share};
 
-/// Words that are passed in registers (psABI 3.2.3).
-const IN_REGISTERS: usize = 6;
-
 /// A link that measures.
 #[derive(Debug)]
 #[repr(C)]
@@ -256,7 +253,7 @@ impl Probe {
         {
             return Ok(None);
         }
-        let stack_words = usize::from(words).saturating_sub(IN_REGISTERS);
+        let stack_words = usize::from(words).saturating_sub(arch::ARGUMENT_REGISTERS);
         let outside = OUTSIDE[usize::from(bytes.is_some())].load(Ordering::Relaxed);
         let (place, link) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let leads_to = OnceLock::new();

@@ -90,7 +90,7 @@ pub struct Watch {
 /// A call that is watched.
 #[repr(C)]
 pub(crate) struct Watched {
-    registers: [usize; 6],
+    registers: [usize; arch::ARGUMENT_REGISTERS],
     /// The first slot that was taken out, plus one.
     taken: usize,
     watch: &'static Watch,
@@ -138,7 +138,7 @@ pub fn watch(id: FnId, target: usize) -> Result<Option<(usize, &'static Watch)>,
     let arguments = usize::from(arguments);
     let watch: &'static Watch = Box::leak(Box::new(Watch {
         target,
-        words: arguments.saturating_sub(6),
+        words: arguments.saturating_sub(arch::ARGUMENT_REGISTERS),
         handles,
         last: arguments.saturating_sub(1),
         intercepted: AtomicU64::new(0),
@@ -178,7 +178,7 @@ impl Watched {
         // Behind this record, the saved frame pointer and the return address.
         let words = ptr::from_ref(self).addr() + size_of::<Watched>() + 16;
         // SAFETY: the function has so many arguments, which its caller put there.
-        unsafe { ptr::with_exposed_provenance::<usize>(words + 8 * (index - 6)).read() }
+        unsafe { ptr::with_exposed_provenance::<usize>(words + 8 * (index - self.registers.len())).read() }
     }
 
     /// How many requests the function takes, and where they are.
@@ -342,7 +342,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// What the layer with this bit knows.
-    pub(crate) fn known(self, bit: usize, arguments: &[usize; 6]) -> Known {
+    pub(crate) fn known(self, bit: usize, arguments: &[usize; arch::ARGUMENT_REGISTERS]) -> Known {
         let argument = |place: usize| arguments.get(place + self.shift).copied().unwrap_or(0);
         let (count, array) = match self.handles {
             Handles::Requests if self.is_fortran => (fortran_count(argument(0)), argument(1)),

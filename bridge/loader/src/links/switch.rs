@@ -138,7 +138,7 @@ impl Switch {
 }
 
 /// Where a call goes that takes requests.
-pub(crate) fn decide(link: &Taking, arguments: &[usize; 6], is_on: bool) -> usize {
+pub(crate) fn decide(link: &Taking, arguments: &[usize; arch::ARGUMENT_REGISTERS], is_on: bool) -> usize {
     let goes_in = match link.arguments.known(link.bit, arguments) {
         Known::None => is_on,
         Known::NotSeen => false,

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 
 use libc::{Elf64_Phdr, PF_R, PF_W, PF_X, PT_LOAD};
 
-use crate::arch::PAGE;
+use crate::arch::page_size;
 use crate::namespace::link_map::LinkMap;
 
 /// Maps the code of `clone` from `file`, in which `bytes` stand. Pages that are not the same stay: those with the program
@@ -47,8 +47,9 @@ pub(crate) fn take_from(file: &File, bytes: &[u8], clone: &'static LinkMap) {
 /// The whole pages of the file that this segment is mapped from, behind `start`.
 fn pages(header: &Elf64_Phdr, start: usize) -> Option<Range<usize>> {
     let offset = usize::try_from(header.p_offset).ok()?;
-    let end = offset.checked_add(usize::try_from(header.p_filesz).ok()?)?.checked_next_multiple_of(PAGE)?;
-    let start = (offset / PAGE * PAGE).max(start.next_multiple_of(PAGE));
+    let page = page_size();
+    let end = offset.checked_add(usize::try_from(header.p_filesz).ok()?)?.checked_next_multiple_of(page)?;
+    let start = (offset / page * page).max(start.next_multiple_of(page));
     Some(start..end.max(start))
 }
 

@@ -61,8 +61,8 @@ fn target(code: &[u8], displacement: usize) -> Option<isize> {
     isize::try_from(displacement + DISPLACEMENT).ok()?.checked_add(relative as isize)
 }
 
-/// The displacement that leads from the one at `place` to `target`, if it is near enough.
-pub(crate) fn displacement(place: usize, target: usize) -> Option<[u8; DISPLACEMENT]> {
+/// The displacement that leads from the one at `place` to `target`, if it is near enough. What was there is of no interest here.
+pub(crate) fn displacement(place: usize, target: usize, _: [u8; DISPLACEMENT]) -> Option<[u8; DISPLACEMENT]> {
     let relative = target.wrapping_sub(place + DISPLACEMENT).cast_signed();
     i32::try_from(relative).ok().map(i32::to_le_bytes)
 }
@@ -133,10 +133,10 @@ mod tests {
 
     #[test]
     fn how_far_a_branch_goes() {
-        assert_eq!(displacement(0x1001, 0x1005), Some([0; 4]));
-        assert_eq!(displacement(0x1001, 0x1000), Some((-5i32).to_le_bytes()));
-        assert_eq!(displacement(0x1000, 0x1004 + 0x7fff_ffff), Some(i32::MAX.to_le_bytes()));
-        assert_eq!(displacement(0x1000, 0x1004 + 0x8000_0000), None);
-        assert_eq!(displacement(0x7fff_0000_0000, 0x1000), None);
+        assert_eq!(displacement(0x1001, 0x1005, [0; 4]), Some([0; 4]));
+        assert_eq!(displacement(0x1001, 0x1000, [0; 4]), Some((-5i32).to_le_bytes()));
+        assert_eq!(displacement(0x1000, 0x1004 + 0x7fff_ffff, [0; 4]), Some(i32::MAX.to_le_bytes()));
+        assert_eq!(displacement(0x1000, 0x1004 + 0x8000_0000, [0; 4]), None);
+        assert_eq!(displacement(0x7fff_0000_0000, 0x1000, [0; 4]), None);
     }
 }

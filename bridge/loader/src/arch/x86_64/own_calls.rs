@@ -14,7 +14,7 @@ use std::arch::global_asm;
 use std::mem::offset_of;
 
 use super::{PAGE, Stub, stub};
-use crate::links::own_calls::{Entry, Link, Record, Records, decide, enter_when_full};
+use crate::links::own_calls::{self, Entry, Link, Record, Records, decide};
 
 /// Up to this distance above the stack pointer a record's place is read at once: it is on the same stack then. Elsewhere the kernel is
 /// asked whether it can be read.
@@ -172,6 +172,23 @@ pub(crate) fn own_entry() -> Stub {
 /// Out of a layer: see [`Link`].
 pub(crate) fn own_link() -> Stub {
     stub(qmpi_own_link)
+}
+
+/// No record is free: [`own_calls::enter_when_full`].
+extern "C" fn enter_when_full(entry: &Entry, stack: usize) -> usize {
+    // SAFETY: the wrapper was called: its return address is on top of the stack.
+    let return_address = unsafe { std::ptr::with_exposed_provenance::<usize>(stack).read() };
+    own_calls::enter_when_full(entry, stack, return_address)
+}
+
+/// Is a call under way whose return address stood at `place`, seen from here on the stack?
+pub(crate) fn is_under_way(place: usize, return_address: usize, stack: usize) -> bool {
+    if place < stack || !can_be_read(place, stack) {
+        return false;
+    }
+    // SAFETY: readable memory; a word whatever it holds.
+    let word = unsafe { std::ptr::with_exposed_provenance::<usize>(place).read_volatile() };
+    word == return_address
 }
 
 /// The records of this thread.

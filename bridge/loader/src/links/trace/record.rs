@@ -6,7 +6,7 @@ use std::ptr;
 
 use qmpi_abi::trace::{AFTER, AbiStatus, BEFORE, BEGUN, RETURNED, Record, Value};
 
-use crate::arch;
+use crate::arch::{self, ARGUMENT_REGISTERS};
 use crate::links::bytes::{self, Arguments};
 use crate::links::probe::{Probe, Recorder};
 use crate::links::trace::captures::{Capture, OF_STRING};
@@ -18,16 +18,16 @@ use crate::links::trace::{Settings, Traced, settings};
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Frame {
-    /// `rdi rsi rdx rcx r8 r9`
-    pub(crate) registers: [u64; 6],
-    /// The result in `xmm0`.
+    /// Those that arguments come in, in their order.
+    pub(crate) registers: [u64; ARGUMENT_REGISTERS],
+    /// The result in the first vector register.
     pub(crate) float: u64,
     pub(crate) end: u64,
     pub(crate) generation: u64,
     /// The call's record; null if it has none.
     pub(crate) record: *mut Record,
     pub(crate) recorder: *mut Recorder,
-    /// The result in `rax`.
+    /// The result in a register.
     pub(crate) result: u64,
     pub(crate) caller: u64,
     pub(crate) inner_time: u64,

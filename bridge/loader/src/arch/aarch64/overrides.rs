@@ -1,0 +1,69 @@
+//! What a tool reaches under the names of functions that register exit handlers or change the environment: see [`crate::overrides`].
+//!
+//! Each passes the instance on, from its trampoline's payload, as the fourth argument of a function that has three at most.
+
+use std::arch::naked_asm;
+
+use crate::overrides::{environment, exit};
+
+macro_rules! with_instance {
+    ($(#[$doc:meta])* $name:ident, $to:path) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub(crate) extern "C" fn $name() {
+            naked_asm!(
+                ".cfi_startproc",
+                "mov x3, x17",
+                "b {to}",
+                ".cfi_endproc",
+                to = sym $to,
+            )
+        }
+    };
+}
+
+with_instance!(
+    /// `__cxa_atexit(function, argument, object)`.
+    cxa_atexit,
+    exit::at_exit
+);
+with_instance!(
+    /// `on_exit(function, argument)`.
+    on_exit,
+    exit::on_exit
+);
+with_instance!(
+    /// `__cxa_at_quick_exit(function, object)`.
+    cxa_at_quick_exit,
+    exit::at_quick_exit
+);
+with_instance!(
+    /// `__cxa_thread_atexit_impl(function, argument, object)`.
+    cxa_thread_atexit,
+    exit::at_thread_exit
+);
+with_instance!(
+    /// `__cxa_finalize(object)`.
+    cxa_finalize,
+    exit::finalize
+);
+with_instance!(
+    /// `setenv(name, value, overwrite)`.
+    setenv,
+    environment::set
+);
+with_instance!(
+    /// `putenv(text)`.
+    putenv,
+    environment::put
+);
+with_instance!(
+    /// `unsetenv(name)`.
+    unsetenv,
+    environment::unset
+);
+with_instance!(
+    /// `clearenv()`.
+    clearenv,
+    environment::clear
+);
