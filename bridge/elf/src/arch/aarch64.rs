@@ -21,7 +21,8 @@ pub(crate) fn step(code: &[u8], address: u64) -> Option<(u64, Flow)> {
     if let (Some((register, page)), Some(second)) = (page(first, address), word(1))
         && let Some(value) = second_half(second, register, page)
     {
-        let branch = |index, register: u32| word(index).filter(|word| word & 0xffdf_ffff == (0xd61f_0000 | register << 5));
+        let branch =
+            |index, register: u32| word(index).filter(|word| word & 0xffdf_ffff == (0xd61f_0000 | register << 5));
         return Some(match value {
             // adrp x16; ldr x17, [x16]; add x16, x16; br x17
             (17, Value::In(word)) if branch(3, 17).is_some() => (4 * SIZE, Flow::JumpThrough(word)),
@@ -95,14 +96,14 @@ mod tests {
             (&[0x9400_0002_u32][..], 4, Flow::Call(0x1008)),
             (&[0x97ff_ffff], 4, Flow::Call(0xffc)),
             (&[0x1400_0000], 4, Flow::Jump(0x1000)),
-            (&[0x5400_0040], 4, Flow::Branch(0x1008)),           // b.eq
-            (&[0xb4ff_ffe0], 4, Flow::Branch(0xffc)),            // cbz x0
-            (&[0x3700_0040], 4, Flow::Branch(0x1008)),           // tbnz w0, #0
-            (&[0xd61f_0200], 4, Flow::JumpAnywhere),             // br x16
-            (&[0xd63f_0000], 4, Flow::CallAnywhere),             // blr x0
-            (&[0xd65f_03c0], 4, Flow::End),                      // ret
-            (&[0xd65f_0bff], 4, Flow::End),                      // retaa
-            (&[0xd503_233f], 4, Flow::On),                       // paciasp
+            (&[0x5400_0040], 4, Flow::Branch(0x1008)), // b.eq
+            (&[0xb4ff_ffe0], 4, Flow::Branch(0xffc)),  // cbz x0
+            (&[0x3700_0040], 4, Flow::Branch(0x1008)), // tbnz w0, #0
+            (&[0xd61f_0200], 4, Flow::JumpAnywhere),   // br x16
+            (&[0xd63f_0000], 4, Flow::CallAnywhere),   // blr x0
+            (&[0xd65f_03c0], 4, Flow::End),            // ret
+            (&[0xd65f_0bff], 4, Flow::End),            // retaa
+            (&[0xd503_233f], 4, Flow::On),             // paciasp
             (&[0x9000_0000, 0x9100_4000], 8, Flow::Set(Register::Argument, Value::Address(0x1010))),
             (&[0xb000_0000, 0xf940_0400], 8, Flow::Set(Register::Argument, Value::In(0x2008))),
             (&[0xb000_0001, 0xf940_0421], 8, Flow::On),

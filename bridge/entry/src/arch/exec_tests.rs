@@ -20,18 +20,6 @@ unsafe extern "C" {
     fn exec_func(function: *const c_void, level: c_int, index: c_int, vector: *const Vector, ...) -> c_int;
 }
 
-/// The stub for so many arguments itself: called as [`exec_func`], with the next level and the number of arguments.
-#[unsafe(naked)]
-extern "C" fn exec_stub() {
-    naked_asm!(
-        "mov eax, esi",
-        "mov r11d, edx",
-        "lea r10, [rip + {stubs}]",
-        "jmp qword ptr [r10 + 8 * r11]",
-        stubs = sym qmpi_exec_table,
-    )
-}
-
 /// A vector of so many layers.
 fn vector(layers: usize) -> &'static Vector {
     let layer = || DynamicLib {

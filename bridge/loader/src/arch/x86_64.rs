@@ -36,6 +36,8 @@ mod caller;
 mod direct;
 mod dlopen;
 mod fortran;
+#[cfg(test)]
+pub(crate) mod in_tests;
 mod lazy;
 mod links;
 mod lock;

@@ -199,7 +199,13 @@ pub(crate) extern "C" fn count(
 }
 
 #[inline(never)]
-extern "C" fn count_all(probe: &Probe, registers: &[u64; arch::ARGUMENT_REGISTERS], stack: *const u64, recorder: &Recorder, caller: usize) {
+extern "C" fn count_all(
+    probe: &Probe,
+    registers: &[u64; arch::ARGUMENT_REGISTERS],
+    stack: *const u64,
+    recorder: &Recorder,
+    caller: usize,
+) {
     let (Some(bytes), Some(settings)) = (probe.bytes, settings()) else { return };
     let counts = probe.bytes_of(recorder, caller);
     let arguments = Arguments { leading: bytes.leading, registers, stack };

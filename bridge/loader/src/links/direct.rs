@@ -123,7 +123,8 @@ impl Sites {
             if image.code(place, DISPLACEMENT)? != site.original {
                 return None;
             }
-            let displacement = site.word.link(image, head).and_then(|link| arch::displacement(place, link, site.original));
+            let displacement =
+                site.word.link(image, head).and_then(|link| arch::displacement(place, link, site.original));
             changes.extend(displacement.map(|bytes| Change { place, bytes }));
         }
         Some(changes)

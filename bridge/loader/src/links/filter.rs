@@ -174,7 +174,11 @@ fn now() -> u64 {
 }
 
 /// Where a call goes. `arguments` are the six registers that arguments come in, `stack` the words that the caller put on the stack.
-pub(crate) extern "C" fn decide(link: &Filtered, arguments: &[usize; arch::ARGUMENT_REGISTERS], stack: *const usize) -> usize {
+pub(crate) extern "C" fn decide(
+    link: &Filtered,
+    arguments: &[usize; arch::ARGUMENT_REGISTERS],
+    stack: *const usize,
+) -> usize {
     let filter = link.filter;
     let is_on_one = |communicators: &Communicators| {
         link.communicator.is_none_or(|place| {

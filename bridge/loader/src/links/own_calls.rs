@@ -428,7 +428,7 @@ mod tests {
     /// A wrapper that ends in a jump to the next function.
     #[unsafe(naked)]
     extern "C" fn jumps() {
-        naked_asm!("jmp qword ptr [rip + {link}]", link = sym LINK)
+        naked_asm!(arch::in_tests::jump_through_link!(), link = sym LINK)
     }
 
     type Words = extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize, f64, f64) -> usize;

@@ -58,7 +58,7 @@ mod tests {
     /// Returns the payload.
     #[unsafe(naked)]
     extern "C" fn payload() {
-        std::arch::naked_asm!("mov rax, r11", "ret")
+        std::arch::naked_asm!(arch::in_tests::return_payload!())
     }
 
     #[test]

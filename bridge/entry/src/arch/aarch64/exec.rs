@@ -187,7 +187,20 @@ pub extern "C" fn QMPI_Exec_func() {
     )
 }
 
-// The tests of the stubs are those of x86-64: nothing in them depends on the machine.
+/// The stub for so many arguments itself: called as [`QMPI_Exec_func`], with the next level and the number of arguments.
+#[cfg(all(test, not(miri)))]
+#[unsafe(naked)]
+extern "C" fn exec_stub() {
+    naked_asm!(
+        "mov w9, w1",
+        "adrp x11, {stubs}",
+        "add x11, x11, :lo12:{stubs}",
+        "ldr x17, [x11, w2, uxtw 3]",
+        "br x17",
+        stubs = sym qmpi_exec_table,
+    )
+}
+
 #[cfg(all(test, not(miri)))]
 #[path = "../exec_tests.rs"]
 mod tests;

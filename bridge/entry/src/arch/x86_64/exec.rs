@@ -180,6 +180,19 @@ pub extern "C" fn QMPI_Exec_func() {
     )
 }
 
+/// The stub for so many arguments itself: called as [`QMPI_Exec_func`], with the next level and the number of arguments.
+#[cfg(all(test, not(miri)))]
+#[unsafe(naked)]
+extern "C" fn exec_stub() {
+    naked_asm!(
+        "mov eax, esi",
+        "mov r11d, edx",
+        "lea r10, [rip + {stubs}]",
+        "jmp qword ptr [r10 + 8 * r11]",
+        stubs = sym qmpi_exec_table,
+    )
+}
+
 #[cfg(all(test, not(miri)))] // machine code
 #[path = "../exec_tests.rs"]
 mod tests;

@@ -41,11 +41,7 @@ pub(crate) fn branches(code: &[u8], is_wanted: impl Fn(isize) -> bool) -> Vec<Br
 }
 
 /// The instruction `original` at `place`, led to `target`, if that is near enough.
-pub(crate) fn displacement(
-    place: usize,
-    target: usize,
-    original: [u8; DISPLACEMENT],
-) -> Option<[u8; DISPLACEMENT]> {
+pub(crate) fn displacement(place: usize, target: usize, original: [u8; DISPLACEMENT]) -> Option<[u8; DISPLACEMENT]> {
     let relative = target.wrapping_sub(place).cast_signed();
     if relative % 4 != 0 || !(-0x800_0000..0x800_0000).contains(&relative) {
         return None;

@@ -86,3 +86,31 @@ global_asm!(
     kernel_sigset_size = const 8,
     efault = const libc::EFAULT,
 );
+
+#[cfg(test)]
+/// Calls `link` with the words 0 to 7 in registers and the stack pointer `stack`.
+#[unsafe(naked)]
+unsafe extern "C" fn call_on(stack: *mut usize, link: usize) {
+    std::arch::naked_asm!(
+        "stp x29, x30, [sp, -16]!",
+        "mov x29, sp",
+        "mov sp, x0",
+        "mov x16, x1",
+        "mov x0, 0",
+        "mov x1, 1",
+        "mov x2, 2",
+        "mov x3, 3",
+        "mov x4, 4",
+        "mov x5, 5",
+        "mov x6, 6",
+        "mov x7, 7",
+        "blr x16",
+        "mov sp, x29",
+        "ldp x29, x30, [sp], 16",
+        "ret",
+    )
+}
+
+#[cfg(test)]
+#[path = "../stack_words_tests.rs"]
+mod tests;
