@@ -83,8 +83,5 @@ pub(crate) const fn page_size() -> usize {
     PAGE
 }
 
-/// Bytes of the smallest page that Linux has here: the only one.
-pub(crate) const SMALLEST_PAGE: usize = PAGE;
-
 /// Words that are passed in registers (psABI 3.2.3).
 pub(crate) const ARGUMENT_REGISTERS: usize = 6;

@@ -438,7 +438,6 @@ mod tests {
     type Start = extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize, *mut usize) -> i32;
 
     /// Stands for it: the request is the seventh argument plus the ninth.
-    #[expect(clippy::too_many_arguments, reason = "as many as the function has")]
     extern "C" fn start(
         a: usize,
         b: usize,
