@@ -52,8 +52,8 @@ fn main() {
         path.display().to_string()
     };
     link("-Wl,--strip-debug");
-    // At the addresses that its symbols have in the file: LaunchMON, as others of the time before position independent executables,
-    // asks nobody where a starter was loaded.
+    // At the addresses that its symbols have in the file: LaunchMON, like other consumers from before position independent executables,
+    // does not ask where a starter was loaded.
     link("-no-pie");
     link(&write("mpir.o", &types()));
     let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_default();

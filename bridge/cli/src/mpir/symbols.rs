@@ -60,7 +60,7 @@ pub static MPIR_acquired_pre_main: AtomicI32 = AtomicI32::new(1);
 /// Where debuggers set their breakpoint: called when [`MPIR_debug_state`] has something to say.
 ///
 /// A debugger that is killed leaves its breakpoint behind: `int3` in the place of the first byte. That is an instruction which does
-/// nothing, and [`child`](super::child) handles the signal: so the job goes on.
+/// nothing, and `child.rs` handles the signal: so the job goes on.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
 pub extern "C" fn MPIR_Breakpoint() {
