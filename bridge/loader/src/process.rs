@@ -225,7 +225,7 @@ impl Process {
             || soname == UNWINDER
     }
 
-    /// Loads the unwinder here, unless it is, or can wait until a tool needs it ([`shared::provider`](crate::namespace::shared)).
+    /// Loads the unwinder here, unless it is, or can wait until a tool needs it (`namespace/shared.rs`).
     ///
     /// glibc opens it itself, in the base namespace, when `backtrace` or `pthread_cancel` is called for the first time. Before glibc 2.35 its
     /// references would then be bound to glibc's `dl_iterate_phdr`, which does not list the objects of tools.
