@@ -29,6 +29,7 @@ mod overrides;
 mod planted;
 pub mod plugins;
 pub mod process;
+mod thread;
 
 pub use error::LoadError;
 pub use instance::{Instance, opened_global};

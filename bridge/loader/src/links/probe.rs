@@ -366,8 +366,7 @@ pub(crate) extern "C" fn first_call(probe: &Probe) -> usize {
 
 /// The recorder that the calling thread has, if it has called MPI.
 pub(crate) fn of_this_thread() -> Option<&'static Recorder> {
-    // SAFETY: a system call without arguments.
-    let this = unsafe { libc::gettid() };
+    let this = crate::thread::number();
     recorders().find(|recorder| recorder.thread.load(Ordering::Relaxed) == this)
 }
 
@@ -388,8 +387,7 @@ fn recorders() -> impl Iterator<Item = &'static Recorder> {
 
 /// The recorder of a thread that has ended, or a new one.
 fn for_this_thread() -> Option<&'static Recorder> {
-    // SAFETY: a system call without arguments.
-    let this = unsafe { libc::gettid() };
+    let this = crate::thread::number();
     let recorder = recorders().find(|recorder| recorder.take_over(this)).or_else(|| Recorder::map(this))?;
     recorder.begin();
     Some(recorder)
