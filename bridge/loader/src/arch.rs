@@ -1,5 +1,8 @@
 //! Picks the machine code of this architecture: the one place where it is decided.
 
+mod shift;
+pub(crate) use shift::*;
+
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
 #[cfg(target_arch = "aarch64")]

@@ -69,7 +69,6 @@ pub(crate) use own_calls::*;
 pub(crate) use planted::*;
 pub(crate) use probe::*;
 pub(crate) use requests::*;
-pub(crate) use shift::*;
 pub(crate) use switch::*;
 pub(crate) use thread_local::*;
 pub(crate) use traced::*;

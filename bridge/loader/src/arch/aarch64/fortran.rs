@@ -7,7 +7,8 @@
 use std::arch::global_asm;
 
 use super::stack_words::copy_words;
-use super::{ARGUMENT_REGISTERS, MAX_ARGS, Stub, stub};
+use super::{ARGUMENT_REGISTERS, Stub, stub};
+use crate::arch::MAX_ARGS;
 use crate::links::conversion::Arity;
 
 /// What [`fortran_resume`] needs.

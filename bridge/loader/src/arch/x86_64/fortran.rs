@@ -7,7 +7,8 @@
 use std::arch::global_asm;
 
 use super::stack_words::{copy_words, copy_words_across_pages};
-use super::{MAX_ARGS, Stub, stub};
+use super::{Stub, stub};
+use crate::arch::MAX_ARGS;
 use crate::links::conversion::Arity;
 
 /// What [`fortran_resume`] needs.
