@@ -8,7 +8,9 @@
 //! | of which function and line is an address | [`symbols`] |
 //! | whose is an object: a layer's, the program's, MPI's | [`owner`] |
 //! | what is said | [`text`] |
+//! | what depends on the processor | `arch` |
 
+mod arch;
 pub mod objects;
 pub mod owner;
 pub mod process;

@@ -14,16 +14,13 @@ use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 use libc::{SIG_DFL, SIG_IGN, sigaction as Action};
 
-use crate::handler;
+use crate::{arch, handler};
 
 /// The signals.
 pub(crate) const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
 /// Those of them that are faults, which a program may well send as well.
 pub(crate) const FAULTS: [c_int; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
-
-/// SA_RESTORER of the kernel, which glibc sets and shows.
-const SA_RESTORER: c_int = 0x0400_0000;
 
 /// A change takes the next of these places: who reads one while it is written anew would have to sleep through as many changes.
 const PLACES: usize = 64;
@@ -149,7 +146,7 @@ pub(crate) unsafe fn change(signal: c_int, action: *const Action, old: *mut Acti
     // SAFETY: null, or the caller's.
     if let Some(action) = unsafe { action.as_ref() } {
         if PROCESS.load(Ordering::Relaxed) == process() {
-            kept.set(Action { sa_flags: action.sa_flags | SA_RESTORER, ..*action });
+            kept.set(Action { sa_flags: action.sa_flags | arch::SHOWN, ..*action });
             let failed = tell_kernel(signal, *action);
             if failed != 0 {
                 return failed;

@@ -4,9 +4,10 @@
 use core::ffi::c_void;
 use core::ptr::null_mut;
 
+use crate::arch::PAGE;
+
 /// Room for handlers of the process, too, which run here as well. Memory that is not touched costs nothing.
 pub(crate) const SIZE: usize = 1 << 20;
-const PAGE: usize = 4096;
 
 /// Maps one with a guard page below it; null if there is no memory.
 pub(crate) fn map() -> *mut c_void {

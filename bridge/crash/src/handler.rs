@@ -15,36 +15,13 @@ use core::mem::transmute;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use libc::{SIG_DFL, SIG_IGN, siginfo_t, ucontext_t};
-use qmpi_ring::crash::{Condition, Crash, REGISTERS};
+use qmpi_ring::arch::registers::{INSTRUCTION, STACK_POINTER};
+use qmpi_ring::crash::{Condition, Crash};
 
 use crate::blocked::Handler;
 use crate::report::Outcome;
-use crate::{actions, blocked, line, report};
+use crate::{actions, arch, blocked, line, report};
 
-/// The places in `uc_mcontext.gregs` (sys/ucontext.h) of the registers as DWARF numbers them (psABI, figure 3.36).
-const IN_CONTEXT: [c_int; REGISTERS] = [
-    libc::REG_RAX,
-    libc::REG_RDX,
-    libc::REG_RCX,
-    libc::REG_RBX,
-    libc::REG_RSI,
-    libc::REG_RDI,
-    libc::REG_RBP,
-    libc::REG_RSP,
-    libc::REG_R8,
-    libc::REG_R9,
-    libc::REG_R10,
-    libc::REG_R11,
-    libc::REG_R12,
-    libc::REG_R13,
-    libc::REG_R14,
-    libc::REG_R15,
-    libc::REG_RIP,
-];
-/// The place of the stack pointer among them.
-const STACK_POINTER: usize = 7;
-/// What the kernel needs below the stack pointer for a handler, at least: the red zone and a frame with the state of the processor.
-const FRAME: u64 = 128 + 4096;
 /// A fault in which a page of memory has turned out to be damaged, and that does not come back (asm-generic/siginfo.h).
 const BUS_MCEERR_AO: c_int = 5;
 /// As long as another thread may take for its report, in tenths of seconds.
@@ -114,7 +91,7 @@ pub(crate) fn process_ends() {
         return;
     }
     let mut crash = Crash { thread, ..FAULT.get() };
-    crash.registers = here();
+    crash.registers = arch::here();
     report_once(&crash, Condition::InHandler);
 }
 
@@ -158,9 +135,9 @@ fn wait_for_report() {
 }
 
 /// Does the kernel find room for a handler on the stack of the thread? If not, it ends the process instead of calling a handler that is
-/// not meant for another stack (`arch/x86/kernel/signal.c`).
+/// not meant for another stack (`signal.c` of the kernel).
 fn has_room(crash: &Crash) -> bool {
-    let place = crash.registers[STACK_POINTER].wrapping_sub(FRAME) & !15;
+    let place = crash.registers[STACK_POINTER].wrapping_sub(arch::FRAME) & !15;
     // A system call that writes a mask there, and changes nothing: it fails where that cannot be written.
     // SAFETY: below the red zone nobody keeps anything.
     let failed = unsafe {
@@ -193,9 +170,7 @@ fn describe(signal: c_int, info: *mut siginfo_t, context: *mut c_void) -> Crash 
     };
     // SAFETY: as for `info`.
     if let Some(context) = unsafe { context.cast::<ucontext_t>().as_ref() } {
-        for (register, place) in crash.registers.iter_mut().zip(IN_CONTEXT) {
-            *register = context.uc_mcontext.gregs.get(place as usize).map_or(0, |value| *value as u64);
-        }
+        crash.registers = arch::in_context(context);
     }
     crash
 }
@@ -205,7 +180,7 @@ impl Fault {
         self.signal.store(crash.signal, Ordering::Relaxed);
         self.code.store(crash.code, Ordering::Relaxed);
         self.address.store(crash.address, Ordering::Relaxed);
-        self.place.store(crash.registers[REGISTERS - 1], Ordering::Relaxed);
+        self.place.store(crash.registers[INSTRUCTION], Ordering::Relaxed);
     }
 
     fn get(&self) -> Crash {
@@ -223,36 +198,12 @@ impl Fault {
     fn meant_by(&self, crash: Crash) -> Crash {
         let known = self.get();
         let is_sent = crash.code <= 0 && crash.sender == crash.process;
-        let is_there = self.place.load(Ordering::Relaxed) == crash.registers[REGISTERS - 1];
+        let is_there = self.place.load(Ordering::Relaxed) == crash.registers[INSTRUCTION];
         if is_sent && is_there && known.signal == crash.signal && known.code > 0 {
             return Crash { code: known.code, address: known.address, ..crash };
         }
         crash
     }
-}
-
-/// The registers of this thread, as far as a caller is found by them.
-#[inline(never)]
-fn here() -> [u64; REGISTERS] {
-    let mut registers = [0; REGISTERS];
-    // SAFETY: writes to an array of this function's.
-    unsafe {
-        core::arch::asm!(
-            "mov [{place} + 8 * 3], rbx",
-            "mov [{place} + 8 * 6], rbp",
-            "mov [{place} + 8 * 7], rsp",
-            "mov [{place} + 8 * 12], r12",
-            "mov [{place} + 8 * 13], r13",
-            "mov [{place} + 8 * 14], r14",
-            "mov [{place} + 8 * 15], r15",
-            "lea {scratch}, [rip]",
-            "mov [{place} + 8 * 16], {scratch}",
-            place = in(reg) registers.as_mut_ptr(),
-            scratch = out(reg) _,
-            options(nostack, preserves_flags)
-        );
-    }
-    registers
 }
 
 /// `errno` of the thread, which system calls of this library change.

@@ -18,6 +18,7 @@
 
 mod actions;
 mod alternate_stack;
+mod arch;
 mod blocked;
 mod exits;
 mod exports;

@@ -1,7 +1,8 @@
 //! One line, where no report can be made: what the process knows itself.
 #![expect(unsafe_code, reason = "reads the list of layers, and writes")]
 
-use qmpi_ring::crash::{Crash, REGISTERS};
+use qmpi_ring::arch::registers::INSTRUCTION;
+use qmpi_ring::crash::Crash;
 
 use crate::report;
 
@@ -15,7 +16,7 @@ struct Line {
 
 /// Writes it to stderr.
 pub(crate) fn write(crash: &Crash) {
-    let place = crash.registers[REGISTERS - 1];
+    let place = crash.registers[INSTRUCTION];
     let mut line = Line { bytes: [0; LINE], length: 0 };
     line.text(b"qmpi: crash");
     if let Some((number, label)) = layer_at(place) {

@@ -31,6 +31,7 @@ pub mod plugins;
 pub mod process;
 mod thread;
 
+pub use arch::publish_stubs;
 pub use error::LoadError;
 pub use instance::{Instance, opened_global};
 pub use load::{Links, Loaded, Loader, Made, OfMpi, plan, prepare};

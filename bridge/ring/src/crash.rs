@@ -3,6 +3,8 @@
 //! The two speak by packets of a socket: the process sends a [`Crash`], the command asks with a [`Request`], as often as it likes, and the
 //! process answers each with packets that begin with a byte: [`DATA`] and bytes behind it, or [`END`].
 
+use crate::arch::registers;
+
 /// Tells builds apart: the command refuses a [`Crash`] that looks different.
 pub const LAYOUT: u64 = 0x514d_5049 << 32 | size_of::<Crash>() as u64;
 
@@ -10,9 +12,6 @@ pub const LAYOUT: u64 = 0x514d_5049 << 32 | size_of::<Crash>() as u64;
 pub const SET_LAYERS: &core::ffi::CStr = c"qmpi_crash_set_layers";
 /// Its type.
 pub type SetLayers = extern "C" fn(&'static Layers);
-
-/// How many registers of a thread are sent: those of the psABI's numbering for DWARF, the return address's column last.
-pub const REGISTERS: usize = 17;
 
 /// The bytes of a [`Request`] are in the packet behind this byte.
 pub const DATA: u8 = 0;
@@ -53,8 +52,8 @@ pub struct Crash {
     pub process: i32,
     /// The thread.
     pub thread: i32,
-    /// By number in DWARF.
-    pub registers: [u64; REGISTERS],
+    /// By number in DWARF: `arch::registers`.
+    pub registers: [u64; registers::COUNT],
     /// The address of a [`Layers`], or 0.
     pub layers: u64,
     /// The value of `environ`.
@@ -106,7 +105,7 @@ impl Crash {
         address: 0,
         process: 0,
         thread: 0,
-        registers: [0; REGISTERS],
+        registers: [0; registers::COUNT],
         layers: 0,
         environment: 0,
         thread_name: [0; 16],

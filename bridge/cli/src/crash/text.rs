@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use qmpi_ring::arch::registers::STACK_POINTER;
 use qmpi_ring::crash::{Condition, Crash, Layers};
 
 use super::objects::Objects;
@@ -14,7 +15,6 @@ use super::unwind::{self, Frame};
 /// Of a long stack, the first and the last frames.
 const FIRST: usize = 24;
 const LAST: usize = 8;
-const STACK_POINTER: usize = 7;
 /// As far from the stack pointer a fault may be that comes of a stack that is used up: a function may have large variables.
 const NEAR: u64 = 1 << 20;
 /// The longest list of layers that is read.

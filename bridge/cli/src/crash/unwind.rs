@@ -9,14 +9,12 @@ use gimli::{
     CfaRule, Encoding, EndianSlice, EvaluationResult, Format, Location, Piece, Register, RegisterRule, UnwindContext,
     UnwindExpression, UnwindSection, UnwindTableRow, Value,
 };
-use qmpi_ring::crash::REGISTERS;
+use qmpi_ring::arch::registers::{COUNT, FRAME_POINTER, INSTRUCTION, RETURN_ADDRESS, STACK_POINTER};
 
+use super::arch;
 use super::objects::{Frames, Object, Objects, Reader};
 use super::process::Process;
 
-const FRAME_POINTER: usize = 6;
-const STACK_POINTER: usize = 7;
-const INSTRUCTION: usize = 16;
 /// More frames than a stack of eight megabytes can have.
 const MOST: usize = 1 << 20;
 /// Words that are looked at for a return address.
@@ -39,7 +37,8 @@ pub struct Frame {
 /// Tables that were read, by address.
 type Rows = HashMap<u64, Option<(UnwindTableRow<usize>, bool)>>;
 
-type Values = [u64; REGISTERS];
+/// The registers of a frame, by number in DWARF.
+pub(super) type Values = [u64; COUNT];
 
 /// All frames, the innermost first.
 #[must_use]
@@ -55,19 +54,21 @@ pub fn frames(process: &Process, objects: &Objects, registers: &Values) -> Vec<F
         let address = if is_exact { place } else { place.wrapping_sub(1) };
         let object = objects.object(address);
         let row = rows.entry(address).or_insert_with(|| row(object?, address, &mut context));
-        let is_signal = row.as_ref().is_some_and(|(_, is_signal)| *is_signal);
+        let interrupted = arch::interrupted(process, &values);
+        let is_signal = interrupted.is_some() || row.as_ref().is_some_and(|(_, is_signal)| *is_signal);
         frames.push(Frame { place, address, is_signal, is_guess });
         let stack = values[STACK_POINTER];
         let by_table = row.as_ref().zip(object.and_then(|object| object.frames.as_ref()));
         let by_table = by_table.map(|((row, _), frames)| step(process, row, frames, &values));
-        let next = match by_table {
+        let next = match interrupted.map(End::Caller).or(by_table) {
             Some(End::There) => break,
             Some(End::Caller(caller)) => Some((caller, false)),
             Some(End::Unknown) | None => without_table(process, objects, &values, frames.len() == 1),
         };
         let Some((caller, guessed)) = next else { break };
-        // The stack of a signal handler may be anywhere.
-        if caller[INSTRUCTION] == 0 || (caller[STACK_POINTER] <= stack && !is_signal) {
+        // The stack of a signal handler may be anywhere, and a function that calls none may have nothing on the stack.
+        let is_outer = caller[STACK_POINTER] > stack || is_exact && caller[STACK_POINTER] == stack;
+        if caller[INSTRUCTION] == 0 || !(is_outer || is_signal) {
             break;
         }
         values = caller;
@@ -114,7 +115,7 @@ fn step(process: &Process, row: &UnwindTableRow<usize>, frames: &Frames, values:
     for (number, value) in caller.iter_mut().enumerate() {
         let found = match row.register(Register(number as u16)) {
             // The outermost frame: `_start`, the start of a thread.
-            Some(RegisterRule::Undefined) if number == INSTRUCTION => return End::There,
+            Some(RegisterRule::Undefined) if number == RETURN_ADDRESS => return End::There,
             Some(RegisterRule::Offset(offset)) => process.word(cfa.wrapping_add_signed(offset)),
             Some(RegisterRule::ValOffset(offset)) => Some(cfa.wrapping_add_signed(offset)),
             Some(RegisterRule::Register(other)) => known(other),
@@ -129,10 +130,11 @@ fn step(process: &Process, row: &UnwindTableRow<usize>, frames: &Frames, values:
         };
         match found {
             Some(found) => *value = found,
-            None if number == INSTRUCTION => return End::Unknown,
+            None if number == RETURN_ADDRESS => return End::Unknown,
             None => {}
         }
     }
+    caller[INSTRUCTION] = arch::code(caller[RETURN_ADDRESS]);
     End::Caller(caller)
 }
 
@@ -169,18 +171,18 @@ fn evaluate(process: &Process, bytes: &[u8], values: &Values, cfa: Option<u64>) 
 
 /// The caller where no table says, and whether it is a guess.
 fn without_table(process: &Process, objects: &Objects, values: &Values, is_first: bool) -> Option<(Values, bool)> {
+    let returns_to_code = |caller: &Values| objects.is_code(caller[INSTRUCTION].wrapping_sub(1));
     let caller_at = |place: u64, frame: u64| {
         let mut caller = *values;
-        caller[INSTRUCTION] = process.word(place)?;
+        caller[INSTRUCTION] = arch::code(process.word(place)?);
         caller[STACK_POINTER] = place + 8;
         caller[FRAME_POINTER] = frame;
-        objects.is_code(caller[INSTRUCTION].wrapping_sub(1)).then_some(caller)
+        returns_to_code(&caller).then_some(caller)
     };
     let (stack, frame) = (values[STACK_POINTER], values[FRAME_POINTER]);
-    // A call that led to where no code is: the return address is on top.
     if is_first
         && !objects.is_code(values[INSTRUCTION])
-        && let Some(caller) = caller_at(stack, frame)
+        && let Some(caller) = arch::from_nowhere(process, values).filter(returns_to_code)
     {
         return Some((caller, false));
     }
@@ -192,16 +194,7 @@ fn without_table(process: &Process, objects: &Objects, values: &Values, is_first
     }
     let words = (0..WORDS).map(|word| stack + word * 8);
     let found = words.map_while(|place| Some((place, process.word(place)?)));
-    let mut calls = found.filter(|(_, value)| is_behind_call(process, objects, *value));
+    let mut calls =
+        found.filter(|(_, value)| objects.is_code(value.wrapping_sub(1)) && arch::ends_call(process, *value));
     calls.find_map(|(place, _)| Some((caller_at(place, frame)?, true)))
-}
-
-/// Does a call end at this address? `e8` and four bytes, or `ff /2` with up to six.
-fn is_behind_call(process: &Process, objects: &Objects, address: u64) -> bool {
-    if !objects.is_code(address.wrapping_sub(1)) {
-        return false;
-    }
-    let Some(bytes) = process.read(address.wrapping_sub(7), 7) else { return false };
-    let indirect = |length: usize| bytes[7 - length] == 0xff && bytes[8 - length] >> 3 & 7 == 2;
-    bytes[2] == 0xe8 || [2, 3, 4, 6, 7].into_iter().any(indirect)
 }

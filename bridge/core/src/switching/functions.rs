@@ -51,7 +51,9 @@ impl Links {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let function = links.as_mut()?.get_mut(&(tool, id))?;
         for place in &function.places {
-            place.target.store((place.lead_to)(new), Ordering::Release);
+            let stub = (place.lead_to)(new);
+            qmpi_loader::publish_stubs();
+            place.target.store(stub, Ordering::Release);
         }
         Some(std::mem::replace(&mut function.address, new))
     }

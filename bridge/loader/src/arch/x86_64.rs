@@ -20,6 +20,7 @@
 //! | `probe.rs` | a link that measures |
 //! | `traced.rs` | the same, and records the call |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
+//! | `publication.rs` | a stub before its address |
 //! | `own_calls.rs` | which calls of a layer are its own |
 //! | `caller.rs` | text for stubs that keep the application's return address |
 //! | `numbered.rs` | a function of a QMPI tool with its id |
@@ -48,6 +49,7 @@ mod own_calls;
 #[cfg(planted)]
 mod planted;
 mod probe;
+mod publication;
 mod requests;
 mod shift;
 mod stack_words;
@@ -68,6 +70,7 @@ pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
 pub(crate) use probe::*;
+pub use publication::publish_stubs;
 pub(crate) use requests::*;
 pub(crate) use switch::*;
 pub(crate) use thread_local::*;

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use qmpi_abi::FnId;
 use qmpi_ring::{List, Writer};
 
-use crate::arch::{Rows, Slots};
+use crate::arch::{Rows, Slots, publish_stubs};
 use crate::error::LoadError;
 use crate::links::conversion;
 use crate::log;
@@ -96,6 +96,7 @@ pub(crate) extern "C" fn resolve(rows: &'static Rows, number: usize, context: us
             None => log::fatal(&format!("{} was called, and nothing comes next for it", id.name()), None),
         };
         let target = target.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()));
+        publish_stubs();
         // Threads that come meanwhile find the same.
         slots.set(id, target);
         // Either this is seen here, or the slot is seen there, and led back.

@@ -1,0 +1,11 @@
+//! What depends on the processor: the command runs on that of the process.
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+pub(super) use aarch64::{code, ends_call, from_nowhere, interrupted};
+
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86_64::{code, ends_call, from_nowhere, interrupted};
