@@ -8,7 +8,7 @@
  * Hazard: what defines so many PMPI functions looks like an MPI library, in a stack, preloaded beside one, and linked with the
  * program. It needs no library of MPI's functions and refers to none. I/O profilers define both names of each function that they wrap.
  *
- * The wrappers count in a table, and jump to the next function with all arguments as they are; x86-64 only.
+ * The wrappers count in a table, and jump to the next function with all arguments as they are.
  *
  * Build: mpicc -shared -fPIC -O2 many_pmpi.c -o many_pmpi.so -ldl */
 #define _GNU_SOURCE
@@ -118,11 +118,27 @@ __attribute__((visibility("hidden"))) long many_pmpi_calls[2];
 #define WRAPPER(counter, name, f)                                                                              \
     __asm__(".text\n"                                                                                          \
             ".globl " name "\n"                                                                                \
-            ".type " name ", @function\n" name ":\n"                                                           \
-            "    lock incq many_pmpi_calls+" #counter "(%rip)\n"                                               \
-            "    leaq many_pmpi_next(%rip), %r11\n"                                                            \
-            "    jmp *many_pmpi_offset_" #f "(%r11)\n"                                                         \
+            ".type " name ", %function\n" name ":\n"                                                           \
+            COUNT_AND_JUMP(counter, f)                                                                         \
             ".size " name ", . - " name "\n");
+#if defined(__x86_64__)
+#define COUNT_AND_JUMP(counter, f)                                                                             \
+    "    lock incq many_pmpi_calls+" #counter "(%rip)\n"                                                       \
+    "    leaq many_pmpi_next(%rip), %r11\n"                                                                    \
+    "    jmp *many_pmpi_offset_" #f "(%r11)\n"
+#elif defined(__aarch64__)
+#define COUNT_AND_JUMP(counter, f)                                                                             \
+    "    adrp x9, many_pmpi_calls+" #counter "\n"                                                              \
+    "    add x9, x9, :lo12:many_pmpi_calls+" #counter "\n"                                                     \
+    "1:  ldxr x10, [x9]\n"                                                                                     \
+    "    add x10, x10, 1\n"                                                                                    \
+    "    stxr w11, x10, [x9]\n"                                                                                \
+    "    cbnz w11, 1b\n"                                                                                       \
+    "    adrp x9, many_pmpi_next\n"                                                                            \
+    "    add x9, x9, :lo12:many_pmpi_next\n"                                                                   \
+    "    ldr x16, [x9, many_pmpi_offset_" #f "]\n"                                                             \
+    "    br x16\n"
+#endif
 
 /* Where the pointer of each function is, as a number that the assembler knows. */
 __asm__(".set many_pmpi_number, 0\n");

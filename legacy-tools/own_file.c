@@ -1,5 +1,6 @@
 //# lang: c
 //# mpi: both
+//# cflags: -Wl,-z,separate-code
 //# program: ring.c
 //# expect-stdout: tool own_file: ok calls=2
 /* own_file: looks its own code up in /proc/self/maps, and reads the file that stands there.
@@ -7,13 +8,13 @@
  * Hazard: profilers do so for functions and lines of every address on the stack, those in tools included, and some do not
  * survive a file that cannot be opened, as one in memory.
  *
- * Build: mpicc -shared -fPIC -O2 own_file.c -o own_file.so */
+ * Build: mpicc -shared -fPIC -O2 -Wl,-z,separate-code own_file.c -o own_file.so */
 #include "verdict.h"
 #include <mpi.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Code that there is no reason to change: it calls nothing. */
+/* Code that there is no reason to change: it calls nothing, and is not in the page of the file's headers. */
 __attribute__((noinline)) static int sum_of_squares(int n)
 {
     int sum = 0;

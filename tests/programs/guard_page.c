@@ -26,10 +26,12 @@
 typedef long word;
 typedef MPI_Fint F;
 
-/* Calls `function` with `count` words, of which the first six are passed in registers, as far as they are that many (`words` has
- * six at least), on the stack below `top`; `number` is passed in xmm0, if `vectors` is 1. psABI 3.2.2: rsp is a multiple of 16 at
- * the call. */
+/* Calls `function` with `count` words, of which the first are passed in registers (`words` has as many at least, whatever `count` says), on
+ * the stack below `top`; `number` is passed in the first vector register, `vectors` says that it is. The stack pointer is a multiple of 16
+ * at the call (psABI 3.2.2, AAPCS64 6.4.5). */
 word call_below(void (*function)(void), const word *words, word count, void *top, word vectors, double number);
+#if defined(__x86_64__)
+#define JUMP_BY_PLT(f) "    jmp " #f "@PLT\n"
 __asm__(".text\n"
         "call_below:\n"
         ".cfi_startproc\n"
@@ -66,12 +68,47 @@ __asm__(".text\n"
         "    .cfi_def_cfa_offset 8\n"
         "    ret\n"
         ".cfi_endproc\n");
+#elif defined(__aarch64__)
+#define JUMP_BY_PLT(f) "    b " #f "\n"
+__asm__(".text\n"
+        "call_below:\n"
+        ".cfi_startproc\n"
+        "    stp x29, x30, [sp, -16]!\n"
+        "    .cfi_def_cfa_offset 16\n"
+        "    .cfi_offset x29, -16\n"
+        "    .cfi_offset x30, -8\n"
+        "    mov x29, sp\n"
+        "    .cfi_def_cfa_register x29\n"
+        "    mov x16, x0\n"
+        "    mov x9, x1\n"
+        "    subs x10, x2, 8\n"
+        "    csel x10, x10, xzr, pl\n"
+        "    sub x11, x3, x10, lsl 3\n"
+        "    and sp, x11, -16\n"
+        "    mov x11, sp\n"
+        "    add x12, x9, 64\n"
+        "1:  cbz x10, 2f\n"
+        "    sub x10, x10, 1\n"
+        "    ldr x13, [x12, x10, lsl 3]\n"
+        "    str x13, [x11, x10, lsl 3]\n"
+        "    b 1b\n"
+        "2:  ldp x0, x1, [x9]\n"
+        "    ldp x2, x3, [x9, 16]\n"
+        "    ldp x4, x5, [x9, 32]\n"
+        "    ldp x6, x7, [x9, 48]\n"
+        "    blr x16\n"
+        "    mov sp, x29\n"
+        "    .cfi_def_cfa_register sp\n"
+        "    ldp x29, x30, [sp], 16\n"
+        "    .cfi_def_cfa_offset 0\n"
+        "    ret\n"
+        ".cfi_endproc\n");
+#endif
 
 /* A jump to the program's PLT entry. */
 #define THROUGH_PLT(f)   \
     void plt_##f(void);  \
-    __asm__("plt_" #f ":\n" \
-            "    jmp " #f "@PLT\n");
+    __asm__("plt_" #f ":\n" JUMP_BY_PLT(f));
 #define FUNCTIONS(X)                                                                                        \
     X(MPI_Pcontrol) X(MPI_Barrier) X(MPI_Allreduce) X(MPI_Sendrecv) X(MPI_Dist_graph_create_adjacent)       \
     X(MPI_Ialltoallw) X(MPI_Alltoallw) X(mpi_barrier_) X(mpi_allreduce_) X(mpi_sendrecv_)
@@ -80,7 +117,7 @@ void mpi_barrier_(F *comm, F *error);
 void mpi_allreduce_(void *b, void *rb, F *n, F *t, F *op, F *comm, F *error);
 void mpi_sendrecv_(void *b, F *n, F *t, F *to, F *tag, void *rb, F *rn, F *rt, F *from, F *rtag, F *comm, F *status, F *error);
 
-enum { STACK = 1 << 20 };
+enum { STACK = 1 << 20, PAGE = 1 << 16 /* of any system */ };
 static char *top;
 static sigjmp_buf back;
 static long distance;
@@ -96,19 +133,19 @@ static void call(const char *name, void (*plt)(void), void (*pointer)(void), con
                  const F *result)
 {
     /* A fresh stack, deep enough for MPI, with a page above it that cannot be read. */
-    char *stack = mmap(NULL, STACK + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *stack = mmap(NULL, STACK + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     top = stack + STACK;
     if (!room)
-        mprotect(top, 4096, PROT_NONE);
+        mprotect(top, PAGE, PROT_NONE);
     if (sigsetjmp(back, 1) == 0) {
         word returned = call_below(by_pointer ? pointer : plt, words, count, top, vectors, 2.5);
         printf("guard_page: %s: %d\n", name, result ? (int)*result : (int)returned);
-    } else if (distance >= 0 && distance < 4096)
+    } else if (distance >= 0 && distance < PAGE)
         printf("guard_page: %s: SIGSEGV %ld bytes above the stack\n", name, distance);
     else
         printf("guard_page: %s: SIGSEGV elsewhere\n", name);
     fflush(stdout);
-    munmap(stack, STACK + 4096);
+    munmap(stack, STACK + PAGE);
 }
 
 /* In C the result is what is returned, in Fortran the last argument. */

@@ -3,7 +3,7 @@
 //# needs-mpi: no
 //# companion: late_fortran_part.f90
 //# companion: late_init.c
-//# cflags: -Wl,-rpath,$ORIGIN
+//# cflags: -Wl,-rpath,$ORIGIN,--disable-new-dtags
 //# libs: -ldl
 //# ranks: 2
 //# args: alone
@@ -11,7 +11,9 @@
 //# args: second
 //# expect-stdout: late_fortran: sum 3
 /* A program that has nothing to do with MPI, until it opens a library in Fortran that has, as Python does with f2py's modules:
- * the first library with MPI in the process, or after one in C that has initialized it. */
+ * the first library with MPI in the process, or after one in C that has initialized it.
+ *
+ * DT_RPATH, unlike DT_RUNPATH, also counts where another library (UCX) has taken the place of dlopen and calls it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -103,8 +103,15 @@ fn spawn(descriptor: c_int) -> c_int {
     // SAFETY: behind the last byte of the stack, which grows down.
     let top = unsafe { STACK.0.get().add(1) }.cast::<c_void>();
     let argument = core::ptr::without_provenance_mut(descriptor as usize);
-    // SAFETY: the child has a stack of its own, and this thread waits until the child has become another program.
-    unsafe { libc::clone(become_command, top, libc::CLONE_VM | libc::CLONE_VFORK, argument) }
+    // Emulators (qemu, gVisor) may only know children whose end is told by SIGCHLD.
+    for signal in [0, libc::SIGCHLD] {
+        // SAFETY: the child has a stack of its own, and this thread waits until the child has become another program.
+        let child = unsafe { libc::clone(become_command, top, libc::CLONE_VM | libc::CLONE_VFORK | signal, argument) };
+        if child > 0 {
+            return child;
+        }
+    }
+    -1
 }
 
 /// In the child: shares the memory, but neither descriptors nor handlers.

@@ -41,6 +41,27 @@ pub struct Variable {
     pub descriptor: usize,
 }
 
+/// What references of an object to its own thread-local variables ask for in the static block of each thread, which has a size that
+/// is fixed when the program starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StaticRoom {
+    /// The object is loaded with it alone: the code counts from the thread pointer (initial exec).
+    Needed,
+    /// `ld.so` takes it as long as there is some: a descriptor then needs no allocation.
+    Welcome,
+}
+
+impl StaticRoom {
+    /// Of one relocation.
+    pub const fn of(relocation: &Relocation) -> Option<StaticRoom> {
+        match relocation.kind {
+            Kind::Other(number::FROM_THREAD) => Some(StaticRoom::Needed),
+            Kind::Other(number::DESCRIPTOR) => Some(StaticRoom::Welcome),
+            _ => None,
+        }
+    }
+}
+
 /// Binds the references of `object` to the variables that `find` knows. Returns how many words were written.
 ///
 /// # Safety

@@ -21,6 +21,7 @@ use goblin::elf::header::ET_DYN;
 use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS};
 
 use qmpi_dynamic::Table;
+use qmpi_dynamic::thread_local::StaticRoom;
 
 use crate::error::{Error, ObjectKind};
 use crate::file::image::Image;
@@ -55,6 +56,7 @@ pub struct ElfFile {
     rpath: Option<String>,
     runpath: Option<String>,
     tls: Option<Tls>,
+    static_room: Option<StaticRoom>,
     exec_stack: bool,
     pub(crate) symbols: SymbolTable,
 }
@@ -109,6 +111,7 @@ impl ElfFile {
             None => None,
         };
         let tls = segment(PT_TLS).map(|segment| Tls { size: segment.p_memsz, align: segment.p_align });
+        let static_room = tls.and_then(|_| relocation::static_room(&image, &dynamic));
         let exec_stack =
             segment(PT_GNU_STACK).map_or(machine::STACK_EXECUTABLE_BY_DEFAULT, |segment| segment.p_flags & PF_X != 0);
         Ok(ElfFile {
@@ -121,6 +124,7 @@ impl ElfFile {
             rpath,
             runpath,
             tls,
+            static_room,
             exec_stack,
             symbols: SymbolTable { tables, versions },
         })
@@ -211,10 +215,9 @@ impl ElfFile {
         self.tls
     }
 
-    /// Uses initial-exec TLS (DF_STATIC_TLS): its thread-local variables take room that is fixed
-    /// when the program starts.
-    pub fn static_tls(&self) -> bool {
-        self.symbols.tables.dynamic.static_tls()
+    /// What its thread-local variables ask for in the room that is fixed when the program starts.
+    pub fn static_room(&self) -> Option<StaticRoom> {
+        self.static_room
     }
 
     /// Everything is bound when it is loaded.

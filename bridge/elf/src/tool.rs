@@ -119,7 +119,8 @@ pub struct Tool {
     pub tls: Option<Tls>,
     /// Whether any object of the closure uses initial-exec TLS.
     pub static_tls: bool,
-    /// Bytes of it, over the closure, alignment included.
+    /// Bytes that `ld.so` may put into the static block of each thread, over the closure, alignment included: of objects with
+    /// initial-exec TLS, and of those with descriptors, which get room there as long as there is some.
     pub static_tls_bytes: u64,
     /// Whether any object of the closure asks for executable stacks.
     pub exec_stack: bool,

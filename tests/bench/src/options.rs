@@ -18,6 +18,9 @@ pub(crate) struct Options {
     /// One round on the null MPI alone, without valgrind: does the benchmark itself work?
     #[arg(long)]
     pub(crate) once: bool,
+    /// Count instructions on the null MPI, and measure no time: for a machine that is busy, or emulated
+    #[arg(long, conflicts_with = "once")]
+    pub(crate) instructions: bool,
     /// Take libqmpi.so, shim-gen and the benchmark as they are
     #[arg(long)]
     pub(crate) no_build: bool,

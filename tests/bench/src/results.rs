@@ -51,6 +51,9 @@ pub(crate) struct Results {
     mpis: Vec<String>,
     stacks: Vec<String>,
     functions: Vec<Function>,
+    /// Stacks and functions of which instructions were counted.
+    counted_stacks: Vec<String>,
+    counted: Vec<Function>,
     /// Instructions, by MPI, stack, function and object.
     instructions: Ordered<(String, String, String, String), f64>,
     pub(crate) interface: Ordered<String, Rounds>,
@@ -92,6 +95,9 @@ impl Results {
                 self.calls.at((mpi, stack, function.name)).insert(round, ns);
             }
             Measurement::Instructions { mpi, stack, function, object, count } => {
+                // Where no time is measured, this is all that tells of them.
+                remember(&mut self.counted_stacks, &stack);
+                remember(&mut self.counted, &Function::named(&function));
                 *self.instructions.at((mpi, stack, function, object)) = count;
             }
             Measurement::Setup { mpi, tool, instances, round, cost } => {
@@ -121,6 +127,16 @@ impl Results {
 
     pub(crate) fn stacks(&self) -> &[String] {
         &self.stacks
+    }
+
+    /// The stacks whose instructions were counted.
+    pub(crate) fn counted_stacks(&self) -> &[String] {
+        &self.counted_stacks
+    }
+
+    /// The functions whose instructions were counted.
+    pub(crate) fn counted_functions(&self) -> Vec<&Function> {
+        self.counted.iter().collect()
     }
 
     /// The functions that the program calls on this MPI, without the cycle.

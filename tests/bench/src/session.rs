@@ -27,6 +27,8 @@ pub(crate) struct Session<'a> {
     mpis: Vec<Mpi>,
     /// Are instructions counted?
     counting: bool,
+    /// Are times measured?
+    timing: bool,
     raw: Raw,
 }
 
@@ -37,9 +39,10 @@ fn say(text: &str) {
 impl<'a> Session<'a> {
     pub(crate) fn prepare(options: &Options, places: &'a Places) -> Result<Self, Failure> {
         places.check()?;
-        let peers = if options.once { Peers::none() } else { Peers::find(&places.root) };
+        let is_null_alone = options.once || options.instructions;
+        let peers = if is_null_alone { Peers::none() } else { Peers::find(&places.root) };
         let mut mpis = vec![Mpi::null()];
-        if !options.once {
+        if !is_null_alone {
             mpis.extend(asked_for()?);
             mpis.extend(peers.mpich().map(Mpi::with_qmpi));
         }
@@ -54,12 +57,24 @@ impl<'a> Session<'a> {
             Build::all(places, mpi, peers.pnmpi(mpi).as_ref())?;
         }
         let raw = Raw::create(dir.join("measurements.tsv"))?;
-        Ok(Self { places, plan: Plan::of(options), peers, mpis, counting: !options.once, raw })
+        Ok(Self {
+            places,
+            plan: Plan::of(options),
+            peers,
+            mpis,
+            counting: !options.once,
+            timing: !options.instructions,
+            raw,
+        })
     }
 
     pub(crate) fn measure(mut self) -> Result<Raw, Failure> {
         let mpis = self.mpis.clone();
         self.machine()?;
+        if !self.timing {
+            self.instructions()?;
+            return Ok(self.raw);
+        }
         process::pin()?;
         for mpi in &mpis {
             self.calls(mpi)?;

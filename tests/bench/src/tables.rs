@@ -17,8 +17,8 @@ use crate::table::Table;
 /// All that have rows, in the order of the report.
 pub(crate) fn all(results: &Results) -> Vec<Table> {
     let mut tables: Vec<Table> = results.mpis().iter().map(|mpi| calls::table(results, mpi)).collect();
-    tables.extend(results.mpis().iter().map(|mpi| instructions::table(results, mpi)));
     tables.extend([
+        instructions::table(results),
         edges::table(results),
         interface::table(results),
         layers::table(results),

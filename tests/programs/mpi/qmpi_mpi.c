@@ -15,7 +15,14 @@
  * - Registration wants a name of the list; storage and functions are written down without a check.
  * - Tools are initialized when a function is called that is allowed before MPI_Init.
  * - QMPI_Get_function knows the tools that have been initialized so far. */
+/* Releases of MPICH declare them with different types. */
+#define QMPI_Register_function declared_register_function
+#define QMPI_Get_function declared_get_function
 #include <mpi.h>
+#undef QMPI_Register_function
+#undef QMPI_Get_function
+int QMPI_Register_function(int tool_id, enum QMPI_Functions_enum function, void (*pointer)(void));
+int QMPI_Get_function(int tool_id, enum QMPI_Functions_enum function, void (**pointer)(void), int *next_tool_id);
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +65,7 @@ static QMPI_Context new_context(void)
     QMPI_Context context = { NULL };
     const char *first = getenv("QMPI_MPI_CONTEXTS");
     if (is_initialized && first && ++calls > atoi(first))
-        context.storage_stack = &calls;
+        context.storage_stack = (void *)&calls;
     return context;
 }
 
@@ -186,7 +193,7 @@ static int store(int *place, int value)
 
 static int version(char *text, int *length)
 {
-    return store(length, sprintf(text, "MPICH Version:\t4.0.2\n"));
+    return store(length, sprintf(text, "MPICH Version:\t" MPICH_VERSION "\n"));
 }
 
 static double seconds(void)

@@ -28,6 +28,9 @@ fn trials() -> Vec<Trial> {
     ])
 }
 
+/// The frame of the instruction that writes.
+const FAULT: &str = if cfg!(target_arch = "x86_64") { "#0  write_there+0x0" } else { "#0  write_there+0x4" };
+
 /// `a`, `bad` and `b`, one tool, of which the second crashes in this way.
 fn config(directory: &Path, tool: &Path, crash: &str) -> std::io::Result<PathBuf> {
     let path = tool.display();
@@ -89,7 +92,8 @@ fn in_a_wrapper(mpi: Mpi) -> Verdict {
     let outcome = crash(mpi, &tool(mpi), "null", "")?;
     let first = "qmpi: crash in layer 2, bad (crash_tool.so): SIGSEGV (no memory is there) at address 0x0";
     let parts = [
-        "#0  write_there+0x0 at crash_tool.c:21  layer 2, bad (crash_tool.so)",
+        FAULT,
+        " at crash_tool.c:21  layer 2, bad (crash_tool.so)",
         "layer 1, a (crash_tool.so)",
         "program (crash_program)",
         ", in write_there\n",
@@ -152,7 +156,7 @@ fn in_a_clone(mpi: Mpi) -> Verdict {
     let file = directory.path().join("clones.toml");
     std::fs::write(&file, text)?;
     let outcome = job(mpi).config(&file).option("--crash-report").run();
-    let parts = ["#0  write_there+0x0", "layer 17, n17 (crash_tool.so)", "layer 1, n1 (crash_tool.so)"];
+    let parts = [FAULT, "layer 17, n17 (crash_tool.so)", "layer 1, n1 (crash_tool.so)"];
     Ok(says(&outcome, "qmpi: crash in layer 18, n18 (crash_tool.so): SIGSEGV", &parts)?)
 }
 

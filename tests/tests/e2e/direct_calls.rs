@@ -45,18 +45,30 @@ fn twice(mpi: Mpi, tool: &Path) -> Outcome {
     job(mpi).stack(&[&tool, &tool]).run()
 }
 
+#[cfg(target_arch = "x86_64")]
+const VARIANTS: [(&str, &[&str]); 6] = [
+    ("lazy", &["-Wl,-z,lazy"]),
+    ("now", &["-Wl,-z,now"]),
+    ("pads", &["-fcf-protection=full", "-Wl,-z,ibtplt", "-Wl,-z,lazy"]),
+    ("pads_now", &["-fcf-protection=full", "-Wl,-z,ibtplt", "-Wl,-z,now"]),
+    ("unoptimized", &["-O0"]),
+    ("gold", &["-fuse-ld=gold"]),
+];
+#[cfg(target_arch = "aarch64")]
+const VARIANTS: [(&str, &[&str]); 5] = [
+    ("lazy", &["-Wl,-z,lazy"]),
+    ("now", &["-Wl,-z,now"]),
+    // With signed return addresses, too.
+    ("pads", &["-mbranch-protection=standard", "-Wl,-z,force-bti", "-Wl,-z,pac-plt", "-Wl,-z,lazy"]),
+    ("pads_now", &["-mbranch-protection=standard", "-Wl,-z,force-bti", "-Wl,-z,now"]),
+    ("unoptimized", &["-O0"]),
+];
+
 /// Linkage tables have many forms: with lazy binding, without, with landing pads for indirect branches.
 fn however_it_was_built(mpi: Mpi) -> Verdict {
     // One of each function; compilers may need more.
     const AT_LEAST: usize = 6;
-    for (variant, options) in [
-        ("lazy", &["-Wl,-z,lazy"][..]),
-        ("now", &["-Wl,-z,now"]),
-        ("pads", &["-fcf-protection=full", "-Wl,-z,ibtplt", "-Wl,-z,lazy"]),
-        ("pads_now", &["-fcf-protection=full", "-Wl,-z,ibtplt", "-Wl,-z,now"]),
-        ("unoptimized", &["-O0"]),
-        ("gold", &["-fuse-ld=gold"]),
-    ] {
+    for (variant, options) in VARIANTS {
         let outcome = twice(mpi, &compile::tool_variant(mpi, TOOL, variant, options));
         expect(&outcome, 2, "directly").map_err(|reason| Failed::from(format!("{variant}: {}", text(&reason))))?;
         let changed = changed(&outcome);

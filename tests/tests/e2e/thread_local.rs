@@ -3,14 +3,17 @@
 use qmpi_tests::against::{Failures, same, stacked};
 use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program, tool};
 
+/// The compiler's option for references by descriptors.
+const DESCRIPTORS: &str = if cfg!(target_arch = "x86_64") { "-mtls-dialect=gnu2" } else { "-mtls-dialect=desc" };
+
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("general_dynamic", &Mpi::ALL, |mpi| of_the_program(mpi, "gd", &["-ftls-model=global-dynamic"])),
         ("initial_exec", &Mpi::ALL, |mpi| of_the_program(mpi, "ie", &["-ftls-model=initial-exec"])),
-        ("descriptors", &Mpi::ALL, |mpi| of_the_program(mpi, "desc", &["-mtls-dialect=gnu2"])),
-        ("bound_at_once", &Mpi::ALL, |mpi| of_the_program(mpi, "now", &["-mtls-dialect=gnu2", "-Wl,-z,now,-z,relro"])),
+        ("descriptors", &Mpi::ALL, |mpi| of_the_program(mpi, "desc", &[DESCRIPTORS])),
+        ("bound_at_once", &Mpi::ALL, |mpi| of_the_program(mpi, "now", &[DESCRIPTORS, "-Wl,-z,now,-z,relro"])),
         ("of_a_library", &Mpi::ALL, of_a_library),
     ])
 }

@@ -6,6 +6,7 @@ use object::elf::{FileHeader64, PF_X, PT_GNU_EH_FRAME, PT_LOAD, ProgramHeader64}
 use object::endian::LittleEndian as Endian;
 use object::read::elf::{FileHeader, ProgramHeader};
 
+use super::arch;
 use super::process::Process;
 use crate::mapping::Mapping;
 
@@ -118,7 +119,9 @@ impl Frames {
         let length = end_of(section)?.checked_sub(section)?;
         let bytes = process.read(section, usize::try_from(length).ok()?)?;
         index.table()?;
-        Some(Frames { section: EhFrame::from(reader(bytes)), index, bases })
+        let mut section = EhFrame::from(reader(bytes));
+        section.set_vendor(arch::VENDOR);
+        Some(Frames { section, index, bases })
     }
 }
 

@@ -180,21 +180,32 @@ fn without_table(process: &Process, objects: &Objects, values: &Values, is_first
         returns_to_code(&caller).then_some(caller)
     };
     let (stack, frame) = (values[STACK_POINTER], values[FRAME_POINTER]);
-    if is_first
-        && !objects.is_code(values[INSTRUCTION])
-        && let Some(caller) = arch::from_nowhere(process, values).filter(returns_to_code)
-    {
-        return Some((caller, false));
-    }
-    if frame >= stack && frame % 8 == 0 {
-        let outer = process.word(frame);
-        if let Some(caller) = outer.filter(|outer| *outer > frame).and_then(|outer| caller_at(frame + 8, outer)) {
+    if is_first {
+        let is_nowhere = !objects.is_code(values[INSTRUCTION]);
+        let caller = if is_nowhere { arch::from_nowhere(process, values) } else { arch::of_leaf(process, values) };
+        if let Some(caller) = caller.filter(returns_to_code) {
             return Some((caller, false));
         }
     }
-    let words = (0..WORDS).map(|word| stack + word * 8);
-    let found = words.map_while(|place| Some((place, process.word(place)?)));
-    let mut calls =
-        found.filter(|(_, value)| objects.is_code(value.wrapping_sub(1)) && arch::ends_call(process, *value));
-    calls.find_map(|(place, _)| Some((caller_at(place, frame)?, true)))
+    let by_record = || {
+        let is_record = frame >= stack && frame % 8 == 0;
+        let outer = process.word(frame).filter(|outer| is_record && *outer > frame)?;
+        caller_at(frame + 8, outer)
+    };
+    let is_return = |value: u64| objects.is_code(value.wrapping_sub(1)) && arch::ends_call(process, value);
+    let among = |words: u64| {
+        let words = (0..words.min(WORDS)).map(|word| stack + word * 8);
+        let mut found = words.map_while(|place| Some((place, process.word(place)?)));
+        found.find_map(|(place, value)| caller_at(place, frame).filter(|_| is_return(arch::code(value))))
+    };
+    // Frames of code without tables, below a record that is an outer one's.
+    if arch::RECORD_MAY_BE_OUTER
+        && let Some(caller) = among(frame.saturating_sub(stack) / 8)
+    {
+        return Some((caller, true));
+    }
+    if let Some(caller) = by_record() {
+        return Some((caller, false));
+    }
+    Some((among(WORDS)?, true))
 }

@@ -1,12 +1,13 @@
-//! Which imports a file calls: those that its procedure linkage table jumps to.
+//! What the relocations of a file tell.
 //!
-//! The type of an undefined symbol says nothing (linkers leave it out), a relocation does: `R_X86_64_JUMP_SLOT` is a
+//! Which imports it calls: those that its procedure linkage table jumps to. The type of an undefined symbol says nothing (linkers leave it out), a relocation does: `R_X86_64_JUMP_SLOT` is a
 //! function, whatever else refers to it. Other relocations tell neither way, and are not looked at.
 
 use std::collections::BTreeSet;
 
 use qmpi_dynamic::relocation::{Kind, Relocation};
-use qmpi_dynamic::{Bytes, Table};
+use qmpi_dynamic::thread_local::StaticRoom;
+use qmpi_dynamic::{Bytes, Dynamic, Table};
 
 use crate::error::Error;
 use crate::file::ElfFile;
@@ -18,12 +19,34 @@ impl ElfFile {
     /// # Errors
     /// If the file cannot be read any more, or the table lies outside of it.
     pub fn called(&self) -> Result<BTreeSet<&str>, Error> {
-        const TABLE: Table = Table::PltRelocations;
-        let Some(extent) = self.symbols.tables.dynamic.extent(TABLE) else { return Ok(BTreeSet::new()) };
-        let image = Image::open(self.path())?;
-        let table = image.read_at_address(TABLE.name(), extent.address, extent.size.unwrap_or(0))?;
+        let dynamic = &self.symbols.tables.dynamic;
+        if dynamic.extent(Table::PltRelocations).is_none() {
+            return Ok(BTreeSet::new());
+        }
+        let table = read(&Image::open(self.path())?, dynamic, Table::PltRelocations)?;
         let calls = Relocation::all(Bytes::from(&table[..])).filter(|relocation| relocation.kind == Kind::JumpSlot);
         let names = calls.filter_map(|relocation| self.symbols.symbol(relocation.symbol));
         Ok(names.filter(|symbol| !symbol.defined).map(|symbol| symbol.name).collect())
     }
+}
+
+/// What the thread-local variables of a file ask for in the static block of each thread. DF_STATIC_TLS says that it needs room there;
+/// linkers for AArch64 do not set it.
+pub(super) fn static_room(image: &Image, dynamic: &Dynamic) -> Option<StaticRoom> {
+    if dynamic.static_tls() {
+        return Some(StaticRoom::Needed);
+    }
+    // A file whose relocations cannot be read is not loaded either.
+    let tables =
+        [Table::Relocations, Table::PltRelocations].map(|table| read(image, dynamic, table).unwrap_or_default());
+    let of_table = |table: &Vec<u8>| {
+        Relocation::all(Bytes::from(&table[..])).filter_map(|relocation| StaticRoom::of(&relocation)).min()
+    };
+    tables.iter().filter_map(of_table).min()
+}
+
+/// The bytes of a table of relocations.
+fn read(image: &Image, dynamic: &Dynamic, table: Table) -> Result<Vec<u8>, Error> {
+    let Some(extent) = dynamic.extent(table) else { return Ok(Vec::new()) };
+    image.read_at_address(table.name(), extent.address, extent.size.unwrap_or(0))
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
+use qmpi_dynamic::thread_local::StaticRoom;
 
 use crate::error::{Error, ObjectKind};
 use crate::file::ElfFile;
@@ -125,8 +126,8 @@ impl Tool {
         let passes_pcontrol_on = pmpi_imports.iter().any(is_pcontrol)
             || dlsym_names.iter().filter_map(|name| classify(name)).any(|symbol| is_pcontrol(&symbol.id));
         let abi_evidence = MpiAbi::of_tool(&closure, gathered.strong_data.iter().map(String::as_str));
-        let initial_exec = closure.objects.iter().filter(|object| object.static_tls());
-        let static_tls_bytes = initial_exec
+        let in_static_room = closure.objects.iter().filter(|object| object.static_room().is_some());
+        let static_tls_bytes = in_static_room
             .filter_map(ElfFile::tls)
             .fold(0, |sum: u64, tls| sum.saturating_add(tls.size).saturating_add(tls.align.saturating_sub(1)));
 
@@ -149,7 +150,7 @@ impl Tool {
             abi: abi_evidence.as_ref().map(|abi| abi.family),
             abi_evidence,
             tls: closure.root().tls(),
-            static_tls: closure.objects.iter().any(ElfFile::static_tls),
+            static_tls: closure.objects.iter().any(|object| object.static_room() == Some(StaticRoom::Needed)),
             static_tls_bytes,
             exec_stack: closure.objects.iter().any(ElfFile::exec_stack),
             undefined_elsewhere: elsewhere.nowhere,

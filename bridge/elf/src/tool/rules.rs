@@ -172,7 +172,7 @@ const RULES: &[Rule] = &[
         id: "static-tls",
         effect: Effect::Handled,
         find: |tool, _| {
-            (tool.static_tls_bytes > 0).then(|| {
+            tool.static_tls.then(|| {
                 format!(
                     "it uses initial-exec thread-local storage: {} bytes of the room that is fixed when the program starts (glibc.rtld.optional_static_tls) for every instance",
                     tool.static_tls_bytes

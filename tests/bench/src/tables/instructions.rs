@@ -6,11 +6,12 @@ use crate::results::Results;
 use crate::stack::Stack;
 use crate::table::Table;
 
-pub(super) fn table(results: &Results, mpi: &str) -> Table {
-    let functions = results.functions(mpi);
+pub(super) fn table(results: &Results) -> Table {
+    let mpi = "null";
+    let functions = results.counted_functions();
     let mut table = super::of_functions("instructions per call", mpi, &functions);
     table.before = Some("Exact, counted by callgrind; in brackets: over no libqmpi.");
-    for stack in results.stacks() {
+    for stack in results.counted_stacks() {
         let Some(title) = Stack::parse(stack).and_then(|stack| stack.title()) else { continue };
         let cell = |function: &&Function| {
             let count = results.instructions(mpi, stack, &function.name)?;

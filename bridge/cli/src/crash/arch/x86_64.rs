@@ -5,6 +5,9 @@ use qmpi_ring::arch::registers::{INSTRUCTION, STACK_POINTER};
 use super::super::process::Process;
 use super::super::unwind::Values;
 
+/// Whose instructions tables may have, besides those of DWARF.
+pub(in super::super) const VENDOR: gimli::Vendor = gimli::Vendor::Default;
+
 /// The address that a return address stands for.
 pub(in super::super) const fn code(address: u64) -> u64 {
     address
@@ -29,3 +32,11 @@ pub(in super::super) fn from_nowhere(process: &Process, values: &Values) -> Opti
 pub(in super::super) const fn interrupted(_: &Process, _: &Values) -> Option<Values> {
     None
 }
+
+/// The caller of a function that calls none and has no table: not known by its registers.
+pub(in super::super) const fn of_leaf(_: &Process, _: &Values) -> Option<Values> {
+    None
+}
+
+/// Code without tables mostly has no use for `rbp` as a frame pointer, and for other things.
+pub(in super::super) const RECORD_MAY_BE_OUTER: bool = false;
