@@ -16,6 +16,7 @@
 //! | `artifact.rs` | what "once" means: one file, whichever test wants it first |
 //! | `matrix.rs` | tools that intercept everything, generated from the table of functions |
 //! | `child.rs` | a child process: its output, its processor time |
+//! | `foreign.rs` | the other machine |
 //! | `gdb.rs` | gdb as a debugger that knows of MPI jobs by MPIR alone |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
@@ -44,6 +45,7 @@ pub mod compile;
 pub mod directives;
 pub mod documented;
 pub mod dt_hash;
+pub mod foreign;
 pub mod gdb;
 pub mod job;
 pub mod linear_layers;

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Source, Trial, Verdict, compile, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Source, Trial, Verdict, compile, foreign, on_each_mpi, product, program, tool};
 
 qmpi_tests::module!(trials);
 
@@ -69,7 +69,7 @@ fn files(mpi: Mpi) -> Verdict {
         ("text.so", b"hello\n".to_vec(), "not an ELF file"),
         ("class.so", patched(4, 1), "32-bit"),
         ("order.so", patched(5, 2), "big-endian"),
-        ("machine.so", patched(18, 183), "built for aarch64"),
+        ("machine.so", patched(18, foreign::MACHINE), foreign::SAID),
         ("header.so", good[..32].to_vec(), "truncated"),
         ("half.so", good[..good.len() / 8].to_vec(), "truncated"),
     ] {

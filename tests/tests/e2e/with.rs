@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::Failed;
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, product, program, tool};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, foreign, on_each_mpi, product, program, tool};
 
 qmpi_tests::module!(trials);
 
@@ -211,7 +211,7 @@ fn bad_files(mpi: Mpi) -> Verdict {
     let config = Config::new()?;
     let [a, _, last] = files(mpi);
     let mut machine = std::fs::read(&a)?;
-    machine[18] = 183;
+    machine[18] = foreign::MACHINE;
     std::fs::write(config.at("machine.so"), machine)?;
     std::fs::write(config.at("text.so"), "hello\n")?;
     let program_file = program(mpi, "early.c").display().to_string();
@@ -223,7 +223,7 @@ fn bad_files(mpi: Mpi) -> Verdict {
         ("./nowhere.so", &["`t`", "nowhere.so, which does not exist"]),
         ("./", &["`t`", "is a directory"]),
         ("./text.so", &["text.so", "not an ELF file"]),
-        ("./machine.so", &["machine.so", "built for aarch64"]),
+        ("./machine.so", &["machine.so", foreign::SAID]),
         ("./needs.so", &["closure_helper.so", "not found"]),
         (&program_file, &["early", "not a shared object"]),
         (library, &["MPI library, not a tool"]),
