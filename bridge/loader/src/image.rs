@@ -336,6 +336,11 @@ impl Image {
 pub(crate) struct Code(Vec<std::ops::Range<usize>>);
 
 impl Code {
+    /// How many bytes of it there are from `start` on.
+    pub(crate) fn len_from(&self, start: usize) -> usize {
+        self.0.iter().find(|part| part.contains(&start)).map_or(0, |part| part.end - start)
+    }
+
     /// `size` bytes of it from `start` on, unless they are none.
     pub(crate) fn at(&self, start: usize, size: usize) -> Option<&[u8]> {
         let end = start.checked_add(size)?;

@@ -11,8 +11,11 @@
 //!            ...                                     ...
 //! ```
 //!
-//! Four bytes of an instruction change, in this process's copy of the page. Only calls in wrappers that the tool exports are
-//! changed, which no thread can be executing yet: the process has one, and no other code knows the wrappers so far. Where
+//! A QMPI tool is in the program's namespace and has its next function from `QMPI_Get_function`, perhaps in every call: that call leads to
+//! libqmpi.so in the same way.
+//!
+//! Four bytes of an instruction change, in this process's copy of the page. Only calls in wrappers that the tool exports,
+//! or registers, are changed, which no thread can be executing yet: the process has one, and no other code knows the wrappers so far. Where
 //! anything of that does not hold, or the kernel does not let us, the call stays as it is, and works as well.
 #![expect(unsafe_code, reason = "reads the code of a loaded object")]
 
@@ -28,6 +31,8 @@ use qmpi_overrides::names;
 
 use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY};
 use crate::image::{Code, Image};
+use crate::namespace;
+use crate::namespace::link_map::{self, Handle};
 use crate::process::dlsym;
 
 /// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
@@ -50,6 +55,58 @@ pub(crate) fn bind(
     });
     write(&code, &changes).unwrap_or(0)
 }
+
+/// Lets functions that QMPI tools have registered ask libqmpi.so directly. Returns how many calls were changed.
+pub fn ask_directly(mut functions: Vec<usize>) -> usize {
+    if functions.is_empty() || !has_one_thread() {
+        return 0;
+    }
+    functions.sort_unstable();
+    functions.dedup();
+    let mut changed = 0;
+    let mut rest = functions.as_slice();
+    while let [first, others @ ..] = rest {
+        let Some(image) = namespace::object_at(*first).and_then(Handle::map).and_then(link_map::image) else {
+            rest = others;
+            continue;
+        };
+        let here;
+        (here, rest) = rest.split_at(rest.iter().take_while(|function| image.contains(**function)).count().max(1));
+        changed += ask_directly_in(&image, here);
+    }
+    changed
+}
+
+/// The same for those that one object has, in the order of their addresses.
+fn ask_directly_in(image: &Image, functions: &[usize]) -> usize {
+    // What is registered is an address without a size. A function that asks in every call does so at its beginning.
+    const BEGINNING: usize = 192;
+    let words = Word::all(image, |start| matches!(&start, b"QMPI" | b"MPI_"), |name| QUESTIONS.contains(&name));
+    if words.is_empty() {
+        return 0;
+    }
+    let code = image.code();
+    let ends = functions.iter().skip(1).copied().chain([usize::MAX]);
+    let beginnings: Vec<(usize, usize)> = functions
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| (*start, code.len_from(*start).min(end - start).min(BEGINNING)))
+        .collect();
+    let sites = Sites::of(image, &code, &beginnings, &words);
+    let changes = sites.changes(image, &code, None, &beginnings).unwrap_or_default();
+    write(&code, &changes).unwrap_or(0)
+}
+
+/// What libqmpi.so answers by a look into a table.
+const QUESTIONS: [&CStr; 7] = [
+    c"QMPI_Get_function",
+    c"QMPI_Get_tool_storage",
+    c"QMPI_Get_calling_address",
+    c"MPI_Get_function",
+    c"MPI_Get_next_tool_function",
+    c"MPI_Get_tool_storage",
+    c"MPI_Get_calling_address",
+];
 
 /// A displacement and where it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +132,7 @@ struct Site {
     word: Word,
 }
 
-/// A word of an object that holds the address of a function of MPI.
+/// A word of an object that holds the address of a function.
 #[derive(Debug, Clone, Copy)]
 struct Word {
     place: usize,
