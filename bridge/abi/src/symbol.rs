@@ -53,23 +53,24 @@ const LONGEST: usize = 64;
 /// symbol of every library.
 #[must_use]
 pub fn classify(symbol: &str) -> Option<MpiSymbol> {
-    match symbol.as_bytes() {
-        [b'P', b'M', b'P', b'I', ..] => classify_upper(&symbol[1..], true),
+    classify_bytes(symbol.as_bytes())
+}
+
+/// The same for a C string.
+#[must_use]
+pub fn classify_c(symbol: &CStr) -> Option<MpiSymbol> {
+    classify_bytes(symbol.to_bytes())
+}
+
+/// The names of the table are text, so nothing has to ask whether these bytes are.
+fn classify_bytes(symbol: &[u8]) -> Option<MpiSymbol> {
+    match symbol {
+        [b'P', name @ ..] if name.starts_with(b"MPI") => classify_upper(name, true),
         [b'M', b'P', b'I', ..] | [b'O', b'M', b'P', b'I', b'_', ..] => classify_upper(symbol, false),
-        [b'p', b'm', b'p', b'i', ..] => classify_lower(&symbol[1..], true),
+        [b'p', name @ ..] if name.starts_with(b"mpi") => classify_lower(name, true),
         [b'm', b'p', b'i', ..] => classify_lower(symbol, false),
         _ => None,
     }
-}
-
-/// The same for a C string. Its first bytes are compared before the string is checked to be UTF-8.
-#[must_use]
-pub fn classify_c(symbol: &CStr) -> Option<MpiSymbol> {
-    let is_candidate = matches!(
-        symbol.to_bytes(),
-        [b'P' | b'p', ..] | [b'M', b'P', b'I', ..] | [b'O', b'M', b'P', b'I', ..] | [b'm', b'p', b'i', ..]
-    );
-    is_candidate.then(|| classify(symbol.to_str().ok()?)).flatten()
 }
 
 /// Whether a symbol has the shape of an MPI function: `MPI_Xxx`, `MPIX_Xxx` (both also with `P` in front) or `OMPI_Xxx`.
@@ -92,52 +93,54 @@ pub fn is_mpi_like(symbol: &str) -> bool {
 }
 
 /// `MPI_Send` or `MPI_SEND`, the profiling prefix already gone.
-fn classify_upper(name: &str, profiling: bool) -> Option<MpiSymbol> {
-    if let Some(id) = FnId::by_name(name) {
+fn classify_upper(name: &[u8], profiling: bool) -> Option<MpiSymbol> {
+    if let Some(id) = FnId::by_bytes(name) {
         return Some(MpiSymbol { id, profiling, binding: Binding::C });
     }
-    if name.bytes().any(|byte| byte.is_ascii_lowercase()) {
+    if name.iter().any(u8::is_ascii_lowercase) {
         return None;
     }
     let mut space = [0; LONGEST];
     let lower = space.get_mut(..name.len())?;
-    lower.copy_from_slice(name.as_bytes());
+    lower.copy_from_slice(name);
     lower.make_ascii_lowercase();
-    let id = FnId::by_fortran(str::from_utf8(lower).ok()?)?;
+    let id = FnId::by_fortran(lower)?;
     Some(MpiSymbol { id, profiling, binding: Binding::Fortran })
 }
 
 /// `mpi_send`, `mpi_send_`, `mpi_send__`, `mpi_send_f08_` and so on, the profiling prefix already gone.
-fn classify_lower(name: &str, profiling: bool) -> Option<MpiSymbol> {
-    if let Some(stem) = name.strip_suffix('_')
-        && let Some(id) = modern(stem, profiling)
-    {
+fn classify_lower(name: &[u8], profiling: bool) -> Option<MpiSymbol> {
+    let stem = name.strip_suffix(b"_");
+    if let Some(id) = stem.and_then(|stem| modern(stem, profiling)) {
         return Some(MpiSymbol { id, profiling, binding: Binding::F08 });
     }
-    let base = name.strip_suffix('_').map_or(name, |name| name.strip_suffix('_').unwrap_or(name));
+    let base = stem.map_or(name, |stem| stem.strip_suffix(b"_").unwrap_or(stem));
     let id = FnId::by_fortran(base)?;
     Some(MpiSymbol { id, profiling, binding: Binding::Fortran })
 }
 
 /// `mpi_send_f08` → `MPI_Send`, `mpi_send_f08ts_large` → `MPI_Send_c`; `None` if this is no `mpi_f08` name.
-fn modern(stem: &str, profiling: bool) -> Option<FnId> {
-    let (stem, large) = stem.strip_suffix("_large").map_or((stem, false), |stem| (stem, true));
-    let base = stem.strip_suffix("_f08").or_else(|| stem.strip_suffix("_f08ts"))?;
-    let id = match base.split_once('_') {
-        Some(("mpir", rest)) if profiling => FnId::by_fortran(joined(&mut [0; LONGEST], "mpi_", rest)?)?,
-        Some(("mpixr", rest)) if profiling => FnId::by_fortran(joined(&mut [0; LONGEST], "mpix_", rest)?)?,
-        _ => FnId::by_fortran(base)?,
+fn modern(stem: &[u8], profiling: bool) -> Option<FnId> {
+    let (stem, large) = stem.strip_suffix(b"_large").map_or((stem, false), |stem| (stem, true));
+    let base = stem.strip_suffix(b"_f08").or_else(|| stem.strip_suffix(b"_f08ts"))?;
+    let of_profiling = |prefix| if profiling { base.strip_prefix(prefix) } else { None };
+    let id = if let Some(rest) = of_profiling(b"mpir_".as_slice()) {
+        FnId::by_fortran(joined(&mut [0; LONGEST], b"mpi_", rest)?)?
+    } else if let Some(rest) = of_profiling(b"mpixr_".as_slice()) {
+        FnId::by_fortran(joined(&mut [0; LONGEST], b"mpix_", rest)?)?
+    } else {
+        FnId::by_fortran(base)?
     };
-    if large { FnId::by_name(joined(&mut [0; LONGEST], id.name(), "_c")?) } else { Some(id) }
+    if large { FnId::by_bytes(joined(&mut [0; LONGEST], id.name().as_bytes(), b"_c")?) } else { Some(id) }
 }
 
 /// Both parts after each other in `space`; `None` if they do not fit.
-fn joined<'a>(space: &'a mut [u8; LONGEST], head: &str, tail: &str) -> Option<&'a str> {
+fn joined<'a>(space: &'a mut [u8; LONGEST], head: &[u8], tail: &[u8]) -> Option<&'a [u8]> {
     let whole = space.get_mut(..head.len() + tail.len())?;
     let (front, back) = whole.split_at_mut(head.len());
-    front.copy_from_slice(head.as_bytes());
-    back.copy_from_slice(tail.as_bytes());
-    str::from_utf8(whole).ok()
+    front.copy_from_slice(head);
+    back.copy_from_slice(tail);
+    Some(whole)
 }
 
 #[cfg(test)]

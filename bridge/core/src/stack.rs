@@ -89,6 +89,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     unwinders::bind(process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
     let mut loader = Loader::new(writer);
+    let mut asking = Vec::new();
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
         let label = &wanted.layer.label;
@@ -106,6 +107,9 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
                     builder.below(tool, &mut chain);
                 }
                 let functions = native::functions(tool);
+                if wanted.layer.direct_calls {
+                    asking.extend(functions.iter().map(|(_, function)| *function));
+                }
                 Ok(Some(registered(wanted.layer, tool, Convention::Qmpi, functions, Duration::ZERO)))
             }
             What::Thesis(library) => {
@@ -136,6 +140,10 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
         chain.observe_finalize(Edge(index));
+    }
+    let count = qmpi_loader::ask_directly(asking);
+    if count > 0 {
+        log::debug(|| format!("QMPI tools: {count} calls lead directly to libqmpi.so"));
     }
     chain.observe_initialization();
     fortran.top(&mut chain);

@@ -100,14 +100,14 @@ impl<'a> Mapped<'a> {
     /// The words of this object that hold the address of a symbol by name, with the address of each word: aligned, and inside
     /// of a readable segment.
     pub fn bindings(&self) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a> {
-        self.bindings_like(|_| true)
+        self.bindings_like(|_: [u8; 1]| true)
     }
 
-    /// Those of them whose names begin with four bytes that `is_likely` likes.
-    pub fn bindings_like<F: Fn([u8; 4]) -> bool>(
+    /// Those of them whose names begin with bytes that `is_likely` likes.
+    pub fn bindings_like<const N: usize, F: Fn([u8; N]) -> bool>(
         &self,
         is_likely: F,
-    ) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a, F> {
+    ) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a, N, F> {
         let object = *self;
         self.tables.bindings_like(is_likely).filter_map(move |binding| Some((binding, object.place(&binding)?)))
     }

@@ -114,15 +114,15 @@ impl<'a> Tables<'a> {
 
     /// The words that hold the address of a symbol by name: the GOT, and pointers in data.
     pub fn bindings(&self) -> impl Iterator<Item = Binding<'a>> + use<'a> {
-        self.bindings_like(|_| true)
+        self.bindings_like(|_: [u8; 1]| true)
     }
 
-    /// Those of them whose names begin with four bytes that `is_likely` likes: measuring a name takes longer than all else, and an object
+    /// Those of them whose names begin with bytes that `is_likely` likes: measuring a name takes longer than all else, and an object
     /// refers to hundreds.
-    pub fn bindings_like<F: Fn([u8; 4]) -> bool>(
+    pub fn bindings_like<const N: usize, F: Fn([u8; N]) -> bool>(
         &self,
         is_likely: F,
-    ) -> impl Iterator<Item = Binding<'a>> + use<'a, F> {
+    ) -> impl Iterator<Item = Binding<'a>> + use<'a, N, F> {
         let symbols = self.symbol_table();
         let [data, calls] = self.relocation_tables();
         let relocations = Relocation::from(data, self.relative_count()).chain(Relocation::all(calls));

@@ -385,6 +385,15 @@ impl<'a> Tables<'a> {
         });
     }
 
+    /// Does a search for its name come to symbol number `index`? `hash` is [`hash::gnu`] of the name, as for [`Self::find`].
+    pub fn lists(&self, index: usize, name: &[u8], hash: u32) -> bool {
+        match (self.gnu_hash, self.sysv_hash) {
+            (Some(table), _) => table.candidates(hash).any(|candidate| candidate == index),
+            (None, Some(table)) => table.candidates(hash::sysv(name)).any(|candidate| candidate == index),
+            (None, None) => false,
+        }
+    }
+
     fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
         let fits = |index| {
             let symbol = self.symbol(index)?;

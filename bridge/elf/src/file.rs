@@ -26,7 +26,7 @@ use qmpi_dynamic::thread_local::StaticRoom;
 use crate::error::{Error, ObjectKind};
 use crate::file::image::Image;
 use crate::file::name::Name;
-use crate::file::symbol::{Select, Symbol, SymbolKind, SymbolTable, Symbols};
+use crate::file::symbol::{Select, SymbolKind, SymbolTable, Symbols};
 use crate::file::tables::FileTables;
 use crate::file::version::VersionTable;
 use crate::mpi::numbering_note::NumberingNote;
@@ -190,12 +190,16 @@ impl ElfFile {
         self.symbols.tables.view().find(name.as_bytes(), qmpi_dynamic::hash::gnu(name.as_bytes())).is_some()
     }
 
-    /// The symbols that it offers and that references to their names find in it, each with its name as tables have it.
-    pub fn found_exports(&self) -> impl Iterator<Item = (Symbol<'_>, Name<'_>)> {
+    /// The names of the functions that references find in it. Of a damaged file not all of [`Self::exports`] are found.
+    pub fn found_functions(&self) -> impl Iterator<Item = Name<'_>> {
         let view = self.symbols.tables.view();
-        self.exports().filter_map(move |symbol| {
-            let name = Name::from(symbol.name);
-            view.find(name.bytes(), name.hash()).map(|_| (symbol, name))
+        let is_function = |symbol: &qmpi_dynamic::Symbol<'_>| {
+            matches!(symbol.kind(), SymbolKind::Function | SymbolKind::Ifunc) && symbol.is_found_by_linker()
+        };
+        let named = view.symbols().filter(|symbol| symbol.name_offset() != 0);
+        named.filter(is_function).filter_map(move |symbol| {
+            let name = Name::from(symbol.name()?);
+            view.lists(symbol.index(), name.bytes(), name.hash()).then_some(name)
         })
     }
 

@@ -21,6 +21,7 @@ use qmpi_dynamic::objects::Info;
 use qmpi_dynamic::version::Index;
 use qmpi_dynamic::{Mapped, Segments};
 
+use qmpi_elf::mpi::mpi_data;
 use qmpi_elf::write::provider::ProvidedKind;
 use qmpi_elf::{Name, NumberingNote};
 
@@ -200,12 +201,9 @@ impl Image {
         found
     }
 
-    /// `size` bytes of its code from `start` on, unless they are none.
-    pub fn code(&self, start: usize, size: usize) -> Option<&'static [u8]> {
-        let end = start.checked_add(size)?;
-        let is_code = self.0.mapped.segments().code().any(|part| part.contains(&start) && end <= part.end);
-        // SAFETY: mapped and readable, and not writable: only `direct.rs` changes code, and not while this is used.
-        is_code.then(|| unsafe { std::slice::from_raw_parts(start as *const u8, size) })
+    /// Its code, to be read.
+    pub(crate) fn code(&self) -> Code {
+        Code(self.code_ranges().collect())
     }
 
     /// All its dynamic symbols: those it defines and those it refers to.
@@ -213,16 +211,26 @@ impl Image {
         self.0.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
+    /// Those of them that it defines.
+    pub fn defined_symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+        let symbols = self.0.mapped.tables().symbols().filter(|symbol| symbol.is_defined() && symbol.is_global());
+        symbols.filter_map(|symbol| self.symbol(&symbol))
+    }
+
     /// Those of them whose names begin like MPI's: `MPI`, `mpi` and the like, alone or behind a `P` or an `O`. A library has thousands of
     /// others.
     pub fn symbols_of_mpi(&self) -> impl Iterator<Item = Symbol> + '_ {
-        let symbols = self.0.mapped.tables().symbols().filter(|symbol| {
-            symbol.name_start::<4>().is_some_and(|start| {
-                let start = start.map(|byte| byte.to_ascii_lowercase());
-                matches!(start, [b'm', b'p', b'i', _] | [b'p' | b'o', b'm', b'p', b'i'])
-            })
-        });
-        symbols.filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
+        self.symbols_like(mpi_data::begins_like_mpi)
+    }
+
+    /// Those of them whose names begin with bytes that `is_likely` likes.
+    pub(crate) fn symbols_like<const N: usize>(
+        &self,
+        is_likely: impl Fn([u8; N]) -> bool,
+    ) -> impl Iterator<Item = Symbol> {
+        let symbols = self.0.mapped.tables().symbols();
+        let likely = symbols.filter(move |symbol| symbol.name_start().is_some_and(&is_likely));
+        likely.filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
     /// The names that it refers to and does not define; of those for which `measures` says no, given whether the reference is weak, none.
@@ -246,6 +254,11 @@ impl Image {
     /// The same where the name's hash is known: many objects are asked for one name.
     pub fn find_name(&self, name: Name<'_>) -> Option<Symbol> {
         self.symbol(&self.0.mapped.tables().find(name.bytes(), name.hash())?)
+    }
+
+    /// The address of what it defines under a name.
+    pub(crate) fn address_of(&self, name: Name<'_>) -> Option<usize> {
+        self.0.mapped.find(name.bytes(), name.hash()).map(|(_, address)| address)
     }
 
     /// The definition that a program's reference to `name` gets, which names no version.
@@ -305,17 +318,35 @@ impl Image {
 
     /// The words of this object that hold the address of a symbol by name: its GOT, and pointers in its data.
     pub fn bindings(&self) -> impl Iterator<Item = Binding> + '_ {
-        self.bindings_like(|_| true)
+        self.bindings_like(|_: [u8; 1]| true)
     }
 
-    /// Those of them whose names begin with four bytes that `is_likely` likes.
-    pub fn bindings_like(&self, is_likely: impl Fn([u8; 4]) -> bool) -> impl Iterator<Item = Binding> {
+    /// Those of them whose names begin with bytes that `is_likely` likes.
+    pub fn bindings_like<const N: usize>(&self, is_likely: impl Fn([u8; N]) -> bool) -> impl Iterator<Item = Binding> {
         self.0.mapped.bindings_like(is_likely).map(|(binding, place)| Binding {
             name: binding.name,
             place: place as *mut usize,
             addend: binding.addend,
             is_call: binding.is_call,
         })
+    }
+}
+
+/// The code of an object: where it is, looked up once for many places.
+pub(crate) struct Code(Vec<std::ops::Range<usize>>);
+
+impl Code {
+    /// How many bytes of it there are from `start` on.
+    pub(crate) fn len_from(&self, start: usize) -> usize {
+        self.0.iter().find(|part| part.contains(&start)).map_or(0, |part| part.end - start)
+    }
+
+    /// `size` bytes of it from `start` on, unless they are none.
+    pub(crate) fn at(&self, start: usize, size: usize) -> Option<&[u8]> {
+        let end = start.checked_add(size)?;
+        let is_code = self.0.iter().any(|part| part.contains(&start) && end <= part.end);
+        // SAFETY: mapped and readable, and not writable: only `direct.rs` changes code, and not while this is used.
+        is_code.then(|| unsafe { std::slice::from_raw_parts(start as *const u8, size) })
     }
 }
 

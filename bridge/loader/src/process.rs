@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 use qmpi_abi::{FnId, MpiSymbol};
 use qmpi_dynamic::{Mapped, mpi};
 use qmpi_elf::linker::family as glibc;
-use qmpi_elf::mpi::mpi_data::{is_fortran_sentinel_c, is_mpi_data_name};
+use qmpi_elf::mpi::mpi_data::{is_fortran_sentinel_c, is_mpi_data_name, may_be_sentinel};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name};
 
@@ -164,7 +164,7 @@ impl Process {
         self.exports.get_or_init(|| {
             let mut exports = Vec::with_capacity(2048);
             for (index, image) in self.interface().enumerate() {
-                for symbol in image.symbols().filter(|symbol| symbol.defined) {
+                for symbol in image.defined_symbols() {
                     let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
                     if self.interface().take(index).any(|other| other.find_name(provided.name).is_some()) {
                         continue;
@@ -339,12 +339,13 @@ impl Process {
         self.bound.get_or_init(|| {
             let (c, fortran): (Vec<&Image>, Vec<&Image>) = self.mpi().partition(|image| self.is_of_c(image));
             let mut bound = BTreeMap::new();
-            let of_sentinels = |image: &&Image| image.symbols_of_mpi().any(|symbol| is_fortran_sentinel_c(symbol.name));
+            let of_sentinels =
+                |image: &&Image| image.symbols_like(may_be_sentinel).any(|symbol| is_fortran_sentinel_c(symbol.name));
             for binding in fortran
                 .into_iter()
                 .chain(c)
                 .filter(of_sentinels)
-                .flat_map(|image| image.bindings_like(|[m, p, i, _]| [m, p, i].eq_ignore_ascii_case(b"mpi")))
+                .flat_map(|image| image.bindings_like(may_be_sentinel))
                 .filter(|binding| !binding.is_call)
             {
                 if is_fortran_sentinel_c(binding.name) {

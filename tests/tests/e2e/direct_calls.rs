@@ -16,6 +16,7 @@ fn trials() -> Vec<Trial> {
         ("switched_off", &Mpi::ALL, switched_off),
         ("a_thread_may_run_the_code", &Mpi::ALL, a_thread_may_run_the_code),
         ("more_than_namespaces", &Mpi::ALL, more_than_namespaces),
+        ("of_a_qmpi_tool", &Mpi::ALL, of_a_qmpi_tool),
     ])
 }
 
@@ -115,6 +116,27 @@ fn more_than_namespaces(mpi: Mpi) -> Verdict {
     const INSTANCES: usize = 18;
     let tool = tool(mpi, TOOL).display().to_string();
     expect(&job(mpi).stack(&[tool.as_str(); INSTANCES]).run(), INSTANCES, "directly")
+}
+
+/// What it asks in every call; both instances have one copy of the code.
+fn of_a_qmpi_tool(mpi: Mpi) -> Verdict {
+    let (asks, threads) = (compile::companion(mpi, "qmpi_asks.c"), compile::companion(mpi, "thread_of_tool.c"));
+    let layer = format!("asks={}", asks.display());
+    let says = |outcome: Outcome, path: &str| {
+        outcome.expect(0, &["done".to_owned()])?;
+        let (expected, all) = (outcome.count(&format!("asks: {path}")), outcome.count("asks: "));
+        let is_changed = changed(&outcome).iter().any(|count| *count > 0);
+        // Each of two processes says so once for each instance.
+        let is_right = expected == 4 && all == 4 && is_changed == (path == "directly");
+        if is_right { Ok(()) } else { Err(Failed::from(format!("not {path}\n{}", outcome.report()))) }
+    };
+    says(job(mpi).stack(&[&layer, &layer]).run(), "directly")?;
+    says(job(mpi).stack(&[&layer, &layer, &threads.display().to_string()]).run(), "by the table")?;
+    let directory = tempfile::tempdir()?;
+    let file: PathBuf = directory.path().join("qmpi.toml");
+    let tool = format!("[tool.asks]\npath = {asks:?}\ndirect_calls = false\n");
+    std::fs::write(&file, format!("stack = [\"asks\", \"asks\"]\n{tool}"))?;
+    says(job(mpi).config(&file).run(), "by the table")
 }
 
 fn none_but(outcome: &Outcome, expected: usize) -> Verdict {

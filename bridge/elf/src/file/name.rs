@@ -11,12 +11,12 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use qmpi_dynamic::hash;
 
 /// The name of a symbol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Name<'a> {
     hash: u32,
     bytes: &'a [u8],
-    /// Not empty, and without a NUL byte: it can stand in a string table.
-    sound: bool,
+    /// What it was made of ends before the first NUL.
+    of_c: bool,
 }
 
 /// Names, looked up by the hash that they have.
@@ -33,22 +33,30 @@ impl<'a> Name<'a> {
         self.hash
     }
 
+    /// Can it stand in a string table: is it not empty, and without a NUL byte?
     pub(crate) fn is_sound(&self) -> bool {
-        self.sound
+        !self.bytes.is_empty() && (self.of_c || !self.bytes.contains(&0))
     }
 }
 
+impl PartialEq for Name<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.bytes == other.bytes
+    }
+}
+
+impl Eq for Name<'_> {}
+
 impl<'a> From<&'a str> for Name<'a> {
     fn from(name: &'a str) -> Name<'a> {
-        let sound = !name.is_empty() && !name.contains('\0');
-        Name { hash: hash::gnu(name.as_bytes()), bytes: name.as_bytes(), sound }
+        Name { hash: hash::gnu(name.as_bytes()), bytes: name.as_bytes(), of_c: false }
     }
 }
 
 impl<'a> From<&'a CStr> for Name<'a> {
     fn from(name: &'a CStr) -> Name<'a> {
         let bytes = name.to_bytes();
-        Name { hash: hash::gnu(bytes), bytes, sound: !bytes.is_empty() }
+        Name { hash: hash::gnu(bytes), bytes, of_c: true }
     }
 }
 

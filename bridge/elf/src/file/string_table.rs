@@ -1,6 +1,6 @@
 //! The dynamic string table as text, and how long names may be.
 
-use std::ffi::CStr;
+use qmpi_dynamic::Bytes;
 
 /// The table, checked to be UTF-8 once so that names are free afterwards.
 #[derive(Debug, Default)]
@@ -29,7 +29,7 @@ impl StringTable {
 
     /// The NUL-terminated string at an offset; `None` if it starts or ends outside, or starts inside of a character.
     pub(crate) fn get(&self, offset: usize) -> Option<&str> {
-        let length = CStr::from_bytes_until_nul(self.bytes().get(offset..)?).ok()?.count_bytes();
+        let length = Bytes::from(self.bytes()).string(offset)?.to_bytes().len();
         self.0.get(offset..offset + length)
     }
 

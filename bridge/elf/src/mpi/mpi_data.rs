@@ -103,8 +103,30 @@ pub fn is_fortran_sentinel(name: &str) -> bool {
 
 /// The same for a C string. Its bytes are looked at first, before anything asks whether they are text.
 pub fn is_fortran_sentinel_c(name: &CStr) -> bool {
-    let may_be = matches!(name.to_bytes(), [b'M' | b'm', b'P' | b'p', b'I' | b'i', ..]);
+    let may_be = name.to_bytes().first_chunk().is_some_and(|start| may_be_sentinel(*start));
     may_be && name.to_str().is_ok_and(is_fortran_sentinel)
+}
+
+/// Whether a name that begins so may be one: a look at a word, and no function of MPI's begins like that. Names that are shorter are none.
+pub fn may_be_sentinel(start: [u8; 6]) -> bool {
+    let [a, b, c, d, e, f] = start;
+    let (mpi, kind) = (u32::from_le_bytes([a, b, c, d]), u16::from_le_bytes([e, f]));
+    // Capitals become small letters, and of other characters none becomes a letter.
+    let is_any = |kinds: &[[u8; 2]]| kinds.iter().any(|likely| u16::from_le_bytes(*likely) == kind | 0x2020);
+    match (mpi | 0x2020_2020).to_le_bytes() {
+        // `MPI_F_`, `MPI_F08_`, `mpi_fortran_`; a set bit makes `_` another character.
+        [b'm', b'p', b'i', 0x7f] => is_any(&[[b'f', 0x7f], *b"f0", *b"fo"]),
+        [b'm', b'p', b'i', b'r'] => is_any(&[[0x7f, b'f'], [0x7f, b'c']]),
+        [b'm', b'p', b'i', b'p'] => is_any(&[*b"ri"]),
+        [b'm', b'p', b'i', b'f'] => is_any(&[*b"cm"]),
+        _ => false,
+    }
+}
+
+/// Whether a name that begins so may be one of MPI: `MPI`, `mpi` and the like, alone or behind a `P` or an `O`.
+pub fn begins_like_mpi(start: [u8; 4]) -> bool {
+    let start = (u32::from_le_bytes(start) | 0x2020_2020).to_le_bytes();
+    matches!(start, [b'm', b'p', b'i', _] | [b'p' | b'o', b'm', b'p', b'i'])
 }
 
 /// Whether a symbol is MPI data: by its name, or because it has the type of data and an MPI name.
@@ -117,6 +139,31 @@ pub fn is_mpi_data(symbol: &Symbol<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn beginnings_tell_sentinels() {
+        let commons = COMMONS.iter().flat_map(|name| [(*name).to_owned(), name.to_uppercase(), format!("{name}__")]);
+        let others = ["MPI_F_", "MPI_F08_", "MPIR_F_", "MPIR_F08_MPI_", "MPIR_C_MPI_"].map(str::to_owned);
+        for name in commons.chain(others) {
+            let start = name.as_bytes().first_chunk();
+            assert!(start.is_some_and(|start| may_be_sentinel(*start)), "{name}");
+        }
+        let functions = qmpi_abi::FnId::all().filter_map(|id| id.name().as_bytes().first_chunk());
+        let others = [b"MPI_F\0", b"ompi_m", b"MPIP_f", b"mpi@fo"];
+        for start in functions.chain(others) {
+            assert!(!may_be_sentinel(*start), "{}", start.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn names_that_begin_like_mpi() {
+        for start in [b"MPI_", b"mpi_", b"PMPI", b"pmpi", b"OMPI", b"ompi", b"MPIX"] {
+            assert!(begins_like_mpi(*start), "{}", start.escape_ascii());
+        }
+        for start in [b"QMPI", b"MP_I", b"\x10MPI", b"PMP\x09"] {
+            assert!(!begins_like_mpi(*start), "{}", start.escape_ascii());
+        }
+    }
 
     #[test]
     fn sentinels_of_fortran() {

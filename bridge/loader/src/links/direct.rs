@@ -11,8 +11,11 @@
 //!            ...                                     ...
 //! ```
 //!
-//! Four bytes of an instruction change, in this process's copy of the page. Only calls in wrappers that the tool exports are
-//! changed, which no thread can be executing yet: the process has one, and no other code knows the wrappers so far. Where
+//! A QMPI tool is in the program's namespace and has its next function from `QMPI_Get_function`, perhaps in every call: that call leads to
+//! libqmpi.so in the same way.
+//!
+//! Four bytes of an instruction change, in this process's copy of the page. Only calls in wrappers that the tool exports,
+//! or registers, are changed, which no thread can be executing yet: the process has one, and no other code knows the wrappers so far. Where
 //! anything of that does not hold, or the kernel does not let us, the call stays as it is, and works as well.
 #![expect(unsafe_code, reason = "reads the code of a loaded object")]
 
@@ -22,10 +25,14 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qmpi_elf::Name;
+use qmpi_elf::mpi::mpi_data::begins_like_mpi;
 use qmpi_overrides::names;
 
 use crate::arch::{self, DISPLACEMENT, LONGEST_ENTRY};
-use crate::image::Image;
+use crate::image::{Code, Image};
+use crate::namespace;
+use crate::namespace::link_map::{self, Handle};
 use crate::process::dlsym;
 
 /// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
@@ -39,13 +46,67 @@ pub(crate) fn bind(
     if !has_one_thread() {
         return 0;
     }
-    let again = sites.as_ref().and_then(|sites| sites.changes(image, head, wrappers));
+    let code = image.code();
+    let again = sites.as_ref().and_then(|sites| sites.changes(image, &code, head, wrappers));
     let changes = again.unwrap_or_else(|| {
-        let found = sites.insert(Sites::of(image, wrappers));
-        found.changes(image, head, wrappers).unwrap_or_default()
+        let words = Word::all(image, begins_like_mpi, names::is_mpi_function_c);
+        let found = sites.insert(Sites::of(image, &code, wrappers, &words));
+        found.changes(image, &code, head, wrappers).unwrap_or_default()
     });
-    write(image, &changes).unwrap_or(0)
+    write(&code, &changes).unwrap_or(0)
 }
+
+/// Lets functions that QMPI tools have registered ask libqmpi.so directly. Returns how many calls were changed.
+pub fn ask_directly(mut functions: Vec<usize>) -> usize {
+    if functions.is_empty() || !has_one_thread() {
+        return 0;
+    }
+    functions.sort_unstable();
+    functions.dedup();
+    let mut changed = 0;
+    let mut rest = functions.as_slice();
+    while let [first, others @ ..] = rest {
+        let Some(image) = namespace::object_at(*first).and_then(Handle::map).and_then(link_map::image) else {
+            rest = others;
+            continue;
+        };
+        let here;
+        (here, rest) = rest.split_at(rest.iter().take_while(|function| image.contains(**function)).count().max(1));
+        changed += ask_directly_in(&image, here);
+    }
+    changed
+}
+
+/// The same for those that one object has, in the order of their addresses.
+fn ask_directly_in(image: &Image, functions: &[usize]) -> usize {
+    // What is registered is an address without a size. A function that asks in every call does so at its beginning.
+    const BEGINNING: usize = 192;
+    let words = Word::all(image, |start| matches!(&start, b"QMPI" | b"MPI_"), |name| QUESTIONS.contains(&name));
+    if words.is_empty() {
+        return 0;
+    }
+    let code = image.code();
+    let ends = functions.iter().skip(1).copied().chain([usize::MAX]);
+    let beginnings: Vec<(usize, usize)> = functions
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| (*start, code.len_from(*start).min(end - start).min(BEGINNING)))
+        .collect();
+    let sites = Sites::of(image, &code, &beginnings, &words);
+    let changes = sites.changes(image, &code, None, &beginnings).unwrap_or_default();
+    write(&code, &changes).unwrap_or(0)
+}
+
+/// What libqmpi.so answers by a look into a table.
+const QUESTIONS: [&CStr; 7] = [
+    c"QMPI_Get_function",
+    c"QMPI_Get_tool_storage",
+    c"QMPI_Get_calling_address",
+    c"MPI_Get_function",
+    c"MPI_Get_next_tool_function",
+    c"MPI_Get_tool_storage",
+    c"MPI_Get_calling_address",
+];
 
 /// A displacement and where it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,15 +132,28 @@ struct Site {
     word: Word,
 }
 
-/// A word of an object that holds the address of a function of MPI.
+/// A word of an object that holds the address of a function.
 #[derive(Debug, Clone, Copy)]
 struct Word {
     place: usize,
-    name: &'static CStr,
+    name: Name<'static>,
     is_call: bool,
 }
 
 impl Word {
+    /// Those of `image` for functions whose names `is_wanted`, in the order of their places. `is_likely`: may a name begin so?
+    fn all(image: &Image, is_likely: impl Fn([u8; 4]) -> bool, is_wanted: impl Fn(&CStr) -> bool) -> Vec<Word> {
+        let bindings = image.bindings_like(is_likely).filter(|binding| is_wanted(binding.name));
+        let words = bindings.map(|binding| Word {
+            place: binding.place.addr() - image.base(),
+            name: binding.name.into(),
+            is_call: binding.is_call,
+        });
+        let mut words: Vec<Word> = words.collect();
+        words.sort_unstable_by_key(|word| word.place);
+        words
+    }
+
     /// Where calls through it lead in `image`, whose references `head` answers first.
     fn link(&self, image: &Image, head: Option<&Image>) -> Option<usize> {
         let word = std::ptr::with_exposed_provenance_mut(image.base() + self.place);
@@ -88,24 +162,16 @@ impl Word {
         let link = word.load(Ordering::Relaxed);
         // A word that leads back into the object is not bound yet, or the tool's own business: then it is not in the head.
         let is_bound = !image.contains(link);
-        let link = if is_bound { link } else { head?.find(self.name).filter(|_| self.is_call)?.address };
+        let link = if is_bound { link } else { head?.address_of(self.name).filter(|_| self.is_call)? };
         (link != 0).then_some(link)
     }
 }
 
 impl Sites {
-    /// Those of `image` in these wrappers.
-    fn of(image: &Image, wrappers: &[(usize, usize)]) -> Sites {
-        let bindings = image.bindings().filter(|binding| names::is_mpi_function_c(binding.name));
-        let words = bindings.map(|binding| Word {
-            place: binding.place.addr() - image.base(),
-            name: binding.name,
-            is_call: binding.is_call,
-        });
-        let mut words: Vec<Word> = words.collect();
-        words.sort_unstable_by_key(|word| word.place);
+    /// Those of `image`, which has this `code`, in these wrappers, by way of these words.
+    fn of(image: &Image, code: &Code, wrappers: &[(usize, usize)], words: &[Word]) -> Sites {
         let mut calls = Vec::with_capacity(words.len());
-        wrappers.iter().for_each(|wrapper| add_calls(image, &words, *wrapper, &mut calls));
+        wrappers.iter().for_each(|wrapper| calls.extend(calls_in(image, code, words, *wrapper)));
         // Names may share a wrapper.
         calls.sort_unstable_by_key(|site| site.place);
         calls.dedup_by_key(|site| site.place);
@@ -113,14 +179,20 @@ impl Sites {
     }
 
     /// What is to be changed in `image`; `None` if that is another tool, or has other wrappers.
-    fn changes(&self, image: &Image, head: Option<&Image>, wrappers: &[(usize, usize)]) -> Option<Vec<Change>> {
+    fn changes(
+        &self,
+        image: &Image,
+        code: &Code,
+        head: Option<&Image>,
+        wrappers: &[(usize, usize)],
+    ) -> Option<Vec<Change>> {
         if !relative(wrappers, image).eq(self.wrappers.iter().copied()) {
             return None;
         }
         let mut changes = Vec::with_capacity(self.calls.len());
         for site in &self.calls {
             let place = image.base() + site.place;
-            if image.code(place, DISPLACEMENT)? != site.original {
+            if code.at(place, DISPLACEMENT)? != site.original {
                 return None;
             }
             let displacement =
@@ -137,27 +209,25 @@ fn relative(wrappers: &[(usize, usize)], image: &Image) -> impl Iterator<Item = 
     wrappers.iter().map(move |(start, size)| (start.wrapping_sub(base), *size))
 }
 
-/// Adds the calls of one wrapper to `calls`.
-fn add_calls(image: &Image, words: &[Word], (start, size): (usize, usize), calls: &mut Vec<Site>) {
-    let Some(code) = image.code(start, size) else { return };
+/// The calls of one wrapper.
+fn calls_in(image: &Image, code: &Code, words: &[Word], (start, size): (usize, usize)) -> impl Iterator<Item = Site> {
     // The word that an entry of the object's PLT jumps through.
-    let word = |target: isize| {
+    let word = move |target: isize| {
         let entry = start.wrapping_add_signed(target);
-        let place = arch::word_of_entry(image.code(entry, LONGEST_ENTRY)?, entry)?.checked_sub(image.base())?;
+        let place = arch::word_of_entry(code.at(entry, LONGEST_ENTRY)?, entry)?.checked_sub(image.base())?;
         let index = words.binary_search_by_key(&place, |word| word.place).ok()?;
         Some(words[index])
     };
-    let branches = arch::branches(code, |target| word(target).is_some());
-    calls.extend(branches.into_iter().filter_map(|branch| {
-        let original = code.get(branch.displacement..)?.first_chunk()?;
-        let place = start - image.base() + branch.displacement;
-        Some(Site { place, original: *original, word: word(branch.target)? })
-    }));
+    let wrapper = code.at(start, size).unwrap_or_default();
+    arch::branches(wrapper, word).filter_map(move |(branch, word)| {
+        let original = wrapper.get(branch.displacement..)?.first_chunk()?;
+        Some(Site { place: start - image.base() + branch.displacement, original: *original, word })
+    })
 }
 
 /// Writes them, page by page. The kernel copies a page of a private mapping when it is written to; its protection stays, so
 /// that nothing is ever writable and executable, and a signal handler of the tool finds its code at any time.
-fn write(image: &Image, changes: &[Change]) -> io::Result<usize> {
+fn write(code: &Code, changes: &[Change]) -> io::Result<usize> {
     if changes.is_empty() {
         return Ok(0);
     }
@@ -166,7 +236,7 @@ fn write(image: &Image, changes: &[Change]) -> io::Result<usize> {
     let size = arch::page_size();
     for page in changes.chunk_by(|one, next| one.place / size == next.place / size) {
         let (Some(first), Some(last)) = (page.first(), page.last()) else { continue };
-        let Some(old) = image.code(first.place, last.place + DISPLACEMENT - first.place) else { continue };
+        let Some(old) = code.at(first.place, last.place + DISPLACEMENT - first.place) else { continue };
         let mut new = old.to_vec();
         for change in page {
             new[change.place - first.place..][..DISPLACEMENT].copy_from_slice(&change.bytes);

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use qmpi_abi::{FnId, is_mpi_like};
 use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
-use qmpi_elf::{ElfFile, Name, Names, Symbol, SymbolKind, Tool};
+use qmpi_elf::{ElfFile, Name, Names, Symbol, Tool};
 use qmpi_overrides::names;
 
 use crate::error::LoadError;
@@ -214,11 +214,11 @@ impl<'a> Head<'a> {
     }
 
     fn functions_of_tool(&self) -> Names<'a> {
-        let exports = self.tool.closure.parts().flat_map(ElfFile::found_exports);
-        exports
-            .filter(|(symbol, _)| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc))
-            .map(|(_, name)| name)
-            .collect()
+        let mut names = Names::default();
+        // Most of them are wrappers.
+        names.reserve(self.tool.intercepts.len());
+        names.extend(self.tool.closure.parts().flat_map(ElfFile::found_functions));
+        names
     }
 
     /// The process's functions of C++ exception handling, where the tool or the program has them in its own file

@@ -104,8 +104,8 @@ fn write(
         return Ok(copy);
     }
     let symbols: Vec<Provided<'_>> = image
-        .symbols()
-        .filter(|symbol| symbol.defined && symbol.kind != Kind::Tls)
+        .defined_symbols()
+        .filter(|symbol| symbol.kind != Kind::Tls)
         .filter_map(|symbol| {
             let version = version(symbol.index);
             let version = version.map(|version| ProvidedVersion { place: version.place, default: version.default });

@@ -28,16 +28,15 @@ fn is_branch(instruction: u32) -> bool {
     instruction & 0x7c00_0000 == 0x1400_0000
 }
 
-/// Calls and jumps in a function's code to targets that `is_wanted` likes.
-pub(crate) fn branches(code: &[u8], is_wanted: impl Fn(isize) -> bool) -> Vec<Branch> {
+/// Calls and jumps in a function's code to targets for which `wanted` has something, with that.
+pub(crate) fn branches<T>(code: &[u8], wanted: impl Fn(isize) -> Option<T>) -> impl Iterator<Item = (Branch, T)> {
     let places = (0..code.len()).step_by(size_of::<u32>());
-    let branches = places.filter_map(|place| {
+    places.filter_map(move |place| {
         let instruction = instruction(code, place).filter(|instruction| is_branch(*instruction))?;
         let words = ((instruction & IMMEDIATE) << 6).cast_signed() >> 6;
         let target = isize::try_from(place).ok()?.checked_add(words as isize * 4)?;
-        is_wanted(target).then_some(Branch { displacement: place, target })
-    });
-    branches.collect()
+        Some((Branch { displacement: place, target }, wanted(target)?))
+    })
 }
 
 /// The instruction `original` at `place`, led to `target`, if that is near enough.
@@ -78,10 +77,11 @@ mod tests {
     fn calls_and_jumps() {
         // nop; bl +8; b -4; b.eq +8; ret
         let code = code(&[0xd503_201f, 0x9400_0002, 0x17ff_ffff, 0x5400_0040, 0xd65f_03c0]);
-        let all = branches(&code, |_| true);
-        assert_eq!(all, [Branch { displacement: 4, target: 12 }, Branch { displacement: 8, target: 4 }]);
-        assert_eq!(branches(&code, |target| target == 4), [all[1]]);
-        assert_eq!(branches(&code[..7], |_| true), []);
+        let all = |code| branches(code, |_| Some(())).map(|(branch, ())| branch).collect::<Vec<_>>();
+        let both = all(&code);
+        assert_eq!(both, [Branch { displacement: 4, target: 12 }, Branch { displacement: 8, target: 4 }]);
+        assert_eq!(branches(&code, |target| (target == 4).then_some(7)).collect::<Vec<_>>(), [(both[1], 7)]);
+        assert_eq!(all(&code[..7]), []);
     }
 
     #[test]

@@ -16,37 +16,38 @@ pub(crate) const DISPLACEMENT: usize = 4;
 /// Bytes of the longest entry of a PLT, and of any part of one.
 pub(crate) const LONGEST_ENTRY: usize = 16;
 
-/// Near calls and jumps in a function's code to targets that `is_wanted` likes.
+/// Near calls and jumps in a function's code to targets for which `wanted` has something, with that.
 ///
 /// What looks like one may be part of another instruction, so the code is decoded from its beginning, as far as needed.
-pub(crate) fn branches(code: &[u8], is_wanted: impl Fn(isize) -> bool) -> Vec<Branch> {
-    let mut found = Vec::new();
-    let mut place = 0;
-    for displacement in 1..code.len() {
+pub(crate) fn branches<T>(code: &[u8], wanted: impl Fn(isize) -> Option<T>) -> impl Iterator<Item = (Branch, T)> {
+    // The first instruction that was not decoded, as long as all could be; and how many bytes were looked at.
+    let (mut decoded, mut seen) = (Some(0), 0);
+    std::iter::from_fn(move || {
         // call rel32, jmp rel32
-        if !matches!(code[displacement - 1], 0xe8 | 0xe9) {
-            continue;
-        }
-        let Some(target) = target(code, displacement) else { break };
-        if !is_wanted(target) {
-            continue;
-        }
-        let end = displacement + DISPLACEMENT;
-        let length = loop {
-            let Some(length) = length(&code[place..]) else { return found };
-            if place + length >= end {
-                break length;
+        while let Some(skipped) = code.get(seen..)?.iter().position(|byte| byte & 0xfe == 0xe8) {
+            let displacement = seen + skipped + 1;
+            seen = displacement;
+            let target = target(code, displacement)?;
+            let Some(found) = wanted(target) else { continue };
+            let end = displacement + DISPLACEMENT;
+            let mut place = decoded.take()?;
+            let length = loop {
+                let length = length(&code[place..])?;
+                if place + length >= end {
+                    break length;
+                }
+                place += length;
+            };
+            decoded = Some(place);
+            // Alone, or behind the prefix `bnd`.
+            let opcode = displacement - 1;
+            let begins = place == opcode || (place + 1 == opcode && code[place] == 0xf2);
+            if begins && place + length == end {
+                return Some((Branch { displacement, target }, found));
             }
-            place += length;
-        };
-        // Alone, or behind the prefix `bnd`.
-        let opcode = displacement - 1;
-        let begins = place == opcode || (place + 1 == opcode && code[place] == 0xf2);
-        if begins && place + length == end {
-            found.push(Branch { displacement, target });
         }
-    }
-    found
+        None
+    })
 }
 
 /// The length of the first instruction.
@@ -87,16 +88,21 @@ mod tests {
 
     const CALL: [u8; 5] = [0xe8, 0x10, 0, 0, 0];
 
+    fn all(code: &[u8]) -> Vec<Branch> {
+        branches(code, |_| Some(())).map(|(branch, ())| branch).collect()
+    }
+
     fn displacements(code: &[u8]) -> Vec<usize> {
-        branches(code, |_| true).iter().map(|branch| branch.displacement).collect()
+        all(code).iter().map(|branch| branch.displacement).collect()
     }
 
     #[test]
     fn calls_and_jumps_with_and_without_a_prefix() {
-        assert_eq!(branches(&CALL, |_| true), [Branch { displacement: 1, target: 0x15 }]);
+        assert_eq!(all(&CALL), [Branch { displacement: 1, target: 0x15 }]);
         let code = [&[0x48, 0x83, 0xec, 0x08], &CALL[..], &[0xf2], &CALL[..], &[0xe9, 0xf0, 0xff, 0xff, 0xff]].concat();
         assert_eq!(displacements(&code), [5, 11, 16]);
-        assert_eq!(branches(&code, |target| target == 4), [Branch { displacement: 16, target: 4 }]);
+        let mut wanted = branches(&code, |target| (target == 4).then_some(7));
+        assert_eq!((wanted.next(), wanted.next()), (Some((Branch { displacement: 16, target: 4 }, 7)), None));
     }
 
     /// Every instruction here has the bytes of a call inside.
