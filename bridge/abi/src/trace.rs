@@ -19,7 +19,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"qmpitrac");
 /// Chunks begin and end at multiples of it.
 pub const GRAIN: usize = 64 * 1024;
 /// The version of all this; it grows when something changes its meaning.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The head of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,8 +73,8 @@ pub struct Record {
     pub site: u64,
     /// Bytes in use: what is behind them, up to `size`, means nothing.
     pub used: u32,
-    /// Filled up.
-    pub padding: u32,
+    /// Of use to the recorder while the call is under way; 0 when it has returned.
+    pub taken: u32,
 }
 
 /// [`Record::state`] of a call that has not returned: it is under way, was left by an exception, or ended the process.
@@ -83,13 +83,13 @@ pub const BEGUN: u8 = 0;
 pub const RETURNED: u8 = 1;
 
 /// What an argument points to. Of a buffer of the program it is not what is in it, but one word: the hash of that. Then `all` is how many bytes it
-/// has. In a status of the standard ABI the words that are reserved say what is in [`AbiStatus`].
+/// has. The same is there of what persistent requests send and receive, with the argument that they are: [`SENT`], [`RECEIVED`]. In a status of the standard ABI the words that are reserved say what is in [`AbiStatus`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Value {
     /// Which argument.
     pub place: u8,
-    /// [`BEFORE`] or [`AFTER`].
+    /// [`BEFORE`], [`AFTER`] and others.
     pub moment: u8,
     /// Bytes of an element.
     pub element: u16,
@@ -103,6 +103,14 @@ pub struct Value {
 pub const BEFORE: u8 = 0;
 /// [`Value::moment`]: when it had returned.
 pub const AFTER: u8 = 1;
+
+/// [`Value::moment`]: room for the hash of a buffer that has not been filled yet, or of which it is not known whether it has been. It becomes
+/// [`AFTER`] or [`RECEIVED`] when another call has completed it.
+pub const PENDING: u8 = 2;
+/// [`Value::moment`]: what a persistent request sends.
+pub const SENT: u8 = 3;
+/// [`Value::moment`]: what a persistent request has received.
+pub const RECEIVED: u8 = 4;
 
 /// What is recorded of a status of the standard ABI, where the MPI library keeps numbers in ways of its own: these are what it answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! `qmpi compare`: mistakes in a port are found where they are, and what is the same is called so, however much of it varies.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -33,6 +34,9 @@ fn trials() -> Vec<Trial> {
         ("tool_with_itself", &Mpi::ALL, tool_with_itself),
         ("two_stacks", &Mpi::ALL, two_stacks),
         ("corrupted_buffer", &Mpi::ALL, corrupted_buffer),
+        ("corrupted_when_received", &Mpi::ALL, corrupted_when_received),
+        ("corrupted_when_sent", &Mpi::ALL, corrupted_when_sent),
+        ("corrupted_gaps", &Mpi::ALL, corrupted_gaps),
         ("buffers_of_a_tool_with_itself", &Mpi::ALL, buffers_of_a_tool_with_itself),
         ("constructor_that_calls_mpi", &Mpi::ALL, constructor_that_calls_mpi),
     ])
@@ -288,6 +292,49 @@ fn corrupted_buffer(mpi: Mpi) -> Verdict {
     let found = answer.findings().iter().filter(|found| found["function"] == "MPI_Send");
     let sites: Vec<&Value> = found.map(|found| &found["site"]).collect();
     if sites == [&*site] { Ok(()) } else { Err(format!("{sites:?} and not {site}\n{}", answer.text).into()) }
+}
+
+/// Lines of compare_buffers.c with this word, and where differences of this kind were found on the last rank.
+fn corrupted(mpi: Mpi, defect: &str, kind: &str, word: &str) -> Verdict {
+    let port = companion_variant(mpi, "compare_corrupt.c", defect, &[&format!("-D{defect}")]);
+    let (old, new) = (path(&companion(mpi, "compare_corrupt.c")), path(&port));
+    let program = program(mpi, "compare_buffers.c");
+    let answer = Answer::of(mpi, &["--buffers", "--old", &old, "--new", &new], &program)?;
+    let source = std::fs::read_to_string(product::root().join("tests/programs/compare_buffers.c"))?;
+    let is_marked = |line: &str| line.split_once("/* ").is_some_and(|(_, marks)| marks.contains(word));
+    let lines = source.lines().enumerate().skip(5).filter(|(_, line)| is_marked(line));
+    let expected: BTreeSet<String> = lines.map(|(number, _)| format!("compare_buffers.c:{}", number + 1)).collect();
+    let is_it = |finding: &&Value| {
+        let text = finding["message"].as_str().unwrap_or_default();
+        finding["kind"] == kind && finding["rank"].as_u64() == Some(LAST) && text.contains(" bytes, hash ")
+    };
+    let found = answer.findings().iter().filter(is_it).filter_map(|found| found["site"].as_str().map(str::to_owned));
+    let found: BTreeSet<String> = found.collect();
+    if found == expected && !expected.is_empty() {
+        return Ok(());
+    }
+    let (missed, wrong): (Vec<_>, Vec<_>) =
+        (expected.difference(&found).collect(), found.difference(&expected).collect());
+    Err(format!("not found: {missed:?}, found besides: {wrong:?}\n{}", answer.text).into())
+}
+
+/// What comes after the call that receives it has returned: one byte of it is changed when another call has completed it.
+fn corrupted_when_received(mpi: Mpi) -> Verdict {
+    corrupted(mpi, "RECEIVED", "calls_in", "received")
+}
+
+/// What is sent with gaps, from absolute addresses, with a datatype for each rank, by persistent requests and to windows.
+fn corrupted_when_sent(mpi: Mpi) -> Verdict {
+    corrupted(mpi, "SENT", "calls_out", "sent")
+}
+
+/// What lies in the gaps of a datatype is none of the message's; and a tool is the same as itself.
+fn corrupted_gaps(mpi: Mpi) -> Verdict {
+    let port = companion_variant(mpi, "compare_corrupt.c", "GAP", &["-DGAP"]);
+    let (old, new) = (path(&companion(mpi, "compare_corrupt.c")), path(&port));
+    let program = program(mpi, "compare_buffers.c");
+    Answer::of(mpi, &["--buffers", "--old", &old, "--new", &new], &program)?.is_same()?;
+    Answer::of(mpi, &["--buffers", "--native", "-t", &old], &program)?.is_same()
 }
 
 /// No false alarm: where contents are the same, and where they vary.

@@ -582,21 +582,24 @@ fn contents_of_buffers(mpi: Mpi) -> Verdict {
     let Some(Some((16, four))) = sent.first().cloned() else { return Err(trace.text.clone().into()) };
     let (four, nothing) = (Some((16, four)), None);
     let one = sent.get(8).cloned().flatten();
-    if one.as_ref().is_none_or(|(bytes, _)| *bytes != 4) {
-        return Err(format!("no hash of {}\n{}", tagged(5), trace.text).into());
+    let two = sent.get(6).cloned().flatten();
+    for (tag, found, bytes) in [(4, &two, 8), (5, &one, 4)] {
+        if found.as_ref().is_none_or(|(found, _)| *found != bytes) {
+            return Err(format!("no hash of {}\n{}", tagged(tag), trace.text).into());
+        }
     }
     let twice = |list: &[Option<(u64, String)>]| -> Vec<Option<(u64, String)>> {
         list.iter().flat_map(|one| [one.clone(), one.clone()]).collect()
     };
-    // Four ints in three ways; with gaps; one that ends before its extent; two of them; MPI_BOTTOM; nothing; to MPI_PROC_NULL.
+    // Four ints in three ways; two with a gap; one that ends before its extent; two of them, the same two; MPI_BOTTOM; nothing; to MPI_PROC_NULL.
     let all_sent = twice(&[
         four.clone(),
         four.clone(),
         four.clone(),
-        nothing.clone(),
+        two.clone(),
         one.clone(),
-        nothing.clone(),
-        nothing.clone(),
+        two.clone(),
+        four.clone(),
         nothing.clone(),
         nothing.clone(),
     ]);
@@ -608,17 +611,19 @@ fn contents_of_buffers(mpi: Mpi) -> Verdict {
         }
     };
     check("sent", sent, &all_sent)?;
-    // What came is known even where the sender's datatype has gaps.
     let got: Vec<Option<(u64, String)>> = received;
     for (place, tag) in [(0, 1), (2, 2), (4, 3), (12, 7)] {
         check(&format!("received, tag {tag}"), got[place..place + 2].to_vec(), &twice(std::slice::from_ref(&four)))?;
     }
     check("received, one int", got[8..10].to_vec(), &twice(&[one]))?;
+    // Without gaps.
+    check("received, two ints", got[6..8].to_vec(), &twice(std::slice::from_ref(&two)))?;
+    check("received, two ints", got[10..12].to_vec(), &twice(&[two]))?;
     check("received, nothing", got[14..].to_vec(), &twice(&[nothing.clone(), nothing.clone()]))?;
     for rank in [0, 1] {
         check("MPI_Bcast", of(rank, "MPI_Bcast(", "buffer")?, &twice(std::slice::from_ref(&four)))?;
         check("MPI_Isend", of(rank, "MPI_Isend(", "buf")?, &twice(std::slice::from_ref(&four)))?;
-        check("MPI_Irecv", of(rank, "MPI_Irecv(", "buf")?, &twice(std::slice::from_ref(&nothing)))?;
+        check("MPI_Irecv", of(rank, "MPI_Irecv(", "buf")?, &twice(std::slice::from_ref(&four)))?;
         // The tool has no wrapper of it.
         check("MPI_Allgatherv", of(rank, "MPI_Allgatherv(", "sendbuf")?, std::slice::from_ref(&four))?;
         check("in place", of(rank, "MPI_Allreduce(", "sendbuf")?, &twice(std::slice::from_ref(&nothing)))?;

@@ -17,6 +17,7 @@ use crate::compare::mask::Masks;
 use crate::compare::output::Outputs;
 use crate::compare::run::{Run, Setting};
 use crate::compare::side::{self, Side};
+use crate::compare::token::Pool;
 use crate::ended::Ended;
 use crate::launcher::program;
 use crate::launcher::{self, executable};
@@ -109,13 +110,13 @@ pub fn compare(args: &CompareArgs) -> Result<bool, Error> {
     let paths = masked_paths(&running, &sides);
     let paths: Vec<(&Path, &'static str)> = paths.iter().map(|(path, mask)| (path.as_path(), *mask)).collect();
     let masks = Masks::new(&users, &paths)?;
-    let mut runs = [Runs::default(), Runs::default()];
-    round(&setting, &sides, &mut runs, args)?;
+    let (mut runs, mut pool) = ([Runs::default(), Runs::default()], Pool::default());
+    round(&setting, &sides, &mut runs, &mut pool, args)?;
     is_there_anything(&runs)?;
     let mut answer = judge(&sides, &runs, &masks, args, &output);
     if !answer.findings.is_empty() {
         // What differs in a few runs by chance hardly does so in twice as many.
-        round(&setting, &sides, &mut runs, args)?;
+        round(&setting, &sides, &mut runs, &mut pool, args)?;
         answer = judge(&sides, &runs, &masks, args, &output);
     }
     if template.is_large {
@@ -177,7 +178,13 @@ fn check(side: &Side, command: &[OsString], get: &dyn Fn(&str) -> Option<OsStrin
 }
 
 /// Runs both sides a number of times in turns; which one is first changes.
-fn round(setting: &Setting<'_>, sides: &[Side; 2], runs: &mut [Runs; 2], args: &CompareArgs) -> Result<(), Error> {
+fn round(
+    setting: &Setting<'_>,
+    sides: &[Side; 2],
+    runs: &mut [Runs; 2],
+    pool: &mut Pool,
+    args: &CompareArgs,
+) -> Result<(), Error> {
     let done = runs[0].plain.len();
     let wanted = args.runs as usize;
     for number in done..done + wanted {
@@ -189,7 +196,7 @@ fn round(setting: &Setting<'_>, sides: &[Side; 2], runs: &mut [Runs; 2], args: &
                 progress(&format!("run {count} of {}: {}", 4 * wanted, sides[place].what));
                 let run = setting.run(&sides[place], number + 1, traced, within)?;
                 if traced {
-                    runs[place].recorded.push(Recorded::of(&run, &sides[place].objects()));
+                    runs[place].recorded.push(Recorded::of(&run, &sides[place].objects(), pool));
                     runs[place].traced.push(run);
                 } else {
                     runs[place].plain.push(run);

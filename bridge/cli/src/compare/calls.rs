@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::compare::edge::Edge;
 use crate::compare::finding::{Finding, Kind, Varying};
 use crate::compare::record::{self, OfTool};
 use crate::compare::run::Run;
-use crate::compare::token::Item;
+use crate::compare::token::{Item, Pool};
 use crate::measured::job::{Job, Layer};
 use crate::measured::rank_file;
 use crate::measured::trace::{self, Lines};
@@ -30,7 +31,7 @@ pub struct Rank {
     /// How many calls of each function came through an edge.
     pub edges: BTreeMap<Kind, BTreeMap<String, u64>>,
     /// The calls of each thread, in the order of their first calls: functions, arguments and results, as `name=value`.
-    pub threads: BTreeMap<Kind, Vec<Vec<Item>>>,
+    pub threads: BTreeMap<Kind, Vec<Vec<Arc<Item>>>>,
     /// Requests that were never completed, by the function that made them; `None` where that is not known.
     pub leaked: Option<BTreeMap<String, u64>>,
     /// There were more calls than those.
@@ -40,30 +41,31 @@ pub struct Rank {
 impl Recorded {
     /// Of a run; empty if it recorded nothing. `tools`: the files of its tools.
     #[must_use]
-    pub fn of(run: &Run, tools: &[PathBuf]) -> Self {
+    pub fn of(run: &Run, tools: &[PathBuf], pool: &mut Pool) -> Self {
         let mut recorded = Self::default();
         if let Ok(ranks) = rank_file::read(&run.measured) {
             recorded.ranks = ranks.files.iter().map(|file| (file.rank, Rank::default())).collect();
             recorded.count(Job::of(&ranks));
         }
-        // A process that was spawned has the rank of another one: the first is the job's.
-        for trace in trace::read(&run.measured).unwrap_or_default() {
-            let rank = recorded.ranks.entry(trace.rank).or_default();
+        // One that is not understood has recorded nothing.
+        let _ = trace::each(&run.measured, |recording| {
+            let rank = recorded.ranks.entry(recording.rank()).or_default();
+            // A process that was spawned has the rank of another one: the first is the job's.
             if rank.threads.is_empty() {
-                let of_tool = OfTool::of(&trace, tools);
-                rank.take_from_program(&of_tool.counts(&trace));
-                rank.threads = record::threads(&trace, &of_tool);
-                rank.leaked = record::leaked(&trace);
-                rank.is_cut = record::is_cut(&trace);
+                let of_tool = OfTool::of(recording, tools);
+                rank.take_from_program(&of_tool.counts(recording));
+                rank.threads = record::threads(recording, &of_tool, pool);
+                rank.leaked = record::leaked(recording);
+                rank.is_cut = recording.is_cut();
             }
             // One that was killed has left its calls only.
             if rank.edges.is_empty() {
                 for (kind, threads) in &rank.threads {
                     let counts = rank.edges.entry(*kind).or_default();
-                    threads.iter().flatten().for_each(|call| *counts.entry(call.key.clone()).or_default() += 1);
+                    threads.iter().flatten().for_each(|call| *counts.entry(call.key.to_string()).or_default() += 1);
                 }
             }
-        }
+        });
         recorded
     }
 

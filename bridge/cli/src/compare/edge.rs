@@ -1,6 +1,7 @@
 //! What came through one edge on one rank, on both sides: numbers of calls, the calls one by one, and requests that were left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::compare::calls::Rank;
 use crate::compare::finding::{Finding, Kind, Varying};
@@ -135,8 +136,8 @@ impl Edge {
     fn message(&self, difference: &Difference) -> String {
         let [old_name, new_name] = self.names;
         match difference {
-            Difference::Missing { item, .. } => format!("{} only on the {old_name} side", item.text),
-            Difference::Added { item, .. } => format!("{} only on the {new_name} side", item.text),
+            Difference::Missing { item, .. } => format!("{} only on the {old_name} side", item.text()),
+            Difference::Added { item, .. } => format!("{} only on the {new_name} side", item.text()),
             Difference::Moved { new, item, .. } => {
                 format!("{} comes in another order: on the {new_name} side it is call {}", item.key, new + 1)
             }
@@ -145,7 +146,7 @@ impl Edge {
                 let result = old.tokens.len().saturating_sub(1);
                 let tokens = if tokens.contains(&result) { &vec![result] } else { tokens };
                 let list =
-                    |item: &Item| tokens.iter().map(|token| item.tokens[*token].clone()).collect::<Vec<_>>().join(", ");
+                    |item: &Item| tokens.iter().map(|token| &*item.tokens[*token]).collect::<Vec<_>>().join(", ");
                 format!("{}: {} on the {old_name} side, {} on the {new_name}", old.key, list(old), list(new))
             }
         }
@@ -160,7 +161,7 @@ impl Edge {
 }
 
 /// As many calls of each run as there are of all.
-fn same_length(runs: [Vec<Vec<Item>>; 2]) -> [Vec<Vec<Item>>; 2] {
+fn same_length(runs: [Vec<Vec<Arc<Item>>>; 2]) -> [Vec<Vec<Arc<Item>>>; 2] {
     let least = runs.iter().flatten().map(Vec::len).min().unwrap_or(0);
     runs.map(|side| {
         side.into_iter()

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
+use std::sync::Arc;
 
 use similar::TextDiff;
 
@@ -181,8 +182,9 @@ impl Outputs<'_> {
             let (gone, added) = (count(similar::ChangeTag::Delete), count(similar::ChangeTag::Insert));
             (lines(what, gone, added, 0), diff(&old[0], &new[0]))
         } else {
-            let items =
-                |side: &[String]| side.iter().map(|text| text.lines().map(Item::of_line).collect()).collect::<Vec<_>>();
+            let items = |side: &[String]| {
+                side.iter().map(|text| text.lines().map(Item::of_line).map(Arc::new).collect()).collect::<Vec<_>>()
+            };
             let compared = sequence::compare(&items(old), &items(new));
             for key in &compared.varying {
                 self.vary(what, &format!("`{}`", key.trim()));
@@ -229,7 +231,7 @@ fn rows(diff: &mut String, differences: &[Difference]) {
             _ => false,
         };
         if !is_next {
-            let sign = |sign: char, line: Option<(usize, &Item)>| {
+            let sign = |sign: char, line: Option<(usize, &Arc<Item>)>| {
                 line.map(|(place, _)| format!("{sign}{} ", place + 1)).unwrap_or_default()
             };
             // Writing into a String cannot fail.
@@ -237,11 +239,11 @@ fn rows(diff: &mut String, differences: &[Difference]) {
             (next_old, next_new) = (None, None);
         }
         if let Some((place, item)) = old {
-            let _ = writeln!(diff, "-{}", item.text);
+            let _ = writeln!(diff, "-{}", item.text());
             next_old = Some(place + 1);
         }
         if let Some((place, item)) = new {
-            let _ = writeln!(diff, "+{}", item.text);
+            let _ = writeln!(diff, "+{}", item.text());
             next_new = Some(place + 1);
         }
     }

@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use qmpi_abi::parameters;
+use qmpi_abi::{FnId, parameters};
 
 use crate::compare::finding::Kind;
-use crate::compare::token::Item;
-use crate::measured::trace::{Argument, Call, RankTrace, Site, Value};
+use crate::compare::token::{Item, Pool};
+use crate::measured::trace::{Argument, Call, Recording, Site, Value};
 
 /// Calls that constructors and destructors of a tool make: no layer is under way then, and they look like the program's.
 #[derive(Debug)]
@@ -20,27 +21,29 @@ pub struct OfTool(BTreeSet<(u32, u64)>);
 impl OfTool {
     /// Those of these files.
     #[must_use]
-    pub fn of(trace: &RankTrace, files: &[PathBuf]) -> Self {
-        let named = |call: &Call, names: &[&str]| call.caller == 0 && names.contains(&call.function.name());
-        let first = trace.calls.iter().find(|call| named(call, &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]));
-        let last = trace.calls.iter().rev().find(|call| named(call, &["MPI_Finalize", "MPI_Session_finalize"]));
-        let is_outside = |call: &&Call| {
-            first.is_none_or(|first| call.start_ns < first.start_ns)
-                || last.is_some_and(|last| call.start_ns > last.start_ns)
+    pub fn of(recording: &Recording<'_>, files: &[PathBuf]) -> Self {
+        let of_program = || recording.outlines().filter(|call| call.caller == 0);
+        let named = |call: &Call, names: &[&str]| names.contains(&call.function.name());
+        let is_first = |call: &Call| named(call, &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]);
+        let is_last = |call: &Call| named(call, &["MPI_Finalize", "MPI_Session_finalize"]);
+        let first = of_program().find(is_first).map(|call| call.start_ns);
+        let last = of_program().filter(is_last).last().map(|call| call.start_ns);
+        let is_outside = |call: &Call| {
+            first.is_none_or(|first| call.start_ns < first) || last.is_some_and(|last| call.start_ns > last)
         };
-        let is_of_tool = |call: &&Call| {
+        let is_of_tool = |call: &Call| {
             let object = call.site.as_ref().map(|site| &*site.object);
-            call.caller == 0 && object.is_some_and(|object| files.iter().any(|file| is_same(file, object)))
+            object.is_some_and(|object| files.iter().any(|file| is_same(file, object)))
         };
-        let calls = trace.calls.iter().filter(is_outside).filter(is_of_tool);
+        let calls = of_program().filter(is_outside).filter(is_of_tool);
         Self(calls.map(|call| (call.thread, call.sequence)).collect())
     }
 
     /// How many there are of each function.
     #[must_use]
-    pub fn counts(&self, trace: &RankTrace) -> BTreeMap<String, u64> {
+    pub fn counts(&self, recording: &Recording<'_>) -> BTreeMap<String, u64> {
         let mut counts = BTreeMap::new();
-        for call in trace.calls.iter().filter(|call| self.has(call)) {
+        for call in recording.outlines().filter(|call| self.has(call)) {
             *counts.entry(call.function.name().to_owned()).or_default() += 1;
         }
         counts
@@ -58,34 +61,26 @@ fn is_same(file: &Path, other: &Path) -> bool {
 
 /// The calls of a rank through each edge, by thread.
 #[must_use]
-pub fn threads(trace: &RankTrace, of_tool: &OfTool) -> BTreeMap<Kind, Vec<Vec<Item>>> {
-    let count = trace.calls.iter().map(|call| call.thread as usize + 1).max().unwrap_or(0);
-    let mut edges: BTreeMap<Kind, Vec<Vec<Item>>> = BTreeMap::new();
-    let mpi = trace.layers.len().saturating_sub(1);
-    for (kind, is_through) in [
-        (Kind::CallsIn, (|call, _| call.caller == 0) as fn(&Call, usize) -> bool),
-        (Kind::CallsOut, |call, mpi| call.layer == mpi),
-    ] {
-        let threads = edges.entry(kind).or_insert_with(|| vec![Vec::new(); count]);
-        // What a tool calls, it calls in a call of the program.
-        let mut sites: BTreeMap<u32, Option<&Site>> = BTreeMap::new();
-        for call in whole(trace) {
-            if call.depth == 0 {
-                sites.insert(call.thread, call.site.as_ref());
-            }
-            if is_through(call, mpi) && !(kind == Kind::CallsIn && of_tool.has(call)) {
-                let site = sites.get(&call.thread).copied().flatten();
-                threads[call.thread as usize].push(item(call, site, &trace.layers));
-            }
+pub fn threads(recording: &Recording<'_>, of_tool: &OfTool, pool: &mut Pool) -> BTreeMap<Kind, Vec<Vec<Arc<Item>>>> {
+    let count = recording.outlines().map(|call| call.thread as usize + 1).max().unwrap_or(0);
+    let (mut calls_in, mut calls_out) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+    let mpi = recording.layers().len().saturating_sub(1);
+    // What a tool calls, it calls in a call of the program.
+    let mut sites: BTreeMap<u32, Option<Site>> = BTreeMap::new();
+    for call in recording.calls().take(whole(recording)) {
+        if call.depth == 0 {
+            sites.insert(call.thread, call.site.clone());
+        }
+        let is_in = call.caller == 0 && !of_tool.has(&call);
+        let edges = [(is_in, &mut calls_in), (call.layer == mpi, &mut calls_out)];
+        let mut edges = edges.into_iter().filter(|(is_through, _)| *is_through).peekable();
+        if edges.peek().is_some() {
+            let item = item(&call, sites.get(&call.thread).and_then(Option::as_ref), recording.layers(), pool);
+            edges.for_each(|(_, threads)| threads[call.thread as usize].push(Arc::clone(&item)));
         }
     }
-    edges
-}
-
-/// Were there more calls than were recorded?
-#[must_use]
-pub fn is_cut(trace: &RankTrace) -> bool {
-    trace.lost.is_some_and(|lost| lost > 0) || trace.beyond_limit.iter().any(|calls| *calls > 0)
+    calls_in.iter_mut().chain(&mut calls_out).for_each(Vec::shrink_to_fit);
+    BTreeMap::from([(Kind::CallsIn, calls_in), (Kind::CallsOut, calls_out)])
 }
 
 /// The text of a token in which all requests are one.
@@ -110,18 +105,20 @@ pub fn without_requests(token: &str) -> String {
 
 /// Requests that arrive at MPI and are never completed, by the function that made them; `None` if calls are missing.
 #[must_use]
-pub fn leaked(trace: &RankTrace) -> Option<BTreeMap<String, u64>> {
-    if trace.lost != Some(0) || is_cut(trace) {
+pub fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>> {
+    if recording.lost() != Some(0) || recording.is_cut() {
         return None;
     }
-    let mpi = trace.layers.len().saturating_sub(1);
-    let mut open: BTreeMap<&str, &str> = BTreeMap::new();
-    for call in trace.calls.iter().filter(|call| call.layer == mpi) {
+    let mpi = recording.layers().len().saturating_sub(1);
+    let mut open: BTreeMap<String, &str> = BTreeMap::new();
+    let has_requests =
+        |function: FnId| function.parameters().iter().any(|parameter| parameter.kind == parameters::Kind::Request);
+    for call in recording.calls_that(|layer, function| layer == mpi && has_requests(function)) {
         for argument in call.arguments.iter().filter(|argument| argument.kind == parameters::Kind::Request) {
             let before = argument.before.iter().flat_map(elements);
             let after: Vec<&Value> = argument.after.iter().flat_map(elements).collect();
             if argument.before.is_none() {
-                open.extend(after.iter().filter_map(|value| Some((named(value)?, call.function.name()))));
+                open.extend(after.iter().filter_map(|value| Some((named(value)?.to_owned(), call.function.name()))));
             }
             for (place, value) in before.enumerate() {
                 let is_gone = after.get(place).is_some_and(|after| matches!(after, Value::Constant(_)));
@@ -150,31 +147,28 @@ fn named(value: &Value) -> Option<&str> {
     }
 }
 
-/// The calls up to the moment from which on some are missing: a layer has no more of a thread than the limit says.
-fn whole(trace: &RankTrace) -> impl Iterator<Item = &Call> {
-    let limit = trace.limit.strip_prefix("first:").and_then(|limit| limit.parse::<usize>().ok()).unwrap_or(usize::MAX);
+/// How many calls there are up to the moment from which on some are missing: a layer has no more of a thread than the limit says.
+fn whole(recording: &Recording<'_>) -> usize {
+    let limit = recording.limit().strip_prefix("first:");
+    let limit = limit.and_then(|limit| limit.parse::<usize>().ok()).unwrap_or(usize::MAX);
     let mut counts: BTreeMap<(u32, usize), usize> = BTreeMap::new();
-    let is_beyond = is_cut(trace);
-    let end = trace.calls.iter().position(|call| {
+    let is_beyond = recording.is_cut();
+    let end = recording.outlines().position(|call| {
         let count = counts.entry((call.thread, call.layer)).or_default();
         *count += 1;
         is_beyond && *count >= limit
     });
-    trace.calls.iter().take(end.unwrap_or(trace.calls.len()))
+    end.unwrap_or(usize::MAX)
 }
 
-fn item(call: &Call, site: Option<&Site>, layers: &[String]) -> Item {
-    let name = call.function.name();
+fn item(call: &Call, site: Option<&Site>, layers: &[String], pool: &mut Pool) -> Arc<Item> {
     let mut tokens: Vec<String> = call.arguments.iter().map(|argument| token(argument, layers)).collect();
-    let shown = tokens.join(", ");
-    let result = match (&call.result, call.duration_ns) {
+    tokens.push(match (&call.result, call.duration_ns) {
         (Some(result), _) => format!("= {}", value(result, layers)),
         (None, Some(_)) => String::new(),
         (None, None) => "and does not return".to_owned(),
-    };
-    let text = format!("{name}({shown}) {result}").trim_end().to_owned();
-    tokens.push(result);
-    Item { key: name.to_owned(), tokens, shape: String::new(), text, site: site.cloned() }
+    });
+    pool.call(call.function.name(), &tokens, site)
 }
 
 fn token(argument: &Argument, layers: &[String]) -> String {

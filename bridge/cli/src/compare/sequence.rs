@@ -6,11 +6,12 @@
 //! is compared of it is which values all those items have together, as far as these do not vary.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use crate::compare::token::{Item, is_fraction};
+use crate::compare::token::{Item, Word, is_fraction};
 
 /// A diff that takes longer is cut short: what it says is still true, though not the least.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,7 +22,7 @@ pub struct Compared {
     /// What differs, in the order of the sequences.
     pub differences: Vec<Difference>,
     /// Keys that come a varying number of times, and were not compared.
-    pub varying: BTreeSet<String>,
+    pub varying: BTreeSet<Word>,
     /// The order varies, and was not compared.
     pub is_unordered: bool,
 }
@@ -34,14 +35,14 @@ pub enum Difference {
         /// Its place.
         place: usize,
         /// Itself.
-        item: Item,
+        item: Arc<Item>,
     },
     /// Only the new side has it.
     Added {
         /// Its place.
         place: usize,
         /// Itself.
-        item: Item,
+        item: Arc<Item>,
     },
     /// Both have it, elsewhere.
     Moved {
@@ -50,14 +51,14 @@ pub enum Difference {
         /// Its place on the new side.
         new: usize,
         /// Itself.
-        item: Item,
+        item: Arc<Item>,
     },
     /// Tokens differ.
     Changed {
         /// Its place on the old side, and itself.
-        old: (usize, Item),
+        old: (usize, Arc<Item>),
         /// Its place on the new side, and itself.
-        new: (usize, Item),
+        new: (usize, Arc<Item>),
         /// Which tokens.
         tokens: Vec<usize>,
     },
@@ -84,31 +85,26 @@ impl Difference {
 }
 
 /// The items of one run, each with its place.
-type Run<'a> = Vec<(usize, &'a Item)>;
+type Run<'a> = Vec<(usize, &'a Arc<Item>)>;
 
 /// Compares all runs of two sides; each has one at least.
 #[must_use]
-pub fn compare(old: &[Vec<Item>], new: &[Vec<Item>]) -> Compared {
-    let texts = |run: &Vec<Item>| run.iter().map(|item| item.text.clone()).collect::<Vec<_>>();
-    let of_old: HashSet<Vec<String>> = old.iter().map(texts).collect();
-    if new.iter().any(|run| of_old.contains(&texts(run))) {
+pub fn compare(old: &[Vec<Arc<Item>>], new: &[Vec<Arc<Item>>]) -> Compared {
+    let is_same = |left: &[Arc<Item>], right: &[Arc<Item>]| {
+        left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left.has_text_of(right))
+    };
+    if new.iter().any(|run| old.iter().any(|other| is_same(run, other))) {
         return Compared::default();
     }
     let mut varying = varying_keys(old);
     varying.extend(varying_keys(new));
-    let rest = |runs: &'_ [Vec<Item>]| -> Vec<Vec<(usize, Item)>> {
-        let kept = |run: &Vec<Item>| {
-            let kept = run.iter().enumerate().filter(|(_, item)| !varying.contains(&item.key));
-            kept.map(|(place, item)| (place, item.clone())).collect()
-        };
-        runs.iter().map(kept).collect()
-    };
-    let (old, new) = (rest(old), rest(new));
-    let (mut old, mut new) = (borrowed(&old), borrowed(&new));
+    let [mut old, mut new] = [old, new].map(|runs| runs.iter().map(|run| without(run, &varying)).collect::<Vec<_>>());
     let is_unordered = !has_one_order(&old) || !has_one_order(&new);
     if is_unordered {
         for run in old.iter_mut().chain(&mut new) {
-            run.sort_by(|(_, left), (_, right)| (&left.key, &left.text).cmp(&(&right.key, &right.text)));
+            run.sort_by(|(_, left), (_, right)| {
+                (&left.key, &left.line, &left.tokens).cmp(&(&right.key, &right.line, &right.tokens))
+            });
         }
     }
     let unlike = Unlike { measured: measured_columns([&old, &new]), varying: varying_columns([&old, &new]) };
@@ -119,39 +115,40 @@ pub fn compare(old: &[Vec<Item>], new: &[Vec<Item>]) -> Compared {
     Compared { differences, varying, is_unordered }
 }
 
-fn borrowed(runs: &[Vec<(usize, Item)>]) -> Vec<Run<'_>> {
-    runs.iter().map(|run| run.iter().map(|(place, item)| (*place, item)).collect()).collect()
+/// The items of a run, without those with these keys.
+fn without<'a>(run: &'a [Arc<Item>], keys: &BTreeSet<Word>) -> Run<'a> {
+    run.iter().enumerate().filter(|(_, item)| !keys.contains(&item.key)).collect()
 }
 
 /// Keys of which runs have different numbers.
-fn varying_keys(runs: &[Vec<Item>]) -> BTreeSet<String> {
-    let count = |run: &Vec<Item>| {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        run.iter().for_each(|item| *counts.entry(item.key.clone()).or_default() += 1);
+fn varying_keys(runs: &[Vec<Arc<Item>>]) -> BTreeSet<Word> {
+    let count = |run: &Vec<Arc<Item>>| {
+        let mut counts: BTreeMap<Word, usize> = BTreeMap::new();
+        run.iter().for_each(|item| *counts.entry(Arc::clone(&item.key)).or_default() += 1);
         counts
     };
-    let counts: Vec<BTreeMap<String, usize>> = runs.iter().map(count).collect();
-    let keys: BTreeSet<&String> = counts.iter().flat_map(BTreeMap::keys).collect();
-    let varies = |key: &&String| counts.iter().any(|run| run.get(*key) != counts[0].get(*key));
+    let counts: Vec<BTreeMap<Word, usize>> = runs.iter().map(count).collect();
+    let keys: BTreeSet<&Word> = counts.iter().flat_map(BTreeMap::keys).collect();
+    let varies = |key: &&Word| counts.iter().any(|run| run.get(*key) != counts[0].get(*key));
     keys.into_iter().filter(varies).cloned().collect()
 }
 
 fn has_one_order(runs: &[Run<'_>]) -> bool {
-    let keys = |run: &Run<'_>| run.iter().map(|(_, item)| item.key.clone()).collect::<Vec<_>>();
-    runs.iter().all(|run| keys(run) == keys(&runs[0]))
+    let is_like = |run: &Run<'_>| run.iter().map(|(_, item)| &item.key).eq(runs[0].iter().map(|(_, item)| &item.key));
+    runs.iter().all(is_like)
 }
 
 /// The token of each run of a side at one place; `None` if they are not all the same.
 fn constant<'a>(side: &'a [Run<'a>], index: usize, token: usize) -> Option<&'a str> {
     let value = side[0][index].1.tokens.get(token)?;
     let is_same = |run: &Run<'_>| run[index].1.tokens.get(token) == Some(value);
-    side.iter().all(is_same).then_some(value.as_str())
+    side.iter().all(is_same).then_some(&**value)
 }
 
 /// Tokens that are not compared item by item.
 struct Unlike<'a> {
     /// By shape and number of the token.
-    measured: HashSet<(String, usize)>,
+    measured: HashSet<(Word, usize)>,
     /// By key and number of the token.
     varying: BTreeSet<Column<'a>>,
 }
@@ -165,7 +162,7 @@ fn varying_columns<'a>(sides: [&[Run<'a>]; 2]) -> BTreeSet<Column<'a>> {
     for side in sides {
         for (index, (_, item)) in side[0].iter().enumerate() {
             let varies = |token: &usize| constant(side, index, *token).is_none();
-            varying.extend((0..item.tokens.len()).filter(varies).map(|token| (item.key.as_str(), token)));
+            varying.extend((0..item.tokens.len()).filter(varies).map(|token| (&*item.key, token)));
         }
     }
     varying
@@ -183,15 +180,16 @@ fn places_by_key<'a>(run: &Run<'a>) -> ByKey<'a> {
 }
 
 /// The values of a column in each run of a side, with an item that has each; `None` if they are not the same in all runs.
-fn values<'a>(side: &[ByKey<'a>], (key, token): Column<'_>) -> Option<Vec<(&'a str, usize, &'a Item)>> {
+fn values<'a>(side: &[ByKey<'a>], (key, token): Column<'_>) -> Option<Vec<(&'a str, usize, &'a Arc<Item>)>> {
     let of_run = |run: &ByKey<'a>| {
         let items = run.get(key).into_iter().flatten();
         let mut values: Vec<_> =
-            items.filter_map(|(place, item)| Some((item.tokens.get(token)?.as_str(), *place, *item))).collect();
+            items.filter_map(|(place, item)| Some((&**item.tokens.get(token)?, *place, *item))).collect();
         values.sort_by_key(|(value, place, _)| (*value, *place));
         values
     };
-    let texts = |values: &[(&'a str, usize, &'a Item)]| values.iter().map(|(value, ..)| *value).collect::<Vec<_>>();
+    let texts =
+        |values: &[(&'a str, usize, &'a Arc<Item>)]| values.iter().map(|(value, ..)| *value).collect::<Vec<_>>();
     let first = of_run(&side[0]);
     side.iter().all(|run| texts(&of_run(run)) == texts(&first)).then_some(first)
 }
@@ -205,13 +203,13 @@ fn of_column([old, new]: &[Vec<ByKey<'_>>; 2], column: Column<'_>) -> Option<Dif
         return None;
     }
     let (old, new) = left.iter().zip(&right).find(|(old, new)| old.0 != new.0)?;
-    let owned = |(_, place, item): &(&str, usize, &Item)| (*place, (*item).clone());
+    let owned = |(_, place, item): &(&str, usize, &Arc<Item>)| (*place, Arc::clone(item));
     Some(Difference::Changed { old: owned(old), new: owned(new), tokens: vec![column.1] })
 }
 
 /// Columns of tables in which a number with a fraction varies: no number with a fraction in them is compared. A time that was the same in all
 /// runs of a side by chance stands below others that were not.
-fn measured_columns(sides: [&Vec<Run<'_>>; 2]) -> HashSet<(String, usize)> {
+fn measured_columns(sides: [&Vec<Run<'_>>; 2]) -> HashSet<(Word, usize)> {
     let mut measured = HashSet::new();
     for side in sides {
         for (index, (_, item)) in side[0].iter().enumerate() {
@@ -228,7 +226,9 @@ fn measured_columns(sides: [&Vec<Run<'_>>; 2]) -> HashSet<(String, usize)> {
 }
 
 fn differences(old: &[Run<'_>], new: &[Run<'_>], unlike: &Unlike<'_>) -> Vec<Difference> {
-    let keys = |side: &[Run<'_>]| side[0].iter().map(|(_, item)| item.key.clone()).collect::<Vec<_>>();
+    fn keys<'a>(side: &[Run<'a>]) -> Vec<&'a str> {
+        side[0].iter().map(|(_, item)| &*item.key).collect()
+    }
     let deadline = Some(Instant::now() + PATIENCE);
     let operations = capture_diff_slices_deadline(Algorithm::Myers, &keys(old), &keys(new), deadline);
     let mut found = Vec::new();
@@ -239,7 +239,7 @@ fn differences(old: &[Run<'_>], new: &[Run<'_>], unlike: &Unlike<'_>) -> Vec<Dif
             }
             continue;
         }
-        let at = |side: &[Run<'_>], index: usize| (side[0][index].0, side[0][index].1.clone());
+        let at = |side: &[Run<'_>], index: usize| (side[0][index].0, Arc::clone(side[0][index].1));
         for index in operation.old_range() {
             let (place, item) = at(old, index);
             found.push(Difference::Missing { place, item });
@@ -268,10 +268,10 @@ fn changed(
         (Some(left), Some(right)) => left != right && !is_measured(*token, left) && !is_measured(*token, right),
         _ => false,
     };
-    let is_like = |token: &usize| !unlike.varying.contains(&(left.1.key.as_str(), *token));
+    let is_like = |token: &usize| !unlike.varying.contains(&(&*left.1.key, *token));
     let count = left.1.tokens.len().min(right.1.tokens.len());
     let tokens: Vec<usize> = (0..count).filter(is_like).filter(differs).collect();
-    let owned = |(place, item): (usize, &Item)| (place, item.clone());
+    let owned = |(place, item): (usize, &Arc<Item>)| (place, Arc::clone(item));
     (!tokens.is_empty()).then(|| Difference::Changed { old: owned(left), new: owned(right), tokens })
 }
 
@@ -280,7 +280,7 @@ fn moved(found: Vec<Difference>) -> Vec<Difference> {
     let mut added: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
     for (index, difference) in found.iter().enumerate().rev() {
         if let Difference::Added { place, item } = difference {
-            added.entry(item.text.clone()).or_default().push((index, *place));
+            added.entry(item.text().into_owned()).or_default().push((index, *place));
         }
     }
     let mut gone = HashSet::new();
@@ -288,7 +288,7 @@ fn moved(found: Vec<Difference>) -> Vec<Difference> {
     for (index, difference) in found.iter().enumerate() {
         let pair = match difference {
             Difference::Missing { place, item } => {
-                added.get_mut(&item.text).and_then(Vec::pop).map(|pair| (*place, item.clone(), pair))
+                added.get_mut(&*item.text()).and_then(Vec::pop).map(|pair| (*place, Arc::clone(item), pair))
             }
             _ => None,
         };
@@ -307,8 +307,8 @@ fn moved(found: Vec<Difference>) -> Vec<Difference> {
 mod tests {
     use super::*;
 
-    fn runs(texts: &[&str]) -> Vec<Vec<Item>> {
-        texts.iter().map(|text| text.lines().map(Item::of_line).collect()).collect()
+    fn runs(texts: &[&str]) -> Vec<Vec<Arc<Item>>> {
+        texts.iter().map(|text| text.lines().map(Item::of_line).map(Arc::new).collect()).collect()
     }
 
     fn found(old: &[&str], new: &[&str]) -> Compared {
@@ -365,9 +365,9 @@ mod tests {
             .differences
             .iter()
             .map(|difference| match difference {
-                Difference::Missing { place, item } => format!("-{place}{}", item.text),
-                Difference::Added { place, item } => format!("+{place}{}", item.text),
-                Difference::Moved { old, new, item } => format!("{old}>{new}{}", item.text),
+                Difference::Missing { place, item } => format!("-{place}{}", item.text()),
+                Difference::Added { place, item } => format!("+{place}{}", item.text()),
+                Difference::Moved { old, new, item } => format!("{old}>{new}{}", item.text()),
                 Difference::Changed { .. } => "changed".to_owned(),
             })
             .collect();

@@ -1,27 +1,74 @@
 //! A line of output or a call of MPI as a row of tokens, of which some may vary from run to run.
+//!
+//! Runs make the same calls, so [`Pool`] has each call and each token once, however often it comes in however many runs.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use crate::measured::trace::Site;
+
+/// Text that is shared by all that have it.
+pub type Word = Arc<str>;
 
 /// A line or a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// What makes two items comparable: the words of a line without its numbers; the function of a call.
-    pub key: String,
-    /// What may differ between them.
-    pub tokens: Vec<String>,
+    pub key: Word,
+    /// What may differ between them. The last one of a call is its result.
+    pub tokens: Box<[Word]>,
     /// Lines whose tokens stand in one table have the same shape. Empty for calls.
-    pub shape: String,
-    /// As printed.
-    pub text: String,
+    pub shape: Word,
+    /// A line, as printed. `None` for calls, which their tokens tell.
+    pub line: Option<Word>,
     /// Where the program makes the call. It is not compared: another build of a program has other addresses.
     pub site: Option<Site>,
+}
+
+impl Hash for Item {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.key, &self.tokens, &self.line).hash(state);
+    }
+}
+
+/// The calls of all runs.
+#[derive(Debug, Default)]
+pub struct Pool {
+    words: HashSet<Word>,
+    items: HashSet<Arc<Item>>,
+}
+
+impl Pool {
+    /// A call of this function.
+    #[must_use]
+    pub fn call(&mut self, function: &str, tokens: &[String], site: Option<&Site>) -> Arc<Item> {
+        let tokens = tokens.iter().map(|token| self.word(token)).collect();
+        let item = Item { key: self.word(function), tokens, shape: self.word(""), line: None, site: site.cloned() };
+        if let Some(known) = self.items.get(&item) {
+            return Arc::clone(known);
+        }
+        let item = Arc::new(item);
+        self.items.insert(Arc::clone(&item));
+        item
+    }
+
+    fn word(&mut self, text: &str) -> Word {
+        if let Some(known) = self.words.get(text) {
+            return Arc::clone(known);
+        }
+        let word = Word::from(text);
+        self.words.insert(Arc::clone(&word));
+        word
+    }
 }
 
 impl Item {
     /// A line: its tokens are its numbers, and how many blanks are between words does not matter.
     #[must_use]
     pub fn of_line(text: &str) -> Self {
-        let (mut key, mut shape, mut tokens) = (String::new(), String::new(), Vec::new());
+        let (mut key, mut shape, mut tokens) = (String::new(), String::new(), Vec::<String>::new());
         let mut rest = text.trim_end();
         let mut before = None;
         while let Some(first) = rest.chars().next() {
@@ -48,7 +95,25 @@ impl Item {
             before = rest[..length].chars().last();
             rest = &rest[length..];
         }
-        Self { key, tokens, shape, text: text.trim_end().to_owned(), site: None }
+        let tokens = tokens.into_iter().map(Word::from).collect();
+        Self { key: key.into(), tokens, shape: shape.into(), line: Some(text.trim_end().into()), site: None }
+    }
+
+    /// As printed.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        if let Some(line) = &self.line {
+            return Cow::Borrowed(line);
+        }
+        let (result, arguments) = self.tokens.split_last().map_or(("", &[] as &[Word]), |(last, rest)| (&**last, rest));
+        let text = format!("{}({}) {result}", self.key, arguments.join(", "));
+        Cow::Owned(text.trim_end().to_owned())
+    }
+
+    /// Is the same printed?
+    #[must_use]
+    pub fn has_text_of(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other) || self.key == other.key && self.tokens == other.tokens && self.line == other.line
     }
 }
 
@@ -85,14 +150,30 @@ fn number(text: &str, before: Option<char>) -> usize {
 mod tests {
     use super::*;
 
+    fn texts(item: &Item) -> Vec<&str> {
+        item.tokens.iter().map(|token| &**token).collect()
+    }
+
+    #[test]
+    fn calls_are_there_once() {
+        let mut pool = Pool::default();
+        let mut call =
+            |tag: &str| pool.call("MPI_Send", &["dest=1".to_owned(), tag.to_owned(), "= 0".to_owned()], None);
+        let (first, same, other) = (call("tag=1"), call("tag=1"), call("tag=2"));
+        assert!(Arc::ptr_eq(&first, &same) && !Arc::ptr_eq(&first, &other));
+        assert!(Arc::ptr_eq(&first.tokens[0], &other.tokens[0]));
+        assert_eq!(first.text(), "MPI_Send(dest=1, tag=1) = 0");
+        assert!(first.has_text_of(&same) && !first.has_text_of(&other));
+    }
+
     #[test]
     fn numbers_are_tokens() {
         let line = Item::of_line("  MPI_Send   6  24 0.000032 -1.5e-07 n=-3 a-4 x86_64 ");
-        assert_eq!(line.tokens, ["6", "24", "0.000032", "-1.5e-07", "-3", "4", "86", "64"]);
-        assert_eq!(line.key, " MPI_Send # # # # n=# a-# x#_#");
-        assert_eq!(line.shape, " w # # # # w=# w-# w#w#");
-        assert_eq!(Item::of_line("1 element, 2.").tokens, ["1", "2"]);
-        assert_eq!(Item::of_line("3e 4each 5.e1").tokens, ["3", "4", "5", "1"]);
+        assert_eq!(texts(&line), ["6", "24", "0.000032", "-1.5e-07", "-3", "4", "86", "64"]);
+        assert_eq!(&*line.key, " MPI_Send # # # # n=# a-# x#_#");
+        assert_eq!(&*line.shape, " w # # # # w=# w-# w#w#");
+        assert_eq!(texts(&Item::of_line("1 element, 2.")), ["1", "2"]);
+        assert_eq!(texts(&Item::of_line("3e 4each 5.e1")), ["3", "4", "5", "1"]);
         assert!(is_fraction("0.5") && is_fraction("1e9") && !is_fraction("-3"));
     }
 

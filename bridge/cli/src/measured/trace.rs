@@ -153,76 +153,165 @@ pub struct Status {
 /// [`Error::Report`] if the directory has no trace, or one that is not understood.
 pub fn read(directory: &Path) -> Result<Vec<RankTrace>, Error> {
     let mut traces = Vec::new();
-    for path in file::paths(directory)? {
-        let problem = |problem: String| Error::Report { path: path.clone(), problem };
-        let bytes = std::fs::read(&path).map_err(|error| problem(error.to_string()))?;
-        traces.push(RankTrace::of(&file::File::parse(&bytes).map_err(problem)?));
-    }
-    if traces.is_empty() {
-        let problem = "no calls are recorded there: they are with `qmpi run --trace`".to_owned();
-        return Err(Error::Report { path: directory.to_owned(), problem });
-    }
-    traces.sort_by_key(|trace| (trace.rank, trace.process));
+    each(directory, |recording| traces.push(RankTrace::of(recording)))?;
     Ok(traces)
 }
 
-impl RankTrace {
-    /// Makes sense of a file.
+/// The same one by one: what a rank has recorded takes much memory when all of it is made sense of.
+///
+/// # Errors
+/// As [`read`].
+pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), Error> {
+    let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
+    let mut files = Vec::new();
+    for path in file::paths(directory)? {
+        let head = file::Head::read(&path).map_err(|error| problem(&path, error))?;
+        files.push((head.rank, head.process, path));
+    }
+    files.sort();
+    for (_, _, path) in &files {
+        let bytes = std::fs::read(path).map_err(|error| problem(path, error.to_string()))?;
+        let file = file::File::parse(&bytes).map_err(|error| problem(path, error))?;
+        tell(&Recording::of(&file));
+    }
+    if files.is_empty() {
+        let nothing = "no calls are recorded there: they are with `qmpi run --trace`".to_owned();
+        return Err(problem(directory, nothing));
+    }
+    Ok(())
+}
+
+/// What one rank recorded, of which calls are made sense of one by one.
+#[derive(Debug)]
+pub struct Recording<'a> {
+    file: &'a file::File<'a>,
+    constants: constants::Constants,
+    objects: objects::Objects,
+    clock: file::Clock,
+    code: sites::Objects,
+    layers: Vec<String>,
+    beyond_limit: Vec<u64>,
+}
+
+impl<'a> Recording<'a> {
+    /// Of a file.
     #[must_use]
-    pub fn of(file: &file::File) -> Self {
+    pub fn of(file: &'a file::File<'a>) -> Self {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
         let objects = objects::Objects::of(&file.calls, &constants, &file.head.layers);
-        let clock = file.clock();
-        let code = sites::Objects::new(&file.head.code);
-        // The file has the MPI library in front of the innermost layer.
-        let count = file.head.layers.len();
-        let place = |layer: u16| match usize::from(layer) {
-            0 => 0,
-            layer => count.saturating_sub(layer),
-        };
         let mut layers: Vec<String> = file.head.layers.clone();
         if let Some(called) = layers.get_mut(1..) {
             called.reverse();
         }
-        let mut beyond_limit = vec![0; count];
+        let code = sites::Objects::new(&file.head.code);
+        let beyond_limit = vec![0; layers.len()];
+        let mut recording = Self { file, constants, objects, clock: file.clock(), code, layers, beyond_limit };
         for (layer, calls) in &file.beyond_limit {
-            if let Some(sum) = beyond_limit.get_mut(place(*layer)) {
+            let place = recording.place(*layer);
+            if let Some(sum) = recording.beyond_limit.get_mut(place) {
                 *sum += calls;
             }
         }
+        recording
+    }
+
+    /// The rank, as its launcher told it.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.file.head.rank
+    }
+
+    /// The program, layers from the outermost inwards, the MPI library.
+    #[must_use]
+    pub fn layers(&self) -> &[String] {
+        &self.layers
+    }
+
+    /// Which calls were asked for: `all`, `first:N`, `last:N`.
+    #[must_use]
+    pub fn limit(&self) -> &str {
+        &self.file.head.calls
+    }
+
+    /// Calls for which there was no room, if the process has told.
+    #[must_use]
+    pub fn lost(&self) -> Option<u64> {
+        self.file.head.lost
+    }
+
+    /// Were there more calls than were recorded?
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.lost().is_some_and(|lost| lost > 0) || self.beyond_limit.iter().any(|calls| *calls > 0)
+    }
+
+    /// The calls in the order in which they began.
+    pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
+        self.calls_that(|_, _| true)
+    }
+
+    /// Those to these layers and functions.
+    pub fn calls_that<'b>(&'b self, is_it: impl Fn(usize, FnId) -> bool + 'b) -> impl Iterator<Item = Call> + 'b {
+        self.outlines().enumerate().filter(move |(_, call)| is_it(call.layer, call.function)).map(
+            |(number, mut call)| {
+                let raw = &self.file.calls[number];
+                let names = self.objects.of_call(number);
+                call.arguments = decode::arguments(raw, &self.constants, &names);
+                call.result = raw.end.and_then(|_| decode::result(raw, &self.constants, &names));
+                call
+            },
+        )
+    }
+
+    /// The calls without their arguments and results.
+    pub fn outlines(&self) -> impl Iterator<Item = Call> + '_ {
         let mut open: Vec<(u32, u64)> = Vec::new();
-        let calls = file.calls.iter().enumerate().map(|(number, call)| {
+        self.file.calls.iter().map(move |call| {
             // Calls of this thread that are under way.
             open.retain(|(thread, end)| *thread != call.thread || *end > call.start);
             let depth = open.iter().filter(|(thread, _)| *thread == call.thread).count();
             open.push((call.thread, call.end.unwrap_or(u64::MAX)));
-            let names = objects.of_call(number);
             Call {
                 thread: call.thread,
                 sequence: call.sequence,
                 depth,
                 function: call.function,
-                caller: place(call.caller),
-                layer: place(call.layer),
-                start_ns: clock.nanoseconds(call.start),
-                duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * clock.ns_per_tick),
-                arguments: decode::arguments(call, &constants, &names),
-                result: call.end.and_then(|_| decode::result(call, &constants, &names)),
-                site: call.site.and_then(|address| code.site(address)),
+                caller: self.place(call.caller),
+                layer: self.place(call.layer),
+                start_ns: self.clock.nanoseconds(call.start),
+                duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
+                arguments: Vec::new(),
+                result: None,
+                site: call.site.and_then(|address| self.code.site(address)),
             }
-        });
-        let calls = calls.collect();
+        })
+    }
+
+    /// The place of a layer: the file has the MPI library in front of the innermost one.
+    fn place(&self, layer: u16) -> usize {
+        match usize::from(layer) {
+            0 => 0,
+            layer => self.layers.len().saturating_sub(layer),
+        }
+    }
+}
+
+impl RankTrace {
+    /// All of it.
+    #[must_use]
+    pub fn of(recording: &Recording<'_>) -> Self {
+        let head = &recording.file.head;
         Self {
-            rank: file.head.rank,
-            size: file.head.size,
-            process: file.head.process,
-            mpi: file.head.mpi.clone(),
-            family: file.head.family,
-            limit: file.head.calls.clone(),
-            layers,
-            calls,
-            beyond_limit,
-            lost: file.head.lost,
+            rank: head.rank,
+            size: head.size,
+            process: head.process,
+            mpi: head.mpi.clone(),
+            family: head.family,
+            limit: head.calls.clone(),
+            layers: recording.layers.clone(),
+            calls: recording.calls().collect(),
+            beyond_limit: recording.beyond_limit.clone(),
+            lost: head.lost,
         }
     }
 }
@@ -265,8 +354,8 @@ mod tests {
 
     #[test]
     fn objects_are_named_by_those_who_made_them() {
-        let file = file::File::parse(&file("mpich", "all", "{}", &calls())).unwrap();
-        let trace = RankTrace::of(&file);
+        let bytes = file("mpich", "all", "{}", &calls());
+        let trace = RankTrace::of(&Recording::of(&file::File::parse(&bytes).unwrap()));
         assert_eq!(trace.layers, ["program", "outer", "MPI"]);
         let lines: Vec<String> = trace.calls.iter().map(|call| call.to_string()).collect();
         let lines: Vec<&str> = lines.iter().map(|line| line.split(" <").next().unwrap_or_default()).collect();
@@ -307,8 +396,8 @@ mod tests {
             ("openmpi", 140_000, 150_000, "MPI_ANY_SOURCE"),
             ("abi", 0x209, 0x102, "MPI_ANY_SOURCE"),
         ] {
-            let trace =
-                RankTrace::of(&file::File::parse(&file(family, "all", objects, &send(datatype, comm))).unwrap());
+            let bytes = file(family, "all", objects, &send(datatype, comm));
+            let trace = RankTrace::of(&Recording::of(&file::File::parse(&bytes).unwrap()));
             let line = trace.calls[0].to_string();
             let (call, _) = line.split_once(" = ").unwrap();
             assert_eq!(

@@ -49,14 +49,15 @@ pub(crate) fn prepare(process: &Process, directory: &Path, rank: u32) {
     };
     let path = place(directory, rank);
     let Ok(file) = CString::new(path.as_os_str().as_bytes()) else { return };
-    trace::prepare(limit, has_contents, family, file, |id| process.real(id));
+    let objects = process.predefined_objects();
+    trace::prepare(limit, has_contents, family, file, |id| process.real(id), &objects);
     let file = File {
         path,
         rank,
         limit: calls.to_owned(),
         family,
         began: (std::time::SystemTime::now(), probe::ticks()),
-        objects: process.predefined_objects(),
+        objects,
         mpi: process.mpi_name().to_owned(),
         tools: Vec::new(),
     };

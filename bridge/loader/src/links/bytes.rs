@@ -146,8 +146,13 @@ impl Arguments<'_> {
 
     /// A number of elements; none if it is negative.
     #[inline]
-    fn number(&self, place: u8, is_int: bool) -> u64 {
+    pub(crate) fn number(&self, place: u8, is_int: bool) -> u64 {
         number(self.word(place), is_int)
+    }
+
+    /// An array of handles.
+    pub(crate) fn handles(&self, place: u8, settings: &Settings) -> Array {
+        Array { address: self.word(place), size: settings.handle_size() }
     }
 
     /// An array of numbers.
@@ -221,8 +226,16 @@ extern "C" fn count_all(
 impl Bytes {
     /// Of a function that is called with so many words before its arguments; `None`: its arguments do not tell.
     pub(crate) fn of(function: FnId, leading: u8) -> Option<&'static Bytes> {
+        Self::with(function, leading, rules::buffers(function))
+    }
+
+    /// The same of what is sent and received each time that a persistent request is started.
+    pub(crate) fn of_persistent(function: FnId, leading: u8) -> Option<&'static Bytes> {
+        Self::with(function, leading, rules::persistent_buffers(function))
+    }
+
+    fn with(function: FnId, leading: u8, buffers: Vec<Buffer>) -> Option<&'static Bytes> {
         settings()?;
-        let buffers = rules::buffers(function);
         if buffers.is_empty() {
             return None;
         }
@@ -341,7 +354,7 @@ impl Bytes {
                 let count = elements(length);
                 let array = arguments.array(place, is_int);
                 if let Some(types) = product.datatypes {
-                    let types = Array { address: arguments.word(types), size: settings.handle_size() };
+                    let types = arguments.handles(types, settings);
                     let bytes = |element| match array.number(element) {
                         0 => 0,
                         count => count.wrapping_mul(settings.sizes.of(types.word(element), recorder)),
@@ -371,17 +384,18 @@ impl Bytes {
 }
 
 impl Settings {
-    fn handle_size(&self) -> usize {
+    pub(crate) fn handle_size(&self) -> usize {
         if self.family == MpiFamily::Mpich { 4 } else { 8 }
     }
 
     /// A handle from a word whose upper half may be anything.
-    fn handle(&self, word: u64) -> u64 {
+    pub(crate) fn handle(&self, word: u64) -> u64 {
         if self.family == MpiFamily::Mpich { word & 0xffff_ffff } else { word }
     }
 }
 
 /// An array that is an argument.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Array {
     address: u64,
     /// Bytes of an element, 4 or 8.
@@ -389,7 +403,7 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    fn word(&self, element: u64) -> u64 {
+    pub(crate) fn word(&self, element: u64) -> u64 {
         let address = self.address as usize + element as usize * self.size;
         if self.size == 4 {
             // SAFETY: MPI has read the array, which has so many elements.

@@ -204,6 +204,11 @@ pub fn leave_out(ticks: u64) {
     }
 }
 
+/// How many layers there are, the program among them.
+pub(crate) fn layers() -> usize {
+    CALLERS.load(Ordering::Relaxed)
+}
+
 /// Where the logs of a recorder's calls begin, behind its records.
 pub(crate) fn logs_offset() -> usize {
     size_of::<Recorder>() + CAPACITY.load(Ordering::Relaxed) * record_size()

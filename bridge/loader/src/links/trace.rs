@@ -8,12 +8,21 @@
 //! | `captures.rs` | which arguments of a function point to something that a reader wants to see |
 //! | `record.rs` | a call: what is written before and after it |
 //! | `contents.rs` | what is in buffers, for comparisons |
+//! | `datatypes.rs` | where the bytes of a buffer lie, and how they are read |
+//! | `pending.rs`, `plan.rs` | buffers that will be filled when another call completes them |
+//! | `completion.rs` | which functions complete what |
+//! | `follow.rs` | a call among those that begin and complete something |
 //! | `log.rs` | chunks of the file, and the limit of calls |
 #![expect(unsafe_code, reason = "memory that is mapped, and arguments of the program")]
 
 pub(crate) mod captures;
+pub(crate) mod completion;
 pub(crate) mod contents;
+pub(crate) mod datatypes;
+pub(crate) mod follow;
 pub(crate) mod log;
+pub(crate) mod pending;
+pub(crate) mod plan;
 pub(crate) mod record;
 
 use std::ffi::CString;
@@ -55,7 +64,33 @@ pub(crate) struct Settings {
     path: CString,
     questions: Questions,
     /// The functions of MPI that tell where the elements of a datatype lie, if buffers are read.
-    extents: Option<[usize; 2]>,
+    datatypes: Option<datatypes::Datatypes>,
+    requests: SharedRequests,
+}
+
+/// The handles that MPI has for all requests that it completes at once.
+#[derive(Debug, Clone, Copy)]
+enum SharedRequests {
+    /// Builtin handles, whose highest bits are 01 (mpich: src/include/mpir_objects.h).
+    Builtin,
+    /// This one.
+    One(u64),
+    /// Some, of which it is not known which.
+    Unknown,
+}
+
+impl SharedRequests {
+    fn is_shared(self, handle: u64) -> bool {
+        match self {
+            Self::Builtin => handle as u32 >> 30 == 1,
+            Self::One(shared) => handle == shared,
+            Self::Unknown => false,
+        }
+    }
+
+    fn is_known(self) -> bool {
+        !matches!(self, Self::Unknown)
+    }
 }
 
 impl Settings {
@@ -72,20 +107,28 @@ pub(crate) fn settings() -> Option<&'static Settings> {
 }
 
 /// Makes probes that record calls, into the file at `path`, which [`start_file`] begins; `has_contents`: and what is in buffers. `real` finds
-/// functions of the MPI library.
+/// functions of the MPI library, and `objects` are the addresses of Open MPI's variables by their names.
 pub fn prepare(
     limit: Limit,
     has_contents: bool,
     family: MpiFamily,
     path: CString,
     real: impl Fn(FnId) -> Option<usize>,
+    objects: &[(String, usize)],
 ) {
     let questions = Questions::new(family, &real);
-    let real = |name: &str| FnId::by_name(name).and_then(&real).unwrap_or(0);
-    let extents = || [real("MPI_Type_get_extent"), real("MPI_Type_get_true_extent")];
-    let extents = has_contents.then(extents);
+    let datatypes = has_contents.then(|| datatypes::Datatypes::new(family, &real, objects));
+    if has_contents {
+        pending::prepare();
+    }
+    let empty = objects.iter().find(|(name, _)| name == "ompi_request_empty").map_or(0, |(_, address)| *address);
+    let requests = match family {
+        MpiFamily::Mpich => SharedRequests::Builtin,
+        MpiFamily::OpenMpi => SharedRequests::One(empty as u64),
+        MpiFamily::StandardAbi => SharedRequests::Unknown,
+    };
     // It is prepared once.
-    let _ = SETTINGS.set(Settings { limit, family, path, questions, extents });
+    let _ = SETTINGS.set(Settings { limit, family, path, questions, datatypes, requests });
 }
 
 /// What a probe knows of the function in order to record its calls.
@@ -104,22 +147,31 @@ pub(crate) struct Traced {
     pub(crate) has_before: bool,
     /// What is in buffers, if that was asked for and can be known.
     pub(crate) contents: Option<contents::Contents>,
+    /// What it completes or starts, if that was asked for.
+    pub(crate) role: Option<completion::Role>,
 }
 
 impl Traced {
     /// `None` if calls are not recorded.
     pub(crate) fn new(call: Call) -> Option<&'static Traced> {
-        let contents =
-            settings()?.extents.and_then(|extents| contents::Contents::of(call.function, call.leading, extents));
-        Self::with(call, contents)
+        let settings = settings()?;
+        if settings.datatypes.is_none() {
+            return Self::with(call, None, None);
+        }
+        let contents = contents::Contents::of(call.function, call.leading);
+        Self::with(call, contents, completion::role(call.function, settings.family))
     }
 
     /// The same, and buffers are left alone: of calls that are none of MPI's.
     pub(crate) fn without_contents(call: Call) -> Option<&'static Traced> {
-        Self::with(call, None)
+        Self::with(call, None, None)
     }
 
-    fn with(call: Call, contents: Option<contents::Contents>) -> Option<&'static Traced> {
+    fn with(
+        call: Call,
+        contents: Option<contents::Contents>,
+        role: Option<completion::Role>,
+    ) -> Option<&'static Traced> {
         let settings = settings()?;
         let function = call.function.function();
         let captures = captures::of(call.function, settings.family);
@@ -136,6 +188,7 @@ impl Traced {
             has_before: captures.iter().any(|capture| capture.before),
             captures: Box::leak(captures.into_boxed_slice()),
             contents,
+            role,
         };
         Some(Box::leak(Box::new(traced)))
     }
@@ -208,7 +261,7 @@ mod tests {
         let path = directory.path().join("calls");
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();
         probe::prepare(3, 100);
-        prepare(Limit::First(3), false, MpiFamily::OpenMpi, name, |_| None);
+        prepare(Limit::First(3), false, MpiFamily::OpenMpi, name, |_| None, &[]);
         start_file("{}\n").unwrap();
         let id = |name: &str| FnId::by_name(name).unwrap();
         let link = |target: *const (), function: FnId, words: u8, leading: u8| {

@@ -1,7 +1,7 @@
 //! What the words of a call mean.
 
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
-use qmpi_abi::trace::{HAS_BYTES, IS_CANCELLED};
+use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED, RECEIVED, SENT};
 
 use crate::measured::trace::constants::{Constants, Family};
 use crate::measured::trace::file::{RawCall, RawValue};
@@ -9,16 +9,16 @@ use crate::measured::trace::objects::{Names, Place, elements, is_handle};
 use crate::measured::trace::{Argument, Status, Value};
 
 /// All arguments.
-pub(super) fn arguments(call: &RawCall, constants: &Constants, names: &Names<'_>) -> Vec<Argument> {
+pub(super) fn arguments(call: &RawCall<'_>, constants: &Constants, names: &Names<'_>) -> Vec<Argument> {
     let parameters = call.function.parameters();
     let is_set = is_set(call);
     let count = count_of_results(call);
     let argument = |(place, parameter): (usize, &Parameter)| {
-        let word = call.words.get(place).copied().unwrap_or(0);
+        let word = call.word(place);
         let is_pointer = parameter.ctype().contains(['*', '[']);
-        let find = |is_after: bool| call.values.iter().find(|value| value.place == place && value.is_after == is_after);
-        let decode = |value: &RawValue| {
-            let mut value = pointee(value, parameter, constants, names);
+        let find = |is_after: bool| call.value(place, is_after);
+        let decode = |value: RawValue<'_>| {
+            let mut value = pointee(&value, parameter, constants, names);
             if let (Value::List { known, all }, Some(count)) = (&mut value, count)
                 && parameter.direction == Direction::Out
             {
@@ -45,17 +45,41 @@ pub(super) fn arguments(call: &RawCall, constants: &Constants, names: &Names<'_>
                 // What the program says to its environment is no code of MPI's.
                 Value::Number(i64::from(word as i32))
             } else {
-                scalar(parameter, word, constants, names.at(Place::Word(place)))
+                scalar(parameter, word, constants, names.at(Place::word(place)))
             },
             before: before.map(decode),
             after: after.map(decode),
         }
     };
-    parameters.iter().enumerate().map(argument).collect()
+    let mut arguments: Vec<Argument> = parameters.iter().enumerate().map(argument).collect();
+    for (name, direction, moment) in [("sent", Direction::In, SENT), ("received", Direction::Out, RECEIVED)] {
+        arguments.extend(started(name, direction, call.values().filter(|value| value.moment == moment)));
+    }
+    arguments
+}
+
+/// What persistent requests that the call starts send or receive, as one argument more.
+fn started<'a>(
+    name: &'static str,
+    direction: Direction,
+    values: impl Iterator<Item = RawValue<'a>>,
+) -> Option<Argument> {
+    let mut known: Vec<Value> = values.map(|value| content(&value)).collect();
+    let after = match known.len() {
+        0 => return None,
+        1 => known.remove(0),
+        count => Value::List { all: count as u64, known },
+    };
+    Some(Argument { name, kind: Kind::Buffer, direction, value: Value::Address(0), before: None, after: Some(after) })
+}
+
+/// What is in a buffer.
+fn content(value: &RawValue<'_>) -> Value {
+    Value::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) }
 }
 
 /// What it returned.
-pub(super) fn result(call: &RawCall, constants: &Constants, names: &Names<'_>) -> Option<Value> {
+pub(super) fn result(call: &RawCall<'_>, constants: &Constants, names: &Names<'_>) -> Option<Value> {
     let parameter = call.function.result()?;
     if matches!(parameter.kind, Kind::Seconds) {
         return Some(Value::Float(f64::from_bits(call.result)));
@@ -64,21 +88,22 @@ pub(super) fn result(call: &RawCall, constants: &Constants, names: &Names<'_>) -
 }
 
 /// Whether a function that says by a flag whether there is anything has set it: else what it would have stored means nothing.
-fn is_set(call: &RawCall) -> bool {
+fn is_set(call: &RawCall<'_>) -> bool {
     let parameters = call.function.parameters();
     let flag = parameters.iter().position(|parameter| {
         parameter.kind == Kind::Flag && parameter.direction == Direction::Out && parameter.name() == "flag"
     });
-    let value = call.values.iter().find(|value| Some(value.place) == flag && value.is_after);
-    value.is_none_or(|value| elements(value).next() != Some(0))
+    let value = flag.and_then(|flag| call.value(flag, true));
+    value.is_none_or(|value| elements(&value).next() != Some(0))
 }
 
 /// How many results are in the arrays of a function that tells so.
-fn count_of_results(call: &RawCall) -> Option<u64> {
+fn count_of_results(call: &RawCall<'_>) -> Option<u64> {
     let parameters = call.function.parameters();
     let count = parameters.iter().position(|parameter| parameter.name() == "outcount")?;
-    let value = call.values.iter().find(|value| value.place == count && value.is_after)?;
-    elements(value).next().map(|count| u64::from((count as u32).cast_signed().max(0).cast_unsigned()))
+    elements(&call.value(count, true)?)
+        .next()
+        .map(|count| u64::from((count as u32).cast_signed().max(0).cast_unsigned()))
 }
 
 /// Addresses that stand for something.
@@ -113,12 +138,10 @@ fn scalar(parameter: &Parameter, word: u64, constants: &Constants, object: Optio
 }
 
 /// What an argument points to.
-fn pointee(value: &RawValue, parameter: &Parameter, constants: &Constants, names: &Names<'_>) -> Value {
+fn pointee(value: &RawValue<'_>, parameter: &Parameter, constants: &Constants, names: &Names<'_>) -> Value {
     match parameter.kind {
-        Kind::Buffer => {
-            return Value::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) };
-        }
-        _ if is_text(parameter) => return Value::Text(String::from_utf8_lossy(&value.bytes).into_owned()),
+        Kind::Buffer => return content(value),
+        _ if is_text(parameter) => return Value::Text(String::from_utf8_lossy(value.bytes).into_owned()),
         Kind::Status => {
             let statuses = value.bytes.chunks_exact(value.element.max(1)).map(|bytes| status(bytes, constants));
             return list(statuses.collect(), value, parameter);
@@ -126,7 +149,7 @@ fn pointee(value: &RawValue, parameter: &Parameter, constants: &Constants, names
         _ => {}
     }
     let words = elements(value).enumerate().map(|(element, word)| {
-        let object = names.at(Place::Element(value.place, value.is_after, element));
+        let object = names.at(Place::element(value.place, value.moment == AFTER, element));
         number(parameter.kind, word, value.element, constants, object)
     });
     list(words.collect(), value, parameter)
@@ -142,7 +165,7 @@ fn is_array(parameter: &Parameter) -> bool {
 }
 
 /// One value, or an array of them.
-fn list(mut known: Vec<Value>, value: &RawValue, parameter: &Parameter) -> Value {
+fn list(mut known: Vec<Value>, value: &RawValue<'_>, parameter: &Parameter) -> Value {
     match known.pop() {
         Some(only) if !is_array(parameter) && known.is_empty() => only,
         last => {

@@ -1,10 +1,11 @@
-//! The file of a rank, as `qmpi_abi::trace` describes it: reads what is there, however the process ended.
+//! The file of a rank, as `qmpi_abi::trace` describes it: reads what is there, however the process ended. Calls stay in the bytes of the file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use qmpi_abi::FnId;
-use qmpi_abi::trace::{AFTER, Chunk, GRAIN, HEAD, MAGIC, RETURNED, Record, VERSION, Value};
+use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, Record, VERSION, Value};
 use serde::Deserialize;
 
 use crate::Error;
@@ -63,18 +64,18 @@ impl From<(u64, u64, u64, String)> for Code {
 
 /// A file.
 #[derive(Debug, Clone)]
-pub struct File {
+pub struct File<'a> {
     /// Its first line.
     pub head: Head,
     /// Calls in the order in which they began.
-    pub calls: Vec<RawCall>,
+    pub calls: Vec<RawCall<'a>>,
     /// Layers, and calls that came to them and are not recorded.
     pub beyond_limit: Vec<(u16, u64)>,
 }
 
 /// A call, as it is recorded.
-#[derive(Debug, Clone)]
-pub struct RawCall {
+#[derive(Debug, Clone, Copy)]
+pub struct RawCall<'a> {
     /// The function.
     pub function: FnId,
     /// The layer that was called, and the one that called.
@@ -93,25 +94,53 @@ pub struct RawCall {
     pub result: u64,
     /// Where the program made it, if it did.
     pub site: Option<u64>,
-    /// The words that were passed.
-    pub words: Vec<u64>,
-    /// What they point to.
-    pub values: Vec<RawValue>,
+    /// The words that were passed, and what they point to, as in the file.
+    words: &'a [u8],
+    values: &'a [u8],
 }
 
 /// What an argument points to.
-#[derive(Debug, Clone)]
-pub struct RawValue {
+#[derive(Debug, Clone, Copy)]
+pub struct RawValue<'a> {
     /// Which argument.
     pub place: usize,
-    /// Whether the function has returned.
-    pub is_after: bool,
+    /// [`BEFORE`] the call, [`AFTER`] it and others.
+    pub moment: u8,
     /// Bytes of an element.
     pub element: usize,
     /// How many there are.
     pub all: u64,
     /// The first ones.
-    pub bytes: Vec<u8>,
+    pub bytes: &'a [u8],
+}
+
+impl<'a> RawCall<'a> {
+    /// A word that was passed; 0 if there is none.
+    #[must_use]
+    pub fn word(&self, place: usize) -> u64 {
+        Words(self.words.get(8 * place..).unwrap_or_default()).u64()
+    }
+
+    /// What arguments point to.
+    pub fn values(&self) -> impl Iterator<Item = RawValue<'a>> + use<'a> {
+        let mut rest = self.values;
+        std::iter::from_fn(move || {
+            let mut words = Words(rest.get(..size_of::<Value>())?);
+            let (place, moment, element) = (words.u8(), words.u8(), words.u16());
+            let (stored, all) = (words.u32() as usize, words.u64());
+            let content = &rest[size_of::<Value>()..];
+            let bytes = content.get(..stored.saturating_mul(usize::from(element)))?;
+            rest = content.get(bytes.len().next_multiple_of(8)..).unwrap_or_default();
+            Some(RawValue { place: usize::from(place), moment, element: usize::from(element), all, bytes })
+        })
+    }
+
+    /// What an argument points to, before or after the call.
+    #[must_use]
+    pub fn value(&self, place: usize, is_after: bool) -> Option<RawValue<'a>> {
+        let moment = if is_after { AFTER } else { BEFORE };
+        self.values().find(|value| value.place == place && value.moment == moment)
+    }
 }
 
 /// From ticks to time.
@@ -201,22 +230,40 @@ fn record(bytes: &[u8]) -> Record {
         result: words.u64(),
         site: words.u64(),
         used: words.u32(),
-        padding: words.u32(),
+        taken: words.u32(),
     }
 }
 
-impl File {
+impl Head {
+    /// Of a file: its first line.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        file.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        Self::parse(&bytes)
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let head = bytes.get(..HEAD).unwrap_or_default();
+        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let head: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        if head.version != VERSION {
+            return Err(format!("it has version {}, and this command reads version {VERSION}", head.version));
+        }
+        Ok(head)
+    }
+}
+
+impl<'a> File<'a> {
     /// Reads what is there.
     ///
     /// # Errors
     /// What is wrong with its first line. Behind that, reading ends where nothing can be made of it.
-    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let head = bytes.get(..HEAD).unwrap_or_default();
-        let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let mut head: Head = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-        if head.version != VERSION {
-            return Err(format!("it has version {}, and this command reads version {VERSION}", head.version));
-        }
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let mut head = Head::parse(bytes)?;
         let mut file = Self { head: head.clone(), calls: Vec::new(), beyond_limit: Vec::new() };
         let (mut place, mut beyond) = (HEAD, BTreeMap::new());
         while let Some(rest) = bytes.get(place..).filter(|rest| rest.len() >= size_of::<Chunk>()) {
@@ -243,7 +290,7 @@ impl File {
         Ok(file)
     }
 
-    fn read_records(&mut self, mut rest: &[u8]) {
+    fn read_records(&mut self, mut rest: &'a [u8]) {
         while rest.len() >= size_of::<Record>() {
             let head = record(rest);
             let (size, used) = (head.size as usize, head.used.min(head.size) as usize);
@@ -251,7 +298,6 @@ impl File {
             let Some(function) = FnId::from_index(usize::from(head.function)) else { break };
             let arguments = usize::from(head.arguments);
             let Some((words, values)) = body.split_at_checked(8 * arguments) else { break };
-            let mut words = Words(words);
             // A call that did not get as far as the function itself has no time.
             if head.start != 0 {
                 self.calls.push(RawCall {
@@ -264,8 +310,8 @@ impl File {
                     end: (head.state == RETURNED).then_some(head.end),
                     result: head.result,
                     site: (head.site != 0).then_some(head.site),
-                    words: (0..arguments).map(|_| words.u64()).collect(),
-                    values: read_values(values),
+                    words,
+                    values,
                 });
             }
             rest = rest.get(size..).unwrap_or_default();
@@ -302,26 +348,6 @@ impl File {
         let time = last.0.saturating_sub(first.0);
         Clock { base: first, ns_per_tick: if ticks == 0 { 1.0 } else { time as f64 / ticks as f64 } }
     }
-}
-
-fn read_values(mut rest: &[u8]) -> Vec<RawValue> {
-    let mut values = Vec::new();
-    while rest.len() >= size_of::<Value>() {
-        let mut words = Words(rest);
-        let (place, moment, element) = (words.u8(), words.u8(), words.u16());
-        let (stored, all) = (words.u32() as usize, words.u64());
-        let bytes = stored.saturating_mul(usize::from(element));
-        let Some(content) = words.0.get(..bytes) else { break };
-        values.push(RawValue {
-            place: usize::from(place),
-            is_after: moment == AFTER,
-            element: usize::from(element),
-            all,
-            bytes: content.to_vec(),
-        });
-        rest = words.0.get(bytes.next_multiple_of(8)..).unwrap_or_default();
-    }
-    values
 }
 
 /// Files as processes write them, for tests.
@@ -394,6 +420,7 @@ pub(crate) mod written {
 mod tests {
     use super::written::{Written, file};
     use super::*;
+    use crate::measured::trace::{RankTrace, Recording};
 
     fn sends(calls: u64) -> Vec<Written> {
         let send = |number: u64| Written {
@@ -409,9 +436,10 @@ mod tests {
 
     #[test]
     fn a_whole_file() {
-        let file = File::parse(&file("mpich", "all", "{}", &sends(5))).unwrap();
+        let bytes = file("mpich", "all", "{}", &sends(5));
+        let file = File::parse(&bytes).unwrap();
         assert_eq!((file.head.rank, file.calls.len()), (3, 5));
-        assert_eq!(file.calls[4].words[1], 4);
+        assert_eq!((file.calls[4].word(1), file.calls[4].word(9)), (4, 0));
         assert_eq!((file.calls[4].start, file.calls[4].end), (50, Some(55)));
         assert_eq!(file.beyond_limit, [(1, 2)]);
         let clock = file.clock();
@@ -420,8 +448,9 @@ mod tests {
 
     #[test]
     fn the_last_calls() {
-        let file = File::parse(&file("mpich", "last:3", "{}", &sends(5))).unwrap();
-        let numbers: Vec<u64> = file.calls.iter().map(|call| call.words[1]).collect();
+        let bytes = file("mpich", "last:3", "{}", &sends(5));
+        let file = File::parse(&bytes).unwrap();
+        let numbers: Vec<u64> = file.calls.iter().map(|call| call.word(1)).collect();
         assert_eq!(numbers, [2, 3, 4]);
         assert_eq!(file.beyond_limit.iter().map(|(_, calls)| calls).sum::<u64>(), 4);
     }
@@ -440,7 +469,7 @@ mod tests {
             let mut damaged = bytes.clone();
             damaged[place] ^= 0xff;
             // Whatever comes of it: it comes to an end.
-            let _ = File::parse(&damaged).map(|file| crate::measured::trace::RankTrace::of(&file));
+            let _ = File::parse(&damaged).map(|file| RankTrace::of(&Recording::of(&file)));
         }
         let mut behind_hole = bytes[..HEAD].to_vec();
         behind_hole.resize(HEAD + 3 * GRAIN, 0);

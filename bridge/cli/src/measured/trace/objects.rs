@@ -4,7 +4,7 @@
 //! maker. Objects of each kind are counted for each layer that called the maker, and each of its threads, so that what one layer or thread makes
 //! does not change the names of others.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use qmpi_abi::parameters::{Direction, Kind};
 
@@ -35,18 +35,34 @@ pub(super) fn is_handle(kind: Kind) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
     /// The argument itself.
-    Word(usize),
+    Word(u8),
     /// An element of what it points to.
-    Element(usize, bool, usize),
+    Element(u8, bool, u32),
     /// What the function returns.
     Result,
 }
+
+impl Place {
+    /// The argument with this number.
+    pub(super) fn word(place: usize) -> Self {
+        Self::Word(place as u8)
+    }
+
+    /// An element of what the argument points to, before or after the call.
+    pub(super) fn element(place: usize, is_after: bool, element: usize) -> Self {
+        Self::Element(place as u8, is_after, element as u32)
+    }
+}
+
+/// The handles of a call that are known, and which objects they are.
+type Uses = Vec<(Place, u32)>;
 
 /// The objects of a rank.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     made: Vec<Made>,
-    uses: HashMap<usize, BTreeMap<Place, usize>>,
+    /// By call.
+    uses: Vec<Uses>,
     names: Vec<String>,
 }
 
@@ -62,20 +78,23 @@ struct Made {
 #[derive(Debug)]
 pub(super) struct Names<'a> {
     objects: &'a Objects,
-    uses: Option<&'a BTreeMap<Place, usize>>,
+    uses: Option<&'a Uses>,
 }
 
 impl Names<'_> {
     /// The name of the handle there, if its making is known.
     #[must_use]
     pub(super) fn at(&self, place: Place) -> Option<&str> {
-        let object = *self.uses?.get(&place)?;
-        self.objects.names.get(object).map(String::as_str)
+        self.objects.names.get(object_at(self.uses?, place)?).map(String::as_str)
     }
 }
 
+fn object_at(uses: &Uses, place: Place) -> Option<usize> {
+    uses.iter().find(|(known, _)| *known == place).map(|(_, object)| *object as usize)
+}
+
 /// The numbers that a value consists of, cut in elements of so many bytes.
-pub(super) fn elements(value: &RawValue) -> impl Iterator<Item = u64> + '_ {
+pub(super) fn elements<'a>(value: &RawValue<'a>) -> impl Iterator<Item = u64> + use<'a> {
     value.bytes.chunks_exact(value.element.max(1)).map(|bytes| {
         let mut word = [0; 8];
         let bytes = bytes.get(..8).unwrap_or(bytes);
@@ -87,7 +106,7 @@ pub(super) fn elements(value: &RawValue) -> impl Iterator<Item = u64> + '_ {
 impl Objects {
     /// Follows all handles of these calls, which are in the order of their beginnings.
     #[must_use]
-    pub(super) fn of(calls: &[RawCall], constants: &Constants, layers: &[String]) -> Self {
+    pub(super) fn of(calls: &[RawCall<'_>], constants: &Constants, layers: &[String]) -> Self {
         let mut events: Vec<(u64, bool, u64, usize)> = Vec::with_capacity(2 * calls.len());
         for (number, call) in calls.iter().enumerate() {
             events.push((call.start, true, call.sequence, number));
@@ -97,7 +116,8 @@ impl Objects {
             }
         }
         events.sort_unstable();
-        let mut tracker = Tracker { calls, constants, alive: HashMap::new(), objects: Self::default() };
+        let objects = Self { uses: vec![Uses::new(); calls.len()], ..Self::default() };
+        let mut tracker = Tracker { calls, constants, alive: HashMap::new(), objects };
         for (_, begins, _, number) in events {
             if begins { tracker.begin(number) } else { tracker.end(number) }
         }
@@ -109,10 +129,10 @@ impl Objects {
     /// The names of the handles of a call.
     #[must_use]
     pub(super) fn of_call(&self, number: usize) -> Names<'_> {
-        Names { objects: self, uses: self.uses.get(&number) }
+        Names { objects: self, uses: self.uses.get(number) }
     }
 
-    fn name(&mut self, calls: &[RawCall], layers: &[String]) {
+    fn name(&mut self, calls: &[RawCall<'_>], layers: &[String]) {
         // In the order in which their makers began.
         let mut order: Vec<usize> = (0..self.made.len()).collect();
         order.sort_by_key(|object| (self.made[*object].maker, *object));
@@ -134,7 +154,7 @@ impl Objects {
 
 /// Follows the handles.
 struct Tracker<'a> {
-    calls: &'a [RawCall],
+    calls: &'a [RawCall<'a>],
     constants: &'a Constants,
     /// Objects by their present value; several where an MPI has one value for requests that were completed at once.
     alive: HashMap<(Kind, u64), Vec<usize>>,
@@ -149,16 +169,24 @@ impl Tracker<'_> {
     }
 
     fn uses(&mut self, call: usize, place: Place, object: usize) {
-        self.objects.uses.entry(call).or_default().insert(place, object);
+        let uses = &mut self.objects.uses[call];
+        match uses.iter_mut().find(|(known, _)| *known == place) {
+            Some(known) => known.1 = object as u32,
+            None => {
+                // Most have one or two.
+                uses.reserve_exact(1);
+                uses.push((place, object as u32));
+            }
+        }
     }
 
     fn begin(&mut self, number: usize) {
         let call = &self.calls[number];
         for (place, parameter) in call.function.parameters().iter().enumerate().filter(|(_, p)| is_handle(p.kind)) {
-            let Some(word) = call.words.get(place).copied() else { continue };
+            let word = call.word(place);
             if !parameter.ctype().contains(['*', '[']) {
                 if let Some(object) = self.handle(parameter.kind, word).and_then(|key| self.find(key, 0)) {
-                    self.uses(number, Place::Word(place), object);
+                    self.uses(number, Place::word(place), object);
                 }
                 continue;
             }
@@ -169,15 +197,13 @@ impl Tracker<'_> {
     /// The handles in an array that the function reads.
     fn read(&mut self, number: usize, place: usize, kind: Kind, is_after: bool) {
         let call = &self.calls[number];
-        let Some(value) = call.values.iter().find(|value| value.place == place && value.is_after == is_after) else {
-            return;
-        };
+        let Some(value) = call.value(place, is_after) else { return };
         let mut occurrences: HashMap<u64, usize> = HashMap::new();
-        for (element, word) in elements(value).enumerate() {
+        for (element, word) in elements(&value).enumerate() {
             let Some(key) = self.handle(kind, word) else { continue };
             let occurrence = occurrences.entry(key.1).or_default();
             if let Some(object) = self.find(key, *occurrence) {
-                self.uses(number, Place::Element(place, is_after, element), object);
+                self.uses(number, Place::element(place, is_after, element), object);
             }
             *occurrence += 1;
         }
@@ -209,14 +235,12 @@ impl Tracker<'_> {
     /// Handles that the function has stored: new ones, and null where it has freed one.
     fn written(&mut self, number: usize, place: usize, kind: Kind) {
         let call = &self.calls[number];
-        let find = |is_after: bool| call.values.iter().find(|value| value.place == place && value.is_after == is_after);
-        let Some(value) = find(true) else { return };
-        let before: Vec<u64> = find(false).map(|value| elements(value).collect()).unwrap_or_default();
-        for (element, word) in elements(value).enumerate() {
-            let at = Place::Element(place, true, element);
-            let known =
-                self.objects.uses.get(&number).and_then(|uses| uses.get(&Place::Element(place, false, element)));
-            match (self.handle(kind, word), known.copied(), before.get(element)) {
+        let Some(value) = call.value(place, true) else { return };
+        let before: Vec<u64> = call.value(place, false).map(|value| elements(&value).collect()).unwrap_or_default();
+        for (element, word) in elements(&value).enumerate() {
+            let at = Place::element(place, true, element);
+            let known = object_at(&self.objects.uses[number], Place::element(place, false, element));
+            match (self.handle(kind, word), known, before.get(element)) {
                 // As it was: a persistent request, a datatype that is committed.
                 (Some(_), Some(object), Some(old)) if *old == word => self.uses(number, at, object),
                 (Some(key), ..) => {

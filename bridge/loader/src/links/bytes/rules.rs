@@ -69,8 +69,15 @@ pub(crate) struct Product {
     pub(crate) datatype: u8,
     /// An array with a datatype for each of the counts.
     pub(crate) datatypes: Option<u8>,
-    /// An array with the place of what each of the counts counts: so many extents from the buffer's address.
-    pub(crate) displacements: Option<u8>,
+    /// An array: of so many extents, or bytes where there is a datatype for each.
+    pub(crate) displacements: Option<Displacements>,
+}
+
+/// Where what each of the counts counts lies, from the buffer's address on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Displacements {
+    pub(crate) place: u8,
+    pub(crate) is_int: bool,
 }
 
 /// A number of elements.
@@ -86,11 +93,23 @@ pub(crate) enum Counts {
 
 /// Those of a function; none if its arguments do not tell.
 pub(crate) fn buffers(function: FnId) -> Vec<Buffer> {
+    if is_persistent(function) { Vec::new() } else { all(function) }
+}
+
+/// Those of a function that prepares persistent communication.
+pub(crate) fn persistent_buffers(function: FnId) -> Vec<Buffer> {
+    if is_persistent(function) { all(function) } else { Vec::new() }
+}
+
+fn is_persistent(function: FnId) -> bool {
+    ["_init", "_init_c"].iter().any(|end| function.name().ends_with(end))
+}
+
+fn all(function: FnId) -> Vec<Buffer> {
     let parameters = function.parameters();
     let has = |kinds: &[Kind]| parameters.iter().any(|parameter| kinds.contains(&parameter.kind));
     let is_transfer = has(&[Kind::Communicator, Kind::Window, Kind::File, Kind::Message]);
-    let is_persistent = ["_init", "_init_c"].iter().any(|end| function.name().ends_with(end));
-    if !is_transfer || is_persistent || has(&[Kind::Position]) {
+    if !is_transfer || has(&[Kind::Position]) {
         return Vec::new();
     }
     let has_root = parameters.iter().any(|parameter| parameter.kind == Kind::Rank && parameter.name() == "root");
@@ -157,13 +176,14 @@ fn amount(parameters: &'static [Parameter], length: &'static [Factor]) -> Option
     }
     let datatype = datatype?;
     let is_array = parameters[usize::from(datatype)].ctype().contains('[');
-    // They stand behind the counts, and have their type.
+    // They stand behind the counts.
     let displacements = match counts {
         Counts::Array { place, .. } => Some(place + 1),
         Counts::Number | Counts::Argument { .. } => None,
     };
     let displacements = displacements
-        .filter(|place| parameters.get(usize::from(*place)).is_some_and(|next| next.name().contains("displs")));
+        .filter(|place| parameters.get(usize::from(*place)).is_some_and(|next| next.name().contains("displs")))
+        .map(|place| Displacements { place, is_int: is_int(place) });
     let product = Product {
         displacements,
         counts,
@@ -204,6 +224,16 @@ mod tests {
         assert_eq!(of("MPI_Reduce_scatter").len(), 1, "nothing tells what comes back");
         assert_eq!(of("MPI_Alltoallw").len(), 2);
         assert_eq!(of("MPI_Neighbor_alltoallv_c").len(), 2);
+        let [sent, _] = of("MPI_Neighbor_alltoallw")[..] else { panic!() };
+        let Amount::Product(product) = sent.amount else { panic!() };
+        assert_eq!(
+            product.displacements,
+            Some(Displacements { place: 2, is_int: false }),
+            "MPI_Aint beside counts of int"
+        );
+        let persistent = |function: &str| persistent_buffers(FnId::by_name(function).unwrap()).len();
+        assert_eq!((persistent("MPI_Send_init"), persistent("MPI_Alltoallw_init_c")), (1, 2));
+        assert_eq!((persistent("MPI_Send"), persistent("MPI_Psend_init")), (0, 0), "partitions come one by one");
     }
 
     #[test]

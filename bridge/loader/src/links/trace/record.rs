@@ -10,7 +10,9 @@ use crate::arch::{self, ARGUMENT_REGISTERS};
 use crate::links::bytes::{self, Arguments};
 use crate::links::probe::{Probe, Recorder};
 use crate::links::trace::captures::{Capture, OF_STRING};
-use crate::links::trace::contents::{Content, Contents};
+use crate::links::trace::completion::Role;
+use crate::links::trace::contents::Contents;
+use crate::links::trace::follow::{Followed, Made};
 use crate::links::trace::log::{self, Log};
 use crate::links::trace::{Settings, Traced, settings};
 
@@ -50,6 +52,12 @@ impl Frame {
         // SAFETY: the caller has put so many words there.
         unsafe { ptr::with_exposed_provenance::<u64>(address).read() }
     }
+
+    /// All of them.
+    pub(crate) fn arguments(&self, traced: &Traced) -> Arguments<'_> {
+        let stack = ptr::with_exposed_provenance(ptr::from_ref(self).expose_provenance() + size_of::<Frame>());
+        Arguments { leading: traced.call.leading, registers: &self.registers, stack }
+    }
 }
 
 /// Before the call.
@@ -75,7 +83,7 @@ pub(crate) extern "C" fn begin(frame: &mut Frame) {
     let log = unsafe { logs.add(probe.layer) };
     // SAFETY: as above; it is the thread's own.
     let log = unsafe { &mut *log };
-    let is_plain = traced.captures.is_empty() && traced.contents.is_none();
+    let is_plain = traced.captures.is_empty() && traced.contents.is_none() && traced.role.is_none();
     let size = if is_plain { traced.size } else { most(frame, traced) };
     if let Some(record) = log.reserve(recorder.number, probe.layer as u64, size, settings) {
         let head = Record {
@@ -92,7 +100,7 @@ pub(crate) extern "C" fn begin(frame: &mut Frame) {
             result: 0,
             site: if frame.caller == 0 { frame.return_address } else { 0 },
             used: traced.size as u32,
-            padding: 0,
+            taken: 0,
         };
         // SAFETY: room for it was reserved.
         unsafe { record.write(head) };
@@ -114,6 +122,14 @@ pub(crate) extern "C" fn begin(frame: &mut Frame) {
             values(frame, traced, settings, BEFORE);
         }
         log.publish();
+    }
+    if let Some((role, datatypes)) = traced.role.zip(settings.datatypes.as_ref()) {
+        let followed = Followed { frame, traced, layer: probe.layer, settings, datatypes };
+        let taken = followed.before(role);
+        if let Some(record) = ptr::NonNull::new(frame.record) {
+            // SAFETY: made above.
+            unsafe { (*record.as_ptr()).taken = taken };
+        }
     }
     set_recording(recorder, 0);
 }
@@ -141,10 +157,12 @@ pub(crate) extern "C" fn end(frame: &mut Frame) {
     if is_success && !traced.captures.is_empty() {
         values(frame, traced, settings, AFTER);
     }
-    if let Some(contents) = traced.contents.as_ref().filter(|_| is_success) {
+    if let Some(datatypes) = settings.datatypes.as_ref().filter(|_| traced.contents.is_some() || traced.role.is_some())
+    {
         // It takes its time, which is no layer's.
         let began = arch::ticks();
-        add_contents(frame, traced, contents, recorder);
+        let followed = Followed { frame, traced, layer: probe.layer, settings, datatypes };
+        follow(&followed, is_success, recorder, log);
         recorder.leave_out(arch::ticks().wrapping_sub(began));
     }
     // SAFETY: `begin` has made it, and its chunk is never unmapped.
@@ -168,32 +186,32 @@ fn most(frame: &Frame, traced: &Traced) -> usize {
         let moments = usize::from(capture.before) + usize::from(capture.after);
         moments * (size_of::<Value>() + capture.most(frame, traced))
     };
-    let contents = traced.contents.as_ref().map_or(0, Contents::most);
+    let contents = traced.contents.as_ref().map_or(0, Contents::most)
+        + traced.role.map_or(0, |role| role.most(&frame.arguments(traced)));
     traced.size + traced.captures.iter().map(of).sum::<usize>() + contents * (size_of::<Value>() + 8)
 }
 
-/// Adds hashes of what is in buffers.
-fn add_contents(frame: &Frame, traced: &Traced, contents: &Contents, recorder: &Recorder) {
-    let base = frame.record.expose_provenance();
-    let stack = ptr::from_ref(frame).expose_provenance() + size_of::<Frame>();
-    let stack = ptr::with_exposed_provenance(stack);
-    let arguments = Arguments { leading: traced.call.leading, registers: &frame.registers, stack };
-    // SAFETY: `begin` has made it.
-    let used = unsafe { &raw mut (*frame.record).used };
-    contents.each(&arguments, recorder, |content: Content| {
+/// Adds hashes of what is in buffers, to this record and those of calls that this one has completed.
+fn follow(followed: &Followed<'_>, is_success: bool, recorder: &Recorder, log: &Log) {
+    let (frame, traced) = (followed.frame, followed.traced);
+    let mut made = Made::Unknown;
+    if let Some(role) = traced.role {
+        // SAFETY: `begin` has made it.
+        let taken = unsafe { &raw mut (*frame.record).taken };
         // SAFETY: as above.
-        let place = unsafe { used.read() };
-        let head = Value { place: content.place, moment: AFTER, element: 8, stored: 1, all: content.bytes };
-        let value = ptr::with_exposed_provenance_mut::<Value>(base + place as usize);
-        // SAFETY: there is room for one of each buffer.
-        unsafe { value.write(head) };
+        let first = unsafe { taken.read() };
         // SAFETY: as above.
-        let hash = unsafe { value.add(1) };
-        // SAFETY: as above.
-        unsafe { hash.cast::<u64>().write(content.hash) };
-        // SAFETY: as above.
-        unsafe { used.write(place + (size_of::<Value>() + 8) as u32) };
-    });
+        unsafe { taken.write(0) };
+        followed.after(role, first, is_success, recorder, log);
+        if let Role::Makes { request } = role
+            && is_success
+        {
+            made = followed.made(frame.argument(traced, request));
+        }
+    }
+    if let Some(contents) = traced.contents.as_ref().filter(|_| is_success) {
+        followed.add_contents(contents, made, recorder, log);
+    }
 }
 
 /// Adds what arguments point to.
