@@ -1,6 +1,6 @@
 //# role: companion
 //# needs-mpi: no
-//# cflags: -g -O1
+//# cflags: -g -O1 -Wl,-z,separate-code
 // A tool that crashes in the way that its variable CRASH names.
 #include <mpi.h>
 #include <pthread.h>

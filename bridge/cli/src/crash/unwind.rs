@@ -63,7 +63,7 @@ pub fn frames(process: &Process, objects: &Objects, registers: &Values) -> Vec<F
         let next = match interrupted.map(End::Caller).or(by_table) {
             Some(End::There) => break,
             Some(End::Caller(caller)) => Some((caller, false)),
-            Some(End::Unknown) | None => without_table(process, objects, &values, frames.len() == 1),
+            Some(End::Unknown) | None => without_table(process, objects, &values, is_exact),
         };
         let Some((caller, guessed)) = next else { break };
         // The stack of a signal handler may be anywhere, and a function that calls none may have nothing on the stack.
@@ -169,8 +169,8 @@ fn evaluate(process: &Process, bytes: &[u8], values: &Values, cfa: Option<u64>) 
     }
 }
 
-/// The caller where no table says, and whether it is a guess.
-fn without_table(process: &Process, objects: &Objects, values: &Values, is_first: bool) -> Option<(Values, bool)> {
+/// The caller where no table says, and whether it is a guess. `is_exact`: a frame that was interrupted, at the instruction itself.
+fn without_table(process: &Process, objects: &Objects, values: &Values, is_exact: bool) -> Option<(Values, bool)> {
     let returns_to_code = |caller: &Values| objects.is_code(caller[INSTRUCTION].wrapping_sub(1));
     let caller_at = |place: u64, frame: u64| {
         let mut caller = *values;
@@ -180,7 +180,7 @@ fn without_table(process: &Process, objects: &Objects, values: &Values, is_first
         returns_to_code(&caller).then_some(caller)
     };
     let (stack, frame) = (values[STACK_POINTER], values[FRAME_POINTER]);
-    if is_first {
+    if is_exact {
         let is_nowhere = !objects.is_code(values[INSTRUCTION]);
         let caller = if is_nowhere { arch::from_nowhere(process, values) } else { arch::of_leaf(process, values) };
         if let Some(caller) = caller.filter(returns_to_code) {
