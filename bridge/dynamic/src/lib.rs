@@ -11,6 +11,7 @@
 //! | a symbol, by its number or by its name | [`symbol`](Symbol), [`hash`] |
 //! | versions that an object defines and needs | [`version`] |
 //! | words that hold the address of a symbol | [`relocation`] |
+//! | which machine is it for? | [`machine`](Machine) |
 //! | is it an MPI library? | [`mpi`] |
 //! | an object in this process | [`segments`](Segments), [`mapped`](Mapped) |
 //! | all objects of the base namespace | [`objects`] |
@@ -41,7 +42,9 @@
 mod bytes;
 mod dynamic;
 pub mod hash;
+mod machine;
 mod mapped;
+
 pub mod mpi;
 pub mod objects;
 pub mod rebind;
@@ -55,6 +58,7 @@ pub mod version;
 
 pub use bytes::{Bytes, Plain};
 pub use dynamic::{Dynamic, Extent, Table, entries};
+pub use machine::Machine;
 pub use mapped::Mapped;
 pub use segments::Segments;
 pub use symbol::{Kind, Symbol, Symbols};

@@ -3,23 +3,8 @@
 use core::ffi::CStr;
 
 use crate::bytes::Bytes;
+use crate::machine::Machine;
 use crate::tables::Tables;
-
-/// Types of relocations that store the address of a symbol (psABI table 4.9): R_X86_64_64, GLOB_DAT, JUMP_SLOT.
-#[cfg(target_arch = "x86_64")]
-mod number {
-    pub(super) const ABSOLUTE: u32 = 1;
-    pub(super) const GLOB_DAT: u32 = 6;
-    pub(super) const JUMP_SLOT: u32 = 7;
-}
-
-/// The same of AArch64 (ELF for the Arm 64-bit Architecture, 5.7): R_AARCH64_ABS64, GLOB_DAT, JUMP_SLOT.
-#[cfg(target_arch = "aarch64")]
-mod number {
-    pub(super) const ABSOLUTE: u32 = 257;
-    pub(super) const GLOB_DAT: u32 = 1025;
-    pub(super) const JUMP_SLOT: u32 = 1026;
-}
 
 /// Size of an `Elf64_Rela`: r_offset, r_info: u64; r_addend: i64.
 const ENTRY: usize = 24;
@@ -35,6 +20,23 @@ pub enum Kind {
     JumpSlot,
     /// Anything else.
     Other(u32),
+}
+
+impl Kind {
+    /// What a relocation of this type stores, in files of a machine.
+    #[inline]
+    const fn of(number: u32, machine: Machine) -> Kind {
+        let known = machine.relocations();
+        if number == known.absolute {
+            Kind::Absolute
+        } else if number == known.glob_dat {
+            Kind::GlobDat
+        } else if number == known.jump_slot {
+            Kind::JumpSlot
+        } else {
+            Kind::Other(number)
+        }
+    }
 }
 
 /// One relocation with an addend.
@@ -53,18 +55,12 @@ pub struct Relocation {
 impl Relocation {
     /// Relocation number `index` of a table.
     #[inline]
-    pub(crate) fn at(table: Bytes<'_>, index: usize) -> Option<Relocation> {
+    fn at(table: Bytes<'_>, index: usize, machine: Machine) -> Option<Relocation> {
         let at = index.checked_mul(ENTRY)?;
         let [offset, info] = table.read::<[u64; 2]>(at)?;
-        let kind = match info as u32 {
-            number::ABSOLUTE => Kind::Absolute,
-            number::GLOB_DAT => Kind::GlobDat,
-            number::JUMP_SLOT => Kind::JumpSlot,
-            other => Kind::Other(other),
-        };
         Some(Relocation {
             offset,
-            kind,
+            kind: Kind::of(info as u32, machine),
             symbol: (info >> 32) as usize,
             addend: table.read::<i64>(at.checked_add(16)?)?,
         })
@@ -76,14 +72,19 @@ impl Relocation {
         self.symbol != 0 && !matches!(self.kind, Kind::Other(_))
     }
 
-    /// All of a table of relocations, as DT_JMPREL points to one.
+    /// All of a table of relocations, as DT_JMPREL points to one, in a file for this machine.
     pub fn all(table: Bytes<'_>) -> impl Iterator<Item = Relocation> + use<'_> {
         Relocation::from(table, 0)
     }
 
+    /// The same in a file for any machine.
+    pub fn all_of(table: Bytes<'_>, machine: Machine) -> impl Iterator<Item = Relocation> + use<'_> {
+        (0..).map_while(move |index| Relocation::at(table, index, machine))
+    }
+
     /// Those from number `first` on, which may lie behind the last.
     fn from(table: Bytes<'_>, first: usize) -> impl Iterator<Item = Relocation> + use<'_> {
-        (first.min(table.len() / ENTRY)..).map_while(move |index| Relocation::at(table, index))
+        (first.min(table.len() / ENTRY)..).map_while(move |index| Relocation::at(table, index, Machine::HOST))
     }
 }
 

@@ -6,27 +6,13 @@
 
 use core::ffi::CStr;
 
+use crate::machine::{Machine, Relocations};
 use crate::mapped::Mapped;
 use crate::rebind::{Unprotected, word_at};
 use crate::relocation::{Kind, Relocation};
 
-/// Types of relocations (psABI table 4.9): R_X86_64_DTPMOD64, DTPOFF64, TPOFF64, TLSDESC.
-#[cfg(target_arch = "x86_64")]
-mod number {
-    pub(super) const MODULE: u32 = 16;
-    pub(super) const OFFSET: u32 = 17;
-    pub(super) const FROM_THREAD: u32 = 18;
-    pub(super) const DESCRIPTOR: u32 = 36;
-}
-
-/// The same of AArch64 (ELF for the Arm 64-bit Architecture, 5.7.11): R_AARCH64_TLS_DTPMOD, TLS_DTPREL, TLS_TPREL, TLSDESC.
-#[cfg(target_arch = "aarch64")]
-mod number {
-    pub(super) const MODULE: u32 = 1028;
-    pub(super) const OFFSET: u32 = 1029;
-    pub(super) const FROM_THREAD: u32 = 1030;
-    pub(super) const DESCRIPTOR: u32 = 1031;
-}
+/// Types of relocations in objects of this process.
+const KNOWN: Relocations = Machine::HOST.relocations();
 
 /// Where a thread-local variable is.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +23,7 @@ pub struct Variable {
     pub offset: usize,
     /// Where it is from the thread pointer, the same in all threads.
     pub from_thread: usize,
-    /// The function of a descriptor, which returns the word behind it (R_X86_64_TLSDESC: two words).
+    /// The function of a descriptor, which returns the word behind it (TLSDESC: two words).
     pub descriptor: usize,
 }
 
@@ -52,11 +38,12 @@ pub enum StaticRoom {
 }
 
 impl StaticRoom {
-    /// Of one relocation.
-    pub const fn of(relocation: &Relocation) -> Option<StaticRoom> {
+    /// Of one relocation, in a file for this machine.
+    pub fn of(relocation: &Relocation, machine: Machine) -> Option<StaticRoom> {
+        let known = machine.relocations();
         match relocation.kind {
-            Kind::Other(number::FROM_THREAD) => Some(StaticRoom::Needed),
-            Kind::Other(number::DESCRIPTOR) => Some(StaticRoom::Welcome),
+            Kind::Other(number) if number == known.from_thread => Some(StaticRoom::Needed),
+            Kind::Other(number) if number == known.descriptor => Some(StaticRoom::Welcome),
             _ => None,
         }
     }
@@ -76,9 +63,9 @@ pub unsafe fn bind(object: &Mapped<'_>, find: impl Fn(&CStr) -> Option<Variable>
         let offset = variable.offset.wrapping_add_signed(addend);
         let from_thread = variable.from_thread.wrapping_add_signed(addend);
         let words = match number {
-            number::MODULE => [Some(variable.module), None],
-            number::OFFSET => [Some(offset), None],
-            number::FROM_THREAD => [Some(from_thread), None],
+            _ if number == KNOWN.module => [Some(variable.module), None],
+            _ if number == KNOWN.offset => [Some(offset), None],
+            _ if number == KNOWN.from_thread => [Some(from_thread), None],
             _ => [Some(variable.descriptor), Some(from_thread)],
         };
         let first = object.segments().address(relocation.offset);
@@ -104,7 +91,7 @@ fn reference(
     find: &impl Fn(&CStr) -> Option<Variable>,
 ) -> Option<(Variable, u32)> {
     let Kind::Other(number) = relocation.kind else { return None };
-    let is_one = matches!(number, number::MODULE | number::OFFSET | number::FROM_THREAD | number::DESCRIPTOR);
+    let is_one = [KNOWN.module, KNOWN.offset, KNOWN.from_thread, KNOWN.descriptor].contains(&number);
     if !is_one || relocation.symbol == 0 {
         return None;
     }

@@ -1,17 +1,22 @@
 //! What depends on the processor: where the instructions of a function lead.
 
-#[cfg(target_arch = "aarch64")]
-mod aarch64;
-#[cfg(target_arch = "aarch64")]
-pub(crate) use aarch64::{LONGEST, RELATIVE, step};
+use qmpi_dynamic::Machine;
 
-#[cfg(target_arch = "x86_64")]
+mod aarch64;
 mod x86_64;
-#[cfg(target_arch = "x86_64")]
-pub(crate) use x86_64::{LONGEST, RELATIVE, step};
+
+/// Bytes of the longest instruction, or sequence of instructions that is taken for one.
+pub(crate) const LONGEST: usize = if x86_64::LONGEST > aarch64::LONGEST { x86_64::LONGEST } else { aarch64::LONGEST };
+
+/// The first instruction of `code`, which is at `address`: its length and where it leads. `None`: it is none.
+pub(crate) fn step(machine: Machine, code: &[u8], address: u64) -> Option<(u64, Flow)> {
+    match machine {
+        Machine::X86_64 => x86_64::step(code, address),
+        Machine::Aarch64 => aarch64::step(code, address),
+    }
+}
 
 /// Where one instruction leads.
-#[cfg_attr(target_arch = "aarch64", expect(dead_code, reason = "a call through a register is not followed there"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// To the next one; what the result register holds is not known any more.
@@ -45,7 +50,6 @@ pub(crate) enum Flow {
 }
 
 /// The registers that are followed.
-#[cfg_attr(target_arch = "aarch64", expect(dead_code, reason = "a call through a register is not followed there"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Register {
     /// The first argument of a call.

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use goblin::elf::header::ET_DYN;
 use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS};
 
-use qmpi_dynamic::Table;
 use qmpi_dynamic::thread_local::StaticRoom;
+use qmpi_dynamic::{Machine, Table};
 
 use crate::error::{Error, ObjectKind};
 use crate::file::image::Image;
@@ -49,6 +49,7 @@ pub struct Tls {
 pub struct ElfFile {
     path: PathBuf,
     identity: (u64, u64),
+    machine: Machine,
     is_library: bool,
     interp: Option<String>,
     soname: Option<String>,
@@ -67,7 +68,15 @@ impl ElfFile {
     /// # Errors
     /// Every way in which the file is not a sound shared object of this machine.
     pub fn open(path: &Path) -> Result<ElfFile, Error> {
-        let image = Image::open(path)?;
+        ElfFile::open_for(path, Machine::HOST)
+    }
+
+    /// As [`Self::open`], but of this machine: for looking at a file that is to run elsewhere.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn open_for(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
+        let image = Image::open(path, machine)?;
         if image.object_type != ET_DYN {
             return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
         }
@@ -80,7 +89,20 @@ impl ElfFile {
     /// # Errors
     /// As for [`Self::open`].
     pub fn open_program(path: &Path) -> Result<ElfFile, Error> {
-        ElfFile::read(Image::open(path)?)
+        ElfFile::open_program_for(path, Machine::HOST)
+    }
+
+    /// As [`Self::open_program`], but of this machine.
+    ///
+    /// # Errors
+    /// As for [`Self::open`].
+    pub fn open_program_for(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
+        ElfFile::read(Image::open(path, machine)?)
+    }
+
+    /// The machine that a file is for; `None` if it cannot be read, or is for none that is known.
+    pub fn machine_of(path: &Path) -> Option<Machine> {
+        Machine::ALL.into_iter().find(|machine| Image::open(path, *machine).is_ok())
     }
 
     fn read(image: Image) -> Result<ElfFile, Error> {
@@ -112,11 +134,12 @@ impl ElfFile {
         };
         let tls = segment(PT_TLS).map(|segment| Tls { size: segment.p_memsz, align: segment.p_align });
         let static_room = tls.and_then(|_| relocation::static_room(&image, &dynamic));
-        let exec_stack =
-            segment(PT_GNU_STACK).map_or(machine::STACK_EXECUTABLE_BY_DEFAULT, |segment| segment.p_flags & PF_X != 0);
+        let by_default = machine::stack_is_executable_by_default(image.machine);
+        let exec_stack = segment(PT_GNU_STACK).map_or(by_default, |segment| segment.p_flags & PF_X != 0);
         Ok(ElfFile {
             path: image.path().to_owned(),
             identity: image.identity,
+            machine: image.machine,
             is_library: image.object_type == ET_DYN && !dynamic.pie(),
             interp,
             soname,
@@ -133,6 +156,11 @@ impl ElfFile {
     /// The path it was opened by.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The machine that it is for.
+    pub fn machine(&self) -> Machine {
+        self.machine
     }
 
     /// Device and inode: equal for two names of one file, which ld.so loads once.
@@ -274,7 +302,7 @@ impl ElfFile {
     /// # Errors
     /// If the file cannot be read any more.
     pub fn numberings(&self) -> Result<Vec<NumberingNote>, Error> {
-        let image = Image::open(&self.path)?;
+        let image = Image::open(&self.path, self.machine)?;
         let mut found = Vec::new();
         for segment in image.segments.iter().filter(|segment| segment.p_type == PT_NOTE) {
             let bytes = image.read("notes (PT_NOTE)", segment.p_offset, segment.p_filesz)?;
@@ -292,7 +320,7 @@ impl ElfFile {
     /// # Errors
     /// If the file cannot be read any more.
     pub fn strings_in_rodata(&self, pred: &dyn Fn(&str) -> bool) -> Result<BTreeSet<String>, Error> {
-        let image = Image::open(&self.path)?;
+        let image = Image::open(&self.path, self.machine)?;
         let excluded = match self.symbols.tables.dynamic.extent(Table::Strings) {
             Some(extent) => {
                 let (from, _) = image.locate(Table::Strings.name(), extent.address)?;

@@ -34,6 +34,7 @@ pub use linker::family::{is_dynamic_linker, is_glibc_family, requires_glibc_priv
 pub use linker::search::SearchPath;
 pub use mpi::abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_soname};
 pub use mpi::numbering_note::NumberingNote;
+pub use qmpi_dynamic::Machine;
 pub use tool::closure::{Closure, Missing};
 pub use tool::deferral::Deferral;
 pub use tool::hazard::{Effect, Hazard};

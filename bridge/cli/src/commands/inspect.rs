@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use qmpi_elf::{SearchPath, Tool, ToolKind};
+use qmpi_elf::file::machine;
+use qmpi_elf::{ElfFile, Machine, SearchPath, Tool, ToolKind};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
@@ -25,6 +26,8 @@ struct FileReport {
     path: PathBuf,
     /// `PMPI`, `QMPI`, `thesis`, `mpi-library`, `program`, `none`, or null for a file that cannot be inspected.
     kind: Option<&'static str>,
+    /// `x86_64`, `aarch64`, or null for a file that cannot be inspected.
+    machine: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<ToolReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,13 +43,12 @@ struct FileReport {
 /// # Errors
 /// Only if stdout cannot be written.
 pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
-    let search = SearchPath::from_process();
     let style = Style::stdout();
     let mut files = Vec::new();
     let mut sound = true;
     let mut gap = "";
     for path in &args.paths {
-        let file = inspect_file(path, &args.with, &search).unwrap_or_else(|error| {
+        let file = inspect_file(path, &args.with).unwrap_or_else(|error| {
             terminal::report(&error);
             sound = false;
             FileReport::failed(path, &error)
@@ -63,7 +65,15 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
     Ok(sound)
 }
 
-fn inspect_file(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
+/// A file for another machine is looked at with the libraries for it that are here, if any are.
+fn inspect_file(path: &Path, with: &[PathBuf]) -> Result<FileReport, Error> {
+    let machine = ElfFile::machine_of(path).unwrap_or(Machine::HOST);
+    let search = &SearchPath::from_process().for_machine(machine);
+    let report = FileReport { machine: Some(machine::platform(machine)), ..inspect_for(path, with, search)? };
+    Ok(report)
+}
+
+fn inspect_for(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
     let is_program = |error: &qmpi_elf::Error| {
         use qmpi_elf::{Error, ObjectKind};
         matches!(error, Error::Static { .. } | Error::NotSharedObject { kind: ObjectKind::Executable, .. })
@@ -86,7 +96,7 @@ fn inspect_file(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<Fi
 
 impl FileReport {
     fn of(path: &Path, kind: Option<&'static str>) -> Self {
-        Self { path: path.to_owned(), kind, tool: None, mpi: None, program: None, error: None }
+        Self { path: path.to_owned(), kind, machine: None, tool: None, mpi: None, program: None, error: None }
     }
 
     fn failed(path: &Path, error: &Error) -> Self {
@@ -98,6 +108,13 @@ impl FileReport {
         let tool = self.tool.as_ref().map(|tool| tool.text(style));
         let mpi = self.mpi.as_ref().map(|mpi| mpi.text());
         let program = self.program.as_ref().map(ProgramReport::text);
-        format!("{heading}\n{}", tool.or(mpi).or(program).unwrap_or_default())
+        let foreign = self.machine.filter(|machine| *machine != machine::HOST_NAME);
+        let machine = foreign.map(|machine| {
+            format!(
+                "  machine    {machine}, and this one is {}: libraries that are not here were not looked at\n",
+                machine::HOST_NAME
+            )
+        });
+        format!("{heading}\n{}{}", machine.unwrap_or_default(), tool.or(mpi).or(program).unwrap_or_default())
     }
 }

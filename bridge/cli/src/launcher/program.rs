@@ -134,7 +134,7 @@ pub enum Executable {
 /// # Errors
 /// If it is no executable of this machine that can be read.
 pub fn look_at(path: &Path, search: &SearchPath) -> Result<Executable, Error> {
-    match ElfFile::open_program(path) {
+    match ElfFile::open_program_for(path, search.machine()) {
         Err(qmpi_elf::Error::Static { path }) => Ok(Executable::Static { has_mpi: defines_mpi(&path) }),
         Err(error) => Err(error.into()),
         Ok(elf) => Ok(inspect(path.to_owned(), elf, search).map_or(Executable::WithoutMpi, Executable::Mpi)),
@@ -152,7 +152,8 @@ fn inspect(path: PathBuf, elf: ElfFile, search: &SearchPath) -> Option<Program> 
     let library = libraries.next()?.clone();
     let family = std::iter::once(&library).chain(libraries).find_map(|name| {
         // The library itself knows better than its name: libmpi.so.12 has been used by two families.
-        let file = search.find(name, closure.root(), &[]).and_then(|file| ElfFile::open(&file).ok());
+        let file =
+            search.find(name, closure.root(), &[]).and_then(|file| ElfFile::open_for(&file, search.machine()).ok());
         file.and_then(|file| abi_family::family_of_library(&file)).or_else(|| abi_family::family_of_name(name))
     });
     let registers_tools = closure.objects.iter().any(tool::registers_tools);

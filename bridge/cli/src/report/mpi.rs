@@ -139,7 +139,7 @@ fn fortran_bindings(file: &ElfFile) -> Vec<FortranReport> {
     for name in neighbours(file.path()) {
         if abi_family::role_of(&name) == Some(Role::Fortran) && abi_family::family_of_name(&name) == family {
             let neighbour = file.path().with_file_name(&name);
-            if let Ok(neighbour) = ElfFile::open(&neighbour) {
+            if let Ok(neighbour) = ElfFile::open_for(&neighbour, file.machine()) {
                 add(&neighbour);
             }
         }

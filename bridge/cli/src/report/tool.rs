@@ -244,10 +244,11 @@ impl ToolReport {
 
 /// The functions that are not MPI's and that it wraps, with a library that has each.
 fn wraps(tool: &Tool) -> Vec<WrappedReport> {
-    let search = SearchPath::from_process();
     let root = tool.closure.root();
+    let search = SearchPath::from_process().for_machine(root.machine());
     let names = tool.closure.stopped.iter().filter(|name| !is_mpi_soname(name));
-    let libraries: Vec<ElfFile> = names.filter_map(|name| ElfFile::open(&search.find(name, root, &[])?).ok()).collect();
+    let libraries: Vec<ElfFile> =
+        names.filter_map(|name| ElfFile::open_for(&search.find(name, root, &[])?, root.machine()).ok()).collect();
     let library =
         |name: &str| libraries.iter().find(|library| library.finds(name)).map(|library| library.name().to_owned());
     let report = |wrapped: &Wrapped| WrappedReport {

@@ -6,16 +6,13 @@
 use super::{Flow, Register, Value};
 
 /// Bytes of the longest sequence that is taken for one: an entry of a PLT.
-pub(crate) const LONGEST: usize = 16;
-
-/// `R_AARCH64_RELATIVE`: a word that holds an address of the object itself (ELF for the Arm 64-bit Architecture, 5.7.11).
-pub(crate) const RELATIVE: u32 = 1027;
+pub(super) const LONGEST: usize = 16;
 
 /// Bytes of an instruction.
 const SIZE: u64 = 4;
 
 /// The first instruction of `code`, which is at `address`: its length and where it leads. `None`: it is none.
-pub(crate) fn step(code: &[u8], address: u64) -> Option<(u64, Flow)> {
+pub(super) fn step(code: &[u8], address: u64) -> Option<(u64, Flow)> {
     let word = |index: usize| Some(u32::from_le_bytes(*code.get(4 * index..)?.first_chunk()?));
     let first = word(0)?;
     if let (Some((register, page)), Some(second)) = (page(first, address), word(1))

@@ -6,13 +6,10 @@ use yaxpeax_x86::amd64::InstDecoder;
 use super::{Flow, Register, Value};
 
 /// Bytes of the longest instruction.
-pub(crate) const LONGEST: usize = 15;
-
-/// `R_X86_64_RELATIVE`: a word that holds an address of the object itself (psABI table 4.9).
-pub(crate) const RELATIVE: u32 = 8;
+pub(super) const LONGEST: usize = 15;
 
 /// The first instruction of `code`, which is at `address`: its length and where it leads. `None`: it is none.
-pub(crate) fn step(code: &[u8], address: u64) -> Option<(u64, Flow)> {
+pub(super) fn step(code: &[u8], address: u64) -> Option<(u64, Flow)> {
     let instruction = InstDecoder::default().decode_slice(code).ok()?;
     let length = usize::try_from(instruction.len().to_const()).ok()?;
     let bytes = code.get(..length)?;

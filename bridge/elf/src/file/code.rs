@@ -45,14 +45,15 @@ impl<'a> Code<'a> {
     /// # Errors
     /// If it cannot be read any more, or its tables lie outside of it.
     pub(crate) fn of(file: &'a ElfFile) -> Result<Code<'a>, Error> {
-        let image = Image::open(file.path())?;
+        let image = Image::open(file.path(), file.machine())?;
+        let relative = image.machine.relocations().relative;
         let mut words = HashMap::new();
         for table in [Table::Relocations, Table::PltRelocations] {
             let Some(extent) = file.symbols.tables.dynamic.extent(table) else { continue };
             let bytes = image.read_at_address(table.name(), extent.address, extent.size.unwrap_or(0))?;
-            for relocation in Relocation::all(Bytes::from(&bytes[..])) {
+            for relocation in Relocation::all_of(Bytes::from(&bytes[..]), image.machine) {
                 let word = match relocation.kind {
-                    Kind::Other(arch::RELATIVE) => Some(Word::Address(relocation.addend.cast_unsigned())),
+                    Kind::Other(number) if number == relative => Some(Word::Address(relocation.addend.cast_unsigned())),
                     Kind::Other(_) => None,
                     _ => file.symbols.symbol(relocation.symbol).map(|symbol| Word::Name(symbol.name)),
                 };
@@ -110,7 +111,7 @@ impl<'a> Code<'a> {
             bytes[count..count + taken].copy_from_slice(&rest[..taken]);
             count += taken;
         }
-        arch::step(&bytes[..count], address)
+        arch::step(self.image.machine, &bytes[..count], address)
     }
 
     /// The name that a call of this address arrives at with the caller's first argument: of an entry of the PLT, which is a jump through

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use goblin::container::{Container, Ctx, Endian};
 use goblin::elf::program_header::{self, ProgramHeader};
 use goblin::elf::{header, header::header64};
+use qmpi_dynamic::Machine;
 
 use crate::error::{Error, FileKind, ObjectKind};
 use crate::file::machine;
@@ -23,7 +24,7 @@ pub(crate) const PHDR_SIZE: u16 = 56;
 /// How goblin is to read: 64-bit, little-endian (see `machine`).
 pub(crate) const CTX: Ctx = Ctx { container: Container::Big, le: Endian::Little };
 
-/// An open ELF file of this machine, with its program headers.
+/// An open ELF file of one of the known machines, with its program headers.
 #[derive(Debug)]
 pub(crate) struct Image {
     path: PathBuf,
@@ -32,11 +33,13 @@ pub(crate) struct Image {
     /// Device and inode: the same file under two names is one object, as for ld.so.
     pub(crate) identity: (u64, u64),
     pub(crate) object_type: u16,
+    pub(crate) machine: Machine,
     pub(crate) segments: Vec<ProgramHeader>,
 }
 
 impl Image {
-    pub(crate) fn open(path: &Path) -> Result<Image, Error> {
+    /// One that is for this machine.
+    pub(crate) fn open(path: &Path, machine: Machine) -> Result<Image, Error> {
         let opened = open_regular(path)?;
         let (file, metadata) = (opened.0, opened.1);
         let mut image = Image {
@@ -45,6 +48,7 @@ impl Image {
             size: metadata.len(),
             identity: (metadata.dev(), metadata.ino()),
             object_type: 0,
+            machine,
             segments: Vec::new(),
         };
         if image.size == 0 {
@@ -86,7 +90,7 @@ impl Image {
             .get(..header64::SIZEOF_EHDR)
             .and_then(|bytes| header64::Header::parse(bytes).ok())
             .ok_or_else(|| self.truncated("the ELF header"))?;
-        if header.e_machine != machine::HOST {
+        if header.e_machine != machine::number(self.machine) {
             return Err(Error::ForeignMachine { path: path(), machine: machine::name(header.e_machine) });
         }
         let kind = match header.e_type {

@@ -1,8 +1,10 @@
-//! The machine this was built for: what ELF calls it, and what ld.so puts in for `$LIB` and `$PLATFORM`.
+//! The machines whose files are read, and the one this was built for: what ELF calls them, and what ld.so puts in for `$LIB` and
+//! `$PLATFORM`.
 //!
 //! One place for every constant that depends on the architecture; no inspection logic.
 
 use goblin::elf::header;
+use qmpi_dynamic::Machine;
 
 /// `e_machine` of libraries for this machine.
 #[cfg(target_arch = "x86_64")]
@@ -35,30 +37,54 @@ pub const CACHE_FLAGS: u32 = 0x0303;
 #[cfg(target_arch = "aarch64")]
 pub const CACHE_FLAGS: u32 = 0x0a03;
 
-/// A missing PT_GNU_STACK means an executable stack here (glibc DEFAULT_STACK_PERMS: PF_X on
+/// The machine that `e_machine` means, if its files can be read.
+pub fn known(e_machine: u16) -> Option<Machine> {
+    Machine::ALL.into_iter().find(|machine| number(*machine) == e_machine)
+}
+
+/// `e_machine` of its files.
+pub const fn number(machine: Machine) -> u16 {
+    match machine {
+        Machine::X86_64 => header::EM_X86_64,
+        Machine::Aarch64 => header::EM_AARCH64,
+    }
+}
+
+/// A missing PT_GNU_STACK means an executable stack on this machine (glibc DEFAULT_STACK_PERMS: PF_X on
 /// x86-64; AArch64 has none).
-pub const STACK_EXECUTABLE_BY_DEFAULT: bool = cfg!(target_arch = "x86_64");
+pub fn stack_is_executable_by_default(machine: Machine) -> bool {
+    machine == Machine::X86_64
+}
 
 /// Directories searched last. ld.so has two of them built in, depending on the distribution;
 /// these are Debian's, Red Hat's and the plain ones.
-#[cfg(target_arch = "x86_64")]
-pub const DEFAULT_DIRECTORIES: &[&str] =
-    &["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
-/// Directories searched last.
-#[cfg(target_arch = "aarch64")]
-pub const DEFAULT_DIRECTORIES: &[&str] =
-    &["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"];
+pub const fn default_directories(machine: Machine) -> &'static [&'static str] {
+    match machine {
+        Machine::X86_64 => {
+            &["/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+        }
+        Machine::Aarch64 => {
+            &["/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+        }
+    }
+}
 
 /// What `$LIB` stands for: fixed when glibc was built, so both usual values are tried.
-#[cfg(target_arch = "x86_64")]
-pub const LIB_TOKENS: &[&str] = &["lib/x86_64-linux-gnu", "lib64", "lib"];
-/// What `$LIB` stands for.
-#[cfg(target_arch = "aarch64")]
-pub const LIB_TOKENS: &[&str] = &["lib/aarch64-linux-gnu", "lib64", "lib"];
+pub const fn lib_tokens(machine: Machine) -> &'static [&'static str] {
+    match machine {
+        Machine::X86_64 => &["lib/x86_64-linux-gnu", "lib64", "lib"],
+        Machine::Aarch64 => &["lib/aarch64-linux-gnu", "lib64", "lib"],
+    }
+}
 
 /// What `$PLATFORM` stands for: the kernel's AT_PLATFORM. glibc replaces it on some processors
 /// ("haswell", "xeon_phi"), which RPATHs have not used since glibc-hwcaps.
-pub const PLATFORM: &str = std::env::consts::ARCH;
+pub const fn platform(machine: Machine) -> &'static str {
+    match machine {
+        Machine::X86_64 => "x86_64",
+        Machine::Aarch64 => "aarch64",
+    }
+}
 
 /// The processor's name for a foreign `e_machine`.
 pub fn name(machine: u16) -> String {

@@ -23,8 +23,9 @@ impl ElfFile {
         if dynamic.extent(Table::PltRelocations).is_none() {
             return Ok(BTreeSet::new());
         }
-        let table = read(&Image::open(self.path())?, dynamic, Table::PltRelocations)?;
-        let calls = Relocation::all(Bytes::from(&table[..])).filter(|relocation| relocation.kind == Kind::JumpSlot);
+        let table = read(&Image::open(self.path(), self.machine())?, dynamic, Table::PltRelocations)?;
+        let all = Relocation::all_of(Bytes::from(&table[..]), self.machine());
+        let calls = all.filter(|relocation| relocation.kind == Kind::JumpSlot);
         let names = calls.filter_map(|relocation| self.symbols.symbol(relocation.symbol));
         Ok(names.filter(|symbol| !symbol.defined).map(|symbol| symbol.name).collect())
     }
@@ -40,7 +41,8 @@ pub(super) fn static_room(image: &Image, dynamic: &Dynamic) -> Option<StaticRoom
     let tables =
         [Table::Relocations, Table::PltRelocations].map(|table| read(image, dynamic, table).unwrap_or_default());
     let of_table = |table: &Vec<u8>| {
-        Relocation::all(Bytes::from(&table[..])).filter_map(|relocation| StaticRoom::of(&relocation)).min()
+        let all = Relocation::all_of(Bytes::from(&table[..]), image.machine);
+        all.filter_map(|relocation| StaticRoom::of(&relocation, image.machine)).min()
     };
     tables.iter().filter_map(of_table).min()
 }

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS64, ELFMAG};
+use qmpi_dynamic::Machine;
 
 use crate::file::ElfFile;
 use crate::file::machine;
@@ -28,6 +29,7 @@ pub struct SearchPath {
     /// Read when first needed: a tool without private libraries never does.
     cache: OnceLock<LdCache>,
     defaults: Vec<PathBuf>,
+    machine: Machine,
 }
 
 impl SearchPath {
@@ -45,7 +47,7 @@ impl SearchPath {
                 .flat_map(|element| match std::str::from_utf8(element) {
                     // glibc expands the tokens here too; $ORIGIN is the executable's directory then,
                     // which is not known before it runs.
-                    Ok(text) => expand(text, None),
+                    Ok(text) => expand(text, None, Machine::HOST),
                     Err(_) => vec![PathBuf::from(OsStr::from_bytes(element))],
                 })
                 .collect(),
@@ -55,8 +57,25 @@ impl SearchPath {
             library_path,
             cache_file: CACHE.into(),
             cache: OnceLock::new(),
-            defaults: machine::DEFAULT_DIRECTORIES.iter().map(PathBuf::from).collect(),
+            defaults: machine::default_directories(Machine::HOST).iter().map(PathBuf::from).collect(),
+            machine: Machine::HOST,
         }
+    }
+
+    /// The same for files of a machine. This machine's cache has none of another one's.
+    #[must_use]
+    pub fn for_machine(self, machine: Machine) -> SearchPath {
+        if machine == self.machine {
+            return self;
+        }
+        let defaults = machine::default_directories(machine).iter().map(PathBuf::from).collect();
+        let cache = OnceLock::from(LdCache::default());
+        SearchPath { defaults, machine, cache, ..self }
+    }
+
+    /// The machine whose files are looked for.
+    pub fn machine(&self) -> Machine {
+        self.machine
     }
 
     /// Replaces the cache file and the default directories: for looking into another root, and for tests.
@@ -72,7 +91,7 @@ impl SearchPath {
     /// `requirer` in, nearest first: their RPATHs are inherited.
     pub fn find(&self, name: &str, requirer: &ElfFile, chain: &[&ElfFile]) -> Option<PathBuf> {
         if name.contains('/') {
-            return expand(name, Some(requirer.path())).into_iter().find(|path| fits(path));
+            return expand(name, Some(requirer.path()), self.machine).into_iter().find(|path| fits(path, self.machine));
         }
         if name.is_empty() {
             return None;
@@ -101,26 +120,26 @@ impl SearchPath {
 
     fn in_system(&self, name: &str) -> Option<PathBuf> {
         let cache = self.cache.get_or_init(|| LdCache::read(&self.cache_file));
-        cache.find(name).filter(|path| fits(path)).or_else(|| self.in_directories(&self.defaults, name))
+        cache.find(name).filter(|path| fits(path, self.machine)).or_else(|| self.in_directories(&self.defaults, name))
     }
 
     fn in_directories(&self, directories: &[PathBuf], name: &str) -> Option<PathBuf> {
-        directories.iter().map(|directory| directory.join(name)).find(|path| fits(path))
+        directories.iter().map(|directory| directory.join(name)).find(|path| fits(path, self.machine))
     }
 }
 
 fn in_list(list: &str, object: &ElfFile, name: &str) -> Option<PathBuf> {
     list.split(':')
-        .flat_map(|element| expand(element, Some(object.path())))
+        .flat_map(|element| expand(element, Some(object.path()), object.machine()))
         .map(|directory| directory.join(name))
-        .find(|path| fits(path))
+        .find(|path| fits(path, object.machine()))
 }
 
 /// Puts in `$ORIGIN`, `$LIB` and `$PLATFORM` (ld.so(8), "Dynamic string tokens"). `$LIB` may give
 /// more than one result. An element with `$ORIGIN` where that is not known gives none.
 ///
 /// `$ORIGIN/../$LIB` of `/opt/t/bin/libt.so` → `/opt/t/bin/../lib/x86_64-linux-gnu`, `/opt/t/bin/../lib64`, ...
-fn expand(element: &str, object: Option<&Path>) -> Vec<PathBuf> {
+fn expand(element: &str, object: Option<&Path>, machine: Machine) -> Vec<PathBuf> {
     if element.is_empty() {
         return vec![PathBuf::from(".")];
     }
@@ -137,9 +156,9 @@ fn expand(element: &str, object: Option<&Path>) -> Vec<PathBuf> {
             None => return Vec::new(),
         }
     }
-    text = replace_token(&text, "PLATFORM", machine::PLATFORM);
+    text = replace_token(&text, "PLATFORM", machine::platform(machine));
     if contains_token(&text, "LIB") {
-        machine::LIB_TOKENS.iter().map(|lib| PathBuf::from(replace_token(&text, "LIB", lib))).collect()
+        machine::lib_tokens(machine).iter().map(|lib| PathBuf::from(replace_token(&text, "LIB", lib))).collect()
     } else {
         vec![PathBuf::from(text)]
     }
@@ -179,7 +198,7 @@ fn replace_token(text: &str, token: &str, value: &str) -> String {
 
 /// Whether ld.so would stop at this file: it goes on past files that are missing or made for another
 /// machine (elf/dl-load.c, `open_verify`), but an unreadable or damaged one is an error.
-fn fits(path: &Path) -> bool {
+fn fits(path: &Path, machine: Machine) -> bool {
     let Ok(metadata) = std::fs::metadata(path) else {
         return false;
     };
@@ -194,7 +213,7 @@ fn fits(path: &Path) -> bool {
     }
     head[EI_CLASS] == ELFCLASS64
         && head[EI_DATA] == machine::HOST_BYTE_ORDER
-        && u16::from_le_bytes([head[18], head[19]]) == machine::HOST
+        && u16::from_le_bytes([head[18], head[19]]) == machine::number(machine)
 }
 
 #[cfg(test)]
@@ -211,10 +230,10 @@ mod tests {
     #[test]
     fn expansion() {
         let object = Path::new("/opt/t/libt.so");
-        assert_eq!(expand("${ORIGIN}/x", Some(object)), [PathBuf::from("/opt/t/x")]);
-        assert!(expand("$ORIGIN/x", None).is_empty());
-        assert_eq!(expand("", None), [PathBuf::from(".")]);
-        assert!(expand("/usr/$LIB", None).contains(&PathBuf::from("/usr/lib64")));
+        assert_eq!(expand("${ORIGIN}/x", Some(object), Machine::X86_64), [PathBuf::from("/opt/t/x")]);
+        assert!(expand("$ORIGIN/x", None, Machine::X86_64).is_empty());
+        assert_eq!(expand("", None, Machine::X86_64), [PathBuf::from(".")]);
+        assert!(expand("/usr/$LIB", None, Machine::X86_64).contains(&PathBuf::from("/usr/lib64")));
     }
 
     #[test]

@@ -125,7 +125,8 @@ impl Closure {
         }
         let above = std::iter::successors(parents[requirer], |&index| parents[index]);
         let chain: Vec<&ElfFile> = above.map(|index| &self.objects[index]).collect();
-        let found = search.find(&name, &self.objects[requirer], &chain).map(|path| ElfFile::open(&path));
+        let found =
+            search.find(&name, &self.objects[requirer], &chain).map(|path| ElfFile::open_for(&path, search.machine()));
         // Others serve a library of MPI's, not the tool's own that has such a name.
         let is_own = |object: &ElfFile| is_name_of_tools_too(object.name()) && !is_mpi_library(object);
         if is_served && !matches!(&found, Some(Ok(object)) if is_own(object)) {

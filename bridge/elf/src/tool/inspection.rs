@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
 use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
+use qmpi_dynamic::Machine;
 use qmpi_dynamic::thread_local::StaticRoom;
 
 use crate::error::{Error, ObjectKind};
@@ -77,8 +78,8 @@ impl Tool {
         search: &SearchPath,
         shared: &dyn Fn(&str) -> bool,
     ) -> Result<Tool, Error> {
-        let root = open(path)?;
-        let before = before.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
+        let root = open(path, search.machine())?;
+        let before = before.iter().map(|path| open(path, search.machine())).collect::<Result<_, _>>()?;
         // The empty name is the program's, as ld.so lists it.
         let served = |name: &str| {
             name.is_empty() || is_glibc_family(name) || is_dynamic_linker(name) || is_mpi_soname(name) || shared(name)
@@ -169,8 +170,8 @@ impl Tool {
     }
 }
 
-fn open(path: &Path) -> Result<ElfFile, Error> {
-    let file = ElfFile::open(path)?;
+fn open(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
+    let file = ElfFile::open_for(path, machine)?;
     if !file.is_shared_object() {
         return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
     }
@@ -333,7 +334,7 @@ fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &Se
             break;
         }
         let found = search.find(name, closure.root(), &[]);
-        if let Some(Ok(object)) = found.map(|path| ElfFile::open(&path)) {
+        if let Some(Ok(object)) = found.map(|path| ElfFile::open_for(&path, search.machine())) {
             let before = (!closure.stopped.iter().any(|stopped| stopped == name)).then(|| wanted.clone());
             cross_off(&mut wanted, &object);
             let found = before.into_iter().flatten().filter(|name| !wanted.contains(name));
