@@ -57,6 +57,8 @@ pub fn file(which: usize, input: &[u8]) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
+const PAGE: usize = 4096;
+
 /// The program headers of an ELF file that is in memory as a whole, and its dynamic section.
 fn headers(bytes: &[u8]) -> Option<(Vec<ProgramHeader>, Bytes<'_>)> {
     let header = Header::parse(bytes.get(..64)?).ok()?;
@@ -89,7 +91,10 @@ pub fn tables(bytes: &[u8]) -> Option<Tables<'_>> {
 
 /// Does a table of the file begin among its headers? A change of those is then one of the table.
 pub fn has_table_in_headers(bytes: &[u8], end_of_headers: usize) -> bool {
-    let Some((headers, section)) = headers(bytes) else { return false };
+    // Zeros are mapped behind the end of the file, up to the end of its last page: a dynamic section that is cut off goes on there.
+    let mut mapped = bytes.to_vec();
+    mapped.resize(mapped.len().next_multiple_of(PAGE), 0);
+    let Some((headers, section)) = headers(&mapped) else { return false };
     let dynamic = Dynamic::of(section, |address| address);
     let tables = [
         Table::Strings,

@@ -719,11 +719,17 @@ fn cost(site: Site) -> Verdict {
     const TURNS: std::ops::RangeInclusive<u32> = 5..=25;
     let with = run(&product::command(), &[], site.words(64, &site.program("mpir.c"), "early"));
     let without: Vec<String> = with.iter().filter(|word| *word != "--mpir").cloned().collect();
+    // Open MPI 4's launcher now and then waits for ever for ranks that have ended before MPI_Init, natively, too (27 of 69 on a busy machine):
+    // such a run is not measured.
+    const STUCK: i32 = 124;
     let time = |words: &[String]| -> Result<Duration, Failed> {
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).envs(site.variables()).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut command = Command::new("timeout");
+        command.args(["-k", "5", "20"]).args(words).envs(site.variables()).stdin(Stdio::null()).stdout(Stdio::null());
         let began = Instant::now();
         let status = command.status()?;
+        if status.code() == Some(STUCK) {
+            return Ok(Duration::MAX);
+        }
         check(status.success(), "the job fails", &words.join(" "))?;
         Ok(began.elapsed())
     };
@@ -732,7 +738,7 @@ fn cost(site: Site) -> Verdict {
         for (best, words) in best.iter_mut().zip([&without, &with]) {
             *best = time(words)?.min(*best);
         }
-        if TURNS.contains(&turn) && best[1] <= best[0] + LIMIT {
+        if TURNS.contains(&turn) && best[1] <= best[0].saturating_add(LIMIT) && best[1] < Duration::MAX {
             let best = best.map(|best| best.as_millis());
             println!("{}: 64 ranks without and with --mpir: {best:?} ms, the best of {turn}", site.name());
             return Ok(());
