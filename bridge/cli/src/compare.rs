@@ -23,6 +23,7 @@ pub mod output;
 pub mod rank;
 pub mod record;
 pub mod run;
+mod sends;
 pub mod sequence;
 pub mod side;
 pub mod token;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use qmpi_abi::{FnId, parameters};
 
 use crate::compare::finding::Kind;
+use crate::compare::sends::Sends;
 use crate::compare::token::{Item, Pool};
 use crate::measured::trace::{Argument, Call, Recording, Site, Value};
 
@@ -67,6 +68,7 @@ pub fn threads(recording: &Recording<'_>, of_tool: &OfTool, pool: &mut Pool) -> 
     let mpi = recording.layers().len().saturating_sub(1);
     // What a tool calls, it calls in a call of the program.
     let mut sites: BTreeMap<u32, Option<Site>> = BTreeMap::new();
+    let mut sends = Sends::default();
     for call in recording.calls().take(whole(recording)) {
         if call.depth == 0 {
             sites.insert(call.thread, call.site.clone());
@@ -75,9 +77,11 @@ pub fn threads(recording: &Recording<'_>, of_tool: &OfTool, pool: &mut Pool) -> 
         let edges = [(is_in, &mut calls_in), (call.layer == mpi, &mut calls_out)];
         let mut edges = edges.into_iter().filter(|(is_through, _)| *is_through).peekable();
         if edges.peek().is_some() {
-            let item = item(&call, sites.get(&call.thread).and_then(Option::as_ref), recording.layers(), pool);
+            let site = sites.get(&call.thread).and_then(Option::as_ref);
+            let item = item(&call, site, recording.layers(), &sends, pool);
             edges.for_each(|(_, threads)| threads[call.thread as usize].push(Arc::clone(&item)));
         }
+        sends.note(&call);
     }
     calls_in.iter_mut().chain(&mut calls_out).for_each(Vec::shrink_to_fit);
     BTreeMap::from([(Kind::CallsIn, calls_in), (Kind::CallsOut, calls_out)])
@@ -161,8 +165,12 @@ fn whole(recording: &Recording<'_>) -> usize {
     end.unwrap_or(usize::MAX)
 }
 
-fn item(call: &Call, site: Option<&Site>, layers: &[String], pool: &mut Pool) -> Arc<Item> {
-    let mut tokens: Vec<String> = call.arguments.iter().map(|argument| token(argument, layers)).collect();
+fn item(call: &Call, site: Option<&Site>, layers: &[String], sends: &Sends, pool: &mut Pool) -> Arc<Item> {
+    let shown = |argument: &Argument| match sends.defined(call, argument) {
+        Some(after) => token(&Argument { after: Some(after), ..argument.clone() }, layers),
+        None => token(argument, layers),
+    };
+    let mut tokens: Vec<String> = call.arguments.iter().map(shown).collect();
     tokens.push(match (&call.result, call.duration_ns) {
         (Some(result), _) => format!("= {}", value(result, layers)),
         (None, Some(_)) => String::new(),
