@@ -74,17 +74,17 @@ impl Relocation {
 
     /// All of a table of relocations, as DT_JMPREL points to one, in a file for this machine.
     pub fn all(table: Bytes<'_>) -> impl Iterator<Item = Relocation> + use<'_> {
-        Relocation::from(table, 0)
+        Relocation::all_of(table, Machine::HOST)
     }
 
     /// The same in a file for any machine.
     pub fn all_of(table: Bytes<'_>, machine: Machine) -> impl Iterator<Item = Relocation> + use<'_> {
-        (0..).map_while(move |index| Relocation::at(table, index, machine))
+        Relocation::from(table, 0, machine)
     }
 
     /// Those from number `first` on, which may lie behind the last.
-    fn from(table: Bytes<'_>, first: usize) -> impl Iterator<Item = Relocation> + use<'_> {
-        (first.min(table.len() / ENTRY)..).map_while(move |index| Relocation::at(table, index, Machine::HOST))
+    fn from(table: Bytes<'_>, first: usize, machine: Machine) -> impl Iterator<Item = Relocation> + use<'_> {
+        (first.min(table.len() / ENTRY)..).map_while(move |index| Relocation::at(table, index, machine))
     }
 }
 
@@ -126,7 +126,7 @@ impl<'a> Tables<'a> {
     ) -> impl Iterator<Item = Binding<'a>> + use<'a, N, F> {
         let symbols = self.symbol_table();
         let [data, calls] = self.relocation_tables();
-        let relocations = Relocation::from(data, self.relative_count()).chain(Relocation::all(calls));
+        let relocations = Relocation::from(data, self.relative_count(), Machine::HOST).chain(Relocation::all(calls));
         relocations.filter(Relocation::is_by_name).filter_map(move |relocation| {
             let symbol = symbols.symbol(relocation.symbol)?;
             // At the end of the string table there may be fewer bytes.

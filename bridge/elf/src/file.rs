@@ -76,7 +76,7 @@ impl ElfFile {
     /// # Errors
     /// As for [`Self::open`].
     pub fn open_for(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
-        let image = Image::open(path, machine)?;
+        let image = Image::open(path, Some(machine))?;
         if image.object_type != ET_DYN {
             return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
         }
@@ -97,12 +97,12 @@ impl ElfFile {
     /// # Errors
     /// As for [`Self::open`].
     pub fn open_program_for(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
-        ElfFile::read(Image::open(path, machine)?)
+        ElfFile::read(Image::open(path, Some(machine))?)
     }
 
     /// The machine that a file is for; `None` if it cannot be read, or is for none that is known.
     pub fn machine_of(path: &Path) -> Option<Machine> {
-        Machine::ALL.into_iter().find(|machine| Image::open(path, *machine).is_ok())
+        Image::open(path, None).ok().map(|image| image.machine)
     }
 
     fn read(image: Image) -> Result<ElfFile, Error> {
@@ -302,7 +302,7 @@ impl ElfFile {
     /// # Errors
     /// If the file cannot be read any more.
     pub fn numberings(&self) -> Result<Vec<NumberingNote>, Error> {
-        let image = Image::open(&self.path, self.machine)?;
+        let image = Image::open(&self.path, Some(self.machine))?;
         let mut found = Vec::new();
         for segment in image.segments.iter().filter(|segment| segment.p_type == PT_NOTE) {
             let bytes = image.read("notes (PT_NOTE)", segment.p_offset, segment.p_filesz)?;
@@ -320,7 +320,7 @@ impl ElfFile {
     /// # Errors
     /// If the file cannot be read any more.
     pub fn strings_in_rodata(&self, pred: &dyn Fn(&str) -> bool) -> Result<BTreeSet<String>, Error> {
-        let image = Image::open(&self.path, self.machine)?;
+        let image = Image::open(&self.path, Some(self.machine))?;
         let excluded = match self.symbols.tables.dynamic.extent(Table::Strings) {
             Some(extent) => {
                 let (from, _) = image.locate(Table::Strings.name(), extent.address)?;

@@ -51,9 +51,6 @@ pub(crate) struct Results {
     mpis: Vec<String>,
     stacks: Vec<String>,
     functions: Vec<Function>,
-    /// Stacks and functions of which instructions were counted.
-    counted_stacks: Vec<String>,
-    counted: Vec<Function>,
     /// Instructions, by MPI, stack, function and object.
     instructions: Ordered<(String, String, String, String), f64>,
     pub(crate) interface: Ordered<String, Rounds>,
@@ -95,9 +92,6 @@ impl Results {
                 self.calls.at((mpi, stack, function.name)).insert(round, ns);
             }
             Measurement::Instructions { mpi, stack, function, object, count } => {
-                // Where no time is measured, this is all that tells of them.
-                remember(&mut self.counted_stacks, &stack);
-                remember(&mut self.counted, &Function::named(&function));
                 *self.instructions.at((mpi, stack, function, object)) = count;
             }
             Measurement::Setup { mpi, tool, instances, round, cost } => {
@@ -130,13 +124,17 @@ impl Results {
     }
 
     /// The stacks whose instructions were counted.
-    pub(crate) fn counted_stacks(&self) -> &[String] {
-        &self.counted_stacks
+    pub(crate) fn counted_stacks(&self) -> Vec<String> {
+        let mut stacks = Vec::new();
+        self.instructions.keys().iter().for_each(|(_, stack, ..)| remember(&mut stacks, stack));
+        stacks
     }
 
     /// The functions whose instructions were counted.
-    pub(crate) fn counted_functions(&self) -> Vec<&Function> {
-        self.counted.iter().collect()
+    pub(crate) fn counted_functions(&self) -> Vec<Function> {
+        let mut names = Vec::new();
+        self.instructions.keys().iter().for_each(|(_, _, function, _)| remember(&mut names, function));
+        names.iter().map(|name| Function::named(name)).collect()
     }
 
     /// The functions that the program calls on this MPI, without the cycle.

@@ -43,12 +43,13 @@ struct FileReport {
 /// # Errors
 /// Only if stdout cannot be written.
 pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
+    let search = SearchPath::from_process();
     let style = Style::stdout();
     let mut files = Vec::new();
     let mut sound = true;
     let mut gap = "";
     for path in &args.paths {
-        let file = inspect_file(path, &args.with).unwrap_or_else(|error| {
+        let file = inspect_file(path, &args.with, &search).unwrap_or_else(|error| {
             terminal::report(&error);
             sound = false;
             FileReport::failed(path, &error)
@@ -66,11 +67,11 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
 }
 
 /// A file for another machine is looked at with the libraries for it that are here, if any are.
-fn inspect_file(path: &Path, with: &[PathBuf]) -> Result<FileReport, Error> {
+fn inspect_file(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
     let machine = ElfFile::machine_of(path).unwrap_or(Machine::HOST);
-    let search = &SearchPath::from_process().for_machine(machine);
-    let report = FileReport { machine: Some(machine::platform(machine)), ..inspect_for(path, with, search)? };
-    Ok(report)
+    let foreign = (machine != Machine::HOST).then(|| SearchPath::from_process().for_machine(machine));
+    let report = inspect_for(path, with, foreign.as_ref().unwrap_or(search))?;
+    Ok(FileReport { machine: Some(machine::platform(machine)), ..report })
 }
 
 fn inspect_for(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {

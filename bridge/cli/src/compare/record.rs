@@ -119,8 +119,8 @@ pub fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>> {
         |function: FnId| function.parameters().iter().any(|parameter| parameter.kind == parameters::Kind::Request);
     for call in recording.calls_that(|layer, function| layer == mpi && has_requests(function)) {
         for argument in call.arguments.iter().filter(|argument| argument.kind == parameters::Kind::Request) {
-            let before = argument.before.iter().flat_map(elements);
-            let after: Vec<&Value> = argument.after.iter().flat_map(elements).collect();
+            let before = argument.before.iter().flat_map(Value::elements);
+            let after: Vec<&Value> = argument.after.iter().flat_map(Value::elements).collect();
             if argument.before.is_none() {
                 open.extend(after.iter().filter_map(|value| Some((named(value)?.to_owned(), call.function.name()))));
             }
@@ -135,13 +135,6 @@ pub fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>> {
     let mut leaked = BTreeMap::new();
     open.values().for_each(|function| *leaked.entry((*function).to_owned()).or_default() += 1);
     Some(leaked)
-}
-
-fn elements(value: &Value) -> &[Value] {
-    match value {
-        Value::List { known, .. } => known,
-        one => std::slice::from_ref(one),
-    }
 }
 
 fn named(value: &Value) -> Option<&str> {

@@ -15,18 +15,15 @@ pub(super) struct Sends(HashSet<String>);
 impl Sends {
     /// Notes what a call makes.
     pub(super) fn note(&mut self, call: &Call) {
-        let name = call.function.name().to_ascii_lowercase();
-        let is_send = name.contains("send") && !name.contains("sendrecv");
-        for argument in call.arguments.iter().filter(|argument| argument.kind == Kind::Request) {
-            if argument.before.is_none() {
-                for made in argument.after.iter().flat_map(elements) {
-                    let made = format!("{made:?}");
-                    if is_send {
-                        self.0.insert(made)
-                    } else {
-                        self.0.remove(&made)
-                    };
-                }
+        let requests =
+            call.arguments.iter().filter(|argument| argument.kind == Kind::Request && argument.before.is_none());
+        for made in requests.flat_map(|argument| &argument.after).flat_map(Value::elements) {
+            let name = call.function.name().to_ascii_lowercase();
+            let made = format!("{made:?}");
+            if name.contains("send") && !name.contains("sendrecv") {
+                self.0.insert(made);
+            } else {
+                self.0.remove(&made);
             }
         }
     }
@@ -35,7 +32,7 @@ impl Sends {
     pub(super) fn defined(&self, call: &Call, statuses: &Argument) -> Option<Value> {
         let after = statuses.after.as_ref().filter(|_| statuses.kind == Kind::Status)?;
         let of_kind = |kind: Kind| call.arguments.iter().find(|argument| argument.kind == kind);
-        let requests = of_kind(Kind::Request)?.before.as_ref().map(elements)?;
+        let requests = of_kind(Kind::Request)?.before.as_ref().map(Value::elements)?;
         // Of `MPI_Waitany` and the like: which of the requests each status is of.
         let indices: Option<Vec<usize>> =
             of_kind(Kind::Index).and_then(|argument| argument.after.as_ref()).map(|value| {
@@ -43,7 +40,7 @@ impl Sends {
                     Value::Number(number) => usize::try_from(*number).unwrap_or(usize::MAX),
                     _ => usize::MAX,
                 };
-                elements(value).iter().map(index).collect()
+                value.elements().iter().map(index).collect()
             });
         let is_of_send = |place: usize| {
             let request = indices.as_ref().map_or(Some(place), |indices| indices.get(place).copied());
@@ -60,13 +57,6 @@ impl Sends {
             },
             one => known(0, one),
         })
-    }
-}
-
-fn elements(value: &Value) -> &[Value] {
-    match value {
-        Value::List { known, .. } => known,
-        one => std::slice::from_ref(one),
     }
 }
 

@@ -134,6 +134,17 @@ pub enum Value {
     },
 }
 
+impl Value {
+    /// The elements of an array, as far as they are known; of others the value itself.
+    #[must_use]
+    pub fn elements(&self) -> &[Value] {
+        match self {
+            Value::List { known, .. } => known,
+            one => std::slice::from_ref(one),
+        }
+    }
+}
+
 /// What a status says.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {

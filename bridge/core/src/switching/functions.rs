@@ -50,9 +50,9 @@ impl Links {
     pub(crate) fn replace(&self, tool: i32, id: FnId, new: usize) -> Option<usize> {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let function = links.as_mut()?.get_mut(&(tool, id))?;
-        for place in &function.places {
-            let stub = (place.lead_to)(new);
-            qmpi_loader::publish_stubs();
+        let stubs: Vec<usize> = function.places.iter().map(|place| (place.lead_to)(new)).collect();
+        qmpi_loader::publish_stubs();
+        for (place, stub) in function.places.iter().zip(stubs) {
             place.target.store(stub, Ordering::Release);
         }
         Some(std::mem::replace(&mut function.address, new))

@@ -45,7 +45,7 @@ impl<'a> Code<'a> {
     /// # Errors
     /// If it cannot be read any more, or its tables lie outside of it.
     pub(crate) fn of(file: &'a ElfFile) -> Result<Code<'a>, Error> {
-        let image = Image::open(file.path(), file.machine())?;
+        let image = Image::open(file.path(), Some(file.machine()))?;
         let relative = image.machine.relocations().relative;
         let mut words = HashMap::new();
         for table in [Table::Relocations, Table::PltRelocations] {

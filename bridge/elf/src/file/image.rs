@@ -38,8 +38,8 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// One that is for this machine.
-    pub(crate) fn open(path: &Path, machine: Machine) -> Result<Image, Error> {
+    /// One that is for this machine, or for any that is known.
+    pub(crate) fn open(path: &Path, machine: Option<Machine>) -> Result<Image, Error> {
         let opened = open_regular(path)?;
         let (file, metadata) = (opened.0, opened.1);
         let mut image = Image {
@@ -48,7 +48,7 @@ impl Image {
             size: metadata.len(),
             identity: (metadata.dev(), metadata.ino()),
             object_type: 0,
-            machine,
+            machine: machine.unwrap_or(Machine::HOST),
             segments: Vec::new(),
         };
         if image.size == 0 {
@@ -56,14 +56,15 @@ impl Image {
             return Err(Error::Empty { path: path.to_owned() });
         }
         let head = image.read_up_to(0, 1024)?;
-        let header = image.check_header(&head)?;
+        let (header, machine) = image.check_header(&head, machine)?;
+        image.machine = machine;
         image.object_type = header.e_type;
         image.segments = image.read_segments(&header, &head)?;
         Ok(image)
     }
 
     /// Checks in the order in which a user would want to hear it: is it ELF, for this machine, a library.
-    fn check_header(&self, head: &[u8]) -> Result<header64::Header, Error> {
+    fn check_header(&self, head: &[u8], wanted: Option<Machine>) -> Result<(header64::Header, Machine), Error> {
         let path = || self.path.clone();
         if !head.starts_with(header::ELFMAG) {
             return Err(Error::NotElf { path: path(), kind: FileKind::of(&head[..head.len().min(256)]) });
@@ -90,11 +91,11 @@ impl Image {
             .get(..header64::SIZEOF_EHDR)
             .and_then(|bytes| header64::Header::parse(bytes).ok())
             .ok_or_else(|| self.truncated("the ELF header"))?;
-        if header.e_machine != machine::number(self.machine) {
-            return Err(Error::ForeignMachine { path: path(), machine: machine::name(header.e_machine) });
-        }
+        let machine = machine::known(header.e_machine).filter(|machine| wanted.is_none_or(|wanted| wanted == *machine));
+        let foreign = || Error::ForeignMachine { path: path(), machine: machine::name(header.e_machine) };
+        let machine = machine.ok_or_else(foreign)?;
         let kind = match header.e_type {
-            header::ET_DYN | header::ET_EXEC => return Ok(header),
+            header::ET_DYN | header::ET_EXEC => return Ok((header, machine)),
             header::ET_REL => ObjectKind::Relocatable,
             header::ET_CORE => ObjectKind::Core,
             other => ObjectKind::Other(other),

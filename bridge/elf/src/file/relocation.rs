@@ -23,7 +23,7 @@ impl ElfFile {
         if dynamic.extent(Table::PltRelocations).is_none() {
             return Ok(BTreeSet::new());
         }
-        let table = read(&Image::open(self.path(), self.machine())?, dynamic, Table::PltRelocations)?;
+        let table = read(&Image::open(self.path(), Some(self.machine()))?, dynamic, Table::PltRelocations)?;
         let all = Relocation::all_of(Bytes::from(&table[..]), self.machine());
         let calls = all.filter(|relocation| relocation.kind == Kind::JumpSlot);
         let names = calls.filter_map(|relocation| self.symbols.symbol(relocation.symbol));

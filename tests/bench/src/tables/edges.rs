@@ -7,7 +7,8 @@ use crate::results::Results;
 use crate::table::Table;
 
 pub(super) fn table(results: &Results) -> Table {
-    let functions = results.counted_functions();
+    let counted = results.counted_functions();
+    let functions: Vec<&Function> = counted.iter().collect();
     let mut table = super::of_functions("instructions in libqmpi per edge", "null", &functions);
     let (alone, of) = (|stack| Combination(vec![(stack, 1.0)]), Combination::difference);
     for (text, combination) in [

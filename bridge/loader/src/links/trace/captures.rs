@@ -89,7 +89,7 @@ pub(crate) fn of(id: FnId, family: MpiFamily) -> Vec<Capture> {
 }
 
 /// Bytes of what the parameter points to; 0 for characters, `None` if it is no pointer or nobody wants to see it.
-fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
+pub(super) fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
     use Kind::{
         Attribute, Buffer, Callback, FortranLogical, FortranStatus, Memory, MemoryPointer, Object, State, StringLists,
         Strings, VendorHandle, Weight,

@@ -8,6 +8,7 @@ use qmpi_abi::parameters::{Direction, Kind, Parameter};
 use qmpi_elf::MpiFamily;
 
 use crate::links::bytes::{self, Arguments};
+use crate::links::trace::captures;
 use crate::links::trace::pending::{Key, Object};
 
 /// Addresses below are null, or constants that stand for something (`MPI_STATUS_IGNORE`).
@@ -85,11 +86,7 @@ pub(crate) fn role(function: FnId, family: MpiFamily) -> Option<Role> {
         return Some(match statuses {
             _ if matches!(name, "MPI_Start" | "MPI_Startall") => Role::Starts(requests),
             Some(statuses) if ["MPI_Wait", "MPI_Test"].iter().any(|begin| name.starts_with(begin)) => {
-                let size = match family {
-                    MpiFamily::Mpich => 20,
-                    MpiFamily::OpenMpi => 24,
-                    MpiFamily::StandardAbi => 32,
-                };
+                let size = captures::element(&parameters[usize::from(statuses)], family)?.into();
                 let flag = out(Kind::Flag, "flag");
                 let index = place(&|other| other.kind == Kind::Index && !other.ctype().contains('['));
                 let indices = place(&|other| other.kind == Kind::Index && other.ctype().contains('['));
