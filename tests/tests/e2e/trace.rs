@@ -389,13 +389,14 @@ fn events(mpi: Mpi) -> Verdict {
     if calls.len() != trace.lines().len() || calls.len() < 50 {
         return Err(format!("{} events, {} lines", calls.len(), trace.lines().len()).into());
     }
-    let mut open: BTreeMap<(u64, u64), Vec<f64>> = BTreeMap::new();
+    let mut open: BTreeMap<(u64, u64), Vec<i64>> = BTreeMap::new();
     for event in &calls {
         let number = |name: &str| event[name].as_f64().ok_or_else(|| format!("no {name}: {event}"));
-        let (start, time) = (number("ts")?, number("dur")?);
+        let nanoseconds = |name| number(name).map(|microseconds| (microseconds * 1e3).round() as i64);
+        let (start, time) = (nanoseconds("ts")?, nanoseconds("dur")?);
         let open = open.entry((number("pid")? as u64, number("tid")? as u64)).or_default();
         open.retain(|end| *end > start);
-        if time < 0.0 || open.iter().any(|end| start + time > end + 0.01) {
+        if time < 0 || open.iter().any(|end| start + time > *end) {
             return Err(format!("{event} is neither inside of nor behind {open:?}").into());
         }
         open.push(start + time);

@@ -83,6 +83,7 @@ mod tests {
             caller: 0,
             layer: 1,
             start_ns: 0,
+            end_ns: None,
             duration_ns: None,
             arguments,
             result: None,

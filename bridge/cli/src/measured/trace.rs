@@ -69,7 +69,9 @@ pub struct Call {
     pub layer: usize,
     /// When it began, in nanoseconds since 1970.
     pub start_ns: u64,
-    /// How long it took; `None` if it has not returned.
+    /// When it ended, on the same clock; `None` if it has not returned.
+    pub end_ns: Option<u64>,
+    /// How long it took, finer than whole nanoseconds.
     pub duration_ns: Option<f64>,
     /// Its arguments.
     pub arguments: Vec<Argument>,
@@ -290,6 +292,7 @@ impl<'a> Recording<'a> {
                 caller: self.place(call.caller),
                 layer: self.place(call.layer),
                 start_ns: self.clock.nanoseconds(call.start),
+                end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
                 duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
                 arguments: Vec::new(),
                 result: None,

@@ -111,16 +111,17 @@ fn event(trace: &RankTrace, process: usize, call: &Call, began: u64, lines: &mut
     if let Some(result) = &call.result {
         arguments.insert("result".to_owned(), json!(result.to_string()));
     }
-    let microseconds = call.start_ns.saturating_sub(began) as f64 / 1e3;
+    // Both ends are rounded before they are subtracted, so calls that were one behind the other are so here.
+    let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     let mut event = json!({
         "name": call.function.name(), "cat": label(trace, call.layer), "pid": process,
-        "tid": row(trace, call.thread, call.layer), "ts": microseconds, "args": arguments,
+        "tid": row(trace, call.thread, call.layer), "ts": microseconds(call.start_ns.saturating_sub(began)), "args": arguments,
     });
     // A call that has not returned is an event that begins and does not end.
-    match call.duration_ns {
-        Some(duration) => {
+    match call.end_ns {
+        Some(end) => {
             event["ph"] = json!("X");
-            event["dur"] = json!(duration / 1e3);
+            event["dur"] = json!(microseconds(end.saturating_sub(call.start_ns)));
         }
         None => event["ph"] = json!("B"),
     }

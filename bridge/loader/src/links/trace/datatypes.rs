@@ -6,7 +6,9 @@
 #![expect(unsafe_code, reason = "asks the kernel and MPI about memory of the program")]
 
 use std::hash::{DefaultHasher, Hasher};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_elf::MpiFamily;
@@ -17,6 +19,7 @@ const BLOCK: usize = 4096;
 const PACKED: u64 = 1 << 20;
 /// The most memory that is asked for page by page.
 const SPAN: u64 = 1 << 30;
+/// The smallest page of any system that this runs on.
 const PAGE: u64 = 4096;
 /// Pages in one question.
 const PAGES: usize = 64;
@@ -248,19 +251,52 @@ fn read(start: u64, bytes: u64, hasher: &mut DefaultHasher) -> Option<u64> {
 
 /// Has the kernel copy memory of the process, and tells how many bytes that were. Leaves `errno` alone.
 fn copy(sources: &[libc::iovec], target: &mut [u8]) -> usize {
+    /// Whether process_vm_readv(2) is forbidden, as filters of containers have it, or unknown.
+    static FORBIDDEN: AtomicBool = AtomicBool::new(false);
     // SAFETY: the thread's variable.
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { errno.read() };
+    let mut done = None;
+    if !FORBIDDEN.load(Ordering::Relaxed) {
+        done = usize::try_from(copy_by_address(sources, target)).ok();
+        // SAFETY: as above.
+        if done.is_none() && matches!(unsafe { errno.read() }, libc::ENOSYS | libc::EPERM) {
+            FORBIDDEN.store(true, Ordering::Relaxed);
+        }
+    }
+    if FORBIDDEN.load(Ordering::Relaxed) {
+        done = copy_by_pipe(sources, target);
+    }
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+    done.unwrap_or(0)
+}
+
+fn copy_by_address(sources: &[libc::iovec], target: &mut [u8]) -> isize {
     // SAFETY: a system call without arguments.
     let process = unsafe { libc::getpid() };
     let target = libc::iovec { iov_base: target.as_mut_ptr().cast(), iov_len: target.len() };
     let count = sources.len() as libc::c_ulong;
     // SAFETY: writes to the target; an address that cannot be read is an error of the call's.
-    let done = unsafe { libc::process_vm_readv(process, &raw const target, 1, sources.as_ptr(), count, 0) };
-    // SAFETY: as above.
-    unsafe { errno.write(before) };
-    usize::try_from(done).unwrap_or(0)
+    unsafe { libc::process_vm_readv(process, &raw const target, 1, sources.as_ptr(), count, 0) }
+}
+
+/// The same through a pipe, which is there for this copy alone: so no other thread waits, and nothing is left after fork(2).
+fn copy_by_pipe(sources: &[libc::iovec], target: &mut [u8]) -> Option<usize> {
+    let mut ends = [-1; 2];
+    // SAFETY: the system writes two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK) } != 0 {
+        return None;
+    }
+    // SAFETY: descriptors that are open and belong to nobody else.
+    let [read, write] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+    let count = libc::c_int::try_from(sources.len()).ok()?;
+    // SAFETY: an address that cannot be read is an error of the call's. A pipe takes at least a page, `BLOCK`.
+    let written = usize::try_from(unsafe { libc::writev(write.as_raw_fd(), sources.as_ptr(), count) }).ok()?;
+    let wanted = written.min(target.len());
+    // SAFETY: writes to the target.
+    usize::try_from(unsafe { libc::read(read.as_raw_fd(), target.as_mut_ptr().cast(), wanted) }).ok()
 }
 
 /// Memory from the kernel, which gets it back.
@@ -311,6 +347,15 @@ mod tests {
 
     use super::*;
 
+    /// A multiple of every page size.
+    const LARGEST_PAGE: usize = 65536;
+
+    fn protect(address: usize) {
+        // SAFETY: a page of the test's.
+        let done = unsafe { libc::mprotect(ptr::with_exposed_provenance_mut(address), LARGEST_PAGE, libc::PROT_NONE) };
+        assert_eq!(done, 0);
+    }
+
     fn hash(bytes: &[u8]) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
         let read = read(bytes.as_ptr().addr() as u64, bytes.len() as u64, &mut hasher);
@@ -327,6 +372,24 @@ mod tests {
     }
 
     #[test]
+    fn the_same_through_a_pipe() {
+        let bytes: Vec<u8> = (0..BLOCK).map(|place| place as u8).collect();
+        let memory = Memory::map(2 * LARGEST_PAGE).unwrap();
+        let absent = memory.address().next_multiple_of(LARGEST_PAGE);
+        protect(absent);
+        let part =
+            |start: usize, size| libc::iovec { iov_base: ptr::with_exposed_provenance_mut(start), iov_len: size };
+        let start = bytes.as_ptr().expose_provenance();
+        let mut found = vec![0; BLOCK];
+        assert_eq!(copy_by_pipe(&[part(start, BLOCK)], &mut found), Some(BLOCK));
+        assert_eq!(found, bytes);
+        assert_eq!(copy_by_pipe(&[part(start + 7, 1), part(start + 300, 1)], &mut found[..2]), Some(2));
+        assert_eq!(found[..2], [7, 44]);
+        assert_eq!(copy_by_pipe(&[part(absent, 8)], &mut found[..8]), None);
+        assert_eq!(copy_by_pipe(&[part(start, 1), part(absent, 1)], &mut found[..2]), None);
+    }
+
+    #[test]
     fn memory_that_is_not_there() {
         let mut hasher = DefaultHasher::new();
         // SAFETY: reads a number of the system.
@@ -337,16 +400,14 @@ mod tests {
 
     #[test]
     fn pages_between_elements() {
-        let memory = Memory::map(300 * PAGE as usize).unwrap();
-        let start = memory.address() as u64;
+        let memory = Memory::map(2 * LARGEST_PAGE + 300 * PAGE as usize).unwrap();
+        let start = memory.address().next_multiple_of(LARGEST_PAGE) as u64;
         let gaps = |extent| Gaps { datatype: 0, first: 8, length: 8, extent };
         assert!(gaps(PAGE.cast_signed()).is_there(start, 300));
         assert!(gaps(-PAGE.cast_signed()).is_there(start + 299 * PAGE, 300));
-        let hole = ptr::with_exposed_provenance_mut(memory.address() + 200 * PAGE as usize);
-        // SAFETY: pages of the test's.
-        unsafe { libc::mprotect(hole, PAGE as usize, libc::PROT_NONE) };
-        assert!(gaps(PAGE.cast_signed()).is_there(start, 200));
-        assert!(!gaps(PAGE.cast_signed()).is_there(start, 201));
+        protect((start + 208 * PAGE) as usize);
+        assert!(gaps(PAGE.cast_signed()).is_there(start, 208));
+        assert!(!gaps(PAGE.cast_signed()).is_there(start, 209));
         assert!(!gaps(1 << 40).is_there(start, 2), "too much to ask for");
     }
 }
