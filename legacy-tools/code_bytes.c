@@ -71,6 +71,7 @@ __asm__(".text\n"
         ".globl MPI_Wtick\n"
         ".type MPI_Wtick, %function\n"
         "MPI_Wtick:\n"
+        "    hint 34\n" /* bti c: a place that indirect branches lead to */
         "    stp x29, x30, [sp, -16]!\n"
         "code_bytes_call:\n"
         "    bl PMPI_Wtick\n"
