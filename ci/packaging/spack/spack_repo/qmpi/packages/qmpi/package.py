@@ -22,7 +22,8 @@ class Qmpi(Package):
     depends_on("rust@1.88:", type="build")
 
     # One build serves every MPI library, so it depends on none.
-    requires("platform=linux target=x86_64:", msg="qmpi is for x86-64 Linux with glibc 2.28 or newer")
+    requires("platform=linux", msg="qmpi is for Linux with glibc 2.28 or newer")
+    requires("target=x86_64:", "target=aarch64:", policy="one_of", msg="qmpi is for x86-64 and AArch64")
 
     def install(self, spec, prefix):
         cargo = which("cargo", required=True)
