@@ -14,6 +14,7 @@
 pub mod constants;
 mod decode;
 pub mod file;
+mod nesting;
 mod objects;
 mod show;
 pub mod sites;
@@ -200,6 +201,8 @@ pub struct Recording<'a> {
     file: &'a file::File<'a>,
     constants: constants::Constants,
     objects: objects::Objects,
+    /// How many calls of its thread each call is inside of.
+    depths: Vec<usize>,
     clock: file::Clock,
     code: sites::Objects,
     layers: Vec<String>,
@@ -211,14 +214,15 @@ impl<'a> Recording<'a> {
     #[must_use]
     pub fn of(file: &'a file::File<'a>) -> Self {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
-        let objects = objects::Objects::of(&file.calls, &constants, &file.head.layers);
+        let nesting::Nesting { events, depths } = nesting::Nesting::of(&file.calls);
+        let objects = objects::Objects::of(&file.calls, &events, &constants, &file.head.layers);
         let mut layers: Vec<String> = file.head.layers.clone();
         if let Some(called) = layers.get_mut(1..) {
             called.reverse();
         }
         let code = sites::Objects::new(&file.head.code);
         let beyond_limit = vec![0; layers.len()];
-        let mut recording = Self { file, constants, objects, clock: file.clock(), code, layers, beyond_limit };
+        let mut recording = Self { file, constants, objects, depths, clock: file.clock(), code, layers, beyond_limit };
         for (layer, calls) in &file.beyond_limit {
             let place = recording.place(*layer);
             if let Some(sum) = recording.beyond_limit.get_mut(place) {
@@ -278,26 +282,19 @@ impl<'a> Recording<'a> {
 
     /// The calls without their arguments and results.
     pub fn outlines(&self) -> impl Iterator<Item = Call> + '_ {
-        let mut open: Vec<(u32, u64)> = Vec::new();
-        self.file.calls.iter().map(move |call| {
-            // Calls of this thread that are under way.
-            open.retain(|(thread, end)| *thread != call.thread || *end > call.start);
-            let depth = open.iter().filter(|(thread, _)| *thread == call.thread).count();
-            open.push((call.thread, call.end.unwrap_or(u64::MAX)));
-            Call {
-                thread: call.thread,
-                sequence: call.sequence,
-                depth,
-                function: call.function,
-                caller: self.place(call.caller),
-                layer: self.place(call.layer),
-                start_ns: self.clock.nanoseconds(call.start),
-                end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
-                duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
-                arguments: Vec::new(),
-                result: None,
-                site: call.site.and_then(|address| self.code.site(address)),
-            }
+        self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| Call {
+            thread: call.thread,
+            sequence: call.sequence,
+            depth: *depth,
+            function: call.function,
+            caller: self.place(call.caller),
+            layer: self.place(call.layer),
+            start_ns: self.clock.nanoseconds(call.start),
+            end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
+            duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
+            arguments: Vec::new(),
+            result: None,
+            site: call.site.and_then(|address| self.code.site(address)),
         })
     }
 
@@ -368,7 +365,18 @@ mod tests {
 
     #[test]
     fn objects_are_named_by_those_who_made_them() {
-        let bytes = file("mpich", "all", "{}", &calls());
+        // Ticks of one, seven, and of more than all of it takes.
+        for tick in [1, 7, 1000] {
+            named_on_a_clock_with_ticks_of(tick);
+        }
+    }
+
+    fn named_on_a_clock_with_ticks_of(tick: u64) {
+        let mut calls = calls();
+        for call in &mut calls {
+            call.times = (call.times.0 / tick + 1, call.times.1.map(|end| end / tick + 1));
+        }
+        let bytes = file("mpich", "all", "{}", &calls);
         let trace = RankTrace::of(&Recording::of(&file::File::parse(&bytes).unwrap()));
         assert_eq!(trace.layers, ["program", "outer", "MPI"]);
         let lines: Vec<String> = trace.calls.iter().map(|call| call.to_string()).collect();

@@ -10,6 +10,7 @@ use qmpi_abi::parameters::{Direction, Kind};
 
 use crate::measured::trace::constants::Constants;
 use crate::measured::trace::file::{RawCall, RawValue};
+use crate::measured::trace::nesting::Event;
 
 /// The kinds of handles, with what their objects are called.
 const KINDS: [(Kind, &str); 11] = [
@@ -104,22 +105,16 @@ pub(super) fn elements<'a>(value: &RawValue<'a>) -> impl Iterator<Item = u64> + 
 }
 
 impl Objects {
-    /// Follows all handles of these calls, which are in the order of their beginnings.
+    /// Follows all handles of these calls.
     #[must_use]
-    pub(super) fn of(calls: &[RawCall<'_>], constants: &Constants, layers: &[String]) -> Self {
-        let mut events: Vec<(u64, bool, u64, usize)> = Vec::with_capacity(2 * calls.len());
-        for (number, call) in calls.iter().enumerate() {
-            events.push((call.start, true, call.sequence, number));
-            if let Some(end) = call.end {
-                // Of calls that end at one moment the innermost is the first.
-                events.push((end, false, u64::MAX - call.sequence, number));
-            }
-        }
-        events.sort_unstable();
+    pub(super) fn of(calls: &[RawCall<'_>], events: &[Event], constants: &Constants, layers: &[String]) -> Self {
         let objects = Self { uses: vec![Uses::new(); calls.len()], ..Self::default() };
         let mut tracker = Tracker { calls, constants, alive: HashMap::new(), objects };
-        for (_, begins, _, number) in events {
-            if begins { tracker.begin(number) } else { tracker.end(number) }
+        for event in events {
+            match *event {
+                Event::Begin(number) => tracker.begin(number),
+                Event::End(number) => tracker.end(number),
+            }
         }
         let mut objects = tracker.objects;
         objects.name(calls, layers);
@@ -264,7 +259,7 @@ impl Tracker<'_> {
         let last = self.alive.get(&key).and_then(|alive| alive.last()).copied();
         if let Some(object) = last {
             let maker = &self.calls[self.objects.made[object].maker];
-            let is_inside = maker.thread == call.thread && maker.start > call.start;
+            let is_inside = maker.thread == call.thread && maker.sequence > call.sequence;
             if is_inside {
                 // A layer hands up what it got from below.
                 self.objects.made[object].maker = number;
