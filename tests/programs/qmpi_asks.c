@@ -28,12 +28,11 @@ static const char *path(const unsigned char *code)
     for (int place = 0; place < 128; place += 4) {
         uint32_t word;
         memcpy(&word, code + place, sizeof word);
-        /* bl: 26 bits of words from here, with a sign */
+        /* bl: 26 bits with a sign, words from here */
         if ((word & 0xfc000000) != 0x94000000)
             continue;
-        intptr_t words = (intptr_t)((word & 0x03ffffff) ^ 0x02000000) - 0x02000000;
-        uintptr_t target = (uintptr_t)(code + place) + (uintptr_t)(4 * words);
-        return target == (uintptr_t)QMPI_Get_function ? "directly" : "by the table";
+        const unsigned char *target = code + place + ((int32_t)(word << 6) >> 6) * 4L;
+        return target == (const unsigned char *)(uintptr_t)QMPI_Get_function ? "directly" : "by the table";
     }
     return "nowhere";
 }

@@ -15,6 +15,7 @@
 
 mod arch;
 mod clock;
+mod errno;
 mod error;
 pub mod exit;
 mod fork;

@@ -62,8 +62,7 @@ impl Thread {
 
     /// Ends all but the outermost ones, the innermost first. One that has not returned was left, or is under way for ever.
     fn end(&mut self, calls: &[RawCall<'_>], kept: usize) {
-        while self.open.len() > kept {
-            let Some(number) = self.open.pop() else { break };
+        for number in self.open.drain(kept..).rev() {
             if let Some(end) = calls[number].end {
                 self.events.push((end, Event::End(number)));
             }

@@ -17,6 +17,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
 
 use super::{Recorder, recorders};
+use crate::errno;
 use crate::fork;
 
 /// Bytes of a region at most: records of functions beyond are in memory only.
@@ -108,13 +109,7 @@ pub(super) fn cover(recorder: *mut Recorder, bytes: usize) {
     else {
         return;
     };
-    // SAFETY: the thread's variable.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { errno.read() };
-    shared.map_over(recorder.cast(), shared.size, THREAD);
-    // SAFETY: as above.
-    unsafe { errno.write(before) };
+    errno::kept(|| shared.map_over(recorder.cast(), shared.size, THREAD));
 }
 
 /// A child counts for itself: its recorders become memory as any other, and keep where the process is.

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use qmpi_abi::FnId;
 use qmpi_elf::MpiFamily;
 
+use crate::errno;
+
 /// Bytes that are read at a time: they are on the stack of the program's thread.
 const BLOCK: usize = 4096;
 /// Bytes that are packed at a time, if elements are no larger.
@@ -253,24 +255,17 @@ fn read(start: u64, bytes: u64, hasher: &mut DefaultHasher) -> Option<u64> {
 fn copy(sources: &[libc::iovec], target: &mut [u8]) -> usize {
     /// Whether process_vm_readv(2) is forbidden, as filters of containers have it, or unknown.
     static FORBIDDEN: AtomicBool = AtomicBool::new(false);
-    // SAFETY: the thread's variable.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { errno.read() };
-    let mut done = None;
-    if !FORBIDDEN.load(Ordering::Relaxed) {
-        done = usize::try_from(copy_by_address(sources, target)).ok();
-        // SAFETY: as above.
-        if done.is_none() && matches!(unsafe { errno.read() }, libc::ENOSYS | libc::EPERM) {
+    errno::kept(|| {
+        if !FORBIDDEN.load(Ordering::Relaxed) {
+            let done = usize::try_from(copy_by_address(sources, target)).ok();
+            if done.is_some() || !matches!(errno::get(), libc::ENOSYS | libc::EPERM) {
+                return done;
+            }
             FORBIDDEN.store(true, Ordering::Relaxed);
         }
-    }
-    if FORBIDDEN.load(Ordering::Relaxed) {
-        done = copy_by_pipe(sources, target);
-    }
-    // SAFETY: as above.
-    unsafe { errno.write(before) };
-    done.unwrap_or(0)
+        copy_by_pipe(sources, target)
+    })
+    .unwrap_or(0)
 }
 
 fn copy_by_address(sources: &[libc::iovec], target: &mut [u8]) -> isize {
@@ -309,15 +304,10 @@ pub(crate) struct Memory {
 impl Memory {
     /// So many bytes, all zero. Leaves `errno` alone.
     pub(crate) fn map(size: usize) -> Option<Memory> {
-        // SAFETY: the thread's variable.
-        let errno = unsafe { libc::__errno_location() };
-        // SAFETY: as above.
-        let before = unsafe { errno.read() };
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let flags = flags | libc::MAP_NORESERVE;
         // SAFETY: new addresses, chosen by the kernel.
-        let memory = unsafe { libc::mmap(ptr::null_mut(), size, protection, flags | libc::MAP_NORESERVE, -1, 0) };
-        // SAFETY: as above.
-        unsafe { errno.write(before) };
+        let memory = errno::kept(|| unsafe { libc::mmap(ptr::null_mut(), size, protection, flags, -1, 0) });
         (memory != libc::MAP_FAILED).then(|| Memory { address: memory.expose_provenance(), size })
     }
 

@@ -12,6 +12,7 @@ use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, Record};
 
 use crate::arch;
 use crate::clock;
+use crate::errno;
 use crate::fork;
 use crate::links::trace::{Limit, Settings};
 
@@ -249,10 +250,10 @@ fn map(bytes: usize, settings: &Settings) -> usize {
     if IS_CHILD.load(Ordering::Relaxed) || END.load(Ordering::Acquire) == 0 {
         return 0;
     }
-    // SAFETY: the thread's variable.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
-    let before = unsafe { errno.read() };
+    errno::kept(|| map_next(bytes, settings))
+}
+
+fn map_next(bytes: usize, settings: &Settings) -> usize {
     let offset = END.fetch_add(bytes as u64, Ordering::AcqRel).cast_signed();
     // SAFETY: a C string.
     let file = unsafe { libc::open(settings.path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
@@ -269,8 +270,6 @@ fn map(bytes: usize, settings: &Settings) -> usize {
         // SAFETY: mapped above; only asks for its pages.
         unsafe { libc::madvise(address, bytes.min(LARGEST), POPULATE_WRITE) };
     }
-    // SAFETY: as above.
-    unsafe { errno.write(before) };
     if address == libc::MAP_FAILED { 0 } else { address.expose_provenance() }
 }
 
