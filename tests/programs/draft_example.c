@@ -22,9 +22,14 @@ static int (*const get_next_tool_function)(int tool_id, enum MPI_Functions_enum 
 static int (*const get_tool_storage)(MPI_Context context, int tool_id, void *storage) = MPI_Get_tool_storage;
 static int (*const get_calling_address)(MPI_Context context, void *address) = MPI_Get_calling_address;
 
-/* The same interface under MPICH's names, whose functions have the enumeration as a type as well. */
-static int (*const register_function)(int, enum QMPI_Functions_enum, void (*)(void)) = QMPI_Register_function;
-static int (*const get_function)(int, enum QMPI_Functions_enum, void (**)(void), int *) = QMPI_Get_function;
+/* The same interface under MPICH's names, whose functions have the enumeration as a type as well, until MPICH 4.2. */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40200000
+typedef int function_number;
+#else
+typedef enum QMPI_Functions_enum function_number;
+#endif
+static int (*const register_function)(int, function_number, void (*)(void)) = QMPI_Register_function;
+static int (*const get_function)(int, function_number, void (**)(void), int *) = QMPI_Get_function;
 
 typedef int shape_of_send(QMPI_Context, int tool_id, const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                           MPI_Comm comm);

@@ -1,6 +1,7 @@
 //! The MPI libraries that the tests run on.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::session;
@@ -91,16 +92,33 @@ impl Mpi {
     /// # Panics
     /// When its compiler does not work.
     pub fn defined(self, name: &str) -> Option<u32> {
+        let text = self.preprocessed(&format!("#include <mpi.h>\n{name}\n"), &["-P"]);
+        text.lines().last().and_then(|line| line.trim().parse().ok())
+    }
+
+    /// Its `mpi.h`.
+    ///
+    /// # Panics
+    /// When its compiler does not find one.
+    pub fn header(self) -> PathBuf {
+        let text = self.preprocessed("#include <mpi.h>\n", &[]);
+        // `# 1 "/usr/include/mpi.h" 1`: where a file begins.
+        let names = text.lines().filter(|line| line.starts_with("# ")).filter_map(|line| line.split('"').nth(1));
+        let mut paths = names.map(PathBuf::from);
+        let header = paths.find(|path| path.file_name().is_some_and(|name| name == "mpi.h"));
+        header.unwrap_or_else(|| panic!("{}: no mpi.h", self.suffix()))
+    }
+
+    /// What its compiler makes of C source before it is compiled.
+    fn preprocessed(self, source: &str, options: &[&str]) -> String {
         let mut command = Command::new(self.compiler("c"));
-        command.args(["-E", "-P", "-x", "c", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(["-E", "-x", "c", "-"]).args(options).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut compiler = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        let source = format!("#include <mpi.h>\n{name}\n");
         let written = compiler.stdin.take().map(|mut input| input.write_all(source.as_bytes()));
         assert!(matches!(written, Some(Ok(()))), "{command:?}: {written:?}");
         let output = compiler.wait_with_output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
         assert!(output.status.success(), "{command:?}: {}", output.status);
-        let text = String::from_utf8_lossy(&output.stdout);
-        text.lines().last().and_then(|line| line.trim().parse().ok())
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Is it there?

@@ -81,8 +81,10 @@ fn neither_needs_an_mpi_library() {
 
 /// It is mapped by every process of a job. One index that may be out of bounds brings 4 KB of formatting of numbers with it.
 fn the_runtime_is_small() {
+    // On AArch64, whose pages may have 64 KiB, a segment begins on one of its own.
+    let most = if cfg!(target_arch = "aarch64") { 150_000 + 65_536 } else { 150_000 };
     let bytes = std::fs::metadata(product::runtime()).unwrap().len();
-    assert!(bytes <= 150_000, "{bytes} bytes");
+    assert!(bytes <= most, "{bytes} bytes");
 }
 
 /// Without it, its references have no versions: an unversioned symbol answers for each version that is asked for.

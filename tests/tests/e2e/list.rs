@@ -150,7 +150,8 @@ fn tools_that_misbehave(mpi: Mpi) -> Verdict {
     let directory = tempfile::tempdir()?;
     let tool = |name: &str, init: &str, constructor: &str| -> Result<String, Failed> {
         let source = format!(
-            "int QMPI_Register_tool_name(const char *, void (*)(int)); extern int nothing;
+            "#include <stdio.h>\n#include <stdlib.h>\n#include <unistd.h>\n
+             int QMPI_Register_tool_name(const char *, void (*)(int)); extern int nothing;
              static void init(int id) {{ {init} }}
              __attribute__((constructor)) static void begin(void)
              {{ {constructor}; QMPI_Register_tool_name(\"{name}\", init); }}"

@@ -167,10 +167,7 @@ impl Library {
     /// The three layers, outermost first.
     fn layers(self) -> Vec<String> {
         let (header, directory) = match self {
-            Library::Debian(mpi) => {
-                let version = if mpi == Mpi::Mpich { "mpich-4.0.2" } else { "openmpi-4.1.4" };
-                (product::target().join("headers").join(version).join("mpi.h"), compile::directory(mpi))
-            }
+            Library::Debian(mpi) => (mpi.header(), compile::directory(mpi)),
             Library::Wheel(wheel) => (wheel.header(), wheel.directory()),
         };
         let build = |kind: &str, name: &str| {

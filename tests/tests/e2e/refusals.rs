@@ -220,12 +220,7 @@ fn statistics_of_many_layers(mpi: Mpi) -> Verdict {
 
 /// `shim-gen`'s PMPI tool.
 fn wraps_everything(mpi: Mpi) -> Result<PathBuf, Failed> {
-    let version = if mpi == Mpi::Mpich { "mpich-4.0.2" } else { "openmpi-4.1.4" };
-    let header = product::target().join("headers").join(version).join("mpi.h");
-    if !header.exists() {
-        return Err(format!("{} is missing: run `bash ci/setup`", header.display()).into());
-    }
     let directory = compile::directory(mpi);
-    let source = product::generated(&header, &directory, "passthrough", "wraps_everything");
+    let source = product::generated(&mpi.header(), &directory, "passthrough", "wraps_everything");
     Ok(wheel::build(&mpi.compiler("c"), &directory, &source, &["-shared", "-fPIC"]))
 }

@@ -107,14 +107,19 @@ impl Directory<'_> {
     }
 }
 
-/// `mpiexec` of the MPI that the compiler wrapper is of, for four ranks: `mpiexec.mpich` for `mpicc.mpich`, in the same directory.
+/// `mpiexec` of the MPI that the compiler wrapper is of, for four ranks: `mpiexec.mpich` for `mpicc.mpich`, in the same directory. Where
+/// that directory has none (ccache's), it is the first of that name in the PATH, or else of the name `mpiexec`.
 fn mpiexec(name: &OsStr, compiler: &Path, path: Option<&OsStr>) -> Result<Vec<OsString>, Error> {
-    let same = |name: &Path| name.with_file_name(file_name(name).replacen("mpicc", "mpiexec", 1));
-    let (name, beside) = (same(Path::new(name)), same(compiler));
-    // A wrapper of another name, or one whose launcher is elsewhere.
-    let file = Some(beside).filter(|file| file != compiler && executable::is_executable(file));
-    let name = if file.is_some() { name } else { PathBuf::from("mpiexec") };
-    let file = file.or_else(|| executable::find(name.as_os_str(), path)).ok_or_else(|| no_mpi(name.as_os_str()))?;
+    let of_compiler = file_name(compiler);
+    let same = of_compiler.replacen("mpicc", "mpiexec", 1);
+    let beside = compiler.with_file_name(&same);
+    let (name, file) = if same != of_compiler && executable::is_executable(&beside) {
+        (Path::new(name).with_file_name(&same), beside)
+    } else {
+        let mut names = [same.as_str(), "mpiexec"].into_iter().filter(|name| *name != of_compiler);
+        let found = names.find_map(|name| Some((PathBuf::from(name), executable::find(name.as_ref(), path)?)));
+        found.ok_or_else(|| no_mpi("mpiexec".as_ref()))?
+    };
     let mut words = vec![name.into_os_string()];
     if let Some((Launcher::Orte | Launcher::Prrte, _)) = launcher::identify(&file) {
         // A container's only user may be root, and its machine small.
