@@ -11,6 +11,7 @@
  *
  * Build: mpicc -shared -fPIC -O2 rtld_next_pmpi.c -o rtld_next_pmpi.so -ldl */
 #define _GNU_SOURCE
+#include "oldest_glibc.h"
 #include "verdict.h"
 #include <dlfcn.h>
 #include <mpi.h>
@@ -20,11 +21,6 @@
 #define MPI_SONAME "libmpi.so.40"
 #else
 #define MPI_SONAME "libmpich.so.12"
-#endif
-#ifdef __x86_64__
-#define OLDEST_GLIBC "GLIBC_2.2.5"
-#else
-#define OLDEST_GLIBC "GLIBC_2.17"
 #endif
 
 static void *opened(void)

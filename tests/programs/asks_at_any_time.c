@@ -10,6 +10,7 @@
  *
  *     asks: getenv: 0 in the constructor, 0 in a handler, 0 with a message pending */
 #define _GNU_SOURCE
+#include "../../legacy-tools/oldest_glibc.h"
 #include <dlfcn.h>
 #include <link.h>
 #include <mpi.h>
@@ -43,7 +44,7 @@ static int asks_next_outside_mpi(void) { return dlsym(RTLD_NEXT, "malloc") != NU
 static int asks_own(void) { return dlsym(RTLD_DEFAULT, "function_of_tool") != NULL; }
 static int asks_program(void) { return dlsym(RTLD_DEFAULT, "function_of_program") != NULL; }
 static int asks_plugin(void) { return dlsym(RTLD_DEFAULT, "opened_part") != NULL; }
-static int asks_version(void) { return dlvsym(RTLD_DEFAULT, "getenv", "GLIBC_2.2.5") != NULL; }
+static int asks_version(void) { return dlvsym(RTLD_DEFAULT, "getenv", OLDEST_GLIBC) != NULL; }
 
 static int asks_objects(void)
 {

@@ -12,6 +12,7 @@
  * The file `marker` is opened in the constructor of a library that the program is linked with, in the program's own constructor, in main,
  * and in the constructor of LIBRARY, which main opens: four times. */
 #define _GNU_SOURCE
+#include "../../legacy-tools/oldest_glibc.h"
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <mpi.h>
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
     close(open("marker of main", O_RDONLY));
     free(malloc(77777));
     int has_session = getsid(0) >= 0;
-    int found = dlvsym(RTLD_DEFAULT, "getenv", "GLIBC_2.2.5") != NULL;
+    int found = dlvsym(RTLD_DEFAULT, "getenv", OLDEST_GLIBC) != NULL;
     void *library = dlopen(argv[1], RTLD_NOW);
     printf("shows_less: part %d session %d found %d opened %d\n", shows_less_part(), has_session, found, library != NULL);
     MPI_Finalize();

@@ -7,6 +7,7 @@
  *
  *     wraps_look_ups: dlsym 2 calls 2 */
 #define _GNU_SOURCE
+#include "../../legacy-tools/oldest_glibc.h"
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ void *dlsym(void *restrict handle, const char *restrict name)
 {
     static void *(*next)(void *, const char *);
     if (!next)
-        next = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+        next = (void *(*)(void *, const char *))dlvsym(RTLD_NEXT, "dlsym", OLDEST_GLIBC);
     names += handle != RTLD_NEXT && strstr(name, "MPI_Comm") != NULL;
     return next(handle, name);
 }

@@ -5,12 +5,16 @@
  *
  * Hazard: the next function is not in the tool's namespace, where the tool's own definition is the only one; and fscanf, which compilers
  * call by other names, is none of the names that the tool looks up, or with IMPORTS imports. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Not by way of _GNU_SOURCE, with which fscanf is another function since glibc 2.38 than the one that the program calls. */
+#ifndef RTLD_NEXT
+#define RTLD_NEXT ((void *)-1l)
+#endif
 
 int wrapped_part(int value);
 

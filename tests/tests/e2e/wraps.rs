@@ -342,7 +342,7 @@ fn references_to_the_program(mpi: Mpi) -> Verdict {
 /// A tool that defines functions under their PMPI names gets the calls that MPI's own I/O makes by these.
 fn profiling_names_in_mpi(mpi: Mpi) -> Verdict {
     // ROMIO is MPICH's; Open MPI has it beside its own.
-    let job = Job::alone(mpi, &program(mpi, "mpi_io.c")).env("OMPI_MCA_io", "romio321");
+    let job = Job::alone(mpi, &program(mpi, "mpi_io.c")).env("OMPI_MCA_io", "^ompio");
     let tool = library(mpi, &source("counts_profiling"));
     let reference = job.clone().preload(&tool).run();
     reference.expect(0, &["mpi_io: done".to_owned()])?;
