@@ -2,6 +2,7 @@
 //!
 //! Knows the program headers and nothing of what the tables contain.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -110,20 +111,18 @@ impl Image {
             return Err(self.malformed(TABLE, detail));
         }
         let size = u64::from(header.e_phnum) * u64::from(PHDR_SIZE);
-        let far;
         // Nearly always right behind the ELF header, thus read already.
         let near = usize::try_from(header.e_phoff).ok().and_then(|from| head.get(from..)?.get(..size as usize));
         let bytes = match near {
-            Some(bytes) => bytes,
+            Some(bytes) => Cow::Borrowed(bytes),
             None => {
                 if header.e_phoff.checked_add(size).is_none_or(|end| end > self.size) {
                     return Err(self.truncated(TABLE));
                 }
-                far = self.read(TABLE, header.e_phoff, size)?;
-                &far
+                Cow::Owned(self.read(TABLE, header.e_phoff, size)?)
             }
         };
-        let segments = ProgramHeader::parse(bytes, 0, usize::from(header.e_phnum), CTX)
+        let segments = ProgramHeader::parse(&bytes, 0, usize::from(header.e_phnum), CTX)
             .map_err(|error| self.malformed(TABLE, error.to_string()))?;
         // ld.so maps what is not there as well, and the process dies when it is touched.
         let is_cut = |segment: &ProgramHeader| {
