@@ -11,7 +11,8 @@ use goblin::elf::{Elf, ProgramHeader};
 use qmpi_dynamic::relocation::Kind;
 use qmpi_dynamic::{Bytes, Dynamic, Tables, hash};
 
-const DIRECTORY: &str = "/usr/lib/x86_64-linux-gnu";
+const DIRECTORY: &str =
+    if cfg!(target_arch = "aarch64") { "/usr/lib/aarch64-linux-gnu" } else { "/usr/lib/x86_64-linux-gnu" };
 /// Larger ones cost time and show nothing else.
 const LARGEST: u64 = 8 << 20;
 

@@ -180,7 +180,7 @@ fn a_tool_bound_to_two_mpis_is_refused() -> Outcome {
 
 /// A file of Debian's packages; `None` with a printed reason where it is not installed, except in CI.
 fn installed(name: &str) -> Option<PathBuf> {
-    let path = Path::new("/usr/lib/x86_64-linux-gnu").join(name);
+    let path = PathBuf::from(format!("/usr/lib/{}-linux-gnu/{name}", std::env::consts::ARCH));
     if path.exists() {
         return Some(path);
     }

@@ -33,9 +33,8 @@ fn trials() -> Vec<Trial> {
 
 type Test = fn() -> Verdict;
 
-/// Three headers, each with a numbering of its own; the number of the release.
-const HEADERS: [(Header, u32); 3] =
-    [(Header::Debian, 40_002_300), (Header::Of(Wheel::MPICH_4), 40_302_300), (Header::Of(Wheel::MPICH_5), 50_001_300)];
+/// Three headers, each with a numbering of its own.
+const HEADERS: [Header; 3] = [Header::Debian, Header::Of(Wheel::MPICH_4), Header::Of(Wheel::MPICH_5)];
 
 /// An MPICH, as far as its header is concerned.
 #[derive(Clone, Copy)]
@@ -54,8 +53,17 @@ impl Header {
 
     fn directory(self) -> PathBuf {
         match self {
-            Header::Debian => "/usr/include/x86_64-linux-gnu/mpich".into(),
+            Header::Debian => Mpi::Mpich.header().parent().map_or_else(PathBuf::new, Path::to_path_buf),
             Header::Of(wheel) => wheel.prefix().join("include"),
+        }
+    }
+
+    /// The number of its release.
+    fn release(self) -> u32 {
+        match self {
+            Header::Debian => Mpi::Mpich.defined("MPICH_NUMVERSION").expect("MPICH says which release it is"),
+            Header::Of(Wheel::MPICH_4) => 40_302_300,
+            Header::Of(_) => 50_001_300,
         }
     }
 
@@ -133,7 +141,8 @@ fn the_note_survives() -> Verdict {
     let file = source("qmpi_numbered.c");
     // A second part of the tool that is nothing but the header.
     let parts = source("qmpi_numbered_part.c");
-    for (header, number) in HEADERS {
+    for header in HEADERS {
+        let number = header.release();
         let include = format!("-I{}", header.directory().display());
         for (way, compiler, more) in [
             ("c", "cc", &["-std=c99", "-pedantic", "-Wall", "-Werror"][..]),
@@ -160,8 +169,8 @@ fn the_note_survives() -> Verdict {
 
 /// Alone, and all in one stack, one of them twice.
 fn every_header_on_every_mpich() -> Verdict {
-    let names = HEADERS.map(|(header, _)| header.name());
-    let tools = HEADERS.map(|(header, _)| named(header.name(), &tool(header, header.name(), &[])));
+    let names = HEADERS.map(Header::name);
+    let tools = HEADERS.map(|header| named(header.name(), &tool(header, header.name(), &[])));
     for job in jobs() {
         for (name, tool) in names.iter().zip(&tools) {
             counted(&run(&stacked(std::slice::from_ref(tool), &job), &[]), &[name])?;
@@ -185,7 +194,7 @@ fn every_header_on_every_mpich() -> Verdict {
 fn linked_with_another_mpich() -> Verdict {
     let mut names = Vec::new();
     let mut tools = Vec::new();
-    for (header, _) in HEADERS {
+    for header in HEADERS {
         let option = format!("-DNAME=\"{}\"", header.name());
         let library = match header {
             Header::Debian => PathBuf::new(),
@@ -206,13 +215,13 @@ fn linked_with_another_mpich() -> Verdict {
 
 /// Functions without handles are the same there; it is said that others are not.
 fn on_open_mpi() -> Verdict {
-    for (header, number) in HEADERS {
+    for header in HEADERS {
         let name = format!("plain-{}", header.name());
         let tool = named(&name, &tool(header, &name, &["-DWITHOUT_HANDLES"]));
         let outcome = run(&stacked(&[tool], &open_mpi_job()), &[]);
         outcome.expect(0, &[format!("{name} 1: send 0, wait 0, file 0, time 2"), "done".to_owned()])?;
         let said = outcome.said();
-        let header = NumberingNote::Mpich(number).to_string();
+        let header = NumberingNote::Mpich(header.release()).to_string();
         if said.len() != 2 || !said[0].contains(&format!("the mpi.h of {header} has other handles than libmpi.so.40")) {
             return Err(format!("not one warning with a hint\n{}", outcome.report()).into());
         }
@@ -277,8 +286,9 @@ fn parts_that_differ() -> Verdict {
     };
     let parts = [object(Header::Debian, "qmpi_numbered.c"), object(Header::Of(Wheel::MPICH_5), "qmpi_numbered_part.c")];
     let library = compiled("differ", Path::new("cc"), &[], &[&parts[0], &parts[1]]);
-    let reason = "its parts are compiled with different numbers of functions: MPICH 4.0.2, MPICH 5.0.1";
-    refused(&named("differ", &library), &jobs()[0], reason)
+    let [first, second] = [HEADERS[0], HEADERS[2]].map(|header| NumberingNote::Mpich(header.release()));
+    let reason = format!("its parts are compiled with different numbers of functions: {first}, {second}");
+    refused(&named("differ", &library), &jobs()[0], &reason)
 }
 
 fn inspect_says_whose_they_are() -> Verdict {

@@ -13,9 +13,6 @@ use std::process::Command;
 use libtest_mimic::Failed;
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, on_each_mpi, program, tool};
 
-/// Where Debian has the tools.
-const LIBRARIES: &str = "/usr/lib/x86_64-linux-gnu";
-
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
@@ -27,8 +24,9 @@ fn trials() -> Vec<Trial> {
     ])
 }
 
+/// A tool where Debian has it.
 fn library(name: &str, package: &str) -> Result<PathBuf, Failed> {
-    let path = Path::new(LIBRARIES).join(name);
+    let path = PathBuf::from(format!("/usr/lib/{}-linux-gnu/{name}", std::env::consts::ARCH));
     if path.exists() { Ok(path) } else { Err(format!("{} is missing: install {package}", path.display()).into()) }
 }
 
