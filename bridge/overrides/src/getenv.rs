@@ -74,7 +74,8 @@ mod tests {
     fn process(name: &CStr) -> &'static CStr {
         // SAFETY: the name is a C string.
         let value = unsafe { libc::getenv(name.as_ptr()) };
-        // SAFETY: a test has these variables.
+        assert!(!value.is_null(), "{name:?} is not set");
+        // SAFETY: a C string.
         unsafe { CStr::from_ptr(value) }
     }
 
@@ -83,7 +84,7 @@ mod tests {
         let path = process(c"PATH");
         let own = kept(&format!("PATH={}", path.to_str().unwrap()));
         let known = Variable { name: c"PATH", value: path, own };
-        let changed = Variable { name: c"PWD", value: c"what it was before", own };
+        let changed = Variable { name: c"CARGO_MANIFEST_DIR", value: c"what it was before", own };
         let mut answers = Answers::new(&[], &[]);
         let setting =
             |name, value, is_in_force| Setting { name, text: kept(value), is_in_force: AtomicBool::new(is_in_force) };
@@ -96,7 +97,11 @@ mod tests {
         for ask in [overlay, secure_overlay] {
             assert_eq!(text(ask(c"SET_FOR_THE_LAYER".as_ptr(), answers)).unwrap(), "value");
             assert_eq!(ask(c"PATH".as_ptr(), answers), own.wrapping_add(5).cast_const(), "no longer in force");
-            assert_eq!(ask(c"PWD".as_ptr(), answers), process(c"PWD").as_ptr(), "changed since");
+            assert_eq!(
+                ask(c"CARGO_MANIFEST_DIR".as_ptr(), answers),
+                process(c"CARGO_MANIFEST_DIR").as_ptr(),
+                "changed since"
+            );
             assert!(ask(c"set nowhere".as_ptr(), answers).is_null());
         }
         answers.settings[0].is_in_force.store(false, Ordering::Release);
