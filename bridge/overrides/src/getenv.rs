@@ -84,7 +84,8 @@ mod tests {
         let path = process(c"PATH");
         let own = kept(&format!("PATH={}", path.to_str().unwrap()));
         let known = Variable { name: c"PATH", value: path, own };
-        let changed = Variable { name: c"CARGO_MANIFEST_DIR", value: c"what it was before", own };
+        let other = c"CARGO_MANIFEST_DIR";
+        let changed = Variable { name: other, value: c"what it was before", own };
         let mut answers = Answers::new(&[], &[]);
         let setting =
             |name, value, is_in_force| Setting { name, text: kept(value), is_in_force: AtomicBool::new(is_in_force) };
@@ -97,11 +98,7 @@ mod tests {
         for ask in [overlay, secure_overlay] {
             assert_eq!(text(ask(c"SET_FOR_THE_LAYER".as_ptr(), answers)).unwrap(), "value");
             assert_eq!(ask(c"PATH".as_ptr(), answers), own.wrapping_add(5).cast_const(), "no longer in force");
-            assert_eq!(
-                ask(c"CARGO_MANIFEST_DIR".as_ptr(), answers),
-                process(c"CARGO_MANIFEST_DIR").as_ptr(),
-                "changed since"
-            );
+            assert_eq!(ask(other.as_ptr(), answers), process(other).as_ptr(), "changed since");
             assert!(ask(c"set nowhere".as_ptr(), answers).is_null());
         }
         answers.settings[0].is_in_force.store(false, Ordering::Release);
