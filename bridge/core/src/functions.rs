@@ -17,6 +17,7 @@ use crate::{heap, mpir, start, switching, thesis, versions};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
+    run_constructors: start::run_constructors,
     objects_opened: opened::objects_opened,
     register: mpir::register,
     find_version: versions::find,

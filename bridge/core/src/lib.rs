@@ -23,6 +23,7 @@
 mod chain;
 mod functions;
 mod heap;
+mod kept;
 mod mpir;
 #[cfg(planted)]
 #[path = "../../entry/src/planted.rs"]

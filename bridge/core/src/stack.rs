@@ -13,7 +13,7 @@ use qmpi_abi::FnId;
 use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion::CallerMode;
 use qmpi_loader::links::wrapped::Others;
-use qmpi_loader::{LoadError, Loader, Process, log};
+use qmpi_loader::{Instance, LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::{Next, Writer};
 
@@ -49,7 +49,14 @@ enum What {
 }
 
 /// Builds the chain. What cannot be set up ends the process, or is left out if the user said so.
-pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &Writer) -> (Chain, Option<Fortran>) {
+///
+/// `files`: as [`look_at_files`], where that has been done.
+pub(crate) fn build(
+    process: &mut Arc<Process>,
+    requested: &Requested,
+    files: Option<Files>,
+    writer: &Writer,
+) -> (Chain, Option<Fortran>) {
     let stack = &requested.stack;
     for skipped in &stack.skipped {
         report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
@@ -59,7 +66,8 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, writer: &
     crash::prepare();
     let here = requested.stack.layers.iter().filter(|layer| layer.on_rank(requested.rank));
     here.enumerate().for_each(|(index, layer)| crash::add(ToolId::of_layer(index).0, &layer.label, &layer.path));
-    let mut wanted = plan(process, requested, &mut mode);
+    let files = files.unwrap_or_else(|| look_at_files(process, requested));
+    let mut wanted = plan(process, requested, files, &mut mode);
     assign_places(&mut wanted, false);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
     initialize(&mut wanted, ToolId::of_layer(0), &names, stack.on_error);
@@ -200,7 +208,8 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
         }
     };
     native::accept_names();
-    let mut wanted = plan(&mut process, &requested, &mut CallerMode::Keep);
+    let files = look_at_files(&mut process, &requested);
+    let mut wanted = plan(&process, &requested, files, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
     for (tool, wanted) in (first.0..).zip(&wanted) {
         crash::add(tool, &wanted.layer.label, &wanted.layer.path);
@@ -264,6 +273,14 @@ impl Numbers {
     }
 }
 
+/// Constructors of this instance run now, or have run.
+pub(crate) fn initializes(instance: &Instance, is_over: bool) {
+    if let Some(layer) = instance.layer() {
+        let tool = ToolId::of_layer(layer);
+        if is_over { crash::loaded(tool.0, Some(instance)) } else { crash::loading(tool.0) }
+    }
+}
+
 /// Lets tools know that the layer is there.
 fn introduce(layer: &Layer, asked: &qmpi_plan::Layer) {
     let path = if asked.path.is_absolute() { asked.path.to_string_lossy() } else { "".into() };
@@ -271,16 +288,14 @@ fn introduce(layer: &Layer, asked: &qmpi_plan::Layer) {
 }
 
 /// Plans the layers that this rank is to have, and loads QMPI tools and tools of the prototype.
-fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut CallerMode) -> Vec<Wanted<'a>> {
+fn plan<'a>(process: &Arc<Process>, requested: &'a Requested, files: Files, mode: &mut CallerMode) -> Vec<Wanted<'a>> {
     let stack = &requested.stack;
-    let search = SearchPath::from_process();
-    let mut inspector = Inspector::new(&search);
     // What stands between the application's call and a tool: PMPI tools of the program, MPI's Fortran libraries.
     let mut pmpi_above = program_tools::is_there(process) || Fortran::is_there(process);
-    let planned = plan_files(process, requested, &mut inspector);
-    let mut libraries = load_qmpi_tools(&planned);
-    let mut wanted = Vec::with_capacity(planned.len());
-    for (index, layer, planned) in planned {
+    let mut libraries = load_qmpi_tools(requested, &files);
+    let mut wanted = Vec::with_capacity(files.len());
+    for (index, planned) in files {
+        let layer = &stack.layers[index];
         let fail = |reason: &str, hint: Option<String>| {
             report(&layer.label, reason, hint, stack.on_error);
             What::Nothing
@@ -325,25 +340,27 @@ fn plan<'a>(process: &mut Arc<Process>, requested: &'a Requested, mode: &mut Cal
     wanted
 }
 
-/// Looks at the files of the layers that this rank is to have, by their place in the list.
-fn plan_files<'a>(
-    process: &mut Arc<Process>,
-    requested: &'a Requested,
-    inspector: &mut Inspector<'_>,
-) -> Vec<(usize, &'a qmpi_plan::Layer, Result<Planned, LoadError>)> {
+/// What the files of the layers are that this rank is to have, by their place in the list.
+pub(crate) type Files = Vec<(usize, Result<Planned, LoadError>)>;
+
+/// Looks at the files.
+pub(crate) fn look_at_files(process: &mut Arc<Process>, requested: &Requested) -> Files {
     let layers = &requested.stack.layers;
     let here: Vec<_> = layers.iter().enumerate().filter(|(_, layer)| layer.on_rank(requested.rank)).collect();
     if !here.is_empty() {
         Arc::make_mut(process).open_unwinder();
     }
-    here.into_iter().map(|(index, layer)| (index, layer, qmpi_loader::plan(process, layer, inspector))).collect()
+    let search = SearchPath::from_process();
+    let mut inspector = Inspector::new(&search);
+    here.into_iter().map(|(index, layer)| (index, qmpi_loader::plan(process, layer, &mut inspector))).collect()
 }
 
 /// A library may register names for which there is no file: all are loaded before one is missed. What is wrong with one is said
 /// when it is its turn.
-fn load_qmpi_tools(planned: &[(usize, &qmpi_plan::Layer, Result<Planned, LoadError>)]) -> Libraries {
+fn load_qmpi_tools(requested: &Requested, files: &Files) -> Libraries {
     let mut libraries = Libraries::loaded_early();
-    for (_, layer, planned) in planned {
+    for (index, planned) in files {
+        let layer = &requested.stack.layers[*index];
         if matches!(planned, Ok(Planned { kind: Kind::Qmpi(_), .. })) {
             let _ = libraries.name_of(&layer.name, &layer.path);
         }
@@ -353,9 +370,16 @@ fn load_qmpi_tools(planned: &[(usize, &qmpi_plan::Layer, Result<Planned, LoadErr
 
 /// Loads the libraries of QMPI tools before the stack is built: they may register a name that it waits for.
 pub(crate) fn load_early(process: &mut Arc<Process>, requested: &Requested) {
-    let search = SearchPath::from_process();
-    let planned = plan_files(process, requested, &mut Inspector::new(&search));
-    load_qmpi_tools(&planned).keep();
+    let files = look_at_files(process, requested);
+    load_qmpi_tools(requested, &files).keep();
+}
+
+/// Is the stack to be loaded before the program's libraries are initialized? It is where their constructors may call wrappers: of functions
+/// that are not MPI's. What is wrong with a file is said when constructors have run: they may bring what it lacks.
+pub(crate) fn may_come_first(files: &Files) -> bool {
+    let wraps = |planned: &Planned| planned.pmpi().is_some() && !planned.wrapped().is_empty();
+    files.iter().all(|(_, planned)| planned.is_ok())
+        && files.iter().any(|(_, planned)| planned.as_ref().is_ok_and(wraps))
 }
 
 fn keep_if(asked: bool, mode: &mut CallerMode) {

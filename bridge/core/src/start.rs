@@ -7,14 +7,17 @@
 //! What comes back in the meantime does not wait: a constructor of a tool that calls MPI, or the child of a `fork` whose parent
 //! was here. Their calls go to the MPI library.
 
+use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::initialization::Arguments;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Process, log};
+use qmpi_loader::{Process, constructors, log};
 use qmpi_ring::{Moment, Progress, Writer, progress};
 
+use crate::kept::Kept;
 use crate::process::fortran::Fortran;
 use crate::process::{base, entrance, environment, fortran, opened, plugins, program_pmpi, without_mpi, wrapped};
 use crate::report::{lost_stack, recorder, stats};
@@ -39,9 +42,24 @@ pub(crate) extern "C" fn start(moment: Moment) -> bool {
 fn set_up(moment: Moment, writer: &Writer) -> bool {
     #[cfg(planted)]
     crate::planted::memory();
-    let Some(process) = Process::with_mpi().or_else(without_mpi::open) else { return false };
-    let mut process = Arc::new(process);
-    let mut requested = Requested::from_env();
+    let (mut process, mut requested, mut files) = match Kept::take() {
+        Some(Kept { process, requested, files }) => (process, requested, Some(files)),
+        None => {
+            let Some(process) = Process::with_mpi().or_else(without_mpi::open) else { return false };
+            (Arc::new(process), Requested::from_env(), None)
+        }
+    };
+    if moment == Moment::Constructors {
+        if requested.waits_for_names() {
+            return false;
+        }
+        let looked_at = stack::look_at_files(&mut process, &requested);
+        if !stack::may_come_first(&looked_at) {
+            Kept { process, requested, files: looked_at }.keep();
+            return false;
+        }
+        files = Some(looked_at);
+    }
     if moment != Moment::FirstCall && requested.waits_for_names() {
         stack::load_early(&mut process, &requested);
         requested = Requested::from_env();
@@ -53,7 +71,8 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     plugins::prepare();
     stats::prepare(requested.rank);
     recorder::prepare(&process, requested.rank, requested.stack.layers.len());
-    let (mut chain, mut fortran) = stack::build(&mut process, &requested, writer);
+    let build = || stack::build(&mut process, &requested, files, writer);
+    let (mut chain, mut fortran) = if moment == Moment::Constructors { constructors::put_off(build) } else { build() };
     let entries = chain.all_entries();
     for id in FnId::all() {
         match entries[id.index()] {
@@ -77,6 +96,17 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     qmpi_loader::close_files();
     lost_stack::check(requested.has_layers() && !without_mpi::is_opened());
     true
+}
+
+/// Runs constructors of tools that were loaded before it was their turn.
+pub(crate) extern "C" fn run_constructors(
+    count: c_int,
+    values: *const *const c_char,
+    environment: *const *const c_char,
+) {
+    loader_lock::with(|_| {
+        constructors::run(Arguments { count, values, environment }, stack::initializes);
+    });
 }
 
 /// A function of this number was called, and MPI does not have it, or there is no MPI.

@@ -42,6 +42,8 @@
 mod bytes;
 mod dynamic;
 pub mod hash;
+pub mod indirect;
+pub mod initialization;
 mod machine;
 mod mapped;
 

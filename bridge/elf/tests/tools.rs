@@ -4,6 +4,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
+use qmpi_elf::write::duplicate::{Changes, duplicate};
 use qmpi_elf::{ElfFile, MpiFamily, NextFunction, SearchPath, Tool, ToolKind};
 use support::{Outcome, library};
 
@@ -293,7 +294,10 @@ fn a_copy_has_the_symbols_of_the_original() -> Outcome {
     for style in ["gnu", "sysv", "both"] {
         let option = format!("-Wl,--hash-style={style}");
         let path = library(directory.path(), "libstatic.so", source, &[&option])?;
-        let copy = qmpi_elf::write::duplicate::duplicate(&std::fs::read(&path)?, &["libx.so"], None)?;
+        let copy = duplicate(
+            &std::fs::read(&path)?,
+            &Changes { needed: &["libx.so"], runpath: None, keeps_constructors: false },
+        )?;
         let copy_path = directory.path().join("libcopy.so");
         std::fs::write(&copy_path, copy)?;
         let (original, copy) = (ElfFile::open(&path)?, ElfFile::open(&copy_path)?);

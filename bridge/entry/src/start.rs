@@ -1,13 +1,15 @@
 //! Start-up: when it happens. What happens is the core's business.
 //!
 //! With an MPI library in the process it happens as this library's constructor runs: then constructors of tools run before
-//! `main`, as under `LD_PRELOAD`. Where MPI is opened later (Python) it happens at the first call of an MPI function, or when the
+//! `main`, as under `LD_PRELOAD`. Tools that wrap functions which constructors of other libraries may call are loaded before these, and
+//! initialized at the same moment as others. Where MPI is opened later (Python) it happens at the first call of an MPI function, or when the
 //! process looks something up in what it has opened, whichever is first. A process without MPI (a shell, a launcher) never gets
 //! further than the look for it, unless the environment says that the stack is for all processes: then the core opens the MPI library
 //! that the tools are linked with, as `ld.so` does for preloaded ones.
 #![expect(unsafe_code, reason = "an init_array entry")]
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::ffi::{c_char, c_int};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_ring::Moment;
@@ -19,26 +21,62 @@ use crate::{core_library, message, mpir, pass_through};
 
 // Miri runs constructors as well, and has no dynamic linker to look at.
 #[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]
-static ON_LOAD: extern "C" fn() = on_load;
+static ON_LOAD: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = on_load;
 
-/// Whether this library's constructor has run. Before, the process is not looked at.
+/// Whether this library's constructor has run, or the stack is there already. Before, the process is not looked at.
 static LOADED: AtomicBool = AtomicBool::new(false);
 
-extern "C" fn on_load() {
-    #[cfg(planted)]
-    crate::planted::memory();
+/// Whether the process has an MPI library because the stack is for all processes.
+static BROUGHT_MPI: AtomicBool = AtomicBool::new(false);
+
+/// How many objects had been opened when none of them was an MPI library. A look at all takes microseconds, in each process.
+static WITHOUT_MPI: AtomicU64 = AtomicU64::new(0);
+
+/// A library is about to be initialized. Those that the program is linked with are initialized behind the C library, and most of them before
+/// this one: a stack with wrappers that their constructors may call is loaded before the first. All others are like libraries that are opened
+/// later.
+pub(crate) fn before_constructors() {
+    static IS_DECIDED: AtomicBool = AtomicBool::new(false);
+    if RING.watches_constructors.load(Ordering::Acquire) {
+        opened::look();
+        return;
+    }
+    // A library that demands to be the first is initialized before the C library.
+    if IS_DECIDED.load(Ordering::Relaxed) || !environment::is_there() || IS_DECIDED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    if is_loaded() || !is_wanted(true) {
+        return;
+    }
     let has_mpi = objects::has_mpi();
     if !has_mpi {
-        if !(environment::means_all_processes() && environment::names_a_stack() && start(Moment::Load)) {
-            weak::clear_in_all();
-        }
-    } else if environment::names_a_stack() {
-        let _ = start(Moment::Load);
-    } else {
+        WITHOUT_MPI.store(opened::count(), Ordering::Relaxed);
+    }
+    if is_wanted(has_mpi) && start(Moment::Constructors) {
+        opened::all_seen();
+        BROUGHT_MPI.store(!has_mpi, Ordering::Relaxed);
+        LOADED.store(true, Ordering::Release);
+    }
+}
+
+extern "C" fn on_load(count: c_int, values: *const *const c_char, environment: *const *const c_char) {
+    #[cfg(planted)]
+    crate::planted::memory();
+    let is_there = is_loaded();
+    let has_changed = || WITHOUT_MPI.load(Ordering::Relaxed) != opened::count();
+    let has_mpi = !BROUGHT_MPI.load(Ordering::Relaxed) && has_changed() && objects::has_mpi();
+    let is_wanted = is_wanted(has_mpi);
+    let is_set_up = is_wanted && start(Moment::Load);
+    if has_mpi && !is_wanted {
         pass_through::enter();
         if environment::has_lost_a_stack() {
             (core_library::functions().report_lost_stack)();
         }
+    } else if !has_mpi && !is_set_up {
+        weak::clear_in_all();
+    }
+    if is_there {
+        (core_library::functions().run_constructors)(count, values, environment);
     }
     opened::all_seen();
     LOADED.store(true, Ordering::Release);
@@ -48,7 +86,7 @@ extern "C" fn on_load() {
     }
 }
 
-/// Has this library's constructor run?
+/// Has this library's constructor run, or is the stack there?
 pub(crate) fn is_loaded() -> bool {
     LOADED.load(Ordering::Acquire)
 }
@@ -66,6 +104,12 @@ fn begin(moment: Moment) {
         }
         mpir::register();
     }
+}
+
+/// Does the environment name a stack for a process like this?
+#[inline(never)]
+fn is_wanted(has_mpi: bool) -> bool {
+    environment::names_a_stack() && (has_mpi || environment::means_all_processes())
 }
 
 /// Lets the core set everything up. What MPI does not have is known then. Returns whether it did.

@@ -60,6 +60,8 @@ pub(crate) struct End {
     handlers: Handlers,
     /// It has destructors.
     has_destructors: AtomicBool,
+    /// Its constructors have run.
+    is_initialized: AtomicBool,
     /// Its destructors are about to run, or have run.
     is_finalized: AtomicBool,
     /// The number of its layer in the stack, and one more; 0: it has none, as in a named stack, and does not wait for MPI_Finalize.
@@ -72,6 +74,16 @@ impl Instance {
     /// It is the layer of this number; 0 is the outermost of the stack.
     pub fn set_layer(&self, layer: usize) {
         self.end.layer.store(layer + 1, Ordering::Relaxed);
+    }
+
+    /// The number of its layer, if it has one.
+    pub fn layer(&self) -> Option<usize> {
+        self.end.layer.load(Ordering::Relaxed).checked_sub(1)
+    }
+
+    /// Its constructors have run: what it registers from now on is not theirs.
+    pub(crate) fn is_initialized(&self) {
+        self.end.is_initialized.store(true, Ordering::Relaxed);
     }
 
     /// These objects belong to it alone.
@@ -117,7 +129,7 @@ impl Instance {
         while let Some(handler) = self.end.handlers.take_last(State::Called, is_due) {
             handler.call(status());
         }
-        if let Some(destructors) = self.end.of_clone.get() {
+        if let Some(destructors) = self.end.of_clone.get().filter(|_| self.end.is_initialized.load(Ordering::Relaxed)) {
             destructors.run();
         }
     }
@@ -190,7 +202,7 @@ pub(crate) fn register(
     argument: usize,
     object: usize,
 ) -> c_int {
-    let at_load = kind != Kind::AtQuickExit && instance.handle.get().is_none();
+    let at_load = kind != Kind::AtQuickExit && !instance.end.is_initialized.load(Ordering::Relaxed);
     let registration = Registration { kind, function, argument, object, at_load };
     let handler = instance.end.handlers.add(registration);
     let place = std::ptr::from_ref(handler).cast::<c_void>();

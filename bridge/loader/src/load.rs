@@ -26,7 +26,7 @@ use crate::namespace::clone;
 use crate::namespace::head::{Head, Heads};
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{providers, thread_local};
+use crate::namespace::{constructors, first, providers};
 use crate::process::Process;
 use crate::{Instance, log};
 
@@ -364,9 +364,8 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
     let mut needs: Vec<&str> =
         paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
-    let variables = thread_local::of(tool, instance)?;
-    let variables = variables.map(|variables| Ok::<_, LoadError>((variables, variables.provider()?))).transpose()?;
-    needs.extend(variables.iter().map(|(_, file)| file.path_text()));
+    let first = first::of(tool, instance)?;
+    needs.extend(first.iter().map(|(_, file)| file.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
     let head = Head { process, tool, links: instance.answers.links, instance }.write(
@@ -376,11 +375,11 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
     )?;
     let head_file =
         MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    if let Some((variables, _)) = &variables {
-        variables.expect(head_file.path());
+    if let Some((first, _)) = &first {
+        first.expect(head_file.path());
     }
-    let of_program = variables.iter().map(|(_, file)| (thread_local::SONAME.to_owned(), file.path().to_owned()));
-    let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned())).chain(of_program);
+    let first = first.iter().map(|(_, file)| (first::SONAME.to_owned(), file.path().to_owned()));
+    let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned())).chain(first);
     // Set before constructors of the tool run: they may call overrides.
     let providers = instance
         .providers
@@ -410,6 +409,7 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
     if let Some(tool) = parts.last() {
         instance.handle.get_or_init(|| *tool);
     }
+    constructors::loaded(instance);
     Ok(Bound { parts, head })
 }
 

@@ -4,6 +4,8 @@
 
 pub(crate) mod clone;
 mod clone_code;
+pub mod constructors;
+pub(crate) mod first;
 pub(crate) mod head;
 pub(crate) mod link_map;
 pub(crate) mod memory_file;

@@ -3,12 +3,13 @@
 
 use libfuzzer_sys::fuzz_target;
 use qmpi_elf::ElfFile;
-use qmpi_elf::write::duplicate::{duplicate, end_of_headers};
+use qmpi_elf::write::duplicate::{Changes, duplicate, end_of_headers};
 
 fuzz_target!(|input: &[u8]| {
     const NEEDED: [&str; 2] = ["/proc/self/fd/600", "libm.so.6"];
+    const CHANGES: Changes<'_> = Changes { needed: &NEEDED, runpath: Some("/opt/lib"), keeps_constructors: true };
     let end = end_of_headers(input).unwrap_or(0);
-    let Ok(copy) = duplicate(input, &NEEDED, Some("/opt/lib")) else { return };
+    let Ok(copy) = duplicate(input, &CHANGES) else { return };
     assert!(copy.len() <= 2 * input.len() + 0x2000);
     let is_plain = !qmpi_fuzz::has_table_in_headers(input, end) && qmpi_fuzz::has_sorted_segments(input);
     // The caller has opened the original.

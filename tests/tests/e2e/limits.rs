@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use qmpi_tests::against::{Failures, stacked};
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, variant};
 
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
     on_each_mpi(&[
-        ("constructors_of_libraries", &Mpi::ALL, constructors_of_libraries),
+        ("constructors_in_a_program_for_gprof", &Mpi::ALL, constructors_in_a_program_for_gprof),
         ("wrappers_that_the_file_does_not_show", &Mpi::ALL, wrappers_that_the_file_does_not_show),
         ("tools_below", &Mpi::ALL, tools_below),
         ("gotcha_alone", &Mpi::ALL, gotcha_alone),
@@ -54,9 +54,17 @@ fn sees(job: &Job, tool: &Path, function: &str, preloaded: Option<usize>, in_sta
     failures.verdict()
 }
 
-/// Of a library that the program is linked with, and of one that it opens. Calls of the program's own constructor are seen.
-fn constructors_of_libraries(mpi: Mpi) -> Verdict {
-    sees(&shows_less(mpi), &sees_less(mpi), "open", Some(4), Some(2))
+/// Of a library that the program is linked with, and of one that it opens: it has what libraries call before their constructors.
+/// Calls of the program's own constructor are seen.
+fn constructors_in_a_program_for_gprof(mpi: Mpi) -> Verdict {
+    sees(&shows_less(mpi), &sees_less(mpi), "open", Some(4), Some(4))?;
+    let options = ["-pg", "-l:shows_less_part.so"];
+    let program = variant::build(mpi, "tests/programs/shows_less.c", "shows_less_gprof", &options);
+    let directory = tempfile::tempdir()?;
+    let profile = directory.path().join("gmon").display().to_string();
+    let library = compile::companion(mpi, "shows_less_late.c").display().to_string();
+    let job = Job::alone(mpi, &program).args(&[library]).env("GMON_OUT_PREFIX", profile);
+    sees(&job, &sees_less(mpi), "open", Some(4), Some(2))
 }
 
 /// One that calls the kernel itself, and one of `malloc` without `free`; `wraps` has them called.

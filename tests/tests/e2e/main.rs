@@ -8,6 +8,7 @@ mod bisect;
 mod book;
 mod clones;
 mod compare;
+mod constructors;
 mod containers;
 mod crash_report;
 mod cxx_unwinding;

@@ -2,8 +2,8 @@
 //!
 //! Under `LD_PRELOAD` `ld.so` binds references to the first object that defines a name, and tools are the first objects behind the
 //! program. Layers stand where `libqmpi.so` does. So once the stack is complete, references of the base namespace's objects are rebound,
-//! function pointers included; those of libraries that are opened later as soon as `libqmpi.so` notices them, which is before the program
-//! can look up a function in one.
+//! function pointers included; those of libraries that are opened later before their constructors run (`start.rs`), at the latest before
+//! the program can look up a function in one.
 //!
 //! A weak reference that nothing in the process fits, by which a program asks whether a tool is there, gets what the outermost tool
 //! exports under the name; so does a look-up by name.
@@ -15,7 +15,6 @@
 //! | references of glibc | they do not go through the symbol tables; but its calls of `malloc` and its kin do |
 //! | a name that the program, or a library before `libqmpi.so`, defines | that definition comes first under `LD_PRELOAD`, too |
 //! | what tools in namespaces call | their heads have the wrappers of the layers below |
-//! | what ran before: constructors that are called before that of `libqmpi.so` | - |
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -29,7 +28,7 @@ use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::links::wrapped::Stacked;
 use qmpi_loader::log;
 
-use crate::process::{fortran, name};
+use crate::process::{constructors, fortran, name};
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.
@@ -61,6 +60,7 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
     for image in images {
         wrapped.rebind(image, images);
     }
+    constructors::watch(images);
 }
 
 /// Rebinds those of `images` that were opened since.

@@ -33,23 +33,38 @@ pub struct DuplicateError(&'static str);
 
 const CHANGED: DuplicateError = DuplicateError("its tables are not where they should be");
 
-/// Destructors in the dynamic section of a copy have their tags with these bits, by which `ld.so` does not know them: copies share a
-/// namespace, and end in the order of their layers, not in that of `ld.so`. In the range of the operating system's own tags.
+/// What `ld.so` is not to call in a copy has its tag in the dynamic section with these bits, by which `ld.so` does not know it: destructors,
+/// as copies share a namespace, and end in the order of their layers, not in that of `ld.so`. In the range of the operating system's
+/// own tags.
 pub const KEPT_FROM_LINKER: u64 = 0x6001_0000;
 
+const DT_INIT: u64 = 12;
 const DT_FINI: u64 = 13;
+const DT_INIT_ARRAY: u64 = 25;
 const DT_FINI_ARRAY: u64 = 26;
+const DT_INIT_ARRAYSZ: u64 = 27;
 const DT_FINI_ARRAYSZ: u64 = 28;
 
-/// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with `needed` instead of what it needs.
+/// What is another in a copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Changes<'a> {
+    /// The libraries that it needs.
+    pub needed: &'a [&'a str],
+    /// Where it looks for libraries that it opens later.
+    pub runpath: Option<&'a str>,
+    /// Its constructors are left to whoever loads it ([`KEPT_FROM_LINKER`]), as its destructors always are.
+    pub keeps_constructors: bool,
+}
+
+/// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with these changes.
 ///
-/// `runpath` is where it looks for libraries that it opens later. The SONAME is left out: one must not stand for all copies.
+/// The SONAME is left out: one must not stand for all copies.
 /// Its destructors are left to whoever loads it ([`KEPT_FROM_LINKER`]).
 /// DT_SYMBOLIC lets the copy find what it defines itself before the first objects of its namespace, as it finds it before its head.
 ///
 /// # Errors
 /// When the file has no notes whose program header could be used, or is not what it was when it was checked.
-pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result<Vec<u8>, DuplicateError> {
+pub fn duplicate(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, DuplicateError> {
     let headers = Headers::of(bytes).ok_or(CHANGED)?;
     let section_header = headers.dynamic().ok_or(CHANGED)?;
     let spare =
@@ -58,8 +73,8 @@ pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result
     let mut strings = headers.strings(bytes, section).ok_or(CHANGED)?.to_vec();
 
     let mut new = Vec::new();
-    let names = needed.iter().map(|name| (DT_NEEDED, *name));
-    for (tag, text) in names.chain(runpath.map(|path| (DT_RUNPATH, path))) {
+    let names = changes.needed.iter().map(|name| (DT_NEEDED, *name));
+    for (tag, text) in names.chain(changes.runpath.map(|path| (DT_RUNPATH, path))) {
         new.push((tag, strings.len() as u64));
         strings.extend_from_slice(text.as_bytes());
         strings.push(0);
@@ -72,6 +87,7 @@ pub fn duplicate(bytes: &[u8], needed: &[&str], runpath: Option<&str>) -> Result
         DT_STRTAB => (tag, address),
         DT_STRSZ => (tag, strings.len() as u64),
         DT_FINI | DT_FINI_ARRAY | DT_FINI_ARRAYSZ => (tag | KEPT_FROM_LINKER, value),
+        DT_INIT | DT_INIT_ARRAY | DT_INIT_ARRAYSZ if changes.keeps_constructors => (tag | KEPT_FROM_LINKER, value),
         _ => (tag, value),
     }));
     new.extend([(DT_SYMBOLIC, 0), (DT_NULL, 0)]);

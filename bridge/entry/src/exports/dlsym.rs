@@ -95,8 +95,7 @@ fn wrapped(handle: *mut c_void, name: *const c_char, version: *const c_char, cal
         address => address,
     };
     let is_global = || handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT || objects::is_program(handle);
-    let is_asked =
-        address != 0 && is_global() && objects::owner_of(caller) == Some(Owner::Other) && comes_to_own(handle, caller);
+    let is_asked = address != 0 && is_global() && objects::is_others(caller) && comes_to_own(handle, caller);
     is_asked.then_some(address)
 }
 
@@ -109,8 +108,7 @@ fn function<'a>(name: *const c_char, caller: usize) -> Option<(FnId, &'a CStr)> 
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
     let id = functions::by_name(name)?;
-    // A tool in a namespace has a `dlsym` of its own.
-    (objects::owner_of(caller) == Some(Owner::Other)).then_some((id, name))
+    objects::is_others(caller).then_some((id, name))
 }
 
 /// Does glibc's `dlsym` find an entry stub?
@@ -124,7 +122,7 @@ fn finds_stub(handle: *mut c_void, name: &CStr) -> bool {
 
 /// Is this library among the objects that come next?
 fn comes_to_own(handle: *mut c_void, caller: usize) -> bool {
-    handle != libc::RTLD_NEXT || objects::is_before_own(caller)
+    handle != libc::RTLD_NEXT || objects::owner_of(caller) == Some(Owner::Before)
 }
 
 /// What `dlsym` finds instead of the entry stub, which leads to the oldest version.

@@ -66,17 +66,6 @@ pub(crate) fn defines_before_own(name: &CStr, asked: Asked<'_>) -> bool {
     found == Some(true)
 }
 
-/// Does the object that `address` lies in stand before this library?
-pub(crate) fn is_before_own(address: usize) -> bool {
-    let found =
-        glibc::find_object(
-            |info| {
-                if is_own(info) { Some(false) } else { info.segments().contains(address).then_some(true) }
-            },
-        );
-    found == Some(true)
-}
-
 /// A function that an object defines.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Definition {
@@ -118,19 +107,30 @@ fn is_own(info: Info<'_>) -> bool {
     info.segments().contains(own::address())
 }
 
-/// The owner of the object that an address lies in.
+/// The object that an address lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     /// This library.
     Own,
-    /// Another object of the base namespace.
-    Other,
+    /// Another object of the base namespace, which `ld.so` searches before this library.
+    Before,
+    /// One that it searches behind this library.
+    Behind,
 }
 
 /// `None`: the address is not in the base namespace.
 pub(crate) fn owner_of(address: usize) -> Option<Owner> {
+    let mut others = Owner::Before;
     glibc::find_object(|info| {
-        let is_its = info.segments().contains(address);
-        is_its.then(|| if is_own(info) { Owner::Own } else { Owner::Other })
+        let is_own = is_own(info);
+        if is_own {
+            others = Owner::Behind;
+        }
+        info.segments().contains(address).then_some(if is_own { Owner::Own } else { others })
     })
+}
+
+/// Is the address in another object of the base namespace? A tool in a namespace has a `dlsym` of its own.
+pub(crate) fn is_others(address: usize) -> bool {
+    owner_of(address).is_some_and(|owner| owner != Owner::Own)
 }

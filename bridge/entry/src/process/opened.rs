@@ -13,12 +13,12 @@ static OPENED: AtomicU64 = AtomicU64::new(0);
 
 /// All objects that there are have been seen to.
 pub(crate) fn all_seen() {
-    OPENED.store(opened(), Ordering::Relaxed);
+    OPENED.store(count(), Ordering::Relaxed);
 }
 
 /// Sees to objects that were opened since the last look.
 pub(crate) fn look() {
-    let now = opened();
+    let now = count();
     let before = OPENED.swap(now, Ordering::Relaxed);
     if before == now {
         return;
@@ -39,6 +39,6 @@ pub(crate) fn look() {
 }
 
 /// How many objects `ld.so` has ever opened.
-fn opened() -> u64 {
+pub(crate) fn count() -> u64 {
     glibc::find_object(|info| Some(info.generation().0)).unwrap_or(0)
 }

@@ -18,6 +18,7 @@ use std::io::Read;
 use std::sync::OnceLock;
 
 use qmpi_elf::Tool;
+use qmpi_elf::write::duplicate::{Changes, duplicate};
 use qmpi_elf::write::provider::{Provided, write_with_destructor};
 use qmpi_overrides::Namespace;
 use qmpi_ring::Writer;
@@ -27,7 +28,7 @@ use crate::links::callback;
 use crate::load::{Bound, Loader};
 use crate::namespace::head::Head;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{self, clone_code, providers, thread_local};
+use crate::namespace::{self, clone_code, constructors, providers, thread_local};
 use crate::process::Process;
 use crate::{Instance, exit, overrides};
 
@@ -109,7 +110,8 @@ pub(crate) fn bind<'a>(
     let needed = needed(tool, process, head_path);
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
     let runpath = runpath(tool);
-    let copy = qmpi_elf::write::duplicate::duplicate(&bytes, &needed, runpath.as_deref());
+    let keeps_constructors = constructors::are_put_off();
+    let copy = duplicate(&bytes, &Changes { needed: &needed, runpath: runpath.as_deref(), keeps_constructors });
     let copy = copy.map_err(|error| failed(error.to_string()))?;
     let name = instance.path.file_name().unwrap_or_default().to_string_lossy();
     let copy = memory_file(&name, &copy)?;
@@ -129,6 +131,10 @@ pub(crate) fn bind<'a>(
     }
     let scope = namespace::list(namespace, &scope, writer);
     instance.answers.scope.publish(scope.leak(), writer);
+    match handle.map() {
+        Some(map) if keeps_constructors => constructors::put_off_of_clone(map, instance),
+        _ => instance.is_initialized(),
+    }
     Ok(Bound { parts: vec![*instance.handle.get_or_init(|| handle)], head })
 }
 
