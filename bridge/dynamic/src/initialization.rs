@@ -71,7 +71,8 @@ impl<'a> Called<'a> {
     }
 
     /// Has `ld.so` call the function in the word `instead` and no other, if there is one; else none. `nothing` is a function that returns
-    /// at once. An object that is not relocated yet (`is_relocated`) can still be written to everywhere. Returns whether that was possible.
+    /// at once. One that `ld.so` has not relocated yet (`is_relocated`) is left writable, for `ld.so` goes on to write. Returns whether that was
+    /// possible.
     ///
     /// # Safety
     /// The object stays loaded, and `ld.so` reads its entries in no other thread meanwhile.
@@ -109,10 +110,13 @@ impl<'a> Called<'a> {
         if !all.iter().flatten().all(|(entry, _)| may_write(entry)) {
             return false;
         }
-        let _unprotected = is_relocated.then(|| Unprotected::new(&self.object));
+        let unprotected = Unprotected::new(&self.object);
         for (entry, value) in all.into_iter().flatten() {
             // SAFETY: an aligned word of the dynamic section, which can be written to now.
             unsafe { word_at(entry.place) }.store(value, Ordering::Relaxed);
+        }
+        if !is_relocated {
+            core::mem::forget(unprotected);
         }
         true
     }

@@ -29,7 +29,7 @@ static LOOKED_AT: Mutex<Option<Listed>> = Mutex::new(None);
 pub(crate) fn watch(images: &[Image]) {
     ring().watches_constructors.store(true, Ordering::Release);
     let Some(entry) = images.iter().find(|image| is_entry(image)) else { return };
-    *LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listed::of(images));
+    *LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listed::now());
     loader_lock::with(|_| {
         // SAFETY: other threads wait for `ld.so`'s lock.
         match unsafe { early::ask_for_gmon_start(entry, being_bound) } {
@@ -43,13 +43,17 @@ pub(crate) fn watch(images: &[Image]) {
 extern "C" fn being_bound() -> usize {
     let opened = objects::find(|info| Some(info.dlpi_adds)).unwrap_or(0);
     if OPENED.swap(opened, Ordering::Relaxed) != opened {
-        let now = {
+        let (before, now) = {
             let mut looked_at = LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = looked_at.as_ref().map_or_else(Listed::now, Listed::since);
+            let before = looked_at.take().unwrap_or_default();
+            let now = before.since();
             *looked_at = Some(now.clone());
-            now
+            (before, now)
         };
-        for image in now.new_images() {
+        // What other namespaces have opened counts as well, so not all of these are new. One that was closed and opened again at its place is
+        // passed over.
+        let is_known = |image: &&Image| before.images().iter().any(|known| known.is_same(image));
+        for image in now.new_images().iter().filter(|image| !is_known(image)) {
             // SAFETY: this is the first of the objects that refer to it and come with the new ones.
             unsafe { early::call_before_constructors(image, || opened::objects_opened()) };
         }

@@ -60,7 +60,10 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
     for image in images {
         wrapped.rebind(image, images);
     }
-    constructors::watch(images);
+    // Constructors call wrappers; for what else a tool exports the first look-up is early enough.
+    if !wrapped.names.is_empty() {
+        constructors::watch(images);
+    }
 }
 
 /// Rebinds those of `images` that were opened since.
