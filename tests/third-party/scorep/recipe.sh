@@ -14,7 +14,8 @@ build() {
     # What Score-P generates for a preload: the list of its parts, linked with their libraries.
     local config=("$prefix/bin/scorep-config" --mpp=mpi --thread=none --nocompiler --nouser) libraries
     "${config[@]}" --adapter-init >preload.c
-    read -ra libraries < <("${config[@]}" --mgmt-libs)
+    # It ends without a newline, which `read` takes for a failure.
+    read -ra libraries < <("${config[@]}" --mgmt-libs; echo)
     gcc -shared -fPIC -o "$prefix/lib/libscorep_preload_mpi.so" preload.c -Wl,--no-as-needed -L"$prefix/lib" "${libraries[@]}" \
         -lscorep_constructor "-Wl,-rpath,$prefix/lib"
 }
