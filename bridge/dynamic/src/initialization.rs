@@ -70,13 +70,14 @@ impl<'a> Called<'a> {
         (called.single.is_some() || called.array.is_some()).then_some(called)
     }
 
-    /// Has `ld.so` call the function in the word `instead` and no other, if there is one; else none. `nothing` is a function that returns
-    /// at once. One that `ld.so` has not relocated yet (`is_relocated`) is left writable, for `ld.so` goes on to write. Returns whether that was
-    /// possible.
+    /// Has `ld.so` call the function in the word `instead` and no other, if there is one; else none. An object that `ld.so` has not
+    /// relocated yet (`is_relocated`) is left writable, for `ld.so` goes on to write. Returns whether that was possible.
     ///
     /// # Safety
     /// The object stays loaded, and `ld.so` reads its entries in no other thread meanwhile.
-    pub unsafe fn replace(&self, instead: Option<&'static AtomicUsize>, nothing: usize, is_relocated: bool) -> bool {
+    pub unsafe fn replace(&self, instead: Option<&'static AtomicUsize>, is_relocated: bool) -> bool {
+        extern "C" fn nothing() {}
+        let nothing = (nothing as *const ()).addr();
         let base = self.object.segments().base();
         let function = instead.map_or(nothing, |word| word.load(Ordering::Relaxed));
         let all = match self.array {

@@ -52,7 +52,7 @@ pub(crate) fn before_constructors() {
     if !has_mpi {
         WITHOUT_MPI.store(opened::count(), Ordering::Relaxed);
     }
-    if is_wanted(has_mpi) && start(Moment::Constructors) {
+    if (has_mpi || environment::means_all_processes()) && start(Moment::Constructors) {
         opened::all_seen();
         BROUGHT_MPI.store(!has_mpi, Ordering::Relaxed);
         LOADED.store(true, Ordering::Release);

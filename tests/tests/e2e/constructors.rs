@@ -44,13 +44,18 @@ fn reference(job: &Job, tool: &Path) -> Result<Outcome, Failed> {
     Ok(outcome)
 }
 
+/// In a stack, asked for in both ways, it is the same.
+fn in_stacks(failures: &mut Failures, job: &Job, tool: &Path, reference: &Outcome) {
+    for (mode, job) in stacked(job, &[&tool.display().to_string()]) {
+        failures.note(same(&format!("{}, {mode}", tool.display()), reference, &job.run()));
+    }
+}
+
 fn calls(mpi: Mpi) -> Verdict {
     let (job, tool) = (job(mpi), compile::companion(mpi, "constructed_tool.c"));
     let reference = reference(&job, &tool)?;
     let mut failures = Failures::default();
-    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-        failures.note(same(mode, &reference, &job.run()));
-    }
+    in_stacks(&mut failures, &job, &tool, &reference);
     failures.verdict()
 }
 
@@ -73,9 +78,7 @@ fn libraries_with_an_init_of_their_own(mpi: Mpi) -> Verdict {
     for late in [plain, now] {
         let job = job_with(mpi, &late);
         let reference = reference(&job, &tool)?;
-        for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-            failures.note(same(mode, &reference, &job.run()));
-        }
+        in_stacks(&mut failures, &job, &tool, &reference);
     }
     failures.verdict()
 }
@@ -94,9 +97,7 @@ fn ways_to_be_linked(mpi: Mpi) -> Verdict {
         let tool =
             variant::build(mpi, "tests/programs/constructed_tool.c", &format!("constructed_{name}.so"), &options);
         let reference = reference(&job, &tool)?;
-        for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-            failures.note(same(&format!("{name}, {mode}"), &reference, &job.run()));
-        }
+        in_stacks(&mut failures, &job, &tool, &reference);
     }
     failures.verdict()
 }
@@ -123,9 +124,7 @@ fn end_of_the_process(mpi: Mpi) -> Verdict {
     let reference = job.clone().preload(&tool).run();
     reference.expect(3, &[])?;
     let mut failures = Failures::default();
-    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-        failures.note(same(mode, &reference, &job.run()));
-    }
+    in_stacks(&mut failures, &job, &tool, &reference);
     failures.verdict()
 }
 

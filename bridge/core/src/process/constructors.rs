@@ -6,9 +6,8 @@
 #![expect(unsafe_code, reason = "has ld.so call this library")]
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use qmpi_loader::image::listed::Listed;
+use qmpi_loader::image::listed::{LastLook, Listed};
 use qmpi_loader::image::{Image, early, objects};
 use qmpi_loader::log;
 use qmpi_loader::process::loader_lock;
@@ -22,14 +21,14 @@ static GMON_START: AtomicUsize = AtomicUsize::new(0);
 /// How many objects had been opened when it was last looked, as a quick answer.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 
-/// The objects that have been looked at. Locked under `ld.so`'s lock only, so it is never waited for.
-static LOOKED_AT: Mutex<Option<Listed>> = Mutex::new(None);
+/// The objects that have been looked at.
+static LOOKED_AT: LastLook = LastLook::never();
 
 /// From now on, objects are to be dealt with before their constructors run. `images` are those of the process.
 pub(crate) fn watch(images: &[Image]) {
     ring().watches_constructors.store(true, Ordering::Release);
     let Some(entry) = images.iter().find(|image| is_entry(image)) else { return };
-    *LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listed::now());
+    LOOKED_AT.set(Listed::now());
     loader_lock::with(|_| {
         // SAFETY: other threads wait for `ld.so`'s lock.
         match unsafe { early::ask_for_gmon_start(entry, being_bound) } {
@@ -43,13 +42,7 @@ pub(crate) fn watch(images: &[Image]) {
 extern "C" fn being_bound() -> usize {
     let opened = objects::find(|info| Some(info.dlpi_adds)).unwrap_or(0);
     if OPENED.swap(opened, Ordering::Relaxed) != opened {
-        let (before, now) = {
-            let mut looked_at = LOOKED_AT.lock().unwrap_or_else(PoisonError::into_inner);
-            let before = looked_at.take().unwrap_or_default();
-            let now = before.since();
-            *looked_at = Some(now.clone());
-            (before, now)
-        };
+        let (before, now) = LOOKED_AT.again();
         // What other namespaces have opened counts as well, so not all of these are new. One that was closed and opened again at its place is
         // passed over.
         let is_known = |image: &&Image| before.images().iter().any(|known| known.is_same(image));

@@ -4,11 +4,9 @@
 //! `libqmpi.so` tells when there are any (`entry/src/process/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
 //! thread closes one meanwhile.
 
-use std::sync::{Mutex, PoisonError};
-
 use qmpi_loader::Process;
 use qmpi_loader::image::Image;
-use qmpi_loader::image::listed::Listed;
+use qmpi_loader::image::listed::{LastLook, Listed};
 use qmpi_loader::process::loader_lock;
 use qmpi_ring::Moment;
 
@@ -16,12 +14,12 @@ use crate::process::fortran::{self, Fortran};
 use crate::process::{environment, plugins, unwinders, without_mpi, wrapped};
 use crate::{start, versions};
 
-/// The objects that have been dealt with. Locked under `ld.so`'s lock only, so it is never waited for.
-static DEALT_WITH: Mutex<Option<Listed>> = Mutex::new(None);
+/// The objects that have been dealt with.
+static DEALT_WITH: LastLook = LastLook::never();
 
 /// These objects have been dealt with.
 pub(crate) fn set(images: &[Image]) {
-    *DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listed::of(images));
+    DEALT_WITH.set(Listed::of(images));
 }
 
 /// Deals with objects that were opened since.
@@ -35,12 +33,7 @@ pub(crate) extern "C" fn objects_opened() {
         return;
     }
     loader_lock::with(|_| {
-        let now = {
-            let mut dealt_with = DEALT_WITH.lock().unwrap_or_else(PoisonError::into_inner);
-            let now = dealt_with.as_ref().map_or_else(Listed::now, Listed::since);
-            *dealt_with = Some(now.clone());
-            now
-        };
+        let (_, now) = DEALT_WITH.again();
         let (images, new) = (now.images(), now.new_images());
         without_mpi::check(new);
         unwinders::bind(new);

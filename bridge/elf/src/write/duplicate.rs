@@ -11,7 +11,10 @@
 //! PT_NOTE    → build id                    PT_LOAD RW → file end, page aligned: .dynstr + new names, .dynamic
 //! ```
 
-use goblin::elf::dynamic::{DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB, DT_SYMBOLIC};
+use goblin::elf::dynamic::{
+    DT_FINI, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_NEEDED, DT_NULL, DT_RPATH,
+    DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB, DT_SYMBOLIC,
+};
 use goblin::elf::header::header64::{self, Header};
 use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, ProgramHeader};
 use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
@@ -37,13 +40,6 @@ const CHANGED: DuplicateError = DuplicateError("its tables are not where they sh
 /// as copies share a namespace, and end in the order of their layers, not in that of `ld.so`. In the range of the operating system's
 /// own tags.
 pub const KEPT_FROM_LINKER: u64 = 0x6001_0000;
-
-const DT_INIT: u64 = 12;
-const DT_FINI: u64 = 13;
-const DT_INIT_ARRAY: u64 = 25;
-const DT_FINI_ARRAY: u64 = 26;
-const DT_INIT_ARRAYSZ: u64 = 27;
-const DT_FINI_ARRAYSZ: u64 = 28;
 
 /// What is another in a copy.
 #[derive(Debug, Clone, Copy)]

@@ -60,10 +60,8 @@ pub unsafe fn call_before_constructors(image: &Image, before: fn()) {
     let Ok(function) = callback::constructor(begin, early) else { return };
     early.instead.store(function, Ordering::Relaxed);
     // SAFETY: as this function's; nothing of the object is protected before it is bound.
-    unsafe { constructors.replace(Some(&early.instead), (nothing as *const ()).addr(), false) };
+    unsafe { constructors.replace(Some(&early.instead), false) };
 }
-
-extern "C" fn nothing() {}
 
 fn refers_to_gmon_start(object: &Mapped<'static>) -> bool {
     let mut undefined = object.tables().undefined();

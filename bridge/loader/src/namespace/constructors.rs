@@ -62,7 +62,7 @@ pub(crate) fn put_off_of(map: &'static LinkMap, instance: &'static Instance) {
     let Ok(function) = callback::with_data(note_turn, put_off) else { return };
     put_off.instead.store(function, Ordering::Relaxed);
     // SAFETY: the object is never unloaded; `ld.so` initializes the namespace in this thread.
-    let is_done = unsafe { constructors.replace(Some(&put_off.instead), nothing_address(), true) };
+    let is_done = unsafe { constructors.replace(Some(&put_off.instead), true) };
     let when = if is_done { "when it is the tools' turn" } else { "at once" };
     log::debug(|| format!("{}: constructors run {when}", map.name().to_string_lossy()));
 }
@@ -92,7 +92,7 @@ pub(crate) fn loaded(instance: &'static Instance) {
         is_any = true;
         if let Some(destructors) = &put_off.destructors {
             // SAFETY: as above; the process ends in this thread, or later.
-            unsafe { destructors.replace(None, nothing_address(), true) };
+            unsafe { destructors.replace(None, true) };
         }
     }
     if !is_any {
@@ -117,9 +117,4 @@ pub fn run(arguments: Arguments, mut tell: impl FnMut(&'static Instance, bool)) 
         }
         tell(put_off.instance, true);
     }
-}
-
-fn nothing_address() -> usize {
-    extern "C" fn nothing() {}
-    (nothing as *const ()).addr()
 }
