@@ -20,6 +20,9 @@ fn trials() -> Vec<Trial> {
         ("goes_down_by_dlsym", &Mpi::ALL, |mpi| verdicts(mpi, "rtld_next", "ring.c", "tool rtld_next: ok calls=9")),
         ("cxx", &Mpi::ALL, |mpi| verdicts(mpi, "cxx_runtime", "ring.c", "tool cxx_runtime: ok calls=5")),
         ("cxx_threads", &Mpi::ALL, |mpi| verdicts(mpi, "cxx_threads", "ring.c", "tool cxx_threads: ok calls=2")),
+        ("vector_functions", &Mpi::ALL, |mpi| {
+            verdicts(mpi, "vector_functions", "ring.c", "tool vector_functions: ok calls=2")
+        }),
         ("opens_a_plugin", &Mpi::ALL, |mpi| verdicts(mpi, "dlopen_global", "ring.c", "tool dlopen_global: ok calls=1")),
         ("opens_its_file", &Mpi::ALL, |mpi| verdicts(mpi, "own_file", "ring.c", "tool own_file: ok calls=2")),
         ("calls_its_own_wrapper", &Mpi::ALL, |mpi| {

@@ -99,12 +99,16 @@ fn switched_off(mpi: Mpi) -> Verdict {
     if changed(&outcome).is_empty() { Ok(()) } else { Err(outcome.report().into()) }
 }
 
+/// How a call goes that would be changed while the process has another thread: AArch64 allows that.
+const BESIDE_A_THREAD: &str = if cfg!(target_arch = "aarch64") { "directly" } else { "by the table" };
+
 /// The innermost tool is loaded first, and has a thread from then on.
 fn a_thread_may_run_the_code(mpi: Mpi) -> Verdict {
     let (threads, other) = (compile::companion(mpi, "thread_of_tool.c"), tool(mpi, TOOL));
     let (threads, other) = (threads.display().to_string(), other.display().to_string());
     let outcome = job(mpi).stack(&[&other, &threads]).run();
-    expect(&outcome, 1, "by the table")?;
+    expect(&outcome, 1, BESIDE_A_THREAD)?;
+    #[cfg(target_arch = "x86_64")]
     none_but(&outcome, 0)?;
     // The other way round the thread starts after the first tool is bound.
     let outcome = job(mpi).stack(&[&threads, &other]).run();
@@ -131,7 +135,7 @@ fn of_a_qmpi_tool(mpi: Mpi) -> Verdict {
         if is_right { Ok(()) } else { Err(Failed::from(format!("not {path}\n{}", outcome.report()))) }
     };
     says(job(mpi).stack(&[&layer, &layer]).run(), "directly")?;
-    says(job(mpi).stack(&[&layer, &layer, &threads.display().to_string()]).run(), "by the table")?;
+    says(job(mpi).stack(&[&layer, &layer, &threads.display().to_string()]).run(), BESIDE_A_THREAD)?;
     let directory = tempfile::tempdir()?;
     let file: PathBuf = directory.path().join("qmpi.toml");
     let tool = format!("[tool.asks]\npath = {asks:?}\ndirect_calls = false\n");

@@ -15,8 +15,9 @@
 //! libqmpi.so in the same way.
 //!
 //! Four bytes of an instruction change, in this process's copy of the page. Only calls in wrappers that the tool exports,
-//! or registers, are changed, which no thread can be executing yet: the process has one, and no other code knows the wrappers so far. Where
-//! anything of that does not hold, or the kernel does not let us, the call stays as it is, and works as well.
+//! or registers, are changed. No thread may be executing them meanwhile: the process has one, and no other code knows the wrappers so far; or the
+//! architecture allows it ([`arch::BRANCHES_MAY_RUN`]). Where anything of that does not hold, or the kernel does not let us, the call stays
+//! as it is, and works as well.
 #![expect(unsafe_code, reason = "reads the code of a loaded object")]
 
 use std::ffi::CStr;
@@ -43,9 +44,7 @@ pub(crate) fn bind(
     wrappers: &[(usize, usize)],
     sites: &mut Option<Sites>,
 ) -> usize {
-    if !has_one_thread() {
-        return 0;
-    }
+    let Some(threads) = Threads::that_allow_changes() else { return 0 };
     let code = image.code();
     let again = sites.as_ref().and_then(|sites| sites.changes(image, &code, head, wrappers));
     let changes = again.unwrap_or_else(|| {
@@ -53,14 +52,15 @@ pub(crate) fn bind(
         let found = sites.insert(Sites::of(image, &code, wrappers, &words));
         found.changes(image, &code, head, wrappers).unwrap_or_default()
     });
-    write(&code, &changes).unwrap_or(0)
+    write(&code, &changes, threads).unwrap_or(0)
 }
 
 /// Lets functions that QMPI tools have registered ask libqmpi.so directly. Returns how many calls were changed.
 pub fn ask_directly(mut functions: Vec<usize>) -> usize {
-    if functions.is_empty() || !has_one_thread() {
+    if functions.is_empty() {
         return 0;
     }
+    let Some(threads) = Threads::that_allow_changes() else { return 0 };
     functions.sort_unstable();
     functions.dedup();
     let mut changed = 0;
@@ -72,13 +72,13 @@ pub fn ask_directly(mut functions: Vec<usize>) -> usize {
         };
         let here;
         (here, rest) = rest.split_at(rest.iter().take_while(|function| image.contains(**function)).count().max(1));
-        changed += ask_directly_in(&image, here);
+        changed += ask_directly_in(&image, here, threads);
     }
     changed
 }
 
 /// The same for those that one object has, in the order of their addresses.
-fn ask_directly_in(image: &Image, functions: &[usize]) -> usize {
+fn ask_directly_in(image: &Image, functions: &[usize], threads: Threads) -> usize {
     // What is registered is an address without a size. A function that asks in every call does so at its beginning.
     const BEGINNING: usize = 192;
     let words = Word::all(image, |start| matches!(&start, b"QMPI" | b"MPI_"), |name| QUESTIONS.contains(&name));
@@ -94,7 +94,7 @@ fn ask_directly_in(image: &Image, functions: &[usize]) -> usize {
         .collect();
     let sites = Sites::of(image, &code, &beginnings, &words);
     let changes = sites.changes(image, &code, None, &beginnings).unwrap_or_default();
-    write(&code, &changes).unwrap_or(0)
+    write(&code, &changes, threads).unwrap_or(0)
 }
 
 /// What libqmpi.so answers by a look into a table.
@@ -225,16 +225,21 @@ fn calls_in(image: &Image, code: &Code, words: &[Word], (start, size): (usize, u
     })
 }
 
-/// Writes them, page by page. The kernel copies a page of a private mapping when it is written to; its protection stays, so
-/// that nothing is ever writable and executable, and a signal handler of the tool finds its code at any time.
-fn write(code: &Code, changes: &[Change]) -> io::Result<usize> {
+/// Writes them: all of a page at once, or one by one if threads may be executing the code, so that each is one store of the kernel. The
+/// kernel copies a page of a private mapping when it is written to; its protection stays, so that nothing is ever writable and executable,
+/// and a signal handler of the tool finds its code at any time.
+fn write(code: &Code, changes: &[Change], threads: Threads) -> io::Result<usize> {
     if changes.is_empty() {
         return Ok(0);
     }
     let memory = OpenOptions::new().write(true).open("/proc/self/mem")?;
+    if threads == Threads::Several {
+        arch::publish_stubs();
+    }
     let mut written = 0;
     let size = arch::page_size();
-    for page in changes.chunk_by(|one, next| one.place / size == next.place / size) {
+    let at_once = |one: &Change, next: &Change| threads == Threads::One && one.place / size == next.place / size;
+    for page in changes.chunk_by(at_once) {
         let (Some(first), Some(last)) = (page.first(), page.last()) else { continue };
         let Some(old) = code.at(first.place, last.place + DISPLACEMENT - first.place) else { continue };
         let mut new = old.to_vec();
@@ -247,10 +252,27 @@ fn write(code: &Code, changes: &[Change]) -> io::Result<usize> {
     Ok(written)
 }
 
-/// What glibc knows (since 2.32) is believed if it says yes; threads that have ended again it still counts.
-fn has_one_thread() -> bool {
-    let flag = dlsym::global(c"__libc_single_threaded");
-    // SAFETY: a `char` of the C library, which only this thread could change.
-    let is_single = flag.is_some_and(|flag| unsafe { *(flag as *const u8) != 0 });
-    is_single || std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
+/// How many threads the process has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Threads {
+    One,
+    Several,
+}
+
+impl Threads {
+    /// `None`: one of them could be executing what would be changed.
+    fn that_allow_changes() -> Option<Threads> {
+        let threads = Threads::of_process();
+        (threads == Threads::One || arch::BRANCHES_MAY_RUN).then_some(threads)
+    }
+
+    /// What glibc knows (since 2.32) is believed if it says yes; threads that have ended again it still counts.
+    fn of_process() -> Threads {
+        let flag = dlsym::global(c"__libc_single_threaded");
+        // SAFETY: a `char` of the C library, which only this thread could change.
+        let is_single = flag.is_some_and(|flag| unsafe { *(flag as *const u8) != 0 });
+        let is_single =
+            is_single || std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
+        if is_single { Threads::One } else { Threads::Several }
+    }
 }

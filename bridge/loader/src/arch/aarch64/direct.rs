@@ -16,6 +16,10 @@ pub(crate) const DISPLACEMENT: usize = 4;
 /// Bytes of an entry of a PLT that are looked at: a landing pad, `adrp` and `ldr`. What follows may be shorter than the longest entry.
 pub(crate) const LONGEST_ENTRY: usize = 12;
 
+/// May a branch be changed while other threads execute it? A `b` or `bl` that becomes another one is among the instructions for which a
+/// thread executes either the old or the new one (Arm Architecture Reference Manual, B2.2.5: concurrent modification and execution).
+pub(crate) const BRANCHES_MAY_RUN: bool = true;
+
 /// The bits of the displacement, in words.
 const IMMEDIATE: u32 = 0x03ff_ffff;
 

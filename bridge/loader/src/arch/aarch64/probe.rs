@@ -19,8 +19,9 @@
 //! What [`super::traced_probe()`] does as well is in macros; its frame has these words in the same places. So has that of [`bytes_probe`], which
 //! keeps the arguments below, for what is done with them when the call has returned.
 //!
-//! Nothing is locked: the recorder is the thread's own. A handler of a signal that calls MPI in between may make a sum one call short: an
-//! addition to a word of memory is three instructions before Armv8.1. A call that is left by an exception, `longjmp` or the end of its thread is
+//! Nothing is locked: the recorder is the thread's own. A handler of a signal that calls MPI may come in between: numbers of calls are added to by
+//! an exclusive pair, which then fails and is done again; a sum of times may be short of the handler's call, as an addition to a word of memory
+//! is three instructions before Armv8.1. A call that is left by an exception, `longjmp` or the end of its thread is
 //! not counted as done; what is on the stack above it counts on from its own frame.
 //!
 //! The time is that of the generic timer (`cntvct_el0`), which Linux lets programs read.
@@ -43,9 +44,12 @@ macro_rules! count_call {
         str x11, [x16, {layer}]
         add x10, x16, x10
         add x10, x10, x9, lsl 3
-        ldr x11, [x10, {callers}]
+        add x10, x10, {callers}
+        2:
+        ldxr x11, [x10]
         add x11, x11, 1
-        str x11, [x10, {callers}]
+        stxr w9, x11, [x10]
+        cbnz w9, 2b
         "
     };
 }
@@ -109,9 +113,12 @@ macro_rules! add_time {
         clz x9, x9
         eor x9, x9, 63
         add x16, x16, x9, lsl 2
-        ldr w12, [x16, {histogram}]
+        add x16, x16, {histogram}
+        2:
+        ldxr w12, [x16]
         add w12, w12, 1
-        str w12, [x16, {histogram}]
+        stxr w11, w12, [x16]
+        cbnz w11, 2b
         "
     };
 }

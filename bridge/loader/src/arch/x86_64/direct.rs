@@ -16,6 +16,9 @@ pub(crate) const DISPLACEMENT: usize = 4;
 /// Bytes of the longest entry of a PLT, and of any part of one.
 pub(crate) const LONGEST_ENTRY: usize = 16;
 
+/// May a branch be changed while other threads execute it? Not without stopping them (Intel SDM 3A, 9.1.3: cross-modifying code).
+pub(crate) const BRANCHES_MAY_RUN: bool = false;
+
 /// Near calls and jumps in a function's code to targets for which `wanted` has something, with that.
 ///
 /// What looks like one may be part of another instruction, so the code is decoded from its beginning, as far as needed.
