@@ -15,13 +15,13 @@
 #include <math.h>
 #include <mpi.h>
 
-typedef double pair __attribute__((vector_size(16)));
-
 #ifdef __aarch64__
+typedef __Float64x2_t pair;
 __attribute__((aarch64_vector_pcs)) pair _ZGVnN2v_sin(pair);
 #define vector_sin _ZGVnN2v_sin
 #define REGISTER "+w"
 #else
+typedef double pair __attribute__((vector_size(16)));
 pair _ZGVbN2v_sin(pair);
 #define vector_sin _ZGVbN2v_sin
 #define REGISTER "+x"

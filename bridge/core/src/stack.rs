@@ -13,7 +13,7 @@ use qmpi_abi::FnId;
 use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion::CallerMode;
 use qmpi_loader::links::wrapped::Others;
-use qmpi_loader::{Instance, LoadError, Loader, Process, log};
+use qmpi_loader::{Instance, Led, LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::{Next, Writer};
 
@@ -149,9 +149,9 @@ pub(crate) fn build(
         }
         chain.observe_finalize(Edge(index));
     }
-    let count = qmpi_loader::ask_directly(asking);
-    if count > 0 {
-        log::debug(|| format!("QMPI tools: {count} calls lead directly to libqmpi.so"));
+    let led = qmpi_loader::ask_directly(asking);
+    if led != Led::default() {
+        log::debug(|| format!("QMPI tools: {}", led.to("libqmpi.so")));
     }
     chain.observe_initialization();
     fortran.top(&mut chain);

@@ -166,8 +166,8 @@ fn load<'a>(
         files: wrappers.images().cloned().collect(),
     };
     if layer.direct_calls {
-        let count = wrappers.call_directly(head, loader.sites_of(tool));
-        log::debug(|| format!("{}: {count} calls lead directly to the next link", instance.label));
+        let led = wrappers.call_directly(head, loader.sites_of(tool));
+        log::debug(|| format!("{}: {}", instance.label, led.to("the next link")));
     }
     Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
 }

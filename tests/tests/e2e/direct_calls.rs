@@ -22,7 +22,19 @@ fn trials() -> Vec<Trial> {
 
 /// A job whose tool says how its call goes, and in which we say how many calls were changed.
 fn job(mpi: Mpi) -> Job {
-    Job::new(mpi, 2, &program(mpi, "ring.c")).env("CODE_BYTES", "1").env("QMPI_LOG", "debug")
+    job_of(2, mpi)
+}
+
+fn job_of(ranks: usize, mpi: Mpi) -> Job {
+    Job::new(mpi, ranks, &program(mpi, "ring.c")).env("CODE_BYTES", "1").env("QMPI_LOG", "debug")
+}
+
+/// Runs it. A branch reaches 128 MB on AArch64, and qemu has memory of its own that may lie between two libraries: then once more.
+fn run(job: &Job) -> Outcome {
+    const TIMES: usize = if cfg!(target_arch = "aarch64") { 20 } else { 1 };
+    let is_near = |outcome: &Outcome| !outcome.said().iter().any(|line| line.contains(" too far "));
+    let mut runs = std::iter::repeat_with(|| job.run()).take(TIMES);
+    runs.find(is_near).unwrap_or_else(|| job.run())
 }
 
 /// How many calls were changed, for each instance in each process.
@@ -43,7 +55,7 @@ fn expect(outcome: &Outcome, instances: usize, path: &str) -> Verdict {
 
 fn twice(mpi: Mpi, tool: &Path) -> Outcome {
     let tool = tool.display().to_string();
-    job(mpi).stack(&[&tool, &tool]).run()
+    run(&job(mpi).stack(&[&tool, &tool]))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -94,7 +106,7 @@ fn switched_off(mpi: Mpi) -> Verdict {
     let file: PathBuf = directory.path().join("qmpi.toml");
     let path = tool(mpi, TOOL);
     std::fs::write(&file, format!("stack = [\"t\", \"t\"]\n[tool.t]\npath = {path:?}\ndirect_calls = false\n"))?;
-    let outcome = job(mpi).config(&file).run();
+    let outcome = run(&job(mpi).config(&file));
     expect(&outcome, 2, "by the table")?;
     if changed(&outcome).is_empty() { Ok(()) } else { Err(outcome.report().into()) }
 }
@@ -106,12 +118,12 @@ const BESIDE_A_THREAD: &str = if cfg!(target_arch = "aarch64") { "directly" } el
 fn a_thread_may_run_the_code(mpi: Mpi) -> Verdict {
     let (threads, other) = (compile::companion(mpi, "thread_of_tool.c"), tool(mpi, TOOL));
     let (threads, other) = (threads.display().to_string(), other.display().to_string());
-    let outcome = job(mpi).stack(&[&other, &threads]).run();
+    let outcome = run(&job(mpi).stack(&[&other, &threads]));
     expect(&outcome, 1, BESIDE_A_THREAD)?;
     #[cfg(target_arch = "x86_64")]
     none_but(&outcome, 0)?;
     // The other way round the thread starts after the first tool is bound.
-    let outcome = job(mpi).stack(&[&threads, &other]).run();
+    let outcome = run(&job(mpi).stack(&[&threads, &other]));
     expect(&outcome, 1, "directly")
 }
 
@@ -119,28 +131,29 @@ fn a_thread_may_run_the_code(mpi: Mpi) -> Verdict {
 fn more_than_namespaces(mpi: Mpi) -> Verdict {
     const INSTANCES: usize = 18;
     let tool = tool(mpi, TOOL).display().to_string();
-    expect(&job(mpi).stack(&[tool.as_str(); INSTANCES]).run(), INSTANCES, "directly")
+    expect(&run(&job(mpi).stack(&[tool.as_str(); INSTANCES])), INSTANCES, "directly")
 }
 
 /// What it asks in every call; both instances have one copy of the code.
 fn of_a_qmpi_tool(mpi: Mpi) -> Verdict {
     let (asks, threads) = (compile::companion(mpi, "qmpi_asks.c"), compile::companion(mpi, "thread_of_tool.c"));
+    // All processes say how their calls go, and only the first says which calls were changed.
+    let job = || job_of(1, mpi);
     let layer = format!("asks={}", asks.display());
     let says = |outcome: Outcome, path: &str| {
         outcome.expect(0, &["done".to_owned()])?;
         let (expected, all) = (outcome.count(&format!("asks: {path}")), outcome.count("asks: "));
         let is_changed = changed(&outcome).iter().any(|count| *count > 0);
-        // Each of two processes says so once for each instance.
-        let is_right = expected == 4 && all == 4 && is_changed == (path == "directly");
+        let is_right = expected == 2 && all == 2 && is_changed == (path == "directly");
         if is_right { Ok(()) } else { Err(Failed::from(format!("not {path}\n{}", outcome.report()))) }
     };
-    says(job(mpi).stack(&[&layer, &layer]).run(), "directly")?;
-    says(job(mpi).stack(&[&layer, &layer, &threads.display().to_string()]).run(), BESIDE_A_THREAD)?;
+    says(run(&job().stack(&[&layer, &layer])), "directly")?;
+    says(run(&job().stack(&[&layer, &layer, &threads.display().to_string()])), BESIDE_A_THREAD)?;
     let directory = tempfile::tempdir()?;
     let file: PathBuf = directory.path().join("qmpi.toml");
     let tool = format!("[tool.asks]\npath = {asks:?}\ndirect_calls = false\n");
     std::fs::write(&file, format!("stack = [\"asks\", \"asks\"]\n{tool}"))?;
-    says(job(mpi).config(&file).run(), "by the table")
+    says(run(&job().config(&file)), "by the table")
 }
 
 fn none_but(outcome: &Outcome, expected: usize) -> Verdict {

@@ -17,6 +17,7 @@ fn trials() -> Vec<Trial> {
         ("pcontrol_among_pmpi_tools", &Mpi::ALL, pcontrol_among_pmpi_tools),
         ("settings", &Mpi::ALL, settings),
         ("not_a_list_of_tools", &Mpi::ALL, not_a_list_of_tools),
+        ("not_a_list_of_tools_said_once", &Mpi::ALL, not_a_list_of_tools_said_once),
         ("back_traces_reach_main", &Mpi::ALL, back_traces_reach_main),
         ("misuse", &Mpi::ALL, misuse),
         ("tools_that_do_not_load", &Mpi::ALL, tools_that_do_not_load),
@@ -68,6 +69,15 @@ fn not_a_list_of_tools(mpi: Mpi) -> Verdict {
         }
     }
     Ok(())
+}
+
+/// What is asked for is read again if a library has been opened since, by a constructor.
+fn not_a_list_of_tools_said_once(mpi: Mpi) -> Verdict {
+    let t1 = path(mpi, "thesis_t1");
+    let outcome = with_tools(mpi, 2, "opens_at_start.c", &[&t1, "/nowhere/libt2.so"]).run();
+    outcome.expect(0, &["opened at start: 1".to_owned()])?;
+    // With its hint.
+    if outcome.said().len() == 2 { Ok(()) } else { Err(format!("not once\n{}", outcome.report()).into()) }
 }
 
 /// T1, TBcast, T1: a program with calls of zero to eight arguments.

@@ -23,6 +23,7 @@
 use std::ffi::CStr;
 use std::fs::OpenOptions;
 use std::io;
+use std::iter::{Sum, from_fn};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -36,15 +37,40 @@ use crate::namespace;
 use crate::namespace::link_map::{self, Handle};
 use crate::process::dlsym;
 
-/// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes.
-/// Returns how many calls were changed. `sites`: those of another instance of the same tool, or where they are remembered.
-pub(crate) fn bind(
-    image: &Image,
-    head: Option<&Image>,
-    wrappers: &[(usize, usize)],
-    sites: &mut Option<Sites>,
-) -> usize {
-    let Some(threads) = Threads::that_allow_changes() else { return 0 };
+/// What has become of calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Led {
+    /// So many lead directly to where they go.
+    pub directly: usize,
+    /// So many would, if it were nearer: a branch reaches 2 GB on x86-64 and 128 MB on AArch64.
+    pub too_far: usize,
+}
+
+impl Sum for Led {
+    fn sum<I: Iterator<Item = Led>>(parts: I) -> Led {
+        parts.fold(Led::default(), |sum, part| Led {
+            directly: sum.directly + part.directly,
+            too_far: sum.too_far + part.too_far,
+        })
+    }
+}
+
+impl Led {
+    /// A line for the log.
+    #[must_use]
+    pub fn to(self, target: &str) -> String {
+        let Led { directly, too_far } = self;
+        match too_far {
+            0 => format!("{directly} calls lead directly to {target}"),
+            _ => format!("{directly} calls lead directly to {target}, {too_far} are too far from it"),
+        }
+    }
+}
+
+/// Lets the wrappers of a tool that was bound just now call their next links; each is an address and a size in bytes. `sites`: those of
+/// another instance of the same tool, or where they are remembered.
+pub(crate) fn bind(image: &Image, head: Option<&Image>, wrappers: &[(usize, usize)], sites: &mut Option<Sites>) -> Led {
+    let Some(threads) = Threads::that_allow_changes() else { return Led::default() };
     let code = image.code();
     let again = sites.as_ref().and_then(|sites| sites.changes(image, &code, head, wrappers));
     let changes = again.unwrap_or_else(|| {
@@ -52,38 +78,38 @@ pub(crate) fn bind(
         let found = sites.insert(Sites::of(image, &code, wrappers, &words));
         found.changes(image, &code, head, wrappers).unwrap_or_default()
     });
-    write(&code, &changes, threads).unwrap_or(0)
+    changes.write(&code, threads)
 }
 
-/// Lets functions that QMPI tools have registered ask libqmpi.so directly. Returns how many calls were changed.
-pub fn ask_directly(mut functions: Vec<usize>) -> usize {
+/// Lets functions that QMPI tools have registered ask libqmpi.so directly.
+pub fn ask_directly(mut functions: Vec<usize>) -> Led {
     if functions.is_empty() {
-        return 0;
+        return Led::default();
     }
-    let Some(threads) = Threads::that_allow_changes() else { return 0 };
+    let Some(threads) = Threads::that_allow_changes() else { return Led::default() };
     functions.sort_unstable();
     functions.dedup();
-    let mut changed = 0;
     let mut rest = functions.as_slice();
-    while let [first, others @ ..] = rest {
+    let of_each_object = from_fn(|| {
+        let (first, others) = rest.split_first()?;
         let Some(image) = namespace::object_at(*first).and_then(Handle::map).and_then(link_map::image) else {
             rest = others;
-            continue;
+            return Some(Led::default());
         };
         let here;
         (here, rest) = rest.split_at(rest.iter().take_while(|function| image.contains(**function)).count().max(1));
-        changed += ask_directly_in(&image, here, threads);
-    }
-    changed
+        Some(ask_directly_in(&image, here, threads))
+    });
+    of_each_object.sum()
 }
 
 /// The same for those that one object has, in the order of their addresses.
-fn ask_directly_in(image: &Image, functions: &[usize], threads: Threads) -> usize {
+fn ask_directly_in(image: &Image, functions: &[usize], threads: Threads) -> Led {
     // What is registered is an address without a size. A function that asks in every call does so at its beginning.
     const BEGINNING: usize = 192;
     let words = Word::all(image, |start| matches!(&start, b"QMPI" | b"MPI_"), |name| QUESTIONS.contains(&name));
     if words.is_empty() {
-        return 0;
+        return Led::default();
     }
     let code = image.code();
     let ends = functions.iter().skip(1).copied().chain([usize::MAX]);
@@ -94,7 +120,7 @@ fn ask_directly_in(image: &Image, functions: &[usize], threads: Threads) -> usiz
         .collect();
     let sites = Sites::of(image, &code, &beginnings, &words);
     let changes = sites.changes(image, &code, None, &beginnings).unwrap_or_default();
-    write(&code, &changes, threads).unwrap_or(0)
+    changes.write(&code, threads)
 }
 
 /// What libqmpi.so answers by a look into a table.
@@ -113,6 +139,13 @@ const QUESTIONS: [&CStr; 7] = [
 struct Change {
     place: usize,
     bytes: [u8; DISPLACEMENT],
+}
+
+/// What is to be changed in an object.
+#[derive(Debug, Default)]
+struct Changes {
+    near: Vec<Change>,
+    too_far: usize,
 }
 
 /// The calls in the wrappers of a tool that can lead directly to the next link. Places are counted from the object's base: they are
@@ -185,19 +218,21 @@ impl Sites {
         code: &Code,
         head: Option<&Image>,
         wrappers: &[(usize, usize)],
-    ) -> Option<Vec<Change>> {
+    ) -> Option<Changes> {
         if !relative(wrappers, image).eq(self.wrappers.iter().copied()) {
             return None;
         }
-        let mut changes = Vec::with_capacity(self.calls.len());
+        let mut changes = Changes { near: Vec::with_capacity(self.calls.len()), too_far: 0 };
         for site in &self.calls {
             let place = image.base() + site.place;
             if code.at(place, DISPLACEMENT)? != site.original {
                 return None;
             }
-            let displacement =
-                site.word.link(image, head).and_then(|link| arch::displacement(place, link, site.original));
-            changes.extend(displacement.map(|bytes| Change { place, bytes }));
+            let Some(link) = site.word.link(image, head) else { continue };
+            match arch::displacement(place, link, site.original) {
+                Some(bytes) => changes.near.push(Change { place, bytes }),
+                None => changes.too_far += 1,
+            }
         }
         Some(changes)
     }
@@ -225,7 +260,13 @@ fn calls_in(image: &Image, code: &Code, words: &[Word], (start, size): (usize, u
     })
 }
 
-/// Writes them: all of a page at once, or one by one if threads may be executing the code, so that each is one store of the kernel. The
+impl Changes {
+    fn write(&self, code: &Code, threads: Threads) -> Led {
+        Led { directly: write(code, &self.near, threads).unwrap_or(0), too_far: self.too_far }
+    }
+}
+
+/// Writes changes: all of a page at once, or one by one if threads may be executing the code, so that each is one store of the kernel. The
 /// kernel copies a page of a private mapping when it is written to; its protection stays, so that nothing is ever writable and executable,
 /// and a signal handler of the tool finds its code at any time.
 fn write(code: &Code, changes: &[Change], threads: Threads) -> io::Result<usize> {
@@ -271,8 +312,7 @@ impl Threads {
         let flag = dlsym::global(c"__libc_single_threaded");
         // SAFETY: a `char` of the C library, which only this thread could change.
         let is_single = flag.is_some_and(|flag| unsafe { *(flag as *const u8) != 0 });
-        let is_single =
-            is_single || std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
+        let is_single = is_single || std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1);
         if is_single { Threads::One } else { Threads::Several }
     }
 }

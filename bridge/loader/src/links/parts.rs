@@ -7,7 +7,7 @@ use qmpi_elf::{Name, ObjectDetail, Tool};
 
 use crate::image::Image;
 use crate::image::version::Version;
-use crate::links::direct::Sites;
+use crate::links::direct::{Led, Sites};
 use crate::links::wrappers::Wrappers;
 use crate::namespace::link_map::Handle;
 
@@ -54,7 +54,7 @@ impl<'a> Parts<'a> {
     }
 
     /// Lets those that were found call their next links directly: [`Wrappers::call_directly`] for each file.
-    pub(crate) fn call_directly(self, head: Handle, sites: &mut Vec<Option<Sites>>) -> usize {
+    pub(crate) fn call_directly(self, head: Handle, sites: &mut Vec<Option<Sites>>) -> Led {
         sites.resize_with(self.0.len().max(sites.len()), || None);
         self.0.into_iter().zip(sites).map(|((_, wrappers), sites)| wrappers.call_directly(head, sites)).sum()
     }

@@ -6,7 +6,7 @@ use qmpi_elf::Name;
 
 use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
-use crate::links::direct::{self, Sites};
+use crate::links::direct::{self, Led, Sites};
 use crate::namespace::link_map::{self, Handle};
 
 /// Finds wrappers and remembers which.
@@ -69,10 +69,10 @@ impl Wrappers {
         versions
     }
 
-    /// Lets those that were found call their next links directly, which `head` defines. Returns how many calls were changed. `sites`:
-    /// where the calls are, once it is known of an instance of the same tool.
-    pub(crate) fn call_directly(self, head: Handle, sites: &mut Option<Sites>) -> usize {
+    /// Lets those that were found call their next links directly, which `head` defines. `sites`: where the calls are, once it is
+    /// known of an instance of the same tool.
+    pub(crate) fn call_directly(self, head: Handle, sites: &mut Option<Sites>) -> Led {
         let head = head.map().and_then(link_map::image);
-        self.image.map_or(0, |image| direct::bind(&image, head.as_ref(), &self.found, sites))
+        self.image.map(|image| direct::bind(&image, head.as_ref(), &self.found, sites)).unwrap_or_default()
     }
 }
