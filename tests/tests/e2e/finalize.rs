@@ -83,14 +83,18 @@ fn dropped(mpi: Mpi) -> Verdict {
     // With -q as well.
     let quiet = run_on(1, mpi, &["drop_finalize", "counter"], "error");
     accuses(&quiet, "drop_finalize.so")?;
-    // Without us it ends the same way.
-    let plain = Job::new(mpi, 1, &program(mpi, "ring.c")).preload(&compile::companion(mpi, "drop_finalize.c")).run();
-    if plain.status != outcome.status {
-        return Err(format!("another status\n{}\n{}", plain.report(), outcome.report()).into());
-    }
     let innermost = run_on(1, mpi, &["counter", "drop_finalize"], "warn");
-    innermost.expect(plain.status, &["done".to_owned()])?;
-    silent(&innermost)
+    innermost.expect(innermost.status, &["done".to_owned()])?;
+    silent(&innermost)?;
+    // Without us it ends the same way. It is by chance whether hydra takes a process that has not called PMPI_Finalize for one that failed.
+    let plain = Job::new(mpi, 1, &program(mpi, "ring.c")).preload(&compile::companion(mpi, "drop_finalize.c"));
+    for outcome in [&outcome, &innermost] {
+        let mut natively = std::iter::repeat_with(|| plain.run().status).take(10);
+        if !natively.any(|status| status == outcome.status) {
+            return Err(format!("natively it never ends with this status\n{}", outcome.report()).into());
+        }
+    }
+    Ok(())
 }
 
 /// Tools that end in a jump to PMPI_Finalize, that call it and go on, that look at it from callbacks and exit handlers.
