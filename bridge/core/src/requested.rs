@@ -58,13 +58,14 @@ impl Requested {
 /// `TOOLS` may be meant for another program: then the message has the level info. Said once, however often the environment is read.
 fn say_what_is_passed_over(stack: &Stack) {
     static IS_SAID: AtomicBool = AtomicBool::new(false);
-    if stack.passed_over.is_none() || IS_SAID.swap(true, Ordering::Relaxed) {
+    let Some(passed_over) = &stack.passed_over else { return };
+    if IS_SAID.swap(true, Ordering::Relaxed) {
         return;
     }
-    match &stack.passed_over {
-        Some(passed_over) if passed_over.is_meant => log::warn(&passed_over.to_string(), Some(PassedOver::HINT)),
-        Some(passed_over) => log::once(log::LogLevel::Info, &passed_over.to_string()),
-        None => {}
+    if passed_over.is_meant {
+        log::warn(&passed_over.to_string(), Some(PassedOver::HINT));
+    } else {
+        log::once(log::LogLevel::Info, &passed_over.to_string());
     }
 }
 
