@@ -10,7 +10,7 @@
 //! | functions that are not MPI's and that layers wrap | `wrapped.rs` |
 //! | unwinders | `unwinders.rs` |
 //! | a process without MPI | `without_mpi.rs` |
-//! | libraries that tools open with RTLD_GLOBAL | `plugins.rs` |
+//! | calls of `dlopen`: what is opened may be a tool, or need one | `stand_ins.rs` |
 //! | libraries whose constructors are about to run | `constructors.rs` |
 //! | functions that change the environment | `environment.rs` |
 //! | where calls enter the stack at the end | `entrance.rs` |
@@ -22,9 +22,9 @@ pub(crate) mod environment;
 pub(crate) mod fortran;
 pub(crate) mod name;
 pub(crate) mod opened;
-pub(crate) mod plugins;
 pub(crate) mod program_pmpi;
 pub(crate) mod program_tools;
+pub(crate) mod stand_ins;
 pub(crate) mod unwinders;
 pub(crate) mod without_mpi;
 pub(crate) mod wrapped;

@@ -19,7 +19,7 @@ use qmpi_ring::{Next, Writer};
 
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::process::fortran::Fortran;
-use crate::process::{program_tools, unwinders};
+use crate::process::{program_tools, stand_ins, unwinders};
 use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::numbering;
 use crate::qmpi::tools::{Builder, functions_at_top};
@@ -245,6 +245,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
         }
     }
     builder.publish(LAST.get(), writer);
+    stand_ins::begin(&process);
     qmpi_loader::close_files();
     Some(functions_at_top(&mut chain))
 }

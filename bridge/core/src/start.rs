@@ -19,7 +19,7 @@ use qmpi_ring::{Moment, Progress, Writer, progress};
 
 use crate::kept::Kept;
 use crate::process::fortran::Fortran;
-use crate::process::{base, entrance, environment, fortran, opened, plugins, program_pmpi, without_mpi, wrapped};
+use crate::process::{base, entrance, environment, fortran, opened, program_pmpi, stand_ins, without_mpi, wrapped};
 use crate::report::{lost_stack, recorder, stats};
 use crate::requested::Requested;
 use crate::ring::ring;
@@ -68,7 +68,6 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
             return false;
         }
     }
-    plugins::prepare();
     stats::prepare(requested.rank);
     recorder::prepare(&process, requested.rank, requested.stack.layers.len());
     let build = || stack::build(&mut process, &requested, files, writer);
@@ -91,6 +90,7 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
     recorder::stack_is_built();
     wrapped::enter(process.images(), std::mem::take(&mut chain.others));
     environment::bind(process.images());
+    stand_ins::begin(&process);
     entrance::filled(entries);
     opened::set(process.images());
     qmpi_loader::close_files();

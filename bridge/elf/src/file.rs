@@ -7,6 +7,7 @@ pub(crate) mod code;
 pub(crate) mod image;
 pub mod machine;
 pub mod name;
+pub(crate) mod needed;
 pub(crate) mod relocation;
 pub(crate) mod string_table;
 pub(crate) mod strings;
@@ -103,6 +104,14 @@ impl ElfFile {
     /// The machine that a file is for; `None` if it cannot be read, or is for none that is known.
     pub fn machine_of(path: &Path) -> Option<Machine> {
         Image::open(path, None).ok().map(|image| image.machine)
+    }
+
+    /// DT_NEEDED of a file, in order, without reading more of it.
+    ///
+    /// # Errors
+    /// When it is no ELF file for this machine, is truncated, or has no dynamic section.
+    pub fn needed_by(path: &Path) -> Result<Vec<Vec<u8>>, Error> {
+        needed::of(&Image::open(path, Some(Machine::HOST))?)
     }
 
     fn read(image: Image) -> Result<ElfFile, Error> {

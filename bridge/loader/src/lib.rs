@@ -8,6 +8,7 @@
 //! | load it into a namespace, with providers for what it shares | `namespace.rs`, `namespace/` |
 //! | what the tool must not call bare | `overrides.rs`, `overrides/` |
 //! | its wrappers, and the functions that it goes on with | `links.rs`, `links/` |
+//! | what stands for tools where the program opens libraries | `stand_ins.rs`, `stand_ins/` |
 //! | the end: exit handlers and destructors, layer by layer | `exit.rs`, `exit/` |
 //! | machine code, clocks | `arch/`, `clock.rs` |
 //!
@@ -28,8 +29,8 @@ mod namespace;
 mod overrides;
 #[cfg(planted)]
 mod planted;
-pub mod plugins;
 pub mod process;
+pub mod stand_ins;
 mod thread;
 
 pub use arch::publish_stubs;

@@ -28,7 +28,7 @@ use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{constructors, first, providers};
 use crate::process::Process;
-use crate::{Instance, log};
+use crate::{Instance, log, stand_ins};
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]
@@ -156,6 +156,7 @@ fn load<'a>(
         }
     };
 
+    stand_ins::tools::loaded(tool, &parts, loader.writer);
     let mut wrappers = Parts::of(tool, &parts);
     let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
     let (entries, versions) = c_entries(planned, tool, links, &entry, &mut wrappers)?;

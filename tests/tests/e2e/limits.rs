@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use qmpi_tests::against::{Failures, stacked};
+use qmpi_tests::against::{Failures, prints, stacked};
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, variant};
 
 qmpi_tests::module!(trials);
@@ -14,6 +14,7 @@ fn trials() -> Vec<Trial> {
         ("wrappers_that_the_file_does_not_show", &Mpi::ALL, wrappers_that_the_file_does_not_show),
         ("tools_below", &Mpi::ALL, tools_below),
         ("gotcha_alone", &Mpi::ALL, gotcha_alone),
+        ("tools_that_are_searched_for", &Mpi::ALL, tools_that_are_searched_for),
     ])
 }
 
@@ -125,4 +126,14 @@ fn refused(outcome: &Outcome) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("as a layer: not refused with the reason\n{}", outcome.report()))
+}
+
+/// `ld.so` finds the tool's file in LD_LIBRARY_PATH, or one that a library needs which it finds so.
+fn tools_that_are_searched_for(mpi: Mpi) -> Verdict {
+    let (tool, _) = (compile::companion(mpi, "counting_api.c"), compile::companion(mpi, "counting_binding.c"));
+    let names = ["counting_api.so", "counting_api.so", "counting_binding.so"].map(str::to_owned);
+    let search = compile::directory(mpi).display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "opens_its_tool.c")).args(&names).env("LD_LIBRARY_PATH", search);
+    prints(&job, &tool, "link: 3", "link: 0")?;
+    prints(&job, &tool, "soname: 3", "soname: 3")
 }

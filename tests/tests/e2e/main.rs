@@ -48,6 +48,8 @@ mod mutated_tools;
 mod name_shift;
 mod no_proc;
 mod numbering;
+mod opened_tools;
+mod openmp;
 mod own_calls;
 mod page;
 mod planted;

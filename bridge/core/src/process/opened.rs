@@ -11,7 +11,7 @@ use qmpi_loader::process::loader_lock;
 use qmpi_ring::Moment;
 
 use crate::process::fortran::{self, Fortran};
-use crate::process::{environment, plugins, unwinders, without_mpi, wrapped};
+use crate::process::{environment, stand_ins, unwinders, without_mpi, wrapped};
 use crate::{start, versions};
 
 /// The objects that have been dealt with.
@@ -39,7 +39,7 @@ pub(crate) extern "C" fn objects_opened() {
         unwinders::bind(new);
         wrapped::enter_opened(images, new);
         environment::bind(new);
-        plugins::bind(new);
+        stand_ins::bind(new);
         versions::bind_opened(images, new);
         fortran::enter_opened(images, new);
     });

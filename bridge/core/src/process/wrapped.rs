@@ -22,6 +22,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
 use qmpi_dynamic::{Mapped, hash, objects};
+use qmpi_elf::Name;
 use qmpi_elf::linker::family;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
@@ -39,6 +40,8 @@ struct Wrapped {
     stacked: Stacked,
     /// The names that come to the layers.
     names: HashSet<&'static CStr>,
+    /// The same with their hashes.
+    hashed: Vec<Name<'static>>,
     /// What tools define as `PMPI_f`, for programs that call it.
     profiling: HashMap<&'static CStr, usize>,
 }
@@ -53,10 +56,11 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
     }
     let before_us = || images.iter().take_while(|image| !is_entry(image));
     let comes_to_layers = |name: &CStr| before_us().all(|image| image.find(name).is_none());
-    let names = stacked.top().keys().copied().filter(|name| comes_to_layers(name)).collect();
+    let names: HashSet<_> = stacked.top().keys().copied().filter(|name| comes_to_layers(name)).collect();
+    let hashed = names.iter().copied().map(Name::from).collect();
     let mut profiling = stacked.profiling();
     profiling.retain(|name, _| comes_to_layers(name));
-    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, profiling });
+    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, hashed, profiling });
     for image in images {
         wrapped.rebind(image, images);
     }
@@ -92,9 +96,11 @@ impl Wrapped {
                 || self.profiling.contains_key(name)
                 || is_weak && self.exported(name, images).is_some()
         };
-        // MPI's library calls `PMPI_f` of its own through its PLT: a preloaded tool that defines it gets these calls.
+        // A library calls a function of its own through its PLT: a preloaded tool that defines it gets these calls. Of MPI that is `PMPI_f`,
+        // of others the one by which it lets a tool be found.
         let is_mpi = qmpi_elf::is_mpi_soname(image.name());
-        let calls_itself = is_mpi && !self.profiling.is_empty();
+        let defines_names = || self.hashed.iter().any(|name| image.find_name(*name).is_some());
+        let calls_itself = is_mpi && !self.profiling.is_empty() || defines_names();
         if !image.undefined(|is_weak| is_weak || has_names).any(is_concerned) && !is_glibc && !calls_itself {
             return;
         }
@@ -124,13 +130,15 @@ impl Wrapped {
         }
     }
 
-    /// What a tool exports under a name that nothing in the process defines.
+    /// What a tool exports under a name that nothing in the process defines, but what stands for a tool (`qmpi_loader::stand_ins`).
     fn exported(&self, name: &CStr, images: &[Image]) -> Option<usize> {
         if qmpi_abi::classify_c(name).is_some() {
             return None;
         }
         let address = self.stacked.exported(name)?;
-        images.iter().all(|image| image.find(name).is_none()).then_some(address)
+        let defines =
+            |image: &Image| image.find(name).is_some_and(|symbol| !self.stacked.is_exported(name, symbol.address));
+        (!images.iter().any(defines)).then_some(address)
     }
 
     fn referred(&self, image: &Image, reference: &Reference<'_>) -> Option<usize> {
@@ -140,7 +148,8 @@ impl Wrapped {
 }
 
 /// What the outermost tool exports under this name, which is no function of MPI, or a library that a tool has opened with RTLD_GLOBAL;
-/// 0 for a name that none exports, or that an object of the process has. Takes no lock of this library's.
+/// 0 for a name that none exports, or that an object of the process has, but one that stands for a tool (`qmpi_loader::stand_ins`). Takes no
+/// lock of this library's.
 ///
 /// The objects' tables are read: what a refusal of `dlsym` leaves behind, a wrapper of `malloc` that looks its next function up would
 /// free while `dlerror` uses it.
@@ -152,7 +161,10 @@ pub(crate) extern "C" fn find_export(name: *const c_char) -> usize {
     let opened = || qmpi_loader::opened_global(name);
     let Some(address) = wrapped.stacked.exported(name).or_else(opened) else { return 0 };
     let hash = hash::gnu(name.to_bytes());
-    let is_defined = objects::find(|info| Mapped::for_names(info.segments())?.find(name.to_bytes(), hash).map(|_| ()));
+    let is_defined = objects::find(|info| {
+        let (_, address) = Mapped::for_names(info.segments())?.find(name.to_bytes(), hash)?;
+        (!wrapped.stacked.is_exported(name, address)).then_some(())
+    });
     if is_defined.is_some() { 0 } else { address }
 }
 

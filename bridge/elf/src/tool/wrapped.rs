@@ -8,6 +8,7 @@
 //! | the name, or another one of the function, is among the strings, and `dlsym` or `dlvsym` among the imports | `dlsym(RTLD_NEXT, "open")`, `"vfscanf"` |
 //! | another name of the function is imported: `__real_f`, `__libc_f`, `__f`, `_IO_f`, `vf` | `__libc_malloc`, `vprintf` |
 //! | the compiler inserts calls of it (`-finstrument-functions`, `-pg`) | `__cyg_profile_func_enter` |
+//! | a run-time library looks for tools by this name, and has a function without effect where there is none | `ompt_start_tool` |
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,6 +37,8 @@ pub enum Evidence {
     OtherName,
     /// Compilers insert calls of it.
     Instrumentation,
+    /// Run-time libraries call it to find a tool.
+    Interface,
 }
 
 impl Evidence {
@@ -46,6 +49,7 @@ impl Evidence {
             Evidence::LookUp => "looked up by name",
             Evidence::OtherName => "imported under another name",
             Evidence::Instrumentation => "called by instrumented code",
+            Evidence::Interface => "called by run-time libraries",
         }
     }
 }
@@ -53,6 +57,9 @@ impl Evidence {
 /// Functions that compilers call in every function of a program.
 const INSTRUMENTATION: [&str; 5] =
     ["__cyg_profile_func_enter", "__cyg_profile_func_exit", "__fentry__", "_mcount", "mcount"];
+/// Functions by which standards let a tool be found. OpenMP 5: the library calls its own, which is weak, through its PLT, and does without
+/// a tool if it gets there. That of OpenACC is looked up, or a weak reference: these get what a tool exports in any case.
+const INTERFACES: [&str; 1] = ["ompt_start_tool"];
 /// Of the object itself: linkers and start files define them in each.
 const OWN: [&str; 2] = ["_init", "_fini"];
 
@@ -112,8 +119,11 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
             found.extend(names.filter(|name| is_exported(object, name)).map(|name| (name, Evidence::OtherName)));
         }
     }
-    let hooks = INSTRUMENTATION.iter().filter(|name| is_exported(object, name));
-    found.extend(hooks.map(|name| ((*name).to_owned(), Evidence::Instrumentation)));
+    let hooks = INSTRUMENTATION.iter().map(|name| (*name, Evidence::Instrumentation));
+    let hooks = hooks.chain(INTERFACES.iter().map(|name| (*name, Evidence::Interface)));
+    found.extend(
+        hooks.filter(|(name, _)| is_exported(object, name)).map(|(name, evidence)| (name.to_owned(), evidence)),
+    );
     // All exports are gone through only where there may be a look-up: an MPI tool has hundreds.
     let exports: HashSet<&str> = if looks_up { exported(object).collect() } else { HashSet::new() };
     let others: Vec<(Vec<String>, &str)> =

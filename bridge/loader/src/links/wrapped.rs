@@ -9,7 +9,7 @@ use qmpi_overrides::answers::Next;
 
 use crate::image::version::Version;
 use crate::image::{Image, Kind};
-use crate::plugins;
+use crate::stand_ins;
 
 /// A wrapper of a layer.
 #[derive(Debug, Clone)]
@@ -78,12 +78,23 @@ impl Stacked {
     /// The function or variable of this name that the outermost tool which has one defines. Takes no lock.
     #[must_use]
     pub fn exported(&self, name: &CStr) -> Option<usize> {
+        self.exports(name).next()
+    }
+
+    /// Is this address that of a function or variable which a tool defines under this name? Takes no lock.
+    #[must_use]
+    pub fn is_exported(&self, name: &CStr, address: usize) -> bool {
+        self.exports(name).any(|exported| exported == address)
+    }
+
+    /// The definitions of this name, the outermost tool's first.
+    fn exports(&self, name: &CStr) -> impl Iterator<Item = usize> {
         let name = Name::from(name);
-        let defined = |image: &Image| {
+        let files = self.layers.iter().rev().flat_map(|others| &others.files);
+        files.filter_map(move |image| {
             let symbol = image.find_name(name)?;
             matches!(symbol.kind, Kind::Function | Kind::Other | Kind::Data).then_some(symbol.address)
-        };
-        self.layers.iter().rev().flat_map(|others| &others.files).find_map(defined)
+        })
     }
 
     /// The wrappers of a function, the outermost first.
@@ -128,7 +139,7 @@ fn of(name: &'static CStr, address: usize) -> Next {
 
 /// `dlopen` of a tool that wraps it for the program: this library, as the program, is in the base namespace.
 extern "C" fn dlopen_for_program(file: *const c_char, mode: c_int) -> *mut c_void {
-    plugins::show();
+    let file = stand_ins::show(file);
     // SAFETY: null or a C string, as the caller has it from the program.
     unsafe { libc::dlopen(file, mode) }
 }

@@ -2,7 +2,7 @@
 //!
 //! * `RTLD_GLOBAL` in a namespace other than the base makes `ld.so` follow a null pointer
 //!   (`elf/dl-open.c:add_to_global_resize`, every glibc up to 2.43): the flag is cleared, and the library remembered for
-//!   the tool's later `dlsym(RTLD_DEFAULT, ...)`, and for the program (`plugins.rs`).
+//!   the tool's later `dlsym(RTLD_DEFAULT, ...)`, and for the program (`stand_ins/plugins.rs`).
 //! * A library that exists once per process must not be loaded again under another name (`libmpi.so`, an absolute path).
 //! * What the new library needs must be provided before `ld.so` looks for it on disk.
 #![expect(unsafe_code, reason = "reads C strings that the tool passes")]
@@ -15,9 +15,9 @@ use qmpi_elf::{Closure, ElfFile, SearchPath};
 use qmpi_overrides::Namespace;
 use qmpi_ring::{List, Writer};
 
+use crate::Instance;
 use crate::namespace::providers::provide;
 use crate::process::loader_lock;
-use crate::{Instance, plugins};
 
 /// The arguments with which glibc's `dlopen` is called; returned in `rax` and `rdx`.
 #[repr(C)]
@@ -43,10 +43,7 @@ pub(crate) extern "C" fn prepare(
     if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() && is_new() {
         let name: &'static CStr = Box::leak(Box::<CStr>::from(name));
         let node = Box::leak(Box::new(List::node(name)));
-        loader_lock::with(|writer| {
-            instance.answers.opened_global.add(node, writer);
-            plugins::begins();
-        });
+        loader_lock::with(|writer| instance.answers.opened_global.add(node, writer));
     }
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
     let Some(namespace) = instance.answers.namespace(caller) else { return Arguments { file, mode } };

@@ -1,8 +1,11 @@
-//! Names at the very end of the process's scope: found by look-ups that find them nowhere else.
+//! Names at the very end of the process's scope: found by look-ups that find them nowhere else. And aside, in no scope but those of
+//! libraries that need them.
 //!
 //! For names so general that libqmpi, which is preloaded, must not export them: it would take them from programs that use
 //! them for something else.
 #![expect(unsafe_code, reason = "dlopen of a library without code")]
+
+use std::ffi::c_int;
 
 use qmpi_elf::write::provider::{self, Provided};
 
@@ -22,18 +25,23 @@ pub fn add(soname: &str, functions: &[(&str, usize)]) -> Result<(), LoadError> {
 
 /// The same for symbols of any kind.
 pub(crate) fn define(soname: &str, symbols: &[Provided<'_>]) -> Result<(), LoadError> {
-    open(soname, &provider::write(soname, &[], &[], symbols)?).map(|_| ())
+    open(soname, &provider::write(soname, &[], &[], symbols)?, libc::RTLD_GLOBAL).map(|_| ())
 }
 
 /// The same until the library that is returned is closed.
 pub(crate) fn define_until_closed(soname: &str, symbols: &[Provided<'_>]) -> Result<Handle, LoadError> {
-    open(soname, &provider::write_closable(soname, symbols)?)
+    open(soname, &provider::write_closable(soname, symbols)?, libc::RTLD_GLOBAL)
 }
 
-fn open(soname: &str, bytes: &[u8]) -> Result<Handle, LoadError> {
+/// The same for libraries that are opened later and need one of this SONAME, and for nothing else.
+pub(crate) fn define_aside(soname: &str, symbols: &[Provided<'_>]) -> Result<Handle, LoadError> {
+    open(soname, &provider::write(soname, &[], &[], symbols)?, libc::RTLD_LOCAL)
+}
+
+fn open(soname: &str, bytes: &[u8], scope: c_int) -> Result<Handle, LoadError> {
     let file = MemoryFile::new(soname, bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     // SAFETY: the library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.
-    let handle = unsafe { libc::dlopen(file.path().as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
+    let handle = unsafe { libc::dlopen(file.path().as_ptr(), libc::RTLD_NOW | scope) };
     if handle.is_null() {
         return Err(LoadError::Link { path: soname.into(), message: dlerror() });
     }

@@ -1,9 +1,9 @@
 //! What a tool reaches under the name `dlopen`: see [`crate::overrides`]. The other overrides are in `qmpi_overrides::arch`. And what the
-//! program reaches under it once a tool has opened a library with RTLD_GLOBAL.
+//! program reaches under it.
 
 use std::arch::naked_asm;
 
-use crate::{overrides, plugins};
+use crate::{overrides, stand_ins};
 
 /// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.
 #[unsafe(naked)]
@@ -31,7 +31,8 @@ pub(crate) extern "C" fn dlopen() {
     )
 }
 
-/// `dlopen(file, mode)` of the program: [`plugins::show`], and on to the process's, which still sees the program as its caller.
+/// `dlopen(file, mode)` of the program: with the file that [`stand_ins::show`] returns on to the process's, which still sees the program as
+/// its caller.
 #[unsafe(naked)]
 pub(crate) extern "C" fn dlopen_of_program() {
     naked_asm!(
@@ -41,9 +42,9 @@ pub(crate) extern "C" fn dlopen_of_program() {
         ".cfi_offset x29, -32",
         ".cfi_offset x30, -24",
         "mov x29, sp",
-        "stp x0, x1, [sp, 16]",
+        "str x1, [sp, 16]",
         "bl {show}",
-        "ldp x0, x1, [sp, 16]",
+        "ldr x1, [sp, 16]",
         "ldp x29, x30, [sp], 32",
         ".cfi_def_cfa_offset 0",
         ".cfi_restore x29",
@@ -52,7 +53,7 @@ pub(crate) extern "C" fn dlopen_of_program() {
         "ldr x16, [x16, :got_lo12:{real}]",
         "br x16",
         ".cfi_endproc",
-        show = sym plugins::show,
+        show = sym stand_ins::show,
         real = sym libc::dlopen,
     )
 }

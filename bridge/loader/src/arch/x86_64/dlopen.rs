@@ -1,9 +1,9 @@
 //! What a tool reaches under the name `dlopen`: see [`crate::overrides`]. The other overrides are in `qmpi_overrides::arch`. And what the
-//! program reaches under it once a tool has opened a library with RTLD_GLOBAL.
+//! program reaches under it.
 
 use std::arch::naked_asm;
 
-use crate::{overrides, plugins};
+use crate::{overrides, stand_ins};
 
 /// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.
 #[unsafe(naked)]
@@ -26,23 +26,21 @@ pub(crate) extern "C" fn dlopen() {
     )
 }
 
-/// `dlopen(file, mode)` of the program: [`plugins::show`], and on to the process's, which still sees the program as its caller.
+/// `dlopen(file, mode)` of the program: with the file that [`stand_ins::show`] returns on to the process's, which still sees the program as
+/// its caller.
 #[unsafe(naked)]
 pub(crate) extern "C" fn dlopen_of_program() {
     naked_asm!(
         ".cfi_startproc",
-        "sub rsp, 24",
-        ".cfi_adjust_cfa_offset 24",
-        "mov qword ptr [rsp], rdi",
-        "mov qword ptr [rsp + 8], rsi",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
         "call {show}",
-        "mov rdi, qword ptr [rsp]",
-        "mov rsi, qword ptr [rsp + 8]",
-        "add rsp, 24",
-        ".cfi_adjust_cfa_offset -24",
+        "mov rdi, rax",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
         "jmp qword ptr [rip + {real}@GOTPCREL]",
         ".cfi_endproc",
-        show = sym plugins::show,
+        show = sym stand_ins::show,
         real = sym libc::dlopen,
     )
 }

@@ -1,0 +1,64 @@
+//! Libraries of addresses that stand, in the program's namespace, for libraries that are in those of tools: what the program opens is bound to
+//! these as under `LD_PRELOAD`, where there is one namespace.
+//!
+//! | what | file |
+//! |---|---|
+//! | libraries that tools opened with RTLD_GLOBAL | `plugins.rs` |
+//! | files of layers that the program opens as well | `tools.rs` |
+//!
+//! They are made before the program opens a library: its calls of `dlopen` pass by here (`core/src/process/stand_ins.rs`).
+#![expect(unsafe_code, reason = "a C string of the program")]
+
+pub(crate) mod plugins;
+pub(crate) mod tools;
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char};
+
+use qmpi_elf::write::provider::Provided;
+
+use crate::arch;
+use crate::image::{Image, Kind};
+use crate::namespace::link_map::Handle;
+use crate::process::loader_lock;
+
+/// Is there a tool in a namespace?
+pub fn may_be_needed() -> bool {
+    tools::are_there()
+}
+
+/// The address of `dlopen` for the program: it looks at the file first, and goes on to the process's.
+pub fn dlopen_of_program() -> usize {
+    (arch::dlopen_of_program as *const ()).addr()
+}
+
+/// Makes what may be needed when the program opens `file`, and returns what it is to open: this file, or what stands for it.
+pub(crate) extern "C" fn show(file: *const c_char) -> *const c_char {
+    loader_lock::with(|writer| {
+        plugins::show(writer);
+        // SAFETY: null, or a C string, as `dlopen` wants.
+        let name = (!file.is_null()).then(|| unsafe { CStr::from_ptr(file) });
+        name.and_then(|name| tools::instead_of(name, writer)).map_or(file, CStr::as_ptr)
+    })
+}
+
+/// What a library defines under the names that are wanted, but for thread-local variables, which no address stands for.
+fn symbols(image: &Image, handle: Handle, is_wanted: impl Fn(&CStr) -> bool) -> Vec<Provided<'_>> {
+    let defined = image.symbols().filter(|symbol| symbol.defined && is_wanted(symbol.name));
+    defined
+        .filter_map(|symbol| {
+            let address = match symbol.kind {
+                Kind::Function | Kind::Data | Kind::Other => symbol.address,
+                Kind::Ifunc => handle.find(symbol.name)?,
+                Kind::Tls => return None,
+            };
+            Some(Provided::new(symbol.name, symbol.provided_kind(), address))
+        })
+        .collect()
+}
+
+/// The SONAME of what stands for a library. What has none goes by the path that it was opened by.
+fn name(image: &Image) -> Cow<'_, str> {
+    let name = image.soname().and_then(|name| name.to_str().ok());
+    name.map_or_else(|| image.path().to_string_lossy(), Cow::Borrowed)
+}

@@ -1,0 +1,80 @@
+//! Libraries that tools opened with RTLD_GLOBAL: what the program opens later is bound to them, as under `LD_PRELOAD`.
+//!
+//! They are in a namespace, whose symbols `ld.so` does not look at for the program. So a library of addresses stands for each at the end of
+//! the program's scope, which is where RTLD_GLOBAL puts one: under its SONAME, by which the program's libraries may need it. It is made
+//! before the program opens a library.
+#![expect(unsafe_code, reason = "dlclose")]
+
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_overrides::{LinkMap, dlsym};
+use qmpi_ring::Writer;
+
+use crate::image::Image;
+use crate::namespace::link_map::{self, Handle};
+use crate::process::{is_private_everywhere, scope_end};
+use crate::{Instance, log};
+
+/// A library of addresses at the end of the program's scope.
+struct Shown {
+    /// What it stands for: where its link map is, and its path.
+    map: usize,
+    path: Vec<u8>,
+    /// Its handle; `None`: it could not be made.
+    handle: Option<Handle>,
+}
+
+/// Locked under `ld.so`'s lock only, so it is never waited for.
+static SHOWN: Mutex<Vec<Shown>> = Mutex::new(Vec::new());
+
+/// Lets the program's scope have what the tools have opened so far, and not what they have closed.
+pub(super) fn show(writer: &Writer) {
+    let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = opened(writer);
+    shown.retain(|shown| {
+        let is_open = now.iter().any(|map| shown.is_of(map));
+        if let Some(handle) = shown.handle.filter(|_| !is_open) {
+            // SAFETY: opened below, and closed once.
+            unsafe { libc::dlclose(handle.0) };
+        }
+        is_open
+    });
+    for map in now {
+        if !shown.iter().any(|shown| shown.is_of(map)) {
+            let handle = link_map::image(map).and_then(|image| stand_in(&image, Handle::of(map)));
+            shown.push(Shown { map: std::ptr::from_ref(map).addr(), path: map.name().to_bytes().to_vec(), handle });
+        }
+    }
+}
+
+impl Shown {
+    fn is_of(&self, map: &LinkMap) -> bool {
+        self.map == std::ptr::from_ref(map).addr() && self.path == map.name().to_bytes()
+    }
+}
+
+/// The libraries that tools have opened with RTLD_GLOBAL, and those that came with them; of several tools, the outermost's first.
+fn opened(_: &Writer) -> Vec<&'static LinkMap> {
+    let mut maps = Vec::new();
+    for instance in Instance::all() {
+        let Some(namespace) = instance.answers.loaded_namespace() else { continue };
+        dlsym::each_global(&instance.answers, namespace, &mut |map| maps.push(map));
+    }
+    maps
+}
+
+/// Defines what the library defines.
+fn stand_in(image: &Image, handle: Handle) -> Option<Handle> {
+    if is_private_everywhere(image.name()) {
+        return None;
+    }
+    let symbols = super::symbols(image, handle, |_| true);
+    let name = super::name(image);
+    match scope_end::define_until_closed(&name, &symbols) {
+        Ok(handle) => Some(handle),
+        Err(error) => {
+            log::warn(&format!("the program's libraries cannot be bound to {}: {error}", image.path().display()), None);
+            None
+        }
+    }
+}

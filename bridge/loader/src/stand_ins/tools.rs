@@ -1,0 +1,100 @@
+//! Files of layers that the program opens itself, or that are needed by a library which it opens: a module for Python that is linked with its
+//! tool, a program that asks its tool for numbers.
+//!
+//! Preloaded, such a file is there already, and `ld.so` finds it by its SONAME or its inode. In a stack it is in a namespace, so a
+//! library of addresses stands for it, from the moment on in which the program asks for it; the file itself would be a second tool, which
+//! sees no calls. What stands for it has all that the tool defines but functions of MPI, and is not in the global scope: there `dlsym`
+//! finds what the outermost tool exports in any case.
+//!
+//! Not seen: that a library is found by a search and is a layer's, or needs one; that one is needed by what an opened library needs.
+
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use qmpi_elf::{ElfFile, Tool};
+use qmpi_ring::Writer;
+
+use crate::log;
+use crate::namespace::link_map::{self, Handle};
+use crate::process::scope_end;
+
+/// A file of a layer.
+struct Part {
+    /// Device and inode.
+    id: Option<(u64, u64)>,
+    soname: Option<String>,
+    handle: Handle,
+    /// What stands for it, under the name by which `ld.so` knows that.
+    stands: Option<&'static CStr>,
+}
+
+/// The innermost layer's first. Locked under `ld.so`'s lock only, so it is never waited for.
+static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
+
+/// The files of a tool have been loaded as `handles`.
+pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &Writer) {
+    let part = |(file, handle): (&ElfFile, &Handle)| Part {
+        id: id(file.path()),
+        soname: file.soname().map(str::to_owned),
+        handle: *handle,
+        stands: None,
+    };
+    let parts = tool.closure.parts().zip(handles).map(part);
+    PARTS.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
+}
+
+/// Has any been loaded?
+pub(super) fn are_there() -> bool {
+    !PARTS.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+}
+
+fn id(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|file| (file.dev(), file.ino()))
+}
+
+/// What the program's `dlopen` is to open in place of `name`, which is a layer's file. What is needed by another one is made.
+pub(super) fn instead_of(name: &CStr, _: &Writer) -> Option<&'static CStr> {
+    let mut parts = PARTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if parts.is_empty() {
+        return None;
+    }
+    // A name without a slash is compared with SONAMEs, then searched for.
+    if !name.to_bytes().contains(&b'/') {
+        return named(&mut parts, name.to_bytes()).and_then(Part::stand);
+    }
+    let path = Path::new(OsStr::from_bytes(name.to_bytes()));
+    let asked = id(path)?;
+    if let Some(part) = parts.iter_mut().rev().find(|part| part.id == Some(asked)) {
+        return part.stand();
+    }
+    if parts.iter().any(|part| part.stands.is_none() && part.soname.is_some()) {
+        for needed in ElfFile::needed_by(path).ok()? {
+            named(&mut parts, &needed).and_then(Part::stand);
+        }
+    }
+    None
+}
+
+/// The outermost of this SONAME.
+fn named<'a>(parts: &'a mut [Part], soname: &[u8]) -> Option<&'a mut Part> {
+    parts.iter_mut().rev().find(|part| part.soname.as_deref().is_some_and(|known| known.as_bytes() == soname))
+}
+
+impl Part {
+    fn stand(&mut self) -> Option<&'static CStr> {
+        if self.stands.is_none() {
+            let image = self.handle.map().and_then(link_map::image)?;
+            let symbols = super::symbols(&image, self.handle, |name| qmpi_abi::classify_c(name).is_none());
+            match scope_end::define_aside(&super::name(&image), &symbols) {
+                Ok(handle) => self.stands = handle.map().map(|map| map.name()),
+                Err(error) => {
+                    log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
+                }
+            }
+        }
+        self.stands
+    }
+}
