@@ -100,6 +100,13 @@ impl Failures {
         self.0.extend(result.err());
     }
 
+    /// Keeps it if the job with these tools in a stack, in both ways to ask for one, is not the [`same`] as `reference`.
+    pub fn same_in_stack(&mut self, job: &Job, tools: &[&str], reference: &Outcome) {
+        for (mode, job) in stacked(job, tools) {
+            self.note(same(mode, reference, &job.run()));
+        }
+    }
+
     /// Fails if there was one.
     ///
     /// # Errors

@@ -177,6 +177,11 @@ impl ElfFile {
         self.identity
     }
 
+    /// The same of the file at a path, whatever it is; `None` if there is none.
+    pub fn identity_at(path: &Path) -> Option<(u64, u64)> {
+        std::fs::metadata(path).ok().map(|file| image::identity(&file))
+    }
+
     /// The name by which other libraries ask for it.
     pub fn soname(&self) -> Option<&str> {
         self.soname.as_deref()

@@ -17,6 +17,7 @@ use std::ffi::{CStr, c_char};
 
 use qmpi_elf::write::provider::Provided;
 
+use crate::Instance;
 use crate::arch;
 use crate::image::{Image, Kind};
 use crate::namespace::link_map::Handle;
@@ -24,7 +25,7 @@ use crate::process::loader_lock;
 
 /// Is there a tool in a namespace?
 pub fn may_be_needed() -> bool {
-    tools::are_there()
+    Instance::all().next().is_some()
 }
 
 /// The address of `dlopen` for the program: it looks at the file first, and goes on to the process's.

@@ -119,6 +119,10 @@ pub fn opened_global(answers: &Answers, namespace: &Namespace, name: &CStr) -> O
 /// Shows `visit` the libraries that the tool opened with RTLD_GLOBAL, and those that they brought with them, but for providers. `ld.so`'s
 /// lock must be held.
 pub fn each_global(answers: &Answers, namespace: &Namespace, visit: &mut dyn FnMut(&'static LinkMap)) {
+    // Hardly any tool has opened one, and to look at what its libraries need takes long where many share a namespace.
+    if answers.opened_global.iter().next().is_none() {
+        return;
+    }
     let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| is_name_of(map, opened));
     let own = || namespace.opened_maps().filter(|map| !namespace.is_provider(map));
     own().filter(|map| is_brought_by(namespace, map, &is_global, 0)).for_each(visit);

@@ -128,9 +128,9 @@ fn refused(outcome: &Outcome) -> Result<(), String> {
     Err(format!("as a layer: not refused with the reason\n{}", outcome.report()))
 }
 
-/// `ld.so` finds the tool's file in LD_LIBRARY_PATH, or one that a library needs which it finds so.
+/// `ld.so` finds the tool's file in LD_LIBRARY_PATH.
 fn tools_that_are_searched_for(mpi: Mpi) -> Verdict {
-    let (tool, _) = (compile::companion(mpi, "counting_api.c"), compile::companion(mpi, "counting_binding.c"));
+    let tool = compile::companion(mpi, "counting_api.c");
     let names = ["counting_api.so", "counting_api.so", "counting_binding.so"].map(str::to_owned);
     let search = compile::directory(mpi).display().to_string();
     let job = Job::alone(mpi, &program(mpi, "opens_its_tool.c")).args(&names).env("LD_LIBRARY_PATH", search);

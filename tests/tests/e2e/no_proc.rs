@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::Failed;
-use qmpi_tests::against::{Failures, same, stacked};
+use qmpi_tests::against::Failures;
 use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product, program};
 
 qmpi_tests::module!(trials);
@@ -53,9 +53,7 @@ fn descriptors(mpi: Mpi) -> Verdict {
     }
     let name = tool.display().to_string();
     let mut failures = Failures::default();
-    for (mode, job) in stacked(&job, &[&name]) {
-        failures.note(same(mode, &plain, &job.run()));
-    }
+    failures.same_in_stack(&job, &[&name], &plain);
     // With two of them each says its line, and the descriptors are the same.
     let outcome = job.by_hand(&format!("{name},{name}")).run();
     let lists = |text: &str| -> Vec<String> { text.lines().filter(|line| *line != SAID).map(str::to_owned).collect() };

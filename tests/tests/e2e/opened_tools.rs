@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use libtest_mimic::Failed;
-use qmpi_tests::against::{Failures, same, stacked};
+use qmpi_tests::against::Failures;
 use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 qmpi_tests::module!(trials);
@@ -42,9 +42,7 @@ fn as_preloaded(files: &Files, stacks: &[&[&str]]) -> Verdict {
     preloaded.expect(0, &lines)?;
     let mut failures = Failures::default();
     for tools in stacks {
-        for (mode, job) in stacked(&files.job, tools) {
-            failures.note(same(mode, &preloaded, &job.run()));
-        }
+        failures.same_in_stack(&files.job, tools, &preloaded);
     }
     failures.verdict()
 }

@@ -1,6 +1,6 @@
 //! Tools that a run-time library of OpenMP looks for by name (OMPT, `ompt_start_tool`), besides what they wrap of MPI.
 
-use qmpi_tests::against::{Failures, same, stacked};
+use qmpi_tests::against::{Failures, stacked};
 use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program};
 
 qmpi_tests::module!(trials);
@@ -15,9 +15,7 @@ fn alone(mpi: Mpi) -> Verdict {
     let lines = ["openmp: 9", "openmp_tool: 3 parallel regions, 3 barriers", "openmp_tool: finalized"];
     preloaded.expect(0, &lines.map(str::to_owned))?;
     let mut failures = Failures::default();
-    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-        failures.note(same(mode, &preloaded, &job.run()));
-    }
+    failures.same_in_stack(&job, &[&tool.display().to_string()], &preloaded);
     failures.verdict()
 }
 

@@ -1,6 +1,6 @@
 //! Thread-local variables of the program that a tool refers to: it reads and writes the program's, in each thread, as under `LD_PRELOAD`.
 
-use qmpi_tests::against::{Failures, same, stacked};
+use qmpi_tests::against::Failures;
 use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 /// The compiler's option for references by descriptors.
@@ -27,9 +27,7 @@ fn of_the_program(mpi: Mpi, variant: &str, options: &[&str]) -> Verdict {
     reference.expect(0, &lines)?;
     let mut failures = Failures::default();
     let path = path.display().to_string();
-    for (mode, job) in stacked(&job, &[&path]) {
-        failures.note(same(mode, &reference, &job.run()));
-    }
+    failures.same_in_stack(&job, &[&path], &reference);
     // Each of two instances adds one.
     let twice = job.clone().stack(&[&path, &path]).run();
     failures.note(twice.expect(0, &[lines[0].clone(), "has_thread_local: 22 22".to_owned()]));

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use libtest_mimic::Failed;
-use qmpi_tests::against::{Failures, prints, same, stacked};
+use qmpi_tests::against::{Failures, prints, stacked};
 use qmpi_tests::compile::library;
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, tool, variant};
 
@@ -145,9 +145,7 @@ fn wraps_part(mpi: Mpi, tool: &Path) -> Verdict {
     let expected = ["part 2, number 42", "wraps_part: 1 parts, 1 scans"].map(str::to_owned);
     reference.expect(0, &expected)?;
     let mut failures = Failures::default();
-    for (mode, job) in stacked(&job, &[&tool]) {
-        failures.note(same(mode, &reference, &job.run()));
-    }
+    failures.same_in_stack(&job, &[&tool], &reference);
     // The outer one goes on with vfscanf, which the inner one does not wrap.
     let inner = "wraps_part: 1 parts, 0 scans".to_owned();
     failures.note(job.stack(&[&tool, &tool]).run().expect(0, &[&expected[..], &[inner]].concat()));
@@ -226,9 +224,7 @@ fn profiling_names(mpi: Mpi) -> Verdict {
     let reference = job.clone().preload(&tool).run();
     reference.expect(0, &["tool defines_pmpi: ok calls=3 profiling=5".to_owned(), "dlsym: 7".to_owned()])?;
     let mut failures = Failures::default();
-    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-        failures.note(same(mode, &reference, &job.run()));
-    }
+    failures.same_in_stack(&job, &[&tool.display().to_string()], &reference);
     failures.verdict()
 }
 
@@ -305,9 +301,7 @@ fn look_ups(mpi: Mpi) -> Verdict {
     reference.expect(0, std::slice::from_ref(&counts))?;
     let mut failures = Failures::default();
     let tool = tool.display().to_string();
-    for (mode, job) in stacked(&job, &[&tool]) {
-        failures.note(same(mode, &reference, &job.run()));
-    }
+    failures.same_in_stack(&job, &[&tool], &reference);
     let twice = job.stack(&[&tool, &tool]).run();
     failures.note(twice.expect(0, &lines));
     if twice.lines().iter().filter(|line| **line == counts).count() != 2 {
@@ -350,9 +344,7 @@ fn profiling_names_in_mpi(mpi: Mpi) -> Verdict {
         return Err(format!("LD_PRELOAD: no calls\n{}", reference.report()).into());
     }
     let mut failures = Failures::default();
-    for (mode, job) in stacked(&job, &[&tool.display().to_string()]) {
-        failures.note(same(mode, &reference, &job.run()));
-    }
+    failures.same_in_stack(&job, &[&tool.display().to_string()], &reference);
     failures.verdict()
 }
 

@@ -1,7 +1,7 @@
 //! The program's calls of `dlopen` pass by the loader once there is a tool in a namespace (`qmpi_loader::stand_ins`): what the program opens
 //! may be that tool, or refer to what it opens.
 //!
-//! Not those of the MPI library and of what it brought: it opens parts of its own.
+//! Not those of the MPI library and of what is there by it at start-up: it opens parts of its own.
 //!
 //! References that a layer's wrapper of `dlopen` has, or a definition of the program's own, stay: the wrapper goes on by way of the loader.
 

@@ -17,13 +17,13 @@
 //! | what tools in namespaces call | their heads have the wrappers of the layers below |
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
 use qmpi_dynamic::{Mapped, hash, objects};
-use qmpi_elf::Name;
 use qmpi_elf::linker::family;
+use qmpi_elf::{Name, Names};
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::links::wrapped::Stacked;
@@ -39,9 +39,7 @@ static OF_PROCESS: OnceLock<Wrapped> = OnceLock::new();
 struct Wrapped {
     stacked: Stacked,
     /// The names that come to the layers.
-    names: HashSet<&'static CStr>,
-    /// The same with their hashes.
-    hashed: Vec<Name<'static>>,
+    names: Names<'static>,
     /// What tools define as `PMPI_f`, for programs that call it.
     profiling: HashMap<&'static CStr, usize>,
 }
@@ -56,11 +54,10 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
     }
     let before_us = || images.iter().take_while(|image| !is_entry(image));
     let comes_to_layers = |name: &CStr| before_us().all(|image| image.find(name).is_none());
-    let names: HashSet<_> = stacked.top().keys().copied().filter(|name| comes_to_layers(name)).collect();
-    let hashed = names.iter().copied().map(Name::from).collect();
+    let names = stacked.top().keys().copied().filter(|name| comes_to_layers(name)).map(Name::from).collect();
     let mut profiling = stacked.profiling();
     profiling.retain(|name, _| comes_to_layers(name));
-    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, hashed, profiling });
+    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, profiling });
     for image in images {
         wrapped.rebind(image, images);
     }
@@ -86,22 +83,22 @@ impl Wrapped {
             return;
         }
         let is_glibc = family::is_glibc_family(image.name());
-        if is_glibc && OF_ALLOCATOR.iter().all(|name| !self.names.contains(name)) {
+        if is_glibc && OF_ALLOCATOR.iter().all(|name| !self.comes_to_layers(name)) {
             return;
         }
         // Names tell at once; going through all relocations takes ten times as long.
         let has_names = !self.names.is_empty() || !self.profiling.is_empty();
         let is_concerned = |(name, is_weak): (&CStr, bool)| {
-            self.names.contains(name)
+            self.comes_to_layers(name)
                 || self.profiling.contains_key(name)
                 || is_weak && self.exported(name, images).is_some()
         };
         // A library calls a function of its own through its PLT: a preloaded tool that defines it gets these calls. Of MPI that is `PMPI_f`,
         // of others the one by which it lets a tool be found.
         let is_mpi = qmpi_elf::is_mpi_soname(image.name());
-        let defines_names = || self.hashed.iter().any(|name| image.find_name(*name).is_some());
-        let calls_itself = is_mpi && !self.profiling.is_empty() || defines_names();
-        if !image.undefined(|is_weak| is_weak || has_names).any(is_concerned) && !is_glibc && !calls_itself {
+        let defines_names = || self.names.iter().any(|name| image.find_name(*name).is_some());
+        let calls_itself = || is_mpi && !self.profiling.is_empty() || defines_names();
+        if !image.undefined(|is_weak| is_weak || has_names).any(is_concerned) && !is_glibc && !calls_itself() {
             return;
         }
         // That of MPI's Fortran libraries enters the stack (`fortran.rs`), as that of a tool of the program (`base.rs`).
@@ -115,7 +112,7 @@ impl Wrapped {
         let count = rebind::rebind(image, Which::All, |reference| {
             if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
                 None
-            } else if self.names.contains(reference.name) {
+            } else if self.comes_to_layers(reference.name) {
                 self.referred(image, reference)
             } else if let Some(address) = self.profiling.get(reference.name) {
                 may_bypass().then_some(*address)
@@ -128,6 +125,11 @@ impl Wrapped {
         if count > 0 {
             log::debug(|| format!("{}: {count} references lead to wrappers of layers", image.path().display()));
         }
+    }
+
+    /// Is it a function that layers wrap, and no object before `libqmpi.so` defines?
+    fn comes_to_layers(&self, name: &CStr) -> bool {
+        !self.names.is_empty() && self.names.contains(&Name::from(name))
     }
 
     /// What a tool exports under a name that nothing in the process defines, but what stands for a tool (`qmpi_loader::stand_ins`).
@@ -178,7 +180,7 @@ pub(crate) extern "C" fn find(name: *const c_char, version: *const c_char) -> us
     if let Some(address) = wrapped.profiling.get(name) {
         return *address;
     }
-    if !wrapped.names.contains(name) {
+    if !wrapped.comes_to_layers(name) {
         return 0;
     }
     // SAFETY: null, or a C string, as `dlvsym` wants.

@@ -47,7 +47,7 @@ impl Image {
             path: path.to_owned(),
             file,
             size: metadata.len(),
-            identity: (metadata.dev(), metadata.ino()),
+            identity: identity(&metadata),
             object_type: 0,
             machine: machine.unwrap_or(Machine::HOST),
             segments: Vec::new(),
@@ -216,6 +216,11 @@ fn page_end(end: u64) -> u64 {
 }
 
 /// Opens a file after making sure that opening it cannot block.
+/// Device and inode.
+pub(crate) fn identity(file: &fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
 fn open_regular(path: &Path) -> Result<(File, fs::Metadata), Error> {
     let failed = |source: io::Error| match source.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::NotFound { path: path.to_owned() },

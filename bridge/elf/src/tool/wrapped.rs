@@ -54,12 +54,17 @@ impl Evidence {
     }
 }
 
-/// Functions that compilers call in every function of a program.
-const INSTRUMENTATION: [&str; 5] =
-    ["__cyg_profile_func_enter", "__cyg_profile_func_exit", "__fentry__", "_mcount", "mcount"];
-/// Functions by which standards let a tool be found. OpenMP 5: the library calls its own, which is weak, through its PLT, and does without
-/// a tool if it gets there. That of OpenACC is looked up, or a weak reference: these get what a tool exports in any case.
-const INTERFACES: [&str; 1] = ["ompt_start_tool"];
+/// Functions that go on to nothing: compilers call them in every function of a program, or a standard lets a tool be found by them. OpenMP 5:
+/// the library calls its own, which is weak, through its PLT, and does without a tool if it gets there. That of OpenACC is looked up, or
+/// a weak reference: these get what a tool exports in any case.
+const HOOKS: [(&str, Evidence); 6] = [
+    ("__cyg_profile_func_enter", Evidence::Instrumentation),
+    ("__cyg_profile_func_exit", Evidence::Instrumentation),
+    ("__fentry__", Evidence::Instrumentation),
+    ("_mcount", Evidence::Instrumentation),
+    ("mcount", Evidence::Instrumentation),
+    ("ompt_start_tool", Evidence::Interface),
+];
 /// Of the object itself: linkers and start files define them in each.
 const OWN: [&str; 2] = ["_init", "_fini"];
 
@@ -119,11 +124,8 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
             found.extend(names.filter(|name| is_exported(object, name)).map(|name| (name, Evidence::OtherName)));
         }
     }
-    let hooks = INSTRUMENTATION.iter().map(|name| (*name, Evidence::Instrumentation));
-    let hooks = hooks.chain(INTERFACES.iter().map(|name| (*name, Evidence::Interface)));
-    found.extend(
-        hooks.filter(|(name, _)| is_exported(object, name)).map(|(name, evidence)| (name.to_owned(), evidence)),
-    );
+    let hooks = HOOKS.into_iter().filter(|(name, _)| is_exported(object, name));
+    found.extend(hooks.map(|(name, evidence)| (name.to_owned(), evidence)));
     // All exports are gone through only where there may be a look-up: an MPI tool has hundreds.
     let exports: HashSet<&str> = if looks_up { exported(object).collect() } else { HashSet::new() };
     let others: Vec<(Vec<String>, &str)> =

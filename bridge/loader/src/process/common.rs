@@ -13,7 +13,6 @@
 #![expect(unsafe_code, reason = "dlopen")]
 
 use std::ffi::CString;
-use std::os::unix::fs::MetadataExt;
 
 use qmpi_elf::{ElfFile, Tool};
 
@@ -43,8 +42,7 @@ impl Process {
             return false;
         }
         let Some(image) = self.images().iter().skip(1).find(|image| image.name() == name) else { return false };
-        let identity = std::fs::metadata(image.path()).map(|file| (file.dev(), file.ino()));
-        identity.is_ok_and(|identity| identity == file.identity())
+        ElfFile::identity_at(image.path()) == Some(file.identity())
             && !has_thread_local_variables(image)
             && !self.calls_mpi(image, &mut Vec::new())
     }

@@ -56,8 +56,7 @@ impl Shown {
 /// The libraries that tools have opened with RTLD_GLOBAL, and those that came with them; of several tools, the outermost's first.
 fn opened(_: &Writer) -> Vec<&'static LinkMap> {
     let mut maps = Vec::new();
-    // Hardly any tool has opened one; to go through the objects of all namespaces takes long where there are a thousand layers.
-    for instance in Instance::all().filter(|instance| instance.answers.opened_global.iter().next().is_some()) {
+    for instance in Instance::all() {
         let Some(namespace) = instance.answers.loaded_namespace() else { continue };
         dlsym::each_global(&instance.answers, namespace, &mut |map| maps.push(map));
     }

@@ -10,7 +10,6 @@
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +23,7 @@ use crate::process::scope_end;
 /// A file of a layer.
 struct Part {
     /// Device and inode.
-    id: Option<(u64, u64)>,
+    identity: (u64, u64),
     soname: Option<String>,
     handle: Handle,
     /// What stands for it, under the name by which `ld.so` knows that.
@@ -37,22 +36,13 @@ static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
 /// The files of a tool have been loaded as `handles`.
 pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &Writer) {
     let part = |(file, handle): (&ElfFile, &Handle)| Part {
-        id: id(file.path()),
+        identity: file.identity(),
         soname: file.soname().map(str::to_owned),
         handle: *handle,
         stands: None,
     };
     let parts = tool.closure.parts().zip(handles).map(part);
     PARTS.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
-}
-
-/// Has any been loaded?
-pub(super) fn are_there() -> bool {
-    !PARTS.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
-}
-
-fn id(path: &Path) -> Option<(u64, u64)> {
-    path.metadata().ok().map(|file| (file.dev(), file.ino()))
 }
 
 /// What the program's `dlopen` is to open in place of `name`, which is a layer's file. What is needed by another one is made.
@@ -66,8 +56,8 @@ pub(super) fn instead_of(name: &CStr, _: &Writer) -> Option<&'static CStr> {
         return named(&mut parts, name.to_bytes()).and_then(Part::stand);
     }
     let path = Path::new(OsStr::from_bytes(name.to_bytes()));
-    let asked = id(path)?;
-    if let Some(part) = parts.iter_mut().rev().find(|part| part.id == Some(asked)) {
+    let asked = ElfFile::identity_at(path)?;
+    if let Some(part) = parts.iter_mut().rev().find(|part| part.identity == asked) {
         return part.stand();
     }
     if parts.iter().any(|part| part.stands.is_none() && part.soname.is_some()) {
