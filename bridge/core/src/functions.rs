@@ -17,7 +17,6 @@ use crate::{heap, mpir, start, switching, thesis, versions};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
-    run_constructors: start::run_constructors,
     objects_opened: opened::objects_opened,
     register: mpir::register,
     find_version: versions::find,

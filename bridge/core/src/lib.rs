@@ -23,7 +23,6 @@
 mod chain;
 mod functions;
 mod heap;
-mod kept;
 mod mpir;
 #[cfg(planted)]
 #[path = "../../entry/src/planted.rs"]

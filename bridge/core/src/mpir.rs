@@ -11,9 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::{ABORT, Binding};
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::Process;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::links::observer;
+use qmpi_loader::process::loader_lock;
 use qmpi_mpir::address::Address;
 use qmpi_mpir::message::{Kind, Writer};
 use qmpi_mpir::{GO, LIMIT, VARIABLE};
@@ -29,28 +31,28 @@ pub(crate) extern "C" fn register(abort: usize) {
     if !IS_TOLD.swap(true, Ordering::Relaxed) {
         tell(Kind::Rank, 0);
     }
-    watch_abort(abort);
+    loader_lock::with(|lock| watch_abort(lock, abort));
 }
 
 /// Leads the program's MPI_Abort by way of here. Start-up may have filled the slot since the last time.
-fn watch_abort(abort: usize) {
+fn watch_abort(lock: &LinkerLock, abort: usize) {
     static LINK: Mutex<usize> = Mutex::new(0);
     let mut link = LINK.lock().unwrap_or_else(PoisonError::into_inner);
     let next = ring().get(ABORT).unwrap_or(abort);
     if next != 0 && next != *link {
         *link = or_end(observer::observe_second(next, at_abort, 0));
         ring().set(ABORT, *link);
-        watch_fortran();
+        watch_fortran(lock);
     }
 }
 
 /// The same for MPI's Fortran library where its calls do not come to `libqmpi.so`: those of `PMPI_Abort` (Open MPI), and with a stack
 /// all, as they are bound to the stack.
-fn watch_fortran() {
+fn watch_fortran(lock: &LinkerLock) {
     let Some(process) = Process::with_mpi() else { return };
     let is_ours = |held: usize| process.images().iter().any(|image| is_entry(image) && image.contains(held));
     for image in process.mpi().filter(|image| is_fortran(image)) {
-        rebind::exchange(image, Which::All, |reference, held| {
+        rebind::exchange(lock, image, Which::All, |reference, held| {
             let symbol = qmpi_abi::classify_c(reference.name)?;
             if symbol.id != ABORT || symbol.binding != Binding::C || !reference.is_call {
                 return None;

@@ -11,12 +11,10 @@
 //! | unwinders | `unwinders.rs` |
 //! | a process without MPI | `without_mpi.rs` |
 //! | calls of `dlopen`: what is opened may be a tool, or need one | `stand_ins.rs` |
-//! | libraries whose constructors are about to run | `constructors.rs` |
 //! | functions that change the environment | `environment.rs` |
 //! | where calls enter the stack at the end | `entrance.rs` |
 
 pub(crate) mod base;
-pub(crate) mod constructors;
 pub(crate) mod entrance;
 pub(crate) mod environment;
 pub(crate) mod fortran;

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion::CallerMode;
 use qmpi_loader::links::wrapped::Others;
-use qmpi_loader::{Instance, Led, LoadError, Loader, Process, log};
+use qmpi_loader::{Led, LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
-use qmpi_ring::{Next, Writer};
+use qmpi_ring::Next;
 
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::process::fortran::Fortran;
@@ -49,14 +50,7 @@ enum What {
 }
 
 /// Builds the chain. What cannot be set up ends the process, or is left out if the user said so.
-///
-/// `files`: as [`look_at_files`], where that has been done.
-pub(crate) fn build(
-    process: &mut Arc<Process>,
-    requested: &Requested,
-    files: Option<Files>,
-    writer: &Writer,
-) -> (Chain, Option<Fortran>) {
+pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &LinkerLock) -> (Chain, Option<Fortran>) {
     let stack = &requested.stack;
     for skipped in &stack.skipped {
         report(&skipped.label, &skipped.error.to_string(), skipped.error.hint(), OnError::Skip);
@@ -66,7 +60,7 @@ pub(crate) fn build(
     crash::prepare();
     let here = requested.stack.layers.iter().filter(|layer| layer.on_rank(requested.rank));
     here.enumerate().for_each(|(index, layer)| crash::add(ToolId::of_layer(index).0, &layer.label, &layer.path));
-    let files = files.unwrap_or_else(|| look_at_files(process, requested));
+    let files = look_at_files(process, requested);
     let mut wanted = plan(process, requested, files, &mut mode);
     assign_places(&mut wanted, false);
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
@@ -94,9 +88,9 @@ pub(crate) fn build(
     qmpi_loader::exit::order_by_layers();
     chain.observe_ends();
     chain.observe_finalize(Edge(wanted.len()));
-    unwinders::bind(process.images());
+    unwinders::bind(lock, process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
-    let mut loader = Loader::new(writer);
+    let mut loader = Loader::new(lock);
     let mut asking = Vec::new();
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
@@ -157,7 +151,7 @@ pub(crate) fn build(
     fortran.top(&mut chain);
     if let Some(mut builder) = builder {
         builder.below(ToolId::MPI, &mut chain);
-        builder.publish(LAST.get(), writer);
+        builder.publish(LAST.get(), lock);
     }
     if let Some(vector) = &vector {
         vector.below(ToolId::MPI, process.mpi_name(), &mut chain);
@@ -198,7 +192,7 @@ fn assign_places(wanted: &mut [Wanted<'_>], reserve: bool) {
 /// saying why, if it cannot be set up.
 ///
 /// Layers get numbers of their own. The application's return address is kept on all ways: a layer below may ask for it.
-pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<Box<[Next]>> {
+pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Option<Box<[Next]>> {
     let mut process = Arc::new(Process::with_mpi()?);
     let requested = match Requested::named(name) {
         Ok(requested) => requested,
@@ -216,11 +210,11 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
     }
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
     assign_places(&mut wanted, true);
-    unwinders::bind(process.images());
+    unwinders::bind(lock, process.images());
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());
-    let mut loader = Loader::new(writer);
+    let mut loader = Loader::new(lock);
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
         crash::loading(tool.0);
         let layer = match &wanted.what {
@@ -244,8 +238,8 @@ pub(crate) fn open_named(name: &str, below: &[Next], writer: &Writer) -> Option<
             Err(error) => report(&wanted.layer.label, &error.to_string(), error.hint(), requested.stack.on_error),
         }
     }
-    builder.publish(LAST.get(), writer);
-    stand_ins::begin(&process);
+    builder.publish(LAST.get(), lock);
+    stand_ins::begin(lock, &process);
     qmpi_loader::close_files();
     Some(functions_at_top(&mut chain))
 }
@@ -271,14 +265,6 @@ impl Numbers {
 
     fn get(&self) -> ToolId {
         ToolId(self.0.load(Ordering::Relaxed))
-    }
-}
-
-/// Constructors of this instance run now, or have run.
-pub(crate) fn initializes(instance: &Instance, is_over: bool) {
-    if let Some(layer) = instance.layer() {
-        let tool = ToolId::of_layer(layer);
-        if is_over { crash::loaded(tool.0, Some(instance)) } else { crash::loading(tool.0) }
     }
 }
 
@@ -373,14 +359,6 @@ fn load_qmpi_tools(requested: &Requested, files: &Files) -> Libraries {
 pub(crate) fn load_early(process: &mut Arc<Process>, requested: &Requested) {
     let files = look_at_files(process, requested);
     load_qmpi_tools(requested, &files).keep();
-}
-
-/// Is the stack to be loaded before the program's libraries are initialized? It is where their constructors may call wrappers: of functions
-/// that are not MPI's. What is wrong with a file is said when constructors have run: they may bring what it lacks.
-pub(crate) fn may_come_first(files: &Files) -> bool {
-    let wraps = |planned: &Planned| planned.pmpi().is_some() && !planned.wrapped().is_empty();
-    files.iter().all(|(_, planned)| planned.is_ok())
-        && files.iter().any(|(_, planned)| planned.as_ref().is_ok_and(wraps))
 }
 
 fn keep_if(asked: bool, mode: &mut CallerMode) {

@@ -7,17 +7,15 @@
 //! What comes back in the meantime does not wait: a constructor of a tool that calls MPI, or the child of a `fork` whose parent
 //! was here. Their calls go to the MPI library.
 
-use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use qmpi_abi::FnId;
-use qmpi_dynamic::initialization::Arguments;
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Process, constructors, log};
-use qmpi_ring::{Moment, Progress, Writer, progress};
+use qmpi_loader::{Process, log};
+use qmpi_ring::{Moment, Progress, progress};
 
-use crate::kept::Kept;
 use crate::process::fortran::Fortran;
 use crate::process::{base, entrance, environment, fortran, opened, program_pmpi, stand_ins, without_mpi, wrapped};
 use crate::report::{lost_stack, recorder, stats};
@@ -34,44 +32,27 @@ pub(crate) fn is_done() -> bool {
 
 /// Sets everything up, unless that has happened. Returns whether the slots are filled.
 pub(crate) extern "C" fn start(moment: Moment) -> bool {
-    is_done() || loader_lock::with(|writer| PROGRESS.advance(writer, || set_up(moment, writer)))
+    is_done() || loader_lock::with(|lock| PROGRESS.advance(lock, || set_up(moment, lock)))
 }
 
 /// Returns whether everything is set up. A stack with a name that is not registered yet is put off until MPI is initialized: a
 /// constructor that comes after this library's may register it, or the program. Calls until then go to the MPI library.
-fn set_up(moment: Moment, writer: &Writer) -> bool {
+fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
     #[cfg(planted)]
     crate::planted::memory();
-    let (mut process, mut requested, mut files) = match Kept::take() {
-        Some(Kept { process, requested, files }) => (process, requested, Some(files)),
-        None => {
-            let Some(process) = Process::with_mpi().or_else(without_mpi::open) else { return false };
-            (Arc::new(process), Requested::from_env(), None)
-        }
-    };
-    if moment == Moment::Constructors {
-        if requested.waits_for_names() {
-            return false;
-        }
-        let looked_at = stack::look_at_files(&mut process, &requested);
-        if !stack::may_come_first(&looked_at) {
-            Kept { process, requested, files: looked_at }.keep();
-            return false;
-        }
-        files = Some(looked_at);
-    }
+    let Some(process) = Process::with_mpi().or_else(without_mpi::open) else { return false };
+    let (mut process, mut requested) = (Arc::new(process), Requested::from_env());
     if moment != Moment::FirstCall && requested.waits_for_names() {
         stack::load_early(&mut process, &requested);
         requested = Requested::from_env();
         if requested.waits_for_names() {
-            fortran::wait_for_initialization(&process);
+            fortran::wait_for_initialization(lock, &process);
             return false;
         }
     }
     stats::prepare(requested.rank);
     recorder::prepare(&process, requested.rank, requested.stack.layers.len());
-    let build = || stack::build(&mut process, &requested, files, writer);
-    let (mut chain, mut fortran) = if moment == Moment::Constructors { constructors::put_off(build) } else { build() };
+    let (mut chain, mut fortran) = stack::build(&mut process, &requested, lock);
     let entries = chain.all_entries();
     for id in FnId::all() {
         match entries[id.index()] {
@@ -83,30 +64,19 @@ fn set_up(moment: Moment, writer: &Writer) -> bool {
         }
     }
     if requested.stack.program_pmpi.enters(chain.is_of_qmpi_tools()) {
-        program_pmpi::enter(&process, &entries);
+        program_pmpi::enter(lock, &process, &entries);
         fortran.iter_mut().for_each(Fortran::let_profiling_in);
     }
-    base::enter(&process, &mut chain, &entries, fortran);
+    base::enter(lock, &process, &mut chain, &entries, fortran);
     recorder::stack_is_built();
-    wrapped::enter(process.images(), std::mem::take(&mut chain.others));
-    environment::bind(process.images());
-    stand_ins::begin(&process);
+    wrapped::enter(lock, process.images(), std::mem::take(&mut chain.others));
+    environment::bind(lock, process.images());
+    stand_ins::begin(lock, &process);
     entrance::filled(entries);
     opened::set(process.images());
     qmpi_loader::close_files();
     lost_stack::check(requested.has_layers() && !without_mpi::is_opened());
     true
-}
-
-/// Runs constructors of tools that were loaded before it was their turn.
-pub(crate) extern "C" fn run_constructors(
-    count: c_int,
-    values: *const *const c_char,
-    environment: *const *const c_char,
-) {
-    loader_lock::with(|_| {
-        constructors::run(Arguments { count, values, environment }, stack::initializes);
-    });
 }
 
 /// A function of this number was called, and MPI does not have it, or there is no MPI.

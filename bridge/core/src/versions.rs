@@ -19,6 +19,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::image::version::Version;
@@ -161,10 +162,10 @@ pub(crate) fn first<'a>(images: &'a [Image], reference: &Reference<'_>, version:
 }
 
 /// Binds references to versions of objects that were opened after start-up.
-pub(crate) fn bind_opened(images: &[Image], new: &[Image]) {
+pub(crate) fn bind_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     let Some(versions) = OF_PROCESS.get().filter(|versions| !versions.0.is_empty()) else { return };
     for image in new {
-        rebind::rebind(image, Which::All, |reference| {
+        rebind::rebind(lock, image, Which::All, |reference| {
             let id = name::plain_id(reference.name).filter(|id| versions.has(*id))?;
             let version = image.needed_version(reference)?;
             first(images, reference, version).filter(|image| is_entry(image))?;

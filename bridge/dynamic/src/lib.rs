@@ -15,6 +15,7 @@
 //! | is it an MPI library? | [`mpi`] |
 //! | an object in this process | [`segments`](Segments), [`mapped`](Mapped) |
 //! | all objects of the base namespace | [`objects`] |
+//! | who may write into them? | [`linker_lock`](LinkerLock) |
 //!
 //! # Where it may run
 //! In the callback of `dl_iterate_phdr`, in signal handlers, before any constructor. The crate has no `std` and no `alloc`;
@@ -42,8 +43,7 @@
 mod bytes;
 mod dynamic;
 pub mod hash;
-pub mod indirect;
-pub mod initialization;
+mod linker_lock;
 mod machine;
 mod mapped;
 
@@ -60,6 +60,7 @@ pub mod version;
 
 pub use bytes::{Bytes, Plain};
 pub use dynamic::{Dynamic, Extent, Table, entries};
+pub use linker_lock::LinkerLock;
 pub use machine::Machine;
 pub use mapped::Mapped;
 pub use segments::Segments;

@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::linker_lock::LinkerLock;
 use crate::mapped::Mapped;
 use crate::relocation::Binding;
 
@@ -21,9 +22,10 @@ pub enum Which {
 /// that begin with four bytes that `is_likely` likes. Returns how many references were changed.
 ///
 /// # Safety
-/// The object stays loaded meanwhile, and its references to these names may be changed: they are function pointers or addresses of
-/// variables that nothing has remembered in another place.
+/// The object's references to these names may be changed: they are function pointers or addresses of variables that nothing has
+/// remembered in another place. `ld.so` has relocated the object: it has, unless an IFUNC resolver of the object is what has called.
 pub unsafe fn rebind(
+    _: &LinkerLock,
     object: &Mapped<'_>,
     which: Which,
     is_likely: impl Fn([u8; 4]) -> bool,

@@ -175,13 +175,6 @@ impl<'a> Tables<'a> {
         tables
     }
 
-    /// Where the entry of a symbol of this object is.
-    pub(crate) fn place_of(&self, symbol: &Symbol<'_>) -> Option<usize> {
-        let offset = symbol.index().checked_mul(size_of::<Elf64_Sym>())?;
-        let entry = self.symbols.entries.skip(offset);
-        (entry.len() >= size_of::<Elf64_Sym>()).then(|| entry.address())
-    }
-
     /// The symbols, as many as there are; `whole` reaches from the first to the end of its segment.
     ///
     /// The count is recorded nowhere but in the hash tables. A library that exports nothing has an empty `.gnu.hash`, whose

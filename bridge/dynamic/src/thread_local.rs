@@ -6,6 +6,7 @@
 
 use core::ffi::CStr;
 
+use crate::linker_lock::LinkerLock;
 use crate::machine::{Machine, Relocations};
 use crate::mapped::Mapped;
 use crate::rebind::{Unprotected, word_at};
@@ -52,8 +53,8 @@ impl StaticRoom {
 /// Binds the references of `object` to the variables that `find` knows. Returns how many words were written.
 ///
 /// # Safety
-/// The object stays loaded meanwhile, and no code has used these words.
-pub unsafe fn bind(object: &Mapped<'_>, find: impl Fn(&CStr) -> Option<Variable>) -> usize {
+/// No code has used these words.
+pub unsafe fn bind(_: &LinkerLock, object: &Mapped<'_>, find: impl Fn(&CStr) -> Option<Variable>) -> usize {
     const WORD: usize = size_of::<usize>();
     let mut unprotected = None;
     let mut count = 0_usize;

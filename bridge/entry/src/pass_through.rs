@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use qmpi_abi::FnId;
 use qmpi_dynamic::rebind::{self, Which};
 use qmpi_dynamic::relocation::Binding;
-use qmpi_dynamic::{Asked, Mapped};
+use qmpi_dynamic::{Asked, LinkerLock, Mapped};
 
 use crate::exports::functions;
 use crate::mpir;
@@ -17,33 +17,33 @@ static HAS_VERSIONS: AtomicBool = AtomicBool::new(false);
 
 /// Points calls that are bound, or will be bound, to an entry stub past it, and clears weak references to functions that the MPI
 /// library does not have.
-pub(crate) fn enter() {
-    see_to(usize::MAX, true);
+pub(crate) fn enter(lock: &LinkerLock) {
+    see_to(lock, usize::MAX, true);
 }
 
 /// The same for objects that were opened last, so many of them: calls use the stubs, as far as these lead to the right version.
-pub(crate) fn enter_last(count: usize) {
-    see_to(count, false);
+pub(crate) fn enter_last(lock: &LinkerLock, count: usize) {
+    see_to(lock, count, false);
 }
 
 /// Sees to all that the last `count` objects refer to, in one pass: it takes a microsecond to read the tables of an object.
-fn see_to(count: usize, all_calls: bool) {
+fn see_to(lock: &LinkerLock, count: usize, all_calls: bool) {
     let mut has_qmpi = false;
     objects::each_of_last(count, |object| {
-        weak::clear(object);
+        weak::clear(lock, object);
         if all_calls {
-            bind(object, |_| true);
+            bind(lock, object, |_| true);
         } else if HAS_VERSIONS.load(Ordering::Relaxed) {
-            bind(object, |version| version.is_some());
+            bind(lock, object, |version| version.is_some());
         }
         has_qmpi |= mpi_with_qmpi::is_it(object);
     });
-    mpi_with_qmpi::pass_by(count, has_qmpi);
+    mpi_with_qmpi::pass_by(lock, count, has_qmpi);
 }
 
 /// Binds references of an object whose version, if any, is among those that are `meant`.
 #[expect(unsafe_code, reason = "rebinds calls of MPI")]
-fn bind(object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
+fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
     // Bound to an entry stub, or to the object's own PLT, which the first call leads to one. Anything else a tool has put there (GOTCHA).
     let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
     let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
@@ -63,8 +63,8 @@ fn bind(object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
         }
         next(reference, version)
     };
-    // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; the words hold addresses of functions.
-    unsafe { rebind::rebind(object, Which::All, functions::may_begin_name, target) };
+    // SAFETY: the words hold addresses of functions.
+    unsafe { rebind::rebind(lock, object, Which::All, functions::may_begin_name, target) };
 }
 
 /// Where a reference leads without this library; `None` if it does not come to it, or may stay. A function pointer stays where the

@@ -2,6 +2,7 @@
 
 pub(crate) mod environment;
 pub(crate) mod glibc;
+pub(crate) mod linker_lock;
 pub(crate) mod mpi_with_qmpi;
 pub(crate) mod objects;
 pub(crate) mod opened;

@@ -26,6 +26,5 @@ pub(crate) static RING: Ring = Ring {
         dl_iterate_phdr: AtomicUsize::new(0),
         dlopen: AtomicUsize::new(0),
     },
-    watches_constructors: AtomicBool::new(false),
     thread_offsets: arch::thread_offsets,
 };

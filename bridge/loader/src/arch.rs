@@ -3,9 +3,6 @@
 mod shift;
 pub(crate) use shift::*;
 
-#[cfg(test)]
-mod start_files_tests;
-
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
 #[cfg(target_arch = "aarch64")]

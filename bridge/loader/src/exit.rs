@@ -29,7 +29,6 @@
 pub(crate) mod destructors;
 pub mod entrance;
 pub(crate) mod handlers;
-mod program;
 pub(crate) mod thread_local;
 pub(crate) mod watch;
 
@@ -259,9 +258,7 @@ pub(crate) extern "C" fn clones_end(_: c_int, _: &'static Instance) {
 
 /// A namespace of tools is about to be finalized, perhaps the first.
 fn destructors_begin() {
-    if !IN_DESTRUCTORS.swap(true, Ordering::Relaxed) && IN_ORDER.load(Ordering::Relaxed) {
-        program::end();
-    }
+    IN_DESTRUCTORS.store(true, Ordering::Relaxed);
 }
 
 /// Ends the clones outside of `inner`, those that have not ended.

@@ -7,7 +7,6 @@
 //! assumed never to be unloaded; MPI libraries, the executable and its dependencies are not.
 #![expect(unsafe_code, reason = "keeps objects beyond the callback that shows them")]
 
-pub mod early;
 pub mod listed;
 pub mod objects;
 pub mod rebind;

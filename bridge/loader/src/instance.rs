@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
 use qmpi_overrides::Answers;
 use qmpi_plan::Planned;
-use qmpi_ring::{List, Writer};
+use qmpi_ring::List;
 
 use crate::error::LoadError;
 use crate::exit::End;
@@ -53,7 +54,7 @@ impl Instance {
         wraps: &[&str],
         calls: &Calls<'_>,
         process: &Arc<Process>,
-        writer: &Writer,
+        lock: &LinkerLock,
     ) -> &'static Instance {
         let layer = &planned.layer;
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
@@ -70,7 +71,7 @@ impl Instance {
         instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups);
         let instance: &'static Instance = instance;
         environment::give_view(&instance.answers);
-        ALL.add(Box::leak(Box::new(List::node(instance))), writer);
+        ALL.add(Box::leak(Box::new(List::node(instance))), lock);
         instance
     }
 

@@ -39,7 +39,6 @@ pub use instance::{Instance, opened_global};
 pub use links::direct::{Led, ask_directly};
 pub use load::{Links, Loaded, Loader, Made, OfMpi, plan, prepare};
 pub use namespace::clone::have_a_namespace as clones_have_a_namespace;
-pub use namespace::constructors;
 pub use namespace::in_use as namespaces_in_use;
 pub use namespace::shared::close_files;
 pub use overrides::dl_iterate_phdr_of_base;

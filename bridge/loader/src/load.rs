@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_overrides::glibc;
 use qmpi_plan::{Inspector, Layer, Place, Planned};
-use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::exit::watch;
@@ -26,7 +26,7 @@ use crate::namespace::clone;
 use crate::namespace::head::{Head, Heads};
 use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{constructors, first, providers};
+use crate::namespace::{first, providers};
 use crate::process::Process;
 use crate::{Instance, log, stand_ins};
 
@@ -72,7 +72,7 @@ pub struct OfMpi<'a> {
 
 /// Loads tools one after the other: what instances of one tool have in common is made once.
 pub struct Loader<'w, 'a> {
-    pub(crate) writer: &'w Writer,
+    pub(crate) lock: &'w LinkerLock,
     pub(crate) made: Made<'a>,
 }
 
@@ -86,13 +86,13 @@ pub struct Made<'a> {
 
 impl<'w, 'a> Loader<'w, 'a> {
     /// One that has loaded nothing yet.
-    pub fn new(writer: &'w Writer) -> Loader<'w, 'a> {
-        Loader::with(writer, Made::default())
+    pub fn new(lock: &'w LinkerLock) -> Loader<'w, 'a> {
+        Loader::with(lock, Made::default())
     }
 
     /// One that goes on with what another has made.
-    pub fn with(writer: &'w Writer, made: Made<'a>) -> Loader<'w, 'a> {
-        Loader { writer, made }
+    pub fn with(lock: &'w LinkerLock, made: Made<'a>) -> Loader<'w, 'a> {
+        Loader { lock, made }
     }
 
     /// What it has made.
@@ -140,7 +140,7 @@ fn load<'a>(
     let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::new);
     let calls = Calls::of(tool, links, own_calls)?;
     let wraps = planned.wrapped();
-    let instance = Instance::of(planned, &wraps, &calls, process, loader.writer);
+    let instance = Instance::of(planned, &wraps, &calls, process, loader.lock);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -156,7 +156,7 @@ fn load<'a>(
         }
     };
 
-    stand_ins::tools::loaded(tool, &parts, loader.writer);
+    stand_ins::tools::loaded(tool, &parts, loader.lock);
     let mut wrappers = Parts::of(tool, &parts);
     let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
     let (entries, versions) = c_entries(planned, tool, links, &entry, &mut wrappers)?;
@@ -385,7 +385,7 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
     let providers = instance
         .providers
         .get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
-    let namespace = namespace::expect(head_file.path(), providers, loader.writer);
+    let namespace = namespace::expect(head_file.path(), providers, loader.lock);
     instance.answers.set_namespace(namespace);
     let head = namespace::create(namespace, &instance.path, &head_file).map_err(|error| {
         match (error, tool.clone_obstacle()) {
@@ -393,7 +393,7 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
             (error, _) => error,
         }
     })?;
-    watch::load(namespace, instance, &head_file, loader.writer)?;
+    watch::load(namespace, instance, &head_file, loader.lock)?;
     let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));
     let absent = |path: &str| LoadError::Link { path: path.into(), message: "it is not in its namespace".into() };
     let parts =
@@ -405,12 +405,12 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
         namespace::loaded(namespace, map.name());
     }
     instance.has_objects(own());
-    let scope = namespace::list(namespace, &maps, loader.writer);
-    instance.answers.scope.publish(scope.leak(), loader.writer);
+    let scope = namespace::list(namespace, &maps, loader.lock);
+    instance.answers.scope.publish(scope.leak(), loader.lock);
     if let Some(tool) = parts.last() {
         instance.handle.get_or_init(|| *tool);
     }
-    constructors::loaded(instance);
+    instance.is_initialized();
     Ok(Bound { parts, head })
 }
 

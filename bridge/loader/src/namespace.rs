@@ -4,7 +4,6 @@
 
 pub(crate) mod clone;
 mod clone_code;
-pub mod constructors;
 pub(crate) mod first;
 pub(crate) mod head;
 pub(crate) mod link_map;
@@ -18,9 +17,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use qmpi_dynamic::LinkerLock;
 pub(crate) use qmpi_overrides::namespace::object_at;
 use qmpi_overrides::{Namespace, Object, Provider, dl_iterate_phdr, find_object};
-use qmpi_ring::{List, Writer};
+use qmpi_ring::List;
 
 use crate::error::LoadError;
 use crate::namespace::link_map::{Handle, LinkMap, dlerror};
@@ -34,16 +34,16 @@ pub fn in_use() -> usize {
 
 /// A namespace that is about to be loaded with the provider `head`; `providers` are those that it will come with, `head` among
 /// them: SONAME and path.
-pub(crate) fn expect(head: &CStr, providers: &[(String, CString)], writer: &Writer) -> &'static Namespace {
+pub(crate) fn expect(head: &CStr, providers: &[(String, CString)], lock: &LinkerLock) -> &'static Namespace {
     static IS_FIRST: AtomicBool = AtomicBool::new(true);
     if IS_FIRST.swap(false, Ordering::Relaxed) {
         learn_from_glibc();
     }
-    let namespace = Namespace::add(Box::leak(Box::new(List::node(Namespace::expected(kept(head))))), writer);
+    let namespace = Namespace::add(Box::leak(Box::new(List::node(Namespace::expected(kept(head))))), lock);
     for (soname, path) in providers {
         let is_mpi = qmpi_elf::is_mpi_soname(soname);
         let provider = Provider::expected(soname.clone().leak(), kept(path), is_mpi);
-        namespace.add_provider(Box::leak(Box::new(List::node(provider))), writer);
+        namespace.add_provider(Box::leak(Box::new(List::node(provider))), lock);
     }
     namespace
 }
@@ -85,7 +85,7 @@ pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFi
 pub(crate) fn list(
     namespace: &'static Namespace,
     wanted: &[&'static LinkMap],
-    writer: &Writer,
+    lock: &LinkerLock,
 ) -> Vec<&'static Object> {
     let is_wanted = |map: &LinkMap| wanted.iter().any(|wanted| std::ptr::eq(*wanted, map));
     let mut listed: Vec<&'static Object> = namespace.objects().iter().filter(|object| is_wanted(object.map)).collect();
@@ -101,7 +101,7 @@ pub(crate) fn list(
     for (object, is_new) in new {
         // One that stands before others that are listed already was a library that a tool had opened: it serves its purpose unlisted.
         if is_new {
-            namespace.objects().add(object, writer);
+            namespace.objects().add(object, lock);
         }
         listed.push(object);
     }
@@ -120,7 +120,7 @@ pub(crate) fn provide(
     namespace: &Namespace,
     soname: &str,
     file: impl FnOnce() -> Result<Option<ProviderFile>, LoadError>,
-    writer: &Writer,
+    lock: &LinkerLock,
 ) -> Result<(), LoadError> {
     if namespace.has_provider(soname) {
         return Ok(());
@@ -128,14 +128,14 @@ pub(crate) fn provide(
     let Some(file) = file()? else { return Ok(()) };
     let handle =
         load(namespace, file.path()).map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
-    adopt(namespace, soname, handle, writer);
+    adopt(namespace, soname, handle, lock);
     Ok(())
 }
 
 /// Takes an object that is loaded for a provider.
-pub(crate) fn adopt(namespace: &Namespace, soname: &str, handle: Handle, writer: &Writer) {
+pub(crate) fn adopt(namespace: &Namespace, soname: &str, handle: Handle, lock: &LinkerLock) {
     let provider = Provider::loaded(soname.to_owned().leak(), qmpi_elf::is_mpi_soname(soname), handle);
-    namespace.add_provider(Box::leak(Box::new(List::node(provider))), writer);
+    namespace.add_provider(Box::leak(Box::new(List::node(provider))), lock);
 }
 
 /// Loads a library into a namespace that is there already.

@@ -85,6 +85,11 @@ impl View {
         self.variable.store(array, Ordering::Release);
     }
 
+    /// The array that was stored last.
+    pub fn stored(&self) -> Array {
+        self.stored.load(Ordering::Acquire)
+    }
+
     /// Lets it point to the array that was stored last again, whatever the tool has stored.
     pub fn take_back(&self) {
         self.variable.store(self.stored.load(Ordering::Acquire), Ordering::Release);
@@ -92,14 +97,14 @@ impl View {
 
     /// The array that was stored last, if it has room for so many words.
     pub fn with_room(&self, words: usize) -> Option<Array> {
-        let array = self.stored.load(Ordering::Acquire);
+        let array = self.stored();
         (!array.is_null() && words <= self.room.load(Ordering::Relaxed)).then_some(array)
     }
 
     /// The tool's own array, if it has stored one, or a null pointer.
     pub fn replaced(&self) -> Option<Array> {
         let array = self.variable.load(Ordering::Acquire);
-        (array != self.stored.load(Ordering::Acquire)).then_some(array)
+        (array != self.stored()).then_some(array)
     }
 }
 

@@ -8,8 +8,9 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use qmpi_dynamic::LinkerLock;
+use qmpi_ring::List;
 use qmpi_ring::list::Node;
-use qmpi_ring::{List, Writer};
 
 use crate::find_object;
 use crate::link_map::{Handle, LinkMap};
@@ -81,8 +82,8 @@ impl Namespace {
     }
 
     /// Adds a namespace to the list of all.
-    pub fn add(node: &'static mut Node<Namespace>, writer: &Writer) -> &'static Namespace {
-        ALL.add(node, writer)
+    pub fn add(node: &'static mut Node<Namespace>, lock: &LinkerLock) -> &'static Namespace {
+        ALL.add(node, lock)
     }
 
     /// All namespaces of which the first object is known.
@@ -91,8 +92,8 @@ impl Namespace {
     }
 
     /// Adds a provider.
-    pub fn add_provider(&self, node: &'static mut Node<Provider>, writer: &Writer) {
-        self.providers.add(node, writer);
+    pub fn add_provider(&self, node: &'static mut Node<Provider>, lock: &LinkerLock) {
+        self.providers.add(node, lock);
     }
 
     /// Its first object is `head`: what `ld.so` has loaded with it is known from now on.

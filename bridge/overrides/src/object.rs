@@ -5,8 +5,8 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use libc::Elf64_Phdr;
+use qmpi_dynamic::LinkerLock;
 use qmpi_dynamic::{Mapped, hash};
-use qmpi_ring::Writer;
 
 use crate::link_map::LinkMap;
 
@@ -62,7 +62,7 @@ impl Objects {
     }
 
     /// Adds an object behind all others. An object can be in one list only.
-    pub fn add(&self, object: &'static Object, _: &Writer) {
+    pub fn add(&self, object: &'static Object, _: &LinkerLock) {
         // SAFETY: null, or an object that was added before.
         let last = unsafe { self.last.load(Ordering::Relaxed).as_ref() };
         let object = core::ptr::from_ref(object).cast_mut();
@@ -91,12 +91,12 @@ mod tests {
     #[test]
     fn what_was_added_last_comes_last() {
         // SAFETY: no other thread of this test writes.
-        let writer = unsafe { Writer::new() };
+        let lock = unsafe { LinkerLock::held() };
         let own = crate::namespace::object_at(what_was_added_last_comes_last as fn() as usize).unwrap().map().unwrap();
         let objects = Objects::new();
         assert!(objects.iter().next().is_none());
         for module in [1, 2, 3] {
-            objects.add(Box::leak(Box::new(Object::new(own, &[], module, true, None))), &writer);
+            objects.add(Box::leak(Box::new(Object::new(own, &[], module, true, None))), &lock);
         }
         assert!(objects.iter().map(|object| object.tls_module).eq([1, 2, 3]));
     }

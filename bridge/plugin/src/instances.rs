@@ -6,13 +6,13 @@ use std::ffi::c_int;
 use std::sync::Arc;
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion;
 use qmpi_loader::links::lazy::LazyLinks;
 use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Links, LoadError, Loader, Made, OfMpi, Process, log};
 use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
-use qmpi_ring::Writer;
 
 use crate::next::{self, Registered};
 use crate::{configured, numbering, qmpi};
@@ -40,7 +40,7 @@ thread_local! {
 /// What is wrong with the tool.
 pub(crate) fn load(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> {
     // One callback at a time, also where an implementation calls them in several threads.
-    loader_lock::with(|writer| {
+    loader_lock::with(|lock| {
         INSTANCES.with(|kept| {
             // A callback within a callback, which no implementation makes, has nothing in common with the other.
             let (mut kept, mut own) = (kept.try_borrow_mut(), None);
@@ -49,7 +49,7 @@ pub(crate) fn load(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> 
                 // Never dropped: a thread's end is no time to free it.
                 *instances = Instances::new().map(|instances| Box::leak(Box::new(instances)));
             }
-            instances.as_mut().map_or(Ok(()), |instances| instances.load(tool, layer, writer))
+            instances.as_mut().map_or(Ok(()), |instances| instances.load(tool, layer, lock))
         })
     })
 }
@@ -69,10 +69,10 @@ impl Instances {
         })
     }
 
-    fn load(&mut self, tool: c_int, layer: &'static Layer, writer: &Writer) -> Result<(), LoadError> {
+    fn load(&mut self, tool: c_int, layer: &'static Layer, lock: &LinkerLock) -> Result<(), LoadError> {
         let planned = self.plan(layer)?;
         let place = self.place(planned);
-        let lazy = LazyLinks::new(tool, next::below, writer)?;
+        let lazy = LazyLinks::new(tool, next::below, lock)?;
         let process = Arc::clone(&self.process);
         // Functions that QMPI does not number here, as no tool can intercept them, are the MPI library's own.
         let link = |id| match (process.real(id), numbering::number(id)) {
@@ -84,14 +84,14 @@ impl Instances {
         let past_all = self.of_mpi.get_or_init(|| {
             next::find_functions_of_mpi(&process);
             // It cannot fail where the one before has not: a block of stubs is mapped with others.
-            LazyLinks::new(0, next::of_mpi, writer)
+            LazyLinks::new(0, next::of_mpi, lock)
                 .unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
         });
         let of_mpi = |id: FnId| if links[id.index()] == 0 { 0 } else { past_all.link(id) };
         let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };
         let below = Links { c: &links, wrapped: &HashMap::new(), by_name: &[], fortran: &|_| None, mpi };
 
-        let mut loader = Loader::with(writer, std::mem::take(&mut self.made));
+        let mut loader = Loader::with(lock, std::mem::take(&mut self.made));
         let loaded = loader.load(&mut self.process, planned, &below, place);
         self.made = loader.into_made();
         qmpi_loader::close_files();
@@ -107,7 +107,7 @@ impl Instances {
                 log::warn(&format!("{}: {} cannot be intercepted", layer.label, id.name()), None);
             }
         }
-        next::remember(tool, registered, writer);
+        next::remember(tool, registered, lock);
         Ok(())
     }
 

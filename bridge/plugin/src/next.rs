@@ -6,9 +6,10 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::Process;
 use qmpi_loader::links::lazy::Next;
-use qmpi_ring::{Published, Writer};
+use qmpi_ring::Published;
 
 use crate::{numbering, qmpi};
 
@@ -30,7 +31,7 @@ static BY_TOOL: Published<AtomicPtr<Functions>> =
     Published::new(AtomicPtr::new(Published::<AtomicPtr<Functions>>::NOWHERE), AtomicUsize::new(0));
 
 /// Remembers what an instance has registered.
-pub(crate) fn remember(tool: i32, mut functions: Functions, writer: &Writer) {
+pub(crate) fn remember(tool: i32, mut functions: Functions, lock: &LinkerLock) {
     let Ok(index) = usize::try_from(tool) else { return };
     functions.sort_unstable_by_key(|registered| registered.id);
     let known = BY_TOOL.get();
@@ -39,7 +40,7 @@ pub(crate) fn remember(tool: i32, mut functions: Functions, writer: &Writer) {
         let room = (index + 1).next_power_of_two().max(16);
         let kept = known.iter().map(|functions| functions.load(Ordering::Acquire));
         let table = kept.chain(std::iter::repeat(null_mut())).take(room).map(AtomicPtr::new);
-        BY_TOOL.publish(Box::leak(table.collect::<Box<[_]>>()), writer);
+        BY_TOOL.publish(Box::leak(table.collect::<Box<[_]>>()), lock);
     }
     BY_TOOL.get()[index].store(Box::into_raw(Box::new(functions)), Ordering::Release);
 }

@@ -8,8 +8,6 @@ use crate::ring::Ring;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Moment {
-    /// The program is being loaded, and the first of its libraries is about to be initialized.
-    Constructors,
     /// The program is being loaded; constructors are still to come.
     Load,
     /// An MPI function was called that does not initialize MPI: tools may still be registered.
@@ -35,8 +33,6 @@ pub type Open = extern "C" fn(&'static Ring) -> Option<&'static CoreFunctions>;
 pub struct CoreFunctions {
     /// Sets everything up, unless that has happened. Returns whether the slots are filled.
     pub start: extern "C" fn(Moment) -> bool,
-    /// Runs constructors of tools that were loaded before it was their turn.
-    pub run_constructors: extern "C" fn(c_int, *const *const c_char, *const *const c_char),
     /// Objects were opened since the last call of this function.
     pub objects_opened: extern "C" fn(),
     /// Tells `qmpi run --mpir` of this process; returns when it may go on. With MPI_Abort, where no slot leads to it; else 0.

@@ -7,8 +7,8 @@
 //! |---|---|---|
 //! | slots of the entry stubs, and other words of `libqmpi.so` | the core | [`ring`] |
 //! | functions of the core | the core, once | [`core_functions`] |
-//! | tables that are replaced as a whole, never freed | the holder of a [`Writer`] | [`published`], [`writer`] |
-//! | lists that only grow, read from signal handlers | the holder of a [`Writer`] | [`list`] |
+//! | tables that are replaced as a whole, never freed | the holder of a [`qmpi_dynamic::LinkerLock`] | [`published`] |
+//! | lists that only grow, read from signal handlers | the holder of a [`qmpi_dynamic::LinkerLock`] | [`list`] |
 //! | the layers as QMPI tools know them | the core | [`tools`], [`next_table`] |
 //! | the C structs of the 2018 prototype | the core | [`thesis`] |
 //! | what `libqmpi_crash.so` tells of a crash | itself, and the core | [`crash`] |
@@ -27,7 +27,6 @@ pub mod ring;
 mod sync;
 pub mod thesis;
 pub mod tools;
-pub mod writer;
 
 pub use core_functions::{CoreFunctions, Moment};
 pub use list::List;
@@ -36,4 +35,3 @@ pub use progress::Progress;
 pub use published::Published;
 pub use ring::{Glibc, Ring, ThreadOffsets};
 pub use tools::{Next, Tool};
-pub use writer::Writer;

@@ -4,7 +4,7 @@
 use core::ptr::null_mut;
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
-use crate::writer::Writer;
+use qmpi_dynamic::LinkerLock;
 
 /// The list. The item that was added last comes first.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl<T: Sync> List<T> {
     }
 
     /// Adds an item, whose node stays for ever.
-    pub fn add(&self, node: &'static mut Node<T>, _: &Writer) -> &'static T {
+    pub fn add(&self, node: &'static mut Node<T>, _: &LinkerLock) -> &'static T {
         node.rest = self.first.load(Ordering::Relaxed);
         let node: *mut Node<T> = node;
         self.first.store(node, Ordering::Release);

@@ -15,7 +15,7 @@
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
 use crate::tools::Next;
-use crate::writer::Writer;
+use qmpi_dynamic::LinkerLock;
 
 /// The table. It is never changed, and never freed once it was published.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Current {
     }
 
     /// Puts another table in its place.
-    pub fn replace(&self, table: &'static NextTable, _: &Writer) {
+    pub fn replace(&self, table: &'static NextTable, _: &LinkerLock) {
         self.0.store(core::ptr::from_ref(table).cast_mut(), Ordering::Release);
     }
 }
@@ -101,8 +101,8 @@ mod tests {
         assert_eq!(current.get().tools(), 0);
         let answers: &'static [Next] = Box::leak(Box::new([Next { function: 7, tool: 3 }]));
         // SAFETY: no other thread of this test writes.
-        let writer = unsafe { Writer::new() };
-        current.replace(Box::leak(Box::new(NextTable::new(answers, 1))), &writer);
+        let lock = unsafe { LinkerLock::held() };
+        current.replace(Box::leak(Box::new(NextTable::new(answers, 1))), &lock);
         assert_eq!(current.get().find(0, 0).map(|next| next.tool), Some(3));
     }
 }

@@ -1,7 +1,7 @@
-//! How far something has come that happens once in a process, under the lock of the one writer.
+//! How far something has come that happens once in a process, under the lock of the one lock.
 
 use crate::sync::atomic::{AtomicU8, Ordering};
-use crate::writer::Writer;
+use qmpi_dynamic::LinkerLock;
 
 /// Not begun, or to be tried again.
 pub const IDLE: u8 = 0;
@@ -29,7 +29,7 @@ impl Progress {
     ///
     /// What comes back from inside of `work` does not wait, nor does it begin again: it learns that it has not happened. So does the
     /// child of a `fork` whose parent was at it.
-    pub fn advance(&self, _: &Writer, work: impl FnOnce() -> bool) -> bool {
+    pub fn advance(&self, _: &LinkerLock, work: impl FnOnce() -> bool) -> bool {
         if self.0.load(Ordering::Acquire) == IDLE {
             self.0.store(UNDER_WAY, Ordering::Relaxed);
             let state = if work() { DONE } else { IDLE };

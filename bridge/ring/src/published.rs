@@ -4,7 +4,7 @@
 use core::ptr::NonNull;
 
 use crate::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use crate::writer::Writer;
+use qmpi_dynamic::LinkerLock;
 
 /// The table. A table that was published is never freed: a reader may still be using it.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl<T> Published<T> {
     }
 
     /// Replaces the table by one that is as long at least; a shorter one is refused with `false`.
-    pub fn publish(&self, table: &'static [T], _: &Writer) -> bool {
+    pub fn publish(&self, table: &'static [T], _: &LinkerLock) -> bool {
         if table.len() < self.get().len() {
             return false;
         }

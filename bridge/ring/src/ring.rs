@@ -84,8 +84,6 @@ pub struct Ring {
     pub next: Current,
     /// glibc's own functions.
     pub glibc: Glibc,
-    /// A layer has wrappers that constructors may call: `objects_opened` is due before those of a library run.
-    pub watches_constructors: AtomicBool,
     /// Returns the offsets for this process.
     pub thread_offsets: extern "C" fn() -> ThreadOffsets,
 }

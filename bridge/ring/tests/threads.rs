@@ -6,7 +6,8 @@ use std::ptr::null_mut;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize};
 
-use qmpi_ring::{List, Progress, Published, Writer, progress};
+use qmpi_dynamic::LinkerLock;
+use qmpi_ring::{List, Progress, Published, progress};
 
 /// Under Miri each step of a thread takes thousands of instructions.
 const ITEMS: usize = if cfg!(miri) { 8 } else { 1000 };
@@ -15,11 +16,11 @@ const ITEMS: usize = if cfg!(miri) { 8 } else { 1000 };
 fn what_was_added_last_comes_first() {
     static LIST: List<u32> = List::new(AtomicPtr::new(null_mut()));
     // SAFETY: no other thread of this test writes.
-    let writer = unsafe { Writer::new() };
+    let lock = unsafe { LinkerLock::held() };
     assert_eq!(LIST.iter().next(), None);
     for item in [1, 2, 3] {
         let node = Box::leak(Box::new(List::node(item)));
-        assert_eq!(*LIST.add(node, &writer), item);
+        assert_eq!(*LIST.add(node, &lock), item);
     }
     assert_eq!(LIST.iter().copied().collect::<Vec<_>>(), [3, 2, 1]);
 }
@@ -41,8 +42,8 @@ fn readers_of_a_list() {
         scope.spawn(reader);
         for item in 0..ITEMS {
             // SAFETY: this thread alone writes.
-            let writer = unsafe { Writer::new() };
-            LIST.add(Box::leak(Box::new(List::node(Box::new(item)))), &writer);
+            let lock = unsafe { LinkerLock::held() };
+            LIST.add(Box::leak(Box::new(List::node(Box::new(item)))), &lock);
         }
     });
 }
@@ -65,8 +66,8 @@ fn readers_of_a_table() {
         for len in 1..=ITEMS {
             let table: Vec<String> = (0..len).map(|index| index.to_string()).collect();
             // SAFETY: this thread alone writes.
-            let writer = unsafe { Writer::new() };
-            assert!(TABLE.publish(table.leak(), &writer));
+            let lock = unsafe { LinkerLock::held() };
+            assert!(TABLE.publish(table.leak(), &lock));
         }
     });
 }
@@ -75,10 +76,10 @@ fn readers_of_a_table() {
 fn a_shorter_table_is_refused() {
     static TABLE: Published<u64> = Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0));
     // SAFETY: no other thread of this test writes.
-    let writer = unsafe { Writer::new() };
-    assert!(TABLE.get().is_empty() && TABLE.publish(&[], &writer));
-    assert!(TABLE.publish(&[1, 2], &writer) && TABLE.publish(&[3, 4], &writer));
-    assert!(!TABLE.publish(&[5], &writer));
+    let lock = unsafe { LinkerLock::held() };
+    assert!(TABLE.get().is_empty() && TABLE.publish(&[], &lock));
+    assert!(TABLE.publish(&[1, 2], &lock) && TABLE.publish(&[3, 4], &lock));
+    assert!(!TABLE.publish(&[5], &lock));
     assert_eq!(TABLE.get(), [3, 4]);
 }
 
@@ -96,9 +97,9 @@ fn what_the_work_has_written_is_there_when_it_is_done() {
         if !PROGRESS.is_done() {
             let _lock = LOCK.lock();
             // SAFETY: under the lock.
-            let writer = unsafe { Writer::new() };
-            assert!(PROGRESS.advance(&writer, || {
-                assert!(!PROGRESS.advance(&writer, || true), "it comes back from inside");
+            let lock = unsafe { LinkerLock::held() };
+            assert!(PROGRESS.advance(&lock, || {
+                assert!(!PROGRESS.advance(&lock, || true), "it comes back from inside");
                 // SAFETY: one thread does the work, and none reads before it is done.
                 unsafe { *OUTCOME.0.get() += 1 };
                 true

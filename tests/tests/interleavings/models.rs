@@ -11,7 +11,7 @@ use loom::thread;
 use crate::list::List;
 use crate::progress::{IDLE, Progress};
 use crate::published::Published;
-use crate::writer::Writer;
+use qmpi_dynamic::LinkerLock;
 
 /// `ld.so`'s lock.
 pub(crate) struct LoaderLock(Mutex<()>);
@@ -24,15 +24,15 @@ impl LoaderLock {
         LoaderLock(Mutex::new(()))
     }
 
-    pub(crate) fn with<T>(&self, work: impl FnOnce(&Writer) -> T) -> T {
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&LinkerLock) -> T) -> T {
         self.unless_forgotten(LOCKED, work)
     }
 
-    /// The mistake that [`Writer::new`] is `unsafe` for.
-    fn unless_forgotten<T>(&self, locked: bool, work: impl FnOnce(&Writer) -> T) -> T {
+    /// The mistake that [`LinkerLock::new`] is `unsafe` for.
+    fn unless_forgotten<T>(&self, locked: bool, work: impl FnOnce(&LinkerLock) -> T) -> T {
         let _guard = locked.then(|| self.0.lock());
         // SAFETY: the guard lives until the end of this function; without it the model has to fail.
-        work(&unsafe { Writer::new() })
+        work(&unsafe { LinkerLock::held() })
     }
 }
 
@@ -57,9 +57,9 @@ pub(crate) fn readers_and_writers_of_a_table() {
         let add = {
             let (lock, table) = (Arc::clone(&lock), Arc::clone(&table));
             move || {
-                lock.with(|writer| {
+                lock.with(|lock| {
                     let len = table.get().len() + 1;
-                    assert!(table.publish(&TABLES[len][..len], writer));
+                    assert!(table.publish(&TABLES[len][..len], lock));
                 });
             }
         };
@@ -109,9 +109,9 @@ pub(crate) fn readers_and_writers_of_a_list(locked: bool) {
         let writers = [1, 2].map(|value| {
             let (lock, list) = (Arc::clone(&lock), Arc::clone(&list));
             thread::spawn(move || {
-                lock.unless_forgotten(locked, |writer| {
+                lock.unless_forgotten(locked, |lock| {
                     let node = Box::leak(Box::new(List::node(Item::new(value))));
-                    assert_eq!(list.add(node, writer).value(), value);
+                    assert_eq!(list.add(node, lock).value(), value);
                 });
             })
         });
@@ -140,8 +140,8 @@ pub(crate) fn a_reader_of_what_the_work_has_left() {
         let workers = [(); 2].map(|()| {
             let (lock, start_up, left) = (Arc::clone(&lock), Arc::clone(&start_up), Arc::clone(&left));
             thread::spawn(move || {
-                lock.with(|writer| {
-                    start_up.advance(writer, || {
+                lock.with(|lock| {
+                    start_up.advance(lock, || {
                         // SAFETY: one thread does the work, and no other reads before it is done.
                         left.0.with_mut(|place| unsafe { *place += 1 });
                         true

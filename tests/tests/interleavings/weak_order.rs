@@ -10,8 +10,6 @@ mod models;
 mod progress;
 #[path = "../../../bridge/ring/src/published.rs"]
 mod published;
-#[path = "../../../bridge/ring/src/writer.rs"]
-mod writer;
 
 /// What those are made of here.
 mod sync {

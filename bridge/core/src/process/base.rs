@@ -10,6 +10,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use qmpi_abi::{ABORT, FnId};
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::version::Definition;
@@ -26,7 +27,13 @@ use crate::versions::{self, Versions};
 
 /// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
 /// through libqmpi's entry stubs out of all calls that are bound already. `entries`: where the application's calls go.
-pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize], fortran: Option<Fortran>) {
+pub(crate) fn enter(
+    lock: &LinkerLock,
+    process: &Arc<Process>,
+    chain: &mut Chain,
+    entries: &[usize],
+    fortran: Option<Fortran>,
+) {
     let Some(ours) = process.images().iter().find(|image| is_entry(image)) else { return };
     let (tops, tops_by_name) = (chain.all_pmpi(), chain.all_by_name());
     let program = &process.images()[0];
@@ -42,7 +49,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize]
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
         let tops = if image.is_same(program) { entries } else { &*tops };
         for part in program_tools::with_libraries(image, process) {
-            rebind_profiling(part, tops, &tops_by_name, process);
+            rebind_profiling(lock, part, tops, &tops_by_name, process);
         }
         for (id, name, address) in functions {
             let Entry::Vacant(place) = taken.entry(id) else { continue };
@@ -58,9 +65,9 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize]
             }
         }
     }
-    shorten(process, &taken, versions::set_of_process(versions), chain.mode(), ours);
+    shorten(lock, process, &taken, versions::set_of_process(versions), chain.mode(), ours);
     if let Some(fortran) = fortran {
-        fortran.enter(process, taken);
+        fortran.enter(lock, process, taken);
     }
 }
 
@@ -71,6 +78,7 @@ pub(crate) fn enter(process: &Arc<Process>, chain: &mut Chain, entries: &[usize]
 /// The stub costs two cycles. Function pointers stay as they are, so that they compare equal everywhere; objects that are
 /// opened later use the stub. A call that leads to what `ld.so` did not bind it to stays as well: a tool has rewritten it (GOTCHA).
 fn shorten(
+    lock: &LinkerLock,
     process: &Process,
     taken: &HashMap<FnId, usize>,
     versions: &Versions<usize>,
@@ -85,7 +93,7 @@ fn shorten(
             let owner = || process.images().iter().find(|other| other.contains(held));
             image.contains(held) || owner().is_some_and(|owner| owner.find(name).is_some())
         };
-        rebind::exchange_like(image, Which::All, name::may_be_plain, |reference, held| {
+        rebind::exchange_like(lock, image, Which::All, name::may_be_plain, |reference, held| {
             let id = name::plain_id(reference.name)?;
             if reference.is_call && !is_bound_by_linker(reference.name, held()) {
                 return None;
@@ -110,11 +118,17 @@ fn shorten(
 }
 
 /// Points every `PMPI_*` that `image` refers to at the top of the chain, and look-ups by name as well.
-fn rebind_profiling(image: &Image, tops: &[usize], tops_by_name: &[(FnId, usize)], process: &Arc<Process>) {
+fn rebind_profiling(
+    lock: &LinkerLock,
+    image: &Image,
+    tops: &[usize],
+    tops_by_name: &[(FnId, usize)],
+    process: &Arc<Process>,
+) {
     let by_name = Instance::in_base(image.path(), tops, tops_by_name, process).lookups().unwrap_or_else(|error| {
         log::fatal(&error.to_string(), error.hint().as_deref());
     });
-    let count = rebind::rebind(image, Which::All, |reference| {
+    let count = rebind::rebind(lock, image, Which::All, |reference| {
         let symbol = reference.name;
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {
             return Some(*lookup);

@@ -3,9 +3,11 @@
 use std::sync::{Once, OnceLock};
 
 use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::exit::entrance;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
+use qmpi_loader::process::loader_lock;
 
 use crate::process::name;
 use crate::report::finalize;
@@ -32,7 +34,7 @@ fn enter_at(links: Option<&'static [usize]>) {
     // Where MPI is finalized, or not in use, it calls nothing.
     let links = links.filter(|_| finalize::is_kept());
     if links.is_some() {
-        THROUGH_STUBS.call_once(|| through_stubs(top));
+        THROUGH_STUBS.call_once(|| loader_lock::with(|lock| through_stubs(lock, top)));
     }
     for id in FnId::all() {
         let top = top[id.index()];
@@ -44,11 +46,11 @@ fn enter_at(links: Option<&'static [usize]>) {
 }
 
 /// Takes back what `base.rs` has shortened.
-fn through_stubs(top: &[usize]) {
+fn through_stubs(lock: &LinkerLock, top: &[usize]) {
     let images = Image::of_process();
     let Some(ours) = images.iter().find(|image| is_entry(image)) else { return };
     for image in images.iter().filter(|image| !image.is_same(ours)) {
-        rebind::exchange(image, Which::Calls, |reference, held| {
+        rebind::exchange(lock, image, Which::Calls, |reference, held| {
             let id = name::plain_id(reference.name)?;
             let leads_past = top[id.index()] != 0 && held() == top[id.index()];
             leads_past.then(|| ours.find(reference.name).map(|symbol| symbol.address)).flatten()

@@ -3,6 +3,7 @@
 //!
 //! Only where a layer has such variables.
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::{changes_of_environment, log};
@@ -10,7 +11,7 @@ use qmpi_loader::{changes_of_environment, log};
 use crate::ring::is_entry;
 
 /// Binds those among `images`.
-pub(crate) fn bind<'a>(images: impl IntoIterator<Item = &'a Image>) {
+pub(crate) fn bind<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image>) {
     let Some(functions) = changes_of_environment() else { return };
     for image in images {
         // The C library's own file, and this library, mean the C library's functions.
@@ -18,7 +19,7 @@ pub(crate) fn bind<'a>(images: impl IntoIterator<Item = &'a Image>) {
         if is_entry(image) || defines() {
             continue;
         }
-        let count = rebind::rebind(image, Which::All, |reference| {
+        let count = rebind::rebind(lock, image, Which::All, |reference| {
             functions.iter().find(|(known, _)| *known == reference.name).map(|(_, address)| *address)
         });
         if count > 0 {

@@ -19,6 +19,7 @@ use std::ffi::{CStr, CString};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use qmpi_abi::{Binding, FnId, Handles, INITIALIZATION};
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::links::conversion::{self, CallerMode};
@@ -173,7 +174,7 @@ impl Fortran {
 
     /// Lets Fortran calls of all objects enter the chain, and those of objects that will be opened. `of_program`: the C wrappers
     /// of tools of the program.
-    pub(crate) fn enter(mut self, process: &Process, of_program: HashMap<FnId, usize>) {
+    pub(crate) fn enter(mut self, lock: &LinkerLock, process: &Process, of_program: HashMap<FnId, usize>) {
         self.program.c = of_program;
         for symbol in program_tools::before_mpi(process).flat_map(Image::symbols).filter(|symbol| symbol.defined) {
             if let Some(known) = qmpi_abi::classify_c(symbol.name).filter(|known| known.binding != Binding::C) {
@@ -182,11 +183,11 @@ impl Fortran {
             }
         }
         let all = OF_PROCESS.get_or_init(|| self);
-        all.rebind(process, |_| true);
+        all.rebind(lock, process, |_| true);
     }
 
     /// Lets Fortran calls of the application and of MPI's Fortran libraries enter the chain, of these objects.
-    fn rebind(&self, process: &Process, concerned: impl Fn(&Image) -> bool) {
+    fn rebind(&self, lock: &LinkerLock, process: &Process, concerned: impl Fn(&Image) -> bool) {
         if !Fortran::is_there(process) {
             return;
         }
@@ -200,7 +201,7 @@ impl Fortran {
             if process.is_mpi(image) {
                 if is_fortran(image) {
                     let count =
-                        rebind::rebind(image, Which::All, |reference| self.to_c(reference.name, process, &to_c));
+                        rebind::rebind(lock, image, Which::All, |reference| self.to_c(reference.name, process, &to_c));
                     log::debug(|| format!("{}: {count} references enter the chain: Fortran", image.path().display()));
                 }
             } else if !defines_wrappers(image) {
@@ -209,7 +210,7 @@ impl Fortran {
                 let is_past = !self.profiling_enters
                     || image.find(c"qmpi_init_").is_some()
                     || qmpi_tools.iter().any(|tool| tool.is_same(image));
-                rebind::rebind(image, Which::All, |reference| {
+                rebind::rebind(lock, image, Which::All, |reference| {
                     self.application_link(reference.name, is_tool, is_past, process)
                 });
             }
@@ -278,10 +279,10 @@ type MadeToC = HashMap<(FnId, bool), usize>;
 
 /// Start-up is put off until MPI is initialized. Of Open MPI, Fortran's library does that by names that `libqmpi.so` does not have: its
 /// references are bound to the entry stubs, and again when the stack is set up.
-pub(crate) fn wait_for_initialization(process: &Process) {
+pub(crate) fn wait_for_initialization(lock: &LinkerLock, process: &Process) {
     let Some(ours) = process.images().iter().find(|image| is_entry(image)) else { return };
     for image in process.mpi().filter(|image| is_fortran(image)) {
-        rebind::rebind(image, Which::All, |reference| {
+        rebind::rebind(lock, image, Which::All, |reference| {
             let symbol = qmpi_abi::classify_c(reference.name)?;
             let is_meant = symbol.profiling && symbol.binding == Binding::C && INITIALIZATION.contains(&symbol.id);
             is_meant.then(|| Some(ours.find(&CString::new(symbol.id.name()).ok()?)?.address)).flatten()
@@ -290,7 +291,7 @@ pub(crate) fn wait_for_initialization(process: &Process) {
 }
 
 /// The same for objects that were opened since: only those of `images` that are `new`.
-pub(crate) fn enter_opened(images: &[Image], new: &[Image]) {
+pub(crate) fn enter_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     let Some(all) = OF_PROCESS.get() else { return };
     // Hardly any library that a program opens has to do with Fortran, and to sort all objects of the process takes long.
     if !new.iter().any(has_fortran_names) {
@@ -301,7 +302,7 @@ pub(crate) fn enter_opened(images: &[Image], new: &[Image]) {
     let is_new = |image: &Image| new.iter().any(|other| other.is_same(image));
     // Objects that were there before may refer to functions of Fortran, too.
     let is_first = process.mpi().filter(|image| is_fortran(image)).all(is_new);
-    all.rebind(&process, |image| is_first || is_new(image));
+    all.rebind(lock, &process, |image| is_first || is_new(image));
 }
 
 /// The function behind the name of a Fortran symbol.

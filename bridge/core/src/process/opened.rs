@@ -32,15 +32,15 @@ pub(crate) extern "C" fn objects_opened() {
         }
         return;
     }
-    loader_lock::with(|_| {
+    loader_lock::with(|lock| {
         let (_, now) = DEALT_WITH.again();
         let (images, new) = (now.images(), now.new_images());
         without_mpi::check(new);
-        unwinders::bind(new);
-        wrapped::enter_opened(images, new);
-        environment::bind(new);
-        stand_ins::bind(new);
-        versions::bind_opened(images, new);
-        fortran::enter_opened(images, new);
+        unwinders::bind(lock, new);
+        wrapped::enter_opened(lock, images, new);
+        environment::bind(lock, new);
+        stand_ins::bind(lock, new);
+        versions::bind_opened(lock, images, new);
+        fortran::enter_opened(lock, images, new);
     });
 }

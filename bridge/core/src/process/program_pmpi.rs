@@ -3,6 +3,7 @@
 //! Not every stack wants them: `qmpi_plan::ProgramPmpi`. They are those of all objects that are there at start-up, without MPI
 //! libraries, PMPI tools of the program (`base.rs` leads theirs to the top of the chain) and QMPI tools, which go past all layers.
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::{Process, log};
@@ -12,13 +13,13 @@ use crate::qmpi::native;
 use crate::ring::is_entry;
 
 /// Leads the calls to where the application's calls go.
-pub(crate) fn enter(process: &Process, entries: &[usize]) {
+pub(crate) fn enter(lock: &LinkerLock, process: &Process, entries: &[usize]) {
     let of_tools = of_qmpi_tools(process);
     for image in process.images() {
         if process.is_mpi(image) || is_entry(image) || of_tools.iter().any(|tool| tool.is_same(image)) {
             continue;
         }
-        let count = rebind::rebind(image, Which::All, |reference| {
+        let count = rebind::rebind(lock, image, Which::All, |reference| {
             let id = name::profiling_id(reference.name)?;
             let is_mpi = || program_tools::before_mpi(process).all(|image| image.find(reference.name).is_none());
             Some(entries[id.index()]).filter(|address| *address != 0 && is_mpi())

@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::process::dlsym;
@@ -18,26 +19,27 @@ use crate::ring::is_entry;
 static ARE_LED: AtomicBool = AtomicBool::new(false);
 
 /// Leads calls by the loader, if there is a tool and they are not led yet.
-pub(crate) fn begin(process: &Process) {
+pub(crate) fn begin(lock: &LinkerLock, process: &Process) {
     if stand_ins::may_be_needed() && !ARE_LED.swap(true, Ordering::Relaxed) {
-        lead(process.images().iter().filter(|image| !process.is_shared(image.name())));
+        lead(lock, process.images().iter().filter(|image| !process.is_shared(image.name())));
     }
 }
 
 /// Leads calls of these objects, which have been opened since, if others are led.
-pub(crate) fn bind(new: &[Image]) {
+pub(crate) fn bind(lock: &LinkerLock, new: &[Image]) {
     if ARE_LED.load(Ordering::Relaxed) {
-        lead(new);
+        lead(lock, new);
     }
 }
 
-fn lead<'a>(images: impl IntoIterator<Item = &'a Image>) {
+fn lead<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image>) {
     let (Some(global), address) = (dlsym::global(c"dlopen"), stand_ins::dlopen_of_program()) else { return };
     for image in images {
         if is_entry(image) || image.contains(address) || !image.refers_to(c"dlopen") {
             continue;
         }
         let count = rebind::exchange_like(
+            lock,
             image,
             Which::All,
             |start| start == *b"dlop",

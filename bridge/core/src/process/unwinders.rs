@@ -9,6 +9,7 @@
 //! calls have a next function that such a library does not know. They refer to `mprotect`, without which the GOT of an object with RELRO
 //! cannot be written.
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::{dl_iterate_phdr_of_base, log};
@@ -16,15 +17,16 @@ use qmpi_loader::{dl_iterate_phdr_of_base, log};
 use crate::ring::is_entry;
 
 /// Binds those among `images`. Before a tool is loaded, whose constructors may throw.
-pub(crate) fn bind<'a>(images: impl IntoIterator<Item = &'a Image>) {
+pub(crate) fn bind<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image>) {
     let address = dl_iterate_phdr_of_base();
     for image in images {
         // This library and libqmpi.so mean the base namespace.
         if is_entry(image) || image.contains(address) || !lists_tools(image) {
             continue;
         }
-        let count =
-            rebind::rebind(image, Which::All, |reference| (reference.name == c"dl_iterate_phdr").then_some(address));
+        let count = rebind::rebind(lock, image, Which::All, |reference| {
+            (reference.name == c"dl_iterate_phdr").then_some(address)
+        });
         log::debug(|| format!("{}: {count} references list all namespaces", image.path().display()));
     }
 }

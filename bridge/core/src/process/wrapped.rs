@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
 use std::sync::OnceLock;
 
-use qmpi_dynamic::{Mapped, hash, objects};
+use qmpi_dynamic::{LinkerLock, Mapped, hash, objects};
 use qmpi_elf::linker::family;
 use qmpi_elf::{Name, Names};
 use qmpi_loader::image::Image;
@@ -29,7 +29,7 @@ use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::links::wrapped::Stacked;
 use qmpi_loader::log;
 
-use crate::process::{constructors, fortran, name};
+use crate::process::{fortran, name};
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.
@@ -48,7 +48,7 @@ struct Wrapped {
 const OF_ALLOCATOR: [&CStr; 4] = [c"malloc", c"calloc", c"realloc", c"free"];
 
 /// Rebinds the objects of the process.
-pub(crate) fn enter(images: &[Image], stacked: Stacked) {
+pub(crate) fn enter(lock: &LinkerLock, images: &[Image], stacked: Stacked) {
     if stacked.is_empty() {
         return;
     }
@@ -59,25 +59,21 @@ pub(crate) fn enter(images: &[Image], stacked: Stacked) {
     profiling.retain(|name, _| comes_to_layers(name));
     let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, profiling });
     for image in images {
-        wrapped.rebind(image, images);
-    }
-    // Constructors call wrappers; for what else a tool exports the first look-up is early enough.
-    if !wrapped.names.is_empty() {
-        constructors::watch(images);
+        wrapped.rebind(lock, image, images);
     }
 }
 
 /// Rebinds those of `images` that were opened since.
-pub(crate) fn enter_opened(images: &[Image], new: &[Image]) {
+pub(crate) fn enter_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     let Some(wrapped) = OF_PROCESS.get() else { return };
     for image in new {
-        wrapped.rebind(image, images);
+        wrapped.rebind(lock, image, images);
     }
 }
 
 impl Wrapped {
     /// Rebinds references of an object of the process, which has all of `images`.
-    fn rebind(&self, image: &Image, images: &[Image]) {
+    fn rebind(&self, lock: &LinkerLock, image: &Image, images: &[Image]) {
         let own = (enter as *const ()).addr();
         if is_entry(image) || image.contains(own) || family::is_dynamic_linker(image.name()) {
             return;
@@ -109,7 +105,7 @@ impl Wrapped {
         let enters_elsewhere = OnceCell::new();
         let may_bypass =
             || !enters_elsewhere.get_or_init(|| if is_mpi { fortran::is_fortran(image) } else { defines_mpi() });
-        let count = rebind::rebind(image, Which::All, |reference| {
+        let count = rebind::rebind(lock, image, Which::All, |reference| {
             if is_glibc && !OF_ALLOCATOR.contains(&reference.name) {
                 None
             } else if self.comes_to_layers(reference.name) {

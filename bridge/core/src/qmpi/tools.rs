@@ -9,8 +9,9 @@ use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
+use qmpi_dynamic::LinkerLock;
 use qmpi_ring::tools::More;
-use qmpi_ring::{Next, NextTable, Tool, Writer};
+use qmpi_ring::{Next, NextTable, Tool};
 
 use crate::chain::{Chain, ToolId};
 use crate::ring::ring;
@@ -98,7 +99,7 @@ impl Builder {
     }
 
     /// Freezes everything. `last` is the highest number given to a layer.
-    pub(crate) fn publish(self, last: ToolId, writer: &Writer) {
+    pub(crate) fn publish(self, last: ToolId, lock: &LinkerLock) {
         let mut all = ring().tools.get().to_vec();
         let is_first = all.is_empty();
         let len = usize::try_from(last.0).unwrap_or(0) + 1;
@@ -123,9 +124,9 @@ impl Builder {
             }
         }
         if is_in_table {
-            ring().next.replace(Box::leak(Box::new(next_table(&all[..in_table]))), writer);
+            ring().next.replace(Box::leak(Box::new(next_table(&all[..in_table]))), lock);
         }
-        ring().tools.publish(Box::leak(all.into_boxed_slice()), writer);
+        ring().tools.publish(Box::leak(all.into_boxed_slice()), lock);
     }
 }
 

@@ -12,8 +12,8 @@
 //! ```
 
 use goblin::elf::dynamic::{
-    DT_FINI, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ, DT_NEEDED, DT_NULL, DT_RPATH,
-    DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB, DT_SYMBOLIC,
+    DT_FINI, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, DT_NEEDED, DT_NULL, DT_RPATH, DT_RUNPATH, DT_SONAME, DT_STRSZ, DT_STRTAB,
+    DT_SYMBOLIC,
 };
 use goblin::elf::header::header64::{self, Header};
 use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, ProgramHeader};
@@ -48,8 +48,6 @@ pub struct Changes<'a> {
     pub needed: &'a [&'a str],
     /// Where it looks for libraries that it opens later.
     pub runpath: Option<&'a str>,
-    /// Its constructors are left to whoever loads it ([`KEPT_FROM_LINKER`]), as its destructors always are.
-    pub keeps_constructors: bool,
 }
 
 /// Copies the library in `bytes`, a sound one (see [`crate::ElfFile`]), with these changes.
@@ -83,7 +81,6 @@ pub fn duplicate(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Duplica
         DT_STRTAB => (tag, address),
         DT_STRSZ => (tag, strings.len() as u64),
         DT_FINI | DT_FINI_ARRAY | DT_FINI_ARRAYSZ => (tag | KEPT_FROM_LINKER, value),
-        DT_INIT | DT_INIT_ARRAY | DT_INIT_ARRAYSZ if changes.keeps_constructors => (tag | KEPT_FROM_LINKER, value),
         _ => (tag, value),
     }));
     new.extend([(DT_SYMBOLIC, 0), (DT_NULL, 0)]);

@@ -300,3 +300,16 @@ mod tests {
         assert_eq!(slot_of(0xb000_0010, 0xf940_0611, 0x1_2340), None);
     }
 }
+
+/// For the linker a function that is chosen at run time: `dlsym` calls it, under `ld.so`'s lock, to learn the address
+/// ([`crate::process::linker_lock`]).
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn qmpi_with_linker_lock() {
+    naked_asm!(
+        // Rust says @function; of two types the assembler takes this one.
+        ".type qmpi_with_linker_lock, @gnu_indirect_function",
+        "b {resolve}",
+        resolve = sym crate::process::linker_lock::resolve,
+    )
+}

@@ -269,3 +269,16 @@ extern "C" fn dlvsym() {
         decide = sym crate::exports::dlsym::decide_version,
     )
 }
+
+/// For the linker a function that is chosen at run time: `dlsym` calls it, under `ld.so`'s lock, to learn the address
+/// ([`crate::process::linker_lock`]).
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn qmpi_with_linker_lock() {
+    naked_asm!(
+        // Rust says @function; of two types the assembler takes this one.
+        ".type qmpi_with_linker_lock, @gnu_indirect_function",
+        "jmp {resolve}",
+        resolve = sym crate::process::linker_lock::resolve,
+    )
+}

@@ -7,12 +7,6 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// Has the C library been initialized, so that there are variables?
-pub(crate) fn is_there() -> bool {
-    // SAFETY: the C library's variable.
-    unsafe { !environ.is_null() }
-}
-
 /// The value of a variable, read from `environ` itself: `getenv` may be another library's.
 pub(crate) fn get(name: &str) -> Option<&'static [u8]> {
     // SAFETY: the C library's variable; null if the program has cleared its environment.

@@ -12,7 +12,7 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
 use qmpi_dynamic::rebind::{self, Which};
 use qmpi_dynamic::relocation::Binding;
-use qmpi_dynamic::{Mapped, hash};
+use qmpi_dynamic::{LinkerLock, Mapped, hash};
 
 use crate::pass_through;
 use crate::process::{environment, objects, own};
@@ -46,23 +46,23 @@ pub(crate) fn without_stack(name: &CStr, place: &AtomicUsize) -> Option<usize> {
 }
 
 /// Leads the MPI library's own references to its QMPI functions back to them, in the objects that were opened last, so many of them.
-pub(crate) fn keep_its_own(count: usize) {
+pub(crate) fn keep_its_own(lock: &LinkerLock, count: usize) {
     objects::each_of_last(count, |object| {
         if is_it(object) {
-            rebind(object, &|name| find(object, name));
+            rebind(lock, object, &|name| find(object, name));
         }
     });
 }
 
 /// Where there is no stack: leads references of the objects that were opened last, so many of them, to the MPI library, if one of them is such
 /// a library or another was before.
-pub(crate) fn pass_by(count: usize, is_one: bool) {
+pub(crate) fn pass_by(lock: &LinkerLock, count: usize, is_one: bool) {
     static IS_THERE: AtomicBool = AtomicBool::new(false);
     if is_one {
         IS_THERE.store(true, Ordering::Relaxed);
     }
     if IS_THERE.load(Ordering::Relaxed) {
-        objects::each_of_last(count, |object| rebind(object, &objects::function_of_mpi));
+        objects::each_of_last(count, |object| rebind(lock, object, &objects::function_of_mpi));
     }
 }
 
@@ -76,12 +76,12 @@ fn find(object: &Mapped<'_>, name: &CStr) -> Option<usize> {
 }
 
 /// Points references to functions of QMPI that `ld.so` has bound to this library, or will, to what `target` says.
-fn rebind(object: &Mapped<'_>, target: &dyn Fn(&CStr) -> Option<usize>) {
+fn rebind(lock: &LinkerLock, object: &Mapped<'_>, target: &dyn Fn(&CStr) -> Option<usize>) {
     let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
     let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
         let is_meant = reference.name.to_bytes().starts_with(b"QMPI_") && is_bound_by_linker(held());
         is_meant.then(|| target(reference.name)).flatten()
     };
-    // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; the words hold addresses of functions.
-    unsafe { rebind::rebind(object, Which::All, |start| start == *b"QMPI", target) };
+    // SAFETY: the words hold addresses of functions.
+    unsafe { rebind::rebind(lock, object, Which::All, |start| start == *b"QMPI", target) };
 }

@@ -1,44 +1,93 @@
-//! Libraries that the program opens after start-up: Python's extension modules, and what they bring.
+//! References of the process's objects to functions of MPI: those of all objects at start-up, and later those of libraries that the program
+//! opens, Python's extension modules and what they bring.
 //!
-//! `ld.so` does not tell when that happens. But a program that opens a library looks something up in it next, and `dlsym` of the
-//! process is ours: it asks here whether there are new objects, which costs a look at a counter if there are none.
+//! `ld.so` does not tell when a library is opened. Two things tell: most libraries call `__gmon_start__` before their constructors, which this
+//! library exports, and a program that opens a library looks something up in it next, by a `dlsym` that is ours. Both ask here whether
+//! there are new objects, which costs a look at a counter if there are none.
+//!
+//! References are changed under `ld.so`'s lock ([`linker_lock`]). A thread that finds new objects waits for another one that is dealing with
+//! them: when it goes on, no reference is as `ld.so` has left it.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use crate::process::{environment, glibc, objects, weak};
+use qmpi_dynamic::LinkerLock;
+
+use crate::process::{environment, glibc, linker_lock, mpi_with_qmpi, objects, weak};
 use crate::{core_library, mpir, pass_through};
 
-/// How many objects had ever been opened at the last look.
-static OPENED: AtomicU64 = AtomicU64::new(0);
+/// How many objects had ever been opened when all of them had been dealt with.
+static DEALT_WITH: AtomicU64 = AtomicU64::new(0);
 
-/// All objects that there are have been seen to.
-pub(crate) fn all_seen() {
-    OPENED.store(count(), Ordering::Relaxed);
+/// The same of the look that has begun last, by the holder of the lock. It runs ahead of [`DEALT_WITH`] while that look lasts.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+/// What is to be done with all objects, [`All`]; 0: only new ones are looked at.
+static DUE: AtomicU8 = AtomicU8::new(0);
+
+/// What happens to the references of all objects at start-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum All {
+    /// There is no MPI: weak references to its functions become null.
+    WithoutMpi = 1,
+    /// Nothing: they stay as they are.
+    Nothing = 4,
+    /// There is an MPI and no stack: calls go where they would go without this library.
+    PassBy = 2,
+    /// The stack is set up: weak references to functions that MPI lacks become null, and an MPI with QMPI keeps its own functions.
+    Stack = 3,
+}
+
+/// Does `what` with all objects that there are.
+pub(crate) fn see_to_all(what: All) {
+    DUE.store(what as u8, Ordering::Release);
+    linker_lock::see_to_new();
 }
 
 /// Sees to objects that were opened since the last look.
 pub(crate) fn look() {
-    let now = count();
-    let before = OPENED.swap(now, Ordering::Relaxed);
-    if before == now {
-        return;
+    if DEALT_WITH.load(Ordering::Acquire) != count() {
+        linker_lock::see_to_new();
     }
-    // What was opened last stands at the end of the list. Objects that were there before may be among so many, where others have
-    // been closed again; looking at them twice does no harm.
-    let count = usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX);
+}
+
+/// Deals with what is due. Comes back to itself where `libqmpi_core.so` opens libraries meanwhile: then with these alone.
+pub(crate) fn see_to_new(lock: &LinkerLock) {
+    let now = count();
+    let before = BEGUN.swap(now, Ordering::Relaxed);
+    let is_outermost = DEALT_WITH.load(Ordering::Relaxed) == before;
+    match DUE.swap(0, Ordering::Acquire) {
+        due if due == All::WithoutMpi as u8 => weak::clear_in_all(lock),
+        due if due == All::PassBy as u8 => pass_through::enter(lock),
+        due if due == All::Stack as u8 => {
+            weak::clear_in_all(lock);
+            mpi_with_qmpi::keep_its_own(lock, usize::MAX);
+        }
+        due if due == All::Nothing as u8 || before == now => {}
+        // What was opened last stands at the end of the list. Objects that were there before may be among so many, where others have
+        // been closed again; looking at them twice does no harm.
+        _ => opened(lock, usize::try_from(now.saturating_sub(before)).unwrap_or(usize::MAX)),
+    }
+    if is_outermost {
+        DEALT_WITH.store(BEGUN.load(Ordering::Relaxed), Ordering::Release);
+    }
+}
+
+/// Deals with the objects that were opened last, so many of them.
+fn opened(lock: &LinkerLock, count: usize) {
     // Under `qmpi run --mpir` the core is open where there is no stack, too.
     let is_open = core_library::open_already().is_some();
-    let is_cores =
+    let has_stack =
         if environment::names_a_stack() { is_open || objects::has_mpi() } else { is_open && !mpir::is_asked_for() };
-    if is_cores {
-        objects::each_of_last(count, weak::clear);
+    if has_stack {
+        objects::each_of_last(count, |object| weak::clear(lock, object));
         (core_library::functions().objects_opened)();
     } else {
-        pass_through::enter_last(count);
+        pass_through::enter_last(lock, count);
     }
 }
 
 /// How many objects `ld.so` has ever opened.
-pub(crate) fn count() -> u64 {
+fn count() -> u64 {
     glibc::find_object(|info| Some(info.generation().0)).unwrap_or(0)
 }

@@ -9,24 +9,24 @@ use core::ffi::CStr;
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::rebind::{self, Which};
-use qmpi_dynamic::{Mapped, Symbol};
+use qmpi_dynamic::{LinkerLock, Mapped, Symbol};
 
 use crate::exports::functions;
 use crate::process::objects;
 use crate::ring::RING;
 
 /// Clears the references of all objects.
-pub(crate) fn clear_in_all() {
-    objects::each_of_last(usize::MAX, clear);
+pub(crate) fn clear_in_all(lock: &LinkerLock) {
+    objects::each_of_last(usize::MAX, |object| clear(lock, object));
 }
 
 /// Clears the references of an object.
-pub(crate) fn clear(object: &Mapped<'_>) {
+pub(crate) fn clear(lock: &LinkerLock, object: &Mapped<'_>) {
     let mut weak = object.tables().undefined().filter(Symbol::is_weak);
     if weak.any(|symbol| symbol.name().is_some_and(functions::may_be_name)) {
-        // SAFETY: the object stays as long as `dl_iterate_phdr` shows it; a weak reference is looked at where it is used.
+        // SAFETY: a weak reference is looked at where it is used.
         unsafe {
-            rebind::rebind(object, Which::Weak, functions::may_begin_name, |reference, value| {
+            rebind::rebind(lock, object, Which::Weak, functions::may_begin_name, |reference, value| {
                 is_unsupported(reference.name, value()).then_some(0)
             })
         };

@@ -27,7 +27,6 @@
 //! | `look_ups.rs` | what a tool that wraps `dlsym` goes on to |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
 //! | `direct.rs` | which instructions are calls through a PLT |
-//! | `start_files.rs` | whether an object calls `__gmon_start__` before its constructors |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
 //! | `thread_local.rs` | thread-local variables of the program |
 //! | `switch.rs` | past a layer that is switched off, or into it |
@@ -54,7 +53,6 @@ mod publication;
 mod requests;
 mod shift;
 mod stack_words;
-mod start_files;
 mod switch;
 mod thread_local;
 mod traced;
@@ -74,7 +72,6 @@ pub(crate) use planted::*;
 pub(crate) use probe::*;
 pub use publication::publish_stubs;
 pub(crate) use requests::*;
-pub(crate) use start_files::*;
 pub(crate) use switch::*;
 pub(crate) use thread_local::*;
 pub(crate) use traced::*;

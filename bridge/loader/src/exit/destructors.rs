@@ -14,7 +14,7 @@ use crate::namespace::link_map::LinkMap;
 const DT_FINI: u64 = 13;
 const DT_FINI_ARRAY: u64 = 26;
 /// How many bytes the array has.
-pub(crate) const DT_FINI_ARRAYSZ: u64 = 28;
+const DT_FINI_ARRAYSZ: u64 = 28;
 
 /// Where an object has them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -73,18 +73,13 @@ impl Destructors {
 
     /// Runs them as `elf/dl-fini.c` does: the last of the array first, then DT_FINI.
     pub(crate) fn run(&self) {
-        self.run_array();
-        if self.last != 0 {
-            call(self.last);
-        }
-    }
-
-    /// Those of the array alone.
-    pub(crate) fn run_array(&self) {
         for index in (0..self.count).rev() {
             let place = std::ptr::with_exposed_provenance_mut::<usize>(self.array + index * size_of::<usize>());
             // SAFETY: a word of the array, which is in the object.
             call(unsafe { AtomicUsize::from_ptr(place) }.load(Ordering::Relaxed));
+        }
+        if self.last != 0 {
+            call(self.last);
         }
     }
 }

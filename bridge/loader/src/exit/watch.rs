@@ -3,9 +3,9 @@
 //! The head itself would not do. A tool that needs the MPI library needs the head, under that name, as the head needs the tool; in such a
 //! circle `ld.so` finalizes the tool first.
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::write::provider::write_with_destructor;
 use qmpi_overrides::Namespace;
-use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::links::callback;
@@ -17,7 +17,7 @@ pub(crate) fn load(
     namespace: &Namespace,
     instance: &'static Instance,
     head: &MemoryFile,
-    writer: &Writer,
+    lock: &LinkerLock,
 ) -> Result<(), LoadError> {
     const NAME: &str = "qmpi-end";
     let end = callback::with_data(exit::namespace_ends, instance)?;
@@ -25,6 +25,6 @@ pub(crate) fn load(
     let file = MemoryFile::new(NAME, &file).map_err(|source| LoadError::Memory { name: NAME.into(), source })?;
     let handle = namespace::load(namespace, file.path())
         .map_err(|message| LoadError::Link { path: instance.path.clone(), message })?;
-    namespace::adopt(namespace, NAME, handle, writer);
+    namespace::adopt(namespace, NAME, handle, lock);
     Ok(())
 }

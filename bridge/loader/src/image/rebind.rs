@@ -7,29 +7,38 @@
 pub use qmpi_dynamic::rebind::Which;
 pub use qmpi_dynamic::relocation::Binding as Reference;
 
+use qmpi_dynamic::LinkerLock;
+
 use crate::image::Image;
 
 /// Points references of `image` for which `target` has an address there. Returns how many there were.
-pub fn rebind(image: &Image, which: Which, target: impl Fn(&Reference<'_>) -> Option<usize>) -> usize {
-    exchange(image, which, |reference, _| target(reference))
+pub fn rebind(
+    lock: &LinkerLock,
+    image: &Image,
+    which: Which,
+    target: impl Fn(&Reference<'_>) -> Option<usize>,
+) -> usize {
+    exchange(lock, image, which, |reference, _| target(reference))
 }
 
 /// The same where `target` may ask what the word holds now.
 pub fn exchange(
+    lock: &LinkerLock,
     image: &Image,
     which: Which,
     target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
-    exchange_like(image, which, |_| true, target)
+    exchange_like(lock, image, which, |_| true, target)
 }
 
 /// The same for references to names that begin with four bytes that `is_likely` likes.
 pub fn exchange_like(
+    lock: &LinkerLock,
     image: &Image,
     which: Which,
     is_likely: impl Fn([u8; 4]) -> bool,
     target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
-    // SAFETY: an image's object is not unloaded; the callers name functions, to which nothing has bound elsewhere.
-    unsafe { qmpi_dynamic::rebind::rebind(image.mapped(), which, is_likely, target) }
+    // SAFETY: the callers name functions, to which nothing has bound elsewhere.
+    unsafe { qmpi_dynamic::rebind::rebind(lock, image.mapped(), which, is_likely, target) }
 }

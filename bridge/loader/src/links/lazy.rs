@@ -17,7 +17,8 @@
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
-use qmpi_ring::{List, Writer};
+use qmpi_dynamic::LinkerLock;
+use qmpi_ring::List;
 
 use crate::arch::{Rows, Slots, publish_stubs};
 use crate::error::LoadError;
@@ -58,10 +59,10 @@ impl LazyLinks {
     ///
     /// # Errors
     /// When no further stubs can be mapped.
-    pub fn new(tool: i32, find: Find, writer: &Writer) -> Result<LazyLinks, LoadError> {
+    pub fn new(tool: i32, find: Find, lock: &LinkerLock) -> Result<LazyLinks, LoadError> {
         let owner: &'static Owner = Box::leak(Box::new(Owner { tool, find }));
         let slots = Slots::new(std::ptr::from_ref(owner).expose_provenance()).map_err(LoadError::Stubs)?;
-        ALL.add(Box::leak(Box::new(List::node(slots))), writer);
+        ALL.add(Box::leak(Box::new(List::node(slots))), lock);
         Ok(LazyLinks(slots))
     }
 
@@ -135,8 +136,8 @@ mod tests {
     #[test]
     fn a_link_is_found_once() {
         // SAFETY: no other test publishes links.
-        let writer = unsafe { Writer::new() };
-        let links: Vec<LazyLinks> = (0..50).map(|tool| LazyLinks::new(tool, find, &writer).unwrap()).collect();
+        let lock = unsafe { LinkerLock::held() };
+        let links: Vec<LazyLinks> = (0..50).map(|tool| LazyLinks::new(tool, find, &lock).unwrap()).collect();
         for (tool, links) in (0..).zip(&links) {
             let id = FnId::by_name(if tool < 40 { "MPI_Barrier" } else { "MPI_Comm_free" }).unwrap();
             // SAFETY: a link to the function above.

@@ -17,18 +17,18 @@ use std::fs::File;
 use std::io::Read;
 use std::sync::OnceLock;
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
 use qmpi_elf::write::duplicate::{Changes, duplicate};
 use qmpi_elf::write::provider::{Provided, write_with_destructor};
 use qmpi_overrides::Namespace;
-use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::links::callback;
 use crate::load::{Bound, Loader};
 use crate::namespace::head::Head;
 use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{self, clone_code, constructors, providers, thread_local};
+use crate::namespace::{self, clone_code, providers, thread_local};
 use crate::process::Process;
 use crate::{Instance, exit, overrides};
 
@@ -46,7 +46,7 @@ pub fn have_a_namespace() -> bool {
 /// head, and must see the frames of all namespaces. It needs the library of threads, which private libraries refer to and do not
 /// name (see [`providers::threads`]). Both come first in the scope of all clones, but a clone finds what it defines itself before
 /// (DT_SYMBOLIC, see `qmpi_elf::write::duplicate`).
-fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Namespace, LoadError> {
+fn common(first_clone: &'static Instance, lock: &LinkerLock) -> Result<&'static Namespace, LoadError> {
     const NAME: &str = "qmpi-clones";
     if let Some(namespace) = COMMON.get() {
         return Ok(namespace);
@@ -64,7 +64,7 @@ fn common(first_clone: &'static Instance, writer: &Writer) -> Result<&'static Na
     let first = memory_file(NAME, &write_with_destructor(NAME, &needs, &symbols, end)?)?;
     let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];
     providers.extend(threads.iter().map(|(name, file)| (name.clone(), file.path().to_owned())));
-    let namespace = namespace::expect(first.path(), &providers, writer);
+    let namespace = namespace::expect(first.path(), &providers, lock);
     namespace::create(namespace, tool, &first)?;
     Ok(COMMON.get_or_init(|| namespace))
 }
@@ -75,19 +75,19 @@ pub(crate) fn bind<'a>(
     tool: &'a Tool,
     loader: &mut Loader<'_, 'a>,
 ) -> Result<Bound, LoadError> {
-    let writer = loader.writer;
+    let lock = loader.lock;
     let process = &*instance.process;
     // A clone is loaded into a namespace that is there already, behind which nothing is initialized first.
     if let Some(symbol) = thread_local::names(tool, process).first() {
         return Err(LoadError::ThreadLocal { path: instance.path.clone(), symbol: (*symbol).to_owned() });
     }
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
-    let namespace = common(instance, writer)?;
+    let namespace = common(instance, lock)?;
     // What it will find names in, apart from itself.
     let threads = providers::threads(process).and_then(|name| namespace.provider(name));
     let mut scope: Vec<_> = namespace.head().into_iter().chain(threads).collect();
     for soname in tool.closure.stopped.iter().filter(|soname| !process.is_in_heads(soname)) {
-        providers::provide(namespace, process, soname, writer)?;
+        providers::provide(namespace, process, soname, lock)?;
         scope.extend(namespace.provider(soname));
     }
     // Its private libraries, those first that others need: under their SONAMEs the copy finds them, and their versions.
@@ -110,8 +110,7 @@ pub(crate) fn bind<'a>(
     let needed = needed(tool, process, head_path);
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
     let runpath = runpath(tool);
-    let keeps_constructors = constructors::are_put_off();
-    let copy = duplicate(&bytes, &Changes { needed: &needed, runpath: runpath.as_deref(), keeps_constructors });
+    let copy = duplicate(&bytes, &Changes { needed: &needed, runpath: runpath.as_deref() });
     let copy = copy.map_err(|error| failed(error.to_string()))?;
     let name = instance.path.file_name().unwrap_or_default().to_string_lossy();
     let copy = memory_file(&name, &copy)?;
@@ -122,19 +121,16 @@ pub(crate) fn bind<'a>(
     let handle = namespace::load(namespace, copy.path()).map_err(failed)?;
     let head = namespace::loaded(namespace, head.path())
         .ok_or_else(|| failed("its head is not in the namespace of clones".into()))?;
-    namespace::adopt(namespace, soname, head, writer);
+    namespace::adopt(namespace, soname, head, lock);
     scope.extend(head.map());
     if let Some(map) = handle.map() {
         instance.is_clone(map);
         clone_code::take_from(&file, &bytes, map);
         scope.push(map);
     }
-    let scope = namespace::list(namespace, &scope, writer);
-    instance.answers.scope.publish(scope.leak(), writer);
-    match handle.map() {
-        Some(map) if keeps_constructors => constructors::put_off_of_clone(map, instance),
-        _ => instance.is_initialized(),
-    }
+    let scope = namespace::list(namespace, &scope, lock);
+    instance.answers.scope.publish(scope.leak(), lock);
+    instance.is_initialized();
     Ok(Bound { parts: vec![*instance.handle.get_or_init(|| handle)], head })
 }
 

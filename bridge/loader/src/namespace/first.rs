@@ -5,12 +5,12 @@
 use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
 use qmpi_elf::write::provider;
 
 use crate::error::LoadError;
 use crate::links::callback;
-use crate::namespace::constructors;
 use crate::namespace::link_map::{self, Handle, dlerror};
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::thread_local::{self, Variables};
@@ -22,9 +22,7 @@ pub(crate) const SONAME: &str = "qmpi-first";
 /// What its constructor does.
 #[derive(Debug)]
 pub(crate) struct First {
-    instance: &'static Instance,
     variables: Variables,
-    puts_off: bool,
     /// The head of the namespace.
     head: OnceLock<CString>,
 }
@@ -34,11 +32,11 @@ pub(crate) struct First {
 /// # Errors
 /// What is wrong with references of the tool to thread-local variables.
 pub(crate) fn of(tool: &Tool, instance: &'static Instance) -> Result<Option<(&'static First, MemoryFile)>, LoadError> {
-    let (variables, puts_off) = (thread_local::of(tool, instance)?, constructors::are_put_off());
-    if variables.is_empty() && !puts_off {
+    let variables = thread_local::of(tool, instance)?;
+    if variables.is_empty() {
         return Ok(None);
     }
-    let first = &*Box::leak(Box::new(First { instance, variables, puts_off, head: OnceLock::new() }));
+    let first = &*Box::leak(Box::new(First { variables, head: OnceLock::new() }));
     let bytes = provider::write_first(SONAME, &first.variables.symbols(), callback::with_data(begin, first)?)?;
     let file = MemoryFile::new(SONAME, &bytes).map_err(|source| LoadError::Memory { name: SONAME.into(), source })?;
     Ok(Some((first, file)))
@@ -70,14 +68,11 @@ extern "C" fn begin(_: c_int, first: &'static First) {
     let Some(head) = head.and_then(Handle::map) else {
         log::fatal("the namespace of a tool that is being initialized is not there", None)
     };
+    // SAFETY: `ld.so` calls constructors under its lock, and this one for `dlmopen`.
+    let lock = unsafe { LinkerLock::held() };
     for map in head.and_following() {
-        if !first.variables.is_empty()
-            && let Some(image) = link_map::image(map)
-        {
-            first.variables.bind(&image);
-        }
-        if first.puts_off && !map.is_linker() {
-            constructors::put_off_of(map, first.instance);
+        if let Some(image) = link_map::image(map) {
+            first.variables.bind(&lock, &image);
         }
     }
 }

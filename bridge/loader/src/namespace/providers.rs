@@ -1,8 +1,8 @@
 //! Which provider a library gets that a tool needs and the process has once.
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
 use qmpi_overrides::Namespace;
-use qmpi_ring::Writer;
 
 use crate::error::LoadError;
 use crate::image::Image;
@@ -54,7 +54,7 @@ pub(crate) fn provide(
     namespace: &Namespace,
     process: &Process,
     soname: &str,
-    writer: &Writer,
+    lock: &LinkerLock,
 ) -> Result<(), LoadError> {
-    namespace::provide(namespace, soname, || file(process, soname), writer)
+    namespace::provide(namespace, soname, || file(process, soname), lock)
 }

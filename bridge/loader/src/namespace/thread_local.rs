@@ -10,8 +10,8 @@
 
 use std::ffi::{CStr, CString};
 
-use qmpi_dynamic::objects;
 use qmpi_dynamic::thread_local::{self, Variable};
+use qmpi_dynamic::{LinkerLock, objects};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{Name, Tool};
 
@@ -79,9 +79,9 @@ impl Variables {
     }
 
     /// Binds the references of an object of the namespace, of which no code has run.
-    pub(crate) fn bind(&self, image: &Image) {
-        // SAFETY: the object is being loaded, and stays.
-        let count = unsafe { thread_local::bind(image.mapped(), |name| self.find(name)) };
+    pub(crate) fn bind(&self, lock: &LinkerLock, image: &Image) {
+        // SAFETY: the object is being loaded: none of its code has run.
+        let count = unsafe { thread_local::bind(lock, image.mapped(), |name| self.find(name)) };
         if count > 0 {
             log::debug(|| format!("{}: {count} words lead to the program's variables", image.path().display()));
         }

@@ -11,9 +11,10 @@ use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{Closure, ElfFile, SearchPath};
 use qmpi_overrides::Namespace;
-use qmpi_ring::{List, Writer};
+use qmpi_ring::List;
 
 use crate::Instance;
 use crate::namespace::providers::provide;
@@ -43,14 +44,14 @@ pub(crate) extern "C" fn prepare(
     if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() && is_new() {
         let name: &'static CStr = Box::leak(Box::<CStr>::from(name));
         let node = Box::leak(Box::new(List::node(name)));
-        loader_lock::with(|writer| instance.answers.opened_global.add(node, writer));
+        loader_lock::with(|lock| instance.answers.opened_global.add(node, lock));
     }
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
     let Some(namespace) = instance.answers.namespace(caller) else { return Arguments { file, mode } };
-    let stand_in = loader_lock::with(|writer| {
-        let stand_in = stand_in(instance, namespace, name, writer);
+    let stand_in = loader_lock::with(|lock| {
+        let stand_in = stand_in(instance, namespace, name, lock);
         if stand_in.is_none() {
-            provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())), writer);
+            provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())), lock);
         }
         crate::namespace::shared::close_files();
         stand_in
@@ -63,7 +64,7 @@ pub(crate) extern "C" fn prepare(
 }
 
 /// The SONAME of the provider that stands for `name`, if it is a library that exists once per process.
-fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr, writer: &Writer) -> Option<CString> {
+fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr, lock: &LinkerLock) -> Option<CString> {
     let file_name = Path::new(OsStr::from_bytes(name.to_bytes())).file_name()?.to_str()?;
     let process = &*instance.process;
     let soname = if process.is_shared(file_name) {
@@ -77,12 +78,12 @@ fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr, writer: &Wr
         // The instance's own head: in the namespace of clones others answer to the same name.
         return instance.providers.get()?.iter().find(|(known, _)| known == soname).map(|(_, path)| path.clone());
     }
-    provide(namespace, process, soname, writer).ok()?;
+    provide(namespace, process, soname, lock).ok()?;
     namespace.has_provider(soname).then(|| CString::new(soname).ok())?
 }
 
 /// Provides what the library at `path`, and the libraries it needs, expect of shared ones.
-fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path, writer: &Writer) {
+fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path, lock: &LinkerLock) {
     let process = &*instance.process;
     let search = SearchPath::from_process();
     let root = ElfFile::open(&instance.path).ok().and_then(|tool| {
@@ -94,7 +95,7 @@ fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path, writer: 
     let Some(root) = root else { return };
     let closure = Closure::of(root, &search, &|soname| process.is_shared(soname));
     for soname in &closure.stopped {
-        if let Err(error) = provide(namespace, process, soname, writer) {
+        if let Err(error) = provide(namespace, process, soname, lock) {
             crate::log::warn(&format!("{}: {error}", instance.label), None);
         }
     }

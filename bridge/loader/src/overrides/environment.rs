@@ -46,14 +46,15 @@ fn kept(text: impl Into<Vec<u8>>) -> Option<&'static CStr> {
     Some(Box::leak(CString::new(text).ok()?.into_boxed_c_str()))
 }
 
-/// One thread at a time changes arrays.
+/// Held while the process's environment is changed and while the arrays follow: by every caller of the four functions below, so that no
+/// other thread changes what is read here. The C library has a lock for this as well, which nobody else can take.
 static CHANGES: Mutex<()> = Mutex::new(());
 
 /// Gives the instance an `environ` of its own, if its layer has settings.
 pub(crate) fn give_view(answers: &'static Answers) {
-    if !answers.settings.is_empty() {
+    if has_view(answers) {
         let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
-        renew(answers);
+        fill(answers);
     }
 }
 
@@ -62,64 +63,106 @@ pub(crate) fn has_view(answers: &Answers) -> bool {
     !answers.settings.is_empty()
 }
 
-/// Lets every `environ` of an instance follow the process's.
-fn renew_all() {
+/// Changes the process's environment by `change`, which returns 0 if it has, and then each `environ` of an instance: under `name`, or as
+/// a whole where there is none.
+fn change(name: Option<&[u8]>, change: impl FnOnce() -> c_int, then: impl FnOnce()) -> c_int {
     let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
-    for instance in Instance::all().filter(|instance| has_view(&instance.answers)) {
+    let failed = change();
+    if failed == 0 {
+        then();
+        let text = name.and_then(current);
         // What the tool itself has stored stays.
-        if instance.answers.view.replaced().is_none() {
-            renew(&instance.answers);
+        let views = Instance::all().map(|instance| &instance.answers);
+        for answers in views.filter(|answers| has_view(answers) && answers.view.replaced().is_none()) {
+            match name {
+                Some(name) => follow(answers, name, text),
+                None => fill(answers),
+            }
         }
     }
+    failed
 }
 
-/// Fills in the array of an instance: the process's variables, those that the layer sets in their place, and the other settings.
-fn renew(answers: &'static Answers) {
+/// `NAME=VALUE` in the process's environment.
+fn current(name: &[u8]) -> Option<*mut c_char> {
+    let c_name = CString::new(name).ok()?;
+    // SAFETY: the name is a C string, and `CHANGES` keeps other threads from changing the environment.
+    let value = unsafe { libc::getenv(c_name.as_ptr()) };
+    (!value.is_null()).then(|| value.wrapping_sub(name.len() + 1))
+}
+
+/// Lets the array of an instance follow a change of `name` in the process, whose text is now `text`.
+fn follow(answers: &'static Answers, name: &[u8], text: Option<*mut c_char>) {
+    if answers.settings.iter().any(|setting| setting.name.to_bytes() == name && is_in_force(setting)) {
+        return;
+    }
+    // SAFETY: the array that `store` made, which is changed under `CHANGES` alone.
+    let mut array: Vec<*mut c_char> = unsafe { texts(answers.view.stored()) }.collect();
+    // SAFETY: a C string of that array.
+    let is_it =
+        |text: &*mut c_char| split(unsafe { CStr::from_ptr(*text) }.to_bytes()).is_some_and(|(known, _)| known == name);
+    let place = array.iter().position(is_it);
+    match (place, text.map(|text| own_copy(answers, text))) {
+        (Some(place), Some(text)) => array[place] = text,
+        (Some(place), None) => drop(array.remove(place)),
+        (None, Some(text)) => array.push(text),
+        (None, None) => return,
+    }
+    store(answers, array);
+}
+
+/// Makes the array of an instance: the process's variables, those that the layer sets in their place, and the other settings.
+fn fill(answers: &'static Answers) {
     // SAFETY: the C library's variable, of the type and size of a pointer.
     let process = unsafe { environ.load(Ordering::Acquire) };
     let mut is_placed = vec![false; answers.settings.len()];
-    let in_force = |setting: &Setting| setting.is_in_force.load(Ordering::Acquire);
     let mut array: Vec<*mut c_char> = Vec::new();
-    // SAFETY: the process's environment; a thread that changes it meanwhile would also meet a tool that reads it.
+    // SAFETY: the process's environment. `CHANGES` keeps threads from changing it by references of objects that are bound to the functions
+    // below; while the tool is loaded none is yet, and a thread that changes it then would also meet a `getenv` of the tool's constructor.
     for text in unsafe { texts(process) } {
         // SAFETY: a C string of that array.
         let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
-        let Some((name, value)) = split(bytes) else {
-            array.push(text);
-            continue;
-        };
-        let setting = answers.settings.iter().position(|setting| setting.name.to_bytes() == name && in_force(setting));
-        array.push(match setting {
+        let is_it = |setting: &Setting| split(bytes).is_some_and(|(name, _)| setting.name.to_bytes() == name);
+        array.push(match answers.settings.iter().position(|setting| is_it(setting) && is_in_force(setting)) {
             Some(index) if std::mem::replace(&mut is_placed[index], true) => continue,
             Some(index) => answers.settings[index].text,
-            None => {
-                let is_it = |known: &&Variable| known.name.to_bytes() == name && known.value.to_bytes() == value;
-                answers.inherited.iter().find(is_it).map_or(text, |known| known.own)
-            }
+            None => own_copy(answers, text),
         });
     }
     let others =
-        answers.settings.iter().zip(&is_placed).filter(|(setting, is_placed)| !**is_placed && in_force(setting));
+        answers.settings.iter().zip(is_placed).filter(|(setting, is_placed)| !is_placed && is_in_force(setting));
     array.extend(others.map(|(setting, _)| setting.text));
-    array.push(std::ptr::null_mut());
-    store(answers, &array);
+    store(answers, array);
+}
+
+fn is_in_force(setting: &Setting) -> bool {
+    setting.is_in_force.load(Ordering::Acquire)
+}
+
+/// The instance's copy of a variable, where the variable is as it was when the tool was loaded; else the variable itself.
+fn own_copy(answers: &Answers, text: *mut c_char) -> *mut c_char {
+    // SAFETY: a C string of the environment.
+    let Some((name, value)) = split(unsafe { CStr::from_ptr(text) }.to_bytes()) else { return text };
+    let is_it = |known: &&Variable| known.name.to_bytes() == name && known.value.to_bytes() == value;
+    answers.inherited.iter().find(is_it).map_or(text, |known| known.own)
 }
 
 /// Stores the array in place if there is room, as the C library does: a thread that reads it meets the words of before or of after.
-fn store(answers: &'static Answers, array: &[*mut c_char]) {
+fn store(answers: &'static Answers, mut array: Vec<*mut c_char>) {
+    array.push(std::ptr::null_mut());
     let place = answers.view.with_room(array.len()).unwrap_or_else(|| {
         let room = array.len() * 2;
         // Never freed: a thread may be reading the array of before.
         let place = Box::leak(vec![std::ptr::null_mut(); room].into_boxed_slice()).as_mut_ptr();
-        fill(place, array);
+        write(place, &array);
         answers.view.store(place, room);
         place
     });
-    fill(place, array);
+    write(place, &array);
     answers.view.take_back();
 }
 
-fn fill(place: Array, array: &[*mut c_char]) {
+fn write(place: Array, array: &[*mut c_char]) {
     // What was behind a shorter array comes first: a reader finds an end at any moment.
     for (index, text) in array.iter().enumerate().rev() {
         // SAFETY: there is room for so many words.
@@ -137,10 +180,16 @@ fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
 fn adopt(instance: &'static Instance) {
     let answers = &instance.answers;
     let Some(array) = answers.view.replaced() else { return };
-    forget_all(answers);
-    // SAFETY: the C library's variable, of the type and size of a pointer.
-    unsafe { environ.store(array, Ordering::Release) };
-    give_view(answers);
+    let store = || {
+        // SAFETY: the C library's variable, of the type and size of a pointer.
+        unsafe { environ.store(array, Ordering::Release) };
+        0
+    };
+    let forget = || {
+        forget_all(answers);
+        answers.view.take_back();
+    };
+    change(None, store, forget);
 }
 
 /// What the layer sets under this name is no longer in force.
@@ -159,6 +208,11 @@ fn bytes<'a>(text: *const c_char) -> &'a [u8] {
     if text.is_null() { &[] } else { unsafe { CStr::from_ptr(text) }.to_bytes() }
 }
 
+/// The name in the argument of `putenv`: glibc takes a text without `=` for a name that is to be unset.
+fn name_of<'a>(text: *const c_char) -> &'a [u8] {
+    split(bytes(text)).map_or(bytes(text), |(name, _)| name)
+}
+
 /// `setenv(name, value, overwrite)`.
 pub(crate) extern "C" fn set(
     name: *const c_char,
@@ -168,91 +222,66 @@ pub(crate) extern "C" fn set(
 ) -> c_int {
     adopt(instance);
     let answers = &instance.answers;
-    let is_set =
-        |setting: &Setting| setting.name.to_bytes() == bytes(name) && setting.is_in_force.load(Ordering::Acquire);
+    let is_set = |setting: &Setting| setting.name.to_bytes() == bytes(name) && is_in_force(setting);
     if overwrite == 0 && !name.is_null() && answers.settings.iter().any(is_set) {
         return 0;
     }
     // SAFETY: the tool's own arguments, passed on.
-    let failed = unsafe { libc::setenv(name, value, overwrite) };
-    if failed == 0 {
-        forget(answers, bytes(name));
-        renew_all();
-    }
-    failed
+    let set = || unsafe { libc::setenv(name, value, overwrite) };
+    change(Some(bytes(name)), set, || forget(answers, bytes(name)))
 }
 
 /// `putenv(text)`.
 pub(crate) extern "C" fn put(text: *mut c_char, _: usize, _: usize, instance: &'static Instance) -> c_int {
     adopt(instance);
+    let name = name_of(text);
     // SAFETY: the tool's own argument, passed on.
-    let failed = unsafe { libc::putenv(text) };
-    if failed == 0 {
-        // glibc takes a text without `=` for a name that is to be unset.
-        forget(&instance.answers, split(bytes(text)).map_or(bytes(text), |(name, _)| name));
-        renew_all();
-    }
-    failed
+    change(Some(name), || unsafe { libc::putenv(text) }, || forget(&instance.answers, name))
 }
 
 /// `unsetenv(name)`.
 pub(crate) extern "C" fn unset(name: *const c_char, _: usize, _: usize, instance: &'static Instance) -> c_int {
     adopt(instance);
     // SAFETY: the tool's own argument, passed on.
-    let failed = unsafe { libc::unsetenv(name) };
-    if failed == 0 {
-        forget(&instance.answers, bytes(name));
-        renew_all();
-    }
-    failed
+    change(Some(bytes(name)), || unsafe { libc::unsetenv(name) }, || forget(&instance.answers, bytes(name)))
 }
 
 /// `clearenv()`.
 pub(crate) extern "C" fn clear(_: usize, _: usize, _: usize, instance: &'static Instance) -> c_int {
-    // SAFETY: takes no argument.
-    let failed = unsafe { libc::clearenv() };
-    if failed == 0 {
+    let forget = || {
         forget_all(&instance.answers);
-        give_view(&instance.answers);
-        renew_all();
-    }
-    failed
+        instance.answers.view.take_back();
+    };
+    // SAFETY: takes no argument.
+    change(None, || unsafe { libc::clearenv() }, forget)
 }
 
 /// The same four for the process's own objects, so that each `environ` follows what they change.
 mod of_process {
-    use super::{c_char, c_int, renew_all};
+    use super::{bytes, c_char, c_int, change, name_of};
 
     /// `setenv(name, value, overwrite)`.
     pub(super) extern "C" fn set(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
         // SAFETY: the program's own arguments, passed on.
-        let failed = unsafe { libc::setenv(name, value, overwrite) };
-        renew_all();
-        failed
+        change(Some(bytes(name)), || unsafe { libc::setenv(name, value, overwrite) }, || ())
     }
 
     /// `putenv(text)`.
     pub(super) extern "C" fn put(text: *mut c_char) -> c_int {
-        // SAFETY: as above.
-        let failed = unsafe { libc::putenv(text) };
-        renew_all();
-        failed
+        // SAFETY: as in `set`.
+        change(Some(name_of(text)), || unsafe { libc::putenv(text) }, || ())
     }
 
     /// `unsetenv(name)`.
     pub(super) extern "C" fn unset(name: *const c_char) -> c_int {
-        // SAFETY: as above.
-        let failed = unsafe { libc::unsetenv(name) };
-        renew_all();
-        failed
+        // SAFETY: as in `set`.
+        change(Some(bytes(name)), || unsafe { libc::unsetenv(name) }, || ())
     }
 
     /// `clearenv()`.
     pub(super) extern "C" fn clear() -> c_int {
         // SAFETY: takes no argument.
-        let failed = unsafe { libc::clearenv() };
-        renew_all();
-        failed
+        change(None, || unsafe { libc::clearenv() }, || ())
     }
 }
 

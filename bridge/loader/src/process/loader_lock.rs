@@ -15,7 +15,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use qmpi_ring::Writer;
+use qmpi_dynamic::LinkerLock;
 
 use crate::namespace::link_map::Handle;
 use crate::process::dlsym;
@@ -30,13 +30,13 @@ thread_local! {
 }
 
 /// Does `work` while this thread has `ld.so`'s lock. May be nested.
-pub fn with<R>(work: impl FnOnce(&Writer) -> R) -> R {
+pub fn with<R>(work: impl FnOnce(&LinkerLock) -> R) -> R {
     let mut work = Some(work);
     let mut result = None;
     let mut run = || {
         // SAFETY: `dlsym` calls this function, and holds the lock until it has returned.
-        let writer = unsafe { Writer::new() };
-        result = work.take().map(|work| work(&writer));
+        let lock = unsafe { LinkerLock::held() };
+        result = work.take().map(|work| work(&lock));
     };
     let run: &mut dyn FnMut() = &mut run;
     // SAFETY: only the lifetime changes; `resolve` takes the pointer before this function returns.

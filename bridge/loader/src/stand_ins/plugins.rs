@@ -7,8 +7,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_overrides::{LinkMap, dlsym};
-use qmpi_ring::Writer;
 
 use crate::image::Image;
 use crate::namespace::link_map::{self, Handle};
@@ -28,9 +28,9 @@ struct Shown {
 static SHOWN: Mutex<Vec<Shown>> = Mutex::new(Vec::new());
 
 /// Lets the program's scope have what the tools have opened so far, and not what they have closed.
-pub(super) fn show(writer: &Writer) {
+pub(super) fn show(lock: &LinkerLock) {
     let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let now = opened(writer);
+    let now = opened(lock);
     shown.retain(|shown| {
         let is_open = now.iter().any(|map| shown.is_of(map));
         if let Some(handle) = shown.handle.filter(|_| !is_open) {
@@ -54,7 +54,7 @@ impl Shown {
 }
 
 /// The libraries that tools have opened with RTLD_GLOBAL, and those that came with them; of several tools, the outermost's first.
-fn opened(_: &Writer) -> Vec<&'static LinkMap> {
+fn opened(_: &LinkerLock) -> Vec<&'static LinkMap> {
     let mut maps = Vec::new();
     for instance in Instance::all() {
         let Some(namespace) = instance.answers.loaded_namespace() else { continue };

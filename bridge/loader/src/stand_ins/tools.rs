@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{ElfFile, Tool};
-use qmpi_ring::Writer;
 
 use crate::log;
 use crate::namespace::link_map::{self, Handle};
@@ -34,7 +34,7 @@ struct Part {
 static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
 
 /// The files of a tool have been loaded as `handles`.
-pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &Writer) {
+pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &LinkerLock) {
     let part = |(file, handle): (&ElfFile, &Handle)| Part {
         identity: file.identity(),
         soname: file.soname().map(str::to_owned),
@@ -46,7 +46,7 @@ pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &Writer) {
 }
 
 /// What the program's `dlopen` is to open in place of `name`, which is a layer's file. What is needed by another one is made.
-pub(super) fn instead_of(name: &CStr, _: &Writer) -> Option<&'static CStr> {
+pub(super) fn instead_of(name: &CStr, _: &LinkerLock) -> Option<&'static CStr> {
     let mut parts = PARTS.lock().unwrap_or_else(PoisonError::into_inner);
     if parts.is_empty() {
         return None;

@@ -95,17 +95,3 @@ pub(crate) extern "C" fn with_data() {
         function = const std::mem::offset_of!(crate::links::callback::WithData, function),
     )
 }
-
-/// The same behind three arguments.
-#[unsafe(naked)]
-pub(crate) extern "C" fn constructor_with_data() {
-    naked_asm!(
-        ".cfi_startproc",
-        "ldr x3, [x17, {data}]",
-        "ldr x16, [x17, {function}]",
-        "br x16",
-        ".cfi_endproc",
-        data = const std::mem::offset_of!(crate::links::callback::WithData, data),
-        function = const std::mem::offset_of!(crate::links::callback::WithData, function),
-    )
-}

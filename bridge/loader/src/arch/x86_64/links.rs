@@ -142,16 +142,3 @@ pub(crate) extern "C" fn with_data() {
         function = const std::mem::offset_of!(crate::links::callback::WithData, function),
     )
 }
-
-/// The same behind three arguments.
-#[unsafe(naked)]
-pub(crate) extern "C" fn constructor_with_data() {
-    naked_asm!(
-        ".cfi_startproc",
-        "mov rcx, qword ptr [r11 + {data}]",
-        "jmp qword ptr [r11 + {function}]",
-        ".cfi_endproc",
-        data = const std::mem::offset_of!(crate::links::callback::WithData, data),
-        function = const std::mem::offset_of!(crate::links::callback::WithData, function),
-    )
-}
