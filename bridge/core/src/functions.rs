@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "an exported function")]
 #![allow(unreachable_pub, reason = "reached by name")]
 
+use qmpi_loader::process::loader_lock;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
@@ -75,9 +76,11 @@ pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFun
 extern "C" fn shifted(number: usize) -> usize {
     let link = || {
         let id = FnId::from_index(number)?;
-        let process = Process::with_mpi()?;
-        let Some(real) = process.real(id) else { return macros::supplied(id, &process) };
-        conversion::down(real, conversion::arity(id), CallerMode::Ignore).ok()
+        loader_lock::with(|lock| {
+            let process = Process::with_mpi(lock)?;
+            let Some(real) = process.real(id) else { return macros::supplied(id, &process) };
+            conversion::down(real, conversion::arity(id), CallerMode::Ignore).ok()
+        })
     };
     link().unwrap_or_else(|| start::unsupported(number))
 }

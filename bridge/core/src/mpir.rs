@@ -49,7 +49,7 @@ fn watch_abort(lock: &LinkerLock, abort: usize) {
 /// The same for MPI's Fortran library where its calls do not come to `libqmpi.so`: those of `PMPI_Abort` (Open MPI), and with a stack
 /// all, as they are bound to the stack.
 fn watch_fortran(lock: &LinkerLock) {
-    let Some(process) = Process::with_mpi() else { return };
+    let Some(process) = Process::with_mpi(lock) else { return };
     let is_ours = |held: usize| process.images().iter().any(|image| is_entry(image) && image.contains(held));
     for image in process.mpi().filter(|image| is_fortran(image)) {
         rebind::exchange(lock, image, Which::All, |reference, held| {

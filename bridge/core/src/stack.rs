@@ -193,7 +193,7 @@ fn assign_places(wanted: &mut [Wanted<'_>], reserve: bool) {
 ///
 /// Layers get numbers of their own. The application's return address is kept on all ways: a layer below may ask for it.
 pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Option<Box<[Next]>> {
-    let mut process = Arc::new(Process::with_mpi()?);
+    let mut process = Arc::new(Process::with_mpi(lock)?);
     let requested = match Requested::named(name) {
         Ok(requested) => requested,
         Err(error) => {

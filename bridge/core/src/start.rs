@@ -40,7 +40,10 @@ pub(crate) extern "C" fn start(moment: Moment) -> bool {
 fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
     #[cfg(planted)]
     crate::planted::memory();
-    let Some(process) = Process::with_mpi().or_else(without_mpi::open) else { return false };
+    let Some(process) = Process::with_mpi(lock).or_else(|| without_mpi::open(lock)) else { return false };
+    if moment != Moment::Load {
+        process.keep_mpi();
+    }
     let (mut process, mut requested) = (Arc::new(process), Requested::from_env());
     if moment != Moment::FirstCall && requested.waits_for_names() {
         stack::load_early(&mut process, &requested);
@@ -82,7 +85,7 @@ fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
 /// A function of this number was called, and MPI does not have it, or there is no MPI.
 pub(crate) extern "C" fn unsupported(number: usize) -> ! {
     let name = FnId::from_index(number).map_or("an unknown function", FnId::name);
-    match Process::with_mpi() {
+    match loader_lock::with(Process::with_mpi) {
         Some(process) => log::fatal(
             &format!("{name} was called, which {} does not have", process.mpi_name()),
             Some("the program was built for a newer MPI, or for another one"),

@@ -29,7 +29,7 @@ pub(crate) fn enter_last(lock: &LinkerLock, count: usize) {
 /// Sees to all that the last `count` objects refer to, in one pass: it takes a microsecond to read the tables of an object.
 fn see_to(lock: &LinkerLock, count: usize, all_calls: bool) {
     let mut has_qmpi = false;
-    objects::each_of_last(count, |object| {
+    objects::each_of_last(count, &mut |object| {
         weak::clear(lock, object);
         if all_calls {
             bind(lock, object, |_| true);

@@ -3,8 +3,9 @@
 //! The reader is [`qmpi_dynamic::Mapped`]; here is what needs `std`, and what the rest of the loader wants to hear.
 //!
 //! # Safety
-//! An [`Image`] is made from what `dl_iterate_phdr` or a link map reports, so `ld.so` has mapped it. Objects found this way are
-//! assumed never to be unloaded; MPI libraries, the executable and its dependencies are not.
+//! An [`Image`] is made from what `dl_iterate_phdr` or a link map reports, so `ld.so` has mapped it. It may be read while the object is
+//! loaded: under `ld.so`'s lock, or for ever where the object stays ([`Image::keep`]). The program may close what it has opened. So a list
+//! that is kept longer is brought up to date under the lock before anything in it is read ([`listed::Listed::since`]).
 #![expect(unsafe_code, reason = "keeps objects beyond the callback that shows them")]
 
 pub mod listed;
@@ -12,7 +13,7 @@ pub mod objects;
 pub mod rebind;
 pub mod version;
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,6 +124,14 @@ impl Image {
         let versions = Versions::of(mapped.tables());
         let needed = mapped.tables().needed().collect();
         Some(Image(Arc::new(Object { path, mapped, versions, needed })))
+    }
+
+    /// Keeps it loaded for ever: the program may have opened it, and close it while tools are bound to it.
+    pub(crate) fn keep(&self) {
+        if let Ok(path) = CString::new(self.path().as_os_str().as_encoded_bytes()) {
+            // SAFETY: RTLD_NOLOAD: no constructor can run.
+            unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_NODELETE) };
+        }
     }
 
     /// Tells it from all other objects that are loaded at the same time.

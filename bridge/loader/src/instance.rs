@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicPtr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
@@ -36,7 +36,10 @@ pub struct Instance {
     pub(crate) fortran_links: HashMap<String, usize>,
     /// Functions that are not MPI's and that layers below wrap.
     pub(crate) wrapped_below: HashMap<&'static CStr, usize>,
+    /// The process when the tool was loaded. Other objects than MPI's and those that tools are bound to may have been closed since.
     pub(crate) process: Arc<Process>,
+    /// The same when it was last brought up to date. Locked under `ld.so`'s lock only, so it is never waited for.
+    last: Mutex<Arc<Process>>,
     /// The providers that its namespace starts with: SONAME and path.
     pub(crate) providers: OnceLock<Vec<(String, CString)>>,
     pub(crate) handle: OnceLock<Handle>,
@@ -73,6 +76,13 @@ impl Instance {
         environment::give_view(&instance.answers);
         ALL.add(Box::leak(Box::new(List::node(instance))), lock);
         instance
+    }
+
+    /// The process as it is now.
+    pub(crate) fn process_now(&self, lock: &LinkerLock) -> Arc<Process> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = last.again(lock);
+        Arc::clone(&last)
     }
 
     /// All instances that were loaded, the last first: of a stack, the outermost.
@@ -133,6 +143,7 @@ impl Instance {
             fortran_links: HashMap::new(),
             wrapped_below: HashMap::new(),
             process: Arc::clone(process),
+            last: Mutex::new(Arc::clone(process)),
             providers: OnceLock::new(),
             handle: OnceLock::new(),
             end: End::default(),

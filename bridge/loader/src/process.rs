@@ -16,15 +16,16 @@ pub mod thread_offsets;
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::{FnId, MpiSymbol};
-use qmpi_dynamic::{Mapped, mpi};
+use qmpi_dynamic::{LinkerLock, Mapped, mpi};
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::mpi::mpi_data::{is_fortran_sentinel_c, is_mpi_data_name, may_be_sentinel};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{MpiFamily, Name};
 
+use crate::image::listed::Listed;
 use crate::image::version::SymbolVersion;
 use crate::image::{Image, Kind, Symbol};
 
@@ -40,7 +41,7 @@ const UNWINDER: &str = "libgcc_s.so.1";
 /// The loaded objects of the base namespace, and what is known about them.
 #[derive(Debug, Clone)]
 pub struct Process {
-    images: Vec<Image>,
+    objects: Listed,
     /// Which of them belong to MPI, in the order of the link map.
     mpi: Vec<usize>,
     /// Which of those define a part of MPI's interface. Others (Open MPI's run-time layer) are shared like any library.
@@ -73,15 +74,16 @@ pub(crate) struct Export {
 }
 
 impl Process {
-    /// Looks at the base namespace as it is now. `None`: no MPI library is loaded.
-    pub fn with_mpi() -> Option<Process> {
-        Process::of(Image::of_process())
+    /// Looks at the base namespace as it is now. `None`: no MPI library is loaded. What it returns holds as long as the lock does;
+    /// [`Process::again`] brings it up to date.
+    pub fn with_mpi(lock: &LinkerLock) -> Option<Process> {
+        Process::of(Listed::now(), lock)
     }
 
     /// The same where its objects have been listed.
-    pub fn of(images: Vec<Image>) -> Option<Process> {
+    pub fn of(objects: Listed, _: &LinkerLock) -> Option<Process> {
         let mut process = Process {
-            images,
+            objects,
             mpi: Vec::new(),
             interface: Vec::new(),
             shared: BTreeMap::new(),
@@ -98,16 +100,33 @@ impl Process {
         has_mpi.then_some(process)
     }
 
-    /// Finds out what each of `images` is.
+    /// The process as it is now: without what has been closed, with what has been opened since.
+    pub fn again(self: &Arc<Process>, _: &LinkerLock) -> Arc<Process> {
+        if self.objects.is_current() {
+            return Arc::clone(self);
+        }
+        let mut process = (**self).clone();
+        process.objects = self.objects.since();
+        process.sort();
+        Arc::new(process)
+    }
+
+    /// Keeps MPI's libraries loaded, as a preloaded tool that needs them would. Those that the program was linked with stay in any case.
+    pub fn keep_mpi(&self) {
+        self.mpi().for_each(Image::keep);
+    }
+
+    /// Finds out what each of the objects is.
     fn sort(&mut self) {
-        self.mpi = (0..self.images.len()).filter(|index| is_mpi(&self.images[*index], *index == 0)).collect();
-        self.interface = self.mpi.iter().copied().filter(|index| defines_interface(&self.images[*index])).collect();
+        let images = self.objects.images();
+        self.mpi = (0..images.len()).filter(|index| is_mpi(&images[*index], *index == 0)).collect();
+        self.interface = self.mpi.iter().copied().filter(|index| defines_interface(&images[*index])).collect();
         let by_name: BTreeMap<&str, usize> =
-            self.images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
+            images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
         let mut todo = self.mpi.clone();
         let mut shared = BTreeMap::new();
         while let Some(index) = todo.pop() {
-            let image = &self.images[index];
+            let image = &images[index];
             let name = image.name();
             if is_private_everywhere(name) || glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name) {
                 continue;
@@ -118,7 +137,7 @@ impl Process {
             }
         }
         // What takes the place of glibc's malloc (a sanitizer, another allocator) serves tools, too: there is one heap.
-        let allocators = self.images.iter().enumerate().skip(1).filter(|(_, image)| is_allocator(image));
+        let allocators = images.iter().enumerate().skip(1).filter(|(_, image)| is_allocator(image));
         shared.extend(allocators.map(|(index, image)| (image.name().to_owned(), index)));
         shared.extend(by_name.get(UNWINDER).map(|index| (UNWINDER.to_owned(), *index)));
         shared.extend(self.also_shared.iter().filter_map(|name| Some((name.clone(), *by_name.get(name.as_str())?))));
@@ -130,12 +149,12 @@ impl Process {
 
     /// All objects of the base namespace.
     pub fn images(&self) -> &[Image] {
-        &self.images
+        self.objects.images()
     }
 
     /// The objects that belong to MPI.
     pub fn mpi(&self) -> impl Iterator<Item = &Image> {
-        self.mpi.iter().map(|index| &self.images[*index])
+        self.mpi.iter().map(|index| &self.images()[*index])
     }
 
     /// Does this object belong to MPI?
@@ -150,7 +169,7 @@ impl Process {
 
     /// The libraries that define MPI's interface, Fortran's among them.
     pub fn interface(&self) -> impl Iterator<Item = &Image> {
-        self.interface.iter().map(|index| &self.images[*index])
+        self.interface.iter().map(|index| &self.images()[*index])
     }
 
     /// Are the symbols of this library among [`Process::exports`], and so in the head of each namespace?
@@ -188,7 +207,7 @@ impl Process {
     /// Under which versions the glibc of the process has these functions, which are always the same.
     pub(crate) fn glibc_versions(&self, names: &[&CStr]) -> &[(&'static CStr, SymbolVersion)] {
         self.glibc_versions.get_or_init(|| {
-            let family = self.images.iter().filter(|image| glibc::is_glibc_family(image.name()));
+            let family = self.images().iter().filter(|image| glibc::is_glibc_family(image.name()));
             let versions = family.flat_map(|image| {
                 names.iter().flat_map(|name| image.definitions(name)).filter_map(|definition| {
                     Some((definition.symbol.name, image.versions()?.of_symbol(definition.symbol.index)?))
@@ -208,16 +227,16 @@ impl Process {
     pub fn shared(&self, soname: &str) -> Option<&Image> {
         let in_common = || {
             let is_it = self.in_common.iter().any(|name| name == soname);
-            if is_it { self.images.iter().find(|image| image.name() == soname) } else { None }
+            if is_it { self.images().iter().find(|image| image.name() == soname) } else { None }
         };
-        self.shared.get(soname).map(|index| &self.images[*index]).or_else(in_common)
+        self.shared.get(soname).map(|index| &self.images()[*index]).or_else(in_common)
     }
 
     /// Must a namespace not load this library itself?
     pub fn is_shared(&self, soname: &str) -> bool {
         // A tool in the program may have such a name, too.
         let is_of_mpi =
-            || self.images.iter().find(|image| image.name() == soname).is_none_or(|image| self.is_mpi(image));
+            || self.images().iter().find(|image| image.name() == soname).is_none_or(|image| self.is_mpi(image));
         self.shared.contains_key(soname)
             || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi())
             || glibc::is_glibc_family(soname)
@@ -235,7 +254,7 @@ impl Process {
         }
         // A machine without the library has no tool that needs it, and glibc says so where it does.
         if open_in_base(UNWINDER).is_ok() {
-            self.images = Image::of_process();
+            self.objects = self.objects.since();
             self.sort();
         }
     }
@@ -247,7 +266,7 @@ impl Process {
         }
         // Where it cannot be opened, the tool finds one by its own DT_RUNPATH, or nothing does.
         open_in_base(UNWINDER).ok()?;
-        Image::of_process().into_iter().find(|image| image.name() == UNWINDER)
+        self.objects.since().into_images().into_iter().find(|image| image.name() == UNWINDER)
     }
 
     /// Makes a library of the configuration's `share` exist once per process: loads it here, unless it is.
@@ -258,10 +277,12 @@ impl Process {
         if self.shared.contains_key(soname) {
             return Ok(());
         }
-        if !self.images.iter().any(|image| image.name() == soname) {
+        if !self.images().iter().any(|image| image.name() == soname) {
             open_in_base(soname)?;
-            self.images = Image::of_process();
+            self.objects = self.objects.since();
         }
+        // The program may have opened it, and may close it.
+        self.images().iter().filter(|image| image.name() == soname).for_each(Image::keep);
         self.also_shared.push(soname.into());
         self.sort();
         Ok(())
@@ -385,12 +406,12 @@ impl Process {
 
     /// The first definition of this name.
     pub(crate) fn definition(&self, name: Name<'_>) -> Option<Symbol> {
-        self.images.iter().find_map(|image| image.find_name(name))
+        self.images().iter().find_map(|image| image.find_name(name))
     }
 
     /// The objects before this one.
     pub(crate) fn before(&self, image: &Image) -> impl Iterator<Item = &Image> {
-        self.images.iter().take_while(|other| !other.is_same(image))
+        self.images().iter().take_while(|other| !other.is_same(image))
     }
 
     fn address_in(&self, image: &Image, name: &CStr) -> Option<usize> {

@@ -128,16 +128,24 @@ pub unsafe fn texts(array: Array) -> impl Iterator<Item = *mut c_char> {
     })
 }
 
+/// Is the text `NAME=VALUE` with this name?
+///
+/// # Safety
+/// It is a C string.
+pub unsafe fn is_named(text: *const c_char, name: &[u8]) -> bool {
+    let mut bytes = name.iter().chain(b"=").enumerate();
+    // To measure the text first would take longer than all else.
+    // SAFETY: no byte is read behind one that differs from the name's, as the NUL does.
+    bytes.all(|(index, byte)| unsafe { text.cast::<u8>().wrapping_add(index).read() } == *byte)
+}
+
 /// The value of `name` in such an array.
 ///
 /// # Safety
 /// As [`texts`].
 pub unsafe fn find(array: Array, name: &CStr) -> Option<*mut c_char> {
-    let is_it = |text: &*mut c_char| {
-        // SAFETY: a C string, as the caller promises.
-        let text = unsafe { CStr::from_ptr(*text) };
-        text.to_bytes().strip_prefix(name.to_bytes()).is_some_and(|rest| rest.first() == Some(&b'='))
-    };
+    // SAFETY: a C string, as the caller promises.
+    let is_it = |text: &*mut c_char| unsafe { is_named(*text, name.to_bytes()) };
     // SAFETY: as the caller promises.
     let text = unsafe { texts(array) }.find(is_it)?;
     Some(value_in(text, name))

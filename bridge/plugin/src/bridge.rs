@@ -1,10 +1,11 @@
 //! Registration, and the init callback that makes one instance of a PMPI tool a QMPI tool.
 #![expect(unsafe_code, reason = "an init_array entry")]
 
+use qmpi_loader::image::listed::Listed;
+use qmpi_loader::process::loader_lock;
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use qmpi_loader::image::Image;
 use qmpi_loader::links::callback;
 use qmpi_loader::{Process, log};
 use qmpi_plan::{Layer, LogLevel, rank_from_env, variable};
@@ -29,14 +30,18 @@ extern "C" fn on_load() {
     if !configured::is_asked_for() {
         return;
     }
-    let mut images = None;
-    let found = qmpi::find(|| images.insert(Image::of_process()).clone());
-    if found {
+    let mut listed = Listed::default();
+    let has_qmpi = loader_lock::with(|_| {
+        qmpi::find(|| {
+            listed = Listed::now();
+            listed.images().to_vec()
+        })
+    });
+    if has_qmpi {
         return register();
     }
-    let images = images.unwrap_or_default();
-    let count = images.len();
-    match Process::of(images) {
+    let count = listed.images().len();
+    match loader_lock::with(|lock| Process::of(listed, lock)) {
         Some(process) => say_that_it_has_none(&process),
         None => WITHOUT_MPI.store(count, Ordering::Relaxed),
     }
@@ -48,8 +53,11 @@ extern "C" fn on_end() {
     if count == 0 {
         return;
     }
-    let images = Image::of_process();
-    let Some(process) = Some(images).filter(|images| images.len() > count).and_then(Process::of) else { return };
+    let process = loader_lock::with(|lock| {
+        let listed = Listed::now();
+        if listed.images().len() > count { Process::of(listed, lock) } else { None }
+    });
+    let Some(process) = process else { return };
     if !has_qmpi(&process) {
         return say_that_it_has_none(&process);
     }
@@ -71,7 +79,8 @@ fn register() {
         let init = callback::with_data(initialize, layer);
         if init.is_ok_and(|init| qmpi::register_tool_name(&name, init)) {
             some = true;
-        } else if let Some(process) = Process::with_mpi().filter(|process| !some && !has_qmpi(process)) {
+        } else if let Some(process) = loader_lock::with(Process::with_mpi).filter(|process| !some && !has_qmpi(process))
+        {
             // MPICH has the functions in any case.
             return say_that_it_has_none(&process);
         } else {

@@ -47,7 +47,7 @@ pub(crate) fn load(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> 
             let instances = kept.as_deref_mut().unwrap_or(&mut own);
             if instances.is_none() {
                 // Never dropped: a thread's end is no time to free it.
-                *instances = Instances::new().map(|instances| Box::leak(Box::new(instances)));
+                *instances = Instances::new(lock).map(|instances| Box::leak(Box::new(instances)));
             }
             instances.as_mut().map_or(Ok(()), |instances| instances.load(tool, layer, lock))
         })
@@ -55,8 +55,9 @@ pub(crate) fn load(tool: c_int, layer: &'static Layer) -> Result<(), LoadError> 
 }
 
 impl Instances {
-    fn new() -> Option<Instances> {
-        let mut process = Process::with_mpi()?;
+    fn new(lock: &LinkerLock) -> Option<Instances> {
+        let mut process = Process::with_mpi(lock)?;
+        process.keep_mpi();
         process.open_unwinder();
         let search: &'static SearchPath = Box::leak(Box::new(SearchPath::from_process()));
         Some(Instances {
@@ -70,6 +71,7 @@ impl Instances {
     }
 
     fn load(&mut self, tool: c_int, layer: &'static Layer, lock: &LinkerLock) -> Result<(), LoadError> {
+        self.process = self.process.again(lock);
         let planned = self.plan(layer)?;
         let place = self.place(planned);
         let lazy = LazyLinks::new(tool, next::below, lock)?;

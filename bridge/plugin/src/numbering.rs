@@ -1,6 +1,7 @@
 //! The number that stands for each function in the MPI of this process.
 #![expect(unsafe_code, reason = "a section of its own")]
 
+use qmpi_loader::process::loader_lock;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -29,7 +30,7 @@ fn numbers() -> HashMap<FnId, i32> {
     if let Some(path) = std::env::var_os(FILE) {
         return from_file(Path::new(&path));
     }
-    let version = Process::with_mpi().and_then(|process| process.mpich_version());
+    let version = loader_lock::with(|lock| Process::with_mpi(lock)?.mpich_version());
     let numbering = version.as_deref().and_then(Numbering::for_mpich).unwrap_or(Numbering::OWN);
     FnId::all().filter_map(|id| Some((id, numbering.value(id)?))).collect()
 }

@@ -12,6 +12,7 @@
 //!
 //! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
 
+use qmpi_loader::image::listed::Listed;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -297,7 +298,7 @@ pub(crate) fn enter_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     if !new.iter().any(has_fortran_names) {
         return;
     }
-    let Some(process) = Process::of(images.to_vec()) else { return };
+    let Some(process) = Process::of(Listed::of(images), lock) else { return };
     fortran::bind(|name| process.function(name));
     let is_new = |image: &Image| new.iter().any(|other| other.is_same(image));
     // Objects that were there before may refer to functions of Fortran, too.

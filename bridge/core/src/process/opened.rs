@@ -26,7 +26,8 @@ pub(crate) fn set(images: &[Image]) {
 pub(crate) extern "C" fn objects_opened() {
     if !start::is_done() {
         // Of Open MPI, Fortran's library calls the C library by names that libqmpi.so does not have: no first call would come.
-        let is_due = loader_lock::with(|_| Process::with_mpi().is_some_and(|process| Fortran::is_there(&process)));
+        let is_due =
+            loader_lock::with(|lock| Process::with_mpi(lock).is_some_and(|process| Fortran::is_there(&process)));
         if is_due {
             start::start(Moment::EarlyCall);
         }

@@ -6,6 +6,7 @@
 //! process, as it would if that MPI had been there from the start.
 #![expect(unsafe_code, reason = "dlopen")]
 
+use qmpi_dynamic::LinkerLock;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -22,7 +23,7 @@ use crate::requested::Requested;
 static OPENED: OnceLock<String> = OnceLock::new();
 
 /// The process with an MPI library, if the stack is for all processes and one of its tools is linked with one that can be opened.
-pub(crate) fn open() -> Option<Process> {
+pub(crate) fn open(lock: &LinkerLock) -> Option<Process> {
     let requested = Requested::from_env();
     if requested.stack.processes != Processes::All {
         return None;
@@ -44,7 +45,7 @@ pub(crate) fn open() -> Option<Process> {
         log::warn(&format!("{} cannot be opened, which tools are linked with", path.display()), None);
         return None;
     }
-    let process = Process::with_mpi()?;
+    let process = Process::with_mpi(lock)?;
     let _ = OPENED.set(process.mpi_name().to_owned());
     Some(process)
 }

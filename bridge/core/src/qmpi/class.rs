@@ -1,5 +1,6 @@
 //! MPI error classes: the number depends on the MPI.
 
+use qmpi_loader::process::loader_lock;
 use std::ffi::c_int;
 
 use qmpi_elf::MpiFamily;
@@ -23,7 +24,8 @@ impl Class {
             return 0;
         }
         // Only after misuse: no need to be quick.
-        let is_mpich = Process::with_mpi().and_then(|process| process.family()) == Some(MpiFamily::Mpich);
+        let family = loader_lock::with(|lock| Process::with_mpi(lock)?.family());
+        let is_mpich = family == Some(MpiFamily::Mpich);
         match (self, is_mpich) {
             (Class::Success, _) => 0,
             (Class::Arg, true) => 12,

@@ -5,6 +5,7 @@
 //! initialize MPI tell. Where there is none (a process without a stack), and where a Fortran library leads past them, the MPI library
 //! is asked: it knows of the World Model only.
 
+use qmpi_loader::process::loader_lock;
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +33,7 @@ pub(super) fn has_begun() -> bool {
 /// What `MPI_Initialized` of the MPI library says; `None` without an MPI.
 fn is_initialized() -> Option<bool> {
     let mut flag: c_int = 0;
-    Process::with_mpi()?.ask("MPI_Initialized", [(&raw mut flag).cast(), null_mut()])?;
+    let arguments = [(&raw mut flag).cast(), null_mut()];
+    loader_lock::with(|lock| Process::with_mpi(lock)?.ask("MPI_Initialized", arguments))?;
     Some(flag != 0)
 }

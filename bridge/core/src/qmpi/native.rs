@@ -1,5 +1,6 @@
 //! Native QMPI tools: their libraries, their names, their init callbacks.
 
+use qmpi_loader::process::loader_lock;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -259,7 +260,7 @@ fn initialize_one(tool: ToolId, init: registry::Init, images: &[Image]) -> Resul
 
 /// Numbers can be translated, the types of handles cannot.
 fn warn_of_handles(path: &Path, header: NumberingNote) {
-    let Some(process) = Process::with_mpi() else { return };
+    let Some(process) = loader_lock::with(Process::with_mpi) else { return };
     if process.family() != Some(MpiFamily::Mpich) {
         let text = format!("{}: the mpi.h of {header} has other handles than {}", path.display(), process.mpi_name());
         log::warn(&text, Some("compile the tool for this MPI, unless it intercepts only functions without handles"));

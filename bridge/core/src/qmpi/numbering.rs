@@ -1,5 +1,6 @@
 //! The numbers by which functions are known in this process.
 
+use qmpi_loader::process::loader_lock;
 use std::sync::OnceLock;
 
 use qmpi_abi::numbering::Numbering;
@@ -17,6 +18,8 @@ pub(super) fn of_mpich() -> Option<&'static Numbering> {
         return *found;
     }
     // Not kept before MPI is there: it may come later.
-    let process = Process::with_mpi()?;
-    *NUMBERING.get_or_init(|| process.mpich_version().as_deref().and_then(Numbering::for_mpich))
+    loader_lock::with(|lock| {
+        let process = Process::with_mpi(lock)?;
+        *NUMBERING.get_or_init(|| process.mpich_version().as_deref().and_then(Numbering::for_mpich))
+    })
 }

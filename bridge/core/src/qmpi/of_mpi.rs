@@ -4,6 +4,7 @@
 //! MPI library's chain are numbered from 1 as well, so layers of the stack come behind: a number tells which chain is meant.
 #![expect(unsafe_code, reason = "calls functions of the MPI library by their addresses")]
 
+use qmpi_loader::process::loader_lock;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -71,8 +72,10 @@ fn address(place: &OnceLock<usize>, name: &CStr) -> Option<usize> {
     if let Some(address) = place.get() {
         return Some(*address);
     }
-    let process = Process::with_mpi()?;
-    process.function(ONLY_WITH_QMPI)?;
-    let address = process.function(name)?;
+    let address = loader_lock::with(|lock| {
+        let process = Process::with_mpi(lock)?;
+        process.function(ONLY_WITH_QMPI)?;
+        process.function(name)
+    })?;
     Some(*place.get_or_init(|| address))
 }

@@ -47,7 +47,7 @@ pub(crate) fn without_stack(name: &CStr, place: &AtomicUsize) -> Option<usize> {
 
 /// Leads the MPI library's own references to its QMPI functions back to them, in the objects that were opened last, so many of them.
 pub(crate) fn keep_its_own(lock: &LinkerLock, count: usize) {
-    objects::each_of_last(count, |object| {
+    objects::each_of_last(count, &mut |object| {
         if is_it(object) {
             rebind(lock, object, &|name| find(object, name));
         }
@@ -62,7 +62,7 @@ pub(crate) fn pass_by(lock: &LinkerLock, count: usize, is_one: bool) {
         IS_THERE.store(true, Ordering::Relaxed);
     }
     if IS_THERE.load(Ordering::Relaxed) {
-        objects::each_of_last(count, |object| rebind(lock, object, &objects::function_of_mpi));
+        objects::each_of_last(count, &mut |object| rebind(lock, object, &objects::function_of_mpi));
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn look_at(info: Info<'_>) -> Option<Mapped<'_>> {
 }
 
 /// Shows `visit` the objects that were opened last, so many of them.
-pub(crate) fn each_of_last(count: usize, mut visit: impl FnMut(&Mapped<'_>)) {
+pub(crate) fn each_of_last(count: usize, visit: &mut dyn FnMut(&Mapped<'_>)) {
     let mut objects = 0_usize;
     glibc::find_object(|_| {
         objects += 1;
@@ -31,7 +31,7 @@ pub(crate) fn each_of_last(count: usize, mut visit: impl FnMut(&Mapped<'_>)) {
     let mut index = 0;
     glibc::find_object(|info| {
         if index >= objects.saturating_sub(count) {
-            look_at(info).iter().for_each(&mut visit);
+            look_at(info).iter().for_each(&mut *visit);
         }
         index += 1;
         None::<()>

@@ -80,7 +80,7 @@ fn opened(lock: &LinkerLock, count: usize) {
     let has_stack =
         if environment::names_a_stack() { is_open || objects::has_mpi() } else { is_open && !mpir::is_asked_for() };
     if has_stack {
-        objects::each_of_last(count, |object| weak::clear(lock, object));
+        objects::each_of_last(count, &mut |object| weak::clear(lock, object));
         (core_library::functions().objects_opened)();
     } else {
         pass_through::enter_last(lock, count);

@@ -17,7 +17,7 @@ use crate::ring::RING;
 
 /// Clears the references of all objects.
 pub(crate) fn clear_in_all(lock: &LinkerLock) {
-    objects::each_of_last(usize::MAX, |object| clear(lock, object));
+    objects::each_of_last(usize::MAX, &mut |object| clear(lock, object));
 }
 
 /// Clears the references of an object.

@@ -11,8 +11,22 @@ pub struct Listed {
     images: Vec<Image>,
     /// How many objects the process had opened until then, in all namespaces.
     opened: u64,
+    /// How many it had closed.
+    closed: u64,
+    /// How many there were in the base namespace, with those that have no dynamic symbols.
+    count: usize,
     /// The first of `images` that was not there at the moment before.
     first_new: usize,
+}
+
+/// How many objects the base namespace has, and how many the process has opened and closed in all namespaces.
+fn numbers() -> (usize, u64, u64) {
+    let mut numbers = (0, 0, 0);
+    objects::find(|info| {
+        numbers = (numbers.0 + 1, info.dlpi_adds, info.dlpi_subs);
+        None::<()>
+    });
+    numbers
 }
 
 impl Listed {
@@ -25,13 +39,13 @@ impl Listed {
     /// The list that had these images, at a moment before.
     #[must_use]
     pub fn of(images: &[Image]) -> Listed {
-        let (mut opened, mut behind) = (0, 0);
+        let ((count, opened, closed), mut behind) = (numbers(), 0);
         objects::find(|info| {
-            opened = info.dlpi_adds;
             behind = if images.iter().any(|image| image.is_at(info)) { 0 } else { behind + 1 };
             None::<()>
         });
-        Listed { images: images.to_vec(), opened: opened.saturating_sub(behind), first_new: images.len() }
+        let opened = opened.saturating_sub(behind);
+        Listed { images: images.to_vec(), opened, closed, count, first_new: images.len() }
     }
 
     /// All objects as they are now; those are new that this list does not have.
@@ -40,11 +54,7 @@ impl Listed {
     /// one, as an object that was closed and opened again has its place and name. All others are in this list, in the same order.
     #[must_use]
     pub fn since(&self) -> Listed {
-        let (mut count, mut opened) = (0_usize, 0);
-        objects::find(|info| {
-            (count, opened) = (count + 1, info.dlpi_adds);
-            None::<()>
-        });
+        let (count, opened, closed) = numbers();
         let maybe_new = usize::try_from(opened.saturating_sub(self.opened)).unwrap_or(usize::MAX);
         let before = count.saturating_sub(maybe_new);
         let mut known = self.images.iter();
@@ -62,7 +72,14 @@ impl Listed {
             }
             None::<()>
         });
-        Listed { first_new: first_new.unwrap_or(images.len()), images, opened }
+        Listed { first_new: first_new.unwrap_or(images.len()), images, opened, closed, count }
+    }
+
+    /// Are the objects of the base namespace still these? It has the same number, and none was closed.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        let (count, _, closed) = numbers();
+        (count, closed) == (self.count, self.closed)
     }
 
     /// The objects, in the order in which `ld.so` lists them: the executable first.

@@ -16,9 +16,9 @@ use qmpi_elf::{Closure, ElfFile, SearchPath};
 use qmpi_overrides::Namespace;
 use qmpi_ring::List;
 
-use crate::Instance;
 use crate::namespace::providers::provide;
 use crate::process::loader_lock;
+use crate::{Instance, Process};
 
 /// The arguments with which glibc's `dlopen` is called; returned in `rax` and `rdx`.
 #[repr(C)]
@@ -49,9 +49,10 @@ pub(crate) extern "C" fn prepare(
     let mode = (mode & !libc::RTLD_GLOBAL) as usize;
     let Some(namespace) = instance.answers.namespace(caller) else { return Arguments { file, mode } };
     let stand_in = loader_lock::with(|lock| {
-        let stand_in = stand_in(instance, namespace, name, lock);
+        let process = &*instance.process_now(lock);
+        let stand_in = stand_in(instance, process, namespace, name, lock);
         if stand_in.is_none() {
-            provide_for(instance, namespace, Path::new(OsStr::from_bytes(name.to_bytes())), lock);
+            provide_for(instance, process, namespace, Path::new(OsStr::from_bytes(name.to_bytes())), lock);
         }
         crate::namespace::shared::close_files();
         stand_in
@@ -64,9 +65,14 @@ pub(crate) extern "C" fn prepare(
 }
 
 /// The SONAME of the provider that stands for `name`, if it is a library that exists once per process.
-fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr, lock: &LinkerLock) -> Option<CString> {
+fn stand_in(
+    instance: &Instance,
+    process: &Process,
+    namespace: &Namespace,
+    name: &CStr,
+    lock: &LinkerLock,
+) -> Option<CString> {
     let file_name = Path::new(OsStr::from_bytes(name.to_bytes())).file_name()?.to_str()?;
-    let process = &*instance.process;
     let soname = if process.is_shared(file_name) {
         file_name
     } else if qmpi_elf::is_mpi_c_library_file_name(file_name) {
@@ -83,8 +89,7 @@ fn stand_in(instance: &Instance, namespace: &Namespace, name: &CStr, lock: &Link
 }
 
 /// Provides what the library at `path`, and the libraries it needs, expect of shared ones.
-fn provide_for(instance: &Instance, namespace: &Namespace, path: &Path, lock: &LinkerLock) {
-    let process = &*instance.process;
+fn provide_for(instance: &Instance, process: &Process, namespace: &Namespace, path: &Path, lock: &LinkerLock) {
     let search = SearchPath::from_process();
     let root = ElfFile::open(&instance.path).ok().and_then(|tool| {
         let found =

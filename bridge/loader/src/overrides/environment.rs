@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_overrides::Answers;
-use qmpi_overrides::environment::{Array, Setting, Variable, texts};
+use qmpi_overrides::environment::{Array, Setting, Variable, is_named, texts};
 
 use crate::Instance;
 
@@ -96,19 +96,26 @@ fn follow(answers: &'static Answers, name: &[u8], text: Option<*mut c_char>) {
     if answers.settings.iter().any(|setting| setting.name.to_bytes() == name && is_in_force(setting)) {
         return;
     }
+    let stored = answers.view.stored();
     // SAFETY: the array that `store` made, which is changed under `CHANGES` alone.
-    let mut array: Vec<*mut c_char> = unsafe { texts(answers.view.stored()) }.collect();
-    // SAFETY: a C string of that array.
-    let is_it =
-        |text: &*mut c_char| split(unsafe { CStr::from_ptr(*text) }.to_bytes()).is_some_and(|(known, _)| known == name);
-    let place = array.iter().position(is_it);
-    match (place, text.map(|text| own_copy(answers, text))) {
-        (Some(place), Some(text)) => array[place] = text,
-        (Some(place), None) => drop(array.remove(place)),
-        (None, Some(text)) => array.push(text),
-        (None, None) => return,
+    let all = || unsafe { texts(stored) };
+    let mut count = 0;
+    let place = all().inspect(|_| count += 1).position(|text| {
+        // SAFETY: a C string of that array.
+        unsafe { is_named(text, name) }
+    });
+    let text = text.map(|text| own_copy(answers, text));
+    match (place, text) {
+        (Some(place), Some(text)) => write(stored.wrapping_add(place), &[text]),
+        (Some(place), None) => {
+            store(answers, all().enumerate().filter(|(at, _)| *at != place).map(|(_, text)| text).collect())
+        }
+        (None, Some(text)) if answers.view.with_room(count + 2).is_some() => {
+            write(stored.wrapping_add(count), &[text, std::ptr::null_mut()]);
+        }
+        (None, Some(text)) => store(answers, all().chain([text]).collect()),
+        (None, None) => {}
     }
-    store(answers, array);
 }
 
 /// Makes the array of an instance: the process's variables, those that the layer sets in their place, and the other settings.

@@ -10,9 +10,6 @@
 //! | a library that calls MPI, or needs one that does | its calls for the tool belong below the tool, and would come in above |
 //! | a library with thread-local variables for others | an address cannot stand for them |
 //! | language run-time libraries | [`super::is_private_everywhere`] |
-#![expect(unsafe_code, reason = "dlopen")]
-
-use std::ffi::CString;
 
 use qmpi_elf::{ElfFile, Tool};
 
@@ -30,7 +27,7 @@ impl Process {
     pub(crate) fn have_in_common(&mut self, sonames: &[String]) {
         for soname in sonames.iter().filter(|soname| self.shared(soname).is_none()).collect::<Vec<_>>() {
             if let Some(image) = self.images().iter().find(|image| image.name() == soname) {
-                keep(image);
+                image.keep();
             }
             self.in_common.push(soname.clone());
         }
@@ -65,12 +62,4 @@ impl Process {
 /// Does the library define thread-local variables that other objects may refer to?
 fn has_thread_local_variables(image: &Image) -> bool {
     image.symbols().any(|symbol| symbol.defined && symbol.kind == Kind::Tls)
-}
-
-/// Keeps a library of the base namespace that the program has opened, and may close: tools are bound to it.
-fn keep(image: &Image) {
-    if let Ok(path) = CString::new(image.path().as_os_str().as_encoded_bytes()) {
-        // SAFETY: RTLD_NOLOAD: no constructor can run.
-        unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_NODELETE) };
-    }
 }
