@@ -96,6 +96,9 @@ impl LoadError {
                  file system or memfd_create must allow executable mappings"
                     .into()
             }
+            LoadError::Memory { source, .. } if source.kind() == std::io::ErrorKind::FileTooLarge => {
+                "raise the limit (ulimit -f unlimited), which counts for files in memory, too".into()
+            }
             LoadError::Provider(_) | LoadError::Memory { .. } => return None,
         })
     }

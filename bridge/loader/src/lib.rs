@@ -11,6 +11,7 @@
 //! | what stands for tools where the program opens libraries | `stand_ins.rs`, `stand_ins/` |
 //! | the end: exit handlers and destructors, layer by layer | `exit.rs`, `exit/` |
 //! | machine code, clocks | `arch/`, `clock.rs` |
+//! | how long a file may be | `file_limit.rs` |
 //!
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides (`qmpi-overrides`), which no MPI call meets.
 
@@ -19,6 +20,7 @@ mod clock;
 mod errno;
 mod error;
 pub mod exit;
+pub mod file_limit;
 mod fork;
 pub mod image;
 mod instance;

@@ -11,6 +11,8 @@ use qmpi_abi::FnId;
 use qmpi_loader::links::counter::Counter;
 use qmpi_loader::log;
 
+use qmpi_loader::file_limit;
+
 use crate::chain::or_end;
 use crate::process::without_mpi;
 
@@ -85,7 +87,11 @@ extern "C" fn at_exit() {
 }
 
 fn write(path: &Path, text: &str) {
-    if let Err(error) = std::fs::write(path, format!("{text}\n")) {
+    let write = || {
+        file_limit::check(text.len() as u64 + 1)?;
+        std::fs::write(path, format!("{text}\n"))
+    };
+    if let Err(error) = write() {
         log::report_error(&format!("{}: the statistics cannot be written: {error}", path.display()), None);
     }
 }

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use qmpi_loader::log;
 use qmpi_plan::control::{Control, LABEL, LEN, MAGIC, NAME, OFF, ON, Word};
 
+use qmpi_loader::file_limit;
+
 use crate::chain::ToolId;
 
 /// The words of this process.
@@ -39,6 +41,7 @@ pub(super) fn make() -> &'static Words {
 }
 
 fn mapped() -> io::Result<&'static Control> {
+    file_limit::check(LEN as u64)?;
     let name = std::ffi::CString::new(NAME).map_err(io::Error::other)?;
     // SAFETY: the name is a C string.
     let low = owned(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) })?;

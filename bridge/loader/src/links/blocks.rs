@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use libc::{PF_X, PT_LOAD, c_int};
 
 use crate::arch::PAGE;
+use crate::file_limit;
 use crate::image::objects;
 
 /// The code and the rows of a block, by their addresses: both start a page, and are whole pages long.
@@ -239,6 +240,7 @@ impl Source {
 
     /// A file in memory, for as long as it is mapped.
     fn in_memory(of_library: Block) -> io::Result<Source> {
+        file_limit::check(of_library.code_len as u64)?;
         // SAFETY: the name is a C string.
         let descriptor = unsafe { libc::memfd_create(c"qmpi:stubs".as_ptr(), libc::MFD_CLOEXEC) };
         if descriptor < 0 {

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tempfile::TempPath;
 
+use crate::file_limit;
+
 /// A file that lives as long as this value, or as something has it mapped.
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
@@ -30,6 +32,7 @@ enum Kept {
 impl MemoryFile {
     /// Makes a file with these contents; `name` is what `/proc/self/maps` shows.
     pub(crate) fn new(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
+        file_limit::check(bytes.len() as u64)?;
         let label = CString::new(format!("qmpi:{name}"))?;
         if !Path::new("/proc/self/fd").exists() {
             return MemoryFile::in_directory(name, bytes);

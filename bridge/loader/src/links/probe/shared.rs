@@ -18,6 +18,7 @@ use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
 
 use super::{Recorder, recorders};
 use crate::errno;
+use crate::file_limit;
 use crate::fork;
 
 /// Bytes of a region at most: records of functions beyond are in memory only.
@@ -185,6 +186,13 @@ impl Shared {
 
 /// Where the zeros are in the file. One write: it is whole among those of one host's processes (open(2), O_APPEND), and has blocks of the disk.
 fn append(file: i32, zeros: *const libc::c_void, bytes: usize) -> Option<i64> {
+    // SAFETY: only asks.
+    let end = unsafe { libc::lseek(file, 0, libc::SEEK_END) };
+    // Other ranks append to the file at the same time.
+    let needed = u64::try_from(end).ok()?.saturating_add(bytes as u64 * 16);
+    if needed > file_limit::most() {
+        return None;
+    }
     // SAFETY: memory of so many bytes.
     let written = unsafe { libc::write(file, zeros, bytes) };
     // SAFETY: only asks.

@@ -13,6 +13,7 @@ use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, Record};
 use crate::arch;
 use crate::clock;
 use crate::errno;
+use crate::file_limit;
 use crate::fork;
 use crate::links::trace::{Limit, Settings};
 
@@ -80,6 +81,7 @@ fn write_head(path: &CStr, line: &str, is_new: bool) -> io::Result<()> {
         return Err(io::Error::other("too many layers"));
     }
     if is_new {
+        file_limit::check(HEAD as u64)?;
         file.set_len(HEAD as u64)?;
     }
     file.write_all_at(line.as_bytes(), 0)
@@ -257,7 +259,8 @@ fn map_next(bytes: usize, settings: &Settings) -> usize {
     let offset = END.fetch_add(bytes as u64, Ordering::AcqRel).cast_signed();
     // SAFETY: a C string.
     let file = unsafe { libc::open(settings.path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-    let address = if file >= 0 && allocate(file, offset, bytes) {
+    let has_room = offset.cast_unsigned() + bytes as u64 <= file_limit::most();
+    let address = if file >= 0 && has_room && allocate(file, offset, bytes) {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
         // SAFETY: new addresses, chosen by the kernel.
         unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, file, offset) }
