@@ -70,7 +70,7 @@ fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
         program_pmpi::enter(lock, &process, &entries);
         fortran.iter_mut().for_each(Fortran::let_profiling_in);
     }
-    base::enter(lock, &process, &mut chain, &entries, fortran);
+    base::enter(lock, &process, &mut chain, &entries, fortran, moment);
     recorder::stack_is_built();
     wrapped::enter(lock, process.images(), std::mem::take(&mut chain.others));
     environment::bind(lock, process.images());

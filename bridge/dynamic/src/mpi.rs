@@ -8,7 +8,8 @@
 //! |---|---|---|
 //! | defines `PMPI_Init` | its C library | perhaps |
 //! | takes `PMPI_*` from another library | Fortran's and C++'s, never C's | usually |
-//! | refers to `dlsym` | some (Intel MPI, MPICH 5 with devices) | if it looks for the next function so |
+//! | refers to `dlsym` | some (Intel MPI, MPICH 5 with devices, MPItrampoline) | if it looks for the next function so |
+//! | `MPI_Init` and `PMPI_Init` are one function | most | no: it would call itself |
 //! | is linked with an MPI library | Fortran's and C++'s, never C's | usually |
 //! | defines objects that only MPI has (`DATA`) | nearly all | no |
 //! | defines the profiling interface of Fortran (`pmpi_*`) | Fortran's | no |
@@ -79,7 +80,14 @@ pub fn implements<'n, N: Iterator<Item = &'n [u8]>>(tables: &Tables<'_>, needed:
         return true;
     }
     let References { profiling, dlsym } = References::of(tables);
-    !profiling && (!dlsym || has_data || is_of_programs) && !needed().any(|name| begins(name, &LINKED))
+    let is_mpi = || !dlsym || has_data || is_of_programs || has_one_function(tables);
+    !profiling && is_mpi() && !needed().any(|name| begins(name, &LINKED))
+}
+
+/// Is `MPI_Init` another name of `PMPI_Init`?
+fn has_one_function(tables: &Tables<'_>) -> bool {
+    let value = |name| find(tables, name).map(|symbol| symbol.value());
+    value(&MPI_INIT).is_some_and(|address| value(&PMPI_INIT) == Some(address))
 }
 
 /// Does the object belong to MPI? `has_name`: its name is that of an MPI library. `is_program`: it may have copies of MPI's objects.
@@ -128,7 +136,7 @@ fn is_in_front(tables: &Tables<'_>) -> bool {
 }
 
 /// Does the object define what only MPI libraries define? These may be others than define the functions: since Open MPI 6 they are.
-fn defines_data(tables: &Tables<'_>) -> bool {
+pub fn defines_data(tables: &Tables<'_>) -> bool {
     DATA.iter().any(|name| find(tables, name).is_some_and(|symbol| symbol.kind() == Kind::Data))
 }
 

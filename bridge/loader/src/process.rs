@@ -23,7 +23,7 @@ use qmpi_dynamic::{LinkerLock, Mapped, mpi};
 use qmpi_elf::linker::family as glibc;
 use qmpi_elf::mpi::mpi_data::{is_fortran_sentinel_c, is_mpi_data_name, may_be_sentinel};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
-use qmpi_elf::{MpiFamily, Name};
+use qmpi_elf::{ElfFile, MpiFamily, Name};
 
 use crate::image::listed::Listed;
 use crate::image::version::SymbolVersion;
@@ -120,6 +120,8 @@ impl Process {
     fn sort(&mut self) {
         let images = self.objects.images();
         self.mpi = (0..images.len()).filter(|index| is_mpi(&images[*index], *index == 0)).collect();
+        let others = of_other_mpis(images, &self.mpi);
+        self.mpi.retain(|index| !others.contains(index));
         self.interface = self.mpi.iter().copied().filter(|index| defines_interface(&images[*index])).collect();
         let by_name: BTreeMap<&str, usize> =
             images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
@@ -230,6 +232,22 @@ impl Process {
             if is_it { self.images().iter().find(|image| image.name() == soname) } else { None }
         };
         self.shared.get(soname).map(|index| &self.images()[*index]).or_else(in_common)
+    }
+
+    /// The SONAME under which the process has a library once, if `name`, what `dlopen` is given, says so by itself: without a path, or
+    /// of a library of glibc's, which no other file can take the place of.
+    pub(crate) fn once<'a>(&self, name: &'a str) -> Option<&'a str> {
+        let file_name = name.rsplit('/').next().unwrap_or(name);
+        let is_of_system = glibc::is_glibc_family(file_name) || glibc::is_dynamic_linker(file_name) || file_name == UNWINDER;
+        (is_of_system || name == file_name && self.shared(name).is_some()).then_some(file_name)
+    }
+
+    /// The same of a file: the process has it, or an MPI library of this SONAME.
+    pub(crate) fn once_as<'a>(&'a self, file: &'a ElfFile) -> Option<&'a str> {
+        let of_mpi = file.soname().filter(|soname| self.shared(soname).is_some_and(|image| self.is_mpi(image)));
+        let is_it = |image: &Image| ElfFile::identity_at(image.path()) == Some(file.identity());
+        let same_file = || self.shared.iter().find(|(_, index)| is_it(&self.images()[**index]));
+        of_mpi.or_else(|| same_file().map(|(soname, _)| soname.as_str()))
     }
 
     /// Must a namespace not load this library itself?
@@ -435,7 +453,8 @@ impl Process {
             // Since Open MPI 6 in another library than the functions.
             Some(MpiFamily::OpenMpi)
         } else {
-            profiling().next().map(|_| MpiFamily::Mpich)
+            // One without such objects goes on to another MPI (MPItrampoline), and has handles of its own.
+            profiling().find(|image| mpi::defines_data(image.mapped().tables())).map(|_| MpiFamily::Mpich)
         }
     }
 
@@ -520,6 +539,19 @@ fn defines_interface(image: &Image) -> bool {
     let is_of_interface = |name| qmpi_abi::classify_c(name).is_some() || is_data(name);
     let is_of_cxx = || image.find(c"_ZN3MPI10COMM_WORLDE").is_some();
     image.symbols_of_mpi().any(|symbol| symbol.defined && is_of_interface(symbol.name)) || is_of_cxx()
+}
+
+/// Those of the objects `mpi` that belong to another MPI than the program calls, whose library is listed first: that library may have opened
+/// another one (MPItrampoline, mpi_abi_wrapper), and what is linked with that calls it.
+fn of_other_mpis(images: &[Image], mpi: &[usize]) -> Vec<usize> {
+    let mut found: Vec<usize> = mpi.iter().copied().filter(|index| defines_pmpi(&images[*index])).skip(1).collect();
+    let needs = |image: &Image, other: &Image| image.needed().iter().any(|name| name.to_str() == Ok(other.name()));
+    for _ in 0..if found.is_empty() { 0 } else { mpi.len() } {
+        let is_new = |index: &usize| !found.contains(index) && found.iter().any(|other| needs(&images[*index], &images[*other]));
+        let Some(next) = mpi.iter().copied().find(is_new) else { break };
+        found.push(next);
+    }
+    found
 }
 
 /// Does the object belong to MPI?

@@ -43,6 +43,21 @@ pub(crate) extern "C" fn show(file: *const c_char) -> *const c_char {
     })
 }
 
+/// How a call of `dlopen` goes on that a tool's wrapper passes on for the program, in the registers of a result.
+#[repr(C)]
+pub(crate) struct GoesOn {
+    /// The file to open.
+    file: *const c_char,
+    /// The call returns to the program, as the wrapper has jumped.
+    returns_to_program: usize,
+}
+
+/// Makes what [`show`] makes for `file`; `caller` is the return address.
+pub(crate) extern "C" fn goes_on(file: *const c_char, caller: usize) -> GoesOn {
+    let of_program = qmpi_dynamic::objects::find(|info| info.segments().contains(caller).then_some(1));
+    GoesOn { file: show(file), returns_to_program: of_program.unwrap_or(0) }
+}
+
 /// What a library defines under the names that are wanted, but for thread-local variables, which no address stands for.
 fn symbols(image: &Image, handle: Handle, is_wanted: impl Fn(&CStr) -> bool) -> Vec<Provided<'_>> {
     let defined = image.symbols().filter(|symbol| symbol.defined && is_wanted(symbol.name));

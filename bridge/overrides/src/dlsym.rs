@@ -16,7 +16,7 @@ use crate::answers::Answers;
 use crate::link_map::{Handle, LinkMap};
 use crate::namespace::Namespace;
 use crate::object::find;
-use crate::{glibc, names, parts};
+use crate::{glibc, names, parts, plugins};
 
 /// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
 pub(crate) extern "C" fn decide(
@@ -53,8 +53,9 @@ fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: 
     let head = namespace.head().is_some_and(|head| Handle::of(head).0 == handle);
     if names::is_mpi_function_c(name) {
         let of_mpi = || namespace.is_mpi_provider(Handle(handle));
+        let of_plugin = || !default && plugins::reaches_mpi(namespace, handle, name);
         // RTLD_DEFAULT finds the tool's own function first, and then the head's.
-        return if next || head || of_mpi() { below(answers, name) } else { None };
+        return if next || head || of_mpi() || of_plugin() { below(answers, name) } else { None };
     }
     let glibc_finds = || if next { is_behind(namespace, caller, name) } else { is_in_scope(answers, namespace, name) };
     if !(next || default || head) || glibc_finds() {
@@ -149,7 +150,7 @@ fn is_brought_by(
 
 /// Did `dlopen`, or a DT_NEEDED, mean this object by this name? By its path, by its SONAME, or by its file's name where the path
 /// was searched for, or has `$ORIGIN` in it.
-fn is_name_of(map: &LinkMap, name: &CStr) -> bool {
+pub(crate) fn is_name_of(map: &LinkMap, name: &CStr) -> bool {
     let (path, name) = (map.name().to_bytes(), name.to_bytes());
     let file = |path: &'_ [u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.saturating_add(1));
     let is_searched = !name.contains(&b'/') || name.contains(&b'$');

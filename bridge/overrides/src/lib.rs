@@ -49,6 +49,7 @@ pub mod names;
 pub mod namespace;
 pub mod object;
 mod parts;
+mod plugins;
 
 pub use answers::Answers;
 pub use link_map::{Handle, LinkMap};

@@ -176,6 +176,11 @@ impl Namespace {
         self.providers.iter().find(|provider| provider.is(handle)).is_some_and(|provider| provider.is_mpi)
     }
 
+    /// Is there a provider of this SONAME that stands for a library of MPI?
+    pub(crate) fn has_mpi_provider(&self, soname: &CStr) -> bool {
+        self.providers.iter().any(|provider| provider.is_mpi && provider.soname.as_bytes() == soname.to_bytes())
+    }
+
     /// The objects as the loader listed them, with those that it did not.
     pub(crate) fn each_object(&self) -> impl Iterator<Item = (&'static LinkMap, Option<&'static Object>)> {
         let mut listed = self.objects.iter().peekable();

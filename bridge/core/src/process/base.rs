@@ -17,6 +17,7 @@ use qmpi_loader::image::version::Definition;
 use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, log};
+use qmpi_ring::Moment;
 
 use crate::chain::{self, Chain};
 use crate::process::fortran::Fortran;
@@ -33,6 +34,7 @@ pub(crate) fn enter(
     chain: &mut Chain,
     entries: &[usize],
     fortran: Option<Fortran>,
+    moment: Moment,
 ) {
     let Some(ours) = process.images().iter().find(|image| is_entry(image)) else { return };
     let (tops, tops_by_name) = (chain.all_pmpi(), chain.all_by_name());
@@ -65,7 +67,7 @@ pub(crate) fn enter(
             }
         }
     }
-    shorten(lock, process, &taken, versions::set_of_process(versions), chain.mode(), ours);
+    shorten(lock, process, &taken, versions::set_of_process(versions), chain.mode(), ours, moment == Moment::Load);
     if let Some(fortran) = fortran {
         fortran.enter(lock, process, taken);
     }
@@ -76,7 +78,9 @@ pub(crate) fn enter(
 /// stub does not know go to this one.
 ///
 /// The stub costs two cycles. Function pointers stay as they are, so that they compare equal everywhere; objects that are
-/// opened later use the stub. A call that leads to what `ld.so` did not bind it to stays as well: a tool has rewritten it (GOTCHA).
+/// opened later use the stub. A call that leads to what `ld.so` did not bind it to stays as well: a tool has rewritten it (GOTCHA). So does
+/// one that `ld.so` has not bound yet, where libraries have been opened since the program began: in the scope of a library that was opened
+/// with RTLD_DEEPBIND another definition may come first.
 fn shorten(
     lock: &LinkerLock,
     process: &Process,
@@ -84,14 +88,18 @@ fn shorten(
     versions: &Versions<usize>,
     mode: CallerMode,
     ours: &Image,
+    is_at_start: bool,
 ) {
     // Under `qmpi run --mpir` the entry library sees it first.
     let has_debugger = std::env::var_os(qmpi_mpir::VARIABLE).is_some();
     let others = process.images().iter().filter(|image| !image.is_same(ours));
+    let own_place = process.images().iter().position(|image| image.is_same(ours)).unwrap_or(0);
+    let is_in_scope =
+        |place: usize, name: &CStr| (is_at_start || place <= own_place) && process.images()[place].find(name).is_some();
     for image in others {
         let is_bound_by_linker = |name: &CStr, held: usize| {
-            let owner = || process.images().iter().find(|other| other.contains(held));
-            image.contains(held) || owner().is_some_and(|owner| owner.find(name).is_some())
+            let owner = || process.images().iter().position(|other| other.contains(held));
+            if image.contains(held) { is_at_start } else { owner().is_some_and(|owner| is_in_scope(owner, name)) }
         };
         rebind::exchange_like(lock, image, Which::All, name::may_be_plain, |reference, held| {
             let id = name::plain_id(reference.name)?;

@@ -1,15 +1,14 @@
 //! Functions that are not MPI's and that layers wrap: the stack of each is like that of a function of MPI.
-#![expect(unsafe_code, reason = "calls dlopen for the program")]
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString};
 
 use qmpi_elf::Name;
 use qmpi_overrides::answers::Next;
 
+use crate::arch;
 use crate::image::version::Version;
 use crate::image::{Image, Kind};
-use crate::stand_ins;
 
 /// A wrapper of a layer.
 #[derive(Debug, Clone)]
@@ -125,9 +124,9 @@ pub(crate) fn next_functions(
     let is_look_up = |name: &CStr| look_ups.iter().any(|(known, _)| *known == name);
     let others = below.iter().map(|(name, address)| (*name, *address)).filter(|(name, _)| !is_look_up(name));
     let mut next: Vec<Next> = others.chain(look_ups.iter().copied()).map(|(name, address)| of(name, address)).collect();
-    // glibc's own would open libraries for the namespace that the call comes from.
+    // glibc's own would open libraries in the tool's namespace.
     if wraps.contains(&"dlopen") && !below.contains_key(c"dlopen") {
-        next.push(of(c"dlopen", (dlopen_for_program as *const ()).addr()));
+        next.push(of(c"dlopen", (arch::next_dlopen as *const ()).addr()));
     }
     next.sort_unstable_by_key(|next| next.hash);
     Box::leak(next.into_boxed_slice())
@@ -135,13 +134,6 @@ pub(crate) fn next_functions(
 
 fn of(name: &'static CStr, address: usize) -> Next {
     Next { hash: Name::from(name).hash(), name, address }
-}
-
-/// `dlopen` of a tool that wraps it for the program: this library, as the program, is in the base namespace.
-extern "C" fn dlopen_for_program(file: *const c_char, mode: c_int) -> *mut c_void {
-    let file = stand_ins::show(file);
-    // SAFETY: null or a C string, as the caller has it from the program.
-    unsafe { libc::dlopen(file, mode) }
 }
 
 /// A name that is kept for ever.

@@ -3,13 +3,13 @@
 //! * `RTLD_GLOBAL` in a namespace other than the base makes `ld.so` follow a null pointer
 //!   (`elf/dl-open.c:add_to_global_resize`, every glibc up to 2.43): the flag is cleared, and the library remembered for
 //!   the tool's later `dlsym(RTLD_DEFAULT, ...)`, and for the program (`stand_ins/plugins.rs`).
-//! * A library that exists once per process must not be loaded again under another name (`libmpi.so`, an absolute path).
+//! * A library that exists once per process is not loaded again, whatever its name is (`libmpi.so`, an absolute path): a file is known by its
+//!   device and inode, an MPI library by its SONAME as well.
+//! * A library that the program has opened is opened there once more, where the two can have one copy (`process/common.rs`).
 //! * What the new library needs must be provided before `ld.so` looks for it on disk.
-#![expect(unsafe_code, reason = "reads C strings that the tool passes")]
+#![expect(unsafe_code, reason = "reads C strings that the tool passes, and opens libraries for it")]
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{Closure, ElfFile, SearchPath};
@@ -20,11 +20,24 @@ use crate::namespace::providers::provide;
 use crate::process::loader_lock;
 use crate::{Instance, Process};
 
-/// The arguments with which glibc's `dlopen` is called; returned in `rax` and `rdx`.
+/// What the override goes on with, in the registers of a result.
 #[repr(C)]
-pub(crate) struct Arguments {
-    file: *const c_char,
+pub(crate) struct Outcome {
+    /// The file for glibc's `dlopen`, or the handle to return.
+    value: *const c_void,
+    /// The mode for glibc's `dlopen`, or [`IS_HANDLE`].
     mode: usize,
+}
+
+/// There is nothing left for glibc to do. No mode has this value.
+pub(crate) const IS_HANDLE: usize = usize::MAX;
+
+/// What is opened in place of a file that the tool names.
+enum Instead {
+    /// The provider at this path.
+    Provider(CString),
+    /// The program's copy at this path.
+    OfProgram(CString),
 }
 
 /// Looks at the arguments before glibc does; `caller` is the return address of the call.
@@ -33,72 +46,93 @@ pub(crate) extern "C" fn prepare(
     mode: c_int,
     instance: &'static Instance,
     caller: usize,
-) -> Arguments {
-    let unchanged = Arguments { file, mode: mode as usize };
+) -> Outcome {
+    let local = mode & !libc::RTLD_GLOBAL;
+    let unchanged = Outcome { value: file.cast(), mode: local as usize };
     if file.is_null() {
-        return Arguments { mode: (mode & !libc::RTLD_GLOBAL) as usize, ..unchanged };
+        return unchanged;
     }
     // SAFETY: the tool passes a C string, as `dlopen` wants.
     let name = unsafe { CStr::from_ptr(file) };
+    let namespace = instance.answers.namespace(caller);
+    let instead = namespace.and_then(|namespace| loader_lock::with(|lock| look_at(instance, namespace, name, lock)));
+    if let Some(Instead::OfProgram(path)) = instead {
+        // SAFETY: the program has this library open: no constructor runs. This library is the caller, so it is the program's namespace.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), mode) };
+        if !handle.is_null() {
+            return Outcome { value: handle, mode: IS_HANDLE };
+        }
+        return unchanged;
+    }
     let is_new = || !instance.answers.opened_global.iter().any(|opened| *opened == name);
     if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() && is_new() {
         let name: &'static CStr = Box::leak(Box::<CStr>::from(name));
         let node = Box::leak(Box::new(List::node(name)));
         loader_lock::with(|lock| instance.answers.opened_global.add(node, lock));
     }
-    let mode = (mode & !libc::RTLD_GLOBAL) as usize;
-    let Some(namespace) = instance.answers.namespace(caller) else { return Arguments { file, mode } };
-    let stand_in = loader_lock::with(|lock| {
-        let process = &*instance.process_now(lock);
-        let stand_in = stand_in(instance, process, namespace, name, lock);
-        if stand_in.is_none() {
-            provide_for(instance, process, namespace, Path::new(OsStr::from_bytes(name.to_bytes())), lock);
-        }
-        crate::namespace::shared::close_files();
-        stand_in
-    });
-    if let Some(shared) = stand_in {
+    match instead {
         // dlopen keeps no reference to the name it was given, but ld.so may show it: it stays valid.
-        return Arguments { file: shared.into_raw(), mode };
+        Some(Instead::Provider(path)) => Outcome { value: path.into_raw().cast_const().cast(), ..unchanged },
+        _ => unchanged,
     }
-    Arguments { file, mode }
 }
 
-/// The SONAME of the provider that stands for `name`, if it is a library that exists once per process.
-fn stand_in(
+/// Finds out which file the tool means; one that the process does not have is prepared for its namespace.
+fn look_at(
+    instance: &'static Instance,
+    namespace: &'static Namespace,
+    name: &CStr,
+    lock: &LinkerLock,
+) -> Option<Instead> {
+    let text = name.to_str().ok()?;
+    let process = &*instance.process_now(lock);
+    let search = SearchPath::from_process();
+    // What cannot be opened here cannot be opened by glibc either, which will say why.
+    let file = || ElfFile::open(&search.find(text, &ElfFile::open(&instance.path).ok()?, &[])?).ok();
+    let instead = match process.once(text) {
+        Some(soname) => provider(instance, process, namespace, soname, lock).map(Instead::Provider),
+        None => file().and_then(|file| match process.once_as(&file) {
+            Some(soname) => provider(instance, process, namespace, soname, lock).map(Instead::Provider),
+            None => match process.opened_by_program(&file) {
+                Some(image) => CString::new(image.path().as_os_str().as_encoded_bytes()).ok().map(Instead::OfProgram),
+                None => {
+                    provide_for(instance, process, namespace, &search, file, lock);
+                    None
+                }
+            },
+        }),
+    };
+    crate::namespace::shared::close_files();
+    instead
+}
+
+/// The path of the provider that stands in the namespace for a library that exists once per process.
+fn provider(
     instance: &Instance,
     process: &Process,
     namespace: &Namespace,
-    name: &CStr,
+    soname: &str,
     lock: &LinkerLock,
 ) -> Option<CString> {
-    let file_name = Path::new(OsStr::from_bytes(name.to_bytes())).file_name()?.to_str()?;
-    let soname = if process.is_shared(file_name) {
-        file_name
-    } else if qmpi_elf::is_mpi_c_library_file_name(file_name) {
-        process.mpi_name()
-    } else {
-        return None;
-    };
-    if process.is_in_heads(soname) {
-        // The instance's own head: in the namespace of clones others answer to the same name.
-        return instance.providers.get()?.iter().find(|(known, _)| known == soname).map(|(_, path)| path.clone());
+    // The instance's own head: in the namespace of clones others answer to the same name.
+    let own = || instance.providers.get()?.iter().find(|(known, _)| known == soname).map(|(_, path)| path.clone());
+    if let Some(path) = if process.is_in_heads(soname) { own() } else { None } {
+        return Some(path);
     }
     provide(namespace, process, soname, lock).ok()?;
     namespace.has_provider(soname).then(|| CString::new(soname).ok())?
 }
 
-/// Provides what the library at `path`, and the libraries it needs, expect of shared ones.
-fn provide_for(instance: &Instance, process: &Process, namespace: &Namespace, path: &Path, lock: &LinkerLock) {
-    let search = SearchPath::from_process();
-    let root = ElfFile::open(&instance.path).ok().and_then(|tool| {
-        let found =
-            if path.components().count() > 1 { Some(path.to_owned()) } else { search.find(path.to_str()?, &tool, &[]) };
-        ElfFile::open(&found?).ok()
-    });
-    // What cannot be opened here cannot be opened by glibc either, which will say why.
-    let Some(root) = root else { return };
-    let closure = Closure::of(root, &search, &|soname| process.is_shared(soname));
+/// Provides what the library `root`, and the libraries it needs, expect of shared ones.
+fn provide_for(
+    instance: &Instance,
+    process: &Process,
+    namespace: &Namespace,
+    search: &SearchPath,
+    root: ElfFile,
+    lock: &LinkerLock,
+) {
+    let closure = Closure::of(root, search, &|soname| process.is_shared(soname));
     for soname in &closure.stopped {
         if let Err(error) = provide(namespace, process, soname, lock) {
             crate::log::warn(&format!("{}: {error}", instance.label), None);

@@ -33,15 +33,19 @@ impl Process {
         }
     }
 
-    fn is_in_common(&self, file: &ElfFile) -> bool {
+    /// The program's copy of a file that a tool opens, if the two can have one. The tool looks names up in it: so thread-local variables are
+    /// no obstacle.
+    pub(crate) fn opened_by_program(&self, file: &ElfFile) -> Option<&Image> {
         let name = file.name();
-        if super::is_private_everywhere(name) {
-            return false;
-        }
-        let Some(image) = self.images().iter().skip(1).find(|image| image.name() == name) else { return false };
-        ElfFile::identity_at(image.path()) == Some(file.identity())
-            && !has_thread_local_variables(image)
-            && !self.calls_mpi(image, &mut Vec::new())
+        let image = self.images().iter().skip(1).find(|image| image.name() == name)?;
+        let is_common = !super::is_private_everywhere(name)
+            && ElfFile::identity_at(image.path()) == Some(file.identity())
+            && !self.calls_mpi(image, &mut Vec::new());
+        is_common.then_some(image)
+    }
+
+    fn is_in_common(&self, file: &ElfFile) -> bool {
+        self.opened_by_program(file).is_some_and(|image| !has_thread_local_variables(image))
     }
 
     /// Does a library call MPI, or need one that does and that is not MPI's?

@@ -5,7 +5,7 @@ use std::arch::naked_asm;
 
 use crate::{overrides, stand_ins};
 
-/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.
+/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew, or the handle.
 #[unsafe(naked)]
 pub(crate) extern "C" fn dlopen() {
     naked_asm!(
@@ -22,10 +22,15 @@ pub(crate) extern "C" fn dlopen() {
         ".cfi_def_cfa_offset 0",
         ".cfi_restore x29",
         ".cfi_restore x30",
+        "cmn x1, {is_handle}",
+        "b.eq 2f",
         "adrp x16, :got:{real}",
         "ldr x16, [x16, :got_lo12:{real}]",
         "br x16",
+        "2:",
+        "ret",
         ".cfi_endproc",
+        is_handle = const overrides::dlopen::IS_HANDLE.wrapping_neg(),
         prepare = sym overrides::dlopen::prepare,
         real = sym libc::dlopen,
     )
@@ -54,6 +59,45 @@ pub(crate) extern "C" fn dlopen_of_program() {
         "br x16",
         ".cfi_endproc",
         show = sym stand_ins::show,
+        real = sym libc::dlopen,
+    )
+}
+
+/// `dlopen(file, mode)` as a tool that wraps it goes on to it, for the program. `ld.so` opens the file in the namespace of whoever it returns
+/// to: where that is the tool, this function calls in its place; where the wrapper has jumped here, the program stays the caller.
+#[unsafe(naked)]
+pub(crate) extern "C" fn next_dlopen() {
+    naked_asm!(
+        ".cfi_startproc",
+        "stp x29, x30, [sp, -32]!",
+        ".cfi_def_cfa_offset 32",
+        ".cfi_offset x29, -32",
+        ".cfi_offset x30, -24",
+        "mov x29, sp",
+        "str x1, [sp, 16]",
+        "mov x1, x30",
+        "bl {goes_on}",
+        "mov x2, x1",
+        "ldr x1, [sp, 16]",
+        "adrp x16, :got:{real}",
+        "ldr x16, [x16, :got_lo12:{real}]",
+        "cbnz x2, 2f",
+        "blr x16",
+        "ldp x29, x30, [sp], 32",
+        ".cfi_remember_state",
+        ".cfi_def_cfa_offset 0",
+        ".cfi_restore x29",
+        ".cfi_restore x30",
+        "ret",
+        "2:",
+        ".cfi_restore_state",
+        "ldp x29, x30, [sp], 32",
+        ".cfi_def_cfa_offset 0",
+        ".cfi_restore x29",
+        ".cfi_restore x30",
+        "br x16",
+        ".cfi_endproc",
+        goes_on = sym stand_ins::goes_on,
         real = sym libc::dlopen,
     )
 }

@@ -5,7 +5,7 @@ use std::arch::naked_asm;
 
 use crate::{overrides, stand_ins};
 
-/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew.
+/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew, or the handle.
 #[unsafe(naked)]
 pub(crate) extern "C" fn dlopen() {
     naked_asm!(
@@ -15,12 +15,17 @@ pub(crate) extern "C" fn dlopen() {
         "mov rdx, r11",
         "mov rcx, qword ptr [rsp + 8]",
         "call {prepare}",
-        "mov rdi, rax",
-        "mov rsi, rdx",
         "add rsp, 8",
         ".cfi_adjust_cfa_offset -8",
+        "cmp rdx, {is_handle}",
+        "je 2f",
+        "mov rdi, rax",
+        "mov rsi, rdx",
         "jmp qword ptr [rip + {real}@GOTPCREL]",
+        "2:",
+        "ret",
         ".cfi_endproc",
+        is_handle = const overrides::dlopen::IS_HANDLE.cast_signed(),
         prepare = sym overrides::dlopen::prepare,
         real = sym libc::dlopen,
     )
@@ -41,6 +46,35 @@ pub(crate) extern "C" fn dlopen_of_program() {
         "jmp qword ptr [rip + {real}@GOTPCREL]",
         ".cfi_endproc",
         show = sym stand_ins::show,
+        real = sym libc::dlopen,
+    )
+}
+
+/// `dlopen(file, mode)` as a tool that wraps it goes on to it, for the program. `ld.so` opens the file in the namespace of whoever it returns
+/// to: where that is the tool, this function calls in its place; where the wrapper has jumped here, the program stays the caller.
+#[unsafe(naked)]
+pub(crate) extern "C" fn next_dlopen() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "mov rsi, qword ptr [rsp + 8]",
+        "call {goes_on}",
+        "mov rdi, rax",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "test rdx, rdx",
+        "jne 2f",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "call qword ptr [rip + {real}@GOTPCREL]",
+        "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
+        "ret",
+        "2:",
+        "jmp qword ptr [rip + {real}@GOTPCREL]",
+        ".cfi_endproc",
+        goes_on = sym stand_ins::goes_on,
         real = sym libc::dlopen,
     )
 }
