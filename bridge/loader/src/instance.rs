@@ -19,7 +19,7 @@ use crate::links::{look_ups, wrapped};
 use crate::load::Calls;
 use crate::namespace::link_map::{Handle, LinkMap};
 use crate::overrides::{self, environment};
-use crate::process::Process;
+use crate::process::{Process, dlsym};
 
 /// What is known about an instance while it runs. Lives as long as the process.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub struct Instance {
     pub(crate) fortran_links: HashMap<String, usize>,
     /// Functions that are not MPI's and that layers below wrap.
     pub(crate) wrapped_below: HashMap<&'static CStr, usize>,
+    /// The tool defines an allocator, and calls the process's.
+    pub(crate) has_own_allocator: bool,
     /// The process when the tool was loaded. Other objects than MPI's and those that tools are bound to may have been closed since.
     pub(crate) process: Arc<Process>,
     /// The same when it was last brought up to date. Locked under `ld.so`'s lock only, so it is never waited for.
@@ -51,27 +53,31 @@ pub struct Instance {
 static ALL: List<&'static Instance> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 impl Instance {
-    /// A tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
+    /// A tool that is about to be loaded as planned, and goes on with `calls`.
     pub(crate) fn of(
         planned: &Planned,
-        wraps: &[&str],
         calls: &Calls<'_>,
         process: &Arc<Process>,
         lock: &LinkerLock,
     ) -> &'static Instance {
-        let layer = &planned.layer;
+        let (layer, wraps) = (&planned.layer, &*planned.wrapped());
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
         if matches!(calls.c, Cow::Owned(_)) {
             instance.next_links = Box::leak(Box::from(calls.next));
         }
         instance.wrapped_below = calls.wrapped.clone().into_owned();
         instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
+        let defines_allocator = planned.pmpi().is_some_and(qmpi_plan::has_own_allocator);
+        instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();
         let instance = Instance { fortran_links: calls.fortran.clone(), ..instance };
         let instance: &'static mut Instance = Box::leak(Box::new(instance));
         let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
-        instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups);
+        let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
+        let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
+        let of_process = hidden.filter_map(|name| wrapped::kept(name).and_then(|name| Some((name, dlsym::global(name)?))));
+        instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups, of_process);
         let instance: &'static Instance = instance;
         environment::give_view(&instance.answers);
         ALL.add(Box::leak(Box::new(List::node(instance))), lock);
@@ -142,6 +148,7 @@ impl Instance {
             answers,
             fortran_links: HashMap::new(),
             wrapped_below: HashMap::new(),
+            has_own_allocator: false,
             process: Arc::clone(process),
             last: Mutex::new(Arc::clone(process)),
             providers: OnceLock::new(),

@@ -140,7 +140,7 @@ fn load<'a>(
     let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::new);
     let calls = Calls::of(tool, links, own_calls)?;
     let wraps = planned.wrapped();
-    let instance = Instance::of(planned, &wraps, &calls, process, loader.lock);
+    let instance = Instance::of(planned, &calls, process, loader.lock);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -305,12 +305,19 @@ fn wrapped_functions(
 /// What `dlerror` says of a library; why the tool cannot be a layer.
 pub fn plan(process: &mut Arc<Process>, layer: &Layer, inspector: &mut Inspector<'_>) -> Result<Planned, LoadError> {
     for soname in &layer.share {
-        share(process, &layer.path, soname)?;
+        share(process, &layer.path, soname, soname)?;
     }
     let mut planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
-    let in_common = planned.pmpi().map(|tool| process.in_common_with(tool)).unwrap_or_default();
+    let wrapped: Vec<_> = process.wrapped_by(&planned).map(|file| (file.name().to_owned(), file.path().to_owned())).collect();
+    for (soname, file) in &wrapped {
+        share(process, &layer.path, soname, text(file)?)?;
+    }
+    let mut in_common = planned.pmpi().map(|tool| process.in_common_with(tool)).unwrap_or_default();
     if !in_common.is_empty() {
         Arc::make_mut(process).have_in_common(&in_common);
+    }
+    in_common.extend(wrapped.into_iter().map(|(soname, _)| soname));
+    if !in_common.is_empty() {
         let (label, names) = (&layer.label, in_common.join(", "));
         log::debug(|| format!("{label}: one copy for it and for the program: {names}"));
         let share = layer.share.iter().cloned().chain(in_common).collect();
@@ -331,7 +338,7 @@ pub fn prepare(process: &mut Arc<Process>, planned: &Planned) -> Result<(), Load
     let stopped = planned.pmpi().map(|tool| tool.closure.stopped.as_slice()).unwrap_or_default();
     for soname in stopped.iter().filter(|soname| qmpi_elf::is_mpi_soname(soname)) {
         if !qmpi_elf::is_mpi_c_library_file_name(soname) {
-            share(process, &planned.layer.path, soname)?;
+            share(process, &planned.layer.path, soname, soname)?;
         }
     }
     Ok(())
@@ -342,8 +349,8 @@ fn is_pcontrol(name: &str) -> bool {
     qmpi_abi::classify(name).is_some_and(|symbol| symbol.id.name() == "MPI_Pcontrol")
 }
 
-fn share(process: &mut Arc<Process>, path: &Path, soname: &str) -> Result<(), LoadError> {
-    Arc::make_mut(process).share(soname).map_err(|message| LoadError::Link { path: path.into(), message })
+fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> Result<(), LoadError> {
+    Arc::make_mut(process).share(soname, file).map_err(|message| LoadError::Link { path: path.into(), message })
 }
 
 /// Makes the namespace: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go.
@@ -366,20 +373,21 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
         paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
     let first = first::of(tool, instance)?;
-    needs.extend(first.iter().map(|(_, file)| file.path_text()));
+    needs.extend(first.iter().map(|(.., file)| file.path_text()));
+    let before_constructors = first.as_ref().map(|(_, address, _)| *address);
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let head = Head { process, tool, links: instance.answers.links, instance }.write(
+    let head = Head { process, tool, links: instance.answers.links, instance, before_constructors }.write(
         soname,
         &needs,
         &mut loader.made.heads,
     )?;
     let head_file =
         MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    if let Some((first, _)) = &first {
+    if let Some((first, ..)) = &first {
         first.expect(head_file.path());
     }
-    let first = first.iter().map(|(_, file)| (first::SONAME.to_owned(), file.path().to_owned()));
+    let first = first.iter().map(|(.., file)| (first::SONAME.to_owned(), file.path().to_owned()));
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned())).chain(first);
     // Set before constructors of the tool run: they may call overrides.
     let providers = instance

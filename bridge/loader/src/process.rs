@@ -287,16 +287,16 @@ impl Process {
         self.objects.since().into_images().into_iter().find(|image| image.name() == UNWINDER)
     }
 
-    /// Makes a library of the configuration's `share` exist once per process: loads it here, unless it is.
+    /// Makes a library exist once per process: loads `file`, a path or its SONAME, unless the process has one of this SONAME.
     ///
     /// # Errors
     /// What `dlerror` says.
-    pub fn share(&mut self, soname: &str) -> Result<(), String> {
+    pub fn share(&mut self, soname: &str, file: &str) -> Result<(), String> {
         if self.shared.contains_key(soname) {
             return Ok(());
         }
         if !self.images().iter().any(|image| image.name() == soname) {
-            open_in_base(soname)?;
+            open_in_base(file)?;
             self.objects = self.objects.since();
         }
         // The program may have opened it, and may close it.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use libtest_mimic::Failed;
+use qmpi_tests::against::{number, repeated};
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool};
 
 qmpi_tests::module!(trials);
@@ -13,6 +14,7 @@ fn trials() -> Vec<Trial> {
         ("as_preloaded", &Mpi::ALL, as_preloaded),
         ("changes_are_seen", &Mpi::ALL, changes_are_seen),
         ("its_own_array", &Mpi::ALL, its_own_array),
+        ("set_in_threads", &Mpi::ALL, set_in_threads),
     ])
 }
 
@@ -29,6 +31,20 @@ fn configuration(layers: &[(&str, PathBuf, &str)]) -> Result<(tempfile::TempDir,
     let config = directory.path().join("qmpi.toml");
     std::fs::write(&config, text)?;
     Ok((directory, config))
+}
+
+/// Threads of the program set variables at the same time, which the C library serializes; the tool's environ has all, and its own. The environment is
+/// large, so that who walks over it meets changes.
+fn set_in_threads(mpi: Mpi) -> Verdict {
+    let tool = compile::companion(mpi, "finds_last.c");
+    let (_directory, config) = configuration(&[("a", tool.clone(), "FINDS_LAST = \"x\"")])?;
+    let mut job = Job::alone(mpi, &program(mpi, "setenv_in_threads.c"));
+    for number in 0..2000 {
+        job = job.env(&format!("LARGE_{number}"), "value");
+    }
+    let lines = |own| [format!("finds_last: 2000 of thread 0, own {own}"), "setenv_in_threads: 8000 found".to_owned()];
+    job.clone().preload(&tool).run().expect(0, &lines(0))?;
+    Ok(repeated("qmpi run", &job.config(&config), number("QMPI_TEST_RUNS", 20), 0, &lines(1))?)
 }
 
 fn reports(outcome: &Outcome) -> Vec<&str> {

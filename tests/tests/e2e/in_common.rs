@@ -16,6 +16,8 @@ fn trials() -> Vec<Trial> {
         ("a_library_that_calls_mpi", &Mpi::ALL, a_library_that_calls_mpi),
         ("a_library_with_thread_local_variables", &Mpi::ALL, a_library_with_thread_local_variables),
         ("the_unwinder_of_a_late_library", &Mpi::ALL, the_unwinder_of_a_late_library),
+        ("opened_by_both", &Mpi::ALL, opened_by_both),
+        ("hdf5", &Mpi::ALL, hdf5),
     ])
 }
 
@@ -69,6 +71,58 @@ fn the_unwinder_of_a_late_library(mpi: Mpi) -> Verdict {
     const ONCE: &str = "opens_unwinder: libstdc++ open, unwinders 1";
     let job = job(mpi).env("LD_LIBRARY_PATH", "");
     prints(&job, &compile::companion(mpi, "opens_unwinder.c"), ONCE, ONCE)
+}
+
+/// The program opens a library, the tool opens it as well, and both close it, three times: constructors and destructors run as often as natively, and
+/// their calls are seen each time.
+fn opened_by_both(mpi: Mpi) -> Verdict {
+    let part = compile::companion(mpi, "opened_by_both_part.c").display().to_string();
+    let tool = compile::companion(mpi, "opened_by_both_tool.c").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "opened_by_both.c")).args(std::slice::from_ref(&part));
+    let job = job.env("OPENED_BY_BOTH", &*part);
+    let reference = job.clone().preload(tool.as_ref()).run();
+    reference.expect(0, &["opened_by_both_tool: 3 calls of getppid".to_owned()])?;
+    let mut failures = Failures::default();
+    failures.same_in_stack(&job, &[&tool], &reference);
+    failures.verdict()
+}
+
+/// A tool for I/O that wraps functions of HDF5, is linked with it, and asks it about the program's files. HDF5 calls MPI: of two instances both
+/// see these calls.
+fn hdf5(mpi: Mpi) -> Verdict {
+    let compiler = format!("h5pcc.{}", mpi.name());
+    let directory = tempfile::tempdir()?;
+    let build = |options: &[&str], name: &str| {
+        let source = product::root().join("tests/programs").join(name);
+        let output = directory.path().join(name.replace(".c", if options.is_empty() { "" } else { ".so" }));
+        // The wrapper leaves its object file in the working directory.
+        let mut command = Command::new(&compiler);
+        command.args(["-shlib", "-O1", "-g"]).args(options).arg("-o").arg(&output).arg(source);
+        let built = command.current_dir(directory.path()).output();
+        let built = built.map_err(|error| format!("{compiler}: {error}: run `bash ci/setup`"))?;
+        let said = String::from_utf8_lossy(&built.stderr).into_owned();
+        if built.status.success() { Ok(output) } else { Err(format!("{compiler}: {said}")) }
+    };
+    let (program, tool) = (build(&[], "hdf5_parallel.c")?, build(&["-shared", "-fPIC"], "wraps_hdf5.c")?);
+    let file = directory.path().join("rows.h5").display().to_string();
+    let job = Job::new(mpi, 2, &program).args(&[file]);
+    let reference = job.clone().preload(&tool).run();
+    let line = "wraps_hdf5: created 1 named 1 closed 1, ";
+    reference.expect(0, &["hdf5_parallel: 0 wrong".to_owned()])?;
+    if reference.count(line) != 1 {
+        return Err(format!("LD_PRELOAD: not {line}\n{}", reference.report()).into());
+    }
+    let mut failures = Failures::default();
+    let tool = tool.display().to_string();
+    failures.same_in_stack(&job, &[&tool], &reference);
+    let twice = job.stack(&[&tool, &tool]).run();
+    let count = |outcome: &qmpi_tests::Outcome| {
+        outcome.lines().iter().filter(|text| reference.lines().contains(text) && text.starts_with(line)).count()
+    };
+    if twice.status != 0 || count(&twice) != 2 {
+        failures.note(Err(format!("twice: not both as preloaded\n{}\n{}", twice.report(), reference.report())));
+    }
+    failures.verdict()
 }
 
 /// The program and the tool with another build of the library.

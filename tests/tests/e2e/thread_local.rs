@@ -14,6 +14,7 @@ fn trials() -> Vec<Trial> {
         ("initial_exec", &Mpi::ALL, |mpi| of_the_program(mpi, "ie", &["-ftls-model=initial-exec"])),
         ("descriptors", &Mpi::ALL, |mpi| of_the_program(mpi, "desc", &[DESCRIPTORS])),
         ("bound_at_once", &Mpi::ALL, |mpi| of_the_program(mpi, "now", &[DESCRIPTORS, "-Wl,-z,now,-z,relro"])),
+        ("first_library", &Mpi::ALL, |mpi| of_the_program(mpi, "first", &["-ftls-model=global-dynamic", "-Wl,-z,initfirst"])),
         ("of_a_library", &Mpi::ALL, of_a_library),
     ])
 }

@@ -27,6 +27,7 @@ fn trials() -> Vec<Trial> {
         ("plugin_needed_by_a_library", &Mpi::ALL, plugin_needed_by_a_library),
         ("plugin_needed_and_closed", &Mpi::ALL, plugin_needed_and_closed),
         ("opened_again", &Mpi::ALL, opened_again),
+        ("dlopen_passed_on", &Mpi::ALL, dlopen_passed_on),
         ("look_ups", &Mpi::ALL, look_ups),
         ("versioned_look_ups", &Mpi::ALL, versioned_look_ups),
         ("references_to_the_program", &Mpi::ALL, references_to_the_program),
@@ -286,6 +287,24 @@ fn opened_again(mpi: Mpi) -> Verdict {
         [("LD_PRELOAD", job.clone().preload(&tool))].into_iter().chain(stacked(&job, &[&tool.display().to_string()]))
     {
         failures.note(job.run().expect(0, &lines).map(|_| ()).map_err(|error| format!("{mode}: {error}")));
+    }
+    failures.verdict()
+}
+
+/// What a tool's wrapper of `dlopen` passes on, as its last act or not, is opened in the program's namespace.
+fn dlopen_passed_on(mpi: Mpi) -> Verdict {
+    let part = compile::companion(mpi, "opens_again_part.c").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "where_opened.c")).args(&[part]);
+    let lines = ["where_opened: in the program", "wraps_dlopen: 0 failed, some"].map(str::to_owned);
+    let mut failures = Failures::default();
+    for (name, options) in [("wraps_dlopen_jumps.so", &[][..]), ("wraps_dlopen_works.so", &["-DWORK"])] {
+        let tool = variant::build(mpi, "tests/programs/wraps_dlopen.c", name, &[&["-O2"], options].concat());
+        let reference = job.clone().preload(&tool).run();
+        reference.expect(0, &lines)?;
+        let tool = tool.display().to_string();
+        for (mode, job) in stacked(&job, &[&tool]).into_iter().chain(stacked(&job, &[&tool, &tool])) {
+            failures.note(job.run().expect(0, &lines).map_err(|reason| format!("{name}, {mode}: {reason}")));
+        }
     }
     failures.verdict()
 }

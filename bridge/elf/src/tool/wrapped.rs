@@ -69,7 +69,7 @@ const HOOKS: [(&str, Evidence); 6] = [
 const OWN: [&str; 2] = ["_init", "_fini"];
 
 /// Functions of which one hands out memory that another takes back.
-const ALLOCATOR: [&str; 12] = [
+pub const ALLOCATOR: [&str; 12] = [
     "aligned_alloc",
     "calloc",
     "cfree",
@@ -88,6 +88,12 @@ const ALLOCATOR: [&str; 12] = [
 #[must_use]
 pub fn is_of_allocator(name: &str) -> bool {
     ALLOCATOR.contains(&name)
+}
+
+/// Does the object define a whole allocator? Under `LD_PRELOAD` it takes the place of the C library's for the process.
+#[must_use]
+pub fn is_allocator(object: &ElfFile) -> bool {
+    ["malloc", "free", "calloc", "realloc"].into_iter().all(|name| object.finds(name))
 }
 
 /// Are there wrappers of functions that hand memory out, and none of `free`? What they may keep before a block, the C library's `free`

@@ -164,21 +164,9 @@ pub fn write_closable(soname: &str, symbols: &[Provided<'_>]) -> Result<Vec<u8>,
     Template::build(soname, &[], &[], symbols, Life { is_closable: true, ..Life::default() }).map(Template::into_file)
 }
 
-/// A provider of these symbols alone, which are thread-local variables, that `ld.so` initializes before all other objects
-/// (`DF_1_INITFIRST`), by a call of this function.
-///
-/// # Errors
-/// As [`write()`].
-pub fn write_first(soname: &str, symbols: &[Provided<'_>], constructor: usize) -> Result<Vec<u8>, ProviderError> {
-    let life = Life { constructor: Some(constructor), ..Life::default() };
-    Template::build(soname, &[], &[], symbols, life).map(Template::into_file)
-}
-
-/// What happens at the beginning and at the end of a provider.
+/// What happens at the end of a provider.
 #[derive(Debug, Clone, Copy, Default)]
 struct Life {
-    /// The address of a function that is called before other objects are initialized.
-    constructor: Option<usize>,
     /// The address of a function that is called at the end.
     destructor: Option<usize>,
     /// It can be closed before the process ends.
@@ -277,7 +265,9 @@ impl Template {
         }
         let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
         let tables = Tables { hash, symbols: table, strings, versyms, verdefs };
-        Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), life), addresses })
+        let has_thread_local = symbols.iter().any(|symbol| symbol.kind == ProvidedKind::ThreadLocal);
+        let file = file.finish(&tables, soname_at, &needed, versions.len(), life, has_thread_local);
+        Ok(Template { file, addresses })
     }
 
     /// The provider with these addresses, in the order of the symbols.
@@ -495,20 +485,19 @@ impl Contents {
         soname_at: u32,
         needed: &[u32],
         versions: usize,
-        Life { constructor, destructor, is_closable }: Life,
+        Life { destructor, is_closable }: Life,
+        has_thread_local: bool,
     ) -> Vec<u8> {
         let mut file = self.0;
         let tables_end = file.len();
         let writable_at = tables_end.next_multiple_of(PAGE);
         file.resize(writable_at, 0);
-        // One of both at most.
-        if let Some(address) = constructor.or(destructor) {
+        if let Some(address) = destructor {
             // An absolute address, as all of them: nothing relocates it.
             file.extend_from_slice(&(address as u64).to_le_bytes());
         }
         let dynamic_at = file.len();
-        let flags = if is_closable { 0 } else { elf::DF_1_NODELETE }
-            | if constructor.is_some() { elf::DF_1_INITFIRST } else { 0 };
+        let flags = if is_closable { 0 } else { elf::DF_1_NODELETE };
 
         let mut entries: Vec<(i64, u64)> = needed.iter().map(|name| (elf::DT_NEEDED, (*name).into())).collect();
         entries.extend([
@@ -523,9 +512,7 @@ impl Contents {
             (elf::DT_FLAGS_1, flags.into()),
         ]);
         let size = (dynamic_at - writable_at) as u64;
-        if constructor.is_some() {
-            entries.extend([(elf::DT_INIT_ARRAY, writable_at as u64), (elf::DT_INIT_ARRAYSZ, size)]);
-        } else if destructor.is_some() {
+        if destructor.is_some() {
             entries.extend([(elf::DT_FINI_ARRAY, writable_at as u64), (elf::DT_FINI_ARRAYSZ, size)]);
         }
         if versions > 0 {
@@ -547,7 +534,7 @@ impl Contents {
                 (elf::PT_DYNAMIC, elf::PF_R | elf::PF_W, dynamic_at, end, 8),
                 (elf::PT_GNU_STACK, elf::PF_R | elf::PF_W, 0, 0, 16),
                 // Of one byte: `ld.so` gives the object a place in static TLS where a reference wants one, for which it divides by the alignment.
-                if constructor.is_some() {
+                if has_thread_local {
                     (elf::PT_TLS, elf::PF_R, writable_at, writable_at + 1, 1)
                 } else {
                     (elf::PT_NULL, 0, 0, 0, 1)

@@ -115,11 +115,13 @@ impl Stacked {
 }
 
 /// What `dlsym(RTLD_NEXT, ...)` finds for a tool that stands above `below`: sorted by hash, as it is looked up without an allocation.
-/// `wraps` are the functions that the tool wraps itself, and `look_ups` what of these `dlsym` and `dlvsym` go on to.
+/// `wraps` are the functions that the tool wraps itself, and `look_ups` what of these `dlsym` and `dlvsym` go on to. `of_process` are those of
+/// which a private library of the tool has a definition that the process does not use.
 pub(crate) fn next_functions(
     below: &HashMap<&'static CStr, usize>,
     wraps: &[&str],
     look_ups: &[(&'static CStr, usize)],
+    of_process: impl Iterator<Item = (&'static CStr, usize)>,
 ) -> &'static [Next] {
     let is_look_up = |name: &CStr| look_ups.iter().any(|(known, _)| *known == name);
     let others = below.iter().map(|(name, address)| (*name, *address)).filter(|(name, _)| !is_look_up(name));
@@ -128,6 +130,7 @@ pub(crate) fn next_functions(
     if wraps.contains(&"dlopen") && !below.contains_key(c"dlopen") {
         next.push(of(c"dlopen", (arch::next_dlopen as *const ()).addr()));
     }
+    next.extend(of_process.filter(|(name, _)| !below.contains_key(name)).map(|(name, address)| of(name, address)));
     next.sort_unstable_by_key(|next| next.hash);
     Box::leak(next.into_boxed_slice())
 }

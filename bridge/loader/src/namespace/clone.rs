@@ -100,7 +100,7 @@ pub(crate) fn bind<'a>(
     }
     let soname = providers::mpi_soname(tool, process);
     let head =
-        Head { process, tool, links: instance.answers.links, instance }.write(soname, &[], &mut loader.made.heads)?;
+        Head { process, tool, links: instance.answers.links, instance, before_constructors: None }.write(soname, &[], &mut loader.made.heads)?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 

@@ -1,9 +1,13 @@
-//! The object that `ld.so` initializes before all others of a namespace (DF_1_INITFIRST): what has to happen between relocation and the
-//! first constructor of a tool, its constructor does. Most namespaces have none.
+//! What has to happen in a namespace between relocation and the first constructor of a tool. Most namespaces have nothing.
+//!
+//! The C library's `crti.o`, with which compilers begin a library, has DT_INIT call `__gmon_start__`, if anything defines it, and `ld.so` calls
+//! DT_INIT before the constructors in DT_INIT_ARRAY. The head of such a namespace defines it. (DF_1_INITFIRST would not do: `ld.so` has one
+//! object with this flag, and that may be the tool's.)
 #![expect(unsafe_code, reason = "dlmopen")]
 
 use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
@@ -16,30 +20,35 @@ use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::thread_local::{self, Variables};
 use crate::{Instance, log};
 
-/// Its SONAME.
+/// The function that each library calls before its constructors.
+pub(crate) const NAME: &CStr = c"__gmon_start__";
+
+/// The SONAME of the provider that stands for the program's thread-local variables.
 pub(crate) const SONAME: &str = "qmpi-first";
 
-/// What its constructor does.
+/// What happens.
 #[derive(Debug)]
 pub(crate) struct First {
     variables: Variables,
     /// The head of the namespace.
     head: OnceLock<CString>,
+    /// It has happened.
+    is_over: AtomicBool,
 }
 
-/// That of the namespace of a tool, and its file; `None`: nothing has to happen.
+/// That of the namespace of a tool, the address of the function, and the provider; `None`: nothing has to happen.
 ///
 /// # Errors
 /// What is wrong with references of the tool to thread-local variables.
-pub(crate) fn of(tool: &Tool, instance: &'static Instance) -> Result<Option<(&'static First, MemoryFile)>, LoadError> {
+pub(crate) fn of(tool: &Tool, instance: &'static Instance) -> Result<Option<(&'static First, usize, MemoryFile)>, LoadError> {
     let variables = thread_local::of(tool, instance)?;
     if variables.is_empty() {
         return Ok(None);
     }
-    let first = &*Box::leak(Box::new(First { variables, head: OnceLock::new() }));
-    let bytes = provider::write_first(SONAME, &first.variables.symbols(), callback::with_data(begin, first)?)?;
+    let first = &*Box::leak(Box::new(First { variables, head: OnceLock::new(), is_over: AtomicBool::new(false) }));
+    let bytes = provider::write(SONAME, &[], &[], &first.variables.symbols())?;
     let file = MemoryFile::new(SONAME, &bytes).map_err(|source| LoadError::Memory { name: SONAME.into(), source })?;
-    Ok(Some((first, file)))
+    Ok(Some((first, callback::with_data(begin, first)?, file)))
 }
 
 impl First {
@@ -49,8 +58,12 @@ impl First {
     }
 }
 
-/// The first constructor of the namespace.
+/// A library of the namespace is about to be initialized.
 extern "C" fn begin(_: c_int, first: &'static First) {
+    // Each library calls it, also those that the tool opens later.
+    if first.is_over.swap(true, Ordering::Relaxed) {
+        return;
+    }
     /// glibc's DL_NNS, of which the first is the program's.
     const NAMESPACES: libc::Lmid_t = 16;
     let mode = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
@@ -68,7 +81,7 @@ extern "C" fn begin(_: c_int, first: &'static First) {
     let Some(head) = head.and_then(Handle::map) else {
         log::fatal("the namespace of a tool that is being initialized is not there", None)
     };
-    // SAFETY: `ld.so` calls constructors under its lock, and this one for `dlmopen`.
+    // SAFETY: `ld.so` calls constructors under its lock, and relocates all that comes with a library before the first.
     let lock = unsafe { LinkerLock::held() };
     for map in head.and_following() {
         if let Some(image) = link_map::image(map) {

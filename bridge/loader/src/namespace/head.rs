@@ -13,6 +13,7 @@
 //! | what the tool refers to and the MPI of the process lacks | a stub that says so when it is called |
 //! | what the tool refers to, weakly or not, and only the application has | the application's, as under `LD_PRELOAD` |
 //! | a function that is not MPI's, that a layer below wraps and the tool does not | the wrapper of that layer |
+//! | the functions of an allocator that the tool itself defines | the process's: there is one heap |
 //! | functions of the dynamic linker, `getenv`, `atexit` and the like | the overrides |
 
 use std::borrow::Cow;
@@ -22,6 +23,7 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use qmpi_abi::{FnId, is_mpi_like};
+use qmpi_elf::tool::wrapped;
 use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
 use qmpi_elf::{ElfFile, Name, Names, Symbol, Tool};
 use qmpi_overrides::names;
@@ -29,6 +31,7 @@ use qmpi_overrides::names;
 use crate::error::LoadError;
 use crate::image::{Image, Kind};
 use crate::links::missing;
+use crate::namespace::first;
 use crate::process::dlsym;
 use crate::process::{Export, Process};
 use crate::{log, overrides};
@@ -67,6 +70,8 @@ pub(crate) struct Head<'a> {
     /// The next link for each function, 0 where nothing below has it.
     pub(crate) links: &'a [usize],
     pub(crate) instance: &'static crate::Instance,
+    /// The function that libraries of the namespace are to call before their constructors (`first.rs`).
+    pub(crate) before_constructors: Option<usize>,
 }
 
 /// What the address of a symbol is.
@@ -201,6 +206,14 @@ impl<'a> Head<'a> {
         }
         for symbol in self.exception_handling(own) {
             add(symbol, Address::Common(symbol.address as usize));
+        }
+        if let Some(address) = self.before_constructors {
+            add(Provided::function(first::NAME, 0), Address::Own(address));
+        }
+        for name in wrapped::ALLOCATOR.into_iter().filter(|_| self.instance.has_own_allocator) {
+            if let Some(address) = CString::new(name).ok().and_then(|name| dlsym::global(&name)) {
+                add(Provided::function(name, 0), Address::Common(address));
+            }
         }
         for (name, address) in &self.instance.wrapped_below {
             if !own.contains(&Name::from(*name)) && !overridden.contains(&Name::from(*name)) {

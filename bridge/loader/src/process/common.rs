@@ -10,8 +10,12 @@
 //! | a library that calls MPI, or needs one that does | its calls for the tool belong below the tool, and would come in above |
 //! | a library with thread-local variables for others | an address cannot stand for them |
 //! | language run-time libraries | [`super::is_private_everywhere`] |
+//!
+//! A library of whose functions the tool is a wrapper is the program's in any case: the wrapper goes on to the function that the process uses,
+//! and hands the program's handles to it. Where the process does not have it, it is opened there, as for a preloaded tool that needs it.
 
-use qmpi_elf::{ElfFile, Tool};
+use qmpi_elf::{ElfFile, Name, Tool};
+use qmpi_plan::Planned;
 
 use crate::Process;
 use crate::image::{Image, Kind};
@@ -21,6 +25,19 @@ impl Process {
     pub(crate) fn in_common_with(&self, tool: &Tool) -> Vec<String> {
         let own = tool.closure.private().iter();
         own.filter(|file| self.is_in_common(file)).map(|file| file.name().to_owned()).collect()
+    }
+
+    /// The libraries of a tool's own of whose functions it has wrappers, unless the process has these functions from another library.
+    pub(crate) fn wrapped_by<'a>(&self, planned: &'a Planned) -> impl Iterator<Item = &'a ElfFile> {
+        let wraps = planned.wrapped();
+        let own = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default().iter();
+        own.filter(move |file| {
+            let is_elsewhere = |name: &str| {
+                let first = self.images().iter().find(|image| image.find_name(Name::from(name)).is_some());
+                first.is_some_and(|image| image.name() != file.name())
+            };
+            !super::is_private_everywhere(file.name()) && wraps.iter().any(|name| file.finds(name) && !is_elsewhere(name))
+        })
     }
 
     /// Tools get the process's copy of these from now on.
