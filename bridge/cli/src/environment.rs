@@ -145,7 +145,6 @@ mod tests {
             ranks: None,
             pcontrol: true,
             share: Vec::new(),
-            direct_calls: true,
             wraps: qmpi_plan::Wraps::default(),
             with: Vec::new(),
             own_calls: qmpi_plan::OwnCalls::Visible,

@@ -14,7 +14,7 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
 use qmpi_loader::links::conversion::CallerMode;
 use qmpi_loader::links::wrapped::Others;
-use qmpi_loader::{Led, LoadError, Loader, Process, log};
+use qmpi_loader::{LoadError, Loader, Process, log};
 use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::Next;
 
@@ -91,7 +91,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
     unwinders::bind(lock, process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
     let mut loader = Loader::new(lock);
-    let mut asking = Vec::new();
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId::of_layer(index);
         let label = &wanted.layer.label;
@@ -108,11 +107,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
                 if let Some(builder) = &mut builder {
                     builder.below(tool, &mut chain);
                 }
-                let functions = native::functions(tool);
-                if wanted.layer.direct_calls {
-                    asking.extend(functions.iter().map(|(_, function)| *function));
-                }
-                Ok(Some(registered(wanted.layer, tool, Convention::Qmpi, functions, Duration::ZERO)))
+                Ok(Some(registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO)))
             }
             What::Thesis(library) => {
                 let convention = Convention::Thesis(vector.as_ref().map_or(0, thesis::Builder::vector));
@@ -142,10 +137,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
             Err(error) => report(label, &error.to_string(), error.hint(), stack.on_error),
         }
         chain.observe_finalize(Edge(index));
-    }
-    let led = qmpi_loader::ask_directly(asking);
-    if led != Led::default() {
-        log::debug(|| format!("QMPI tools: {}", led.to("libqmpi.so")));
     }
     chain.observe_initialization();
     fortran.top(&mut chain);

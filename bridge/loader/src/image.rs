@@ -210,11 +210,6 @@ impl Image {
         found
     }
 
-    /// Its code, to be read.
-    pub(crate) fn code(&self) -> Code {
-        Code(self.code_ranges().collect())
-    }
-
     /// All its dynamic symbols: those it defines and those it refers to.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
         self.0.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
@@ -263,11 +258,6 @@ impl Image {
     /// The same where the name's hash is known: many objects are asked for one name.
     pub fn find_name(&self, name: Name<'_>) -> Option<Symbol> {
         self.symbol(&self.0.mapped.tables().find(name.bytes(), name.hash())?)
-    }
-
-    /// The address of what it defines under a name.
-    pub(crate) fn address_of(&self, name: Name<'_>) -> Option<usize> {
-        self.0.mapped.find(name.bytes(), name.hash()).map(|(_, address)| address)
     }
 
     /// The definition that a program's reference to `name` gets, which names no version.
@@ -338,24 +328,6 @@ impl Image {
             addend: binding.addend,
             is_call: binding.is_call,
         })
-    }
-}
-
-/// The code of an object: where it is, looked up once for many places.
-pub(crate) struct Code(Vec<std::ops::Range<usize>>);
-
-impl Code {
-    /// How many bytes of it there are from `start` on.
-    pub(crate) fn len_from(&self, start: usize) -> usize {
-        self.0.iter().find(|part| part.contains(&start)).map_or(0, |part| part.end - start)
-    }
-
-    /// `size` bytes of it from `start` on, unless they are none.
-    pub(crate) fn at(&self, start: usize, size: usize) -> Option<&[u8]> {
-        let end = start.checked_add(size)?;
-        let is_code = self.0.iter().any(|part| part.contains(&start) && end <= part.end);
-        // SAFETY: mapped and readable, and not writable: only `direct.rs` changes code, and not while this is used.
-        is_code.then(|| unsafe { std::slice::from_raw_parts(start as *const u8, size) })
     }
 }
 

@@ -38,7 +38,6 @@ mod thread;
 pub use arch::publish_stubs;
 pub use error::LoadError;
 pub use instance::{Instance, opened_global};
-pub use links::direct::{Led, ask_directly};
 pub use load::{Links, Loaded, Loader, Made, OfMpi, plan, prepare};
 pub use namespace::clone::have_a_namespace as clones_have_a_namespace;
 pub use namespace::in_use as namespaces_in_use;

@@ -2,7 +2,7 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | the wrappers of a tool, and their calls of the next link without a detour | `parts.rs`, `wrappers.rs`, `direct.rs` |
+//! | the wrappers of a tool | `parts.rs`, `wrappers.rs` |
 //! | functions that are not MPI's | `wrapped.rs` |
 //! | from one calling convention of tools to another | `conversion.rs`, `callback.rs` |
 //! | links that are found when they are first called | `lazy.rs` |
@@ -20,7 +20,6 @@ pub mod bytes;
 pub mod callback;
 pub mod conversion;
 pub mod counter;
-pub(crate) mod direct;
 pub mod filter;
 pub mod fortran;
 pub mod lazy;

@@ -16,7 +16,6 @@ use qmpi_plan::{Inspector, Layer, Place, Planned};
 use crate::error::LoadError;
 use crate::exit::watch;
 use crate::image::version::Version;
-use crate::links::direct::Sites;
 use crate::links::own_calls::OwnCalls;
 use crate::links::parts::Parts;
 use crate::links::pcontrol;
@@ -80,8 +79,6 @@ pub struct Loader<'w, 'a> {
 #[derive(Default)]
 pub struct Made<'a> {
     pub(crate) heads: Heads<'a>,
-    /// Where the direct calls of each tool are, file by file.
-    sites: Vec<(&'a Tool, Vec<Option<Sites>>)>,
 }
 
 impl<'w, 'a> Loader<'w, 'a> {
@@ -113,16 +110,6 @@ impl<'w, 'a> Loader<'w, 'a> {
     ) -> Result<Loaded, LoadError> {
         load(self, process, planned, links, place)
     }
-
-    fn sites_of(&mut self, tool: &'a Tool) -> &mut Vec<Option<Sites>> {
-        let sites = &mut self.made.sites;
-        let known = sites.iter().position(|(known, _)| std::ptr::eq(*known, tool));
-        let index = known.unwrap_or_else(|| {
-            sites.push((tool, Vec::new()));
-            sites.len() - 1
-        });
-        &mut sites[index].1
-    }
 }
 
 fn load<'a>(
@@ -147,7 +134,7 @@ fn load<'a>(
         let (before, private) = (names(tool.closure.before()), names(tool.closure.private()));
         format!("{label}: {place:?}; before it: {before}; served by the process: {served}; private: {private}")
     });
-    let Bound { parts, head } = match place {
+    let parts = match place {
         Place::Namespace => bind(instance, tool, loader)?,
         Place::Clone => clone::bind(instance, tool, loader)?,
         Place::NoRoom => {
@@ -157,19 +144,15 @@ fn load<'a>(
     };
 
     stand_ins::tools::loaded(tool, &parts, loader.lock);
-    let mut wrappers = Parts::of(tool, &parts);
+    let wrappers = Parts::of(tool, &parts);
     let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
-    let (entries, versions) = c_entries(planned, tool, links, &entry, &mut wrappers)?;
-    let fortran = fortran_entries(planned, tool, links, &entry, &mut wrappers)?;
+    let (entries, versions) = c_entries(planned, tool, links, &entry, &wrappers)?;
+    let fortran = fortran_entries(planned, tool, links, &entry, &wrappers)?;
     let others = Others {
-        wrapped: wrapped_functions(&wraps, own_calls, &mut wrappers)?,
+        wrapped: wrapped_functions(&wraps, own_calls, &wrappers)?,
         profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
         files: wrappers.images().cloned().collect(),
     };
-    if layer.direct_calls {
-        let led = wrappers.call_directly(head, loader.sites_of(tool));
-        log::debug(|| format!("{}: {}", instance.label, led.to("the next link")));
-    }
     Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
 }
 
@@ -218,14 +201,6 @@ impl<'a> Calls<'a> {
 /// Makes the function by which a wrapper is entered.
 type Enter<'a> = &'a dyn Fn(FnId, usize) -> Result<usize, LoadError>;
 
-/// A tool in its place.
-pub(crate) struct Bound {
-    /// Its files, in the order of their symbols.
-    pub(crate) parts: Vec<Handle>,
-    /// What answers its references first.
-    pub(crate) head: Handle,
-}
-
 type Entries = Vec<(FnId, usize)>;
 type VersionedEntries = Vec<(FnId, Version, usize)>;
 
@@ -235,7 +210,7 @@ fn c_entries(
     tool: &Tool,
     links: &Links<'_>,
     enter: Enter<'_>,
-    wrappers: &mut Parts<'_>,
+    wrappers: &Parts<'_>,
 ) -> Result<(Entries, VersionedEntries), LoadError> {
     let (mut entries, mut versions) = (Vec::new(), Vec::new());
     for id in planned.wrappers() {
@@ -261,7 +236,7 @@ fn fortran_entries(
     tool: &Tool,
     links: &Links<'_>,
     enter: Enter<'_>,
-    wrappers: &mut Parts<'_>,
+    wrappers: &Parts<'_>,
 ) -> Result<Vec<(String, usize)>, LoadError> {
     let passes_on = tool.passes_pcontrol_on || tool.fortran_imports.iter().any(|name| is_pcontrol(name));
     let mut entries = Vec::new();
@@ -284,7 +259,7 @@ fn fortran_entries(
 fn wrapped_functions(
     wraps: &[&str],
     own_calls: Option<OwnCalls>,
-    wrappers: &mut Parts<'_>,
+    wrappers: &Parts<'_>,
 ) -> Result<Vec<Wrapped>, LoadError> {
     let mut wrapped = Vec::new();
     for name in wraps {
@@ -353,11 +328,11 @@ fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> R
     Arc::make_mut(process).share(soname, file).map_err(|message| LoadError::Link { path: path.into(), message })
 }
 
-/// Makes the namespace: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go.
+/// Makes the namespace, and returns the tool's files in the order of their symbols: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go.
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_, 'a>) -> Result<Bound, LoadError> {
+fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_, 'a>) -> Result<Vec<Handle>, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
@@ -395,7 +370,7 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
         .get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
     let namespace = namespace::expect(head_file.path(), providers, loader.lock);
     instance.answers.set_namespace(namespace);
-    let head = namespace::create(namespace, &instance.path, &head_file).map_err(|error| {
+    namespace::create(namespace, &instance.path, &head_file).map_err(|error| {
         match (error, tool.clone_obstacle()) {
             (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
             (error, _) => error,
@@ -419,7 +394,7 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
         instance.handle.get_or_init(|| *tool);
     }
     instance.is_initialized();
-    Ok(Bound { parts, head })
+    Ok(parts)
 }
 
 /// A path that the head of a namespace can name.

@@ -25,8 +25,6 @@ pub struct Layer {
     pub pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
-    /// Whether its calls of MPI may be led around its PLT.
-    pub direct_calls: bool,
     /// Which functions that are not MPI's reach it.
     pub wraps: Wraps,
     /// Libraries that are loaded with it and stand before it, by their files, absolute. Of a name without a file: as they were given.
@@ -116,7 +114,6 @@ impl Layer {
             ranks: settings.ranks,
             pcontrol: settings.pcontrol,
             share: settings.share,
-            direct_calls: settings.direct_calls,
             wraps: settings.wraps,
             with: settings.with,
             own_calls: settings.own_calls,

@@ -4,13 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use qmpi_tests::against::{Failures, prints, stacked};
-use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, variant};
+use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, program, tool, variant};
 
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
     on_each_mpi(&[
+        ("constructors_of_linked_libraries", &Mpi::ALL, constructors_of_linked_libraries),
         ("constructors_in_a_program_for_gprof", &Mpi::ALL, constructors_in_a_program_for_gprof),
+        ("libraries_with_an_init_of_their_own", &Mpi::ALL, libraries_with_an_init_of_their_own),
+        ("destructors_of_the_program", &Mpi::ALL, destructors_of_the_program),
         ("wrappers_that_the_file_does_not_show", &Mpi::ALL, wrappers_that_the_file_does_not_show),
         ("tools_below", &Mpi::ALL, tools_below),
         ("gotcha_alone", &Mpi::ALL, gotcha_alone),
@@ -55,10 +58,14 @@ fn sees(job: &Job, tool: &Path, function: &str, preloaded: Option<usize>, in_sta
     failures.verdict()
 }
 
-/// Of a library that the program is linked with, and of one that it opens: it has what libraries call before their constructors.
-/// Calls of the program's own constructor are seen.
+/// Of four calls the first is in the constructor of a library that the program is linked with, which runs before a stack is there; so does that of
+/// libqmpi.so's own, behind which the program's follows.
+fn constructors_of_linked_libraries(mpi: Mpi) -> Verdict {
+    sees(&shows_less(mpi), &sees_less(mpi), "open", Some(4), Some(3))
+}
+
+/// The program has what libraries call before their constructors: one that it opens is noticed by the first look-up.
 fn constructors_in_a_program_for_gprof(mpi: Mpi) -> Verdict {
-    sees(&shows_less(mpi), &sees_less(mpi), "open", Some(4), Some(4))?;
     let options = ["-pg", "-l:shows_less_part.so"];
     let program = variant::build(mpi, "tests/programs/shows_less.c", "shows_less_gprof", &options);
     let directory = tempfile::tempdir()?;
@@ -66,6 +73,39 @@ fn constructors_in_a_program_for_gprof(mpi: Mpi) -> Verdict {
     let library = compile::companion(mpi, "shows_less_late.c").display().to_string();
     let job = Job::alone(mpi, &program).args(&[library]).env("GMON_OUT_PREFIX", profile);
     sees(&job, &sees_less(mpi), "open", Some(4), Some(2))
+}
+
+/// A library that the program opens and whose DT_INIT is not the compiler's (libnuma is one) is noticed by the first look-up, here the last of its
+/// constructor's seven calls.
+fn libraries_with_an_init_of_their_own(mpi: Mpi) -> Verdict {
+    let options = ["-DLATE", "-DSINGLE", "-Wl,-init=begin"];
+    let late = variant::build(mpi, "tests/programs/constructors_part.c", "constructors_late_init.so", &options);
+    let job = Job::alone(mpi, &program(mpi, "constructors.c")).args(&[late.display().to_string()]);
+    let line = |before, after| format!("constructed_tool: before {before} after {after} initialized 0 arguments 1");
+    prints(&job, &compile::companion(mpi, "constructed_tool.c"), &line(3, 7), &line(0, 1))
+}
+
+/// `ld.so` finalizes the program's namespace last: functions that the program has as destructors run behind those of tools.
+fn destructors_of_the_program(mpi: Mpi) -> Verdict {
+    let path = tool(mpi, "exit_handlers");
+    let job = Job::alone(mpi, &program(mpi, "exits.c")).env("EXIT_HANDLERS", "tool");
+    let order = |job: &Job| -> Vec<String> {
+        let outcome = job.run();
+        let lines = outcome.stdout.lines().filter(|line| line.ends_with(": destructor"));
+        lines.map(str::to_owned).collect()
+    };
+    let [of_program, of_tool] = ["program: destructor", "tool: destructor"].map(str::to_owned);
+    let mut failures = Failures::default();
+    let mut check = |mode: &str, found: Vec<String>, wanted: [&String; 2]| {
+        if !found.iter().eq(wanted) {
+            failures.note(Err(format!("{mode}: {found:?}")));
+        }
+    };
+    check("LD_PRELOAD", order(&job.clone().preload(&path)), [&of_program, &of_tool]);
+    for (mode, job) in stacked(&job, &[&path.display().to_string()]) {
+        check(mode, order(&job), [&of_tool, &of_program]);
+    }
+    failures.verdict()
 }
 
 /// One that calls the kernel itself, and one of `malloc` without `free`; `wraps` has them called.

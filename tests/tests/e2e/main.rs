@@ -13,7 +13,6 @@ mod containers;
 mod crash_report;
 mod cxx_unwinding;
 mod demo;
-mod direct_calls;
 mod documents;
 mod environ;
 mod examples;

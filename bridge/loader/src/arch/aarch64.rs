@@ -1,6 +1,6 @@
 //! Machine code for AArch64: trampolines, and the shims and stubs they lead to.
 //!
-//! Nothing is written at run time but the displacements of direct calls; a trampoline is made by filling in a row of data.
+//! No code is written at run time; a trampoline is made by filling in a row of data.
 //!
 //! | register | at a shim's entry |
 //! |---|---|
@@ -13,7 +13,6 @@
 //! `arch/x86_64.rs`; docs/decisions/aarch64.md says what differs.
 
 mod caller;
-mod direct;
 mod dlopen;
 mod fortran;
 #[cfg(test)]
@@ -35,7 +34,6 @@ mod thread_local;
 mod traced;
 mod trampoline;
 
-pub(crate) use direct::*;
 pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use lazy::*;

@@ -26,7 +26,6 @@
 //! | `numbered.rs` | a function of a QMPI tool with its id |
 //! | `look_ups.rs` | what a tool that wraps `dlsym` goes on to |
 //! | `lock.rs` | the symbol by which `ld.so`'s lock is had |
-//! | `direct.rs` | which instructions are calls through a PLT |
 //! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
 //! | `thread_local.rs` | thread-local variables of the program |
 //! | `switch.rs` | past a layer that is switched off, or into it |
@@ -34,7 +33,6 @@
 //! | `shift.rs` | from one calling convention of tools to another |
 
 mod caller;
-mod direct;
 mod dlopen;
 mod fortran;
 #[cfg(test)]
@@ -58,7 +56,6 @@ mod thread_local;
 mod traced;
 mod trampoline;
 
-pub(crate) use direct::*;
 pub(crate) use dlopen::*;
 pub(crate) use fortran::*;
 pub(crate) use lazy::*;

@@ -7,7 +7,6 @@ use qmpi_elf::{Name, ObjectDetail, Tool};
 
 use crate::image::Image;
 use crate::image::version::Version;
-use crate::links::direct::{Led, Sites};
 use crate::links::wrappers::Wrappers;
 use crate::namespace::link_map::Handle;
 
@@ -21,24 +20,24 @@ impl<'a> Parts<'a> {
     }
 
     /// The wrapper of a C function, and its versions.
-    pub(crate) fn find(&mut self, id: FnId) -> Option<(usize, Vec<(Version, usize)>)> {
-        let (_, wrappers) = self.0.iter_mut().find(|(part, _)| part.intercepts.binary_search(&id).is_ok())?;
+    pub(crate) fn find(&self, id: FnId) -> Option<(usize, Vec<(Version, usize)>)> {
+        let (_, wrappers) = self.0.iter().find(|(part, _)| part.intercepts.binary_search(&id).is_ok())?;
         let address = wrappers.find(id.name())?;
         Some((address, wrappers.versions(id.name())))
     }
 
     /// The Fortran wrapper of this name.
-    pub(crate) fn find_fortran(&mut self, name: &str) -> Option<usize> {
+    pub(crate) fn find_fortran(&self, name: &str) -> Option<usize> {
         let (_, wrappers) =
-            self.0.iter_mut().find(|(part, _)| part.fortran_wrappers.iter().any(|known| known == name))?;
+            self.0.iter().find(|(part, _)| part.fortran_wrappers.iter().any(|known| known == name))?;
         wrappers.find(name)
     }
 
     /// The first definition of a function that is not MPI's, and its versions.
-    pub(crate) fn find_other(&mut self, name: &str) -> Option<(usize, Vec<(Version, usize)>)> {
+    pub(crate) fn find_other(&self, name: &str) -> Option<(usize, Vec<(Version, usize)>)> {
         let defines =
             |wrappers: &Wrappers| wrappers.image().is_some_and(|image| image.find_name(Name::from(name)).is_some());
-        let (_, wrappers) = self.0.iter_mut().find(|(_, wrappers)| defines(wrappers))?;
+        let (_, wrappers) = self.0.iter().find(|(_, wrappers)| defines(wrappers))?;
         let address = wrappers.find(name)?;
         Some((address, wrappers.versions(name)))
     }
@@ -51,11 +50,5 @@ impl<'a> Parts<'a> {
     /// Its files.
     pub(crate) fn images(&self) -> impl Iterator<Item = &Image> {
         self.0.iter().filter_map(|(_, wrappers)| wrappers.image())
-    }
-
-    /// Lets those that were found call their next links directly: [`Wrappers::call_directly`] for each file.
-    pub(crate) fn call_directly(self, head: Handle, sites: &mut Vec<Option<Sites>>) -> Led {
-        sites.resize_with(self.0.len().max(sites.len()), || None);
-        self.0.into_iter().zip(sites).map(|((_, wrappers), sites)| wrappers.call_directly(head, sites)).sum()
     }
 }

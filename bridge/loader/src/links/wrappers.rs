@@ -1,4 +1,4 @@
-//! The wrappers of a tool that has been loaded: where they are, and how long.
+//! The wrappers of a file of a tool that has been loaded: where they are.
 
 use std::ffi::{CStr, CString};
 
@@ -6,20 +6,17 @@ use qmpi_elf::Name;
 
 use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
-use crate::links::direct::{self, Led, Sites};
 use crate::namespace::link_map::{self, Handle};
 
-/// Finds wrappers and remembers which.
+/// A loaded file of a tool.
 pub(crate) struct Wrappers {
     handle: Handle,
     image: Option<Image>,
-    /// Address and size in bytes of those that were found.
-    found: Vec<(usize, usize)>,
 }
 
 impl Wrappers {
     pub(crate) fn of(handle: Handle) -> Wrappers {
-        Wrappers { handle, image: handle.map().and_then(link_map::image), found: Vec::new() }
+        Wrappers { handle, image: handle.map().and_then(link_map::image) }
     }
 
     /// The tool, where it has symbols.
@@ -37,18 +34,15 @@ impl Wrappers {
     }
 
     /// The address of a function that the tool's own file defines, as a program's reference without a version gets it.
-    pub(crate) fn find(&mut self, name: &str) -> Option<usize> {
+    pub(crate) fn find(&self, name: &str) -> Option<usize> {
         let symbol = self.image.as_ref().and_then(|image| image.find_unversioned(Name::from(name)));
         let symbol = symbol.filter(|symbol| symbol.kind == Kind::Function);
         // A function that is chosen at run time: glibc knows which. It takes ten times as long.
-        let address = symbol.map(|symbol| symbol.address);
-        let address = address.or_else(|| self.handle.find(&CString::new(name).ok()?))?;
-        self.found.extend(symbol.filter(|symbol| symbol.address == address).map(|symbol| (address, symbol.size)));
-        Some(address)
+        symbol.map(|symbol| symbol.address).or_else(|| self.handle.find(&CString::new(name).ok()?))
     }
 
     /// The definitions of the same function and their addresses, if they have versions.
-    pub(crate) fn versions(&mut self, name: &str) -> Vec<(Version, usize)> {
+    pub(crate) fn versions(&self, name: &str) -> Vec<(Version, usize)> {
         let Some(image) = self.image.as_ref().filter(|image| image.versions().is_some()) else { return Vec::new() };
         let Ok(name) = CString::new(name) else { return Vec::new() };
         let definitions = image.definitions(&name);
@@ -60,19 +54,8 @@ impl Wrappers {
                 (_, Version::Named { name: version, .. }) => self.handle.find_version(&name, version),
                 (_, Version::Unversioned { .. }) => None,
             };
-            let Some(address) = address else { continue };
-            if symbol.address == address && !self.found.contains(&(address, symbol.size)) {
-                self.found.push((address, symbol.size));
-            }
-            versions.push((version, address));
+            versions.extend(address.map(|address| (version, address)));
         }
         versions
-    }
-
-    /// Lets those that were found call their next links directly, which `head` defines. `sites`: where the calls are, once it is
-    /// known of an instance of the same tool.
-    pub(crate) fn call_directly(self, head: Handle, sites: &mut Option<Sites>) -> Led {
-        let head = head.map().and_then(link_map::image);
-        self.image.map(|image| direct::bind(&image, head.as_ref(), &self.found, sites)).unwrap_or_default()
     }
 }

@@ -25,8 +25,9 @@ use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
 use crate::links::callback;
-use crate::load::{Bound, Loader};
+use crate::load::Loader;
 use crate::namespace::head::Head;
+use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{self, clone_code, providers, thread_local};
 use crate::process::Process;
@@ -74,7 +75,7 @@ pub(crate) fn bind<'a>(
     instance: &'static Instance,
     tool: &'a Tool,
     loader: &mut Loader<'_, 'a>,
-) -> Result<Bound, LoadError> {
+) -> Result<Vec<Handle>, LoadError> {
     let lock = loader.lock;
     let process = &*instance.process;
     // A clone is loaded into a namespace that is there already, behind which nothing is initialized first.
@@ -125,13 +126,13 @@ pub(crate) fn bind<'a>(
     scope.extend(head.map());
     if let Some(map) = handle.map() {
         instance.is_clone(map);
-        clone_code::take_from(&file, &bytes, map);
+        clone_code::take_from(lock, &file, &bytes, map);
         scope.push(map);
     }
     let scope = namespace::list(namespace, &scope, lock);
     instance.answers.scope.publish(scope.leak(), lock);
     instance.is_initialized();
-    Ok(Bound { parts: vec![*instance.handle.get_or_init(|| handle)], head })
+    Ok(vec![*instance.handle.get_or_init(|| handle)])
 }
 
 /// What a clone needs: its head, then what the tool needs; libraries without a SONAME by their paths.

@@ -11,12 +11,14 @@ use std::os::fd::AsRawFd;
 
 use libc::{Elf64_Phdr, PF_R, PF_W, PF_X, PT_LOAD};
 
+use qmpi_dynamic::LinkerLock;
+
 use crate::arch::page_size;
 use crate::namespace::link_map::LinkMap;
 
 /// Maps the code of `clone` from `file`, in which `bytes` stand. Pages that are not the same stay: those with the program
 /// headers, and those that have been written to.
-pub(crate) fn take_from(file: &File, bytes: &[u8], clone: &'static LinkMap) {
+pub(crate) fn take_from(_: &LinkerLock, file: &File, bytes: &[u8], clone: &'static LinkMap) {
     let Some(headers) = clone.program_headers() else { return };
     let is_code =
         |header: &&Elf64_Phdr| header.p_type == PT_LOAD && header.p_flags & (PF_R | PF_W | PF_X) == PF_R | PF_X;

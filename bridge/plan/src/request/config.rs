@@ -19,7 +19,6 @@
 //! ranks = "0-3,8"                           # only on these ranks
 //! pcontrol = true                           # deliver MPI_Pcontrol (the default)
 //! share = ["libpapi.so.7"]                  # libraries that must exist once per process
-//! direct_calls = true                       # shorten its calls of MPI (the default)
 //! wraps = ["open", "close"]                 # functions that are not MPI's; "all", "none"; by default those that its file shows
 //! with = ["libinit.so"]                     # libraries that are loaded with it, before it
 //! own_calls = "hidden"                      # what it asks MPI for itself goes past the layers below
@@ -91,8 +90,6 @@ pub struct ToolConfig {
     pub pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
-    /// Whether its calls of MPI may be led around its PLT.
-    pub direct_calls: bool,
     /// Which functions that are not MPI's reach it.
     pub wraps: Wraps,
     /// Libraries that are loaded with it, before it; relative paths already joined, names without a `/` as they are.
@@ -116,7 +113,6 @@ impl Default for ToolConfig {
             ranks: None,
             pcontrol: true,
             share: Vec::new(),
-            direct_calls: true,
             wraps: Wraps::default(),
             with: Vec::new(),
             own_calls: OwnCalls::Visible,
@@ -136,7 +132,6 @@ const TOOL_KEYS: &[&str] = &[
     "ranks",
     "pcontrol",
     "share",
-    "direct_calls",
     "wraps",
     "with",
     "own_calls",
@@ -288,7 +283,6 @@ impl Document<'_> {
                     tool.ranks = Some(ranks.map_err(|fault| self.value(value.span(), &full, fault.into()))?);
                 }
                 "pcontrol" => tool.pcontrol = self.flag(value, &full)?,
-                "direct_calls" => tool.direct_calls = self.flag(value, &full)?,
                 "with" => {
                     let files = self.strings(value, &full, NUL)?.into_iter().map(PathBuf::from);
                     let place = self.path.parent().unwrap_or(Path::new(""));
@@ -525,7 +519,6 @@ mod tests {
             functions = ["MPI_Send"]
             ranks = "0-3,8"
             pcontrol = false
-            direct_calls = false
             share = ["libpapi.so.7"]
             with = ["libinit.so", "./sub/libtwo.so"]
             own_calls = "hidden"
@@ -541,7 +534,7 @@ mod tests {
         assert_eq!(outer.env, [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]);
         assert_eq!(outer.functions, Some(vec![FnId::by_name("MPI_Send").unwrap()]));
         assert_eq!(outer.ranks.as_ref().unwrap().to_string(), "0-3,8");
-        assert!(!outer.pcontrol && !outer.direct_calls);
+        assert!(!outer.pcontrol);
         assert_eq!(outer.share, ["libpapi.so.7"]);
         assert_eq!(outer.with, [PathBuf::from("libinit.so"), "/conf/sub/libtwo.so".into()]);
         assert_eq!(outer.own_calls, OwnCalls::Hidden);
