@@ -20,7 +20,7 @@ use qmpi_ring::Next;
 
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::process::fortran::Fortran;
-use crate::process::{program_tools, stand_ins, unwinders};
+use crate::process::{environment, program_tools, stand_ins, unwinders};
 use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::numbering;
 use crate::qmpi::tools::{Builder, functions_at_top};
@@ -202,6 +202,7 @@ pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Optio
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
     assign_places(&mut wanted, true);
     unwinders::bind(lock, process.images());
+    environment::expect(lock, &requested.stack.layers, process.images());
     initialize(&mut wanted, first, &names, requested.stack.on_error);
     let mut chain = Chain::on(below, CallerMode::Keep);
     let mut builder = Builder::new(numbering::of_process());

@@ -53,6 +53,7 @@ fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
             return false;
         }
     }
+    environment::expect(lock, &requested.stack.layers, process.images());
     stats::prepare(requested.rank);
     recorder::prepare(&process, requested.rank, requested.stack.layers.len());
     let (mut chain, mut fortran) = stack::build(&mut process, &requested, lock);

@@ -44,4 +44,5 @@ pub use namespace::in_use as namespaces_in_use;
 pub use namespace::shared::close_files;
 pub use overrides::dl_iterate_phdr_of_base;
 pub use overrides::environment::changes_of_process as changes_of_environment;
+pub use overrides::environment::expect_view;
 pub use process::Process;

@@ -6,9 +6,18 @@
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
-use qmpi_loader::{changes_of_environment, log};
+use qmpi_loader::{changes_of_environment, expect_view, log};
+use qmpi_plan::Layer;
 
 use crate::ring::is_entry;
+
+/// Binds those of `images`, all objects of the process, before layers are loaded of which one has variables of its own.
+pub(crate) fn expect(lock: &LinkerLock, layers: &[Layer], images: &[Image]) {
+    if layers.iter().any(|layer| !layer.env.is_empty()) {
+        expect_view();
+        bind(lock, images);
+    }
+}
 
 /// Binds those among `images`.
 pub(crate) fn bind<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image>) {

@@ -124,8 +124,8 @@ fn fill(answers: &'static Answers) {
     let process = unsafe { environ.load(Ordering::Acquire) };
     let mut is_placed = vec![false; answers.settings.len()];
     let mut array: Vec<*mut c_char> = Vec::new();
-    // SAFETY: the process's environment. `CHANGES` keeps threads from changing it by references of objects that are bound to the functions
-    // below; while the tool is loaded none is yet, and a thread that changes it then would also meet a `getenv` of the tool's constructor.
+    // SAFETY: the process's environment. `CHANGES` keeps threads from changing it: references of the process's objects were bound to the functions
+    // below before the first instance was loaded (`expect_view`).
     for text in unsafe { texts(process) } {
         // SAFETY: a C string of that array.
         let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
@@ -292,10 +292,20 @@ mod of_process {
     }
 }
 
+/// Whether an instance will have an `environ` of its own.
+static IS_EXPECTED: AtomicBool = AtomicBool::new(false);
+
+/// An instance that is about to be loaded will have an `environ` of its own: [`changes_of_process`] has an answer from now on, so that threads change
+/// the environment under `CHANGES` before it is read.
+pub fn expect_view() {
+    IS_EXPECTED.store(true, Ordering::Relaxed);
+}
+
 /// What the references of the process's objects to the functions that change the environment are to be bound to, if an instance has
 /// an `environ` of its own.
 pub fn changes_of_process() -> Option<[(&'static CStr, usize); 4]> {
-    Instance::all().any(|instance| has_view(&instance.answers)).then(|| {
+    let has_one = || Instance::all().any(|instance| has_view(&instance.answers));
+    (IS_EXPECTED.load(Ordering::Relaxed) || has_one()).then(|| {
         [
             (c"setenv", (of_process::set as *const ()).addr()),
             (c"putenv", (of_process::put as *const ()).addr()),
