@@ -76,7 +76,8 @@ impl Instance {
         let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
         let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
         let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
-        let of_process = hidden.filter_map(|name| wrapped::kept(name).and_then(|name| Some((name, dlsym::global(name)?))));
+        let of_process =
+            hidden.filter_map(|name| wrapped::kept(name).and_then(|name| Some((name, dlsym::global(name)?))));
         instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups, of_process);
         let instance: &'static Instance = instance;
         environment::give_view(&instance.answers);

@@ -283,7 +283,8 @@ pub fn plan(process: &mut Arc<Process>, layer: &Layer, inspector: &mut Inspector
         share(process, &layer.path, soname, soname)?;
     }
     let mut planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
-    let wrapped: Vec<_> = process.wrapped_by(&planned).map(|file| (file.name().to_owned(), file.path().to_owned())).collect();
+    let wrapped: Vec<_> =
+        process.wrapped_by(&planned).map(|file| (file.name().to_owned(), file.path().to_owned())).collect();
     for (soname, file) in &wrapped {
         share(process, &layer.path, soname, text(file)?)?;
     }
@@ -332,7 +333,11 @@ fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> R
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.
-fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_, 'a>) -> Result<Vec<Handle>, LoadError> {
+fn bind<'a>(
+    instance: &'static Instance,
+    tool: &'a Tool,
+    loader: &mut Loader<'_, 'a>,
+) -> Result<Vec<Handle>, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
     let soname = providers::mpi_soname(tool, process);
@@ -370,11 +375,9 @@ fn bind<'a>(instance: &'static Instance, tool: &'a Tool, loader: &mut Loader<'_,
         .get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
     let namespace = namespace::expect(head_file.path(), providers, loader.lock);
     instance.answers.set_namespace(namespace);
-    namespace::create(namespace, &instance.path, &head_file).map_err(|error| {
-        match (error, tool.clone_obstacle()) {
-            (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
-            (error, _) => error,
-        }
+    namespace::create(namespace, &instance.path, &head_file).map_err(|error| match (error, tool.clone_obstacle()) {
+        (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
+        (error, _) => error,
     })?;
     watch::load(namespace, instance, &head_file, loader.lock)?;
     let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));

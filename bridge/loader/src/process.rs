@@ -238,7 +238,8 @@ impl Process {
     /// of a library of glibc's, which no other file can take the place of.
     pub(crate) fn once<'a>(&self, name: &'a str) -> Option<&'a str> {
         let file_name = name.rsplit('/').next().unwrap_or(name);
-        let is_of_system = glibc::is_glibc_family(file_name) || glibc::is_dynamic_linker(file_name) || file_name == UNWINDER;
+        let is_of_system =
+            glibc::is_glibc_family(file_name) || glibc::is_dynamic_linker(file_name) || file_name == UNWINDER;
         (is_of_system || name == file_name && self.shared(name).is_some()).then_some(file_name)
     }
 
@@ -544,14 +545,28 @@ fn defines_interface(image: &Image) -> bool {
 /// Those of the objects `mpi` that belong to another MPI than the program calls, whose library is listed first: that library may have opened
 /// another one (MPItrampoline, mpi_abi_wrapper), and what is linked with that calls it.
 fn of_other_mpis(images: &[Image], mpi: &[usize]) -> Vec<usize> {
-    let mut found: Vec<usize> = mpi.iter().copied().filter(|index| defines_pmpi(&images[*index])).skip(1).collect();
-    let needs = |image: &Image, other: &Image| image.needed().iter().any(|name| name.to_str() == Ok(other.name()));
-    for _ in 0..if found.is_empty() { 0 } else { mpi.len() } {
-        let is_new = |index: &usize| !found.contains(index) && found.iter().any(|other| needs(&images[*index], &images[*other]));
-        let Some(next) = mpi.iter().copied().find(is_new) else { break };
-        found.push(next);
+    let implementations: Vec<usize> = mpi.iter().copied().filter(|index| defines_pmpi(&images[*index])).collect();
+    let [first, others @ ..] = &*implementations else { return Vec::new() };
+    if others.is_empty() {
+        return Vec::new();
     }
-    found
+    let needs =
+        |one: usize, other: usize| images[one].needed().iter().any(|name| name.to_str() == Ok(images[other].name()));
+    // All of `mpi` that `step` leads to from these.
+    let reached = |from: &[usize], step: &dyn Fn(usize, usize) -> bool| {
+        let mut reached = from.to_vec();
+        let mut index = 0;
+        while let Some(one) = reached.get(index).copied() {
+            let new: Vec<usize> =
+                mpi.iter().copied().filter(|other| !reached.contains(other) && step(one, *other)).collect();
+            reached.extend(new);
+            index += 1;
+        }
+        reached
+    };
+    let of_first = reached(&[*first], &needs);
+    let others: Vec<usize> = others.iter().copied().filter(|other| !of_first.contains(other)).collect();
+    reached(&others, &|one, other| needs(other, one) && !of_first.contains(&other))
 }
 
 /// Does the object belong to MPI?

@@ -19,7 +19,8 @@ fn runs() -> usize {
 
 /// A library with a weak reference to a function of MPI, as a file of this name.
 fn part(mpi: Mpi, name: &str, options: &[&str]) -> String {
-    let path = variant::build(mpi, "tests/programs/weak_in_threads_part.c", &format!("weak_in_threads_{name}.so"), options);
+    let path =
+        variant::build(mpi, "tests/programs/weak_in_threads_part.c", &format!("weak_in_threads_{name}.so"), options);
     path.display().to_string()
 }
 

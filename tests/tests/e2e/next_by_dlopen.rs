@@ -30,7 +30,8 @@ fn mpi_library(mpi: Mpi) -> Verdict {
         reference.expect(0, std::slice::from_ref(&line)).map_err(|reason| format!("LD_PRELOAD, {name}: {reason}"))?;
         failures.same_in_stack(&job, &[&tool], &reference);
         let twice = job.stack(&[&tool, &tool]).run();
-        failures.note(twice.expect(0, &[line.clone(), line.clone()]).map_err(|reason| format!("twice, {name}: {reason}")));
+        failures
+            .note(twice.expect(0, &[line.clone(), line.clone()]).map_err(|reason| format!("twice, {name}: {reason}")));
         if twice.count(&line) != 2 {
             failures.note(Err(format!("{name}: not both layers\n{}", twice.report())));
         }

@@ -28,8 +28,7 @@ impl<'a> Parts<'a> {
 
     /// The Fortran wrapper of this name.
     pub(crate) fn find_fortran(&self, name: &str) -> Option<usize> {
-        let (_, wrappers) =
-            self.0.iter().find(|(part, _)| part.fortran_wrappers.iter().any(|known| known == name))?;
+        let (_, wrappers) = self.0.iter().find(|(part, _)| part.fortran_wrappers.iter().any(|known| known == name))?;
         wrappers.find(name)
     }
 

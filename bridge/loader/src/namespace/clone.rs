@@ -100,8 +100,11 @@ pub(crate) fn bind<'a>(
         scope.extend(library.map());
     }
     let soname = providers::mpi_soname(tool, process);
-    let head =
-        Head { process, tool, links: instance.answers.links, instance, before_constructors: None }.write(soname, &[], &mut loader.made.heads)?;
+    let head = Head { process, tool, links: instance.answers.links, instance, before_constructors: None }.write(
+        soname,
+        &[],
+        &mut loader.made.heads,
+    )?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 

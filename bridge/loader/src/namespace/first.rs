@@ -40,7 +40,10 @@ pub(crate) struct First {
 ///
 /// # Errors
 /// What is wrong with references of the tool to thread-local variables.
-pub(crate) fn of(tool: &Tool, instance: &'static Instance) -> Result<Option<(&'static First, usize, MemoryFile)>, LoadError> {
+pub(crate) fn of(
+    tool: &Tool,
+    instance: &'static Instance,
+) -> Result<Option<(&'static First, usize, MemoryFile)>, LoadError> {
     let variables = thread_local::of(tool, instance)?;
     if variables.is_empty() {
         return Ok(None);

@@ -9,11 +9,13 @@
 //! * What the new library needs must be provided before `ld.so` looks for it on disk.
 #![expect(unsafe_code, reason = "reads C strings that the tool passes, and opens libraries for it")]
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{Closure, ElfFile, SearchPath};
-use qmpi_overrides::Namespace;
+use qmpi_overrides::{LinkMap, Namespace};
 use qmpi_ring::List;
 
 use crate::namespace::providers::provide;
@@ -93,7 +95,7 @@ fn look_at(
         Some(soname) => provider(instance, process, namespace, soname, lock).map(Instead::Provider),
         None => file().and_then(|file| match process.once_as(&file) {
             Some(soname) => provider(instance, process, namespace, soname, lock).map(Instead::Provider),
-            None => match process.opened_by_program(&file) {
+            None => match process.opened_by_program(&file).filter(|_| !has(namespace, &file)) {
                 Some(image) => CString::new(image.path().as_os_str().as_encoded_bytes()).ok().map(Instead::OfProgram),
                 None => {
                     provide_for(instance, process, namespace, &search, file, lock);
@@ -104,6 +106,12 @@ fn look_at(
     };
     crate::namespace::shared::close_files();
     instead
+}
+
+/// Has the namespace loaded this file?
+fn has(namespace: &Namespace, file: &ElfFile) -> bool {
+    let path = |map: &LinkMap| Path::new(OsStr::from_bytes(map.name().to_bytes())).to_owned();
+    namespace.maps().any(|map| ElfFile::identity_at(&path(map)) == Some(file.identity()))
 }
 
 /// The path of the provider that stands in the namespace for a library that exists once per process.

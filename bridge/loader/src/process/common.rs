@@ -36,7 +36,8 @@ impl Process {
                 let first = self.images().iter().find(|image| image.find_name(Name::from(name)).is_some());
                 first.is_some_and(|image| image.name() != file.name())
             };
-            !super::is_private_everywhere(file.name()) && wraps.iter().any(|name| file.finds(name) && !is_elsewhere(name))
+            !super::is_private_everywhere(file.name())
+                && wraps.iter().any(|name| file.finds(name) && !is_elsewhere(name))
         })
     }
 
