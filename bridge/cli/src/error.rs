@@ -132,13 +132,22 @@ pub enum Error {
         why: &'static str,
     },
 
-    /// No run of a comparison came to MPI.
-    #[error("each run ends with {status} before it comes to MPI{}", first_line(.said))]
+    /// No run of a comparison ended well, or of one side of it.
+    #[error("no run {which}ended well: {status}{}", first_line(.said))]
     NoRun {
+        /// Of which side; empty: of both.
+        which: String,
         /// How they end.
         status: String,
         /// The first line that they print on stderr.
         said: String,
+    },
+
+    /// No run of a comparison called MPI, or of one side of it.
+    #[error("no call of MPI was recorded{which}: there is nothing to compare")]
+    NoCalls {
+        /// On which side; empty: on both.
+        which: String,
     },
 
     /// A directory of `--report` that has nothing to show.
@@ -350,7 +359,10 @@ impl Error {
                 "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section".into()
             }
             Self::NoSwitch { .. } => "`qmpi ctl JOB list` shows the layers".into(),
-            Self::NoRun { .. } => "run COMMAND alone; what it printed is in the directories of the runs".into(),
+            Self::NoRun { .. } => {
+                "run COMMAND alone, and with the tools of this side; what it printed is in the directories of the runs".into()
+            }
+            Self::NoCalls { .. } => "is COMMAND a program that calls MPI? `qmpi inspect PROGRAM` says what it is".into(),
             Self::Report { .. } => {
                 "`qmpi run --report=DIR ...` writes it; each rank adds its record at MPI_Finalize and when it ends"
                     .into()

@@ -11,7 +11,7 @@ use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::{Process, log};
 use qmpi_ring::{CoreFunctions, Ring, ring};
 
-use crate::process::{opened, wrapped};
+use crate::process::{base, opened, wrapped};
 use crate::qmpi::{Class, interface, macros};
 use crate::report::lost_stack;
 use crate::{heap, mpir, start, switching, thesis, versions};
@@ -23,6 +23,7 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     find_version: versions::find,
     find_wrapped: wrapped::find,
     find_export: wrapped::find_export,
+    look_up_of: base::look_up_of,
     shifted,
     unsupported: start::unsupported,
     get_function: interface::get_function,

@@ -57,6 +57,11 @@ pub(crate) fn before_first_call() {
     begin(Moment::FirstCall);
 }
 
+/// Sets everything up for a constructor that comes before this library's, if there is a stack and an MPI. Returns whether it did.
+pub(crate) fn before_constructor_goes_on() -> bool {
+    environment::names_a_stack() && objects::has_mpi() && start(Moment::EarlyCall)
+}
+
 fn begin(moment: Moment) {
     let has_stack = environment::names_a_stack();
     if (has_stack || mpir::is_asked_for()) && objects::has_mpi() {

@@ -44,6 +44,8 @@ pub struct CoreFunctions {
     pub find_wrapped: extern "C" fn(*const c_char, *const c_char) -> usize,
     /// What a tool of the stack exports under a name that is not MPI's; 0: nothing.
     pub find_export: extern "C" fn(*const c_char) -> usize,
+    /// The `dlsym` of the PMPI tool of the program that this address is in; 0 where there is none.
+    pub look_up_of: extern "C" fn(usize) -> usize,
     /// The address of the name-shifted function of this number, `QMPI_f`; ends the process where MPI has none.
     pub shifted: extern "C" fn(usize) -> usize,
     /// A function of this number was called that MPI does not have; ends the process.

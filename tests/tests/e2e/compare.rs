@@ -39,6 +39,13 @@ fn trials() -> Vec<Trial> {
         ("corrupted_gaps", &Mpi::ALL, corrupted_gaps),
         ("buffers_of_a_tool_with_itself", &Mpi::ALL, buffers_of_a_tool_with_itself),
         ("constructor_that_calls_mpi", &Mpi::ALL, constructor_that_calls_mpi),
+        ("aborts_now_and_then", &Mpi::ALL, aborts_now_and_then),
+        ("nothing_to_compare", &Mpi::ALL, nothing_to_compare),
+        ("tool_in_cxx", &Mpi::ALL, tool_in_cxx),
+        ("look_up_in_a_constructor", &Mpi::ALL, look_up_in_a_constructor),
+        ("wrappers_in_fortran", &Mpi::ALL, wrappers_in_fortran),
+        ("tool_with_threads", &Mpi::ALL, tool_with_threads),
+        ("busy_machine", &Mpi::ALL, busy_machine),
     ])
 }
 
@@ -57,15 +64,23 @@ struct Answer {
 
 impl Answer {
     fn of(mpi: Mpi, options: &[&str], program: &Path) -> Result<Answer, Failed> {
-        let words = mpi.launcher(RANKS).into_iter().map(Into::into).chain([program.into()]).collect::<Vec<OsString>>();
-        Answer::of_command(mpi, options, &words)
+        Answer::of_command(mpi, options, &job(mpi, program))
     }
 
     fn of_command(mpi: Mpi, options: &[&str], words: &[OsString]) -> Result<Answer, Failed> {
+        Answer::of_command_in(mpi, options, words, &[])
+    }
+
+    fn of_command_in(
+        mpi: Mpi,
+        options: &[&str],
+        words: &[OsString],
+        variables: &[(&str, &Path)],
+    ) -> Result<Answer, Failed> {
         let directory = tempfile::tempdir()?;
         let mut command = Command::new(product::command());
         command.arg("compare").args(options).args(["--json", "--all", "--html", "answer.html", "--"]);
-        command.args(words).current_dir(directory.path()).envs(mpi.variables());
+        command.args(words).current_dir(directory.path()).envs(mpi.variables()).envs(variables.iter().copied());
         let output = command.output()?;
         let (text, errors) = (String::from_utf8(output.stdout)?, String::from_utf8_lossy(&output.stderr).into_owned());
         let status = output.status.code().unwrap_or(-1);
@@ -82,7 +97,12 @@ impl Answer {
     }
 
     fn is_same(&self) -> Verdict {
-        let calls = || self.json["notes"].as_array().is_some_and(Vec::is_empty);
+        self.is_same_with_notes(0)
+    }
+
+    /// The same, with so many remarks about what was not compared.
+    fn is_same_with_notes(&self, notes: usize) -> Verdict {
+        let calls = || self.json["notes"].as_array().is_some_and(|all| all.len() == notes);
         if self.status == 0 && self.json["verdict"] == "same" && self.findings().is_empty() && calls() {
             return Ok(());
         }
@@ -193,7 +213,7 @@ fn lost_output_line(mpi: Mpi) -> Verdict {
 
 fn slow_wrapper(mpi: Mpi) -> Verdict {
     let answer = defect(mpi, "slow")?;
-    answer.has("cost", "MPI_Type_size", Some(LAST), "99 % confidence")?;
+    answer.has("cost", "MPI_Type_size", Some(LAST), "in any two runs")?;
     answer.only(&[("cost", "MPI_Type_size")])
 }
 
@@ -350,4 +370,122 @@ fn buffers_of_a_tool_with_itself(mpi: Mpi) -> Verdict {
 fn constructor_that_calls_mpi(mpi: Mpi) -> Verdict {
     let old = path(&companion(mpi, "compare_constructor.c"));
     Answer::of(mpi, &["--native", "-t", &old], &program(mpi, "compare_calls.c"))?.is_same()
+}
+
+/// The words that run a program on all ranks.
+fn job(mpi: Mpi, program: &Path) -> Vec<OsString> {
+    mpi.launcher(RANKS).into_iter().map(Into::into).chain([program.into()]).collect()
+}
+
+/// It says so in a line with a hint, status 2, where there is nothing to compare.
+fn refused(mpi: Mpi, options: &[&str], words: &[OsString], line: &str) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let mut command = Command::new(product::command());
+    command.arg("compare").args(options).arg("--").args(words).current_dir(directory.path()).envs(mpi.variables());
+    let output = command.output()?;
+    let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<&str> = errors.lines().collect();
+    let is_said = lines.len() == 2 && lines[0].contains(line) && lines[1].starts_with("qmpi: hint: ");
+    if output.status.code() == Some(2) && text.is_empty() && is_said {
+        return Ok(());
+    }
+    Err(format!("no `{line}`: {:?}\n{text}{errors}", output.status).into())
+}
+
+/// A side that fails in each third run is not the one that never does, whichever of the two it is.
+fn aborts_now_and_then(mpi: Mpi) -> Verdict {
+    let (good, bad) = (
+        path(&companion(mpi, "compare_tool.c")),
+        path(&companion_variant(mpi, "compare_tool.c", "aborts", &["-DDEFECT_ABORTS"])),
+    );
+    let words = job(mpi, &program(mpi, "compare_calls.c"));
+    let sides = [
+        (&good, &bad, "new with exit status 0 in 8 of 12 runs, "),
+        (&bad, &good, "old ends with exit status 0 in 8 of 12 runs, "),
+    ];
+    for (old, new, message) in sides {
+        let directory = tempfile::tempdir()?;
+        let runs = directory.path().join("runs");
+        let variables = [("COMPARE_RUNS", &*runs)];
+        let answer = Answer::of_command_in(mpi, &["--old", old, "--new", new], &words, &variables)?;
+        answer.has("status", "", None, message)?;
+    }
+    Ok(())
+}
+
+fn nothing_to_compare(mpi: Mpi) -> Verdict {
+    let (good, bad) = (
+        path(&companion(mpi, "compare_tool.c")),
+        path(&companion_variant(mpi, "compare_tool.c", "aborts", &["-DDEFECT_ABORTS"])),
+    );
+    let calls = job(mpi, &program(mpi, "compare_calls.c"));
+    refused(mpi, &["--native", "-t", &good], &job(mpi, Path::new("./no_such_program")), "no run ended well: ")?;
+    refused(mpi, &["--old", &good, "--new", &bad], &calls, "no run of the new side (")?;
+    refused(mpi, &["--old", &bad, "--new", &good], &calls, "no run of the old side (")?;
+    refused(mpi, &["--native", "-t", &good], &job(mpi, Path::new("/bin/true")), "no call of MPI was recorded")?;
+    // What the library for C++ calls as it is loaded is no call of the program.
+    let cxx = path(&companion(mpi, "compare_cxx.cc"));
+    refused(mpi, &["--native", "-t", &cxx], &job(mpi, Path::new("/bin/true")), "no call of MPI was recorded")
+}
+
+/// MPI's library for C++ calls MPI as it is loaded: before the program where the tool is preloaded, as the stack is loaded otherwise.
+fn tool_in_cxx(mpi: Mpi) -> Verdict {
+    let tool = path(&companion(mpi, "compare_cxx.cc"));
+    Answer::of(mpi, &["--native", "-t", &tool], &program(mpi, "compare_calls.c"))?.is_same()
+}
+
+/// The calls of a tool that goes on by addresses of its constructor are seen.
+fn look_up_in_a_constructor(mpi: Mpi) -> Verdict {
+    let (calls, tool) = (program(mpi, "compare_calls.c"), path(&companion(mpi, "compare_next.c")));
+    Answer::of(mpi, &["--native", "-t", &tool], &calls)?.is_same()?;
+    // Not only because nothing is seen.
+    let other = path(&companion_variant(mpi, "compare_next.c", "dropped", &["-DDROPPED"]));
+    let answer = Answer::of(mpi, &["--native", "--old", &tool, "--new", &other], &calls)?;
+    answer.has("calls_out", "MPI_Barrier", Some(LAST), "1 call on the old side, 0 on the new")?;
+    answer.only(&[("calls_out", "MPI_Barrier")])
+}
+
+/// Calls in Fortran come to a native tool's wrappers unseen. Its report is compared.
+fn wrappers_in_fortran(mpi: Mpi) -> Verdict {
+    for name in ["fortran_counter_f", "fortran_tool"] {
+        let tool = path(&tool(mpi, name));
+        let f08 = Answer::of(mpi, &["--native", "-t", &tool], &program(mpi, "fortran_f08.f90"))?;
+        f08.is_same_with_notes(1)?;
+    }
+    let counter = path(&tool(mpi, "fortran_counter_f"));
+    let mpifh = program(mpi, "fortran_mpifh.f90");
+    Answer::of(mpi, &["--native", "-t", &counter], &mpifh)?.is_same_with_notes(1)?;
+    // Of one with wrappers in Fortran and one in C, neither is without.
+    let in_c = path(&tool(mpi, "fortran_counter_c"));
+    let answer = Answer::of(mpi, &["--old", &counter, "--new", &in_c], &mpifh)?;
+    answer.has("output", "", Some(0), "-fortran_counter Send: c=0 fortran=1")?;
+    match answer.findings().iter().find(|finding| finding["kind"] == "wrapper") {
+        Some(finding) => Err(finding.to_string().into()),
+        None => Ok(()),
+    }
+}
+
+/// What a call waits for threads of the tool is no cost of the stack; it says that it does not look.
+fn tool_with_threads(mpi: Mpi) -> Verdict {
+    let calls = program(mpi, "compare_calls.c");
+    let (tool, waits) = (
+        path(&companion(mpi, "compare_threads.c")),
+        path(&companion_variant(mpi, "compare_threads.c", "waits", &["-DWAITS"])),
+    );
+    for options in [["--native", "-t", &waits].to_vec(), ["--old", &tool, "--new", &waits].to_vec()] {
+        let answer = Answer::of(mpi, &options, &calls)?;
+        answer.is_same()?;
+        let varying = answer.json["varying"]["cost of a call"].to_string();
+        if !varying.contains("starts threads") {
+            return Err(answer.text.into());
+        }
+    }
+    Ok(())
+}
+
+/// A machine that does something else makes some calls slower, by chance on one side only, in each of its runs. That is no cost of the tool.
+fn busy_machine(mpi: Mpi) -> Verdict {
+    let busy = path(&companion_variant(mpi, "compare_tool.c", "busy", &["-DBUSY_MACHINE"]));
+    let tool = path(&companion(mpi, "compare_tool.c"));
+    Answer::of(mpi, &["--old", &tool, "--new", &busy], &program(mpi, "compare_calls.c"))?.is_same()
 }

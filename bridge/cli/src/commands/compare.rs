@@ -12,9 +12,10 @@ use crate::compare::calls::{self, Recorded};
 use crate::compare::command::Command;
 use crate::compare::cost::{self, Cost};
 use crate::compare::directory::Template;
-use crate::compare::finding::{Finding, Varying};
+use crate::compare::finding::{Finding, Kind, Varying};
 use crate::compare::mask::Masks;
 use crate::compare::output::Outputs;
+use crate::compare::record::Tools;
 use crate::compare::run::{Run, Setting};
 use crate::compare::side::{self, Side};
 use crate::compare::token::Pool;
@@ -77,6 +78,12 @@ struct Runs {
     traced: Vec<Run>,
 }
 
+impl Runs {
+    fn all(&self) -> impl Iterator<Item = &Run> {
+        self.plain.iter().chain(&self.traced)
+    }
+}
+
 /// Compares. Returns whether both sides are the same.
 ///
 /// # Errors
@@ -111,12 +118,13 @@ pub fn compare(args: &CompareArgs) -> Result<bool, Error> {
     let paths: Vec<(&Path, &'static str)> = paths.iter().map(|(path, mask)| (path.as_path(), *mask)).collect();
     let masks = Masks::new(&users, &paths)?;
     let (mut runs, mut pool) = ([Runs::default(), Runs::default()], Pool::default());
-    round(&setting, &sides, &mut runs, &mut pool, args)?;
-    is_there_anything(&runs)?;
+    let tools = tools(&sides, args);
+    round(&setting, &sides, &tools, &mut runs, &mut pool, args)?;
+    is_there_anything(&sides, &runs)?;
     let mut answer = judge(&sides, &runs, &masks, args, &output);
     if !answer.findings.is_empty() {
         // What differs in a few runs by chance hardly does so in twice as many.
-        round(&setting, &sides, &mut runs, &mut pool, args)?;
+        round(&setting, &sides, &tools, &mut runs, &mut pool, args)?;
         answer = judge(&sides, &runs, &masks, args, &output);
     }
     if template.is_large {
@@ -139,23 +147,37 @@ pub fn compare(args: &CompareArgs) -> Result<bool, Error> {
     Ok(answer.findings.is_empty())
 }
 
-/// Runs that all fail in one way, and come to no call of MPI, are the same; that says nothing of the tools.
+/// Runs that do not end well, or come to no call of MPI, say nothing of the tools, though they may all be the same.
 ///
 /// # Errors
-/// [`Error::NoRun`].
-fn is_there_anything(runs: &[Runs; 2]) -> Result<(), Error> {
-    let all = || runs.iter().flat_map(|runs| &runs.plain);
-    let is_silent = runs.iter().flat_map(|runs| &runs.recorded).all(|recorded| recorded.ranks.is_empty());
-    let Some(first) = all().next().filter(|first| is_silent && all().all(|run| run.status == first.status)) else {
-        return Ok(());
-    };
-    if first.status == Ended::Exited(0) {
-        return Ok(());
+/// [`Error::NoRun`], [`Error::NoCalls`].
+fn is_there_anything(sides: &[Side; 2], runs: &[Runs; 2]) -> Result<(), Error> {
+    let is_failing = |runs: &&Runs| runs.all().all(|run| run.status != Ended::Exited(0));
+    let failing = sides.iter().zip(runs).find(|(_, runs)| is_failing(runs));
+    if let Some((side, of_side)) = failing
+        && let Some(first) = of_side.plain.first()
+    {
+        let all = runs.iter().all(|runs| is_failing(&runs));
+        let of_side = format!("of the {} side ({}) ", side.name, side.what);
+        let which = if all { String::new() } else { of_side };
+        return Err(Error::NoRun { which, status: first.status.to_string(), said: said(first) });
     }
-    let said = first.streams.iter().filter(|(name, _)| name.starts_with("stderr"));
-    let text = said.filter_map(|(_, path)| std::fs::read_to_string(path).ok()).find(|text| !text.trim().is_empty());
-    let said = text.as_deref().unwrap_or_default().lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    Err(Error::NoRun { status: first.status.to_string(), said: said.trim().to_owned() })
+    let is_silent = |runs: &Runs| runs.recorded.iter().all(|recorded| !recorded.has_calls);
+    // A program in Fortran may come to MPI past a native tool, which is a difference; a side that has left nothing has no calls at all.
+    let has_left = |runs: &Runs| runs.recorded.iter().any(|recorded| !recorded.ranks.is_empty());
+    let is_mute = |runs: &&Runs| is_silent(runs) && !has_left(runs);
+    let of_both = || runs.iter().all(is_silent).then_some(String::new());
+    let mute = sides.iter().zip(runs).find(|(_, runs)| is_mute(runs));
+    let of_one = || mute.map(|(side, _)| format!(" on the {} side ({})", side.name, side.what));
+    of_both().or_else(of_one).map_or(Ok(()), |which| Err(Error::NoCalls { which }))
+}
+
+/// The first line that a run printed on stderr.
+fn said(run: &Run) -> String {
+    let streams = run.streams.iter().filter(|(name, _)| name.starts_with("stderr"));
+    let text = streams.filter_map(|(_, path)| std::fs::read_to_string(path).ok()).find(|text| !text.trim().is_empty());
+    let line = text.as_deref().unwrap_or_default().lines().find(|line| line.chars().any(char::is_alphanumeric));
+    line.unwrap_or_default().trim().to_owned()
 }
 
 /// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once.
@@ -177,10 +199,17 @@ fn check(side: &Side, command: &[OsString], get: &dyn Fn(&str) -> Option<OsStrin
     Ok(())
 }
 
+/// What has to be known of the tools to tell their calls from the program's.
+fn tools(sides: &[Side; 2], args: &CompareArgs) -> [Tools; 2] {
+    let without_fortran = args.native && sides.iter().any(|side| !side.fortran.is_empty());
+    sides.each_ref().map(|side| Tools { files: side.objects(), without_fortran })
+}
+
 /// Runs both sides a number of times in turns; which one is first changes.
 fn round(
     setting: &Setting<'_>,
     sides: &[Side; 2],
+    tools: &[Tools; 2],
     runs: &mut [Runs; 2],
     pool: &mut Pool,
     args: &CompareArgs,
@@ -196,7 +225,7 @@ fn round(
                 progress(&format!("run {count} of {}: {}", 4 * wanted, sides[place].what));
                 let run = setting.run(&sides[place], number + 1, traced, within)?;
                 if traced {
-                    runs[place].recorded.push(Recorded::of(&run, &sides[place].objects(), pool));
+                    runs[place].recorded.push(Recorded::of(&run, &tools[place], pool));
                     runs[place].traced.push(run);
                 } else {
                     runs[place].plain.push(run);
@@ -231,13 +260,20 @@ fn judge(sides: &[Side; 2], runs: &[Runs; 2], masks: &Masks, args: &CompareArgs,
     let plain = [&*runs[0].plain, &*runs[1].plain];
     let recorded = [&*runs[0].recorded, &*runs[1].recorded];
     let mut outputs = Outputs { names, masks, varying: &mut varying };
-    let mut findings = outputs.status(plain);
+    let mut findings = outputs.status(runs.each_ref().map(|runs| runs.all().collect()));
     findings.extend(outputs.streams(plain));
     findings.extend(outputs.files(plain));
-    findings.extend(calls::wrappers(recorded, names));
+    findings.extend(calls::wrappers(recorded, names, sides.each_ref().map(|side| &side.fortran)));
     findings.extend(calls::compare(recorded, names, &mut varying));
     let costs = cost::costs(recorded, args.slower);
-    findings.extend(cost::findings(&costs, args.slower, names));
+    match sides.iter().find_map(|side| side.with_threads.as_ref()) {
+        // By the clock, which is all that is measured, it has in it what a call waits for them.
+        Some(tool) => {
+            let why = format!("all of it, as {tool} starts threads");
+            varying.entry(Kind::Cost.title().to_owned()).or_default().push(why);
+        }
+        None => findings.extend(cost::findings(&costs, args.slower, names)),
+    }
     findings.sort_by_key(|finding| finding.kind);
     for (side, runs) in sides.iter().zip(runs) {
         let silent = runs.recorded.iter().filter(|recorded| recorded.ranks.is_empty()).count();
@@ -246,9 +282,11 @@ fn judge(sides: &[Side; 2], runs: &[Runs; 2], masks: &Masks, args: &CompareArgs,
             notes.push(format!("{}: no calls of MPI were recorded in {silent} of {all} runs", side.name));
         }
     }
-    let failed = runs.iter().all(|runs| runs.plain.iter().all(|run| run.status != Ended::Exited(0)));
-    if failed {
-        notes.push(format!("no run of either side ended well: {}", runs[0].plain[0].status));
+    if recorded.iter().any(|runs| runs.iter().any(|recorded| recorded.has_fortran)) {
+        notes.push(
+            "the tool has wrappers in Fortran, which the program's calls in Fortran come to unseen: these calls are not compared one by one"
+                .to_owned(),
+        );
     }
     let about = |(side, runs): (&Side, &Runs)| About {
         name: side.name,

@@ -4,12 +4,12 @@
 //! what the tool calls comes through it to MPI. So both edges of a tool under `LD_PRELOAD` are seen as those of a layer are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::compare::cost::{self, Quartiles};
 use crate::compare::edge::Edge;
 use crate::compare::finding::{Finding, Kind, Varying};
-use crate::compare::record::{self, OfTool};
+use crate::compare::record::{self, Origins, Tools};
 use crate::compare::run::Run;
 use crate::compare::token::{Item, Pool};
 use crate::measured::job::{Job, Layer};
@@ -21,8 +21,12 @@ use crate::measured::trace::{self, Lines};
 pub struct Recorded {
     /// By rank.
     pub ranks: BTreeMap<u32, Rank>,
-    /// What the layers' calls cost, and how many come to them.
+    /// How many calls come to the layers.
     pub job: Option<Job>,
+    /// Whether the program called MPI.
+    pub has_calls: bool,
+    /// Whether there are calls in Fortran that do not count.
+    pub has_fortran: bool,
 }
 
 /// What one rank recorded of an edge, or of both.
@@ -36,12 +40,14 @@ pub struct Rank {
     pub leaked: Option<BTreeMap<String, u64>>,
     /// There were more calls than those.
     pub is_cut: bool,
+    /// What calls of the program cost in the tools, by function.
+    pub costs: BTreeMap<String, Quartiles>,
 }
 
 impl Recorded {
-    /// Of a run; empty if it recorded nothing. `tools`: the files of its tools.
+    /// Of a run; empty if it recorded nothing. `tools`: the tools of the side.
     #[must_use]
-    pub fn of(run: &Run, tools: &[PathBuf], pool: &mut Pool) -> Self {
+    pub fn of(run: &Run, tools: &Tools, pool: &mut Pool) -> Self {
         let mut recorded = Self::default();
         if let Ok(ranks) = rank_file::read(&run.measured) {
             recorded.ranks = ranks.files.iter().map(|file| (file.rank, Rank::default())).collect();
@@ -52,11 +58,18 @@ impl Recorded {
             let rank = recorded.ranks.entry(recording.rank()).or_default();
             // A process that was spawned has the rank of another one: the first is the job's.
             if rank.threads.is_empty() {
-                let of_tool = OfTool::of(recording, tools);
-                rank.take_from_program(&of_tool.counts(recording));
-                rank.threads = record::threads(recording, &of_tool, pool);
-                rank.leaked = record::leaked(recording);
+                let origins = Origins::of(recording, tools);
+                rank.take(&origins.counts(recording));
+                rank.threads = record::threads(recording, &origins, pool);
+                rank.leaked = record::leaked(recording).filter(|_| !origins.has_fortran());
                 rank.is_cut = recording.is_cut();
+                rank.costs = cost::quartiles(recording, |call| origins.is_of_program(call));
+                if rank.is_cut && origins.has_fortran() {
+                    // How many of those that were not recorded are in Fortran is not known.
+                    rank.edges = BTreeMap::from([Kind::CallsIn, Kind::CallsOut].map(|kind| (kind, BTreeMap::new())));
+                }
+                recorded.has_calls |= origins.has_calls(recording);
+                recorded.has_fortran |= origins.has_fortran();
             }
             // One that was killed has left its calls only.
             if rank.edges.is_empty() {
@@ -98,15 +111,17 @@ impl Recorded {
 }
 
 impl Rank {
-    /// So many calls of each function are not the program's.
-    fn take_from_program(&mut self, calls: &BTreeMap<String, u64>) {
-        let Some(edge) = self.edges.get_mut(&Kind::CallsIn) else { return };
-        for (function, calls) in calls {
-            if let Some(count) = edge.get_mut(function) {
-                *count = count.saturating_sub(*calls);
+    /// So many calls of each function do not count on an edge.
+    fn take(&mut self, calls: &BTreeMap<Kind, BTreeMap<String, u64>>) {
+        for (kind, calls) in calls {
+            let Some(edge) = self.edges.get_mut(kind) else { continue };
+            for (function, calls) in calls {
+                if let Some(count) = edge.get_mut(function) {
+                    *count = count.saturating_sub(*calls);
+                }
             }
+            edge.retain(|_, count| *count > 0);
         }
-        edge.retain(|_, count| *count > 0);
     }
 }
 
@@ -145,9 +160,10 @@ pub fn compare(sides: [&[Recorded]; 2], names: [&'static str; 2], varying: &mut 
     found
 }
 
-/// Functions that the program calls on both sides, and that come to a layer on one of them only.
+/// Functions that the program calls on both sides, and that come to a layer on one of them only. `fortran`: those that may come to a tool of each
+/// side in Fortran, which is not seen.
 #[must_use]
-pub fn wrappers(sides: [&[Recorded]; 2], names: [&'static str; 2]) -> Vec<Finding> {
+pub fn wrappers(sides: [&[Recorded]; 2], names: [&'static str; 2], fortran: [&BTreeSet<String>; 2]) -> Vec<Finding> {
     let [Some(old), Some(new)] = sides.map(|side| side.iter().find(|run| run.job.is_some())) else { return Vec::new() };
     let (old_sets, new_sets) = (old.wrapped(), new.wrapped());
     if old_sets.len() != new_sets.len() {
@@ -167,6 +183,9 @@ pub fn wrappers(sides: [&[Recorded]; 2], names: [&'static str; 2]) -> Vec<Findin
     for (place, (left, right)) in old_sets.iter().zip(&new_sets).enumerate() {
         for function in left.symmetric_difference(right) {
             let is_old = left.contains(function);
+            if fortran[usize::from(is_old)].contains(*function) {
+                continue;
+            }
             let (label, other) = if is_old {
                 (&old_labels[place], &new_labels[place])
             } else {

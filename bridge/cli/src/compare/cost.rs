@@ -1,88 +1,181 @@
 //! What a call costs in the tools of each side, and whether that is more than chance.
+//!
+//! A machine that does something else makes calls slower: some of a run, all of a short while, or those of one process. So a difference is one
+//! that nearly every call has, in every run, and of which no run of one side, held against another of the same side, has as much.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::compare::calls::{self, Recorded};
+use crate::compare::calls::Recorded;
 use crate::compare::finding::{Finding, Kind};
+use crate::measured::trace::{Call, Recording};
 
 /// A difference that is smaller is no finding, whatever the ratio: it is that of a few instructions.
 pub const LEAST_NS: f64 = 500.0;
 
-/// A function that is called less often in a run says nothing: a page fault is as long as all of its calls.
-const LEAST_CALLS: u64 = 10;
+/// A function that a rank calls less often in a run says nothing: a page fault is as long as all of its calls.
+const LEAST_CALLS: usize = 10;
 
-/// How often the samples are drawn again.
-const DRAWS: usize = 2000;
+/// So many runs of each side have to agree.
+const LEAST_RUNS: usize = 3;
+
+/// What the calls of a function cost on one rank in one run, in the tools and without what they call: in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quartiles {
+    /// A quarter of the calls cost less.
+    pub lower: f64,
+    /// Half of them do.
+    pub median: f64,
+    /// A quarter of them cost more.
+    pub upper: f64,
+}
 
 /// What a function costs, in the tools and without what they call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cost {
     /// The function.
     pub function: String,
-    /// The median of all runs and ranks, in nanoseconds a call.
+    /// The median of the medians of all runs and ranks, in nanoseconds a call.
     pub old_ns: f64,
     /// The same of the new side.
     pub new_ns: f64,
-    /// The ratio of the medians.
+    /// The ratio of the two.
     pub ratio: f64,
-    /// What it lies in with 99 % confidence.
-    pub interval: (f64, f64),
-    /// Samples of each side.
-    pub samples: (usize, usize),
-    /// Ranks on which the new side is slower than the old side's ranks, beyond the ratio that is a finding: in the median of the runs, and in
-    /// the fastest of them. What else a machine does makes some runs slower, and not all of one side.
+    /// The least and the greatest ratio of a rank's medians in two runs, one of each side.
+    pub range: (f64, f64),
+    /// How many runs of each side have enough calls of it.
+    pub runs: (usize, usize),
+    /// Ranks on which three quarters of the calls in every run of the new side are slower than three quarters of those in every run of the
+    /// old side, beyond the ratio and the time that are a finding.
     pub slow_ranks: Vec<u32>,
 }
+
+/// What calls of the program cost in the tools, by function. `is_of_program`: those that count.
+#[must_use]
+pub fn quartiles(recording: &Recording<'_>, is_of_program: impl Fn(&Call) -> bool) -> BTreeMap<String, Quartiles> {
+    let mpi = recording.layers().len().saturating_sub(1);
+    let mut open: BTreeMap<u32, Open> = BTreeMap::new();
+    let mut times: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    let mut close = |open: Open| times.entry(open.function).or_default().extend(open.own.map(|own| own.max(0.0)));
+    for call in recording.outlines() {
+        let is_outer = call.caller == 0 && call.depth == 0;
+        if call.depth == 0
+            && let Some(before) = open.remove(&call.thread)
+        {
+            close(before);
+        }
+        if is_outer && call.layer != mpi && is_of_program(&call) {
+            open.insert(
+                call.thread,
+                Open { function: call.function.name(), own: call.duration_ns, in_mpi: usize::MAX },
+            );
+        } else if let Some(outer) = open.get_mut(&call.thread) {
+            outer.take(&call, mpi);
+        }
+    }
+    open.into_values().for_each(close);
+    let of = |(function, times): (&str, Vec<f64>)| Some((function.to_owned(), Quartiles::of(times)?));
+    times.into_iter().filter_map(of).collect()
+}
+
+/// A call of the program that is under way.
+struct Open {
+    function: &'static str,
+    /// Its time without that of the calls in it, if it has returned.
+    own: Option<f64>,
+    /// Calls that are deeper are inside of one that came to the MPI library, whose time is gone already.
+    in_mpi: usize,
+}
+
+impl Open {
+    fn take(&mut self, call: &Call, mpi: usize) {
+        if call.depth > self.in_mpi {
+            return;
+        }
+        self.in_mpi = if call.layer == mpi { call.depth } else { usize::MAX };
+        if call.layer == mpi {
+            self.own = self.own.zip(call.duration_ns).map(|(own, nested)| own - nested);
+        }
+    }
+}
+
+impl Quartiles {
+    /// `None` of too few calls.
+    fn of(mut times: Vec<f64>) -> Option<Self> {
+        if times.len() < LEAST_CALLS {
+            return None;
+        }
+        times.sort_by(f64::total_cmp);
+        let (quarter, last) = (times.len() / 4, times.len() - 1);
+        Some(Self { lower: times[quarter], median: median(&mut times), upper: times[last - quarter] })
+    }
+}
+
+/// A function's runs on a rank.
+type Runs = BTreeMap<String, BTreeMap<u32, Vec<Quartiles>>>;
 
 /// Costs of functions that are called often enough on both sides.
 #[must_use]
 pub fn costs(sides: [&[Recorded]; 2], slower: f64) -> Vec<Cost> {
-    let [old, new] = sides.map(samples);
-    let mut costs = Vec::new();
-    for (function, old) in &old {
-        let Some(new) = new.get(function) else { continue };
-        let by_rank = new;
-        let (old, new): (Vec<f64>, Vec<f64>) = (all(old), all(by_rank));
-        let (old_ns, new_ns) = (median(&mut old.clone()), median(&mut new.clone()));
-        if old.len() < 4 || new.len() < 4 || old_ns <= 0.0 {
-            continue;
+    let [old, new] = sides.map(runs);
+    let both = old.iter().filter_map(|(function, old)| Some((function, old, new.get(function)?)));
+    both.map(|(function, old, new)| Cost::of(function, old, new, slower)).collect()
+}
+
+impl Cost {
+    fn of(
+        function: &str,
+        old: &BTreeMap<u32, Vec<Quartiles>>,
+        new: &BTreeMap<u32, Vec<Quartiles>>,
+        slower: f64,
+    ) -> Self {
+        let all = |ranks: &BTreeMap<u32, Vec<Quartiles>>| {
+            median(&mut ranks.values().flatten().map(|run| run.median).collect::<Vec<_>>())
+        };
+        let (old_ns, new_ns) = (all(old), all(new));
+        let (mut range, mut slow_ranks) = ((f64::INFINITY, 0.0_f64), Vec::new());
+        for (rank, old, new) in old.iter().filter_map(|(rank, old)| Some((rank, old, new.get(rank)?))) {
+            for (old, new) in old.iter().flat_map(|old| new.iter().map(move |new| (old, new))) {
+                let ratio = ratio(old.median, new.median);
+                range = (range.0.min(ratio), range.1.max(ratio));
+            }
+            if is_slower(old, new, slower) {
+                slow_ranks.push(*rank);
+            }
         }
-        let interval = interval(&old, &new);
-        let (ratio, samples) = (new_ns / old_ns, (old.len(), new.len()));
-        let slow_ranks = slow_ranks((old_ns, least(&old)), by_rank, slower);
-        costs.push(Cost { function: function.clone(), old_ns, new_ns, ratio, interval, samples, slow_ranks });
+        let most = |ranks: &BTreeMap<u32, Vec<Quartiles>>| ranks.values().map(Vec::len).max().unwrap_or(0);
+        let (ratio, runs) = (ratio(old_ns, new_ns), (most(old), most(new)));
+        Self { function: function.to_owned(), old_ns, new_ns, ratio, range, runs, slow_ranks }
     }
-    costs
 }
 
-fn least(times: &[f64]) -> f64 {
-    times.iter().copied().fold(f64::INFINITY, f64::min)
+/// A time of less than a nanosecond is none that a probe can measure.
+fn ratio(old: f64, new: f64) -> f64 {
+    new.max(1.0) / old.max(1.0)
 }
 
-/// Those of the new side whose median and fastest run are slower than these two of the old side.
-fn slow_ranks((old_median, old_least): (f64, f64), new: &BTreeMap<u32, Vec<f64>>, slower: f64) -> Vec<u32> {
-    let is_slow =
-        |times: &[f64]| median(&mut times.to_vec()) > slower * old_median && least(times) > slower * old_least;
-    new.iter().filter(|(_, times)| is_slow(times)).map(|(rank, _)| *rank).collect()
+/// On one rank: is every run of the new side slower than every run of the old one?
+fn is_slower(old: &[Quartiles], new: &[Quartiles], slower: f64) -> bool {
+    let most = old.iter().map(|run| run.upper).fold(0.0, f64::max);
+    let least = new.iter().map(|run| run.lower).fold(f64::INFINITY, f64::min);
+    old.len().min(new.len()) >= LEAST_RUNS && least > slower * most && least - most > LEAST_NS
 }
 
-/// Those that are slower than `slower` times the old side's, beyond chance.
+/// Those that are slower on some rank.
 #[must_use]
 pub fn findings(costs: &[Cost], slower: f64, names: [&'static str; 2]) -> Vec<Finding> {
-    let is_slower = |cost: &&Cost| cost.interval.0 > slower && cost.new_ns - cost.old_ns > LEAST_NS;
     let finding = |cost: &Cost| -> Vec<Finding> {
         let message = format!(
-            "{}: {:.2} µs a call on the {} side, {:.2} µs on the {}, {:.1} times as much (99 % confidence: {:.1} to {:.1}; more than {slower} is a finding)",
+            "{}: {:.2} µs a call on the {} side, {:.2} µs on the {}, {:.1} times as much (in any two runs {:.1} to {:.1}; more than {slower} in all of them is a finding)",
             cost.function,
             cost.old_ns / 1e3,
             names[0],
             cost.new_ns / 1e3,
             names[1],
             cost.ratio,
-            cost.interval.0,
-            cost.interval.1
+            cost.range.0,
+            cost.range.1
         );
         let of = |rank: &u32| {
             let finding = Finding::new(Kind::Cost, message.clone());
@@ -90,33 +183,24 @@ pub fn findings(costs: &[Cost], slower: f64, names: [&'static str; 2]) -> Vec<Fi
         };
         cost.slow_ranks.iter().map(of).collect()
     };
-    costs.iter().filter(is_slower).flat_map(finding).collect()
+    costs.iter().flat_map(finding).collect()
 }
 
-/// Of all ranks.
-fn all(ranks: &BTreeMap<u32, Vec<f64>>) -> Vec<f64> {
-    ranks.values().flatten().copied().collect()
-}
-
-/// Nanoseconds a call in each run, by function and rank: the time in all layers, divided by the calls that come to the first of them.
-fn samples(side: &[Recorded]) -> BTreeMap<String, BTreeMap<u32, Vec<f64>>> {
-    let mut samples: BTreeMap<String, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
-    for job in side.iter().filter_map(|run| run.job.as_ref()) {
-        let layers = calls::tools(job);
-        let functions: BTreeSet<&String> = layers.iter().flat_map(|layer| layer.functions.keys()).collect();
+/// The runs in which a rank calls a function often enough. A rank that does so in some runs of a side only is left out.
+fn runs(side: &[Recorded]) -> Runs {
+    let mut runs = Runs::new();
+    let ranks: BTreeSet<u32> = side.iter().flat_map(|run| run.ranks.keys().copied()).collect();
+    for rank in ranks {
+        let of_runs: Vec<_> = side.iter().filter_map(|run| Some(&run.ranks.get(&rank)?.costs)).collect();
+        let functions: BTreeSet<&String> = of_runs.iter().flat_map(|costs| costs.keys()).collect();
         for function in functions {
-            let of_layers = || layers.iter().filter_map(|layer| layer.functions.get(function));
-            let Some(first) = of_layers().find(|known| known.calls_in > 0) else { continue };
-            if first.calls_in < LEAST_CALLS {
-                continue;
-            }
-            for (rank, (calls, _)) in first.by_rank.iter().filter(|(_, (calls, _))| *calls > 0) {
-                let time: f64 = of_layers().filter_map(|known| known.own.by_rank.get(rank)).sum();
-                samples.entry(function.clone()).or_default().entry(*rank).or_default().push(time / *calls as f64);
+            let of_function: Vec<Quartiles> = of_runs.iter().filter_map(|costs| costs.get(function)).copied().collect();
+            if of_function.len() == of_runs.len() {
+                runs.entry(function.clone()).or_default().insert(rank, of_function);
             }
         }
     }
-    samples
+    runs
 }
 
 fn median(values: &mut [f64]) -> f64 {
@@ -128,71 +212,68 @@ fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The bootstrap's interval of the ratio of medians: what it is when samples are drawn again from the samples.
-fn interval(old: &[f64], new: &[f64]) -> (f64, f64) {
-    // The same numbers give the same answer: xorshift from a fixed seed.
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut draw = |values: &[f64]| {
-        let mut drawn: Vec<f64> = (0..values.len())
-            .map(|_| {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                values[(state % values.len() as u64) as usize]
-            })
-            .collect();
-        median(&mut drawn)
-    };
-    let mut ratios: Vec<f64> = (0..DRAWS)
-        .map(|_| {
-            let old = draw(old).max(1.0);
-            draw(new).max(1.0) / old
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    (ratios[DRAWS / 200], ratios[DRAWS - 1 - DRAWS / 200])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn finds(old: &[f64], new: &[f64]) -> bool {
-        let cost = Cost {
-            function: "MPI_Send".to_owned(),
-            old_ns: median(&mut old.to_vec()),
-            new_ns: median(&mut new.to_vec()),
-            ratio: 0.0,
-            interval: interval(old, new),
-            samples: (old.len(), new.len()),
-            slow_ranks: vec![0],
+    /// Runs in which each call takes `time`, and so many of twenty `slow` times as long.
+    fn runs(count: usize, time: f64, slow: f64, of_twenty: usize) -> Vec<Quartiles> {
+        let call = |run: usize, call: usize| {
+            let noise = 1.0 + (run * 7 + call * 3) as f64 / 1000.0;
+            if call < of_twenty { time * slow * noise } else { time * noise }
         };
+        (0..count).map(|run| Quartiles::of((0..20).map(|number| call(run, number)).collect()).unwrap()).collect()
+    }
+
+    fn finds(old: &[Quartiles], new: &[Quartiles]) -> bool {
+        let of_rank = |runs: &[Quartiles]| BTreeMap::from([(0, runs.to_vec())]);
+        let cost = Cost::of("MPI_Send", &of_rank(old), &of_rank(new), 1.5);
         !findings(&[cost], 1.5, ["old", "new"]).is_empty()
     }
 
     #[test]
-    fn slower_beyond_chance() {
-        let quiet: Vec<f64> = (0..12).map(|i| 1000.0 + f64::from(i)).collect();
-        let slow: Vec<f64> = quiet.iter().map(|time| time * 3.0).collect();
-        let noisy: Vec<f64> = (0..12).map(|i| if i % 2 == 0 { 900.0 } else { 9000.0 }).collect();
-        let small: Vec<f64> = quiet.iter().map(|time| time / 10.0).collect();
+    fn slower_in_every_call() {
+        let (quiet, slow) = (runs(6, 1000.0, 1.0, 0), runs(6, 3000.0, 1.0, 0));
         assert!(finds(&quiet, &slow));
         assert!(!finds(&slow, &quiet), "quicker is no finding");
-        assert!(!finds(&quiet, &quiet) && !finds(&noisy, &noisy) && !finds(&quiet, &noisy));
-        assert!(!finds(&small, &small.iter().map(|time| time * 3.0).collect::<Vec<_>>()), "a few instructions");
+        assert!(!finds(&quiet, &quiet));
+        assert!(!finds(&runs(6, 100.0, 1.0, 0), &runs(6, 300.0, 1.0, 0)), "a few instructions");
+        assert!(
+            finds(&quiet[..3], &slow[..3]) && !finds(&quiet[..2], &slow[..2]),
+            "two runs are like each other by chance"
+        );
     }
 
     #[test]
-    fn one_run_as_fast_as_before_is_no_slow_rank() {
-        let ranks = |second: [f64; 3]| BTreeMap::from([(0, vec![1000.0, 1010.0, 1020.0]), (1, second.to_vec())]);
-        let old = (1002.5, 990.0);
-        assert_eq!(slow_ranks(old, &ranks([3000.0, 3100.0, 2900.0]), 1.5), [1]);
-        assert_eq!(slow_ranks(old, &ranks([3000.0, 3100.0, 1100.0]), 1.5), [0; 0], "the machine was busy in two runs");
-        assert_eq!(slow_ranks(old, &ranks([1000.0, 1100.0, 9000.0]), 1.5), [0; 0]);
+    fn a_busy_machine() {
+        let quiet = runs(6, 1000.0, 1.0, 0);
+        let in_some_calls = runs(6, 1000.0, 1000.0, 4);
+        assert!(!finds(&quiet, &in_some_calls), "the mean is 200 times as much");
+        let mut in_most_runs = runs(6, 5000.0, 1.0, 0);
+        in_most_runs[3] = quiet[3];
+        assert!(!finds(&quiet, &in_most_runs), "one run is as quick as ever");
+        let mut noisy = quiet.clone();
+        noisy[0] = runs(1, 9000.0, 1.0, 0)[0];
+        assert!(!finds(&noisy, &runs(6, 5000.0, 1.0, 0)), "the old side varies by as much");
+        // A lock that a thread of the tool has half of the time.
+        let waits = runs(6, 50.0, 2000.0, 10);
+        assert!(!finds(&waits, &waits) && !finds(&quiet, &waits) && !finds(&waits, &quiet));
+    }
+
+    #[test]
+    fn ranks_for_themselves() {
+        let ranks = |second: f64| BTreeMap::from([(0, runs(3, 1000.0, 1.0, 0)), (1, runs(3, second, 1.0, 0))]);
+        assert_eq!(Cost::of("MPI_Send", &ranks(1000.0), &ranks(3000.0), 1.5).slow_ranks, [1]);
+        assert_eq!(
+            Cost::of("MPI_Send", &ranks(3000.0), &ranks(3000.0), 1.5).slow_ranks,
+            [0; 0],
+            "a root may have more to do"
+        );
     }
 
     #[test]
     fn medians() {
         assert_eq!((median(&mut [3.0, 1.0, 2.0]), median(&mut [4.0, 1.0, 2.0, 3.0]), median(&mut [])), (2.0, 2.5, 0.0));
+        assert_eq!(Quartiles::of(vec![1.0; 9]), None);
     }
 }

@@ -35,23 +35,39 @@ enum Contents {
 }
 
 impl Outputs<'_> {
-    /// How the runs ended.
+    /// How the runs ended, those whose calls were recorded as well.
     #[must_use]
-    pub fn status(&mut self, sides: [&[Run]; 2]) -> Vec<Finding> {
-        let of = |runs: &[Run]| runs.iter().map(|run| run.status.to_string()).collect::<BTreeSet<_>>();
-        let (old, new) = (of(sides[0]), of(sides[1]));
-        let list = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>().join(" or ");
-        if !old.is_disjoint(&new) {
-            if old.len() > 1 || new.len() > 1 {
-                let what = format!("{}: {}; {}: {}", self.names[0], list(&old), self.names[1], list(&new));
-                self.varying.entry("exit status".to_owned()).or_default().push(what);
-            }
+    pub fn status(&mut self, sides: [Vec<&Run>; 2]) -> Vec<Finding> {
+        let of = |runs: &[&Run]| {
+            let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+            runs.iter().for_each(|run| *counts.entry(run.status.to_string()).or_default() += 1);
+            counts
+        };
+        let [old, new] = sides.each_ref().map(|runs| of(runs));
+        if old.keys().eq(new.keys()) && old.len() == 1 {
+            return Vec::new();
+        }
+        let list = |counts: &BTreeMap<String, usize>| {
+            let all: usize = counts.values().sum();
+            let one = |(status, count): (&String, &usize)| match counts.len() {
+                1 => status.clone(),
+                _ => format!("{status} in {count} of {all} runs"),
+            };
+            counts.iter().map(one).collect::<Vec<_>>().join(", ")
+        };
+        // What fails on both sides now and then is the program, and one failure has several statuses: those of the launcher.
+        let well = Ended::Exited(0).to_string();
+        let fails = |counts: &BTreeMap<String, usize>| counts.keys().any(|status| *status != well);
+        let is_other = old.keys().all(|status| !new.contains_key(status));
+        if !is_other && fails(&old) == fails(&new) {
+            let what = format!("{}: {}; {}: {}", self.names[0], list(&old), self.names[1], list(&new));
+            self.varying.entry(Kind::Status.title().to_owned()).or_default().push(what);
             return Vec::new();
         }
         let stuck = sides[1].iter().all(|run| run.status == Ended::TookTooLong);
         let more = if stuck { " in ten times the time of the old side's longest run" } else { "" };
         let message =
-            format!("{} ends with {}, {} with {}{more}", self.names[0], list(&old), self.names[1], list(&new));
+            format!("{} ends with {}, and {} with {}{more}", self.names[0], list(&old), self.names[1], list(&new));
         vec![Finding::new(Kind::Status, message)]
     }
 

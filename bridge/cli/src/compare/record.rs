@@ -4,25 +4,51 @@
 //! known is named after the call that made it; where a layer made it, after the layer's place, since the layer's name is another one on each
 //! side.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use qmpi_abi::{FnId, parameters};
+use qmpi_elf::mpi::abi_family::{self, Role};
 
 use crate::compare::finding::Kind;
 use crate::compare::sends::Sends;
 use crate::compare::token::{Item, Pool};
 use crate::measured::trace::{Argument, Call, Recording, Site, Value};
 
-/// Calls that constructors and destructors of a tool make: no layer is under way then, and they look like the program's.
-#[derive(Debug)]
-pub struct OfTool(BTreeSet<(u32, u64)>);
+/// What is known of the tools of a side.
+#[derive(Debug, Clone, Default)]
+pub struct Tools {
+    /// Their files, and those that are loaded with them.
+    pub files: Vec<PathBuf>,
+    /// Calls that the program makes in Fortran do not count. Those that come to a tool's wrapper in Fortran are seen where the tool is a layer,
+    /// and not where it is preloaded.
+    pub without_fortran: bool,
+}
 
-impl OfTool {
-    /// Those of these files.
+/// Who makes a call that is inside of no other, if it is not the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// A constructor, a thread or a wrapper in Fortran of a tool: no layer is under way then, and the call looks like the program's.
+    Tool,
+    /// MPI's library for C++, as it is loaded and unloaded: a preloaded tool brings it with the program, a layer later. Whether MPI is initialized
+    /// it asks by a function that is compiled into the tool as well.
+    Bindings,
+    /// MPI's library for Fortran.
+    Fortran,
+}
+
+/// The calls that are not the program's.
+#[derive(Debug)]
+pub struct Origins {
+    /// By thread and number, those inside of such a call as well.
+    others: BTreeMap<(u32, u64), Origin>,
+}
+
+impl Origins {
+    /// Those of a rank.
     #[must_use]
-    pub fn of(recording: &Recording<'_>, files: &[PathBuf]) -> Self {
+    pub fn of(recording: &Recording<'_>, tools: &Tools) -> Self {
         let of_program = || recording.outlines().filter(|call| call.caller == 0);
         let named = |call: &Call, names: &[&str]| names.contains(&call.function.name());
         let is_first = |call: &Call| named(call, &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]);
@@ -32,28 +58,76 @@ impl OfTool {
         let is_outside = |call: &Call| {
             first.is_none_or(|first| call.start_ns < first) || last.is_some_and(|last| call.start_ns > last)
         };
-        let is_of_tool = |call: &Call| {
-            let object = call.site.as_ref().map(|site| &*site.object);
-            object.is_some_and(|object| files.iter().any(|file| is_same(file, object)))
+        let origin = |call: &Call| {
+            let object = call.site.as_ref().map(|site| &*site.object)?;
+            let name = object.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            match abi_family::role_of(&name) {
+                Some(Role::Cxx) if is_outside(call) => Some(Origin::Bindings),
+                _ if tools.files.iter().any(|file| is_same(file, object)) => {
+                    let asks = named(call, &["MPI_Initialized", "MPI_Finalized"]) && is_outside(call);
+                    Some(if asks { Origin::Bindings } else { Origin::Tool })
+                }
+                Some(Role::Fortran) if tools.without_fortran => Some(Origin::Fortran),
+                // Calls in Fortran enter a stack there.
+                _ if tools.without_fortran && name == CORE => Some(Origin::Fortran),
+                _ => None,
+            }
         };
-        let calls = of_program().filter(is_outside).filter(is_of_tool);
-        Self(calls.map(|call| (call.thread, call.sequence)).collect())
+        let (mut others, mut of_thread) = (BTreeMap::new(), BTreeMap::new());
+        for call in recording.outlines() {
+            if call.depth == 0 {
+                of_thread.insert(call.thread, origin(&call));
+            }
+            let of_outer = of_thread.get(&call.thread).copied().flatten();
+            others.extend(of_outer.map(|origin| ((call.thread, call.sequence), origin)));
+        }
+        Self { others }
     }
 
-    /// How many there are of each function.
+    /// Does the program make this call?
     #[must_use]
-    pub fn counts(&self, recording: &Recording<'_>) -> BTreeMap<String, u64> {
-        let mut counts = BTreeMap::new();
-        for call in recording.outlines().filter(|call| self.has(call)) {
-            *counts.entry(call.function.name().to_owned()).or_default() += 1;
+    pub fn is_of_program(&self, call: &Call) -> bool {
+        call.caller == 0 && !self.others.contains_key(&(call.thread, call.sequence))
+    }
+
+    /// Does the call count where it arrives at MPI?
+    fn arrives(&self, call: &Call) -> bool {
+        self.others.get(&(call.thread, call.sequence)).is_none_or(|origin| *origin == Origin::Tool)
+    }
+
+    /// Does the program call MPI, in whichever language?
+    #[must_use]
+    pub fn has_calls(&self, recording: &Recording<'_>) -> bool {
+        let is_in_fortran = |call: &Call| self.others.get(&(call.thread, call.sequence)) == Some(&Origin::Fortran);
+        recording.outlines().any(|call| self.is_of_program(&call) || is_in_fortran(&call))
+    }
+
+    /// Are there calls in Fortran that do not count?
+    #[must_use]
+    pub fn has_fortran(&self) -> bool {
+        self.others.values().any(|origin| *origin == Origin::Fortran)
+    }
+
+    /// How many calls of each function do not count on each edge.
+    #[must_use]
+    pub fn counts(&self, recording: &Recording<'_>) -> BTreeMap<Kind, BTreeMap<String, u64>> {
+        let mpi = recording.layers().len().saturating_sub(1);
+        let mut counts: BTreeMap<Kind, BTreeMap<String, u64>> = BTreeMap::new();
+        for call in recording.outlines() {
+            let edges = [
+                (Kind::CallsIn, call.caller == 0 && !self.is_of_program(&call)),
+                (Kind::CallsOut, call.layer == mpi && !self.arrives(&call)),
+            ];
+            for (kind, _) in edges.into_iter().filter(|(_, is_taken)| *is_taken) {
+                *counts.entry(kind).or_default().entry(call.function.name().to_owned()).or_default() += 1;
+            }
         }
         counts
     }
-
-    fn has(&self, call: &Call) -> bool {
-        self.0.contains(&(call.thread, call.sequence))
-    }
 }
+
+/// The library in which calls in Fortran enter a stack.
+const CORE: &str = "libqmpi_core.so";
 
 fn is_same(file: &Path, other: &Path) -> bool {
     let is_one = || Some(file.canonicalize().ok()? == other.canonicalize().ok()?);
@@ -62,7 +136,7 @@ fn is_same(file: &Path, other: &Path) -> bool {
 
 /// The calls of a rank through each edge, by thread.
 #[must_use]
-pub fn threads(recording: &Recording<'_>, of_tool: &OfTool, pool: &mut Pool) -> BTreeMap<Kind, Vec<Vec<Arc<Item>>>> {
+pub fn threads(recording: &Recording<'_>, origins: &Origins, pool: &mut Pool) -> BTreeMap<Kind, Vec<Vec<Arc<Item>>>> {
     let count = recording.outlines().map(|call| call.thread as usize + 1).max().unwrap_or(0);
     let (mut calls_in, mut calls_out) = (vec![Vec::new(); count], vec![Vec::new(); count]);
     let mpi = recording.layers().len().saturating_sub(1);
@@ -73,8 +147,8 @@ pub fn threads(recording: &Recording<'_>, of_tool: &OfTool, pool: &mut Pool) -> 
         if call.depth == 0 {
             sites.insert(call.thread, call.site.clone());
         }
-        let is_in = call.caller == 0 && !of_tool.has(&call);
-        let edges = [(is_in, &mut calls_in), (call.layer == mpi, &mut calls_out)];
+        let is_out = call.layer == mpi && origins.arrives(&call);
+        let edges = [(origins.is_of_program(&call), &mut calls_in), (is_out, &mut calls_out)];
         let mut edges = edges.into_iter().filter(|(is_through, _)| *is_through).peekable();
         if edges.peek().is_some() {
             let site = sites.get(&call.thread).and_then(Option::as_ref);

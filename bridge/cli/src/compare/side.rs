@@ -1,5 +1,6 @@
 //! The two sides: a tool under plain `LD_PRELOAD`, or a stack.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use qmpi_plan::list;
 use crate::Error;
 use crate::args::{CompareArgs, StackArgs, VerbosityArgs};
 use crate::plan;
+use crate::plan::layer::InspectedLayer;
 
 /// One of the two.
 #[derive(Debug, Clone)]
@@ -24,6 +26,10 @@ pub struct Side {
     pub files: Vec<PathBuf>,
     /// Masks of its configuration file.
     pub masks: Vec<String>,
+    /// Functions for which a tool of it has wrappers in Fortran.
+    pub fortran: BTreeSet<String>,
+    /// A tool that starts threads, if there is one.
+    pub with_threads: Option<String>,
 }
 
 /// How a side is run.
@@ -97,13 +103,15 @@ fn stack(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsSt
     if let Some(config) = &config {
         options.extend(["-c".into(), config.into()]);
     }
-    let labels: Vec<&str> = checked.layers.iter().map(plan::layer::InspectedLayer::label).collect();
+    let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
     Ok(Side {
         name,
         what: if labels.is_empty() { "an empty stack".to_owned() } else { format!("{} in a stack", labels.join(", ")) },
         kind: Kind::Stack(options),
         stack: asked,
         files: checked.layers.iter().map(|layer| layer.path().to_owned()).collect(),
+        fortran: checked.layers.iter().flat_map(InspectedLayer::fortran).collect(),
+        with_threads: with_threads(&checked.layers),
         masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
     })
 }
@@ -133,8 +141,32 @@ fn native(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsS
         kind: Kind::Native { libraries, variables: layer.layer().env.clone() },
         stack: asked,
         files: vec![layer.path().to_owned()],
+        fortran: checked.layers.iter().flat_map(InspectedLayer::fortran).collect(),
+        with_threads: with_threads(&checked.layers),
         masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
     })
+}
+
+/// The first tool that starts threads, by itself or by a library that it is linked with. Those of C++, Fortran and OpenMP can, and do not
+/// where the tool does not ask.
+fn with_threads(layers: &[InspectedLayer]) -> Option<String> {
+    let starts = |name: &str| {
+        ["pthread_create", "thrd_create", "clone", "clone3"].contains(&name)
+            || ["_ZNSt6thread15_M_start_thread", "GOMP_parallel", "GOMP_task", "__kmpc_fork_call"]
+                .iter()
+                .any(|start| name.starts_with(start))
+    };
+    let is_runtime = |name: &str| {
+        ["libstdc++.so", "libc++.so", "libgfortran.so", "libgomp.so", "libomp.so", "libiomp5.so"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    };
+    let has_threads = |layer: &&InspectedLayer| {
+        let objects = layer.planned.tool().into_iter().flat_map(|tool| &tool.closure.objects);
+        let mut others = objects.filter(|object| !is_runtime(object.soname().unwrap_or_default()));
+        others.any(|object| object.imports().any(|symbol| starts(symbol.name)))
+    };
+    layers.iter().find(has_threads).map(|layer| layer.label().to_owned())
 }
 
 /// A tool whose paths mean the same in another directory; names stay.

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::CStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::LinkerLock;
@@ -25,6 +25,15 @@ use crate::process::{name, program_tools};
 use crate::report;
 use crate::ring::{is_entry, ring};
 use crate::versions::{self, Versions};
+
+/// PMPI tools of the program: the addresses of each, and its `dlsym`.
+static LOOK_UPS: Mutex<Vec<(Image, usize)>> = Mutex::new(Vec::new());
+
+/// The `dlsym` of the tool that this address is in; 0 where there is none.
+pub(crate) extern "C" fn look_up_of(address: usize) -> usize {
+    let known = LOOK_UPS.lock().unwrap_or_else(PoisonError::into_inner);
+    known.iter().find(|(image, _)| image.contains(address)).map_or(0, |(_, look_up)| *look_up)
+}
 
 /// Rebinds the objects that need it, lets calls of the application begin at the first tool among them, and takes the detour
 /// through libqmpi's entry stubs out of all calls that are bound already. `entries`: where the application's calls go.
@@ -136,6 +145,8 @@ fn rebind_profiling(
     let by_name = Instance::in_base(image.path(), tops, tops_by_name, process).lookups().unwrap_or_else(|error| {
         log::fatal(&error.to_string(), error.hint().as_deref());
     });
+    let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));
+    LOOK_UPS.lock().unwrap_or_else(PoisonError::into_inner).extend(look_up);
     let count = rebind::rebind(lock, image, Which::All, |reference| {
         let symbol = reference.name;
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {

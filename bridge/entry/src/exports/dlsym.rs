@@ -37,6 +37,9 @@ impl Lookup {
 /// `dlsym(handle, name)` by `caller`, the return address of the call.
 pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller: usize) -> Lookup {
     let lookup = |handle| Lookup { handle, real: glibc::dlsym() as *const c_void };
+    if let Some(real) = of_preloaded_tool(handle, name, caller) {
+        return Lookup { handle, real };
+    }
     let Some((id, name)) = function(name, caller) else {
         return wrapped(handle, name, null(), caller).map_or_else(|| lookup(handle), Lookup::found);
     };
@@ -97,6 +100,23 @@ fn wrapped(handle: *mut c_void, name: *const c_char, version: *const c_char, cal
     let is_global = || handle == libc::RTLD_DEFAULT || handle == libc::RTLD_NEXT || objects::is_program(handle);
     let is_asked = address != 0 && is_global() && objects::is_others(caller) && comes_to_own(handle, caller);
     is_asked.then_some(address)
+}
+
+/// The `dlsym` of a PMPI tool that is preloaded behind this library, whose constructors run before this library's: what it looks up there it calls
+/// later, when the stack is set up. So it is set up now, as where such a constructor calls MPI; from then on the tool's references are bound.
+fn of_preloaded_tool(handle: *mut c_void, name: *const c_char, caller: usize) -> Option<*const c_void> {
+    if start::is_loaded() || handle != libc::RTLD_NEXT || name.is_null() {
+        return None;
+    }
+    // SAFETY: `dlsym` wants a C string.
+    let name = unsafe { CStr::from_ptr(name) };
+    let plain = name.to_bytes_with_nul().strip_prefix(b"P").and_then(|rest| CStr::from_bytes_with_nul(rest).ok());
+    functions::by_name(plain.unwrap_or(name))?;
+    if objects::owner_of(caller) != Some(Owner::Behind) || !start::before_constructor_goes_on() {
+        return None;
+    }
+    let address = (core_library::open_already()?.look_up_of)(caller);
+    (address != 0).then(|| core::ptr::with_exposed_provenance(address))
 }
 
 /// The function that the name stands for, if this library has to do with it.

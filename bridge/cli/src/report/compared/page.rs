@@ -67,7 +67,7 @@ impl Item {
 
 impl Row {
     fn of(cost: &Cost) -> Self {
-        let (from, to) = cost.interval;
+        let (from, to) = cost.range;
         let numbers = [
             format!("{:.0}", cost.old_ns),
             format!("{:.0}", cost.new_ns),
