@@ -26,8 +26,13 @@ const SYMBOL: &CStr = c"qmpi_under_loader_lock";
 
 thread_local! {
     /// What this thread wants to do under the lock.
-    static WORK: Cell<Option<NonNull<dyn FnMut()>>> = const { Cell::new(None) };
+    static WORK: Work = const { Work(Cell::new(None)) };
 }
+
+/// The alignment is that of all thread-local variables of the library. Sanitizers (up to those of gcc 12) take a block of such variables that begins 16
+/// bytes into a page for one with a header of glibc 2.19's, and search memory at an address that they read from it.
+#[repr(align(64))]
+struct Work(Cell<Option<NonNull<dyn FnMut()>>>);
 
 /// Does `work` while this thread has `ld.so`'s lock. May be nested.
 pub fn with<R>(work: impl FnOnce(&LinkerLock) -> R) -> R {
@@ -41,7 +46,7 @@ pub fn with<R>(work: impl FnOnce(&LinkerLock) -> R) -> R {
     let run: &mut dyn FnMut() = &mut run;
     // SAFETY: only the lifetime changes; `resolve` takes the pointer before this function returns.
     let run = unsafe { std::mem::transmute::<&mut dyn FnMut(), &'static mut dyn FnMut()>(run) };
-    WORK.set(Some(NonNull::from(run)));
+    WORK.with(|place| place.0.set(Some(NonNull::from(run))));
     // SAFETY: the handle is this library's, which stays; the name is a C string.
     unsafe { dlsym::real()(own_handle(), SYMBOL.as_ptr()) };
     result.unwrap_or_else(|| log::fatal("the C library's dlsym does not know indirect functions", None))
@@ -49,7 +54,7 @@ pub fn with<R>(work: impl FnOnce(&LinkerLock) -> R) -> R {
 
 /// The function behind the symbol.
 pub(crate) extern "C" fn resolve() -> usize {
-    if let Some(mut work) = WORK.take() {
+    if let Some(mut work) = WORK.with(|place| place.0.take()) {
         // SAFETY: `with` of this thread waits for this function to return.
         unsafe { work.as_mut()() };
     }
