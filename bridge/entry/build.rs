@@ -1,8 +1,11 @@
-//! How libqmpi.so is linked: small, since it is in every process of a job.
+//! How libqmpi.so is linked: small, since it is in every process of a job. And what it knows of its build.
 
 use std::process::Command;
 
+include!("../ring/identity.rs");
+
 fn main() {
+    identify();
     let link = |argument: &str| println!("cargo::rustc-cdylib-link-arg={argument}");
     // Neither debug information nor names of its own functions: they would be most of the file.
     link("-Wl,--strip-all");

@@ -10,9 +10,10 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
-/// Where cargo builds.
+/// Where cargo builds: where a link leads to. In a clone whose path cannot stand in `LD_PRELOAD`, `target` is one (`ci/place`).
 pub fn target() -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    target.canonicalize().unwrap_or(target)
 }
 
 /// The command `qmpi`.

@@ -3,6 +3,7 @@
 //! | what | module |
 //! |---|---|
 //! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
+//! | the setting that helps a tool | `advice` |
 //! | the connections between layers | [`edges`] |
 //! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
 //! | what a job measured: for a terminal, as a page for a browser | [`measured`], [`page`] |
@@ -10,6 +11,7 @@
 //! | bytes that calls move, for both | `bytes` |
 //! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
 
+pub(crate) mod advice;
 pub(crate) mod bytes;
 pub mod check;
 pub mod compared;

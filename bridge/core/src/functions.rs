@@ -62,7 +62,7 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
 /// Opens the core for the `libqmpi.so` whose words `ring` are; `None` if that is of another build.
 #[unsafe(no_mangle)]
 pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFunctions> {
-    if ring.layout != ring::LAYOUT {
+    if ring.build != ring::build(env!("QMPI_BUILD")) {
         return None;
     }
     heap::choose();

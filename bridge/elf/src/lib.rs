@@ -30,7 +30,7 @@ pub use file::name::{Name, Names};
 pub use file::symbol::{Symbol, SymbolKind, Symbols};
 pub use file::version::Version;
 pub use file::{ElfFile, Tls};
-pub use linker::family::{is_dynamic_linker, is_glibc_family, requires_glibc_private};
+pub use linker::family::{is_dynamic_linker, is_glibc_family, is_language_runtime, requires_glibc_private};
 pub use linker::search::SearchPath;
 pub use mpi::abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_soname};
 pub use mpi::numbering_note::NumberingNote;

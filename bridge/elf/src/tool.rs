@@ -6,6 +6,7 @@ pub mod deferral;
 mod facts;
 pub mod hazard;
 mod inspection;
+mod look_ups;
 mod rules;
 pub mod spelling;
 pub mod wrapped;
@@ -19,6 +20,7 @@ use crate::file::symbol::Symbol;
 use crate::file::{ElfFile, Tls};
 use crate::mpi::abi_family::{MpiAbi, MpiFamily};
 use crate::tool::closure::Closure;
+use crate::tool::facts::Facts;
 use crate::tool::hazard::Hazard;
 use crate::tool::wrapped::Wrapped;
 
@@ -51,6 +53,17 @@ pub enum NextFunction {
     Both,
     /// Neither was seen.
     NoneSeen,
+}
+
+impl NextFunction {
+    fn of(imports_profiling: bool, looks_up: bool) -> NextFunction {
+        match (imports_profiling, looks_up) {
+            (true, true) => NextFunction::Both,
+            (true, false) => NextFunction::PmpiImports,
+            (false, true) => NextFunction::Dlsym,
+            (false, false) => NextFunction::NoneSeen,
+        }
+    }
 }
 
 /// What one object of a tool's closure has to do with MPI.
@@ -130,6 +143,7 @@ pub struct Tool {
     pub of_unnamed_libraries: Vec<String>,
     /// What a namespace cannot do for it, or does only with help.
     pub hazards: Vec<Hazard>,
+    pub(crate) facts: Facts,
 }
 
 /// Names of the registration function in MPICH and in the draft.

@@ -294,10 +294,7 @@ fn a_copy_has_the_symbols_of_the_original() -> Outcome {
     for style in ["gnu", "sysv", "both"] {
         let option = format!("-Wl,--hash-style={style}");
         let path = library(directory.path(), "libstatic.so", source, &[&option])?;
-        let copy = duplicate(
-            &std::fs::read(&path)?,
-            &Changes { needed: &["libx.so"], runpath: None, keeps_constructors: false },
-        )?;
+        let copy = duplicate(&std::fs::read(&path)?, &Changes { needed: &["libx.so"], runpath: None })?;
         let copy_path = directory.path().join("libcopy.so");
         std::fs::write(&copy_path, copy)?;
         let (original, copy) = (ElfFile::open(&path)?, ElfFile::open(&copy_path)?);

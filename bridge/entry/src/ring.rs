@@ -13,7 +13,7 @@ static NO_ANSWERS: NextTable = NextTable::EMPTY;
 
 /// They live in this library, which is never unloaded.
 pub(crate) static RING: Ring = Ring {
-    layout: ring::LAYOUT,
+    build: ring::build(env!("QMPI_BUILD")),
     slots: &SLOTS,
     lazy: AtomicPtr::new(arch::lazy(0)),
     lazy_size: arch::LAZY_SIZE,

@@ -29,11 +29,6 @@ use crate::image::listed::Listed;
 use crate::image::version::SymbolVersion;
 use crate::image::{Image, Kind, Symbol};
 
-/// Language run-time libraries that stay private even where the MPI library brought them: they hold no state of MPI, and what
-/// Fortran reads from the environment is the instance's. The C++ library has thread-local variables that others refer to, which a
-/// provider cannot have.
-const PRIVATE: [&str; 3] = ["libstdc++.so.", "libgfortran.so.", "libquadmath.so."];
-
 /// The unwinder exists once per process: frames of the program, of tools and of glibc (`pthread_cancel`) stand on one stack, and two
 /// copies do not know each other's contexts. See [`Process::open_unwinder`].
 const UNWINDER: &str = "libgcc_s.so.1";
@@ -498,7 +493,7 @@ impl Process {
 
 /// Is it a language run-time library, of which each namespace has its own?
 pub(crate) fn is_private_everywhere(name: &str) -> bool {
-    PRIVATE.iter().any(|prefix| name.starts_with(prefix))
+    qmpi_elf::is_language_runtime(name)
 }
 
 /// Does the library define malloc, and is none of glibc's?

@@ -9,9 +9,19 @@ use crate::next_table::Current;
 use crate::published::Published;
 use crate::tools::Tool;
 
-/// Tells builds apart: the core refuses a `libqmpi.so` whose [`Ring`] looks different.
-pub const LAYOUT: usize =
-    size_of::<ThreadOffsets>() << 32 | size_of::<Ring>() << 16 | size_of::<crate::CoreFunctions>();
+/// What tells builds apart, as text: `strings` shows it.
+pub type Build = [u8; 32];
+
+/// That of the build whose build scripts have made these digits (`identity.rs`).
+#[must_use]
+pub const fn build(digits: &str) -> Build {
+    const HEAD: &[u8] = b"qmpi build ";
+    let mut build = [0; 32];
+    let (head, rest) = build.split_at_mut(HEAD.len());
+    head.copy_from_slice(HEAD);
+    rest.split_at_mut(digits.len()).0.copy_from_slice(digits.as_bytes());
+    build
+}
 
 /// How many calls inside of calls are kept apart when it is recorded where the application called.
 pub const CALLER_DEPTH: usize = 8;
@@ -68,8 +78,8 @@ pub struct ThreadOffsets {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Ring {
-    /// [`LAYOUT`] of the build.
-    pub layout: usize,
+    /// Of which build this library is. It stands first in all builds.
+    pub build: Build,
     /// Where the entry stub of each function jumps; at first to its lazy stub.
     pub slots: &'static [AtomicPtr<()>; COUNT],
     /// The first lazy stub.

@@ -147,6 +147,8 @@ fn configurations(mpi: Mpi) -> Verdict {
         ("stack = [".to_owned(), &["qmpi.toml:1"][..]),
         ("stak = []".to_owned(), &["qmpi.toml:1", "unknown key `stak`"]),
         (section("pth = 1"), &["qmpi.toml:4", "unknown key `tool.a.pth`"]),
+        (section("path = \"b.so\""), &["qmpi.toml:4", "duplicate key `tool.a.path`"]),
+        (section("[tool.a]"), &["qmpi.toml:4", "duplicate key `tool.a`"]),
         (section("ranks = \"x\""), &["qmpi.toml:4", "tool.a.ranks"]),
         (section("pcontrol = 1"), &["qmpi.toml:4", "tool.a.pcontrol", "true or false"]),
         (section("functions = [\"MPI_send\"]"), &["functions", "MPI_send"]),

@@ -13,8 +13,10 @@ fn trials() -> Vec<Trial> {
     on_each_mpi(&[("said_before", &Mpi::ALL, said_before), ("docker", &[Mpi::Mpich], docker)])
 }
 
-/// `exec [--bind DIR]... IMAGE COMMAND`: IMAGE is a directory that is hidden, unless it is bound.
+/// `exec --contain [--bind DIR]... IMAGE COMMAND`: IMAGE is a directory that is hidden, unless it is bound.
 const APPTAINER: &str = r#"#!/bin/sh
+shift
+[ "$1" = --contain ] || exit 2
 shift
 bound=
 while [ "$1" = --bind ]; do
@@ -43,6 +45,11 @@ fn script(directory: &Path, name: &str) -> std::io::Result<()> {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))
 }
 
+/// As a shell has to be given it.
+fn quoted(path: &str) -> String {
+    if path.contains(' ') { format!("'{path}'") } else { path.to_owned() }
+}
+
 fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
@@ -58,8 +65,9 @@ fn said_before(mpi: Mpi) -> Verdict {
     let runtime = product::runtime();
     let release = runtime.parent().unwrap_or(Path::new("/")).display().to_string();
     let program = program(mpi, "ring.c").display().to_string();
+    // Without `--contain` it has the directory of temporary files, below which this clone may be.
     let container = |bound: &[&str]| {
-        let mut words = vec!["apptainer".to_owned(), "exec".to_owned()];
+        let mut words = ["apptainer", "exec", "--contain"].map(str::to_owned).to_vec();
         words.extend(bound.iter().flat_map(|path| ["--bind".to_owned(), (*path).to_owned()]));
         words.extend([directory.clone(), program.clone()]);
         words
@@ -72,7 +80,7 @@ fn said_before(mpi: Mpi) -> Verdict {
     };
     let (without, with) = (container(&[&release]), container(&[&release, &directory]));
     let lacking = format!("the container of apptainer does not have {directory}: the stack is not complete there");
-    let hint = format!("hint: add --bind {directory}\n");
+    let hint = format!("hint: add --bind {}\n", quoted(&directory));
     for (first, status) in [(&["run"][..], 3), (&["doctor"], 3)] {
         let output = run(first, &without)?;
         let text = text(&output);
@@ -106,9 +114,8 @@ fn docker(mpi: Mpi) -> Verdict {
     )?;
     let text = text(&output);
     let tools = Path::new(&layer).parent().unwrap_or(Path::new("/")).display().to_string();
-    for part in
-        [&*format!("-v {tools}:{tools}"), "-e QMPI_TOOL_LIST -e LD_PRELOAD", "does not get QMPI_TOOL_LIST, LD_PRELOAD"]
-    {
+    let bound = format!("-v {}", quoted(&format!("{tools}:{tools}")));
+    for part in [&*bound, "-e QMPI_TOOL_LIST -e LD_PRELOAD", "does not get QMPI_TOOL_LIST, LD_PRELOAD"] {
         if !text.contains(part) {
             return Err(format!("{part} is not said\n{text}").into());
         }

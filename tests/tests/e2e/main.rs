@@ -28,6 +28,7 @@ mod hash_tables;
 mod heap;
 mod hosts;
 mod in_common;
+mod inspect;
 mod instances;
 mod kinds;
 mod languages;

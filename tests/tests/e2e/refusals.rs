@@ -16,6 +16,7 @@ fn trials() -> Vec<Trial> {
         ("set_user_id", &Mpi::ALL, |mpi| privileged(mpi, Privilege::UserId)),
         ("file_capabilities", &Mpi::ALL, |mpi| privileged(mpi, Privilege::Capabilities)),
         ("runtime_that_is_no_library", &Mpi::ALL, runtime_that_is_no_library),
+        ("core_of_another_build", &Mpi::ALL, core_of_another_build),
         ("comma_in_a_path", &Mpi::ALL, comma_in_a_path),
         ("executable_in_tools", &Mpi::ALL, executable_in_tools),
         ("survey_in_the_environment", &Mpi::ALL, survey_in_the_environment),
@@ -25,6 +26,35 @@ fn trials() -> Vec<Trial> {
 }
 
 const RIGHT: &str = "asks_size: 1";
+
+/// Two libraries of which only the number of the build differs: one line says so, and nothing of a stack is set up.
+fn core_of_another_build(mpi: Mpi) -> Verdict {
+    const MARK: &[u8] = b"qmpi build ";
+    let directory = tempfile::tempdir()?;
+    let runtime = directory.path().join("libqmpi.so");
+    let core = "libqmpi_core.so";
+    std::fs::copy(product::runtime().with_file_name(core), directory.path().join(core))?;
+    let mut bytes = std::fs::read(product::runtime())?;
+    let tool = tool(mpi, "base_tool").display().to_string();
+    let job = Job::alone(mpi, &program(mpi, "asks_size.c")).env("QMPI_RUNTIME", runtime.display().to_string());
+    std::fs::write(&runtime, &bytes)?;
+    job.clone().stack(&[&tool]).run().expect(0, &[RIGHT.to_owned()])?;
+    let places: Vec<usize> = (0..bytes.len()).filter(|&at| bytes[at..].starts_with(MARK)).collect();
+    let [place] = places[..] else { return Err(format!("the build stands at {places:?}").into()) };
+    let digit = &mut bytes[place + MARK.len() + 15];
+    *digit = if *digit == b'0' { b'1' } else { b'0' };
+    std::fs::write(&runtime, &bytes)?;
+    let by_hand = job.clone().preload(&runtime).env("QMPI_TOOL_LIST", &*tool);
+    for outcome in [job.stack(&[&tool]).run(), by_hand.run()] {
+        let said = outcome.said();
+        let right = matches!(said[..], [reason, hint]
+            if reason == "qmpi: error: libqmpi_core.so is not of the same build as libqmpi.so" && hint.starts_with("qmpi: hint: "));
+        if outcome.status != 3 || !outcome.stdout.is_empty() || !right {
+            return Err(format!("not refused by one line\n{}", outcome.report()).into());
+        }
+    }
+    Ok(())
+}
 
 /// Why the dynamic linker ignores `LD_PRELOAD`.
 #[derive(Clone, Copy, PartialEq)]

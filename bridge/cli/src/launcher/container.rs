@@ -304,11 +304,8 @@ impl Container {
     pub fn bind_options(&self, directories: &[PathBuf]) -> String {
         let option = |directory: &PathBuf| {
             let path = directory.display();
-            if self.kind == &DOCKER {
-                format!("{} {path}:{path}", self.kind.bind)
-            } else {
-                format!("{} {path}", self.kind.bind)
-            }
+            let value = if self.kind == &DOCKER { format!("{path}:{path}") } else { path.to_string() };
+            format!("{} {}", self.kind.bind, quote_if_needed(&value))
         };
         directories.iter().map(option).collect::<Vec<_>>().join(" ")
     }
@@ -408,6 +405,7 @@ mod tests {
         assert_eq!(clean.drops(&["LD_PRELOAD", "QMPI_TOOL_LIST"]), ["QMPI_TOOL_LIST"]);
         let options = clean.variable_options(&[("QMPI_TOOL_LIST", "a=/x,b=/y")]);
         assert_eq!(options, "--env QMPI_TOOL_LIST=a=/x:b=/y");
-        assert_eq!(docker.bind_options(&["/a".into()]), "-v /a:/a");
+        assert_eq!(docker.bind_options(&["/a".into(), "/b c".into()]), "-v /a:/a -v '/b c:/b c'");
+        assert_eq!(clean.bind_options(&["/a".into(), "/b c".into()]), "--bind /a --bind '/b c'");
     }
 }

@@ -3,12 +3,13 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use qmpi_abi::FnId;
+use qmpi_abi::{FnId, classify};
 use qmpi_elf::tool::wrapped::Wrapped;
 use qmpi_elf::{Effect, ElfFile, NextFunction, SearchPath, Tool, ToolKind, is_mpi_soname};
 use serde::Serialize;
 
 use crate::plan::manifest;
+use crate::report::advice;
 use crate::report::listing::{count, shortened, wrapped};
 use crate::report::terminal::Style;
 
@@ -32,6 +33,8 @@ pub struct ToolReport {
     /// How it gets the next function.
     way_down: &'static str,
     pmpi_imports: Vec<&'static str>,
+    /// Procedures of Fortran that it calls under their profiling names.
+    fortran_pmpi_imports: Vec<String>,
     mpi_calls: Vec<&'static str>,
     dlsym_names: Vec<String>,
     unknown_mpi: Vec<String>,
@@ -70,6 +73,8 @@ struct WrappedReport {
     evidence: &'static str,
     /// A library that the tool needs and that has the function; null where none has, and so a program may, or another of its libraries.
     library: Option<String>,
+    /// The tool does not look it up: a function of its own that has such a name.
+    own: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -82,7 +87,9 @@ struct HazardReport {
 impl ToolReport {
     /// From an inspection.
     #[must_use]
-    pub fn new(tool: &Tool) -> Self {
+    pub fn new(mut tool: Tool, search: &SearchPath) -> Self {
+        let own = tool.look_at_code();
+        let tool = &tool;
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
         let of_contents = tool.hazards_of_contents();
@@ -107,9 +114,10 @@ impl ToolReport {
             mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
             intercepts: names(&tool.intercepts),
             fortran_wrappers: tool.fortran_wrappers.clone(),
-            wraps: wraps(tool),
+            wraps: wraps(tool, search, &own),
             way_down: next_function_name(tool.next_function),
             pmpi_imports: names(&tool.pmpi_imports),
+            fortran_pmpi_imports: tool.fortran_imports.iter().filter(|name| is_profiling(name)).cloned().collect(),
             mpi_calls: names(&tool.mpi_calls),
             dlsym_names: tool.dlsym_names.clone(),
             unknown_mpi: tool.unknown_mpi.clone(),
@@ -124,7 +132,10 @@ impl ToolReport {
             tls_bytes: tool.tls.map_or(0, |tls| tls.size),
             static_tls_bytes: tool.static_tls_bytes,
             hazards,
-            advice: manifest.map(|manifest| manifest.advice.clone()).unwrap_or_default(),
+            advice: advice::of(tool)
+                .into_iter()
+                .chain(manifest.into_iter().flat_map(|manifest| manifest.advice.iter().cloned()))
+                .collect(),
         }
     }
 
@@ -188,6 +199,7 @@ impl ToolReport {
             line("intercepts", format!("{}, {fortran}", count(self.intercepts.len(), "C function")));
         }
         text.push_str(&wrapped(&self.intercepts, 13));
+        text.push_str(&wrapped(&self.fortran_wrappers, 13));
         if !self.wraps.is_empty() {
             self.wraps_text(&mut text);
         }
@@ -196,27 +208,38 @@ impl ToolReport {
     }
 
     fn wraps_text(&self, text: &mut String) {
-        let (of_libraries, of_others): (Vec<&WrappedReport>, Vec<&WrappedReport>) =
-            self.wraps.iter().partition(|wrapped| wrapped.library.is_some());
-        for (functions, of) in [(of_libraries, "its libraries"), (of_others, "other libraries, if the program has one")]
-        {
-            if !functions.is_empty() {
-                let names: Vec<&str> = functions.iter().map(|wrapped| wrapped.name.as_str()).collect();
-                let _ = writeln!(text, "  {:<11}{} of {of}", "wraps", count(names.len(), "function"));
+        let group = |is_in: &dyn Fn(&WrappedReport) -> bool| {
+            let names = self.wraps.iter().filter(|wrapped| is_in(wrapped)).map(|wrapped| wrapped.name.as_str());
+            names.collect::<Vec<&str>>()
+        };
+        for (label, names, of) in [
+            ("wraps", group(&|wrapped| !wrapped.own && wrapped.library.is_some()), "of its libraries"),
+            (
+                "wraps",
+                group(&|wrapped| !wrapped.own && wrapped.library.is_none()),
+                "of other libraries, if the program has one",
+            ),
+            ("exports", group(&|wrapped| wrapped.own), "of its own, which others that need such a name get"),
+        ] {
+            if !names.is_empty() {
+                let _ = writeln!(text, "  {label:<11}{} {of}", count(names.len(), "function"));
                 text.push_str(&wrapped(&names, 13));
             }
         }
     }
 
     fn next_function_text(&self) -> String {
-        let imports = format!("PMPI_* imports ({})", count(self.pmpi_imports.len(), "function"));
-        let dlsym = format!("dlsym ({})", count(self.dlsym_names.len(), "name"));
-        match self.way_down {
-            "pmpi-imports" => imports,
-            "dlsym" => dlsym,
-            "both" => format!("{imports} and {dlsym}"),
-            _ => "no call of the next layer was seen".to_owned(),
+        let mut ways = Vec::new();
+        if !self.pmpi_imports.is_empty() {
+            ways.push(format!("PMPI_* imports ({})", count(self.pmpi_imports.len(), "function")));
         }
+        if !self.fortran_pmpi_imports.is_empty() {
+            ways.push(format!("pmpi_* imports of Fortran ({})", count(self.fortran_pmpi_imports.len(), "function")));
+        }
+        if !self.dlsym_names.is_empty() {
+            ways.push(format!("dlsym ({})", count(self.dlsym_names.len(), "name")));
+        }
+        if ways.is_empty() { "no call of the next layer was seen".to_owned() } else { ways.join(" and ") }
     }
 
     fn findings(&self, text: &mut String, style: Style) {
@@ -242,21 +265,25 @@ impl ToolReport {
     }
 }
 
-/// The functions that are not MPI's and that it wraps, with a library that has each.
-fn wraps(tool: &Tool) -> Vec<WrappedReport> {
+/// The functions that are not MPI's and that it wraps, with a library that has each. `own`: those that it looks up nowhere.
+fn wraps(tool: &Tool, search: &SearchPath, own: &[Wrapped]) -> Vec<WrappedReport> {
     let root = tool.closure.root();
-    let search = SearchPath::from_process().for_machine(root.machine());
     let names = tool.closure.stopped.iter().filter(|name| !is_mpi_soname(name));
-    let libraries: Vec<ElfFile> =
-        names.filter_map(|name| ElfFile::open_for(&search.find(name, root, &[])?, root.machine()).ok()).collect();
-    let library =
-        |name: &str| libraries.iter().find(|library| library.finds(name)).map(|library| library.name().to_owned());
-    let report = |wrapped: &Wrapped| WrappedReport {
-        name: wrapped.name.clone(),
-        evidence: wrapped.evidence.name(),
-        library: library(&wrapped.name),
+    let open = |name: &String| ElfFile::open_for(&search.find(name, root, &[])?, root.machine()).ok();
+    let shared: Vec<ElfFile> = names.filter_map(open).collect();
+    let libraries = || tool.closure.private().iter().chain(&shared);
+    let library = |name: &str| libraries().find(|library| library.finds(name)).map(|library| library.name().to_owned());
+    let report = |wrapped: &Wrapped| {
+        let library = library(&wrapped.name);
+        let own = library.is_none() && own.contains(wrapped);
+        WrappedReport { name: wrapped.name.clone(), evidence: wrapped.evidence.name(), library, own }
     };
     tool.wrapped.iter().map(report).collect()
+}
+
+/// Is it the profiling name of a procedure?
+fn is_profiling(name: &str) -> bool {
+    classify(name).is_some_and(|symbol| symbol.profiling)
 }
 
 /// What `qmpi.h` noted in the tool's files.

@@ -51,6 +51,16 @@ pub fn is_dynamic_linker(name: &str) -> bool {
     ["ld-linux", "ld64.so", "ld.so", "ld-2."].iter().any(|prefix| name.starts_with(prefix)) && name.contains(".so")
 }
 
+/// Language run-time libraries, of which each namespace has its own even where the MPI library brought them: they hold no state of MPI, and
+/// what Fortran reads from the environment is the instance's. The C++ library has thread-local variables that others refer to, which a
+/// provider cannot have.
+const LANGUAGE_RUNTIMES: [&str; 3] = ["libstdc++.so.", "libgfortran.so.", "libquadmath.so."];
+
+/// Whether a SONAME is that of a language run-time library.
+pub fn is_language_runtime(name: &str) -> bool {
+    LANGUAGE_RUNTIMES.iter().any(|prefix| name.starts_with(prefix))
+}
+
 /// The rule by inspection: what needs `GLIBC_PRIVATE` of libc or ld.so shares their internal state
 /// (thread-local variables among it) and must be the process's own, never a second copy.
 pub fn requires_glibc_private(file: &ElfFile) -> bool {

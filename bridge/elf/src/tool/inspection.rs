@@ -104,8 +104,9 @@ impl Tool {
         Ok(Tool::assemble(closure, gathered, elsewhere))
     }
 
-    fn assemble(closure: Closure, gathered: Gathered, elsewhere: Elsewhere) -> Tool {
-        let Gathered { facts, objects, unknown, data_imports, data_definitions, .. } = &gathered;
+    fn assemble(closure: Closure, mut gathered: Gathered, elsewhere: Elsewhere) -> Tool {
+        let facts = std::mem::take(&mut gathered.facts);
+        let Gathered { objects, unknown, data_imports, data_definitions, .. } = &gathered;
         let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());
         let texts = |list: fn(&ObjectDetail) -> &Vec<String>| sorted(objects.iter().flat_map(list).cloned());
         let intercepts = ids(|object| &object.intercepts);
@@ -117,12 +118,7 @@ impl Tool {
 
         let imports_profiling = !pmpi_imports.is_empty()
             || fortran_imports.iter().any(|name| classify(name).is_some_and(|symbol| symbol.profiling));
-        let next_function = match (imports_profiling, !dlsym_names.is_empty()) {
-            (true, true) => NextFunction::Both,
-            (true, false) => NextFunction::PmpiImports,
-            (false, true) => NextFunction::Dlsym,
-            (false, false) => NextFunction::NoneSeen,
-        };
+        let next_function = NextFunction::of(imports_profiling, !dlsym_names.is_empty());
         let is_pcontrol = |id: &FnId| id.name() == "MPI_Pcontrol";
         let passes_pcontrol_on = pmpi_imports.iter().any(is_pcontrol)
             || dlsym_names.iter().filter_map(|name| classify(name)).any(|symbol| is_pcontrol(&symbol.id));
@@ -157,6 +153,7 @@ impl Tool {
             undefined_elsewhere: elsewhere.nowhere,
             of_unnamed_libraries: elsewhere.of_unnamed,
             hazards: Vec::new(),
+            facts,
             objects: objects.clone(),
             closure,
         };
@@ -164,7 +161,7 @@ impl Tool {
         if tool.kind == ToolKind::MpiLibrary {
             tool.abi = family_of_library(tool.closure.root()).or_else(|| family_of_name(tool.closure.root().name()));
         } else {
-            tool.hazards = rules::all(&tool, facts);
+            tool.hazards = rules::all(&tool);
         }
         tool
     }
@@ -190,7 +187,7 @@ fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
         ToolKind::Thesis
     } else if !tool.intercepts.is_empty() || !tool.fortran_wrappers.is_empty() {
         ToolKind::Pmpi
-    } else if rules::uses_gotcha(tool, &gathered.facts) {
+    } else if rules::uses_gotcha(tool) {
         ToolKind::None { reason: ONLY_GOTCHA.into() }
     } else if root.exports().next().is_none() {
         ToolKind::None { reason: "it defines no symbol that others could see".into() }

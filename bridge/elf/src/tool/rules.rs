@@ -2,7 +2,8 @@
 //!
 //! Rules look at facts that inspection has gathered.
 
-use crate::linker::family::requires_glibc_private;
+use crate::file::ElfFile;
+use crate::linker::family::{is_language_runtime, requires_glibc_private};
 use crate::tool::facts::Facts;
 use crate::tool::hazard::{Effect, Hazard};
 use crate::tool::{NextFunction, Tool, wrapped};
@@ -11,14 +12,14 @@ struct Rule {
     id: &'static str,
     effect: Effect,
     /// The sentence, if the rule applies.
-    find: fn(&Tool, &Facts) -> Option<String>,
+    find: fn(&Tool) -> Option<String>,
 }
 
 const RULES: &[Rule] = &[
     Rule {
         id: "missing-library",
         effect: Effect::Fatal,
-        find: |tool, _| {
+        find: |tool| {
             let names = tool.closure.missing.iter().map(|missing| match &missing.error {
                 Some(error) => format!("{} (needed by {}): {error}", missing.name, missing.needed_by),
                 None => format!("{} (needed by {})", missing.name, missing.needed_by),
@@ -33,7 +34,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "unnamed-library",
         effect: Effect::Handled,
-        find: |tool, _| {
+        find: |tool| {
             listed(
                 tool.closure.unnamed.iter().cloned(),
                 "has versions that it needs and is not in its DT_NEEDED: it is loaded together with the tool",
@@ -44,7 +45,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "undefined-symbols",
         effect: Effect::Limited,
-        find: |tool, _| {
+        find: |tool| {
             let names = tool.undefined_elsewhere.iter().cloned();
             listed(
                 names,
@@ -56,7 +57,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "mixed-mpi",
         effect: Effect::Fatal,
-        find: |tool, _| {
+        find: |tool| {
             let (other, name) = tool.abi_evidence.as_ref()?.contradiction.as_ref()?;
             let abi = tool.abi_evidence.as_ref()?;
             Some(format!(
@@ -68,7 +69,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "second-mpi",
         effect: Effect::Limited,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             listed(
                 facts.second_mpi.iter().cloned(),
                 "defines PMPI functions of its own and would be a second MPI in the process",
@@ -79,7 +80,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "defines-pmpi",
         effect: Effect::Limited,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             listed(
                 facts.own_profiling.iter().cloned(),
                 "is its own: calls of the program and of the MPI library reach it, those of MPI's Fortran libraries do not",
@@ -90,7 +91,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "allocator-without-free",
         effect: Effect::Limited,
-        find: |tool, _| {
+        find: |tool| {
             let names = tool.wrapped.iter().filter(|wrapped| wrapped::is_of_allocator(&wrapped.name));
             let names: Vec<&str> = names.map(|wrapped| wrapped.name.as_str()).collect();
             wrapped::lacks_free(&tool.wrapped).then(|| {
@@ -103,19 +104,33 @@ const RULES: &[Rule] = &[
         },
     },
     Rule {
+        id: "wrapped-library",
+        effect: Effect::Handled,
+        find: |tool| {
+            let is_wrapped = |library: &&ElfFile| {
+                !is_language_runtime(library.name()) && tool.wrapped.iter().any(|wrapped| library.finds(&wrapped.name))
+            };
+            listed(
+                tool.closure.private().iter().filter(is_wrapped).map(|library| library.name().to_owned()),
+                "has functions that it wraps: it gets the program's copy of the library, no one of its own",
+                "have functions that it wraps: it gets the program's copies of the libraries, none of its own",
+            )
+        },
+    },
+    Rule {
         id: "other-processes",
         effect: Effect::Handled,
-        find: |tool, _| {
+        find: |tool| {
             (!tool.wrapped.is_empty()).then(|| {
                 "it wraps functions that are not MPI's: in processes without MPI, and before a program opens MPI, it sees them with --all-processes".into()
             })
         },
     },
-    Rule { id: "gotcha", effect: Effect::Limited, find: |tool, facts| uses_gotcha(tool, facts).then(|| GOTCHA.into()) },
+    Rule { id: "gotcha", effect: Effect::Limited, find: |tool| uses_gotcha(tool).then(|| GOTCHA.into()) },
     Rule {
         id: "environ",
         effect: Effect::Handled,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             let mut objects = facts.scans_environ.clone();
             objects.sort_unstable();
             objects.dedup();
@@ -130,7 +145,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "ld-audit",
         effect: Effect::Limited,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             facts.marks.contains(&"la_version").then(|| {
                 "it is an audit library as well (defines la_version); that part works only through LD_AUDIT".into()
             })
@@ -139,7 +154,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "keeps-finalize",
         effect: Effect::Limited,
-        find: |tool, _| {
+        find: |tool| {
             let has = |list: &[qmpi_abi::FnId]| list.iter().any(|id| id.name() == "MPI_Finalize");
             let keeps = has(&tool.intercepts) && !has(&tool.pmpi_imports) && tool.dlsym_names.is_empty();
             (keeps && !matches!(tool.next_function, NextFunction::Dlsym | NextFunction::Both)).then(|| {
@@ -150,7 +165,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "no-way-down",
         effect: Effect::Limited,
-        find: |tool, _| {
+        find: |tool| {
             (tool.next_function == NextFunction::NoneSeen && !tool.intercepts.is_empty())
                 .then(|| "no call of the next layer was found: what it intercepts may end there".into())
         },
@@ -158,7 +173,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "exec-stack",
         effect: Effect::Limited,
-        find: |tool, _| {
+        find: |tool| {
             let names = tool.closure.objects.iter().filter(|object| object.exec_stack());
             let names = names.map(|object| object.name().to_owned());
             listed(
@@ -171,7 +186,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "static-tls",
         effect: Effect::Handled,
-        find: |tool, _| {
+        find: |tool| {
             tool.static_tls.then(|| {
                 format!(
                     "it uses initial-exec thread-local storage: {} bytes of the room that is fixed when the program starts (glibc.rtld.optional_static_tls) for every instance",
@@ -183,14 +198,14 @@ const RULES: &[Rule] = &[
     Rule {
         id: "dlopen",
         effect: Effect::Handled,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             imports(facts, "dlopen").map(|objects| format!("{objects} opens libraries at run time, which inspection cannot see; they land in the tool's namespace, and with RTLD_GLOBAL the program finds them, too"))
         },
     },
     Rule {
         id: "dlmopen",
         effect: Effect::Limited,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             imports(facts, "dlmopen")
                 .map(|objects| format!("{objects} opens namespaces of its own, of which glibc has 16 in all"))
         },
@@ -198,7 +213,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "dl-iterate-phdr",
         effect: Effect::Handled,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             imports(facts, "dl_iterate_phdr").map(|objects| {
                 format!("{objects} asks for the list of loaded objects; it is given the application's and the tool's")
             })
@@ -207,7 +222,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "dlsym-next",
         effect: Effect::Handled,
-        find: |tool, _| {
+        find: |tool| {
             matches!(tool.next_function, NextFunction::Dlsym | NextFunction::Both)
                 .then(|| "it looks MPI functions up by name (dlsym); it is given those of the next layer".into())
         },
@@ -215,7 +230,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "unsets-ld-preload",
         effect: Effect::Handled,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             let changes = ["unsetenv", "setenv", "putenv", "clearenv"].iter().find_map(|name| imports(facts, name));
             changes
                 .filter(|_| facts.names_ld_preload)
@@ -225,7 +240,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "glibc-private",
         effect: Effect::Handled,
-        find: |tool, _| {
+        find: |tool| {
             let names = tool.closure.objects.iter().filter(|object| requires_glibc_private(object));
             let names = names.map(|object| object.name().to_owned());
             listed(
@@ -238,7 +253,7 @@ const RULES: &[Rule] = &[
     Rule {
         id: "unique-symbols",
         effect: Effect::Handled,
-        find: |_, facts| {
+        find: |Tool { facts, .. }| {
             (facts.unique > 0).then(|| {
                 format!("{} of its C++ variables exist once per namespace (STB_GNU_UNIQUE): more instances than namespaces would share them", facts.unique)
             })
@@ -250,18 +265,18 @@ const RULES: &[Rule] = &[
 pub(crate) const GOTCHA: &str = "it wraps functions with GOTCHA, which rewrites the tables (GOT) of the program and of its libraries, from whatever namespace it runs in: its wrappers see the program's calls outside of the order of the stack, and the next function that GOTCHA gives them is the process's";
 
 /// Is GOTCHA among the libraries of a tool, or in one of them?
-pub(crate) fn uses_gotcha(tool: &Tool, facts: &Facts) -> bool {
+pub(crate) fn uses_gotcha(tool: &Tool) -> bool {
     let needs = tool.closure.objects.iter().flat_map(|object| object.needed());
     needs.chain(&tool.closure.stopped).any(|name| name.starts_with("libgotcha"))
-        || facts.marks.contains(&"gotcha_wrap")
-        || imports(facts, "gotcha_wrap").is_some()
+        || tool.facts.marks.contains(&"gotcha_wrap")
+        || imports(&tool.facts, "gotcha_wrap").is_some()
 }
 
 /// Applies every rule, in the order of the table: what breaks first, what is handled last.
-pub(crate) fn all(tool: &Tool, facts: &Facts) -> Vec<Hazard> {
+pub(crate) fn all(tool: &Tool) -> Vec<Hazard> {
     RULES
         .iter()
-        .filter_map(|rule| Some(Hazard { id: rule.id, effect: rule.effect, text: (rule.find)(tool, facts)? }))
+        .filter_map(|rule| Some(Hazard { id: rule.id, effect: rule.effect, text: (rule.find)(tool)? }))
         .collect()
 }
 

@@ -11,11 +11,12 @@
 //! The stub stands below all layers, next to the MPI library, so that the frame that it needs to see the result is in the way of no
 //! tool that looks at its caller. A request that is not in the table has been seen by all layers.
 //!
-//! # The table
-//! Of a fixed size, open addressing, without a lock. While a request is being completed, its slot is taken out (`BUSY`) and in a list of
-//! the call's own: MPI may give the same handle to another thread before the call returns here. What does not fit is not kept:
-//! then layers see the completion of requests that they do not know.
-#![expect(unsafe_code, reason = "reads and writes arguments of MPI's functions, maps memory")]
+//! While a request is being completed it is taken out of the [`table`], and is in a list of the call's own: MPI may give the same handle to
+//! another thread before the call returns here. What does not fit into the table is not kept: then layers see the completion of
+//! requests that they do not know.
+#![expect(unsafe_code, reason = "reads and writes arguments of MPI's functions")]
+
+mod table;
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -25,6 +26,7 @@ use qmpi_abi::{FnId, Handles};
 use crate::arch;
 use crate::error::LoadError;
 use crate::links::conversion::{Arity, arity};
+use crate::links::requests::table::{Bucket, Place, Table};
 use crate::links::trampoline;
 
 /// How an MPI represents requests.
@@ -51,28 +53,7 @@ static NULL: AtomicUsize = AtomicUsize::new(0);
 static FROM_FORTRAN: AtomicUsize = AtomicUsize::new(0);
 /// The state of each layer that can be switched, by its bit.
 static STATES: [AtomicPtr<AtomicU32>; MAX_SWITCHES] = [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SWITCHES];
-static TABLE: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
-
-const SLOTS_LOG: u32 = 18;
-const SLOTS: usize = 1 << SLOTS_LOG;
-/// Further than so many slots no handle is looked for.
-const PROBES: usize = 8192;
-
-/// What `key` is in a slot without a request: never used, used before, taken out for a while.
-const EMPTY: u64 = 0;
-const DELETED: u64 = 1;
-const BUSY: u64 = 2;
-
-/// One request.
-#[repr(C)]
-struct Slot {
-    key: AtomicU64,
-    /// The layers that it was started past.
-    past: AtomicU64,
-    handle: AtomicUsize,
-    /// While it is taken out: its index among the call's requests, and the next slot of the call, plus one.
-    link: AtomicU64,
-}
+static BUCKETS: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
 
 /// A function that is watched.
 #[repr(C)]
@@ -91,7 +72,7 @@ pub struct Watch {
 #[repr(C)]
 pub(crate) struct Watched {
     registers: [usize; arch::ARGUMENT_REGISTERS],
-    /// The first slot that was taken out, plus one.
+    /// The first place of the table that was taken out, plus one.
     taken: usize,
     watch: &'static Watch,
     result: usize,
@@ -103,18 +84,12 @@ pub(crate) struct Watched {
 /// # Errors
 /// When no memory can be mapped.
 pub fn prepare(requests: Requests, active: &'static AtomicU32) -> Result<(), LoadError> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    let (len, protection) = (SLOTS * size_of::<Slot>(), libc::PROT_READ | libc::PROT_WRITE);
-    // SAFETY: new addresses, chosen by the kernel.
-    let table = unsafe { libc::mmap(ptr::null_mut(), len, protection, flags, -1, 0) };
-    if table == libc::MAP_FAILED {
-        return Err(LoadError::Stubs(std::io::Error::last_os_error()));
-    }
+    let buckets = Table::map().map_err(LoadError::Stubs)?;
     SIZE.store(requests.size, Ordering::Relaxed);
     NULL.store(requests.null, Ordering::Relaxed);
     FROM_FORTRAN.store(requests.from_fortran, Ordering::Relaxed);
     ACTIVE.store(ptr::from_ref(active).cast_mut(), Ordering::Relaxed);
-    TABLE.store(table.cast(), Ordering::Release);
+    BUCKETS.store(buckets, Ordering::Release);
     Ok(())
 }
 
@@ -219,103 +194,39 @@ pub(crate) extern "C" fn after_start(call: &Watched) {
     }
 }
 
-/// Requests are about to be completed: their slots are taken out.
+/// Requests are about to be completed: they are taken out of the table.
 pub(crate) extern "C" fn before_completion(call: &mut Watched) {
-    call.taken = 0;
     let (count, array) = call.requests();
+    let mut taken = None;
     for index in 0..count {
-        let Some((slot, place)) = find(handle(array, index)) else { continue };
-        let key = slot.key.load(Ordering::Relaxed);
-        if slot.key.compare_exchange(key, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            slot.link.store((index as u64) << 32 | call.taken as u64, Ordering::Relaxed);
-            call.taken = place + 1;
-        }
+        taken = table().take_out(handle(array, index), index, taken).or(taken);
     }
+    call.taken = Place::word(taken);
 }
 
 /// The call is over: those that are still what they were are put back.
 pub(crate) extern "C" fn after_completion(call: &Watched) {
-    let (_, array) = call.requests();
-    let mut taken = call.taken;
-    while let Some(place) = taken.checked_sub(1) {
-        let slot = slot(place);
-        let link = slot.link.load(Ordering::Relaxed);
-        #[expect(clippy::cast_possible_truncation, reason = "two halves of a word")]
-        let (index, next) = ((link >> 32) as usize, link as u32 as usize);
-        let known = slot.handle.load(Ordering::Relaxed);
-        if handle(array, index) == known {
-            slot.key.store(key(known), Ordering::Release);
+    let (table, (_, array)) = (table(), call.requests());
+    let mut next = Place::of_word(call.taken);
+    while let Some(place) = next {
+        let taken = table.taken(place);
+        if handle(array, taken.index) == taken.handle {
+            table.put_back(place)
         } else {
-            slot.key.store(DELETED, Ordering::Release);
-            COUNT.fetch_sub(1, Ordering::Relaxed);
+            table.forget(place)
         }
-        taken = next;
+        next = taken.next;
     }
 }
 
-/// No handle is one of the other values: addresses and `int` leave the topmost bit.
-fn key(handle: usize) -> u64 {
-    handle as u64 | 1 << 63
+fn table() -> Table {
+    // SAFETY: stubs that come here are made after the memory, and no other table has this count.
+    unsafe { Table::at(BUCKETS.load(Ordering::Acquire), &COUNT) }
 }
 
-fn slot(place: usize) -> &'static Slot {
-    let table = TABLE.load(Ordering::Acquire);
-    // SAFETY: stubs that come here are made after the table, which has so many slots.
-    let slot = unsafe { table.add(place & (SLOTS - 1)) };
-    // SAFETY: as above; it is never unmapped.
-    unsafe { &*slot }
-}
-
-/// The places where a handle may be.
-fn places(handle: usize) -> impl Iterator<Item = usize> {
-    let hash = (handle as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - SLOTS_LOG);
-    let first = hash as usize;
-    (0..PROBES).map(move |step| (first + step) & (SLOTS - 1))
-}
-
-fn find(handle: usize) -> Option<(&'static Slot, usize)> {
-    let wanted = key(handle);
-    for place in places(handle) {
-        let slot = slot(place);
-        match slot.key.load(Ordering::Acquire) {
-            EMPTY => return None,
-            found if found == wanted => return Some((slot, place)),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Keeps that a request was started past these layers; past none: forgets what was kept of a request with the same handle, whose
-/// completion was not seen.
 fn keep(handle: usize, past: u64) {
-    if handle == NULL.load(Ordering::Relaxed) {
-        return;
-    }
-    let known = if COUNT.load(Ordering::Relaxed) == 0 { None } else { find(handle) };
-    match (known, past) {
-        (None, 0) => {}
-        (Some((slot, _)), 0) => {
-            slot.key.store(DELETED, Ordering::Release);
-            COUNT.fetch_sub(1, Ordering::Relaxed);
-        }
-        (Some((slot, _)), past) => slot.past.store(past, Ordering::Release),
-        (None, past) => {
-            for place in places(handle) {
-                let slot = slot(place);
-                let free = slot.key.load(Ordering::Relaxed);
-                if free > DELETED || slot.key.compare_exchange(free, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_err()
-                {
-                    continue;
-                }
-                slot.past.store(past, Ordering::Relaxed);
-                slot.handle.store(handle, Ordering::Relaxed);
-                // Before it can be found: a count of 0 means that there are none.
-                COUNT.fetch_add(1, Ordering::Relaxed);
-                slot.key.store(key(handle), Ordering::Release);
-                return;
-            }
-        }
+    if handle != NULL.load(Ordering::Relaxed) {
+        table().keep(handle, past);
     }
 }
 
@@ -374,7 +285,7 @@ fn knows(bit: usize, handle: usize) -> Known {
     if handle == NULL.load(Ordering::Relaxed) {
         return Known::None;
     }
-    let past = find(handle).map_or(0, |(slot, _)| slot.past.load(Ordering::Relaxed));
+    let past = table().past(handle).unwrap_or(0);
     if past >> bit & 1 == 0 { Known::Seen } else { Known::NotSeen }
 }
 

@@ -37,6 +37,7 @@ use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -161,7 +162,10 @@ impl Config {
         let table = DeTable::parse(text).map_err(|error| Error::ConfigSyntax {
             path: path.to_owned(),
             line: document.line(error.span().map_or(0, |span| span.start)),
-            message: error.message().lines().next().unwrap_or("not TOML").to_owned(),
+            message: match error.message().lines().next().unwrap_or("not TOML") {
+                message @ "duplicate key" => format!("{message} `{}`", document.key(error.span().unwrap_or_default())),
+                message => message.to_owned(),
+            },
         })?;
         let mut config = Self::default();
         for (key, value) in table.get_ref() {
@@ -486,6 +490,23 @@ impl Document<'_> {
         Error::ConfigValue { path: self.path.to_owned(), line: self.line(span.start), key: full.to_owned(), fault }
     }
 
+    /// The key that stands there, with its section: what is before it on its line, below the last header.
+    fn key(&self, span: Range<usize>) -> String {
+        let before = self.text.get(..span.end).unwrap_or_default();
+        let (above, line) = before.rsplit_once('\n').unwrap_or(("", before));
+        let plain = |text: &str| text.trim().trim_start_matches('[').replace(['"', '\''], "");
+        if line.contains('=') {
+            // In an inline table.
+            return plain(self.text.get(span).unwrap_or_default());
+        }
+        let header = above.lines().rev().map(|line| line.split('#').next().unwrap_or_default().trim());
+        let header = header.filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')).next();
+        match header.filter(|_| !line.trim_start().starts_with('[')) {
+            Some(header) => format!("{}.{}", plain(header.trim_end_matches(']')), plain(line)),
+            None => plain(line),
+        }
+    }
+
     fn line(&self, offset: usize) -> usize {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         before.iter().filter(|&&byte| byte == b'\n').count() + 1
@@ -505,6 +526,18 @@ mod tests {
         let error = parse("[tool.a]\nfunctions = [\"MPI_Send\", \"MPI_send\"]").unwrap_err();
         assert_eq!(error.to_string(), "/conf/qmpi.toml:2: `tool.a.functions`: `MPI_send` is no MPI function");
         assert_eq!(error.hint().unwrap(), "did you mean `MPI_Send`?");
+    }
+
+    #[test]
+    fn keys_that_stand_twice() {
+        for (text, message) in [
+            ("stack = []\nstack = []", "2: duplicate key `stack`"),
+            ("[tool.a]\npath = \"x\"\nranks = \"0\"\npath = \"y\"", "4: duplicate key `tool.a.path`"),
+            ("[tool.a]\npath = \"x\"\n[tool.b]\n[tool.a]\nranks = \"0\"", "4: duplicate key `tool.a`"),
+            ("[tool.a]\nenv = { A = \"1\", \"A\" = \"2\" }", "2: duplicate key `A`"),
+        ] {
+            assert_eq!(parse(text).unwrap_err().to_string(), format!("/conf/qmpi.toml:{message}"));
+        }
     }
 
     #[test]
