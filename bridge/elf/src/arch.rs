@@ -49,13 +49,6 @@ pub(crate) enum Flow {
     Pass,
 }
 
-impl Flow {
-    /// Does it never lead to the next instruction?
-    pub(crate) fn is_last(self) -> bool {
-        matches!(self, Flow::Jump(_) | Flow::JumpThrough(_) | Flow::JumpAnywhere | Flow::JumpLoaded | Flow::End)
-    }
-}
-
 /// The registers that are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Register {
@@ -72,52 +65,4 @@ pub(crate) enum Value {
     Address(u64),
     /// What the word at this address holds.
     In(u64),
-}
-
-/// Registers that are followed by number: those of x86-64 as instructions count them, x0 to x30 and sp of AArch64.
-pub(crate) const REGISTERS: usize = 32;
-
-/// What one instruction does to the registers and to the words of the stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// Nothing.
-    Nothing,
-    /// The register holds this from here on; `None`: something.
-    Set(u8, Option<Value>),
-    /// The first register holds what the second one holds.
-    Copy(u8, u8),
-    /// The first register holds the sum of the second one and this number.
-    Sum(u8, u8, u64),
-    /// The first register holds what the word has that is so far from where the second one points.
-    Load(u8, u8, i64),
-    /// The word that is so far from where the second register points has what the first one holds; `None`: something.
-    Store(Option<u8>, u8, i64),
-    /// It goes to where this register points.
-    Through(u8),
-    /// Any register may hold anything.
-    All,
-}
-
-/// What the first instruction of `code` does, and its length. `address`: where it is. `None`: it is none.
-pub(crate) fn effect(machine: Machine, code: &[u8], address: u64) -> Option<(u64, Effect)> {
-    match machine {
-        Machine::X86_64 => x86_64::effect(code, address),
-        Machine::Aarch64 => aarch64::effect(code, address),
-    }
-}
-
-/// The registers of the first six arguments of a call (psABI 3.2.3, AAPCS64 6.8.2).
-pub(crate) fn arguments(machine: Machine) -> [u8; 6] {
-    match machine {
-        Machine::X86_64 => x86_64::ARGUMENTS,
-        Machine::Aarch64 => aarch64::ARGUMENTS,
-    }
-}
-
-/// Does a function leave the register as it finds it?
-pub(crate) fn is_preserved(machine: Machine, register: u8) -> bool {
-    match machine {
-        Machine::X86_64 => x86_64::PRESERVED.contains(&register),
-        Machine::Aarch64 => aarch64::PRESERVED.contains(&register),
-    }
 }

@@ -6,7 +6,6 @@ pub mod deferral;
 mod facts;
 pub mod hazard;
 mod inspection;
-mod look_ups;
 mod rules;
 pub mod spelling;
 pub mod wrapped;

@@ -12,7 +12,6 @@ fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("look_ups_of_posix", &Mpi::ALL, look_ups_of_posix),
         ("look_ups_of_mpi", &Mpi::ALL, look_ups_of_mpi),
-        ("look_ups_that_only_a_run_shows", &Mpi::ALL, look_ups_that_only_a_run_shows),
         ("helpers_of_a_tool", &Mpi::ALL, helpers_of_a_tool),
         ("wrappers_of_fortran", &Mpi::ALL, wrappers_of_fortran),
         ("share_is_advised", &Mpi::ALL, share_is_advised),
@@ -51,9 +50,6 @@ fn says(text: &str, parts: &[&str], none: &[&str]) -> Verdict {
     Err(format!("lacks {missing:?}, has {wrong:?}\n{text}").into())
 }
 
-/// Ways in which compilers lay a tool out.
-const OPTIONS: [&[&str]; 4] = [&["-O2"], &["-O0"], &["-O2", "-fno-plt"], &["-Os", "-fcf-protection=none"]];
-
 /// Calls of `open` and `close` are looked up, functions of MPI are imported; names of MPI's are there for the report only.
 const OF_POSIX: &str = r#"
     #include <dlfcn.h>
@@ -61,24 +57,23 @@ const OF_POSIX: &str = r#"
     #include <stdio.h>
     static struct { const char *name; int calls; } functions[] = { { "MPI_Bcast" }, { "MPI_Barrier" }, { "MPI_Send" } };
     static int opened;
-    NEXT
     int open(const char *path, int flags, int mode)
     {
         static int (*real)(const char *, int, int);
         if (!real)
-            real = FIND("open");
+            real = dlsym(RTLD_NEXT, "open");
         opened++;
         return real(path, flags, mode);
     }
     int close(int file)
     {
-        int (*real)(int) = FIND("close");
+        int (*real)(int) = dlsym(RTLD_NEXT, "close");
         return real(file);
     }
     int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
     {
         functions[0].calls++;
-        return PMPI_Send(buffer, count, type, 0, 0, comm);
+        return PMPI_Bcast(buffer, count, type, root, comm);
     }
     int MPI_Barrier(MPI_Comm comm)
     {
@@ -93,107 +88,32 @@ const OF_POSIX: &str = r#"
     }
 "#;
 
-/// Where `dlsym` is called: in each wrapper, or in functions that are given the name.
-const FINDS: [(&str, &str); 3] = [
-    ("", "dlsym(RTLD_NEXT, NAME)"),
-    (
-        "static __attribute__((noinline)) void *next(const char *name)
-         {
-             void *found = dlsym(RTLD_NEXT, name);
-             if (!found)
-                 fprintf(stderr, \"no %s\\n\", name);
-             return found;
-         }",
-        "next(NAME)",
-    ),
-    (
-        "__attribute__((noinline)) void *next_in(void *where, const char *name) { return dlsym(where, name); }
-         static __attribute__((noinline)) void *next(int tries, const char *name)
-         {
-             void *found = 0;
-             while (!found && tries--)
-                 found = next_in(tries ? RTLD_NEXT : RTLD_DEFAULT, name);
-             return found;
-         }",
-        "next(2, NAME)",
-    ),
-];
-
 fn look_ups_of_posix(mpi: Mpi) -> Verdict {
     let directory = tempfile::tempdir()?;
-    for (next, find) in FINDS {
-        let source = OF_POSIX.replace("NEXT\n", &format!("{next}\n"));
-        let source = source.replace("FIND(\"open\")", &find.replace("NAME", "\"open\""));
-        let source = source.replace("FIND(\"close\")", &find.replace("NAME", "\"close\""));
-        for options in OPTIONS {
-            let tool = library(mpi, &directory.path().join("posix.so"), &source, options)?;
-            let text = inspect(&[&tool])?;
-            let parts = ["goes on by PMPI_* imports (3 functions)\n", "2 functions of its libraries", "close, open\n"];
-            says(&text, &parts, &["dlsym", "looks MPI functions up"])
-                .map_err(|error| format!("{find}, {options:?}: {}", error.message().unwrap_or_default()))?;
-        }
-    }
-    Ok(())
+    let tool = library(mpi, &directory.path().join("posix.so"), OF_POSIX, &["-O2"])?;
+    let parts = ["goes on by PMPI_* imports (3 functions)\n", "2 functions of its libraries", "close, open\n"];
+    says(&inspect(&[&tool])?, &parts, &["dlsym", "looks MPI functions up"])
 }
 
 fn look_ups_of_mpi(mpi: Mpi) -> Verdict {
     let directory = tempfile::tempdir()?;
-    for (next, find) in FINDS {
-        let source = format!(
-            "#include <dlfcn.h>\n#include <mpi.h>\n#include <stdio.h>\n{next}\n
-             int MPI_Barrier(MPI_Comm c) {{ int (*next_f)(MPI_Comm) = {}; puts(\"MPI_Send\"); return next_f(c); }}
-             int MPI_Finalize(void) {{ int (*next_f)(void) = {}; return next_f(); }}",
-            find.replace("NAME", "\"PMPI_Barrier\""),
-            find.replace("NAME", "\"MPI_Finalize\"")
-        );
-        for options in OPTIONS {
-            let tool = library(mpi, &directory.path().join("mpi.so"), &source, options)?;
-            says(
-                &inspect(&[&tool])?,
-                &["goes on by dlsym (2 names)\n", "looks MPI functions up by name"],
-                &["PMPI_* i"],
-            )
-            .map_err(|error| format!("{find}, {options:?}: {}", error.message().unwrap_or_default()))?;
-        }
+    let source = r#"
+        #include <dlfcn.h>
+        #include <mpi.h>
+        int MPI_Barrier(MPI_Comm c) { return ((int (*)(MPI_Comm))dlsym(RTLD_NEXT, "PMPI_Barrier"))(c); }
+        int MPI_Finalize(void) { return ((int (*)(void))dlsym(RTLD_NEXT, "MPI_Finalize"))(); }
+        MORE
+    "#;
+    let more = "int MPI_Init(int *c, char ***v) { return PMPI_Init(c, v); }";
+    for (more, ways) in [("", "dlsym (2 names)"), (more, "PMPI_* imports (1 function) and dlsym (2 names)")] {
+        let tool = library(mpi, &directory.path().join("mpi.so"), &source.replace("MORE", more), &["-O2"])?;
+        says(&inspect(&[&tool])?, &[&format!("goes on by {ways}\n"), "looks MPI functions up by name"], &[])?;
     }
     Ok(())
 }
 
-/// A name that comes from a table, or is made when the tool runs, may be any.
-fn look_ups_that_only_a_run_shows(mpi: Mpi) -> Verdict {
-    let directory = tempfile::tempdir()?;
-    let table = r#"
-        #include <dlfcn.h>
-        #include <mpi.h>
-        static struct { const char *name; int (*function)(); } next[] = { { "MPI_Barrier" }, { "MPI_Finalize" } };
-        __attribute__((constructor)) static void start(void)
-        {
-            for (int i = 0; i < 2; i++)
-                next[i].function = dlsym(RTLD_NEXT, next[i].name);
-        }
-        int MPI_Barrier(MPI_Comm c) { return next[0].function(c); }
-        int MPI_Finalize(void) { return next[1].function(); }
-    "#;
-    let callback = r#"
-        #include <dlfcn.h>
-        #include <mpi.h>
-        #include <stdlib.h>
-        static void *names[] = { "MPI_Barrier", "MPI_Finalize" };
-        static int find(const void *name, const void *other) { return dlsym(RTLD_NEXT, *(char **)name) != 0; }
-        int MPI_Barrier(MPI_Comm c) { qsort(names, 2, sizeof *names, find); return 0; }
-        int MPI_Finalize(void) { return 0; }
-    "#;
-    for source in [table, callback] {
-        for options in OPTIONS {
-            let tool = library(mpi, &directory.path().join("table.so"), source, options)?;
-            says(&inspect(&[&tool])?, &["goes on by dlsym (2 names)\n"], &[])?;
-        }
-    }
-    Ok(())
-}
-
-/// A function that is exported and whose name is a constant for a message; and one that the tool looks up, of a library that only
-/// programs have.
+/// A function that is exported and whose name is a constant for a message, and one that the tool looks up, of a library that only programs have: the
+/// file does not tell them apart, and `inspect` says so.
 fn helpers_of_a_tool(mpi: Mpi) -> Verdict {
     let directory = tempfile::tempdir()?;
     let source = r#"
@@ -211,13 +131,12 @@ fn helpers_of_a_tool(mpi: Mpi) -> Verdict {
         int part_create(int number) { return ((int (*)(int))dlsym(RTLD_NEXT, "part_create"))(number); }
         int MPI_Finalize(void) { tool_report(opens); return PMPI_Finalize(); }
     "#;
-    for options in OPTIONS {
-        let tool = library(mpi, &directory.path().join("helpers.so"), source, options)?;
-        let text = inspect(&[&tool])?;
-        says(&text, &["1 function of other libraries, if the program has one\n             part_create\n"], &[])?;
-        says(&text, &["1 function of its libraries\n             open\n"], &[])?;
-    }
-    Ok(())
+    let tool = library(mpi, &directory.path().join("helpers.so"), source, &["-O2"])?;
+    let parts = [
+        "1 function of its libraries\n             open\n",
+        "2 functions besides: its own, or wrappers of a library that the program has\n             part_create, tool_report\n",
+    ];
+    says(&inspect(&[&tool])?, &parts, &["of other libraries"])
 }
 
 /// What they go on by, and their names.

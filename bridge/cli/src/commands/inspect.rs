@@ -91,7 +91,7 @@ fn inspect_for(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<Fil
     Ok(if tool.kind == ToolKind::MpiLibrary {
         FileReport { mpi: Some(MpiReport::new(tool.closure.root())?), ..report }
     } else {
-        FileReport { tool: Some(ToolReport::new(tool, search)), ..report }
+        FileReport { tool: Some(ToolReport::new(&tool, search)), ..report }
     })
 }
 

@@ -73,8 +73,6 @@ struct WrappedReport {
     evidence: &'static str,
     /// A library that the tool needs and that has the function; null where none has, and so a program may, or another of its libraries.
     library: Option<String>,
-    /// The tool does not look it up: a function of its own that has such a name.
-    own: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -87,9 +85,7 @@ struct HazardReport {
 impl ToolReport {
     /// From an inspection.
     #[must_use]
-    pub fn new(mut tool: Tool, search: &SearchPath) -> Self {
-        let own = tool.look_at_code();
-        let tool = &tool;
+    pub fn new(tool: &Tool, search: &SearchPath) -> Self {
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
         let of_contents = tool.hazards_of_contents();
@@ -114,7 +110,7 @@ impl ToolReport {
             mpi_evidence: tool.abi_evidence.as_ref().map(|abi| abi.evidence.clone()),
             intercepts: names(&tool.intercepts),
             fortran_wrappers: tool.fortran_wrappers.clone(),
-            wraps: wraps(tool, search, &own),
+            wraps: wraps(tool, search),
             way_down: next_function_name(tool.next_function),
             pmpi_imports: names(&tool.pmpi_imports),
             fortran_pmpi_imports: tool.fortran_imports.iter().filter(|name| is_profiling(name)).cloned().collect(),
@@ -213,13 +209,12 @@ impl ToolReport {
             names.collect::<Vec<&str>>()
         };
         for (label, names, of) in [
-            ("wraps", group(&|wrapped| !wrapped.own && wrapped.library.is_some()), "of its libraries"),
+            ("wraps", group(&|wrapped| wrapped.library.is_some()), "of its libraries"),
             (
-                "wraps",
-                group(&|wrapped| !wrapped.own && wrapped.library.is_none()),
-                "of other libraries, if the program has one",
+                "exports",
+                group(&|wrapped| wrapped.library.is_none()),
+                "besides: its own, or wrappers of a library that the program has",
             ),
-            ("exports", group(&|wrapped| wrapped.own), "of its own, which others that need such a name get"),
         ] {
             if !names.is_empty() {
                 let _ = writeln!(text, "  {label:<11}{} {of}", count(names.len(), "function"));
@@ -265,18 +260,18 @@ impl ToolReport {
     }
 }
 
-/// The functions that are not MPI's and that it wraps, with a library that has each. `own`: those that it looks up nowhere.
-fn wraps(tool: &Tool, search: &SearchPath, own: &[Wrapped]) -> Vec<WrappedReport> {
+/// The functions that are not MPI's and that it wraps, with a library that has each.
+fn wraps(tool: &Tool, search: &SearchPath) -> Vec<WrappedReport> {
     let root = tool.closure.root();
     let names = tool.closure.stopped.iter().filter(|name| !is_mpi_soname(name));
     let open = |name: &String| ElfFile::open_for(&search.find(name, root, &[])?, root.machine()).ok();
     let shared: Vec<ElfFile> = names.filter_map(open).collect();
     let libraries = || tool.closure.private().iter().chain(&shared);
     let library = |name: &str| libraries().find(|library| library.finds(name)).map(|library| library.name().to_owned());
-    let report = |wrapped: &Wrapped| {
-        let library = library(&wrapped.name);
-        let own = library.is_none() && own.contains(wrapped);
-        WrappedReport { name: wrapped.name.clone(), evidence: wrapped.evidence.name(), library, own }
+    let report = |wrapped: &Wrapped| WrappedReport {
+        name: wrapped.name.clone(),
+        evidence: wrapped.evidence.name(),
+        library: library(&wrapped.name),
     };
     tool.wrapped.iter().map(report).collect()
 }

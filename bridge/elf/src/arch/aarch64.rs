@@ -3,22 +3,13 @@
 //! An address takes two instructions here, `adrp` and `add` or `ldr`. Where these stand together they are taken for one, and so is the jump of
 //! an entry of a PLT. Encodings: Arm Architecture Reference Manual, C4.1 and C6.2.
 
-use super::{Effect, Flow, Register, Value};
+use super::{Flow, Register, Value};
 
 /// Bytes of the longest sequence that is taken for one: an entry of a PLT.
 pub(super) const LONGEST: usize = 16;
 
 /// Bytes of an instruction.
 const SIZE: u64 = 4;
-
-/// x0 to x5.
-pub(super) const ARGUMENTS: [u8; 6] = [0, 1, 2, 3, 4, 5];
-
-/// x19 to x29, and sp.
-pub(super) const PRESERVED: [u8; 12] = [19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, SP];
-
-/// The number that instructions have for sp, or for a register that is always 0.
-const SP: u8 = 31;
 
 /// The first instruction of `code`, which is at `address`: its length and where it leads. `None`: it is none.
 pub(super) fn step(code: &[u8], address: u64) -> Option<(u64, Flow)> {
@@ -92,62 +83,9 @@ fn flow(word: u32, address: u64) -> Flow {
     }
 }
 
-/// What the first instruction of `code` does to registers.
-pub(super) fn effect(code: &[u8], address: u64) -> Option<(u64, Effect)> {
-    Some((SIZE, effect_of(u32::from_le_bytes(*code.first_chunk()?), address)))
-}
-
-fn effect_of(word: u32, address: u64) -> Effect {
-    let register = |from: u32| (word >> from & 31) as u8;
-    let immediate = u64::from(word >> 10 & 0xfff);
-    let offset = (immediate * 8).cast_signed();
-    if let Some((_, page)) = page(word, address) {
-        return Effect::Set(register(0), Some(Value::Address(page)));
-    }
-    match word {
-        // add, sub, ldr, str with an immediate; mov; pairs; br, blr
-        _ if word & 0xffc0_0000 == 0x9100_0000 => Effect::Sum(register(0), register(5), immediate),
-        _ if word & 0xff80_0000 == 0xd100_0000 => Effect::Set(register(0), None),
-        _ if word & 0xffc0_0000 == 0xf940_0000 => Effect::Load(register(0), register(5), offset),
-        _ if word & 0xffc0_0000 == 0xf900_0000 => Effect::Store(Some(register(0)), register(5), offset),
-        _ if word & 0xffe0_ffe0 == 0xaa00_03e0 => Effect::Copy(register(0), register(16)),
-        _ if word & 0x3e40_0000 == 0x2840_0000 => Effect::All,
-        _ if word & 0x3e40_0000 == 0x2800_0000 => {
-            let moves = word & 0x0080_0000 != 0;
-            if moves { Effect::Set(register(5), None) } else { Effect::Nothing }
-        }
-        _ if word & 0xffdf_fc1f == 0xd61f_0000 => Effect::Through(register(5)),
-        // Branches and system instructions.
-        _ if word >> 26 & 7 == 5 => Effect::Nothing,
-        _ if register(0) == SP => Effect::Nothing,
-        _ => Effect::Set(register(0), None),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_instructions_do_to_registers() {
-        for (word, expected) in [
-            (0xb000_0001_u32, Effect::Set(1, Some(Value::Address(0x2000)))), // adrp x1
-            (0x9100_4021, Effect::Sum(1, 1, 16)),                            // add x1, x1, #16
-            (0xf940_0421, Effect::Load(1, 1, 8)),                            // ldr x1, [x1, #8]
-            (0xf900_0fe0, Effect::Store(Some(0), 31, 24)),                   // str x0, [sp, #24]
-            (0xaa14_03e1, Effect::Copy(1, 20)),                              // mov x1, x20
-            (0xa9bd_7bfd, Effect::Set(31, None)),                            // stp x29, x30, [sp, #-48]!
-            (0xa901_53f3, Effect::Nothing),                                  // stp x19, x20, [sp, #16]
-            (0xa8c3_7bfd, Effect::All),                                      // ldp x29, x30, [sp], #48
-            (0xd100_83ff, Effect::Set(31, None)),                            // sub sp, sp, #32
-            (0x9280_0000, Effect::Set(0, None)),                             // mov x0, #-1
-            (0xd63f_0020, Effect::Through(1)),                               // blr x1
-            (0x9400_0002, Effect::Nothing),                                  // bl
-            (0xf100_001f, Effect::Nothing),                                  // cmp x0, #0
-        ] {
-            assert_eq!(effect(&word.to_le_bytes(), 0x1000), Some((4, expected)), "{word:x}");
-        }
-    }
 
     #[test]
     fn where_instructions_lead() {

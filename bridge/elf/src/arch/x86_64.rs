@@ -1,20 +1,12 @@
 //! One instruction of x86-64: how long it is, and where it leads.
 
 use yaxpeax_arch::LengthedInstruction;
-use yaxpeax_x86::amd64::{InstDecoder, Opcode, Operand, RegSpec, register_class};
+use yaxpeax_x86::amd64::InstDecoder;
 
-use super::{Effect, Flow, Register, Value};
+use super::{Flow, Register, Value};
 
 /// Bytes of the longest instruction.
 pub(super) const LONGEST: usize = 15;
-
-/// rdi, rsi, rdx, rcx, r8, r9.
-pub(super) const ARGUMENTS: [u8; 6] = [7, 6, 2, 1, 8, 9];
-
-/// rbx, rsp, rbp, r12 to r15.
-pub(super) const PRESERVED: [u8; 7] = [3, RSP, 5, 12, 13, 14, 15];
-
-const RSP: u8 = 4;
 
 /// The first instruction of `code`, which is at `address`: its length and where it leads. `None`: it is none.
 pub(super) fn step(code: &[u8], address: u64) -> Option<(u64, Flow)> {
@@ -60,115 +52,9 @@ fn flow(bytes: &[u8], end: u64) -> Flow {
     }
 }
 
-/// What the first instruction of `code` does to registers.
-pub(super) fn effect(code: &[u8], address: u64) -> Option<(u64, Effect)> {
-    let instruction = InstDecoder::default().decode_slice(code).ok()?;
-    let length = instruction.len().to_const();
-    let end = address.wrapping_add(length);
-    let operand = |index: u8| (index < instruction.operand_count()).then(|| instruction.operand(index));
-    let whole = |index| operand(index).and_then(whole);
-    let memory = |index| operand(index).and_then(memory);
-    let in_file = |displacement: i64| end.wrapping_add_signed(displacement);
-    let is_file = |base: RegSpec| base.class() == register_class::RIP;
-    let effect = match instruction.opcode() {
-        Opcode::LEA => match (whole(0), memory(1)) {
-            (Some(to), Some((base, displacement))) if is_file(base) => {
-                Effect::Set(to, Some(Value::Address(in_file(displacement))))
-            }
-            _ => written(operand(0)),
-        },
-        Opcode::MOV => match (whole(0), memory(0), whole(1), memory(1)) {
-            (Some(to), _, Some(from), _) => Effect::Copy(to, from),
-            (Some(to), _, _, Some((base, displacement))) if is_file(base) => {
-                Effect::Set(to, Some(Value::In(in_file(displacement))))
-            }
-            (Some(to), _, _, Some((base, displacement))) => Effect::Load(to, base.num(), displacement),
-            (_, Some((base, displacement)), from, _) if !is_file(base) => Effect::Store(from, base.num(), displacement),
-            _ => written(operand(0)),
-        },
-        Opcode::CALL | Opcode::JMP => whole(0).map_or(Effect::Nothing, Effect::Through),
-        Opcode::PUSH => Effect::Set(RSP, None),
-        Opcode::CMP | Opcode::TEST => Effect::Nothing,
-        // These write to registers that are no operands, or to more than one.
-        Opcode::XCHG
-        | Opcode::XADD
-        | Opcode::CMPXCHG
-        | Opcode::CMPXCHG8B
-        | Opcode::CMPXCHG16B
-        | Opcode::MUL
-        | Opcode::DIV
-        | Opcode::IDIV
-        | Opcode::CBW
-        | Opcode::CWDE
-        | Opcode::CDQE
-        | Opcode::CWD
-        | Opcode::CDQ
-        | Opcode::CQO
-        | Opcode::CPUID
-        | Opcode::RDTSC
-        | Opcode::XGETBV
-        | Opcode::SYSCALL
-        | Opcode::MOVS
-        | Opcode::CMPS
-        | Opcode::STOS
-        | Opcode::LODS
-        | Opcode::SCAS => Effect::All,
-        Opcode::IMUL if instruction.operand_count() == 1 => Effect::All,
-        _ => written(operand(0)),
-    };
-    Some((length, effect))
-}
-
-/// The first operand is the one that is written, if any is.
-fn written(operand: Option<Operand>) -> Effect {
-    use register_class::{B, D, Q, RB, W};
-    match operand {
-        Some(Operand::Register { reg }) if [B, D, Q, RB, W].contains(&reg.class()) => Effect::Set(reg.num(), None),
-        _ => Effect::Nothing,
-    }
-}
-
-/// A register of 64 bits.
-fn whole(operand: Operand) -> Option<u8> {
-    match operand {
-        Operand::Register { reg } if reg.class() == register_class::Q => Some(reg.num()),
-        _ => None,
-    }
-}
-
-/// A word of memory: from where it is counted, and how far.
-fn memory(operand: Operand) -> Option<(RegSpec, i64)> {
-    match operand {
-        Operand::MemDeref { base } => Some((base, 0)),
-        Operand::Disp { base, disp } => Some((base, disp.into())),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_instructions_do_to_registers() {
-        for (code, expected) in [
-            (&[0x48, 0x8d, 0x35, 1, 0, 0, 0][..], Effect::Set(6, Some(Value::Address(0x1008)))), // lea 1(%rip), %rsi
-            (&[0x4c, 0x8b, 0x25, 1, 0, 0, 0], Effect::Set(12, Some(Value::In(0x1008)))),         // mov 1(%rip), %r12
-            (&[0x48, 0x89, 0xde], Effect::Copy(6, 3)),                                           // mov %rbx, %rsi
-            (&[0x48, 0x89, 0x7d, 0xe8], Effect::Store(Some(7), 5, -24)),                         // mov %rdi, -24(%rbp)
-            (&[0x48, 0x8b, 0x45, 0xe8], Effect::Load(0, 5, -24)),                                // mov -24(%rbp), %rax
-            (&[0xc7, 0x45, 0xe8, 0, 0, 0, 0], Effect::Store(None, 5, -24)),                      // movl $0, -24(%rbp)
-            (&[0x31, 0xf6], Effect::Set(6, None)),                                               // xor %esi, %esi
-            (&[0x89, 0xf0], Effect::Set(0, None)),                                               // mov %esi, %eax
-            (&[0x48, 0x85, 0xf6], Effect::Nothing),                                              // test %rsi, %rsi
-            (&[0x41, 0xff, 0xd4], Effect::Through(12)),                                          // call *%r12
-            (&[0x56], Effect::Set(4, None)),                                                     // push %rsi
-            (&[0x48, 0x99], Effect::All),                                                        // cqo
-            (&[0x0f, 0x28, 0xc1], Effect::Nothing),                                              // movaps %xmm1, %xmm0
-        ] {
-            assert_eq!(effect(code, 0x1000), Some((code.len() as u64, expected)), "{code:x?}");
-        }
-    }
 
     #[test]
     fn where_instructions_lead() {

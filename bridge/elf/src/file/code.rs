@@ -5,11 +5,11 @@
 use std::collections::HashMap;
 
 use goblin::elf::dynamic::{DT_FINI, DT_FINI_ARRAY, DT_FINI_ARRAYSZ, DT_INIT, DT_INIT_ARRAY, DT_INIT_ARRAYSZ};
-use goblin::elf::program_header::{PF_W, PF_X, PT_GNU_EH_FRAME, PT_LOAD};
+use goblin::elf::program_header::{PF_X, PT_LOAD};
 use qmpi_dynamic::relocation::{Kind, Relocation};
-use qmpi_dynamic::{Bytes, Machine, Table, entries};
+use qmpi_dynamic::{Bytes, Table, entries};
 
-use crate::arch::{self, Effect, Flow, Register};
+use crate::arch::{self, Flow, Register};
 use crate::error::Error;
 use crate::file::ElfFile;
 use crate::file::image::Image;
@@ -93,14 +93,6 @@ impl<'a> Code<'a> {
         self.words.get(&place).copied()
     }
 
-    /// The addresses of the file itself that words of it hold.
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = u64> {
-        self.words.values().filter_map(|word| match word {
-            Word::Address(address) => Some(*address),
-            Word::Name(_) => None,
-        })
-    }
-
     /// Does a function that others see begin here?
     pub(crate) fn is_start(&self, address: u64) -> bool {
         self.starts.contains_key(&address)
@@ -108,17 +100,6 @@ impl<'a> Code<'a> {
 
     /// The instruction at an address: its length, and where it leads. `None` where there is no code.
     pub(crate) fn step(&mut self, address: u64) -> Option<(u64, Flow)> {
-        let (bytes, count) = self.bytes(address)?;
-        arch::step(self.image.machine, bytes.get(..count)?, address)
-    }
-
-    /// The same: its length, and what it does to registers.
-    pub(crate) fn effect(&mut self, address: u64) -> Option<(u64, Effect)> {
-        let (bytes, count) = self.bytes(address)?;
-        arch::effect(self.image.machine, bytes.get(..count)?, address)
-    }
-
-    fn bytes(&mut self, address: u64) -> Option<([u8; arch::LONGEST], usize)> {
         let mut bytes = [0; arch::LONGEST];
         let mut count = 0;
         while count < bytes.len() {
@@ -130,54 +111,7 @@ impl<'a> Code<'a> {
             bytes[count..count + taken].copy_from_slice(&rest[..taken]);
             count += taken;
         }
-        Some((bytes, count))
-    }
-
-    /// For which machine it is.
-    pub(crate) fn machine(&self) -> Machine {
-        self.image.machine
-    }
-
-    /// Where each function begins, and where the next one does: by the table that unwinders search (LSB 5.0, 10.6.2), which compilers write
-    /// for all functions. `None`: there is none, or it has another form than all linkers give it. Sorted.
-    pub(crate) fn functions(&self) -> Option<Vec<(u64, u64)>> {
-        /// Version 1; an address as a signed distance from itself; a count; pairs of distances from the beginning. Of 4 bytes each.
-        const FORM: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
-        const HEAD: u64 = 12;
-        let segment = self.image.segments.iter().find(|segment| segment.p_type == PT_GNU_EH_FRAME)?;
-        let bytes = self.image.read_at_address("table of functions", segment.p_vaddr, segment.p_memsz).ok()?;
-        let number = |from: usize| Some(i32::from_le_bytes(*bytes.get(from..)?.first_chunk()?));
-        let count = usize::try_from(number(8)?).ok().filter(|_| bytes.starts_with(&FORM))?;
-        let starts = (0..count).map(|index| {
-            let distance = number(usize::try_from(HEAD).ok()?.checked_add(index.checked_mul(8)?)?)?;
-            Some(segment.p_vaddr.wrapping_add_signed(distance.into()))
-        });
-        let mut starts = starts.collect::<Option<Vec<u64>>>()?;
-        starts.sort_unstable();
-        starts.dedup();
-        let code =
-            self.image.segments.iter().filter(|segment| segment.p_type == PT_LOAD && segment.p_flags & PF_X != 0);
-        let ends = code.filter_map(|segment| segment.p_vaddr.checked_add(segment.p_memsz)).collect::<Vec<_>>();
-        let next = starts.iter().skip(1).copied().chain([u64::MAX]);
-        let end_of = |start: u64, next: u64| ends.iter().copied().chain([next]).filter(|end| *end > start).min();
-        Some(starts.iter().zip(next).filter_map(|(start, next)| Some((*start, end_of(*start, next)?))).collect())
-    }
-
-    /// The string that a constant at this address is.
-    pub(crate) fn text(&self, address: u64) -> Option<String> {
-        const LONGEST: u64 = 256;
-        let is_here = |segment: &goblin::elf::ProgramHeader| {
-            segment.p_type == PT_LOAD
-                && address.checked_sub(segment.p_vaddr).is_some_and(|into| into < segment.p_filesz)
-        };
-        let segment = self.image.segments.iter().find(|segment| is_here(segment))?;
-        if segment.p_flags & PF_W != 0 {
-            return None;
-        }
-        let left = segment.p_filesz - (address - segment.p_vaddr);
-        let bytes = self.image.read_at_address("constant", address, left.min(LONGEST)).ok()?;
-        let end = bytes.iter().position(|byte| *byte == 0)?;
-        std::str::from_utf8(bytes.get(..end)?).ok().map(str::to_owned)
+        arch::step(self.image.machine, &bytes[..count], address)
     }
 
     /// The name that a call of this address arrives at with the caller's first argument: of an entry of the PLT, which is a jump through

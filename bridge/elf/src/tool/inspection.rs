@@ -114,14 +114,20 @@ impl Tool {
         mpi_calls.retain(|id| intercepts.binary_search(id).is_err());
         let pmpi_imports = ids(|object| &object.pmpi_imports);
         let fortran_imports = texts(|object| &object.fortran_imports);
-        let dlsym_names = texts(|object| &object.dlsym_names);
+        let mut dlsym_names = texts(|object| &object.dlsym_names);
 
         let imports_profiling = !pmpi_imports.is_empty()
             || fortran_imports.iter().any(|name| classify(name).is_some_and(|symbol| symbol.profiling));
-        let next_function = NextFunction::of(imports_profiling, !dlsym_names.is_empty());
         let is_pcontrol = |id: &FnId| id.name() == "MPI_Pcontrol";
         let passes_pcontrol_on = pmpi_imports.iter().any(is_pcontrol)
             || dlsym_names.iter().filter_map(|name| classify(name)).any(|symbol| is_pcontrol(&symbol.id));
+        // A tool that imports what all its wrappers go on to has names of MPI for its report, and looks other functions up.
+        let is_wrapped = |id: &FnId| intercepts.binary_search(id).is_ok() && pmpi_imports.binary_search(id).is_err();
+        let looks_up = dlsym_names.iter().filter_map(|name| classify(name)).any(|symbol| is_wrapped(&symbol.id));
+        if imports_profiling && !looks_up {
+            dlsym_names.clear();
+        }
+        let next_function = NextFunction::of(imports_profiling, !dlsym_names.is_empty());
         let abi_evidence = MpiAbi::of_tool(&closure, gathered.strong_data.iter().map(String::as_str));
         let in_static_room = closure.objects.iter().filter(|object| object.static_room().is_some());
         let static_tls_bytes = in_static_room
