@@ -4,7 +4,7 @@
 //!
 //! # Safety
 //! An [`Image`] is made from what `dl_iterate_phdr` or a link map reports, so `ld.so` has mapped it. It may be read while the object is
-//! loaded: under `ld.so`'s lock, or for ever where the object stays ([`Image::keep`]). The program may close what it has opened. So a list
+//! loaded: under `ld.so`'s lock, or for ever where the object stays (`Image::keep`). The program may close what it has opened. So a list
 //! that is kept longer is brought up to date under the lock before anything in it is read ([`listed::Listed::since`]).
 #![expect(unsafe_code, reason = "keeps objects beyond the callback that shows them")]
 

@@ -7,7 +7,7 @@ use qmpi_elf::write::duplicate::{Changes, duplicate, end_of_headers};
 
 fuzz_target!(|input: &[u8]| {
     const NEEDED: [&str; 2] = ["/proc/self/fd/600", "libm.so.6"];
-    const CHANGES: Changes<'_> = Changes { needed: &NEEDED, runpath: Some("/opt/lib"), keeps_constructors: true };
+    const CHANGES: Changes<'_> = Changes { needed: &NEEDED, runpath: Some("/opt/lib") };
     let end = end_of_headers(input).unwrap_or(0);
     let Ok(copy) = duplicate(input, &CHANGES) else { return };
     assert!(copy.len() <= 2 * input.len() + 0x2000);

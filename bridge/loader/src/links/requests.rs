@@ -11,7 +11,7 @@
 //! The stub stands below all layers, next to the MPI library, so that the frame that it needs to see the result is in the way of no
 //! tool that looks at its caller. A request that is not in the table has been seen by all layers.
 //!
-//! While a request is being completed it is taken out of the [`table`], and is in a list of the call's own: MPI may give the same handle to
+//! While a request is being completed it is taken out of the table, and is in a list of the call's own: MPI may give the same handle to
 //! another thread before the call returns here. What does not fit into the table is not kept: then layers see the completion of
 //! requests that they do not know.
 #![expect(unsafe_code, reason = "reads and writes arguments of MPI's functions")]
