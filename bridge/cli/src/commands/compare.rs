@@ -120,12 +120,15 @@ pub fn compare(args: &CompareArgs) -> Result<bool, Error> {
     let (mut runs, mut pool) = ([Runs::default(), Runs::default()], Pool::default());
     let tools = tools(&sides, args);
     round(&setting, &sides, &tools, &mut runs, &mut pool, args)?;
-    is_there_anything(&sides, &runs)?;
+    have_ended_well(&sides, &runs)?;
     let mut answer = judge(&sides, &runs, &masks, args, &output);
     if !answer.findings.is_empty() {
         // What differs in a few runs by chance hardly does so in twice as many.
         round(&setting, &sides, &tools, &mut runs, &mut pool, args)?;
         answer = judge(&sides, &runs, &masks, args, &output);
+    }
+    if answer.findings.is_empty() {
+        have_called_mpi(&sides, &runs)?;
     }
     if template.is_large {
         answer.notes.push(
@@ -147,11 +150,11 @@ pub fn compare(args: &CompareArgs) -> Result<bool, Error> {
     Ok(answer.findings.is_empty())
 }
 
-/// Runs that do not end well, or come to no call of MPI, say nothing of the tools, though they may all be the same.
+/// Runs that do not end well say nothing of the tools, though they may all be the same.
 ///
 /// # Errors
-/// [`Error::NoRun`], [`Error::NoCalls`].
-fn is_there_anything(sides: &[Side; 2], runs: &[Runs; 2]) -> Result<(), Error> {
+/// [`Error::NoRun`].
+fn have_ended_well(sides: &[Side; 2], runs: &[Runs; 2]) -> Result<(), Error> {
     let is_failing = |runs: &&Runs| runs.all().all(|run| run.status != Ended::Exited(0));
     let failing = sides.iter().zip(runs).find(|(_, runs)| is_failing(runs));
     if let Some((side, of_side)) = failing
@@ -162,6 +165,14 @@ fn is_there_anything(sides: &[Side; 2], runs: &[Runs; 2]) -> Result<(), Error> {
         let which = if all { String::new() } else { of_side };
         return Err(Error::NoRun { which, status: first.status.to_string(), said: said(first) });
     }
+    Ok(())
+}
+
+/// Nor do runs that come to no call of MPI and in which nothing differs.
+///
+/// # Errors
+/// [`Error::NoCalls`].
+fn have_called_mpi(sides: &[Side; 2], runs: &[Runs; 2]) -> Result<(), Error> {
     let is_silent = |runs: &Runs| runs.recorded.iter().all(|recorded| !recorded.has_calls);
     // A program in Fortran may come to MPI past a native tool, which is a difference; a side that has left nothing has no calls at all.
     let has_left = |runs: &Runs| runs.recorded.iter().any(|recorded| !recorded.ranks.is_empty());

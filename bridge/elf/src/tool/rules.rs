@@ -208,7 +208,7 @@ const RULES: &[Rule] = &[
         id: "dlopen",
         effect: Effect::Handled,
         find: |Tool { facts, .. }| {
-            imports(facts, "dlopen").map(|objects| format!("{objects} opens libraries at run time, which inspection cannot see; they land in the tool's namespace, and with RTLD_GLOBAL the program finds them, too"))
+            imports(facts, "dlopen").map(|objects| format!("{objects} opens libraries at run time, which inspection cannot see; the MPI library by any name is the next layer, a library that the program has open is the program's where that is safe, and others are the tool's own; with RTLD_GLOBAL the program finds them, too"))
         },
     },
     Rule {
