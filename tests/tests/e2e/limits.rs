@@ -66,6 +66,7 @@ fn constructors_of_linked_libraries(mpi: Mpi) -> Verdict {
 
 /// The program has what libraries call before their constructors: one that it opens is noticed by the first look-up.
 fn constructors_in_a_program_for_gprof(mpi: Mpi) -> Verdict {
+    compile::companion(mpi, "shows_less_part.c");
     let options = ["-pg", "-l:shows_less_part.so"];
     let program = variant::build(mpi, "tests/programs/shows_less.c", "shows_less_gprof", &options);
     let directory = tempfile::tempdir()?;
