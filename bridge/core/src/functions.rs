@@ -2,12 +2,12 @@
 #![expect(unsafe_code, reason = "an exported function")]
 #![allow(unreachable_pub, reason = "reached by name")]
 
-use qmpi_loader::process::loader_lock;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 use qmpi_abi::FnId;
 use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Process, log};
 use qmpi_ring::{CoreFunctions, Ring, ring};
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
+use qmpi_elf::tool::wrapped::has_own_allocator;
 use qmpi_overrides::Answers;
 use qmpi_plan::Planned;
 use qmpi_ring::List;
@@ -53,21 +54,22 @@ pub struct Instance {
 static ALL: List<&'static Instance> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 impl Instance {
-    /// A tool that is about to be loaded as planned, and goes on with `calls`.
+    /// A tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
     pub(crate) fn of(
         planned: &Planned,
+        wraps: &[&str],
         calls: &Calls<'_>,
         process: &Arc<Process>,
         lock: &LinkerLock,
     ) -> &'static Instance {
-        let (layer, wraps) = (&planned.layer, &*planned.wrapped());
+        let layer = &planned.layer;
         let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
         if matches!(calls.c, Cow::Owned(_)) {
             instance.next_links = Box::leak(Box::from(calls.next));
         }
         instance.wrapped_below = calls.wrapped.clone().into_owned();
         instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
-        let defines_allocator = planned.pmpi().is_some_and(qmpi_plan::has_own_allocator);
+        let defines_allocator = planned.pmpi().is_some_and(has_own_allocator);
         instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
         instance.answers.settings = environment::settings(&layer.env);
         instance.answers.inherited = environment::copy();

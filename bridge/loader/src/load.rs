@@ -127,7 +127,7 @@ fn load<'a>(
     let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::new);
     let calls = Calls::of(tool, links, own_calls)?;
     let wraps = planned.wrapped();
-    let instance = Instance::of(planned, &calls, process, loader.lock);
+    let instance = Instance::of(planned, &wraps, &calls, process, loader.lock);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -329,7 +329,8 @@ fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> R
     Arc::make_mut(process).share(soname, file).map_err(|message| LoadError::Link { path: path.into(), message })
 }
 
-/// Makes the namespace, and returns the tool's files in the order of their symbols: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go.
+/// Makes the namespace: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go. Returns the tool's files,
+/// in the order of their symbols.
 ///
 /// All are in the namespace's global scope, as a preloaded tool is in the program's: a plugin that the tool opens finds the
 /// tool's symbols. The tool stands before the providers, so that a function of glibc that it defines itself is its own.

@@ -129,6 +129,9 @@ pub fn each_global(answers: &Answers, namespace: &Namespace, visit: &mut dyn FnM
     own().filter(|map| is_brought_by(namespace, map, &is_global, 0)).for_each(visit);
 }
 
+/// How far a walk over what libraries need goes: farther than they need each other. A stack that a signal handler has must do.
+pub(crate) const DEEPEST: usize = 8;
+
 /// Is `map` an object for which `is_wanted` holds, or one that such an object needs?
 fn is_brought_by(
     namespace: &Namespace,
@@ -136,8 +139,6 @@ fn is_brought_by(
     is_wanted: &dyn Fn(&LinkMap) -> bool,
     depth: usize,
 ) -> bool {
-    /// More than libraries need each other; a stack that a signal handler has must do.
-    const DEEPEST: usize = 8;
     is_wanted(map)
         || depth < DEEPEST
             && namespace.opened_maps().any(|other| {

@@ -8,7 +8,7 @@ use core::ffi::{CStr, c_void};
 
 use qmpi_dynamic::objects;
 
-use crate::dlsym::is_name_of;
+use crate::dlsym::{DEEPEST, is_name_of};
 use crate::link_map::{Handle, LinkMap};
 use crate::namespace::Namespace;
 
@@ -34,8 +34,6 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn look_in(&mut self, map: &'static LinkMap, depth: usize) {
-        /// More than libraries need each other; a stack that a signal handler has must do.
-        const DEEPEST: usize = 8;
         let Some(mapped) = map.mapped().filter(|_| depth < DEEPEST) else { return };
         self.is_defined |= map.defines(self.name);
         for needed in mapped.tables().needed() {

@@ -51,4 +51,4 @@ pub use request::nearest::nearest;
 pub use request::setting::{LogLevel, OnError, OwnCalls, Processes, Switching};
 pub use request::{Request, variable};
 pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};
-pub use wraps::{Wraps, has_own_allocator};
+pub use wraps::Wraps;

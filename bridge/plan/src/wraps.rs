@@ -31,7 +31,7 @@ impl Wraps {
                 names.filter(|name| !is_left_out(name)).collect()
             }
             Wraps::All => {
-                let own = has_own_allocator(tool);
+                let own = wrapped::has_own_allocator(tool);
                 exported(tool).filter(|name| !(own && wrapped::is_of_allocator(name))).collect()
             }
             Wraps::None => Vec::new(),
@@ -57,13 +57,6 @@ impl Wraps {
         }
         Ok(())
     }
-}
-
-/// Does the tool define an allocator that goes on to no other? Blocks that were handed out before the tool was loaded would come to its `free`.
-#[must_use]
-pub fn has_own_allocator(tool: &Tool) -> bool {
-    let is_wrapper = tool.wrapped.iter().any(|wrapped| wrapped::is_of_allocator(&wrapped.name));
-    !is_wrapper && tool.closure.parts().any(wrapped::is_allocator)
 }
 
 /// What a tool exports besides functions of MPI.

@@ -1,12 +1,12 @@
 //! Registration, and the init callback that makes one instance of a PMPI tool a QMPI tool.
 #![expect(unsafe_code, reason = "an init_array entry")]
 
-use qmpi_loader::image::listed::Listed;
-use qmpi_loader::process::loader_lock;
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qmpi_loader::image::listed::Listed;
 use qmpi_loader::links::callback;
+use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Process, log};
 use qmpi_plan::{Layer, LogLevel, rank_from_env, variable};
 

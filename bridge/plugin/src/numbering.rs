@@ -1,13 +1,13 @@
 //! The number that stands for each function in the MPI of this process.
 #![expect(unsafe_code, reason = "a section of its own")]
 
-use qmpi_loader::process::loader_lock;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
+use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Process, log};
 
 /// What `qmpi.h` notes in tools (`qmpi_elf::mpi::numbering_note`): this one's numbers are those of the MPI that runs.

@@ -12,7 +12,6 @@
 //!
 //! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
 
-use qmpi_loader::image::listed::Listed;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,6 +20,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use qmpi_abi::{Binding, FnId, Handles, INITIALIZATION};
 use qmpi_dynamic::LinkerLock;
+use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, Kind};
 use qmpi_loader::links::conversion::{self, CallerMode};

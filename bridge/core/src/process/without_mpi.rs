@@ -6,12 +6,12 @@
 //! process, as it would if that MPI had been there from the start.
 #![expect(unsafe_code, reason = "dlopen")]
 
-use qmpi_dynamic::LinkerLock;
 use std::ffi::{CString, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{SearchPath, Tool, is_mpi_soname};
 use qmpi_loader::image::Image;
 use qmpi_loader::{Process, log};

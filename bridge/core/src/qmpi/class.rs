@@ -1,10 +1,10 @@
 //! MPI error classes: the number depends on the MPI.
 
-use qmpi_loader::process::loader_lock;
 use std::ffi::c_int;
 
 use qmpi_elf::MpiFamily;
 use qmpi_loader::Process;
+use qmpi_loader::process::loader_lock;
 
 /// What a function of the interface returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

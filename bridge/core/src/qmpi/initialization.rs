@@ -5,13 +5,13 @@
 //! initialize MPI tell. Where there is none (a process without a stack), and where a Fortran library leads past them, the MPI library
 //! is asked: it knows of the World Model only.
 
-use qmpi_loader::process::loader_lock;
 use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_loader::Process;
 use qmpi_loader::links::observer;
+use qmpi_loader::process::loader_lock;
 
 use crate::chain::or_end;
 

@@ -1,6 +1,5 @@
 //! Native QMPI tools: their libraries, their names, their init callbacks.
 
-use qmpi_loader::process::loader_lock;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -8,6 +7,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 use qmpi_elf::{MpiFamily, NumberingNote, Tool};
 use qmpi_loader::image::Image;
+use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Process, log};
 use thiserror::Error;
 

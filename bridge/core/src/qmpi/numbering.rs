@@ -1,10 +1,10 @@
 //! The numbers by which functions are known in this process.
 
-use qmpi_loader::process::loader_lock;
 use std::sync::OnceLock;
 
 use qmpi_abi::numbering::Numbering;
 use qmpi_loader::Process;
+use qmpi_loader::process::loader_lock;
 
 /// The numbering of functions in force in this process: its MPICH's, or else that of `qmpi.h`.
 pub(crate) fn of_process() -> &'static Numbering {

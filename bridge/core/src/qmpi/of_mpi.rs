@@ -4,12 +4,12 @@
 //! MPI library's chain are numbered from 1 as well, so layers of the stack come behind: a number tells which chain is meant.
 #![expect(unsafe_code, reason = "calls functions of the MPI library by their addresses")]
 
-use qmpi_loader::process::loader_lock;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
 use qmpi_loader::Process;
+use qmpi_loader::process::loader_lock;
 use qmpi_ring::core_functions::{Function, Init};
 
 /// Where MPICH takes the names of its tools from, each behind a `:` (its `src/mpi_t/qmpi_register.c`; the first two are old beginnings of

@@ -9,9 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_loader::links::counter::Counter;
-use qmpi_loader::log;
-
-use qmpi_loader::file_limit;
+use qmpi_loader::{file_limit, log};
 
 use crate::chain::or_end;
 use crate::process::without_mpi;

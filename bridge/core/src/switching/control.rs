@@ -8,10 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use qmpi_loader::log;
+use qmpi_loader::{file_limit, log};
 use qmpi_plan::control::{Control, LABEL, LEN, MAGIC, NAME, OFF, ON, Word};
-
-use qmpi_loader::file_limit;
 
 use crate::chain::ToolId;
 

@@ -107,9 +107,7 @@ const RULES: &[Rule] = &[
         id: "own-allocator",
         effect: Effect::Limited,
         find: |tool| {
-            let is_own = !tool.wrapped.iter().any(|wrapped| wrapped::is_of_allocator(&wrapped.name))
-                && tool.closure.parts().any(wrapped::is_allocator);
-            is_own.then(|| "it defines an allocator (malloc, free and others), which is not used in a stack: there is one heap, the process's".into())
+            wrapped::has_own_allocator(tool).then(|| "it defines an allocator (malloc, free and others), which is not used in a stack: there is one heap, the process's".into())
         },
     },
     Rule {

@@ -164,13 +164,15 @@ pub fn write_closable(soname: &str, symbols: &[Provided<'_>]) -> Result<Vec<u8>,
     Template::build(soname, &[], &[], symbols, Life { is_closable: true, ..Life::default() }).map(Template::into_file)
 }
 
-/// What happens at the end of a provider.
+/// What a provider has besides tables.
 #[derive(Debug, Clone, Copy, Default)]
 struct Life {
     /// The address of a function that is called at the end.
     destructor: Option<usize>,
     /// It can be closed before the process ends.
     is_closable: bool,
+    /// Some of its symbols are thread-local variables.
+    has_thread_local: bool,
 }
 
 /// A provider that is written again with other addresses: instances of one tool need the same symbols.
@@ -266,8 +268,8 @@ impl Template {
         let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
         let tables = Tables { hash, symbols: table, strings, versyms, verdefs };
         let has_thread_local = symbols.iter().any(|symbol| symbol.kind == ProvidedKind::ThreadLocal);
-        let file = file.finish(&tables, soname_at, &needed, versions.len(), life, has_thread_local);
-        Ok(Template { file, addresses })
+        let life = Life { has_thread_local, ..life };
+        Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), life), addresses })
     }
 
     /// The provider with these addresses, in the order of the symbols.
@@ -485,8 +487,7 @@ impl Contents {
         soname_at: u32,
         needed: &[u32],
         versions: usize,
-        Life { destructor, is_closable }: Life,
-        has_thread_local: bool,
+        Life { destructor, is_closable, has_thread_local }: Life,
     ) -> Vec<u8> {
         let mut file = self.0;
         let tables_end = file.len();

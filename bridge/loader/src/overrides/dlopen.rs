@@ -57,7 +57,13 @@ pub(crate) extern "C" fn prepare(
     // SAFETY: the tool passes a C string, as `dlopen` wants.
     let name = unsafe { CStr::from_ptr(file) };
     let namespace = instance.answers.namespace(caller);
-    let instead = namespace.and_then(|namespace| loader_lock::with(|lock| look_at(instance, namespace, name, lock)));
+    let instead = namespace.and_then(|namespace| {
+        loader_lock::with(|lock| {
+            let instead = look_at(instance, namespace, name, lock);
+            crate::namespace::shared::close_files();
+            instead
+        })
+    });
     if let Some(Instead::OfProgram(path)) = instead {
         // SAFETY: the program has this library open: no constructor runs. This library is the caller, so it is the program's namespace.
         let handle = unsafe { libc::dlopen(path.as_ptr(), mode) };
@@ -88,24 +94,21 @@ fn look_at(
 ) -> Option<Instead> {
     let text = name.to_str().ok()?;
     let process = &*instance.process_now(lock);
+    let stand_in = |soname| provider(instance, process, namespace, soname, lock).map(Instead::Provider);
+    if let Some(soname) = process.once(text) {
+        return stand_in(soname);
+    }
     let search = SearchPath::from_process();
     // What cannot be opened here cannot be opened by glibc either, which will say why.
-    let file = || ElfFile::open(&search.find(text, &ElfFile::open(&instance.path).ok()?, &[])?).ok();
-    let instead = match process.once(text) {
-        Some(soname) => provider(instance, process, namespace, soname, lock).map(Instead::Provider),
-        None => file().and_then(|file| match process.once_as(&file) {
-            Some(soname) => provider(instance, process, namespace, soname, lock).map(Instead::Provider),
-            None => match process.opened_by_program(&file).filter(|_| !has(namespace, &file)) {
-                Some(image) => CString::new(image.path().as_os_str().as_encoded_bytes()).ok().map(Instead::OfProgram),
-                None => {
-                    provide_for(instance, process, namespace, &search, file, lock);
-                    None
-                }
-            },
-        }),
-    };
-    crate::namespace::shared::close_files();
-    instead
+    let file = ElfFile::open(&search.find(text, &ElfFile::open(&instance.path).ok()?, &[])?).ok()?;
+    if let Some(soname) = process.once_as(&file) {
+        return stand_in(soname);
+    }
+    if let Some(image) = process.opened_by_program(&file).filter(|_| !has(namespace, &file)) {
+        return CString::new(image.path().as_os_str().as_encoded_bytes()).ok().map(Instead::OfProgram);
+    }
+    provide_for(instance, process, namespace, &search, file, lock);
+    None
 }
 
 /// Has the namespace loaded this file?

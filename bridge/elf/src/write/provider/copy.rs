@@ -47,14 +47,7 @@ pub fn copy<'a>(
     });
     let versyms = file.section(|file| append(original.version_indexes, file));
     let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
-    Some(file.finish(
-        &Tables { hash, symbols, strings, versyms, verdefs },
-        soname_at,
-        &[],
-        numbers,
-        Life::default(),
-        false,
-    ))
+    Some(file.finish(&Tables { hash, symbols, strings, versyms, verdefs }, soname_at, &[], numbers, Life::default()))
 }
 
 fn append(bytes: Bytes<'_>, file: &mut Vec<u8>) {
