@@ -42,8 +42,7 @@ EXIT STATUS
   127  COMMAND was not found
 
 ENVIRONMENT
-  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, QMPI_PROCESSES, TOOLS,
-  QMPI_CRASH_REPORT
+  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, QMPI_PROCESSES, TOOLS
                 as for the runtime; -t, -c, -q and -v win over them
   QMPI_RUNTIME  the libqmpi.so to use instead of the one beside this command or in ../lib/qmpi
   NO_COLOR      no colours if set and not empty
@@ -306,10 +305,6 @@ pub enum Command {
     #[command(hide = true)]
     Survey(SurveyArgs),
 
-    /// Report a crash: `libqmpi_crash.so` starts this in a process that crashes
-    #[command(hide = true)]
-    Crashed(CrashedArgs),
-
     /// Find the layers that make COMMAND fail
     ///
     /// Runs COMMAND without a stack, with the stack, and then with fewer and fewer of its layers, as long as it ends in another way than
@@ -412,13 +407,6 @@ pub struct LoadArgs {
     /// Load the tools when a process starts, whether it has an MPI or not, as LD_PRELOAD does
     #[arg(long)]
     pub all_processes: bool,
-
-    /// When a process dies by a signal, say in which layer, with a back trace
-    ///
-    /// The signals are SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT. Handlers of the program, of tools and of MPI still run, and the exit
-    /// status is the same. QMPI_CRASH_REPORT=1 and `crash_report = true` in the configuration file ask for it as well.
-    #[arg(long)]
-    pub crash_report: bool,
 }
 
 /// What the runtime measures.
@@ -569,13 +557,6 @@ pub struct RankArgs {
     /// The program.
     #[arg(required = true, last = true)]
     pub command: Vec<OsString>,
-}
-
-/// What is asked for the report of a crash.
-#[derive(Debug, Args)]
-pub struct CrashedArgs {
-    /// The socket by which the process answers.
-    pub descriptor: i32,
 }
 
 /// `qmpi report`

@@ -3,7 +3,6 @@
 pub mod attach;
 pub mod bisect;
 pub mod compare;
-pub mod crashed;
 pub mod ctl;
 pub mod demo;
 pub mod doctor;

@@ -1,6 +1,5 @@
 //! The variables that a stack consists of, as the MPI processes will read them.
 
-pub mod crash_report;
 pub mod preload;
 pub mod runtime;
 pub mod tunables;
@@ -11,7 +10,6 @@ use std::path::Path;
 use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
 use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, variable};
 
-use self::crash_report::CrashReport;
 use crate::Error;
 use crate::args::{LoadArgs, MeasureArgs};
 use crate::plan::request::Resolved;
@@ -29,8 +27,6 @@ pub struct Variable {
 pub struct Ingredients<'a> {
     /// `libqmpi.so`.
     pub runtime: &'a Path,
-    /// The command that reports crashes, if that is asked for.
-    pub crash: Option<&'a CrashReport>,
     /// `--ctl` and `--all-processes`.
     pub load: LoadArgs,
     /// `--stats[=FILE]`, `--report[=DIR]` and `--trace[=N]`.
@@ -87,15 +83,11 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     if let Some(limit) = &with.measure.trace {
         set(variable::TRACE, limit.0.clone());
     }
-    if let Some(crash) = with.crash {
-        set(variable::CRASH_REPORT, text(&crash.command, variable::CRASH_REPORT)?);
-    }
     let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
         set("GLIBC_TUNABLES", value);
     }
-    let library = with.crash.map(|crash| crash.library.as_path());
-    let value = preload::with_runtime(existing(LD_PRELOAD).as_deref(), with.runtime, library, with.is_mpi)?;
+    let value = preload::with_runtime(existing(LD_PRELOAD).as_deref(), with.runtime, with.is_mpi)?;
     set(LD_PRELOAD, value);
     Ok(variables)
 }
@@ -172,8 +164,7 @@ mod tests {
         let resolved = resolved(vec![layer("outer", "/o/libx.so"), layer("libx.so", "/o/libx.so")]);
         let with = Ingredients {
             runtime: Path::new("/q/libqmpi.so"),
-            crash: Some(&CrashReport { command: "/q/qmpi".into(), library: "/q/libqmpi_crash.so".into() }),
-            load: LoadArgs { ctl: true, all_processes: true, crash_report: true },
+            load: LoadArgs { ctl: true, all_processes: true },
             measure: &MeasureArgs {
                 stats: Some(Some("/s".into())),
                 report: Some("/r".into()),
@@ -196,9 +187,8 @@ mod tests {
                 ("QMPI_CTL", "1"),
                 ("QMPI_REPORT", "/r"),
                 ("QMPI_TRACE", "first:7"),
-                ("QMPI_CRASH_REPORT", "/q/qmpi"),
                 ("GLIBC_TUNABLES", "glibc.rtld.optional_static_tls=1536"),
-                ("LD_PRELOAD", "a.so:/q/libqmpi.so:/q/libqmpi_crash.so"),
+                ("LD_PRELOAD", "a.so:/q/libqmpi.so"),
             ]
         );
     }

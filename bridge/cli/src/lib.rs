@@ -14,7 +14,6 @@
 //! | what a job measured | [`measured`] |
 //! | how debuggers find the processes of a job | [`mpir`] |
 //! | two sides of tools, compared | [`compare`] |
-//! | a process that crashes | [`crash`] |
 //! | the commands | [`commands`] |
 //! | what they print | [`report`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
@@ -22,7 +21,6 @@
 pub mod args;
 pub mod commands;
 pub mod compare;
-pub mod crash;
 pub mod ended;
 pub mod environment;
 mod error;
@@ -43,8 +41,8 @@ use clap::Parser;
 use args::{Cli, Command};
 use commands::tools;
 use commands::{
-    attach, bisect, compare as compared, crashed, ctl, demo, doctor, env, generate, inspect, list, ps,
-    report as reported, run, stats, surveyed,
+    attach, bisect, compare as compared, ctl, demo, doctor, env, generate, inspect, list, ps, report as reported, run,
+    stats, surveyed,
 };
 use compare::rank;
 pub use error::Error;
@@ -72,7 +70,6 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let good = match &cli.command {
         Command::Run(args) => run::run(args).map(|()| true),
         Command::Compare(args) => return compared_status(compared::compare(args)),
-        Command::Crashed(args) => return ExitCode::from(crashed::crashed(args)),
         Command::Rank(args) => rank::become_program(args).map(|()| true),
         Command::Report(args) => reported::report(args).map(|()| true),
         Command::Stats(args) => stats::stats(args).map(|()| true),

@@ -22,7 +22,7 @@ use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, Origin, PassedOver, Pl
 use crate::Error;
 use crate::args::{LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::environment::{self, Ingredients, Variable};
-use crate::environment::{crash_report, preload, runtime};
+use crate::environment::{preload, runtime};
 use crate::launcher::program::Program;
 use crate::launcher::{Found, container};
 use crate::report::warning::Warning;
@@ -128,19 +128,9 @@ pub fn make(
 ) -> Result<Plan, Error> {
     let Checked { layers, resolved, warnings, missing, search, has_request } = check(stack, verbosity, get)?;
     let runtime = runtime::find(get)?;
-    let wants_crashes = load.crash_report || resolved.settings.crash_report || crash_report::is_asked_for(get);
-    let crash = if wants_crashes { Some(crash_report::find(&runtime)?) } else { None };
     let variables = environment::variables(
         &resolved,
-        &Ingredients {
-            runtime: &runtime,
-            crash: crash.as_ref(),
-            measure,
-            load,
-            static_tls: layer::static_tls(&layers),
-            is_mpi: &is_mpi,
-            get,
-        },
+        &Ingredients { runtime: &runtime, measure, load, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
     )?;
     Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error, missing })
 }

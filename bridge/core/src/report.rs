@@ -1,7 +1,6 @@
 //! What the core tells people: warnings about a stack that does not do what was asked for, and answers on request.
 
 pub(crate) mod columns;
-pub(crate) mod crash;
 pub(crate) mod finalize;
 pub(crate) mod host_file;
 pub(crate) mod lost_stack;

@@ -25,7 +25,6 @@ use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::numbering;
 use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::qmpi::{of_mpi, present};
-use crate::report::crash;
 use crate::report::finalize::{self, Edge};
 use crate::report::trace;
 use crate::requested::Requested;
@@ -57,9 +56,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
     }
     LAST.begin_behind(of_mpi::numbers(process));
     let mut mode = CallerMode::Ignore;
-    crash::prepare();
-    let here = requested.stack.layers.iter().filter(|layer| layer.on_rank(requested.rank));
-    here.enumerate().for_each(|(index, layer)| crash::add(ToolId::of_layer(index).0, &layer.label, &layer.path));
     let files = look_at_files(process, requested);
     let mut wanted = plan(process, requested, files, &mut mode);
     assign_places(&mut wanted, false);
@@ -97,7 +93,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
         if let Some(vector) = &vector {
             vector.below(tool, process.mpi_name(), &mut chain);
         }
-        crash::loading(tool.0);
         let layer = match &wanted.what {
             What::Nothing => Ok(None),
             What::Pmpi(planned, place) => {
@@ -115,7 +110,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
                 Ok(Some(registered(wanted.layer, tool, convention, functions, library.duration())))
             }
         };
-        crash::loaded(tool.0, None);
         match layer {
             Ok(None) => {}
             Ok(Some(mut layer)) => {
@@ -196,9 +190,6 @@ pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Optio
     let files = look_at_files(&mut process, &requested);
     let mut wanted = plan(&process, &requested, files, &mut CallerMode::Keep);
     let first = LAST.take(wanted.len());
-    for (tool, wanted) in (first.0..).zip(&wanted) {
-        crash::add(tool, &wanted.layer.label, &wanted.layer.path);
-    }
     let names: Vec<Option<String>> = wanted.iter().map(|wanted| wanted.what.native().map(str::to_owned)).collect();
     assign_places(&mut wanted, true);
     unwinders::bind(lock, process.images());
@@ -208,7 +199,6 @@ pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Optio
     let mut builder = Builder::new(numbering::of_process());
     let mut loader = Loader::new(lock);
     for (tool, wanted) in (first.0..).map(ToolId).zip(&wanted).collect::<Vec<_>>().into_iter().rev() {
-        crash::loading(tool.0);
         let layer = match &wanted.what {
             What::Nothing => continue,
             What::Pmpi(planned, place) => load_pmpi(&mut loader, &mut process, planned, *place, tool, &mut chain, None),
@@ -218,7 +208,6 @@ pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Optio
             }
             What::Thesis(_) => Err(LoadError::MainStackOnly { path: wanted.layer.path.clone() }),
         };
-        crash::loaded(tool.0, None);
         match layer {
             Ok(layer) => {
                 if let Some(text) = wanted.layer.sees_all_calls("in a stack that a tool opens") {
@@ -380,7 +369,6 @@ fn load_pmpi<'a>(
     if fortran.is_some() {
         loaded.instance.set_layer(tool.index());
     }
-    crash::loaded(tool.0, Some(loaded.instance));
     trace::loaded(&layer.path, loaded.instance);
     Ok(Layer {
         label: layer.label.clone(),

@@ -3,7 +3,6 @@
 //! Responsible for reading the tables and for offering them; what they mean for a tool is decided
 //! in `tool`, and which other files belong to it in `closure`.
 
-pub(crate) mod code;
 pub(crate) mod image;
 pub mod machine;
 pub mod name;
@@ -243,12 +242,6 @@ impl ElfFile {
             let name = Name::from(symbol.name()?);
             view.lists(symbol.index(), name.bytes(), name.hash()).then_some(name)
         })
-    }
-
-    /// Where the function begins that a reference to this name finds in it.
-    pub(crate) fn function(&self, name: &str) -> Option<u64> {
-        let symbol = self.symbols.tables.view().find(name.as_bytes(), qmpi_dynamic::hash::gnu(name.as_bytes()))?;
-        (symbol.kind() == SymbolKind::Function).then(|| symbol.value())
     }
 
     /// How many of its definitions exist once per namespace whatever the scope (STB_GNU_UNIQUE).

@@ -17,7 +17,6 @@
 //! Files are read with positioned reads rather than mapped: a library that is replaced while it is
 //! inspected then gives an error instead of a SIGBUS in the MPI process, and no `unsafe` is needed.
 
-mod arch;
 pub mod error;
 pub mod file;
 pub mod linker;
@@ -36,6 +35,5 @@ pub use mpi::abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_
 pub use mpi::numbering_note::NumberingNote;
 pub use qmpi_dynamic::Machine;
 pub use tool::closure::{Closure, Missing};
-pub use tool::deferral::Deferral;
 pub use tool::hazard::{Effect, Hazard};
 pub use tool::{NextFunction, ObjectDetail, Tool, ToolKind};

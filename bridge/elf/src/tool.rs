@@ -2,7 +2,6 @@
 
 pub mod closure;
 mod contents;
-pub mod deferral;
 mod facts;
 pub mod hazard;
 mod inspection;

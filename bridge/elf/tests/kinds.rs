@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_elf::mpi::abi_family::{family_of_library, is_mpi_library};
-use qmpi_elf::{Deferral, Effect, ElfFile, MpiFamily, SearchPath, Tool, ToolKind};
+use qmpi_elf::{Effect, ElfFile, MpiFamily, SearchPath, Tool, ToolKind};
 use support::{Outcome, build, library};
 
 fn inspect(path: &Path) -> Result<Tool, qmpi_elf::Error> {
@@ -155,91 +155,6 @@ fn weak_references_show_no_mpi() -> Outcome {
     let strong = "extern int ompi_mpi_comm_world; int *world(void) { return &ompi_mpi_comm_world; }";
     let tool = inspect(&library(directory.path(), "libstrong.so", &format!("{weak}{TOOL}{strong}"), &[])?)?;
     assert_eq!(tool.abi, Some(MpiFamily::OpenMpi));
-    Ok(())
-}
-
-/// `MPI_Finalize` in several ways: the source of a tool, and what is to be said of it.
-const FINALIZE: [(&str, &str, Option<Deferral>); 10] = [
-    ("passes_on", "int MPI_Finalize(void) { return PMPI_Finalize(); }", None),
-    ("calls", "int MPI_Finalize(void) { int result = PMPI_Finalize(); report(); return result; }", None),
-    (
-        "by_helpers",
-        "NOINLINE static int b(void) { report(); int r = PMPI_Finalize(); report(); return r; }
-         NOINLINE static int a(void) { report(); int r = b(); report(); return r + 1; }
-         int MPI_Finalize(void) { return a() - 1; }",
-        None,
-    ),
-    ("perhaps", "int later; int MPI_Finalize(void) { return later ? 0 : PMPI_Finalize(); }", None),
-    (
-        "exit_handler",
-        "static void at_last(void) { PMPI_Finalize(); report(); }
-         int MPI_Finalize(void) { atexit(at_last); return 0; }",
-        Some(Deferral::AtExit),
-    ),
-    (
-        "exit_handler_of_init",
-        "static void at_last(void) { report(); PMPI_Finalize(); }
-         int MPI_Init(int *argc, char ***argv) { atexit(at_last); return PMPI_Init(argc, argv); }
-         int MPI_Finalize(void) { report(); return 0; }",
-        Some(Deferral::AtExit),
-    ),
-    (
-        "destructor",
-        "__attribute__((destructor)) static void at_last(void) { report(); PMPI_Finalize(); report(); }
-         void (*hook)(void); int MPI_Finalize(void) { hook(); return 0; }",
-        Some(Deferral::AtExit),
-    ),
-    (
-        "elsewhere",
-        "void tool_end(void) { report(); PMPI_Finalize(); report(); } int MPI_Finalize(void) { report(); return 0; }",
-        Some(Deferral::Elsewhere),
-    ),
-    // The wrapper may or may not come to it through the pointer.
-    (
-        "pointer",
-        "static void end(void) { PMPI_Finalize(); report(); } void (*volatile table[])(void) = { end };
-         int MPI_Finalize(void) { table[0](); return 0; }",
-        None,
-    ),
-    // The function behind one that does not return is not part of it.
-    (
-        "aborts",
-        "static void at_last(void) { PMPI_Finalize(); report(); }
-         __attribute__((constructor)) static void start(void) { atexit(at_last); }
-         int MPI_Finalize(void) { if (wrong) { report(); abort(); } return 0; }",
-        Some(Deferral::AtExit),
-    ),
-];
-
-#[test]
-fn finalize_that_is_put_off() -> Outcome {
-    let directory = tempfile::tempdir()?;
-    let start = "#include <stdlib.h>\n#define NOINLINE __attribute__((noinline, noclone))\n\
-        int PMPI_Finalize(void), PMPI_Init(int *, char ***); int wrong; NOINLINE void report(void) { __asm__ volatile(\"\"); }\n";
-    for (name, source, expected) in FINALIZE {
-        for options in [&["-O0"][..], &["-O2"], &["-O2", "-fno-plt"], &["-O2", "-fcf-protection=full", "-Wl,-z,now"]] {
-            let path = library(directory.path(), &format!("lib{name}.so"), &format!("{start}{source}"), options)?;
-            let tool = inspect(&path)?;
-            // Without a PLT a reference that is called is not told from one whose address is taken.
-            let is_told = !options.contains(&"-fno-plt") || expected != Some(Deferral::Elsewhere);
-            let expected = expected.filter(|_| is_told);
-            assert_eq!(tool.deferral(), expected, "{name} {options:?}");
-            let is_said = tool.hazards_of_contents().iter().any(|hazard| hazard.id == "defers-finalize");
-            assert_eq!(is_said, expected.is_some(), "{name}");
-        }
-    }
-    Ok(())
-}
-
-/// The handler is in a library of the tool.
-#[test]
-fn finalize_that_a_private_library_puts_off() -> Outcome {
-    let directory = tempfile::tempdir()?;
-    let source = "#include <stdlib.h>\nint PMPI_Finalize(void); static void at_last(void) { PMPI_Finalize(); } void prepare(void) { atexit(at_last); }";
-    let helper = library(directory.path(), "libhelper.so", source, &[])?.display().to_string();
-    let source = "void prepare(void); int MPI_Finalize(void) { prepare(); return 0; }";
-    let path = library(directory.path(), "libfront.so", source, &["-Wl,-rpath,$ORIGIN", &helper])?;
-    assert_eq!(inspect(&path)?.deferral(), Some(Deferral::AtExit));
     Ok(())
 }
 

@@ -11,14 +11,12 @@
 //! | lists that only grow, read from signal handlers | the holder of a [`qmpi_dynamic::LinkerLock`] | [`list`] |
 //! | the layers as QMPI tools know them | the core | [`tools`], [`next_table`] |
 //! | the C structs of the 2018 prototype | the core | [`thesis`] |
-//! | what `libqmpi_crash.so` tells of a crash | itself, and the core | [`crash`] |
 //!
 //! Text for the assembler that both need is in [`arch`]. Nothing here allocates, locks or panics.
 #![cfg_attr(not(test), no_std)]
 
 pub mod arch;
 pub mod core_functions;
-pub mod crash;
 pub mod list;
 pub mod next_table;
 pub mod progress;

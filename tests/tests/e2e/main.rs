@@ -10,7 +10,6 @@ mod clones;
 mod compare;
 mod constructors;
 mod containers;
-mod crash_report;
 mod cxx_unwinding;
 mod demo;
 mod documents;

@@ -9,27 +9,17 @@ use qmpi_elf::ElfFile;
 use qmpi_plan::preload::{RUNTIME, entries, file_name};
 
 use crate::Error;
-use crate::environment::crash_report::LIBRARY as CRASH;
 
-/// The value of `LD_PRELOAD` with `runtime` in it, once, and `behind` behind it, if there is such a library. `is_mpi` tells whether an entry is
-/// an MPI library.
+/// The value of `LD_PRELOAD` with `runtime` in it, once. `is_mpi` tells whether an entry is an MPI library.
 ///
 /// # Errors
 /// [`Error::Preload`] if the path of the runtime cannot stand in `LD_PRELOAD`, which has no escaping (ld.so(8)).
-pub fn with_runtime(
-    existing: Option<&str>,
-    runtime: &Path,
-    behind: Option<&Path>,
-    is_mpi: &dyn Fn(&str) -> bool,
-) -> Result<String, Error> {
+pub fn with_runtime(existing: Option<&str>, runtime: &Path, is_mpi: &dyn Fn(&str) -> bool) -> Result<String, Error> {
     let runtime = entry(runtime)?;
     let mut entries: Vec<&str> = entries(existing.unwrap_or_default()).collect();
     // One that is there already, perhaps of another installation, would be a second runtime.
-    entries.retain(|entry| file_name(entry) != RUNTIME && file_name(entry) != CRASH && *entry != runtime);
+    entries.retain(|entry| file_name(entry) != RUNTIME && *entry != runtime);
     let place = entries.iter().position(|entry| is_mpi(entry)).unwrap_or(entries.len());
-    if let Some(behind) = behind {
-        entries.insert(place, entry(behind)?);
-    }
     entries.insert(place, runtime);
     Ok(entries.join(":"))
 }
@@ -54,7 +44,7 @@ mod tests {
 
     fn preload(existing: Option<&str>) -> String {
         let is_mpi = |entry: &str| file_name(entry).starts_with("libmpi.so");
-        with_runtime(existing, Path::new("/q/libqmpi.so"), None, &is_mpi).unwrap()
+        with_runtime(existing, Path::new("/q/libqmpi.so"), &is_mpi).unwrap()
     }
 
     #[test]
@@ -72,17 +62,8 @@ mod tests {
     }
 
     #[test]
-    fn the_library_that_reports_crashes_stands_behind_the_runtime() {
-        let crash = Some(Path::new("/q/libqmpi_crash.so"));
-        let with = |existing| with_runtime(Some(existing), Path::new("/q/libqmpi.so"), crash, &|_| false).unwrap();
-        assert_eq!(with("a.so"), "a.so:/q/libqmpi.so:/q/libqmpi_crash.so");
-        assert_eq!(with("/q/libqmpi.so:/q/libqmpi_crash.so"), "/q/libqmpi.so:/q/libqmpi_crash.so");
-        assert_eq!(preload(Some("/q/libqmpi.so:/q/libqmpi_crash.so")), "/q/libqmpi.so");
-    }
-
-    #[test]
     fn a_path_that_cannot_be_written() {
-        assert!(with_runtime(None, Path::new("/a b/libqmpi.so"), None, &|_| false).is_err());
-        assert!(with_runtime(None, Path::new("/a:b/libqmpi.so"), None, &|_| false).is_err());
+        assert!(with_runtime(None, Path::new("/a b/libqmpi.so"), &|_| false).is_err());
+        assert!(with_runtime(None, Path::new("/a:b/libqmpi.so"), &|_| false).is_err());
     }
 }

@@ -5,7 +5,6 @@
 //!
 //! program_pmpi = "chain"                    # the program's own calls of PMPI_f enter the stack; "past", or "auto" (the default)
 //! processes = "all"                         # in processes without MPI, too; "mpi" (the default)
-//! crash_report = true                       # say which layer crashed
 //!
 //! mask = ["seed=\\d+"]                       # what differs in every run, for `qmpi compare`
 //!
@@ -68,8 +67,6 @@ pub struct Config {
     pub program_pmpi: ProgramPmpi,
     /// In which processes the stack is set up: the command passes it on as a variable, which each process can read at once.
     pub processes: Processes,
-    /// Whether crashes are reported.
-    pub crash_report: bool,
     /// Regular expressions: what they match differs in every run, and is not compared by `qmpi compare`.
     pub mask: Vec<String>,
     /// The sections `[tool.NAME]`.
@@ -125,7 +122,7 @@ impl Default for ToolConfig {
 }
 
 const FILE_KEYS: &[&str] =
-    &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "processes", "crash_report", "mask", "tool"];
+    &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "processes", "mask", "tool"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -181,7 +178,6 @@ impl Config {
                     }
                 }
                 "mask" => config.mask = document.strings(value, "mask", NUL)?,
-                "crash_report" => config.crash_report = document.flag(value, "crash_report")?,
                 "program_pmpi" => {
                     let word = document.string(value, "program_pmpi", ProgramPmpi::EXPECTED)?;
                     let fault = || ValueFault::Word(word.escape_debug().to_string(), ProgramPmpi::EXPECTED);
@@ -221,7 +217,6 @@ impl Config {
             allowed: below.allowed.or(self.allowed),
             program_pmpi: if is_default { below.program_pmpi } else { self.program_pmpi },
             mask: below.mask.into_iter().chain(self.mask).collect(),
-            crash_report: self.crash_report || below.crash_report,
             processes: if self.processes == Processes::default() { below.processes } else { self.processes },
             tools: below.tools.into_iter().chain(self.tools).collect(),
         }

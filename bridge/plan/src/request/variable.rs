@@ -31,9 +31,6 @@ pub const PROCESSES: &str = "QMPI_PROCESSES";
 /// Asks for the calls themselves, in files of the report's directory: `all`, `first:N` or `last:N`, each with `,buffers` if what is in buffers is wanted, too.
 pub const TRACE: &str = "QMPI_TRACE";
 
-/// `1`: a crash is to be reported. In the processes it is the path of the command that does it.
-pub const CRASH_REPORT: &str = "QMPI_CRASH_REPORT";
-
 /// How each line begins that says what a tool intercepts that registers itself.
 pub const SURVEY_ANSWER: &str = "qmpi-survey";
 
@@ -42,5 +39,5 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 12] =
-    [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT, TRACE, PROCESSES, CRASH_REPORT];
+pub const ALL: [&str; 11] =
+    [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT, TRACE, PROCESSES];

@@ -1,10 +1,13 @@
 //! Where the program makes its calls: the addresses that they return to, as lines of its source or as places in its objects.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::crash::symbols::Symbols;
+use addr2line::Loader;
+use object::Object;
+
 use crate::measured::trace::file::Code;
 
 /// A call in the program.
@@ -51,16 +54,36 @@ impl Objects {
     }
 }
 
-/// Names of sites, from the debug information of objects; each file is read once.
+/// Names of sites, from the debug information of objects; each file is read once. Empty: a file has none.
 #[derive(Default)]
-pub struct Lines(Symbols);
+pub struct Lines(HashMap<Arc<Path>, Vec<Loader>>);
 
 impl Lines {
     /// `FILE:LINE` where the object's debug information has it, else `OBJECT+0xADDRESS`.
     pub fn name(&mut self, site: &Site) -> String {
-        let places = self.0.find(&site.object, site.address);
-        places.into_iter().find_map(|place| place.line).unwrap_or_else(|| site.to_string())
+        let loaders = self.0.entry(Arc::clone(&site.object)).or_insert_with(|| loaders(&site.object));
+        let line = loaders.iter().find_map(|loader| {
+            let location = loader.find_location(site.address).ok()??;
+            let file = Path::new(location.file?).file_name()?.to_string_lossy();
+            Some(format!("{file}:{}", location.line?))
+        });
+        line.unwrap_or_else(|| site.to_string())
     }
+}
+
+/// The debug information of an object's file, and of the file that a distribution installs for it under its build id.
+fn loaders(path: &Path) -> Vec<Loader> {
+    let of_distribution = debug_file(path);
+    std::iter::once(path).chain(of_distribution.as_deref()).filter_map(|path| Loader::new(path).ok()).collect()
+}
+
+/// Where a distribution's package of debug information has that of an object: `/usr/lib/debug/.build-id/ab/cdef.debug`.
+fn debug_file(path: &Path) -> Option<PathBuf> {
+    let bytes = std::fs::read(path).ok()?;
+    let file = object::File::parse(&*bytes).ok()?;
+    let digits: String = file.build_id().ok()??.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (first, rest) = digits.split_at_checked(2)?;
+    Some(format!("/usr/lib/debug/.build-id/{first}/{rest}.debug").into())
 }
 
 impl fmt::Debug for Lines {
