@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use qmpi_abi::{FnId, INITIALIZATION};
+use qmpi_links::conversion::{self, Arity, CallerMode};
+use qmpi_links::requests::{self, Watch};
+use qmpi_links::require_stub;
+use qmpi_links::switch::{Caller, Switch};
+use qmpi_links::{observer, pcontrol};
+use qmpi_loader::Process;
 use qmpi_loader::image::version::Version;
-use qmpi_loader::links::conversion::{self, Arity, CallerMode};
-use qmpi_loader::links::requests::{self, Watch};
-use qmpi_loader::links::switch::{Caller, Switch};
-use qmpi_loader::links::wrapped::{Others, Stacked};
-use qmpi_loader::links::{observer, pcontrol};
-use qmpi_loader::{LoadError, Process, log};
+use qmpi_loader::wrappers::wrapped::{Others, Stacked};
 use qmpi_ring::Next;
 
 use crate::qmpi::{initialization, macros};
@@ -150,7 +151,7 @@ impl Chain {
         let mut watched = HashMap::new();
         let mut function = |id: FnId| {
             let real = report::link(id, process.real(id)?, Convention::Pmpi.arity(id), 0);
-            let Some((address, watch)) = is_switched.then(|| or_end(requests::watch(id, real))).flatten() else {
+            let Some((address, watch)) = is_switched.then(|| require_stub(requests::watch(id, real))).flatten() else {
                 return Some(real);
             };
             watched.insert(id, watch);
@@ -221,10 +222,10 @@ impl Chain {
 
     /// `MPI_Pcontrol` of the 2018 prototype: the wrapper gets the first argument, and the chain goes on by itself, with all.
     fn deliver(&mut self, id: FnId, wrapper: usize, tool: ToolId, vector: usize) -> usize {
-        let wrapper = or_end(conversion::append(wrapper, tool.level(), vector, conversion::arity(id)));
+        let wrapper = require_stub(conversion::append(wrapper, tool.level(), vector, conversion::arity(id)));
         match self.pmpi(id) {
             0 => wrapper,
-            below => or_end(pcontrol::deliver_to_both(wrapper, below)),
+            below => require_stub(pcontrol::deliver_to_both(wrapper, below)),
         }
     }
 
@@ -236,7 +237,9 @@ impl Chain {
 
     /// Watches the ways to the end, for a report.
     pub(crate) fn observe_ends(&mut self) {
-        recorder::observe_ends(|id, notify| self.observe(id, |target| or_end(observer::observe(target, notify, 0))));
+        recorder::observe_ends(|id, notify| {
+            self.observe(id, |target| require_stub(observer::observe(target, notify, 0)))
+        });
     }
 
     /// Watches the calls that initialize MPI, at the topmost link: tools can be registered until then.
@@ -365,7 +368,7 @@ impl Link {
     /// The same where the layer is on.
     fn into_pmpi(self, id: FnId, mode: CallerMode) -> usize {
         let arity = conversion::arity(id);
-        or_end(match self.convention {
+        require_stub(match self.convention {
             Convention::Pmpi => Ok(self.address),
             Convention::Qmpi => conversion::up(self.address, self.tool.0, arity, mode),
             Convention::Thesis(vector) => conversion::append(self.address, self.tool.level(), vector, arity),
@@ -384,7 +387,7 @@ impl Link {
             // No layer comes behind the MPI library, so none asks there where the application called.
             let keep = if link.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
             let on = if link.switched.is_some() { link.into_pmpi(id, mode) } else { link.pmpi(id, mode) };
-            or_end(conversion::down(on, conversion::arity(id), keep))
+            require_stub(conversion::down(on, conversion::arity(id), keep))
         };
         let address = match self.switched {
             // One stub for both directions.
@@ -396,7 +399,7 @@ impl Link {
             Some((switch, below)) => {
                 let (off, tool) = { *below }.qmpi(id, mode);
                 // The caller passes the id of this layer.
-                let off = if tool == self.tool { off } else { or_end(conversion::numbered(off, tool.0)) };
+                let off = if tool == self.tool { off } else { require_stub(conversion::numbered(off, tool.0)) };
                 self.switch(switch, id, Caller::Qmpi, off, link).unwrap_or_else(|| link(*self))
             }
         };
@@ -409,8 +412,9 @@ impl Link {
         match (self.convention, self.tool, mode) {
             (Convention::Qmpi, ..) => {
                 // The application's return address is on the stack: no need to look elsewhere.
-                let link =
-                    move |link: Link| or_end(conversion::up(link.address, link.tool.0, arity, CallerMode::Ignore));
+                let link = move |link: Link| {
+                    require_stub(conversion::up(link.address, link.tool.0, arity, CallerMode::Ignore))
+                };
                 let switched = self.switched.and_then(|(switch, below)| {
                     let off = { *below }.entry(id, mode);
                     self.switch(switch, id, Caller::C, off, link)
@@ -432,7 +436,7 @@ impl Link {
         lead_to: impl Fn(Link) -> usize + Send + 'static,
     ) -> Option<usize> {
         let on = lead_to(self);
-        let link = or_end(switch.link(id, on, off, caller))?;
+        let link = require_stub(switch.link(id, on, off, caller))?;
         let (address, convention, tool) = (self.address, self.convention, self.tool);
         let lead_to = Box::new(move |address| lead_to(Link::new(address, convention, tool)));
         let place = switching::Place { target: link.function, lead_to };
@@ -445,11 +449,6 @@ impl Link {
 pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
     match mode {
         CallerMode::Ignore => address,
-        CallerMode::Keep => or_end(conversion::record(address)),
+        CallerMode::Keep => require_stub(conversion::record(address)),
     }
-}
-
-/// Without stubs there is no stack.
-pub(crate) fn or_end<T>(stub: Result<T, LoadError>) -> T {
-    stub.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
 }

@@ -6,10 +6,11 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering;
 
 use qmpi_abi::FnId;
-use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_links::conversion::{self, CallerMode};
+use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Process, log};
 use qmpi_ring::{CoreFunctions, Ring, ring};
+use qmpi_system::log;
 
 use crate::process::{base, opened, wrapped};
 use crate::qmpi::{Class, interface, macros};
@@ -69,7 +70,7 @@ pub extern "C" fn qmpi_core_open(ring: &'static Ring) -> Option<&'static CoreFun
     crate::ring::set(ring);
     let [dlsym, dlvsym] = [&ring.glibc.dlsym, &ring.glibc.dlvsym].map(|word| word.load(Ordering::Relaxed));
     qmpi_loader::process::dlsym::set(dlsym, dlvsym);
-    qmpi_loader::process::thread_offsets::set((ring.thread_offsets)());
+    qmpi_links::thread_offsets::set((ring.thread_offsets)());
     Some(&FUNCTIONS)
 }
 

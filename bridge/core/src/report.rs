@@ -10,7 +10,7 @@ pub(crate) mod survey;
 pub(crate) mod trace;
 
 use qmpi_abi::FnId;
-use qmpi_loader::links::conversion::Arity;
+use qmpi_links::conversion::Arity;
 
 /// Starts a layer, or the MPI library: the links that follow are its.
 pub(crate) fn layer(label: &str) {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_elf::{ElfFile, SearchPath};
-use qmpi_loader::log;
 use qmpi_plan::{PassedOver, Request, Stack};
+use qmpi_system::log;
 
 use crate::qmpi::native;
 

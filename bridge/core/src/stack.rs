@@ -12,11 +12,12 @@ use std::time::Duration;
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
-use qmpi_loader::links::conversion::CallerMode;
-use qmpi_loader::links::wrapped::Others;
-use qmpi_loader::{LoadError, Loader, Process, log};
+use qmpi_links::conversion::CallerMode;
+use qmpi_loader::wrappers::wrapped::Others;
+use qmpi_loader::{LoadError, Loader, Process};
 use qmpi_plan::{Inspector, Kind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::Next;
+use qmpi_system::log;
 
 use crate::chain::{Chain, Convention, Layer, ToolId};
 use crate::process::fortran::Fortran;

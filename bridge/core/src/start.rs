@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
+use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Process, log};
 use qmpi_ring::{Moment, Progress, progress};
+use qmpi_system::log;
 
 use crate::process::fortran::Fortran;
 use crate::process::{base, entrance, environment, fortran, opened, program_pmpi, stand_ins, without_mpi, wrapped};

@@ -12,14 +12,16 @@ mod others;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-use qmpi_loader::links::requests::{self, MAX_SWITCHES, Requests};
-use qmpi_loader::links::switch::Switch;
-use qmpi_loader::{Process, log};
-use qmpi_plan::{Layer, Switching, variable};
-
-use crate::chain::{ToolId, or_end};
 use control::Words;
 use handles::{Handles, Kind};
+use qmpi_links::requests::{self, MAX_SWITCHES, Requests};
+use qmpi_links::require_stub;
+use qmpi_links::switch::Switch;
+use qmpi_loader::Process;
+use qmpi_plan::{Layer, Switching, variable};
+use qmpi_system::log;
+
+use crate::chain::ToolId;
 
 pub(crate) use functions::{Links, Place};
 pub(crate) use interface::{disable, enable, is_enabled, set_function, set_function_name};
@@ -50,7 +52,7 @@ pub(crate) fn prepare<'a>(process: &Process, layers: impl Iterator<Item = &'a La
         log::fatal(&text, Some("write switch = true into the sections of fewer tools"));
     }
     let words = control::make();
-    or_end(requests::prepare(requests_of(process), words.active()));
+    require_stub(requests::prepare(requests_of(process), words.active()));
     *SWITCHES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Switches { words, tools: Vec::new() });
     true
 }

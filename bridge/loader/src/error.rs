@@ -65,9 +65,9 @@ pub enum LoadError {
         /// Why.
         source: std::io::Error,
     },
-    /// The stubs that are in the library are used up, and no further ones could be mapped.
-    #[error("no memory for stubs between layers: {0}")]
-    Stubs(#[source] std::io::Error),
+    /// A stub could not be made.
+    #[error(transparent)]
+    Stubs(#[from] qmpi_links::StubError),
 }
 
 impl LoadError {
@@ -91,11 +91,7 @@ impl LoadError {
                 "start the job with `qmpi run`, which makes room (glibc.rtld.optional_static_tls)".into()
             }
             LoadError::Link { .. } => "see whether it loads with LD_PRELOAD, and what LD_DEBUG=all says".into(),
-            LoadError::Stubs(_) => {
-                "the limits of memory and of mappings must leave room (ulimit -v, vm.max_map_count), and libqmpi_core.so's \
-                 file system or memfd_create must allow executable mappings"
-                    .into()
-            }
+            LoadError::Stubs(error) => error.hint(),
             LoadError::Memory { source, .. } if source.kind() == std::io::ErrorKind::FileTooLarge => {
                 "raise the limit (ulimit -f unlimited), which counts for files in memory, too".into()
             }

@@ -36,10 +36,11 @@ use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
+use qmpi_links::callback;
+
 use crate::Instance;
 use crate::exit::destructors::Destructors;
 use crate::exit::handlers::{Handler, Handlers, Kind, Registration, State, last_number};
-use crate::links::callback;
 
 unsafe extern "C" {
     /// Itanium C++ ABI, 3.3.6.3; the libc crate lacks it.

@@ -10,17 +10,18 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::tool::wrapped::has_own_allocator;
+use qmpi_links::look_ups;
 use qmpi_overrides::Answers;
 use qmpi_plan::Planned;
 use qmpi_ring::List;
 
 use crate::error::LoadError;
 use crate::exit::End;
-use crate::links::{look_ups, wrapped};
 use crate::load::Calls;
 use crate::namespace::link_map::{Handle, LinkMap};
 use crate::overrides::{self, environment};
 use crate::process::{Process, dlsym};
+use crate::wrappers::wrapped;
 
 /// What is known about an instance while it runs. Lives as long as the process.
 #[derive(Debug)]

@@ -16,26 +16,17 @@
 //! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides (`qmpi-overrides`), which no MPI call meets.
 
 mod arch;
-mod clock;
-mod errno;
 mod error;
 pub mod exit;
-pub mod file_limit;
-mod fork;
 pub mod image;
 mod instance;
-pub mod links;
 mod load;
-pub mod log;
 mod namespace;
 mod overrides;
-#[cfg(planted)]
-mod planted;
 pub mod process;
 pub mod stand_ins;
-mod thread;
+pub mod wrappers;
 
-pub use arch::publish_stubs;
 pub use error::LoadError;
 pub use instance::{Instance, opened_global};
 pub use load::{Links, Loaded, Loader, Made, OfMpi, plan, prepare};

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{ElfFile, Tool};
+use qmpi_links::StubError;
+use qmpi_links::own_calls::OwnCalls;
+use qmpi_links::pcontrol;
 use qmpi_overrides::glibc;
 use qmpi_plan::{Inspector, Layer, Place, Planned};
+use qmpi_system::log;
 
 use crate::error::LoadError;
 use crate::exit::watch;
 use crate::image::version::Version;
-use crate::links::own_calls::OwnCalls;
-use crate::links::parts::Parts;
-use crate::links::pcontrol;
-use crate::links::wrapped::{self, Others, Wrapped};
 use crate::namespace;
 use crate::namespace::clone;
 use crate::namespace::head::{Head, Heads};
@@ -27,7 +27,9 @@ use crate::namespace::link_map::Handle;
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{first, providers};
 use crate::process::Process;
-use crate::{Instance, log, stand_ins};
+use crate::wrappers::parts::Parts;
+use crate::wrappers::wrapped::{self, Others, Wrapped};
+use crate::{Instance, stand_ins};
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]
@@ -124,7 +126,7 @@ fn load<'a>(
     let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
     prepare(process, planned)?;
 
-    let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::new);
+    let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::next);
     let calls = Calls::of(tool, links, own_calls)?;
     let wraps = planned.wrapped();
     let instance = Instance::of(planned, &wraps, &calls, process, loader.lock);
@@ -199,7 +201,7 @@ impl<'a> Calls<'a> {
 }
 
 /// Makes the function by which a wrapper is entered.
-type Enter<'a> = &'a dyn Fn(FnId, usize) -> Result<usize, LoadError>;
+type Enter<'a> = &'a dyn Fn(FnId, usize) -> Result<usize, StubError>;
 
 type Entries = Vec<(FnId, usize)>;
 type VersionedEntries = Vec<(FnId, Version, usize)>;

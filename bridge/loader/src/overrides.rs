@@ -16,11 +16,11 @@ use std::ffi::CStr;
 
 use qmpi_elf::Name;
 use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion};
+use qmpi_links::arch::Stub;
+use qmpi_links::trampoline;
 use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
-use crate::arch::Stub;
 use crate::error::LoadError;
-use crate::links::trampoline;
 use crate::{Instance, arch};
 
 /// The names of the C library's variable.

@@ -12,7 +12,6 @@ pub mod loader_lock;
 pub(crate) mod names_before;
 pub mod scope_end;
 pub mod sentinels;
-pub mod thread_offsets;
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int};

@@ -4,11 +4,12 @@
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qmpi_links::callback;
+use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
-use qmpi_loader::links::callback;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Process, log};
 use qmpi_plan::{Layer, LogLevel, rank_from_env, variable};
+use qmpi_system::log;
 
 use crate::{configured, instances, qmpi};
 
@@ -71,7 +72,7 @@ extern "C" fn on_end() {
 
 /// Registers one name for each tool of the configuration.
 fn register() {
-    qmpi_loader::process::thread_offsets::set(thread_offsets());
+    qmpi_links::thread_offsets::set(thread_offsets());
     prepare_log();
     let mut some = false;
     for layer in configured::layers() {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use qmpi_elf::SearchPath;
-use qmpi_loader::log;
 use qmpi_plan::{Config, Layer, Request, variable};
+use qmpi_system::log;
 
 /// A configuration of this library's own, where something else reads `QMPI_CONFIG` as well.
 const OWN_CONFIG: &str = "QMPI_BRIDGE_CONFIG";

@@ -8,11 +8,12 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
-use qmpi_loader::links::conversion;
-use qmpi_loader::links::lazy::LazyLinks;
+use qmpi_links::conversion;
+use qmpi_links::lazy::LazyLinks;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Links, LoadError, Loader, Made, OfMpi, Process, log};
+use qmpi_loader::{Links, LoadError, Loader, Made, OfMpi, Process};
 use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
+use qmpi_system::log;
 
 use crate::next::{self, Registered};
 use crate::{configured, numbering, qmpi};
@@ -87,7 +88,7 @@ impl Instances {
             next::find_functions_of_mpi(&process);
             // It cannot fail where the one before has not: a block of stubs is mapped with others.
             LazyLinks::new(0, next::of_mpi, lock)
-                .unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+                .unwrap_or_else(|error| log::fatal(&error.to_string(), Some(&error.hint())))
         });
         let of_mpi = |id: FnId| if links[id.index()] == 0 { 0 } else { past_all.link(id) };
         let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
+use qmpi_links::lazy::Next;
 use qmpi_loader::Process;
-use qmpi_loader::links::lazy::Next;
 use qmpi_ring::Published;
 
 use crate::{numbering, qmpi};

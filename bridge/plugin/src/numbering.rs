@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
+use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Process, log};
+use qmpi_system::log;
 
 /// What `qmpi.h` notes in tools (`qmpi_elf::mpi::numbering_note`): this one's numbers are those of the MPI that runs.
 #[used]

@@ -11,13 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::LinkerLock;
+use qmpi_links::conversion::{self, CallerMode};
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::version::Definition;
-use qmpi_loader::links::conversion::{self, CallerMode};
 use qmpi_loader::process::dlsym;
-use qmpi_loader::{Instance, Process, log};
+use qmpi_loader::{Instance, Process};
 use qmpi_ring::Moment;
+use qmpi_system::log;
 
 use crate::chain::{self, Chain};
 use crate::process::fortran::Fortran;

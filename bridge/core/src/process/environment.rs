@@ -6,8 +6,9 @@
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
-use qmpi_loader::{changes_of_environment, expect_view, log};
+use qmpi_loader::{changes_of_environment, expect_view};
 use qmpi_plan::Layer;
+use qmpi_system::log;
 
 use crate::ring::is_entry;
 

@@ -20,15 +20,17 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use qmpi_abi::{Binding, FnId, Handles, INITIALIZATION};
 use qmpi_dynamic::LinkerLock;
+use qmpi_links::conversion::{self, CallerMode};
+use qmpi_links::require_stub;
+use qmpi_links::switch::{Caller, Switch};
+use qmpi_links::{fortran, missing};
+use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, Kind};
-use qmpi_loader::links::conversion::{self, CallerMode};
-use qmpi_loader::links::switch::{Caller, Switch};
-use qmpi_loader::links::{fortran, missing};
-use qmpi_loader::{Process, log};
+use qmpi_system::log;
 
-use crate::chain::{self, Chain, ToolId, or_end};
+use crate::chain::{self, Chain, ToolId};
 use crate::process::{program_pmpi, program_tools};
 use crate::ring::is_entry;
 
@@ -117,7 +119,7 @@ impl Fortran {
         let prefix = if name.starts_with('M') { 'P' } else { 'p' };
         let below = format!("{prefix}{name}");
         let off = self.wrapper(index + 1, &below).or_else(|| self.library(index + 1, &layer.label, &below, process))?;
-        or_end(switch.link(id, address, off, Caller::Fortran)).map(|link| link.address)
+        require_stub(switch.link(id, address, off, Caller::Fortran)).map(|link| link.address)
     }
 
     /// Sets the C links below layer `index`, if it has anything to do with Fortran. Called when it is loaded, before it is pushed on
@@ -156,12 +158,16 @@ impl Fortran {
     fn library(&self, level: usize, label: &str, name: &str, process: &Process) -> Option<usize> {
         let c_name = CString::new(name).ok()?;
         if let Some(real) = process.function(&c_name) {
-            return Some(or_end(fortran::resume(real, level)));
+            return Some(require_stub(fortran::resume(real, level)));
         }
         let reason = format!("which {} does not have", process.mpi_name());
-        let until =
-            or_end(missing::stub(label, name, reason, "MPI's Fortran library has such functions: link it, or open it"));
-        Some(or_end(fortran::resume_later(c_name, level, until)))
+        let until = require_stub(missing::stub(
+            label,
+            name,
+            reason,
+            "MPI's Fortran library has such functions: link it, or open it",
+        ));
+        Some(require_stub(fortran::resume_later(c_name, level, until)))
     }
 
     /// The Fortran wrapper that gets a call below `level` layers, if the first layer that intercepts the function has one.
@@ -234,7 +240,7 @@ impl Fortran {
         }
         if symbol.profiling && is_past {
             let real = process.function(name)?;
-            return Some(or_end(fortran::resume(real, self.layers.len())));
+            return Some(require_stub(fortran::resume(real, self.layers.len())));
         }
         // A layer that asks where the application called wants this call, not that of MPI's Fortran library.
         match self.wrapper(0, text) {
@@ -259,7 +265,11 @@ impl Fortran {
         }
         let made_before = &mut *made_before.borrow_mut();
         let arity = conversion::arity(symbol.id);
-        Some(*made_before.entry((symbol.id, symbol.profiling)).or_insert_with(|| or_end(fortran::to_c(links, arity))))
+        Some(
+            *made_before
+                .entry((symbol.id, symbol.profiling))
+                .or_insert_with(|| require_stub(fortran::to_c(links, arity))),
+        )
     }
 
     /// The function of a tool of the program that a call of MPI's Fortran library comes to without us.

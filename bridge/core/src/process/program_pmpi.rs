@@ -4,9 +4,10 @@
 //! libraries, PMPI tools of the program (`base.rs` leads theirs to the top of the chain) and QMPI tools, which go past all layers.
 
 use qmpi_dynamic::LinkerLock;
+use qmpi_loader::Process;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
-use qmpi_loader::{Process, log};
+use qmpi_system::log;
 
 use crate::process::{name, program_tools};
 use crate::qmpi::native;

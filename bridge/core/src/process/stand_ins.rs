@@ -11,7 +11,8 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::process::dlsym;
-use qmpi_loader::{Process, log, stand_ins};
+use qmpi_loader::{Process, stand_ins};
+use qmpi_system::log;
 
 use crate::ring::is_entry;
 

@@ -10,9 +10,10 @@
 //! cannot be written.
 
 use qmpi_dynamic::LinkerLock;
+use qmpi_loader::dl_iterate_phdr_of_base;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
-use qmpi_loader::{dl_iterate_phdr_of_base, log};
+use qmpi_system::log;
 
 use crate::ring::is_entry;
 

@@ -13,9 +13,10 @@ use std::sync::OnceLock;
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{SearchPath, Tool, is_mpi_soname};
+use qmpi_loader::Process;
 use qmpi_loader::image::Image;
-use qmpi_loader::{Process, log};
 use qmpi_plan::{Inspector, Processes};
+use qmpi_system::log;
 
 use crate::requested::Requested;
 

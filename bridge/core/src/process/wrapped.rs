@@ -26,8 +26,8 @@ use qmpi_elf::linker::family;
 use qmpi_elf::{Name, Names};
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
-use qmpi_loader::links::wrapped::Stacked;
-use qmpi_loader::log;
+use qmpi_loader::wrappers::wrapped::Stacked;
+use qmpi_system::log;
 
 use crate::process::{fortran, name};
 use crate::ring::is_entry;
@@ -184,7 +184,7 @@ pub(crate) extern "C" fn find(name: *const c_char, version: *const c_char) -> us
     let mut all = wrapped.stacked.of(name);
     let found = match version {
         Some(version) => all.find_map(|wrapped| wrapped.referred(Some(version))),
-        None => all.next().map(qmpi_loader::links::wrapped::Wrapped::looked_up),
+        None => all.next().map(qmpi_loader::wrappers::wrapped::Wrapped::looked_up),
     };
     found.unwrap_or(0)
 }

@@ -9,11 +9,10 @@ use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use qmpi_links::observer;
+use qmpi_links::require_stub;
 use qmpi_loader::Process;
-use qmpi_loader::links::observer;
 use qmpi_loader::process::loader_lock;
-
-use crate::chain::or_end;
 
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 
@@ -22,7 +21,7 @@ pub(crate) fn observe(target: usize) -> usize {
     extern "C" fn notify(_: usize) {
         HAS_BEGUN.store(true, Ordering::Relaxed);
     }
-    or_end(observer::observe(target, notify, 0))
+    require_stub(observer::observe(target, notify, 0))
 }
 
 /// Has it begun?

@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 use qmpi_elf::{MpiFamily, NumberingNote, Tool};
+use qmpi_loader::Process;
 use qmpi_loader::image::Image;
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Process, log};
+use qmpi_system::log;
 use thiserror::Error;
 
 use super::{numbering, registry, tools};

@@ -14,7 +14,7 @@
 use std::fmt::Display;
 
 use qmpi_abi::FnId;
-use qmpi_loader::links::probe::Measured;
+use qmpi_links::probe::Measured;
 
 /// Digits of times: own, from call to return, the longest.
 const DIGITS: [u32; 3] = [5, 4, 4];

@@ -8,10 +8,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use qmpi_loader::links::observer;
-use qmpi_loader::{exit, log};
-
-use crate::chain::or_end;
+use qmpi_links::observer;
+use qmpi_links::require_stub;
+use qmpi_loader::exit;
+use qmpi_system::log;
 
 /// A place in the chain: edge `i` leads into layer `i`, the last one into the MPI library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ pub(crate) fn name_layers(labels: Vec<String>) {
 
 /// A link that records that the call arrived at `edge` and jumps to `target`.
 pub(crate) fn observe(target: usize, edge: Edge) -> usize {
-    or_end(observer::observe(target, notify, edge.0))
+    require_stub(observer::observe(target, notify, edge.0))
 }
 
 extern "C" fn notify(edge: usize) {

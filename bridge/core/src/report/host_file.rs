@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, GzBuilder};
-use qmpi_loader::file_limit;
+use qmpi_system::file_limit;
 
 /// Room for what a rank counts between its first record and its last.
 const SPARE: usize = 24;

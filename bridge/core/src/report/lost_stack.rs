@@ -11,10 +11,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
-use qmpi_loader::log;
 use qmpi_plan::Launcher;
 use qmpi_plan::launcher::{ENV_LIST_VARIABLE, Line};
 use qmpi_plan::{preload, variable};
+use qmpi_system::log;
 
 /// How far above a rank its launcher may be: shells and debuggers stand between.
 const GENERATIONS: usize = 8;

@@ -12,15 +12,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use qmpi_abi::FnId;
-use qmpi_loader::links::bytes;
-use qmpi_loader::links::conversion::Arity;
-use qmpi_loader::links::observer::Notify;
-use qmpi_loader::links::probe::{self, Cost, Probe};
-use qmpi_loader::links::trace::Call;
+use qmpi_links::bytes;
+use qmpi_links::conversion::Arity;
+use qmpi_links::observer::Notify;
+use qmpi_links::probe::{self, Cost, Probe};
+use qmpi_links::require_stub;
+use qmpi_links::trace::Call;
+use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
-use qmpi_loader::{Process, log};
+use qmpi_system::log;
 
-use crate::chain::or_end;
 use crate::process::{program_tools, without_mpi};
 use crate::report::host_file::HostFile;
 use crate::report::{columns, lost_stack, trace};
@@ -94,7 +95,7 @@ pub(crate) fn prepare(mpi: &Process, rank: Option<u32>, layers: usize) {
         began: (Instant::now(), probe::ticks()),
         layers: vec!["program".to_owned()],
         probes: Vec::new(),
-        cost: or_end(probe::measure_own_cost()),
+        cost: require_stub(probe::measure_own_cost()),
         unmeasured: Vec::new(),
     };
     *REPORT.lock().unwrap_or_else(PoisonError::into_inner) = Some(report);
@@ -135,7 +136,7 @@ pub(crate) fn measured(id: FnId, address: usize, arity: Arity, leading: u8) -> u
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(report) = report.as_mut() else { return address };
     let layer = report.layers.len() - 1;
-    match or_end(Probe::recording(address, arity, layer, Call { function: id, leading })) {
+    match require_stub(Probe::recording(address, arity, layer, Call { function: id, leading })) {
         Some((probe, link)) => {
             report.probes.push((layer, id, probe));
             link

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
-use qmpi_loader::links::counter::Counter;
-use qmpi_loader::{file_limit, log};
+use qmpi_links::counter::Counter;
+use qmpi_links::require_stub;
+use qmpi_system::{file_limit, log};
 
-use crate::chain::or_end;
 use crate::process::without_mpi;
 
 /// One layer, or the MPI library: its label, and by function the counter of its calls, one for each link to it.
@@ -63,7 +63,7 @@ pub(crate) fn column(label: &str) {
 pub(crate) fn counted(id: FnId, address: usize) -> usize {
     let mut report = REPORT.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(column) = report.as_mut().and_then(|report| report.columns.last_mut()) else { return address };
-    let (counter, link) = or_end(Counter::before(address));
+    let (counter, link) = require_stub(Counter::before(address));
     column.counters[id.index()].push(counter);
     link
 }

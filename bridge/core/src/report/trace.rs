@@ -12,10 +12,11 @@ use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::trace::{HEAD, VERSION};
 use qmpi_elf::MpiFamily;
+use qmpi_links::probe;
+use qmpi_links::trace::{self, Limit};
 use qmpi_loader::image::Image;
-use qmpi_loader::links::probe;
-use qmpi_loader::links::trace::{self, Limit};
-use qmpi_loader::{Instance, Process, log};
+use qmpi_loader::{Instance, Process};
+use qmpi_system::log;
 
 use crate::report::lost_stack;
 use crate::report::recorder::quoted;

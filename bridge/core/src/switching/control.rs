@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use qmpi_loader::{file_limit, log};
 use qmpi_plan::control::{Control, LABEL, LEN, MAGIC, NAME, OFF, ON, Word};
+use qmpi_system::{file_limit, log};
 
 use crate::chain::ToolId;
 

@@ -2,8 +2,8 @@
 
 use std::ffi::CString;
 
+use qmpi_links::filter::{Communicators, Conditions, Filter};
 use qmpi_loader::Process;
-use qmpi_loader::links::filter::{Communicators, Conditions, Filter};
 
 use super::handles::{Handles, Kind, real};
 

@@ -51,7 +51,7 @@ impl Links {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let function = links.as_mut()?.get_mut(&(tool, id))?;
         let stubs: Vec<usize> = function.places.iter().map(|place| (place.lead_to)(new)).collect();
-        qmpi_loader::publish_stubs();
+        qmpi_links::publish_stubs();
         for (place, stub) in function.places.iter().zip(stubs) {
             place.target.store(stub, Ordering::Release);
         }

@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 use std::ffi::CStr;
 
-use qmpi_loader::links::switch::Switch;
-use qmpi_loader::links::wrapped::Wrapped;
+use qmpi_links::require_stub;
+use qmpi_links::switch::Switch;
 use qmpi_loader::process::dlsym;
+use qmpi_loader::wrappers::wrapped::Wrapped;
 use qmpi_plan::own_calls::other_always_passes_on;
-
-use crate::chain::or_end;
 
 /// Functions that begin or end what a tool has to know of for as long as it is there: threads, libraries.
 const ALWAYS: [&CStr; 5] = [c"dlclose", c"dlmopen", c"dlopen", c"pthread_create", c"thrd_create"];
@@ -22,7 +21,7 @@ pub(crate) fn behind_switch(wrapped: &mut [Wrapped], switch: Switch, below: &Has
         let is_needed = ALWAYS.contains(&function.name) || function.name.to_str().is_ok_and(other_always_passes_on);
         let next = || below.get(function.name).copied().or_else(|| dlsym::global(function.name));
         let Some(next) = (!is_needed).then(next).flatten() else { continue };
-        let link = |address: usize| or_end(switch.other(address, next)).address;
+        let link = |address: usize| require_stub(switch.other(address, next)).address;
         let old = function.address;
         function.address = link(old);
         for (_, address) in &mut function.versions {

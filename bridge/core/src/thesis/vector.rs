@@ -5,11 +5,12 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::thesis::{self, COUNT};
-use qmpi_loader::links::missing;
+use qmpi_links::missing;
+use qmpi_links::require_stub;
 use qmpi_ring::thesis::{Cell, DynamicLib, PATH, Vector};
 
 use super::library::{Library, NOT_INTERCEPTED};
-use crate::chain::{Chain, ToolId, or_end};
+use crate::chain::{Chain, ToolId};
 
 /// By number in the thesis's table: a stub that says that the function is missing; 0 where it is not, or where the stack has no
 /// tool of the prototype.
@@ -34,7 +35,7 @@ impl Builder {
         let vector = Box::leak(Box::new(Vector { items, capacity: total, total }));
         let stub =
             missing::stub(CALLER, "a function that has no number in its table", "so it does not exist".into(), HINT);
-        UNKNOWN.store(or_end(stub), Ordering::Release);
+        UNKNOWN.store(require_stub(stub), Ordering::Release);
         Builder { layers, vector }
     }
 
@@ -58,7 +59,8 @@ impl Builder {
                 cell.func_ptr.store(std::ptr::with_exposed_provenance_mut(address), Ordering::Release);
             } else if UNSUPPORTED[index].load(Ordering::Relaxed) == 0 {
                 let reason = format!("which {mpi} does not have");
-                UNSUPPORTED[index].store(or_end(missing::stub(CALLER, id.name(), reason, HINT)), Ordering::Release);
+                UNSUPPORTED[index]
+                    .store(require_stub(missing::stub(CALLER, id.name(), reason, HINT)), Ordering::Release);
             }
         }
     }

@@ -39,7 +39,9 @@ extern "C" fn thread_ends(registered: *mut c_void) {
     let Registered { function, argument, instance } = *registered;
     let registration = Registration { kind: Kind::ThreadLocal, function, argument, object: 0, at_load: false };
     let handler = instance.end.handlers.add_due(registration);
-    if u32::try_from(crate::thread::number()) != Ok(std::process::id()) || !layers_outside_have_more_to_do(instance) {
+    if u32::try_from(qmpi_system::thread::number()) != Ok(std::process::id())
+        || !layers_outside_have_more_to_do(instance)
+    {
         handler.run_at_once(status());
     }
 }

@@ -5,10 +5,10 @@
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::write::provider::write_with_destructor;
+use qmpi_links::callback;
 use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
-use crate::links::callback;
 use crate::namespace::memory_file::MemoryFile;
 use crate::{Instance, exit, namespace};
 

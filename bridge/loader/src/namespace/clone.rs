@@ -21,10 +21,10 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
 use qmpi_elf::write::duplicate::{Changes, duplicate};
 use qmpi_elf::write::provider::{Provided, write_with_destructor};
+use qmpi_links::callback;
 use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
-use crate::links::callback;
 use crate::load::Loader;
 use crate::namespace::head::Head;
 use crate::namespace::link_map::Handle;

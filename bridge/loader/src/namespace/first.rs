@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
 use qmpi_elf::write::provider;
+use qmpi_links::callback;
+use qmpi_system::log;
 
+use crate::Instance;
 use crate::error::LoadError;
-use crate::links::callback;
 use crate::namespace::link_map::{self, Handle, dlerror};
 use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::thread_local::{self, Variables};
-use crate::{Instance, log};
 
 /// The function that each library calls before its constructors.
 pub(crate) const NAME: &CStr = c"__gmon_start__";

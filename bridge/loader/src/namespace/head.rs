@@ -26,15 +26,16 @@ use qmpi_abi::{FnId, is_mpi_like};
 use qmpi_elf::tool::wrapped;
 use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
 use qmpi_elf::{ElfFile, Name, Names, Symbol, Tool};
+use qmpi_links::missing;
 use qmpi_overrides::names;
+use qmpi_system::log;
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind};
-use crate::links::missing;
 use crate::namespace::first;
+use crate::overrides;
 use crate::process::dlsym;
 use crate::process::{Export, Process};
-use crate::{log, overrides};
 
 /// The function by which an unwinder asks a frame of C++ what to do (Itanium C++ ABI: Exception Handling, 2.5).
 const PERSONALITY: &CStr = c"__gxx_personality_v0";
@@ -336,7 +337,7 @@ impl<'a> Head<'a> {
             return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
         let reason = format!("which nothing defines ({})", path.display());
-        missing::stub_until_defined(&self.instance.label, name, reason, UNDEFINED)
+        Ok(missing::stub_until_defined(&self.instance.label, name, reason, UNDEFINED)?)
     }
 
     /// One line, however many they are, if it is asked for: a function that is never called is missed by nothing, and a call of one says so.

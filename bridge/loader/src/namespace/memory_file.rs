@@ -8,9 +8,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use qmpi_system::file_limit;
 use tempfile::TempPath;
-
-use crate::file_limit;
 
 /// A file that lives as long as this value, or as something has it mapped.
 #[derive(Debug)]

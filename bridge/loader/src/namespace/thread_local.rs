@@ -14,11 +14,12 @@ use qmpi_dynamic::thread_local::{self, Variable};
 use qmpi_dynamic::{LinkerLock, objects};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{Name, Tool};
+use qmpi_system::log;
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind};
 use crate::process::Process;
-use crate::{Instance, arch, log};
+use crate::{Instance, arch};
 
 /// The variables of the program that a tool refers to.
 #[derive(Debug)]

@@ -146,7 +146,7 @@ fn provide_for(
     let closure = Closure::of(root, search, &|soname| process.is_shared(soname));
     for soname in &closure.stopped {
         if let Err(error) = provide(namespace, process, soname, lock) {
-            crate::log::warn(&format!("{}: {error}", instance.label), None);
+            qmpi_system::log::warn(&format!("{}: {error}", instance.label), None);
         }
     }
 }

@@ -16,10 +16,11 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_dynamic::LinkerLock;
+use qmpi_system::log;
 
+use crate::namespace;
 use crate::namespace::link_map::Handle;
 use crate::process::dlsym;
-use crate::{log, namespace};
 
 /// The name under which `qmpi_under_loader_lock` (`arch/`; nothing here may refer to it: `ld.so` would resolve the reference by a call) is exported.
 const SYMBOL: &CStr = c"qmpi_under_loader_lock";

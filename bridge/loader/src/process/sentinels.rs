@@ -16,13 +16,14 @@ use std::sync::Arc;
 use qmpi_elf::Tool;
 use qmpi_elf::mpi::mpi_data;
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
+use qmpi_system::log;
 
 use crate::error::LoadError;
+use crate::namespace;
 use crate::namespace::link_map;
 use crate::namespace::link_map::Handle;
 use crate::process::Process;
 use crate::process::{dlsym, scope_end};
-use crate::{log, namespace};
 
 /// The SONAME of the library that stands for them.
 const SONAME: &str = "libqmpi-sentinels.so";

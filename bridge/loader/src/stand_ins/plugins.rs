@@ -9,11 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_overrides::{LinkMap, dlsym};
+use qmpi_system::log;
 
+use crate::Instance;
 use crate::image::Image;
 use crate::namespace::link_map::{self, Handle};
 use crate::process::{is_private_everywhere, scope_end};
-use crate::{Instance, log};
 
 /// A library of addresses at the end of the program's scope.
 struct Shown {

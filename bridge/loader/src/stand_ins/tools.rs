@@ -15,8 +15,8 @@ use std::sync::{Mutex, PoisonError};
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{ElfFile, Tool};
+use qmpi_system::log;
 
-use crate::log;
 use crate::namespace::link_map::{self, Handle};
 use crate::process::scope_end;
 

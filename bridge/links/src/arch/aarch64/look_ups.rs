@@ -1,0 +1,41 @@
+//! What a tool that wraps `dlsym` or `dlvsym` for the program goes on to: see [`crate::look_ups`].
+
+use std::arch::naked_asm;
+use std::mem::offset_of;
+
+use crate::look_ups::Next;
+
+/// With RTLD_NEXT (-1) the tool's own override, with the tool as the caller; with any other handle what is below. `x17`: a [`Next`].
+macro_rules! next_look_up {
+    ($(#[$doc:meta])* $name:ident, $of_tool:path) => {
+        $(#[$doc])*
+        #[unsafe(naked)]
+        pub(crate) extern "C" fn $name() {
+            naked_asm!(
+                ".cfi_startproc",
+                "cmn x0, 1",
+                "b.ne 2f",
+                "ldr x17, [x17, {answers}]",
+                "b {of_tool}",
+                "2:",
+                "ldr x16, [x17, {below}]",
+                "br x16",
+                ".cfi_endproc",
+                answers = const offset_of!(Next, answers),
+                below = const offset_of!(Next, below),
+                of_tool = sym $of_tool,
+            )
+        }
+    };
+}
+
+next_look_up!(
+    /// `dlsym(handle, name)`.
+    next_dlsym,
+    qmpi_overrides::arch::dlsym
+);
+next_look_up!(
+    /// `dlvsym(handle, name, version)`.
+    next_dlvsym,
+    qmpi_overrides::arch::dlvsym
+);

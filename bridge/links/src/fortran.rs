@@ -1,0 +1,70 @@
+//! Links for Fortran calls.
+//!
+//! A Fortran call of the application goes to the first layer that intercepts the function: to its Fortran wrapper, if it has
+//! one, else through MPI's Fortran library, which calls C. A wrapper goes on with `pmpi_f_`; what MPI's Fortran library then
+//! calls in C must enter the chain *below* the wrapper's layer, not at the top again.
+
+#![expect(unsafe_code, reason = "a word that machine code reads")]
+
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::arch::{self, Resume};
+use crate::conversion::Arity;
+use crate::error::StubError;
+use crate::trampoline;
+
+/// A link from a tool to MPI's Fortran library: C functions called from there enter the chain below `level` layers.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn resume(target: usize, level: usize) -> Result<usize, StubError> {
+    trampoline::allocate(arch::fortran_resume(), Box::leak(Box::new(Resume { target, level })))
+}
+
+/// A link whose function the process does not have: MPI's Fortran library may be opened later ([`bind`]).
+struct Unbound {
+    name: CString,
+    /// Of the link's [`Resume`].
+    target: &'static AtomicUsize,
+}
+
+static UNBOUND: Mutex<Vec<Unbound>> = Mutex::new(Vec::new());
+
+/// The same for a function that the process does not have: calls lead to `until` as long as there is none of this name.
+///
+/// # Errors
+/// When there are no trampolines left.
+pub fn resume_later(name: CString, level: usize, until: usize) -> Result<usize, StubError> {
+    let resume = Box::into_raw(Box::new(Resume { target: until, level }));
+    // SAFETY: the record was just made.
+    let target = unsafe { &raw mut (*resume).target };
+    // SAFETY: the record is never freed, and from here on machine code alone reads the word otherwise.
+    let target = unsafe { AtomicUsize::from_ptr(target) };
+    UNBOUND.lock().unwrap_or_else(PoisonError::into_inner).push(Unbound { name, target });
+    trampoline::with_word(arch::fortran_resume(), resume.expose_provenance())
+}
+
+/// Lets the links of [`resume_later`] lead to what `find` has under their names.
+pub fn bind(find: impl Fn(&CStr) -> Option<usize>) {
+    // `find` may ask ld.so: no lock is held meanwhile.
+    let mut unbound = std::mem::take(&mut *UNBOUND.lock().unwrap_or_else(PoisonError::into_inner));
+    unbound.retain(|Unbound { name, target }| match find(name) {
+        Some(address) => {
+            target.store(address, Ordering::Release);
+            false
+        }
+        None => true,
+    });
+    UNBOUND.lock().unwrap_or_else(PoisonError::into_inner).append(&mut unbound);
+}
+
+/// A link from MPI's Fortran library to a C function of this arity: `links[level]` is the one below `level` layers.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn to_c(links: Vec<usize>, arity: Arity) -> Result<usize, StubError> {
+    let table: &'static [usize] = Box::leak(links.into_boxed_slice());
+    trampoline::with_word(arch::fortran_to_c(arity), table.as_ptr().addr())
+}

@@ -1,0 +1,149 @@
+//! Links that are found when they are first called, of tools of an MPI that has QMPI itself: while tools are initialized, a QMPI
+//! implementation cannot say what comes next.
+//!
+//! A link is a jump through a slot (`arch/x86_64/lazy.rs`). Once the link is known, the slot leads to
+//!
+//! | what comes next | the slot leads to |
+//! |---|---|
+//! | another PMPI tool of this library | its wrapper |
+//! | a QMPI tool, or the MPI library | a stub that adds context and tool id |
+//!
+//! # Contexts
+//! A PMPI tool does not pass the context on. It need not be kept for an MPI whose contexts are null in all calls, as MPICH's are; but
+//! nothing says that they are. So they are taken for null until one is not. Then all links are found anew, and the contexts are kept
+//! from then on. The stub that has seen the first one waits for that, so no layer below it misses a context.
+#![expect(unsafe_code, reason = "reads what the slots were made with")]
+
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+
+use qmpi_abi::FnId;
+use qmpi_dynamic::LinkerLock;
+use qmpi_ring::List;
+use qmpi_system::log;
+
+use crate::arch::{Rows, Slots, publish_stubs};
+use crate::conversion;
+use crate::error::{StubError, require_stub};
+
+/// What comes next below a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// A function that is called as PMPI functions are.
+    Pmpi(usize),
+    /// A function of a QMPI tool, or of the MPI library, and the id to pass.
+    Qmpi(usize, i32),
+}
+
+/// Finds what comes next for `id` below the tool `owner`.
+pub type Find = fn(owner: i32, id: FnId) -> Option<Next>;
+
+/// Has a context been seen that is not null? Machine code reads it.
+pub(crate) static CONTEXTS: AtomicBool = AtomicBool::new(false);
+
+/// The links of all tools.
+static ALL: List<Slots> = List::new(AtomicPtr::new(std::ptr::null_mut()));
+
+/// Whose links they are, and who is asked.
+#[derive(Debug)]
+struct Owner {
+    tool: i32,
+    find: Find,
+}
+
+/// The links of one tool.
+#[derive(Debug, Clone, Copy)]
+pub struct LazyLinks(Slots);
+
+impl LazyLinks {
+    /// Those of `tool`.
+    ///
+    /// # Errors
+    /// When no further stubs can be mapped.
+    pub fn new(tool: i32, find: Find, lock: &LinkerLock) -> Result<LazyLinks, StubError> {
+        let owner: &'static Owner = Box::leak(Box::new(Owner { tool, find }));
+        let slots = Slots::new(std::ptr::from_ref(owner).expose_provenance()).map_err(StubError)?;
+        ALL.add(Box::leak(Box::new(List::node(slots))), lock);
+        Ok(LazyLinks(slots))
+    }
+
+    /// The link of a function.
+    pub fn link(self, id: FnId) -> usize {
+        self.0.link(id)
+    }
+}
+
+/// Finds the link of stub `number` of a block, and where the call goes on; `context` is the one that came with the application's call, or
+/// another that was seen in this thread, or 0.
+pub(crate) extern "C" fn resolve(rows: &'static Rows, number: usize, context: usize) -> usize {
+    /// The last context that was seen, for threads of tools.
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    let Some((slots, id)) = Slots::of_stub(rows, number) else {
+        log::fatal("a link of an unknown function was called", None)
+    };
+    // SAFETY: what `LazyLinks::new` has leaked.
+    let owner = unsafe { &*std::ptr::with_exposed_provenance::<Owner>(slots.layer()) };
+    if context != 0 {
+        LAST.store(context, Ordering::Relaxed);
+    }
+    loop {
+        let keeps_contexts = CONTEXTS.load(Ordering::SeqCst);
+        let arity = conversion::arity(id);
+        let target = match (owner.find)(owner.tool, id) {
+            Some(Next::Pmpi(wrapper)) => Ok(wrapper),
+            Some(Next::Qmpi(function, tool)) if keeps_contexts => {
+                conversion::up_with_context(function, tool, arity, LAST.load(Ordering::Relaxed))
+            }
+            Some(Next::Qmpi(function, tool)) => conversion::up_null(function, tool, arity),
+            None => log::fatal(&format!("{} was called, and nothing comes next for it", id.name()), None),
+        };
+        let target = require_stub(target);
+        publish_stubs();
+        // Threads that come meanwhile find the same.
+        slots.set(id, target);
+        // Either this is seen here, or the slot is seen there, and led back.
+        if CONTEXTS.load(Ordering::SeqCst) == keeps_contexts {
+            return target;
+        }
+    }
+}
+
+/// The first context has come that is not null. Any number of threads may come at once.
+pub(crate) extern "C" fn first_context() {
+    CONTEXTS.store(true, Ordering::SeqCst);
+    ALL.iter().for_each(|slots| slots.forget());
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+
+    static ASKED: AtomicU32 = AtomicU32::new(0);
+
+    extern "C" fn answer(word: usize) -> usize {
+        word + 1
+    }
+
+    fn find(owner: i32, id: FnId) -> Option<Next> {
+        ASKED.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(id.name(), if owner < 40 { "MPI_Barrier" } else { "MPI_Comm_free" });
+        Some(Next::Pmpi((answer as extern "C" fn(usize) -> usize as *const ()).addr()))
+    }
+
+    #[test]
+    fn a_link_is_found_once() {
+        // SAFETY: no other test publishes links.
+        let lock = unsafe { LinkerLock::held() };
+        let links: Vec<LazyLinks> = (0..50).map(|tool| LazyLinks::new(tool, find, &lock).unwrap()).collect();
+        for (tool, links) in (0..).zip(&links) {
+            let id = FnId::by_name(if tool < 40 { "MPI_Barrier" } else { "MPI_Comm_free" }).unwrap();
+            // SAFETY: a link to the function above.
+            let call = unsafe { std::mem::transmute::<usize, extern "C" fn(usize) -> usize>(links.link(id)) };
+            assert_eq!([call(1), call(2), call(3)], [2, 3, 4]);
+        }
+        assert_eq!(ASKED.load(Ordering::Relaxed), 50);
+    }
+}

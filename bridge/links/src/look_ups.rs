@@ -1,0 +1,65 @@
+//! Tools that wrap `dlsym` and `dlvsym`: the program's look-ups reach the wrapper, and go on from it to where they go without it.
+//!
+//! With a handle, or RTLD_DEFAULT, that is the process's function, which is `libqmpi.so`'s: called from here, as from any object of the
+//! program's namespace; or the wrapper of a layer below. RTLD_NEXT means what comes behind the tool, whether the wrapper passes it on for
+//! the program or asks for its own next function: that is what the tool's override answers, past the wrappers of layers below, behind
+//! which something else would come next.
+#![expect(unsafe_code, reason = "calls dlsym for the program")]
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_void};
+
+use qmpi_overrides::Answers;
+
+use crate::arch;
+use crate::trampoline;
+
+unsafe extern "C" {
+    /// dlfcn.h; the libc crate lacks it.
+    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+}
+
+/// Where a look-up goes on from a wrapper.
+#[repr(C)]
+pub(crate) struct Next {
+    /// With RTLD_NEXT: the answers of the tool's override.
+    pub(crate) answers: *const Answers,
+    /// With any other handle: the wrapper of a layer below, or the process's function.
+    pub(crate) below: usize,
+}
+
+/// The functions that `wraps` names of these two, with what the wrappers of the instance with these answers go on to. `below` is what
+/// layers below wrap.
+pub fn next(
+    wraps: &[&str],
+    below: &HashMap<&'static CStr, usize>,
+    answers: *const Answers,
+) -> Vec<(&'static CStr, usize)> {
+    let both: [(_, _, arch::Stub, usize); 2] = [
+        ("dlsym", c"dlsym", arch::next_dlsym, (of_program as *const ()).addr()),
+        ("dlvsym", c"dlvsym", arch::next_dlvsym, (of_program_versioned as *const ()).addr()),
+    ];
+    let wrapped = both.into_iter().filter(|(text, ..)| wraps.contains(text));
+    let next = wrapped.filter_map(|(_, name, stub, of_program)| {
+        let below = below.get(name).copied().unwrap_or(of_program);
+        let next = Box::leak(Box::new(Next { answers, below }));
+        Some((name, trampoline::with_word(stub, std::ptr::from_ref(next).addr()).ok()?))
+    });
+    next.collect()
+}
+
+/// `dlsym` by the program.
+pub(crate) extern "C" fn of_program(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    // SAFETY: what the program has passed to the wrapper.
+    unsafe { libc::dlsym(handle, name) }
+}
+
+/// `dlvsym` by the program.
+pub(crate) extern "C" fn of_program_versioned(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+) -> *mut c_void {
+    // SAFETY: as above.
+    unsafe { dlvsym(handle, name, version) }
+}

@@ -1,0 +1,404 @@
+//! Requests that were started past a layer: such a layer must not see how they are completed, and must see how all others are.
+//!
+//! What is kept is the exception: requests that some layer has *not* seen started, as it was switched off, with a bit for each such
+//! layer. Without a layer that was ever off there is nothing to keep, and functions of the MPI library are jumped to.
+//!
+//! ```text
+//! program -> switch of layer A: off, sets bit A in a word of the thread -> switch of layer B: on, clears bit B -> wrapper of B
+//!         -> stub in front of MPI's function: calls it, keeps the handle with the word's bits
+//! ```
+//!
+//! The stub stands below all layers, next to the MPI library, so that the frame that it needs to see the result is in the way of no
+//! tool that looks at its caller. A request that is not in the table has been seen by all layers.
+//!
+//! While a request is being completed it is taken out of the table, and is in a list of the call's own: MPI may give the same handle to
+//! another thread before the call returns here. What does not fit into the table is not kept: then layers see the completion of
+//! requests that they do not know.
+#![expect(unsafe_code, reason = "reads and writes arguments of MPI's functions")]
+
+mod table;
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use qmpi_abi::{FnId, Handles};
+
+use crate::arch;
+use crate::conversion::{Arity, arity};
+use crate::error::StubError;
+use crate::requests::table::{Bucket, Place, Table};
+use crate::trampoline;
+
+/// How an MPI represents requests.
+#[derive(Debug, Clone, Copy)]
+pub struct Requests {
+    /// Bytes of a handle, 4 or 8.
+    pub size: usize,
+    /// `MPI_REQUEST_NULL`.
+    pub null: usize,
+    /// The address of `MPI_Request_f2c`; 0: Fortran's handles are C's.
+    pub from_fortran: usize,
+}
+
+/// Layers that can be switched off, at most: each has a bit.
+pub const MAX_SWITCHES: usize = 64;
+
+/// How many requests there are that were started past a layer. Machine code reads it.
+pub(crate) static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Not 0 once a layer has been off. Machine code reads it.
+pub(crate) static ACTIVE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+
+static SIZE: AtomicUsize = AtomicUsize::new(0);
+static NULL: AtomicUsize = AtomicUsize::new(0);
+static FROM_FORTRAN: AtomicUsize = AtomicUsize::new(0);
+/// The state of each layer that can be switched, by its bit.
+static STATES: [AtomicPtr<AtomicU32>; MAX_SWITCHES] = [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SWITCHES];
+static BUCKETS: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
+
+/// A function that is watched.
+#[repr(C)]
+pub struct Watch {
+    pub(crate) target: usize,
+    /// Words of its arguments on the stack.
+    pub(crate) words: usize,
+    handles: Handles,
+    last: usize,
+    /// The layers that have a wrapper of it, and those of them that may not get the call.
+    intercepted: AtomicU64,
+    switched: AtomicU64,
+}
+
+/// A call that is watched.
+#[repr(C)]
+pub(crate) struct Watched {
+    registers: [usize; arch::ARGUMENT_REGISTERS],
+    /// The first place of the table that was taken out, plus one.
+    taken: usize,
+    watch: &'static Watch,
+    result: usize,
+    unused: usize,
+}
+
+/// Prepares for an MPI with such requests. `active` is not 0 once a layer has been off.
+///
+/// # Errors
+/// When no memory can be mapped.
+pub fn prepare(requests: Requests, active: &'static AtomicU32) -> Result<(), StubError> {
+    let buckets = Table::map().map_err(StubError)?;
+    SIZE.store(requests.size, Ordering::Relaxed);
+    NULL.store(requests.null, Ordering::Relaxed);
+    FROM_FORTRAN.store(requests.from_fortran, Ordering::Relaxed);
+    ACTIVE.store(ptr::from_ref(active).cast_mut(), Ordering::Relaxed);
+    BUCKETS.store(buckets, Ordering::Release);
+    Ok(())
+}
+
+/// Sets where the state of the layer with this bit is.
+pub(crate) fn set_state(bit: usize, state: &'static AtomicU32) {
+    STATES[bit].store(ptr::from_ref(state).cast_mut(), Ordering::Release);
+}
+
+/// A function of the MPI library, watched if it has to do with requests: its address, and what is to be told of layers.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn watch(id: FnId, target: usize) -> Result<Option<(usize, &'static Watch)>, StubError> {
+    let handles = Handles::of(id);
+    let stub = match handles {
+        Handles::Starts | Handles::ObjectAndStarts => arch::watch_start,
+        Handles::Request(_) | Handles::Requests => arch::watch_completion,
+        Handles::RequestValue(_) | Handles::Object | Handles::Uses => return Ok(None),
+    };
+    let Arity::Fixed(arguments) = arity(id) else { return Ok(None) };
+    let arguments = usize::from(arguments);
+    let watch: &'static Watch = Box::leak(Box::new(Watch {
+        target,
+        words: arguments.saturating_sub(arch::ARGUMENT_REGISTERS),
+        handles,
+        last: arguments.saturating_sub(1),
+        intercepted: AtomicU64::new(0),
+        switched: AtomicU64::new(0),
+    }));
+    Ok(Some((trampoline::allocate(stub, watch)?, watch)))
+}
+
+impl Watch {
+    /// The layer with this bit has a wrapper of the function; `switched`: which may not get the call.
+    pub fn intercepted_by(&self, bit: usize, switched: bool) {
+        self.intercepted.fetch_or(1 << bit, Ordering::Relaxed);
+        self.switched.fetch_or(u64::from(switched) << bit, Ordering::Relaxed);
+    }
+
+    /// The layers that a call of it, which is under way in this thread, went past.
+    fn past(&self) -> u64 {
+        let switched = self.switched.load(Ordering::Relaxed);
+        let intercepted = self.intercepted.load(Ordering::Relaxed);
+        let mut past = arch::past() & switched;
+        for (bit, state) in STATES.iter().enumerate().filter(|(bit, _)| intercepted >> bit & 1 == 0) {
+            // SAFETY: null, or a word that is never freed.
+            match unsafe { state.load(Ordering::Relaxed).as_ref() } {
+                Some(state) => past |= u64::from(state.load(Ordering::Relaxed) != 0) << bit,
+                None => break,
+            }
+        }
+        past
+    }
+}
+
+impl Watched {
+    fn argument(&self, index: usize) -> usize {
+        if let Some(word) = self.registers.get(index) {
+            return *word;
+        }
+        // Behind this record, the saved frame pointer and the return address.
+        let words = ptr::from_ref(self).addr() + size_of::<Watched>() + 16;
+        // SAFETY: the function has so many arguments, which its caller put there.
+        unsafe { ptr::with_exposed_provenance::<usize>(words + 8 * (index - self.registers.len())).read() }
+    }
+
+    /// How many requests the function takes, and where they are.
+    fn requests(&self) -> (usize, usize) {
+        match self.watch.handles {
+            Handles::Requests => (count(self.argument(0)), self.argument(1)),
+            Handles::Request(place) => (1, self.argument(usize::from(place))),
+            _ => (0, 0),
+        }
+    }
+}
+
+/// `int count`, as it is in a register: the upper half may be anything.
+#[expect(clippy::cast_possible_truncation, reason = "an int in a word")]
+fn count(word: usize) -> usize {
+    usize::try_from(word as u32 as i32).unwrap_or(0)
+}
+
+/// The handle number `index` of an array, or of a variable.
+fn handle(array: usize, index: usize) -> usize {
+    if array == 0 {
+        return NULL.load(Ordering::Relaxed);
+    }
+    if SIZE.load(Ordering::Relaxed) == 4 {
+        // SAFETY: the caller of MPI's function passes so many handles.
+        return unsafe { ptr::with_exposed_provenance::<u32>(array).wrapping_add(index).read() } as usize;
+    }
+    // SAFETY: as above.
+    unsafe { ptr::with_exposed_provenance::<usize>(array).wrapping_add(index).read() }
+}
+
+/// A request was started.
+pub(crate) extern "C" fn after_start(call: &Watched) {
+    let variable = call.argument(call.watch.last);
+    // An `int`: what is above it in the register is undefined (psABI 3.2.3). MPI_SUCCESS is 0.
+    if call.result as u32 == 0 && variable != 0 {
+        keep(handle(variable, 0), call.watch.past());
+    }
+}
+
+/// Requests are about to be completed: they are taken out of the table.
+pub(crate) extern "C" fn before_completion(call: &mut Watched) {
+    let (count, array) = call.requests();
+    let mut taken = None;
+    for index in 0..count {
+        taken = table().take_out(handle(array, index), index, taken).or(taken);
+    }
+    call.taken = Place::word(taken);
+}
+
+/// The call is over: those that are still what they were are put back.
+pub(crate) extern "C" fn after_completion(call: &Watched) {
+    let (table, (_, array)) = (table(), call.requests());
+    let mut next = Place::of_word(call.taken);
+    while let Some(place) = next {
+        let taken = table.taken(place);
+        if handle(array, taken.index) == taken.handle {
+            table.put_back(place)
+        } else {
+            table.forget(place)
+        }
+        next = taken.next;
+    }
+}
+
+fn table() -> Table {
+    // SAFETY: stubs that come here are made after the memory, and no other table has this count.
+    unsafe { Table::at(BUCKETS.load(Ordering::Acquire), &COUNT) }
+}
+
+fn keep(handle: usize, past: u64) {
+    if handle != NULL.load(Ordering::Relaxed) {
+        table().keep(handle, past);
+    }
+}
+
+/// What a layer knows of the requests of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// There are none.
+    None,
+    /// The layer has seen none of them started.
+    NotSeen,
+    /// It has seen one of them.
+    Seen,
+}
+
+/// Where the requests of a call are among its arguments.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arguments {
+    pub(crate) handles: Handles,
+    /// Words before the arguments of MPI.
+    pub(crate) shift: usize,
+    /// All arguments are addresses, and handles are Fortran's.
+    pub(crate) is_fortran: bool,
+}
+
+impl Arguments {
+    /// What the layer with this bit knows.
+    pub(crate) fn known(self, bit: usize, arguments: &[usize; arch::ARGUMENT_REGISTERS]) -> Known {
+        let argument = |place: usize| arguments.get(place + self.shift).copied().unwrap_or(0);
+        let (count, array) = match self.handles {
+            Handles::Requests if self.is_fortran => (fortran_count(argument(0)), argument(1)),
+            Handles::Requests => (count(argument(0)), argument(1)),
+            Handles::Request(place) => (1, argument(place.into())),
+            Handles::RequestValue(place) if self.is_fortran => (1, argument(place.into())),
+            Handles::RequestValue(place) => return knows(bit, value(argument(place.into()))),
+            Handles::Uses | Handles::Object | Handles::Starts | Handles::ObjectAndStarts => (0, 0),
+        };
+        let mut known = Known::None;
+        for index in 0..count {
+            let handle = if self.is_fortran { fortran_handle(array, index) } else { handle(array, index) };
+            match knows(bit, handle) {
+                Known::None => {}
+                Known::NotSeen => known = Known::NotSeen,
+                Known::Seen => return Known::Seen,
+            }
+        }
+        known
+    }
+}
+
+/// A handle in a register.
+fn value(word: usize) -> usize {
+    if SIZE.load(Ordering::Relaxed) == 4 { word & 0xffff_ffff } else { word }
+}
+
+fn knows(bit: usize, handle: usize) -> Known {
+    if handle == NULL.load(Ordering::Relaxed) {
+        return Known::None;
+    }
+    let past = table().past(handle).unwrap_or(0);
+    if past >> bit & 1 == 0 { Known::Seen } else { Known::NotSeen }
+}
+
+fn fortran_count(address: usize) -> usize {
+    if address == 0 {
+        return 0;
+    }
+    // SAFETY: Fortran passes the address of an INTEGER.
+    let count = unsafe { ptr::with_exposed_provenance::<i32>(address).read() };
+    usize::try_from(count).unwrap_or(0)
+}
+
+fn fortran_handle(array: usize, index: usize) -> usize {
+    if array == 0 {
+        return NULL.load(Ordering::Relaxed);
+    }
+    // SAFETY: the caller passes so many handles, INTEGERs.
+    let handle = unsafe { ptr::with_exposed_provenance::<i32>(array).wrapping_add(index).read() };
+    match FROM_FORTRAN.load(Ordering::Relaxed) {
+        0 => value(handle as usize),
+        function => {
+            // SAFETY: `MPI_Request MPI_Request_f2c(MPI_Fint)` of an MPI whose handles are pointers.
+            let convert = unsafe { std::mem::transmute::<usize, extern "C" fn(i32) -> usize>(function) };
+            convert(handle)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use super::*;
+
+    static OFF: AtomicU32 = AtomicU32::new(1);
+    static WAIT: Arguments = Arguments { handles: Handles::Requests, shift: 0, is_fortran: false };
+
+    fn prepared() {
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(|| prepare(Requests { size: 8, null: 7, from_fortran: 0 }, &OFF).unwrap());
+    }
+
+    fn known(bit: usize, handles: &[usize]) -> Known {
+        let mut arguments = [0; arch::ARGUMENT_REGISTERS];
+        arguments[..2].copy_from_slice(&[handles.len(), handles.as_ptr().addr()]);
+        WAIT.known(bit, &arguments)
+    }
+
+    /// Stands for MPI_Testsome: completes the requests with even handles.
+    extern "C" fn complete_even(count: usize, requests: *mut usize) -> i32 {
+        // SAFETY: so many.
+        for request in unsafe { std::slice::from_raw_parts_mut(requests, count) } {
+            if request.is_multiple_of(2) {
+                *request = 7;
+            }
+        }
+        0
+    }
+
+    /// MPI_Ialltoallw has ten arguments, which no machine has registers for.
+    type Start = extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize, *mut usize) -> i32;
+
+    /// Stands for it: the request is the seventh argument plus the ninth.
+    extern "C" fn start(
+        a: usize,
+        b: usize,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+        seventh: usize,
+        eighth: usize,
+        ninth: usize,
+        request: *mut usize,
+    ) -> i32 {
+        assert_eq!([a, b, c, d, e, f, eighth], [1, 2, 3, 4, 5, 6, 8]);
+        // SAFETY: a variable of the caller.
+        unsafe { *request = seventh + ninth };
+        0
+    }
+
+    #[test]
+    fn requests_that_were_started_past_a_layer() {
+        prepared();
+        let id = |name| FnId::by_name(name).unwrap();
+        let (address, watched) = watch(id("MPI_Ialltoallw"), start as Start as usize).unwrap().unwrap();
+        // SAFETY: a stub that calls `start`.
+        let call = unsafe { std::mem::transmute::<usize, Start>(address) };
+        let mut request = 0;
+        let mut begin = |handle: usize| {
+            assert_eq!(call(1, 2, 3, 4, 5, 6, handle - 1, 8, 1, &raw mut request), 0);
+        };
+        set_state(0, &OFF);
+        begin(100);
+        begin(101);
+        begin(103);
+        assert_eq!((known(0, &[100]), known(1, &[100])), (Known::NotSeen, Known::Seen));
+        watched.intercepted_by(0, false);
+        begin(102);
+        begin(103);
+        assert_eq!((known(0, &[102]), known(0, &[103])), (Known::Seen, Known::Seen), "and what is old is forgotten");
+        assert_eq!((known(0, &[7]), known(0, &[])), (Known::None, Known::None));
+        assert_eq!((known(0, &[7, 100, 101]), known(0, &[100, 102])), (Known::NotSeen, Known::Seen));
+
+        let complete = complete_even as extern "C" fn(usize, *mut usize) -> i32;
+        let (address, _) = watch(id("MPI_Testsome"), complete as usize).unwrap().unwrap();
+        // SAFETY: a stub that calls the function above, which takes no more than these.
+        let complete = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, *mut usize) -> i32>(address) };
+        let mut requests = [100, 7, 101, 102];
+        assert_eq!(complete(4, requests.as_mut_ptr()), 0);
+        assert_eq!(requests, [7, 7, 101, 7]);
+        assert_eq!((known(0, &[100]), known(0, &[101])), (Known::Seen, Known::NotSeen));
+        keep(101, 0);
+        assert_eq!(COUNT.load(Ordering::Relaxed), 0);
+    }
+}
