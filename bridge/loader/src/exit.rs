@@ -26,21 +26,19 @@
 //! Handlers of `at_quick_exit` wait in the same way for one another; nothing else runs in `quick_exit`.
 #![expect(unsafe_code, reason = "registers with the C library, which hands the registered pointer back")]
 
-pub(crate) mod destructors;
 pub mod entrance;
-pub(crate) mod handlers;
 pub(crate) mod thread_local;
 pub(crate) mod watch;
 
 use std::ffi::{c_int, c_void};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 use qmpi_links::callback;
 
-use crate::Instance;
-use crate::exit::destructors::Destructors;
-use crate::exit::handlers::{Handler, Handlers, Kind, Registration, State, last_number};
+use crate::end::destructors::Destructors;
+use crate::end::handlers::{Handler, Kind, Registration, State, last_number};
+use crate::instance::Instance;
+use crate::link_map::LinkMap;
 
 unsafe extern "C" {
     /// Itanium C++ ABI, 3.3.6.3; the libc crate lacks it.
@@ -52,22 +50,6 @@ unsafe extern "C" {
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *const c_void) -> c_int;
     /// glibc's part of `at_quick_exit` that is not in its `libc_nonshared.a`.
     fn __cxa_at_quick_exit(function: *const c_void, object: *mut c_void) -> c_int;
-}
-
-/// What an instance does at the end.
-#[derive(Debug, Default)]
-pub(crate) struct End {
-    handlers: Handlers,
-    /// It has destructors.
-    has_destructors: AtomicBool,
-    /// Its constructors have run.
-    is_initialized: AtomicBool,
-    /// Its destructors are about to run, or have run.
-    is_finalized: AtomicBool,
-    /// The number of its layer in the stack, and one more; 0: it has none, as in a named stack, and does not wait for MPI_Finalize.
-    layer: AtomicUsize,
-    /// Of a clone: what `ld.so` does not run.
-    of_clone: OnceLock<Destructors>,
 }
 
 impl Instance {
@@ -87,13 +69,13 @@ impl Instance {
     }
 
     /// These objects belong to it alone.
-    pub(crate) fn has_objects(&self, mut all: impl Iterator<Item = &'static crate::namespace::link_map::LinkMap>) {
+    pub(crate) fn has_objects(&self, mut all: impl Iterator<Item = &'static LinkMap>) {
         let any = all.any(|map| Destructors::of(map).are_there());
         self.end.has_destructors.store(any, Ordering::Relaxed);
     }
 
     /// It is a clone, this object.
-    pub(crate) fn is_clone(&self, map: &'static crate::namespace::link_map::LinkMap) {
+    pub(crate) fn is_clone(&self, map: &'static LinkMap) {
         let destructors = *self.end.of_clone.get_or_init(|| Destructors::of_clone(map));
         self.end.has_destructors.store(destructors.are_there(), Ordering::Relaxed);
     }

@@ -1,6 +1,5 @@
 //! One instance of a PMPI tool.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
@@ -9,19 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
-use qmpi_elf::tool::wrapped::has_own_allocator;
-use qmpi_links::look_ups;
 use qmpi_overrides::Answers;
-use qmpi_plan::Planned;
 use qmpi_ring::List;
 
-use crate::error::LoadError;
-use crate::exit::End;
-use crate::load::Calls;
-use crate::namespace::link_map::{Handle, LinkMap};
-use crate::overrides::{self, environment};
-use crate::process::{Process, dlsym};
-use crate::wrappers::wrapped;
+use crate::end::End;
+use crate::link_map::{Handle, LinkMap};
+use crate::process::Process;
 
 /// What is known about an instance while it runs. Lives as long as the process.
 #[derive(Debug)]
@@ -55,37 +47,9 @@ pub struct Instance {
 static ALL: List<&'static Instance> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 impl Instance {
-    /// A tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
-    pub(crate) fn of(
-        planned: &Planned,
-        wraps: &[&str],
-        calls: &Calls<'_>,
-        process: &Arc<Process>,
-        lock: &LinkerLock,
-    ) -> &'static Instance {
-        let layer = &planned.layer;
-        let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
-        if matches!(calls.c, Cow::Owned(_)) {
-            instance.next_links = Box::leak(Box::from(calls.next));
-        }
-        instance.wrapped_below = calls.wrapped.clone().into_owned();
-        instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
-        let defines_allocator = planned.pmpi().is_some_and(has_own_allocator);
-        instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
-        instance.answers.settings = environment::settings(&layer.env);
-        instance.answers.inherited = environment::copy();
-        let instance = Instance { fortran_links: calls.fortran.clone(), ..instance };
-        let instance: &'static mut Instance = Box::leak(Box::new(instance));
-        let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
-        let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
-        let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
-        let of_process =
-            hidden.filter_map(|name| wrapped::kept(name).and_then(|name| Some((name, dlsym::global(name)?))));
-        instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups, of_process);
-        let instance: &'static Instance = instance;
-        environment::give_view(&instance.answers);
-        ALL.add(Box::leak(Box::new(List::node(instance))), lock);
-        instance
+    /// Lists it among those that were loaded.
+    pub(crate) fn list(&'static self, lock: &LinkerLock) {
+        ALL.add(Box::leak(Box::new(List::node(self))), lock);
     }
 
     /// The process as it is now.
@@ -136,7 +100,7 @@ impl Instance {
         Box::leak(Box::new(instance))
     }
 
-    fn new(
+    pub(crate) fn new(
         label: String,
         path: PathBuf,
         links: &[usize],
@@ -159,14 +123,6 @@ impl Instance {
             handle: OnceLock::new(),
             end: End::default(),
         }
-    }
-
-    /// What this tool's references to `dlsym` and `dlvsym` are to be bound to.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn lookups(&'static self) -> Result<[(&'static CStr, usize); 2], LoadError> {
-        overrides::lookups(self)
     }
 }
 

@@ -1,26 +1,33 @@
-//! Loads an unmodified PMPI tool into a private linker namespace and binds it to its next links.
+//! Loads an unmodified PMPI tool into a private linker namespace and binds it to its next functions.
 //!
-//! | step | file |
+//! Each module uses those above it only.
+//!
+//! | module | what |
 //! |---|---|
-//! | look at the process: its MPI, what is shared | `process.rs`, `process/`, `image.rs`, `image/` |
-//! | look at the tool (with `qmpi-elf`), refuse what cannot work | `load.rs` |
-//! | what is known of each tool while it runs | `instance.rs` |
-//! | load it into a namespace, with providers for what it shares | `namespace.rs`, `namespace/` |
-//! | what the tool must not call bare | `overrides.rs`, `overrides/` |
-//! | its wrappers, and the functions that it goes on with | `links.rs`, `links/` |
-//! | what stands for tools where the program opens libraries | `stand_ins.rs`, `stand_ins/` |
-//! | the end: exit handlers and destructors, layer by layer | `exit.rs`, `exit/` |
-//! | machine code, clocks | `arch/`, `clock.rs` |
-//! | how long a file may be | `file_limit.rs` |
+//! | `error` | why a layer could not be loaded |
+//! | `image` | the tables of a mapped object: its symbols and versions, references that are bound anew |
+//! | `link_map` | glibc's list of loaded objects |
+//! | `memory_file` | files in memory, which `ld.so` loads |
+//! | `process` | the process: its MPI, what tools share with it, `ld.so`'s lock |
+//! | `end` | what one instance has to do at the end |
+//! | `instance` | what is known of each tool while it runs |
+//! | `namespace` | private namespaces: heads, providers, clones |
+//! | `exit` | the end of the process: exit handlers and destructors, layer by layer |
+//! | `overrides` | functions of the C library that a tool must not call bare, and what it gets instead |
+//! | `stand_ins` | what stands for tools where the program opens libraries |
+//! | `wrappers` | where the wrappers of a tool are |
+//! | `load` | loads one tool: looks at it with `qmpi-elf`, refuses what cannot work, uses all of the above |
 //!
-//! Everything happens at load time. What runs later are jumps (`arch/`), and the overrides (`qmpi-overrides`), which no MPI call meets.
+//! Everything happens at load time. What runs later are stubs (`qmpi-links`), and the overrides, which no MPI call meets.
 
-mod arch;
+mod end;
 mod error;
 pub mod exit;
 pub mod image;
 mod instance;
+mod link_map;
 mod load;
+mod memory_file;
 mod namespace;
 mod overrides;
 pub mod process;
@@ -33,7 +40,7 @@ pub use load::{Links, Loaded, Loader, Made, OfMpi, plan, prepare};
 pub use namespace::clone::have_a_namespace as clones_have_a_namespace;
 pub use namespace::in_use as namespaces_in_use;
 pub use namespace::shared::close_files;
-pub use overrides::dl_iterate_phdr_of_base;
 pub use overrides::environment::changes_of_process as changes_of_environment;
 pub use overrides::environment::expect_view;
+pub use overrides::{dl_iterate_phdr_of_base, look_ups};
 pub use process::Process;

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
+use qmpi_elf::tool::wrapped::has_own_allocator;
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_links::StubError;
+use qmpi_links::look_ups;
 use qmpi_links::own_calls::OwnCalls;
 use qmpi_links::pcontrol;
 use qmpi_overrides::glibc;
@@ -18,18 +20,20 @@ use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::exit::watch;
+use crate::exit::{self, watch};
 use crate::image::version::Version;
+use crate::instance::Instance;
+use crate::link_map::Handle;
+use crate::memory_file::MemoryFile;
 use crate::namespace;
 use crate::namespace::clone;
 use crate::namespace::head::{Head, Heads};
-use crate::namespace::link_map::Handle;
-use crate::namespace::memory_file::MemoryFile;
 use crate::namespace::{first, providers};
-use crate::process::Process;
+use crate::overrides::{self, environment};
+use crate::process::{Process, dlsym};
+use crate::stand_ins;
 use crate::wrappers::parts::Parts;
 use crate::wrappers::wrapped::{self, Others, Wrapped};
-use crate::{Instance, stand_ins};
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]
@@ -114,6 +118,9 @@ impl<'w, 'a> Loader<'w, 'a> {
     }
 }
 
+/// What a namespace gets of modules that know of namespaces themselves.
+const ABOVE: namespace::Above = namespace::Above { overrides: overrides::symbols, clones_end: exit::clones_end };
+
 fn load<'a>(
     loader: &mut Loader<'_, 'a>,
     process: &mut Arc<Process>,
@@ -129,7 +136,7 @@ fn load<'a>(
     let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::next);
     let calls = Calls::of(tool, links, own_calls)?;
     let wraps = planned.wrapped();
-    let instance = Instance::of(planned, &wraps, &calls, process, loader.lock);
+    let instance = instance(planned, &wraps, &calls, process, loader.lock);
     log::debug(|| {
         let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
         let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -138,7 +145,7 @@ fn load<'a>(
     });
     let parts = match place {
         Place::Namespace => bind(instance, tool, loader)?,
-        Place::Clone => clone::bind(instance, tool, loader)?,
+        Place::Clone => clone::bind(instance, tool, &mut loader.made.heads, &ABOVE, loader.lock)?,
         Place::NoRoom => {
             let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
             return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
@@ -156,6 +163,38 @@ fn load<'a>(
         files: wrappers.images().cloned().collect(),
     };
     Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
+}
+
+/// The instance of a tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
+fn instance(
+    planned: &Planned,
+    wraps: &[&str],
+    calls: &Calls<'_>,
+    process: &Arc<Process>,
+    lock: &LinkerLock,
+) -> &'static Instance {
+    let layer = &planned.layer;
+    let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
+    if matches!(calls.c, Cow::Owned(_)) {
+        instance.next_links = Box::leak(Box::from(calls.next));
+    }
+    instance.wrapped_below = calls.wrapped.clone().into_owned();
+    instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
+    let defines_allocator = planned.pmpi().is_some_and(has_own_allocator);
+    instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
+    instance.answers.settings = environment::settings(&layer.env);
+    instance.answers.inherited = environment::copy();
+    instance.fortran_links = calls.fortran.clone();
+    let instance: &'static mut Instance = Box::leak(Box::new(instance));
+    let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
+    let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
+    let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
+    let of_process = hidden.filter_map(|name| wrapped::kept(name).and_then(|name| Some((name, dlsym::global(name)?))));
+    instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups, of_process);
+    let instance: &'static Instance = instance;
+    environment::give_view(&instance.answers);
+    instance.list(lock);
+    instance
 }
 
 /// The functions that an instance calls.
@@ -360,11 +399,9 @@ fn bind<'a>(
     let before_constructors = first.as_ref().map(|(_, address, _)| *address);
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let head = Head { process, tool, links: instance.answers.links, instance, before_constructors }.write(
-        soname,
-        &needs,
-        &mut loader.made.heads,
-    )?;
+    let overrides = ABOVE.overrides;
+    let head = Head { process, tool, links: instance.answers.links, instance, overrides, before_constructors };
+    let head = head.write(soname, &needs, &mut loader.made.heads)?;
     let head_file =
         MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
     if let Some((first, ..)) = &first {

@@ -6,26 +6,32 @@ pub(crate) mod clone;
 mod clone_code;
 pub(crate) mod first;
 pub(crate) mod head;
-pub(crate) mod link_map;
-pub(crate) mod memory_file;
 pub(crate) mod providers;
 pub(crate) mod shared;
 pub(crate) mod thread_local;
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_int};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_dynamic::LinkerLock;
-pub(crate) use qmpi_overrides::namespace::object_at;
 use qmpi_overrides::{Namespace, Object, Provider, dl_iterate_phdr, find_object};
 use qmpi_ring::List;
 
 use crate::error::LoadError;
-use crate::namespace::link_map::{Handle, LinkMap, dlerror};
-use crate::namespace::memory_file::MemoryFile;
+use crate::instance::Instance;
+use crate::link_map::{Handle, LinkMap, dlerror, object_at};
+use crate::memory_file::MemoryFile;
 use crate::process::dlsym;
+
+/// What a namespace gets of modules that know of namespaces themselves.
+pub(crate) struct Above {
+    /// The overrides of an instance.
+    pub(crate) overrides: head::OverridesOf,
+    /// What is called before the namespace of all clones is finalized.
+    pub(crate) clones_end: extern "C" fn(c_int, &'static Instance),
+}
 
 /// How many namespaces of glibc's are taken by tools.
 pub fn in_use() -> usize {

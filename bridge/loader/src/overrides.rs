@@ -8,6 +8,9 @@
 //! defines itself. Those that find out their caller (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
 //! glibc still sees the tool as the caller.
 
+#[cfg_attr(target_arch = "x86_64", path = "overrides/arch/x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "overrides/arch/aarch64.rs")]
+mod arch;
 pub(crate) mod dlopen;
 pub(crate) mod environment;
 pub(crate) mod exit;
@@ -21,7 +24,7 @@ use qmpi_links::trampoline;
 use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
 use crate::error::LoadError;
-use crate::{Instance, arch};
+use crate::instance::Instance;
 
 /// The names of the C library's variable.
 const ENVIRON: [&CStr; 3] = [c"environ", c"__environ", c"_environ"];
@@ -87,8 +90,11 @@ pub fn dl_iterate_phdr_of_base() -> usize {
     (dl_iterate_phdr::of_base as *const ()).addr()
 }
 
-/// The look-up functions alone, for a tool of the base namespace.
-pub(crate) fn lookups(instance: &'static Instance) -> Result<[(&'static CStr, usize); 2], LoadError> {
+/// The look-up functions alone, for a tool of the base namespace: what its references to `dlsym` and `dlvsym` are to be bound to.
+///
+/// # Errors
+/// When no further stubs can be mapped.
+pub fn look_ups(instance: &'static Instance) -> Result<[(&'static CStr, usize); 2], LoadError> {
     Ok([
         (c"dlsym", trampoline::allocate(at_any_time::dlsym, &instance.answers)?),
         (c"dlvsym", trampoline::allocate(at_any_time::dlvsym, &instance.answers)?),

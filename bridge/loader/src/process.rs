@@ -515,7 +515,7 @@ fn open_in_base(name: &str) -> Result<(), String> {
     let c_name = CString::new(name).map_err(|error| error.to_string())?;
     // SAFETY: the constructors of a library that the user wants loaded run here.
     let handle = unsafe { libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if handle.is_null() { Err(crate::namespace::link_map::dlerror()) } else { Ok(()) }
+    if handle.is_null() { Err(crate::link_map::dlerror()) } else { Ok(()) }
 }
 
 /// Does the object implement MPI, its profiling interface included?

@@ -9,6 +9,9 @@
 //! They are made before the program opens a library: its calls of `dlopen` pass by here (`core/src/process/stand_ins.rs`).
 #![expect(unsafe_code, reason = "a C string of the program")]
 
+#[cfg_attr(target_arch = "x86_64", path = "stand_ins/arch/x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "stand_ins/arch/aarch64.rs")]
+pub(crate) mod arch;
 pub(crate) mod plugins;
 pub(crate) mod tools;
 
@@ -17,10 +20,9 @@ use std::ffi::{CStr, c_char};
 
 use qmpi_elf::write::provider::Provided;
 
-use crate::Instance;
-use crate::arch;
 use crate::image::{Image, Kind};
-use crate::namespace::link_map::Handle;
+use crate::instance::Instance;
+use crate::link_map::Handle;
 use crate::process::loader_lock;
 
 /// Is there a tool in a namespace?

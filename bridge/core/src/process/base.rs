@@ -16,7 +16,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::version::Definition;
 use qmpi_loader::process::dlsym;
-use qmpi_loader::{Instance, Process};
+use qmpi_loader::{Instance, Process, look_ups};
 use qmpi_ring::Moment;
 use qmpi_system::log;
 
@@ -143,7 +143,7 @@ fn rebind_profiling(
     tops_by_name: &[(FnId, usize)],
     process: &Arc<Process>,
 ) {
-    let by_name = Instance::in_base(image.path(), tops, tops_by_name, process).lookups().unwrap_or_else(|error| {
+    let by_name = look_ups(Instance::in_base(image.path(), tops, tops_by_name, process)).unwrap_or_else(|error| {
         log::fatal(&error.to_string(), error.hint().as_deref());
     });
     let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));

@@ -8,7 +8,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::Instance;
+use crate::instance::Instance;
 
 /// Lets all calls of the application and of MPI go to these links; `None`: to the top of the stack.
 pub type Move = fn(Option<&'static [usize]>);

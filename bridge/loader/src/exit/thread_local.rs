@@ -7,8 +7,9 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::handlers::{Kind, Registration};
-use super::{Instance, layers_outside_have_more_to_do, status};
+use super::{layers_outside_have_more_to_do, status};
+use crate::end::handlers::{Kind, Registration};
+use crate::instance::Instance;
 
 unsafe extern "C" {
     /// glibc's part of `__cxa_thread_atexit`; the libc crate lacks it.

@@ -9,8 +9,9 @@ use qmpi_links::callback;
 use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
-use crate::namespace::memory_file::MemoryFile;
-use crate::{Instance, exit, namespace};
+use crate::instance::Instance;
+use crate::memory_file::MemoryFile;
+use crate::{exit, namespace};
 
 /// Puts one into the namespace of `instance`, whose head is this file.
 pub(crate) fn load(

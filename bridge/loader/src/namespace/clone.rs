@@ -21,17 +21,16 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
 use qmpi_elf::write::duplicate::{Changes, duplicate};
 use qmpi_elf::write::provider::{Provided, write_with_destructor};
-use qmpi_links::callback;
+use qmpi_links::{callback, trampoline};
 use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
-use crate::load::Loader;
-use crate::namespace::head::Head;
-use crate::namespace::link_map::Handle;
-use crate::namespace::memory_file::MemoryFile;
-use crate::namespace::{self, clone_code, providers, thread_local};
+use crate::instance::Instance;
+use crate::link_map::Handle;
+use crate::memory_file::MemoryFile;
+use crate::namespace::head::{Head, Heads};
+use crate::namespace::{self, Above, clone_code, providers, thread_local};
 use crate::process::Process;
-use crate::{Instance, exit, overrides};
 
 /// The namespace of all clones.
 static COMMON: OnceLock<&'static Namespace> = OnceLock::new();
@@ -47,21 +46,20 @@ pub fn have_a_namespace() -> bool {
 /// head, and must see the frames of all namespaces. It needs the library of threads, which private libraries refer to and do not
 /// name (see [`providers::threads`]). Both come first in the scope of all clones, but a clone finds what it defines itself before
 /// (DT_SYMBOLIC, see `qmpi_elf::write::duplicate`).
-fn common(first_clone: &'static Instance, lock: &LinkerLock) -> Result<&'static Namespace, LoadError> {
+fn common(first_clone: &'static Instance, above: &Above, lock: &LinkerLock) -> Result<&'static Namespace, LoadError> {
     const NAME: &str = "qmpi-clones";
     if let Some(namespace) = COMMON.get() {
         return Ok(namespace);
     }
     let (tool, process) = (first_clone.path.as_path(), &*first_clone.process);
-    let table = overrides::table(first_clone)?;
-    let shared = table.iter().filter(|(name, _)| *name == c"dl_iterate_phdr");
-    let symbols: Vec<Provided<'_>> = shared.map(|(name, address)| Provided::function(*name, *address)).collect();
+    let lists_all = trampoline::allocate(qmpi_overrides::arch::dl_iterate_phdr, &first_clone.answers)?;
+    let symbols = [Provided::function(c"dl_iterate_phdr", lists_all)];
     let threads = match providers::threads(process) {
         Some(name) => providers::file(process, name)?.map(|file| (name.to_owned(), file)),
         None => None,
     };
     let needs: Vec<&str> = threads.iter().map(|(_, file)| file.path_text()).collect();
-    let end = callback::with_data(exit::clones_end, first_clone)?;
+    let end = callback::with_data(above.clones_end, first_clone)?;
     let first = memory_file(NAME, &write_with_destructor(NAME, &needs, &symbols, end)?)?;
     let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];
     providers.extend(threads.iter().map(|(name, file)| (name.clone(), file.path().to_owned())));
@@ -74,16 +72,17 @@ fn common(first_clone: &'static Instance, lock: &LinkerLock) -> Result<&'static 
 pub(crate) fn bind<'a>(
     instance: &'static Instance,
     tool: &'a Tool,
-    loader: &mut Loader<'_, 'a>,
+    heads: &mut Heads<'a>,
+    above: &Above,
+    lock: &LinkerLock,
 ) -> Result<Vec<Handle>, LoadError> {
-    let lock = loader.lock;
     let process = &*instance.process;
     // A clone is loaded into a namespace that is there already, behind which nothing is initialized first.
     if let Some(symbol) = thread_local::names(tool, process).first() {
         return Err(LoadError::ThreadLocal { path: instance.path.clone(), symbol: (*symbol).to_owned() });
     }
     let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
-    let namespace = common(instance, lock)?;
+    let namespace = common(instance, above, lock)?;
     // What it will find names in, apart from itself.
     let threads = providers::threads(process).and_then(|name| namespace.provider(name));
     let mut scope: Vec<_> = namespace.head().into_iter().chain(threads).collect();
@@ -100,11 +99,15 @@ pub(crate) fn bind<'a>(
         scope.extend(library.map());
     }
     let soname = providers::mpi_soname(tool, process);
-    let head = Head { process, tool, links: instance.answers.links, instance, before_constructors: None }.write(
-        soname,
-        &[],
-        &mut loader.made.heads,
-    )?;
+    let head = Head {
+        process,
+        tool,
+        links: instance.answers.links,
+        instance,
+        overrides: above.overrides,
+        before_constructors: None,
+    }
+    .write(soname, &[], heads)?;
     let head = memory_file(soname, &head)?;
     let head_path = head.path_text();
 

@@ -13,7 +13,7 @@ use libc::{Elf64_Phdr, PF_R, PF_W, PF_X, PT_LOAD};
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::arch::page_size;
 
-use crate::namespace::link_map::LinkMap;
+use crate::link_map::LinkMap;
 
 /// Maps the code of `clone` from `file`, in which `bytes` stand. Pages that are not the same stay: those with the program
 /// headers, and those that have been written to.

@@ -15,10 +15,10 @@ use qmpi_elf::write::provider;
 use qmpi_links::callback;
 use qmpi_system::log;
 
-use crate::Instance;
 use crate::error::LoadError;
-use crate::namespace::link_map::{self, Handle, dlerror};
-use crate::namespace::memory_file::MemoryFile;
+use crate::instance::Instance;
+use crate::link_map::{self, Handle, dlerror};
+use crate::memory_file::MemoryFile;
 use crate::namespace::thread_local::{self, Variables};
 
 /// The function that each library calls before its constructors.

@@ -32,8 +32,8 @@ use qmpi_system::log;
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind};
+use crate::instance::Instance;
 use crate::namespace::first;
-use crate::overrides;
 use crate::process::dlsym;
 use crate::process::{Export, Process};
 
@@ -64,13 +64,18 @@ const EXCEPTION_HANDLING: [&CStr; 20] = [
     c"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
 ];
 
+/// What an instance gets instead of functions of the C library, as symbols of a provider. Versions of glibc that are not yet among these are added.
+pub(crate) type OverridesOf = fn(&'static Instance, &mut Vec<&str>) -> Result<Vec<Provided<'static>>, LoadError>;
+
 /// What the head is made of.
 pub(crate) struct Head<'a> {
     pub(crate) process: &'a Process,
     pub(crate) tool: &'a Tool,
     /// The next link for each function, 0 where nothing below has it.
     pub(crate) links: &'a [usize],
-    pub(crate) instance: &'static crate::Instance,
+    pub(crate) instance: &'static Instance,
+    /// Its overrides.
+    pub(crate) overrides: OverridesOf,
     /// The function that libraries of the namespace are to call before their constructors (`first.rs`).
     pub(crate) before_constructors: Option<usize>,
 }
@@ -139,7 +144,7 @@ impl<'a> Head<'a> {
         heads: &'h mut Heads<'a>,
     ) -> Result<Cow<'h, [u8]>, LoadError> {
         let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
-        let mut symbols = overrides::symbols(self.instance, &mut versions)?;
+        let mut symbols = (self.overrides)(self.instance, &mut versions)?;
         let provided = symbols.len();
         if let Some(index) = heads.like(self, soname, needed, provided) {
             let written = &mut heads.0[index];

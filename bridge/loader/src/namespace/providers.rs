@@ -6,7 +6,7 @@ use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
 use crate::image::Image;
-use crate::namespace::memory_file::MemoryFile;
+use crate::memory_file::MemoryFile;
 use crate::namespace::{self, ProviderFile, shared};
 use crate::process::Process;
 

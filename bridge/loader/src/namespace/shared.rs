@@ -15,7 +15,7 @@ use qmpi_elf::write::provider::{self, Provided, ProvidedVersion};
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind, Symbol};
-use crate::namespace::memory_file::MemoryFile;
+use crate::memory_file::MemoryFile;
 use crate::process::Process;
 use crate::process::dlsym;
 use crate::process::names_before::NamesBefore;

@@ -18,8 +18,12 @@ use qmpi_system::log;
 
 use crate::error::LoadError;
 use crate::image::{Image, Kind};
+use crate::instance::Instance;
 use crate::process::Process;
-use crate::{Instance, arch};
+
+#[cfg_attr(target_arch = "x86_64", path = "thread_local/x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "thread_local/aarch64.rs")]
+mod arch;
 
 /// The variables of the program that a tool refers to.
 #[derive(Debug)]

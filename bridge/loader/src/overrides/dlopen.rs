@@ -18,9 +18,10 @@ use qmpi_elf::{Closure, ElfFile, SearchPath};
 use qmpi_overrides::{LinkMap, Namespace};
 use qmpi_ring::List;
 
+use crate::instance::Instance;
 use crate::namespace::providers::provide;
+use crate::process::Process;
 use crate::process::loader_lock;
-use crate::{Instance, Process};
 
 /// What the override goes on with, in the registers of a result.
 #[repr(C)]

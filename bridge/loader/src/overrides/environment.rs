@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_overrides::Answers;
 use qmpi_overrides::environment::{Array, Setting, Variable, is_named, texts};
 
-use crate::Instance;
+use crate::instance::Instance;
 
 unsafe extern "C" {
     /// unistd.h; the C library's own variable, in which threads may store.

@@ -4,9 +4,9 @@
 
 use std::ffi::c_int;
 
-use crate::Instance;
+use crate::end::handlers::Kind;
 use crate::exit;
-use crate::exit::handlers::Kind;
+use crate::instance::Instance;
 
 /// `__cxa_atexit(function, argument, object)`.
 pub(crate) extern "C" fn at_exit(

@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 
 use qmpi_abi::FnId;
 
-use crate::Process;
+use crate::process::Process;
 
 impl Process {
     /// What the MPI library's function `MPI_f` of up to two pointers returns; `None` where it has none. For functions that may be called

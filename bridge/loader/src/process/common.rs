@@ -17,8 +17,8 @@
 use qmpi_elf::{ElfFile, Name, Tool};
 use qmpi_plan::Planned;
 
-use crate::Process;
 use crate::image::{Image, Kind};
+use crate::process::Process;
 
 impl Process {
     /// The libraries of a tool's own that the process has already, and of which it can use that copy.

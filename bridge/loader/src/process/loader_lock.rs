@@ -18,12 +18,15 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use qmpi_dynamic::LinkerLock;
 use qmpi_system::log;
 
-use crate::namespace;
-use crate::namespace::link_map::Handle;
+use crate::link_map::{Handle, object_at};
 use crate::process::dlsym;
 
-/// The name under which `qmpi_under_loader_lock` (`arch/`; nothing here may refer to it: `ld.so` would resolve the reference by a call) is exported.
+/// The name under which `qmpi_under_loader_lock` (`loader_lock/`; nothing here may refer to it: `ld.so` would resolve the reference by a call) is exported.
 const SYMBOL: &CStr = c"qmpi_under_loader_lock";
+
+#[cfg_attr(target_arch = "x86_64", path = "loader_lock/x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "loader_lock/aarch64.rs")]
+mod arch;
 
 thread_local! {
     /// What this thread wants to do under the lock.
@@ -68,7 +71,7 @@ fn own_handle() -> *mut c_void {
     static HANDLE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
     let mut handle = HANDLE.load(Ordering::Relaxed);
     if handle.is_null() {
-        let own = namespace::object_at((resolve as extern "C" fn() -> usize as *const ()).addr());
+        let own = object_at((resolve as extern "C" fn() -> usize as *const ()).addr());
         if let Some(map) = own.and_then(Handle::map) {
             // Of a library that was not opened but preloaded, `ld.so` makes what a look-up by handle needs now.
             // SAFETY: RTLD_NOLOAD: no constructor can run.

@@ -10,8 +10,8 @@ use std::ffi::c_int;
 use qmpi_elf::write::provider::{self, Provided};
 
 use crate::error::LoadError;
-use crate::namespace::link_map::{Handle, dlerror};
-use crate::namespace::memory_file::MemoryFile;
+use crate::link_map::{Handle, dlerror};
+use crate::memory_file::MemoryFile;
 
 /// Adds these functions to the base namespace, under the SONAME `soname`.
 ///

@@ -19,9 +19,8 @@ use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::namespace;
-use crate::namespace::link_map;
-use crate::namespace::link_map::Handle;
+use crate::link_map;
+use crate::link_map::Handle;
 use crate::process::Process;
 use crate::process::{dlsym, scope_end};
 
@@ -93,7 +92,7 @@ fn storage(size: u64) -> usize {
 
 /// Keeps the object that has `address` in the process: what is opened after it was closed would be bound to memory that is gone.
 fn keep(address: usize) {
-    let Some(map) = namespace::object_at(address).and_then(Handle::map) else { return };
+    let Some(map) = link_map::object_at(address).and_then(Handle::map) else { return };
     // SAFETY: RTLD_NOLOAD: no constructor can run.
     unsafe { libc::dlopen(map.name().as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
 }

@@ -11,9 +11,9 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_overrides::{LinkMap, dlsym};
 use qmpi_system::log;
 
-use crate::Instance;
 use crate::image::Image;
-use crate::namespace::link_map::{self, Handle};
+use crate::instance::Instance;
+use crate::link_map::{self, Handle};
 use crate::process::{is_private_everywhere, scope_end};
 
 /// A library of addresses at the end of the program's scope.

@@ -17,7 +17,7 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_system::log;
 
-use crate::namespace::link_map::{self, Handle};
+use crate::link_map::{self, Handle};
 use crate::process::scope_end;
 
 /// A file of a layer.

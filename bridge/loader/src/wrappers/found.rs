@@ -6,7 +6,7 @@ use qmpi_elf::Name;
 
 use crate::image::version::{Definition, Version};
 use crate::image::{Image, Kind};
-use crate::namespace::link_map::{self, Handle};
+use crate::link_map::{self, Handle};
 
 /// A loaded file of a tool.
 pub(crate) struct Wrappers {

@@ -7,7 +7,7 @@ use qmpi_elf::{Name, ObjectDetail, Tool};
 
 use crate::image::Image;
 use crate::image::version::Version;
-use crate::namespace::link_map::Handle;
+use crate::link_map::Handle;
 use crate::wrappers::found::Wrappers;
 
 /// The files of a tool, in the order of their symbols.

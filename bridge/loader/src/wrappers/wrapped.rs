@@ -6,9 +6,9 @@ use std::ffi::{CStr, CString};
 use qmpi_elf::Name;
 use qmpi_overrides::answers::Next;
 
-use crate::arch;
 use crate::image::version::Version;
 use crate::image::{Image, Kind};
+use crate::stand_ins::arch;
 
 /// A wrapper of a layer.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use qmpi_dynamic::{Segments, entries};
 use qmpi_elf::write::duplicate::KEPT_FROM_LINKER;
 
-use crate::namespace::link_map::LinkMap;
+use crate::link_map::LinkMap;
 
 const DT_FINI: u64 = 13;
 const DT_FINI_ARRAY: u64 = 26;

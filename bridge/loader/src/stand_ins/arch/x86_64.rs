@@ -1,35 +1,8 @@
-//! What a tool reaches under the name `dlopen`: see [`crate::overrides`]. The other overrides are in `qmpi_overrides::arch`. And what the
-//! program reaches under it.
+//! What the program, and a tool that wraps `dlopen` for the program, reach under the name `dlopen`.
 
 use std::arch::naked_asm;
 
-use crate::{overrides, stand_ins};
-
-/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew, or the handle.
-#[unsafe(naked)]
-pub(crate) extern "C" fn dlopen() {
-    naked_asm!(
-        ".cfi_startproc",
-        "sub rsp, 8",
-        ".cfi_adjust_cfa_offset 8",
-        "mov rdx, r11",
-        "mov rcx, qword ptr [rsp + 8]",
-        "call {prepare}",
-        "add rsp, 8",
-        ".cfi_adjust_cfa_offset -8",
-        "cmp rdx, {is_handle}",
-        "je 2f",
-        "mov rdi, rax",
-        "mov rsi, rdx",
-        "jmp qword ptr [rip + {real}@GOTPCREL]",
-        "2:",
-        "ret",
-        ".cfi_endproc",
-        is_handle = const overrides::dlopen::IS_HANDLE.cast_signed(),
-        prepare = sym overrides::dlopen::prepare,
-        real = sym libc::dlopen,
-    )
-}
+use crate::stand_ins;
 
 /// `dlopen(file, mode)` of the program: with the file that [`stand_ins::show`] returns on to the process's, which still sees the program as
 /// its caller.

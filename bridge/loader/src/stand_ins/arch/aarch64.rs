@@ -1,40 +1,8 @@
-//! What a tool reaches under the name `dlopen`: see [`crate::overrides`]. The other overrides are in `qmpi_overrides::arch`. And what the
-//! program reaches under it.
+//! What the program, and a tool that wraps `dlopen` for the program, reach under the name `dlopen`.
 
 use std::arch::naked_asm;
 
-use crate::{overrides, stand_ins};
-
-/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew, or the handle.
-#[unsafe(naked)]
-pub(crate) extern "C" fn dlopen() {
-    naked_asm!(
-        ".cfi_startproc",
-        "stp x29, x30, [sp, -16]!",
-        ".cfi_def_cfa_offset 16",
-        ".cfi_offset x29, -16",
-        ".cfi_offset x30, -8",
-        "mov x29, sp",
-        "mov x2, x17",
-        "mov x3, x30",
-        "bl {prepare}",
-        "ldp x29, x30, [sp], 16",
-        ".cfi_def_cfa_offset 0",
-        ".cfi_restore x29",
-        ".cfi_restore x30",
-        "cmn x1, {is_handle}",
-        "b.eq 2f",
-        "adrp x16, :got:{real}",
-        "ldr x16, [x16, :got_lo12:{real}]",
-        "br x16",
-        "2:",
-        "ret",
-        ".cfi_endproc",
-        is_handle = const overrides::dlopen::IS_HANDLE.wrapping_neg(),
-        prepare = sym overrides::dlopen::prepare,
-        real = sym libc::dlopen,
-    )
-}
+use crate::stand_ins;
 
 /// `dlopen(file, mode)` of the program: with the file that [`stand_ins::show`] returns on to the process's, which still sees the program as
 /// its caller.

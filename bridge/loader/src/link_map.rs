@@ -3,6 +3,7 @@
 
 use std::ffi::CStr;
 
+pub(crate) use qmpi_overrides::namespace::object_at;
 pub(crate) use qmpi_overrides::{Handle, LinkMap};
 
 use crate::image::Image;

@@ -1,10 +1,10 @@
-//! What a tool reaches under the names of functions that register exit handlers or change the environment: see [`crate::overrides`].
+//! What a tool reaches under the names of `dlopen` and of functions that register exit handlers or change the environment.
 //!
-//! Each passes the instance on, from its trampoline's payload, as the fourth argument of a function that has three at most.
+//! Each of the latter passes the instance on, from its trampoline's payload, as the fourth argument of a function that has three at most.
 
 use std::arch::naked_asm;
 
-use crate::overrides::{environment, exit};
+use crate::overrides::{self, environment, exit};
 
 macro_rules! with_instance {
     ($(#[$doc:meta])* $name:ident, $to:path) => {
@@ -67,3 +67,34 @@ with_instance!(
     clearenv,
     environment::clear
 );
+
+/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew, or the handle.
+#[unsafe(naked)]
+pub(crate) extern "C" fn dlopen() {
+    naked_asm!(
+        ".cfi_startproc",
+        "stp x29, x30, [sp, -16]!",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset x29, -16",
+        ".cfi_offset x30, -8",
+        "mov x29, sp",
+        "mov x2, x17",
+        "mov x3, x30",
+        "bl {prepare}",
+        "ldp x29, x30, [sp], 16",
+        ".cfi_def_cfa_offset 0",
+        ".cfi_restore x29",
+        ".cfi_restore x30",
+        "cmn x1, {is_handle}",
+        "b.eq 2f",
+        "adrp x16, :got:{real}",
+        "ldr x16, [x16, :got_lo12:{real}]",
+        "br x16",
+        "2:",
+        "ret",
+        ".cfi_endproc",
+        is_handle = const overrides::dlopen::IS_HANDLE.wrapping_neg(),
+        prepare = sym overrides::dlopen::prepare,
+        real = sym libc::dlopen,
+    )
+}

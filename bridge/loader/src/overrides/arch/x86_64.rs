@@ -1,10 +1,10 @@
-//! What a tool reaches under the names of functions that register exit handlers or change the environment: see [`crate::overrides`].
+//! What a tool reaches under the names of `dlopen` and of functions that register exit handlers or change the environment.
 //!
-//! Each passes the instance on, from its trampoline's payload, as the fourth argument of a function that has three at most.
+//! Each of the latter passes the instance on, from its trampoline's payload, as the fourth argument of a function that has three at most.
 
 use std::arch::naked_asm;
 
-use crate::overrides::{environment, exit};
+use crate::overrides::{self, environment, exit};
 
 macro_rules! with_instance {
     ($(#[$doc:meta])* $name:ident, $to:path) => {
@@ -67,3 +67,29 @@ with_instance!(
     clearenv,
     environment::clear
 );
+
+/// `dlopen(file, mode)` of a tool: [`overrides::dlopen::prepare`] returns both arguments anew, or the handle.
+#[unsafe(naked)]
+pub(crate) extern "C" fn dlopen() {
+    naked_asm!(
+        ".cfi_startproc",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "mov rdx, r11",
+        "mov rcx, qword ptr [rsp + 8]",
+        "call {prepare}",
+        "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
+        "cmp rdx, {is_handle}",
+        "je 2f",
+        "mov rdi, rax",
+        "mov rsi, rdx",
+        "jmp qword ptr [rip + {real}@GOTPCREL]",
+        "2:",
+        "ret",
+        ".cfi_endproc",
+        is_handle = const overrides::dlopen::IS_HANDLE.cast_signed(),
+        prepare = sym overrides::dlopen::prepare,
+        real = sym libc::dlopen,
+    )
+}
