@@ -6,7 +6,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::file::machine;
+use crate::machine;
 
 /// What a file that is not ELF looks like, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

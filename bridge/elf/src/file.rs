@@ -4,9 +4,9 @@
 //! in `tool`, and which other files belong to it in `closure`.
 
 pub(crate) mod image;
-pub mod machine;
 pub mod name;
 pub(crate) mod needed;
+pub mod numbering_note;
 pub(crate) mod relocation;
 pub(crate) mod string_table;
 pub(crate) mod strings;
@@ -19,17 +19,17 @@ use std::path::{Path, PathBuf};
 
 use goblin::elf::header::ET_DYN;
 use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS};
-
 use qmpi_dynamic::thread_local::StaticRoom;
 use qmpi_dynamic::{Machine, Table};
 
 use crate::error::{Error, ObjectKind};
 use crate::file::image::Image;
 use crate::file::name::Name;
+use crate::file::numbering_note::NumberingNote;
 use crate::file::symbol::{Select, SymbolKind, SymbolTable, Symbols};
 use crate::file::tables::FileTables;
 use crate::file::version::VersionTable;
-use crate::mpi::numbering_note::NumberingNote;
+use crate::machine;
 
 const SECTION: &str = "dynamic section";
 /// PATH_MAX: a longer name could not be opened.

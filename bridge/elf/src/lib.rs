@@ -6,13 +6,17 @@
 //! header, program headers, dynamic section, dynamic symbols and their versions. Section headers and
 //! `.symtab` are never looked at, relocations only where a symbol is undefined.
 //!
-//! | question | module |
+//! Each module uses those above it only.
+//!
+//! | module | question |
 //! |---|---|
-//! | what does this one file say? | [`file`](mod@file) |
-//! | where would the dynamic linker find that library? | [`linker`] |
-//! | does this library belong to an MPI, and to which? by which numbers does it mean functions? | [`mpi`] |
-//! | what kind of tool is it, which libraries come with it, and what will not work? | [`tool`] |
-//! | what is it bound to, and what does a copy look like? | [`write`](mod@write) |
+//! | [`machine`] | what depends on the processor? |
+//! | [`error`] | why can a file not be read? |
+//! | [`file`](mod@file) | what does this one file say, and by which numbers does it mean functions? |
+//! | [`linker`] | where would the dynamic linker find that library? |
+//! | [`mpi`] | does this library belong to an MPI, and to which? |
+//! | [`tool`] | what kind of tool is it, which libraries come with it, and what will not work? |
+//! | [`write`](mod@write) | what is it bound to, and what does a copy look like? |
 //!
 //! Files are read with positioned reads rather than mapped: a library that is replaced while it is
 //! inspected then gives an error instead of a SIGBUS in the MPI process, and no `unsafe` is needed.
@@ -20,19 +24,20 @@
 pub mod error;
 pub mod file;
 pub mod linker;
+pub mod machine;
 pub mod mpi;
 pub mod tool;
 pub mod write;
 
 pub use error::{Error, FileKind, ObjectKind};
 pub use file::name::{Name, Names};
+pub use file::numbering_note::NumberingNote;
 pub use file::symbol::{Symbol, SymbolKind, Symbols};
 pub use file::version::Version;
 pub use file::{ElfFile, Tls};
 pub use linker::family::{is_dynamic_linker, is_glibc_family, is_language_runtime, requires_glibc_private};
 pub use linker::search::SearchPath;
 pub use mpi::abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_soname};
-pub use mpi::numbering_note::NumberingNote;
 pub use qmpi_dynamic::Machine;
 pub use tool::closure::{Closure, Missing};
 pub use tool::hazard::{Effect, Hazard};

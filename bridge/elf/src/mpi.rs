@@ -2,4 +2,3 @@
 
 pub mod abi_family;
 pub mod mpi_data;
-pub mod numbering_note;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crafted::Crafted;
 use goblin::elf::dynamic::{DT_JMPREL, DT_PLTREL, DT_PLTRELSZ, DT_RELA};
-use qmpi_elf::file::machine::number;
+use qmpi_elf::machine::number;
 use qmpi_elf::{ElfFile, Error, Machine, SearchPath, Tool, ToolKind};
 
 /// A library that is for this machine, with a word for each of two functions: of the type that calls have on x86-64, and on AArch64.

@@ -11,7 +11,7 @@ use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
 use qmpi_system::log;
 
-/// What `qmpi.h` notes in tools (`qmpi_elf::mpi::numbering_note`): this one's numbers are those of the MPI that runs.
+/// What `qmpi.h` notes in tools (`qmpi_elf::file::numbering_note`): this one's numbers are those of the MPI that runs.
 #[used]
 #[unsafe(link_section = ".note.qmpi")]
 static NOTE: [u32; 6] = [5, 4, 1, u32::from_ne_bytes(*b"QMPI"), 0, u32::MAX];

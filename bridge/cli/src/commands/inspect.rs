@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use qmpi_elf::file::machine;
+use qmpi_elf::machine;
 use qmpi_elf::{ElfFile, Machine, SearchPath, Tool, ToolKind};
 use serde::Serialize;
 

@@ -14,7 +14,7 @@ use goblin::elf::{header, header::header64};
 use qmpi_dynamic::Machine;
 
 use crate::error::{Error, FileKind, ObjectKind};
-use crate::file::machine;
+use crate::machine;
 
 /// No table of a real library comes near this; a sparse file may claim any size.
 const MAX_TABLE: u64 = 1 << 28;

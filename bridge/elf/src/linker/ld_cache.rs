@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::file::image::u32_at;
-use crate::file::machine;
+use crate::machine;
 
 const OLD_MAGIC: &[u8] = b"ld.so-1.7.0\0";
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";

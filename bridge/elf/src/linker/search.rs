@@ -16,8 +16,8 @@ use goblin::elf::header::{EI_CLASS, EI_DATA, ELFCLASS64, ELFMAG};
 use qmpi_dynamic::Machine;
 
 use crate::file::ElfFile;
-use crate::file::machine;
 use crate::linker::ld_cache::LdCache;
+use crate::machine;
 
 const CACHE: &str = "/etc/ld.so.cache";
 

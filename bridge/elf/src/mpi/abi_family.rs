@@ -6,7 +6,6 @@ use qmpi_dynamic::mpi;
 
 use crate::error::Error;
 use crate::file::ElfFile;
-use crate::tool::closure::Closure;
 
 /// MPI libraries that a binary can be exchanged between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -215,11 +214,11 @@ pub struct MpiAbi {
 }
 
 impl MpiAbi {
-    /// The MPI that a tool was built for, from the libraries its closure needs and the data symbols
+    /// The MPI that a tool was built for, from the libraries at which its closure stops and the data symbols
     /// it must find. Those that it refers to weakly it does without: they show nothing. `None`: nothing ties it to one.
-    pub fn of_tool<'a>(closure: &Closure, strong_data: impl IntoIterator<Item = &'a str>) -> Option<MpiAbi> {
+    pub fn of_tool<'a>(stopped: &[String], strong_data: impl IntoIterator<Item = &'a str>) -> Option<MpiAbi> {
         let data = strong_data.into_iter().filter_map(|symbol| Some((family_of_data(symbol)?, symbol.to_owned())));
-        let names = closure.stopped.iter().map(|name| name.rsplit('/').next().unwrap_or(name));
+        let names = stopped.iter().map(|name| name.rsplit('/').next().unwrap_or(name));
         let names = names
             // Internal libraries may be needed by other software (libopen-pal by PMIx tools).
             .filter(|name| role_of(name) != Some(Role::Internal))

@@ -128,7 +128,7 @@ impl Tool {
             dlsym_names.clear();
         }
         let next_function = NextFunction::of(imports_profiling, !dlsym_names.is_empty());
-        let abi_evidence = MpiAbi::of_tool(&closure, gathered.strong_data.iter().map(String::as_str));
+        let abi_evidence = MpiAbi::of_tool(&closure.stopped, gathered.strong_data.iter().map(String::as_str));
         let in_static_room = closure.objects.iter().filter(|object| object.static_room().is_some());
         let static_tls_bytes = in_static_room
             .filter_map(ElfFile::tls)

@@ -21,7 +21,7 @@ use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
 use thiserror::Error;
 
 use crate::file::image::{CTX, PHDR_SIZE, locate};
-use crate::file::machine::LARGEST_PAGE;
+use crate::machine::LARGEST_PAGE;
 
 const PAGE: u64 = LARGEST_PAGE as u64;
 /// Size of an entry of a dynamic section (System V gABI chapter 5).

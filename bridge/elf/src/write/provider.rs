@@ -25,8 +25,8 @@ use object::endian::{I64, LittleEndian as LE, U16, U32, U64};
 use object::pod::bytes_of;
 use thiserror::Error;
 
-use crate::file::machine::{HOST, LARGEST_PAGE as PAGE};
 use crate::file::name::Name;
+use crate::machine::{HOST, LARGEST_PAGE as PAGE};
 
 /// The second hash of a Bloom filter word is taken from the bits above these (as GNU ld does).
 const BLOOM_SHIFT: u32 = 26;

@@ -57,7 +57,7 @@ impl Crafted {
         let size = file.len() as u64;
         let mut head = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
         head.extend([3, 0]); // ET_DYN
-        head.extend(qmpi_elf::file::machine::HOST.to_le_bytes());
+        head.extend(qmpi_elf::machine::HOST.to_le_bytes());
         head.extend(1_u32.to_le_bytes());
         for word in [0_u64, 64, 0] {
             head.extend(word.to_le_bytes());
