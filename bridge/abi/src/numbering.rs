@@ -19,7 +19,7 @@ pub struct Numbering {
 }
 
 /// A numbering, and the releases of MPICH that have it.
-struct Known {
+struct ReleasedNumbering {
     releases: &'static [(u8, u8, u8)],
     numbering: Numbering,
 }

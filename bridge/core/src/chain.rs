@@ -439,8 +439,8 @@ impl Link {
         let link = require_stub(switch.link(id, on, off, caller))?;
         let (address, convention, tool) = (self.address, self.convention, self.tool);
         let lead_to = Box::new(move |address| lead_to(Link::new(address, convention, tool)));
-        let place = switching::Place { target: link.function, lead_to };
-        switching::Links::of_process().add(tool.0, id, address, place);
+        let place = switching::SwitchedLink { target: link.function, lead_to };
+        switching::SwitchedLinks::of_process().add(tool.0, id, address, place);
         Some(link.address)
     }
 }

@@ -44,7 +44,7 @@ enum What {
     /// The registered name of a QMPI tool.
     Native(String),
     /// A tool of the 2018 prototype.
-    Thesis(thesis::Library),
+    Thesis(thesis::ThesisLibrary),
     /// It is left out.
     Nothing,
 }
@@ -80,8 +80,8 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
         return (chain, None);
     }
     let mut builder = names.iter().any(Option::is_some).then(|| Builder::new(numbering::of_process()));
-    let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
-    let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
+    let libraries: Vec<Option<&thesis::ThesisLibrary>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
+    let vector = libraries.iter().any(Option::is_some).then(|| thesis::VectorBuilder::new(&libraries));
     qmpi_loader::exit::order_by_layers();
     chain.observe_ends();
     chain.observe_finalize(Edge(wanted.len()));
@@ -106,7 +106,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
                 Ok(Some(registered(wanted.layer, tool, Convention::Qmpi, native::functions(tool), Duration::ZERO)))
             }
             What::Thesis(library) => {
-                let convention = Convention::Thesis(vector.as_ref().map_or(0, thesis::Builder::vector));
+                let convention = Convention::Thesis(vector.as_ref().map_or(0, thesis::VectorBuilder::vector));
                 let functions = library.functions().to_vec();
                 Ok(Some(registered(wanted.layer, tool, convention, functions, library.duration())))
             }
@@ -287,7 +287,7 @@ fn plan<'a>(process: &Arc<Process>, requested: &'a Requested, files: Files, mode
                     pmpi_above = true;
                     match thesis::provide_general_names(tool) {
                         Err(error) => fail(&error.to_string(), error.hint()),
-                        Ok(()) => match thesis::Library::open(&layer.path) {
+                        Ok(()) => match thesis::ThesisLibrary::open(&layer.path) {
                             Err(error) => fail(&error.to_string(), error.hint()),
                             Ok(library) => What::Thesis(library),
                         },
@@ -413,7 +413,7 @@ impl What {
         }
     }
 
-    fn thesis(&self) -> Option<&thesis::Library> {
+    fn thesis(&self) -> Option<&thesis::ThesisLibrary> {
         match self {
             What::Thesis(library) => Some(library),
             What::Pmpi(..) | What::Native(_) | What::Nothing => None,

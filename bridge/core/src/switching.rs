@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use control::Words;
-use handles::{Handles, Kind};
+use handles::{HandleKind, KnownHandles};
 use qmpi_links::requests::{self, MAX_SWITCHES, Requests};
 use qmpi_links::require_stub;
 use qmpi_links::switch::Switch;
@@ -23,7 +23,7 @@ use qmpi_system::log;
 
 use crate::chain::ToolId;
 
-pub(crate) use functions::{Links, Place};
+pub(crate) use functions::{SwitchedLink, SwitchedLinks};
 pub(crate) use interface::{disable, enable, is_enabled, set_function, set_function_name};
 pub(crate) use others::behind_switch;
 
@@ -72,11 +72,11 @@ pub(crate) fn add(process: &Process, tool: ToolId, layer: &Layer) -> Option<Swit
     Some(Switch::new(switches.tools.len() - 1, state, filter))
 }
 
-const REQUESTS: Kind =
-    Kind { mpich: 0x2c00_0000, abi: 0x180, open_mpi: c"ompi_request_null", from_fortran: "MPI_Request_f2c" };
+const REQUESTS: HandleKind =
+    HandleKind { mpich: 0x2c00_0000, abi: 0x180, open_mpi: c"ompi_request_null", from_fortran: "MPI_Request_f2c" };
 
 /// How this MPI represents requests.
 fn requests_of(process: &Process) -> Requests {
-    let Handles { size, null, from_fortran } = REQUESTS.of(process);
+    let KnownHandles { size, null, from_fortran } = REQUESTS.of(process);
     Requests { size, null, from_fortran }
 }

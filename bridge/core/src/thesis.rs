@@ -15,5 +15,5 @@ mod library;
 pub(crate) mod vector;
 
 pub(crate) use general_names::{provide_general_names, unsupported};
-pub(crate) use library::Library;
-pub(crate) use vector::Builder;
+pub(crate) use library::ThesisLibrary;
+pub(crate) use vector::VectorBuilder;

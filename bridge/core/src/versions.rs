@@ -29,10 +29,10 @@ use crate::ring::{is_entry, ring};
 
 /// The functions of which an object defines versions; a definition is a `T`.
 #[derive(Debug)]
-pub(crate) struct Versions<T>(HashMap<FnId, Definitions<T>>);
+pub(crate) struct Versions<T>(HashMap<FnId, VersionedFunctions<T>>);
 
 #[derive(Debug)]
-struct Definitions<T> {
+struct VersionedFunctions<T> {
     /// What references to these versions get.
     referred: Vec<(&'static CStr, T)>,
     /// What references to any other version get.
@@ -62,7 +62,7 @@ impl<T: Copy> Versions<T> {
             }
             return;
         }
-        let known = self.0.entry(id).or_insert_with(|| Definitions {
+        let known = self.0.entry(id).or_insert_with(|| VersionedFunctions {
             referred: Vec::new(),
             others: behind,
             newest: behind,
@@ -93,9 +93,9 @@ impl<T: Copy> Versions<T> {
 
     /// The same with other definitions.
     pub(crate) fn map<U>(&self, mut other: impl FnMut(FnId, T) -> U) -> Versions<U> {
-        let definitions = |(id, known): (&FnId, &Definitions<T>)| {
+        let definitions = |(id, known): (&FnId, &VersionedFunctions<T>)| {
             let mut other = |definition| other(*id, definition);
-            let definitions = Definitions {
+            let definitions = VersionedFunctions {
                 referred: known.referred.iter().map(|(name, definition)| (*name, other(*definition))).collect(),
                 others: known.others.map(&mut other),
                 newest: known.newest.map(&mut other),

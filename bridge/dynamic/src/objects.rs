@@ -110,17 +110,17 @@ pub fn find<T, F: FnMut(Info<'_>) -> Option<T>>(look: F) -> Option<T> {
         // SAFETY: the object stays as long as the call lasts, and the closure cannot keep what it is shown.
         let info = unsafe { Info::new(info) };
         // SAFETY: the one below, which outlives the iteration and is used here alone meanwhile.
-        let search = unsafe { &mut *search.cast::<Search<T, F>>() };
+        let search = unsafe { &mut *search.cast::<ObjectSearch<T, F>>() };
         search.found = (search.look)(info);
         search.found.is_some().into()
     }
-    let mut search = Search { look, found: None };
+    let mut search = ObjectSearch { look, found: None };
     // SAFETY: the callback's type is what the function wants; a panic in it ends the process instead of unwinding into C.
     unsafe { libc::dl_iterate_phdr(Some(call::<T, F>), (&raw mut search).cast()) };
     search.found
 }
 
-struct Search<T, F> {
+struct ObjectSearch<T, F> {
     look: F,
     found: Option<T>,
 }

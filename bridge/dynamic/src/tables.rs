@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use crate::dynamic::{self, Dynamic, Table};
 use crate::hash::{self, GnuHash, SysvHash};
 use crate::symbol::{Symbol, SymbolTable, Symbols};
-use crate::version::{Definition, Definitions, Index, Needs};
+use crate::version::{Index, Needs, VersionDefinition, VersionDefinitions};
 
 /// The first contradiction in an object's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -413,8 +413,8 @@ impl<'a> Tables<'a> {
     }
 
     /// The versions that the object defines, its own name included.
-    pub fn version_definitions(&self) -> Definitions<'a> {
-        Definitions::new(self.version_definitions, self.strings())
+    pub fn version_definitions(&self) -> VersionDefinitions<'a> {
+        VersionDefinitions::new(self.version_definitions, self.strings())
     }
 
     /// The versions that the object needs.
@@ -437,7 +437,7 @@ impl<'a> Tables<'a> {
         self.definition(index)?.name()
     }
 
-    fn definition(&self, index: Index) -> Option<Definition<'a>> {
+    fn definition(&self, index: Index) -> Option<VersionDefinition<'a>> {
         let number = index.number();
         self.version_definitions().find(|definition| definition.number == number && !definition.is_base)
     }

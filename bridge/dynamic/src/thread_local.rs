@@ -17,7 +17,7 @@ const KNOWN: Relocations = Machine::HOST.relocations();
 
 /// Where a thread-local variable is.
 #[derive(Debug, Clone, Copy)]
-pub struct Variable {
+pub struct ThreadLocalVariable {
     /// The number of the object that has it (`dlpi_tls_modid`).
     pub module: usize,
     /// Where it is among that object's.
@@ -54,7 +54,7 @@ impl StaticRoom {
 ///
 /// # Safety
 /// No code has used these words.
-pub unsafe fn bind(_: &LinkerLock, object: &Mapped<'_>, find: impl Fn(&CStr) -> Option<Variable>) -> usize {
+pub unsafe fn bind(_: &LinkerLock, object: &Mapped<'_>, find: impl Fn(&CStr) -> Option<ThreadLocalVariable>) -> usize {
     const WORD: usize = size_of::<usize>();
     let mut unprotected = None;
     let mut count = 0_usize;
@@ -89,8 +89,8 @@ pub unsafe fn bind(_: &LinkerLock, object: &Mapped<'_>, find: impl Fn(&CStr) -> 
 fn reference(
     object: &Mapped<'_>,
     relocation: &Relocation,
-    find: &impl Fn(&CStr) -> Option<Variable>,
-) -> Option<(Variable, u32)> {
+    find: &impl Fn(&CStr) -> Option<ThreadLocalVariable>,
+) -> Option<(ThreadLocalVariable, u32)> {
     let Kind::Other(number) = relocation.kind else { return None };
     let is_one = [KNOWN.module, KNOWN.offset, KNOWN.from_thread, KNOWN.descriptor].contains(&number);
     if !is_one || relocation.symbol == 0 {

@@ -35,7 +35,7 @@ impl Index {
 
 /// A version that an object defines; its name is measured when it is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Definition<'a> {
+pub struct VersionDefinition<'a> {
     /// Its number in the object.
     pub number: u16,
     /// Names the library itself: no version of a symbol.
@@ -61,7 +61,7 @@ struct Text<'a> {
     strings: Bytes<'a>,
 }
 
-impl<'a> Definition<'a> {
+impl<'a> VersionDefinition<'a> {
     /// As in `GLIBC_2.34`; `None` if it is not inside of the string table.
     pub fn name(&self) -> Option<&'a CStr> {
         self.name.strings.string(self.name.offset)
@@ -87,10 +87,10 @@ impl<'a> Need<'a> {
 
 /// A walk over DT_VERDEF.
 #[derive(Debug, Clone)]
-pub struct Definitions<'a> {
+pub struct VersionDefinitions<'a> {
     table: Bytes<'a>,
     strings: Bytes<'a>,
-    walk: Walk,
+    walk: VersionWalk,
 }
 
 /// A walk over DT_VERNEED.
@@ -99,15 +99,15 @@ pub struct Needs<'a> {
     table: Bytes<'a>,
     strings: Bytes<'a>,
     /// Over the libraries.
-    files: Walk,
+    files: VersionWalk,
     /// Over the versions of one library.
-    versions: Walk,
+    versions: VersionWalk,
     file: usize,
 }
 
 /// A chain of entries, of which each says how far the next one is.
 #[derive(Debug, Clone)]
-struct Walk {
+struct VersionWalk {
     next: Option<usize>,
     /// How many entries there may still be.
     room: usize,
@@ -117,10 +117,10 @@ struct Walk {
 const OUTSIDE: &str = "an entry lies outside of the table";
 const OVERLAP: &str = "more entries than the table has room for";
 
-impl Walk {
-    fn new(table: Bytes<'_>) -> Walk {
+impl VersionWalk {
+    fn new(table: Bytes<'_>) -> VersionWalk {
         let room = (table.len() / SHORTEST).min(MOST);
-        Walk { next: (!table.is_empty()).then_some(0), room, fault: None }
+        VersionWalk { next: (!table.is_empty()).then_some(0), room, fault: None }
     }
 
     /// The place of the next entry.
@@ -145,9 +145,9 @@ impl Walk {
     }
 }
 
-impl<'a> Definitions<'a> {
-    pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> Definitions<'a> {
-        Definitions { table, strings, walk: Walk::new(table) }
+impl<'a> VersionDefinitions<'a> {
+    pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> VersionDefinitions<'a> {
+        VersionDefinitions { table, strings, walk: VersionWalk::new(table) }
     }
 
     /// Why the walk ended before the last entry, if it did.
@@ -156,12 +156,12 @@ impl<'a> Definitions<'a> {
     }
 }
 
-impl<'a> Iterator for Definitions<'a> {
-    type Item = Definition<'a>;
+impl<'a> Iterator for VersionDefinitions<'a> {
+    type Item = VersionDefinition<'a>;
 
     /// `Elf64_Verdef`: vd_version, vd_flags, vd_ndx, vd_cnt: u16; vd_hash, vd_aux, vd_next: u32. Its first
     /// `Elf64_Verdaux` (vda_name, vda_next: u32) is the name; further ones are its parents.
-    fn next(&mut self) -> Option<Definition<'a>> {
+    fn next(&mut self) -> Option<VersionDefinition<'a>> {
         let at = self.walk.step()?;
         let entry = self.table.skip(at);
         let read = || {
@@ -169,7 +169,7 @@ impl<'a> Iterator for Definitions<'a> {
             let [_, aux, next] = entry.read::<[u32; 3]>(8)?;
             let offset = entry.read::<u32>(aux as usize)? as usize;
             let name = Text { offset, strings: self.strings };
-            Some((Definition { number: Index(number).number(), is_base: flags & BASE != 0, name }, next))
+            Some((VersionDefinition { number: Index(number).number(), is_base: flags & BASE != 0, name }, next))
         };
         let Some((definition, next)) = read() else { return self.walk.fail(OUTSIDE) };
         self.walk.go_on(at, next);
@@ -179,8 +179,8 @@ impl<'a> Iterator for Definitions<'a> {
 
 impl<'a> Needs<'a> {
     pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> Needs<'a> {
-        let files = Walk::new(table);
-        let versions = Walk { next: None, ..files.clone() };
+        let files = VersionWalk::new(table);
+        let versions = VersionWalk { next: None, ..files.clone() };
         Needs { table, strings, files, versions, file: 0 }
     }
 
@@ -252,12 +252,12 @@ mod tests {
         // One definition whose next one is a byte behind it: each is a definition, up to the end.
         let mut table = bytes(&[1, 2, 0, 20, 1, 9, 0]);
         table.resize(400, 0);
-        let mut walk = Definitions::new(Bytes::from(&table[..]), Bytes::from(STRINGS));
+        let mut walk = VersionDefinitions::new(Bytes::from(&table[..]), Bytes::from(STRINGS));
         let first = walk.next().unwrap();
         assert_eq!((first.number, first.name(), first.is_base), (2, Some(c"V1"), false));
         assert!(walk.by_ref().count() <= table.len() / SHORTEST);
         let cut = table[..19].to_vec();
-        let mut walk = Definitions::new(Bytes::from(&cut[..]), Bytes::from(STRINGS));
+        let mut walk = VersionDefinitions::new(Bytes::from(&cut[..]), Bytes::from(STRINGS));
         assert!(walk.next().is_none() && walk.fault() == Some(OUTSIDE));
     }
 

@@ -23,7 +23,7 @@ use qmpi_dynamic::thread_local::StaticRoom;
 use qmpi_dynamic::{Machine, Table};
 
 use crate::error::{Error, ObjectKind};
-use crate::file::image::Image;
+use crate::file::image::OpenFile;
 use crate::file::name::Name;
 use crate::file::numbering_note::NumberingNote;
 use crate::file::symbol::{Select, SymbolKind, SymbolTable, Symbols};
@@ -76,7 +76,7 @@ impl ElfFile {
     /// # Errors
     /// As for [`Self::open`].
     pub fn open_for(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
-        let image = Image::open(path, Some(machine))?;
+        let image = OpenFile::open(path, Some(machine))?;
         if image.object_type != ET_DYN {
             return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
         }
@@ -97,12 +97,12 @@ impl ElfFile {
     /// # Errors
     /// As for [`Self::open`].
     pub fn open_program_for(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
-        ElfFile::read(Image::open(path, Some(machine))?)
+        ElfFile::read(OpenFile::open(path, Some(machine))?)
     }
 
     /// The machine that a file is for; `None` if it cannot be read, or is for none that is known.
     pub fn machine_of(path: &Path) -> Option<Machine> {
-        Image::open(path, None).ok().map(|image| image.machine)
+        OpenFile::open(path, None).ok().map(|image| image.machine)
     }
 
     /// DT_NEEDED of a file, in order, without reading more of it.
@@ -110,10 +110,10 @@ impl ElfFile {
     /// # Errors
     /// When it is no ELF file for this machine, is truncated, or has no dynamic section.
     pub fn needed_by(path: &Path) -> Result<Vec<Vec<u8>>, Error> {
-        needed::of(&Image::open(path, Some(Machine::HOST))?)
+        needed::of(&OpenFile::open(path, Some(Machine::HOST))?)
     }
 
-    fn read(image: Image) -> Result<ElfFile, Error> {
+    fn read(image: OpenFile) -> Result<ElfFile, Error> {
         let tables = FileTables::read(&image)?;
         let limit = check_names(&image, &tables)?;
         let versions = VersionTable::read(&image, &tables.view(), limit)?;
@@ -309,7 +309,7 @@ impl ElfFile {
     /// # Errors
     /// If the file cannot be read any more.
     pub fn numberings(&self) -> Result<Vec<NumberingNote>, Error> {
-        let image = Image::open(&self.path, Some(self.machine))?;
+        let image = OpenFile::open(&self.path, Some(self.machine))?;
         let mut found = Vec::new();
         for segment in image.segments.iter().filter(|segment| segment.p_type == PT_NOTE) {
             let bytes = image.read("notes (PT_NOTE)", segment.p_offset, segment.p_filesz)?;
@@ -327,7 +327,7 @@ impl ElfFile {
     /// # Errors
     /// If the file cannot be read any more.
     pub fn strings_in_rodata(&self, pred: &dyn Fn(&str) -> bool) -> Result<BTreeSet<String>, Error> {
-        let image = Image::open(&self.path, Some(self.machine))?;
+        let image = OpenFile::open(&self.path, Some(self.machine))?;
         let excluded = match self.symbols.tables.dynamic.extent(Table::Strings) {
             Some(extent) => {
                 let (from, _) = image.locate(Table::Strings.name(), extent.address)?;
@@ -344,7 +344,7 @@ impl ElfFile {
 ///
 /// Nothing else bounds the time that a walk takes: 200,000 symbols may all have the same name of 5 MB. Linkers share the ends
 /// of names, and a name stands there once for each version, so a sound file may be exceeded, but never so far.
-fn check_names(image: &Image, tables: &FileTables) -> Result<usize, Error> {
+fn check_names(image: &OpenFile, tables: &FileTables) -> Result<usize, Error> {
     let limit = usize::try_from(image.size).unwrap_or(usize::MAX).saturating_mul(4).saturating_add(1 << 20);
     // Nearly always so: no name is that long.
     let longest = limit / tables.symbol_count().max(1);
@@ -359,7 +359,7 @@ fn check_names(image: &Image, tables: &FileTables) -> Result<usize, Error> {
     Ok(limit)
 }
 
-fn read_interp(image: &Image, offset: u64, size: u64) -> Result<String, Error> {
+fn read_interp(image: &OpenFile, offset: u64, size: u64) -> Result<String, Error> {
     let bytes = image.read("interpreter name (PT_INTERP)", offset, size.min(LONGEST_PATH as u64))?;
     let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
     Ok(String::from_utf8_lossy(text).into_owned())

@@ -44,7 +44,7 @@ pub(crate) struct Block {
 }
 
 /// Blocks that are mapped together.
-struct Group {
+struct BlockGroup {
     /// How many blocks there are in groups before.
     first: usize,
     count: usize,
@@ -52,16 +52,16 @@ struct Group {
     block: Block,
     /// From one to the next.
     stride: usize,
-    next: AtomicPtr<Group>,
+    next: AtomicPtr<BlockGroup>,
 }
 
 /// All blocks of one kind: that of the library, and its copies.
 pub(crate) struct Blocks {
     of_library: fn() -> Block,
     /// The first group of copies.
-    head: AtomicPtr<Group>,
+    head: AtomicPtr<BlockGroup>,
     /// One of the groups, where a search may start.
-    recent: AtomicPtr<Group>,
+    recent: AtomicPtr<BlockGroup>,
 }
 
 /// Blocks of one group at most: some megabytes of addresses.
@@ -94,7 +94,7 @@ impl Blocks {
             // SAFETY: as above.
             let group = match unsafe { place.load(Ordering::Acquire).as_ref() } {
                 Some(group) => group,
-                None => Group::add(place, first, (self.of_library)())?,
+                None => BlockGroup::add(place, first, (self.of_library)())?,
             };
             if let Some(block) = group.block(copy) {
                 self.recent.store(ptr::from_ref(group).cast_mut(), Ordering::Release);
@@ -105,7 +105,7 @@ impl Blocks {
     }
 }
 
-impl Group {
+impl BlockGroup {
     fn block(&self, copy: usize) -> Option<Block> {
         let index = copy.checked_sub(self.first).filter(|index| *index < self.count)?;
         let offset = index * self.stride;
@@ -113,10 +113,10 @@ impl Group {
     }
 
     /// Maps a group and puts it at the end of the list, unless another thread was first: then it returns that one's.
-    fn add(end: &AtomicPtr<Group>, first: usize, of_library: Block) -> io::Result<&'static Group> {
+    fn add(end: &AtomicPtr<BlockGroup>, first: usize, of_library: Block) -> io::Result<&'static BlockGroup> {
         let mapped = map(of_library)?;
         let (len, block, stride, count) = (mapped.space.len, mapped.block, mapped.stride, mapped.count);
-        let group = Box::into_raw(Box::new(Group { first, count, block, stride, next: AtomicPtr::default() }));
+        let group = Box::into_raw(Box::new(BlockGroup { first, count, block, stride, next: AtomicPtr::default() }));
         match end.compare_exchange(ptr::null_mut(), group, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 qmpi_system::log::debug(|| format!("{count} more blocks of stubs, {} kB of addresses", len / 1024));
@@ -149,7 +149,7 @@ impl Space {
     }
 
     /// Maps over a part of it.
-    fn map(&self, at: usize, len: usize, protection: c_int, from: Option<&Source>) -> io::Result<()> {
+    fn map(&self, at: usize, len: usize, protection: c_int, from: Option<&CodeFile>) -> io::Result<()> {
         let part = self.start..self.start + self.len;
         assert!(part.contains(&at) && part.end - at >= len, "inside of the reserved addresses");
         let anonymous = if from.is_none() { libc::MAP_ANONYMOUS } else { 0 };
@@ -169,7 +169,7 @@ impl Drop for Space {
     }
 }
 
-struct Mapped {
+struct MappedBlocks {
     space: Space,
     block: Block,
     stride: usize,
@@ -177,12 +177,12 @@ struct Mapped {
 }
 
 /// Maps as many copies as fit between code and rows.
-fn map(of_library: Block) -> io::Result<Mapped> {
-    let opened = Source::of_library(of_library.code).and_then(|source| map_from(of_library, &source));
-    opened.or_else(|_| map_from(of_library, &Source::in_memory(of_library)?))
+fn map(of_library: Block) -> io::Result<MappedBlocks> {
+    let opened = CodeFile::of_library(of_library.code).and_then(|source| map_from(of_library, &source));
+    opened.or_else(|_| map_from(of_library, &CodeFile::in_memory(of_library)?))
 }
 
-fn map_from(of_library: Block, source: &Source) -> io::Result<Mapped> {
+fn map_from(of_library: Block, source: &CodeFile) -> io::Result<MappedBlocks> {
     let Block { code, code_len, rows, rows_len } = of_library;
     let stride = code_len.max(rows_len).next_multiple_of(PAGE);
     let distance = code.abs_diff(rows);
@@ -201,7 +201,7 @@ fn map_from(of_library: Block, source: &Source) -> io::Result<Mapped> {
     if original != copy {
         return Err(io::Error::other("the library's file was replaced"));
     }
-    Ok(Mapped { space, block: Block { code, rows, ..of_library }, stride, count })
+    Ok(MappedBlocks { space, block: Block { code, rows, ..of_library }, stride, count })
 }
 
 /// # Safety
@@ -212,14 +212,14 @@ unsafe fn bytes<'a>(address: usize, len: usize) -> &'a [u8] {
 }
 
 /// A file that has the code, and where.
-struct Source {
+struct CodeFile {
     file: File,
     offset: libc::off_t,
 }
 
-impl Source {
+impl CodeFile {
     /// The file of the library that this code is in.
-    fn of_library(code: usize) -> io::Result<Source> {
+    fn of_library(code: usize) -> io::Result<CodeFile> {
         let place = objects::find(|info| {
             // SAFETY: `ld.so` keeps the program headers of a loaded object mapped.
             let headers = unsafe { std::slice::from_raw_parts(info.raw().dlpi_phdr, info.raw().dlpi_phnum.into()) };
@@ -235,11 +235,11 @@ impl Source {
         let name = unsafe { std::ffi::CStr::from_ptr(name) };
         // A path that is relative names another file once the program has changed its directory; contents are compared.
         let file = File::open(path(name.to_bytes()))?;
-        Ok(Source { file, offset: offset.try_into().map_err(io::Error::other)? })
+        Ok(CodeFile { file, offset: offset.try_into().map_err(io::Error::other)? })
     }
 
     /// A file in memory, for as long as it is mapped.
-    fn in_memory(of_library: Block) -> io::Result<Source> {
+    fn in_memory(of_library: Block) -> io::Result<CodeFile> {
         file_limit::check(of_library.code_len as u64)?;
         // SAFETY: the name is a C string.
         let descriptor = unsafe { libc::memfd_create(c"qmpi:stubs".as_ptr(), libc::MFD_CLOEXEC) };
@@ -250,7 +250,7 @@ impl Source {
         let mut file = unsafe { File::from_raw_fd(descriptor) };
         // SAFETY: code of the library, readable (its segment is R E).
         file.write_all(unsafe { bytes(of_library.code, of_library.code_len) })?;
-        Ok(Source { file, offset: 0 })
+        Ok(CodeFile { file, offset: 0 })
     }
 }
 
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn a_file_in_memory_takes_the_place_of_the_library() {
         let original = block();
-        let mapped = map_from(original, &Source::in_memory(original).unwrap()).unwrap();
+        let mapped = map_from(original, &CodeFile::in_memory(original).unwrap()).unwrap();
         assert_eq!(unsafe_bytes(&mapped.block), unsafe_bytes(&original));
         assert_eq!(protection(mapped.block.code), "r-xp");
         std::mem::forget(mapped.space);
@@ -318,7 +318,7 @@ mod tests {
     #[test]
     fn another_file_is_refused() {
         let original = block();
-        let source = Source { file: File::open("/proc/self/exe").unwrap(), offset: 0 };
+        let source = CodeFile { file: File::open("/proc/self/exe").unwrap(), offset: 0 };
         assert!(map_from(original, &source).is_err());
     }
 

@@ -23,7 +23,7 @@ use crate::trampoline;
 
 /// Which calls a layer sees.
 #[derive(Debug)]
-pub struct Filter {
+pub struct CallFilter {
     every: u64,
     /// The calls of each function so far.
     counts: Box<[AtomicU64]>,
@@ -69,7 +69,7 @@ const LONGEST_NAME: usize = 256;
 /// A link to a function of a layer with a filter.
 #[repr(C)]
 pub(crate) struct Filtered {
-    filter: &'static Filter,
+    filter: &'static CallFilter,
     on: AtomicUsize,
     off: usize,
     id: FnId,
@@ -78,12 +78,12 @@ pub(crate) struct Filtered {
     is_fortran: bool,
 }
 
-impl Filter {
+impl CallFilter {
     /// A filter that begins now.
     #[must_use]
-    pub fn new(conditions: Conditions) -> Filter {
+    pub fn new(conditions: Conditions) -> CallFilter {
         let after = |time: Duration| now().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        Filter {
+        CallFilter {
             every: u64::from(conditions.every.max(1)),
             counts: FnId::all().map(|_| AtomicU64::new(0)).collect(),
             from: conditions.from.map_or(0, after),

@@ -27,7 +27,7 @@ use crate::error::{StubError, require_stub};
 
 /// What comes next below a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextFound {
     /// A function that is called as PMPI functions are.
     Pmpi(usize),
     /// A function of a QMPI tool, or of the MPI library, and the id to pass.
@@ -35,7 +35,7 @@ pub enum Next {
 }
 
 /// Finds what comes next for `id` below the tool `owner`.
-pub type Find = fn(owner: i32, id: FnId) -> Option<Next>;
+pub type Find = fn(owner: i32, id: FnId) -> Option<NextFound>;
 
 /// Has a context been seen that is not null? Machine code reads it.
 pub(crate) static CONTEXTS: AtomicBool = AtomicBool::new(false);
@@ -45,7 +45,7 @@ static ALL: List<Slots> = List::new(AtomicPtr::new(std::ptr::null_mut()));
 
 /// Whose links they are, and who is asked.
 #[derive(Debug)]
-struct Owner {
+struct LinksOwner {
     tool: i32,
     find: Find,
 }
@@ -60,7 +60,7 @@ impl LazyLinks {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn new(tool: i32, find: Find, lock: &LinkerLock) -> Result<LazyLinks, StubError> {
-        let owner: &'static Owner = Box::leak(Box::new(Owner { tool, find }));
+        let owner: &'static LinksOwner = Box::leak(Box::new(LinksOwner { tool, find }));
         let slots = Slots::new(std::ptr::from_ref(owner).expose_provenance()).map_err(StubError)?;
         ALL.add(Box::leak(Box::new(List::node(slots))), lock);
         Ok(LazyLinks(slots))
@@ -81,7 +81,7 @@ pub(crate) extern "C" fn resolve(rows: &'static Rows, number: usize, context: us
         log::fatal("a link of an unknown function was called", None)
     };
     // SAFETY: what `LazyLinks::new` has leaked.
-    let owner = unsafe { &*std::ptr::with_exposed_provenance::<Owner>(slots.layer()) };
+    let owner = unsafe { &*std::ptr::with_exposed_provenance::<LinksOwner>(slots.layer()) };
     if context != 0 {
         LAST.store(context, Ordering::Relaxed);
     }
@@ -89,11 +89,11 @@ pub(crate) extern "C" fn resolve(rows: &'static Rows, number: usize, context: us
         let keeps_contexts = CONTEXTS.load(Ordering::SeqCst);
         let arity = conversion::arity(id);
         let target = match (owner.find)(owner.tool, id) {
-            Some(Next::Pmpi(wrapper)) => Ok(wrapper),
-            Some(Next::Qmpi(function, tool)) if keeps_contexts => {
+            Some(NextFound::Pmpi(wrapper)) => Ok(wrapper),
+            Some(NextFound::Qmpi(function, tool)) if keeps_contexts => {
                 conversion::up_with_context(function, tool, arity, LAST.load(Ordering::Relaxed))
             }
-            Some(Next::Qmpi(function, tool)) => conversion::up_null(function, tool, arity),
+            Some(NextFound::Qmpi(function, tool)) => conversion::up_null(function, tool, arity),
             None => log::fatal(&format!("{} was called, and nothing comes next for it", id.name()), None),
         };
         let target = require_stub(target);
@@ -127,10 +127,10 @@ mod tests {
         word + 1
     }
 
-    fn find(owner: i32, id: FnId) -> Option<Next> {
+    fn find(owner: i32, id: FnId) -> Option<NextFound> {
         ASKED.fetch_add(1, Ordering::Relaxed);
         assert_eq!(id.name(), if owner < 40 { "MPI_Barrier" } else { "MPI_Comm_free" });
-        Some(Next::Pmpi((answer as extern "C" fn(usize) -> usize as *const ()).addr()))
+        Some(NextFound::Pmpi((answer as extern "C" fn(usize) -> usize as *const ()).addr()))
     }
 
     #[test]

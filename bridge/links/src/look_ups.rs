@@ -21,7 +21,7 @@ unsafe extern "C" {
 
 /// Where a look-up goes on from a wrapper.
 #[repr(C)]
-pub(crate) struct Next {
+pub(crate) struct NextLookUp {
     /// With RTLD_NEXT: the answers of the tool's override.
     pub(crate) answers: *const Answers,
     /// With any other handle: the wrapper of a layer below, or the process's function.
@@ -42,7 +42,7 @@ pub fn next(
     let wrapped = both.into_iter().filter(|(text, ..)| wraps.contains(text));
     let next = wrapped.filter_map(|(_, name, stub, of_program)| {
         let below = below.get(name).copied().unwrap_or(of_program);
-        let next = Box::leak(Box::new(Next { answers, below }));
+        let next = Box::leak(Box::new(NextLookUp { answers, below }));
         Some((name, trampoline::with_word(stub, std::ptr::from_ref(next).addr()).ok()?))
     });
     next.collect()

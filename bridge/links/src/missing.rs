@@ -14,7 +14,7 @@ use crate::error::StubError;
 use crate::trampoline;
 
 /// What a tool would call if it existed.
-pub(crate) struct Missing {
+pub(crate) struct MissingFunction {
     tool: String,
     function: String,
     reason: String,
@@ -49,13 +49,13 @@ fn allocate(
     later: Option<CString>,
 ) -> Result<usize, StubError> {
     let (tool, function, found) = (tool.into(), function.into(), AtomicUsize::new(0));
-    let missing = Missing { tool, function, reason, hint, later, found };
+    let missing = MissingFunction { tool, function, reason, hint, later, found };
     trampoline::allocate(arch::missing, Box::leak(Box::new(missing)))
 }
 
 /// Where a stub goes on. If that is nowhere, the process ends here.
-pub(crate) extern "C" fn destination(missing: &Missing) -> usize {
-    let Missing { tool, function, reason, hint, later, found } = missing;
+pub(crate) extern "C" fn destination(missing: &MissingFunction) -> usize {
+    let MissingFunction { tool, function, reason, hint, later, found } = missing;
     match found.load(Ordering::Relaxed) {
         0 => {}
         address => return address,

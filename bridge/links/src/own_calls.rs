@@ -59,7 +59,7 @@ impl Key {
 /// A wrapper that is entered, and where it is.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Entry {
+pub(crate) struct EnteredEntry {
     pub(crate) key: Key,
     pub(crate) wrapper: usize,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Entry {
 /// The function that a layer calls, and where it may go.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Link {
+pub(crate) struct CalledLink {
     pub(crate) key: Key,
     pub(crate) next: usize,
     /// Past all layers.
@@ -77,7 +77,7 @@ pub(crate) struct Link {
 /// What is recorded of a wrapper that was entered.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Record {
+pub(crate) struct EnteredWrapper {
     pub(crate) key: Key,
     /// The place of the return address.
     pub(crate) place: usize,
@@ -87,26 +87,26 @@ pub(crate) struct Record {
 /// The records of a thread.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Records {
+pub(crate) struct EnteredWrappers {
     /// Bytes from here to the topmost record; 0: there is none.
     pub(crate) top: usize,
     /// Stands for a place above all others: machine code need not look where the records end.
     end: usize,
     unused: usize,
-    records: [Record; OWN_DEPTH],
+    records: [EnteredWrapper; OWN_DEPTH],
 }
 
 /// The layer whose calls are told apart.
 #[derive(Debug, Clone, Copy)]
-pub struct OwnCalls {
+pub struct CallsOfLayer {
     layer: u32,
 }
 
-impl OwnCalls {
+impl CallsOfLayer {
     /// Those of one more layer.
-    pub fn next() -> OwnCalls {
+    pub fn next() -> CallsOfLayer {
         static LAST: AtomicU32 = AtomicU32::new(0);
-        OwnCalls { layer: LAST.fetch_add(1, Ordering::Relaxed) + 1 }
+        CallsOfLayer { layer: LAST.fetch_add(1, Ordering::Relaxed) + 1 }
     }
 
     /// The function `wrapper` of this layer, recorded as one of `id` when it is entered.
@@ -133,7 +133,7 @@ impl OwnCalls {
         if next == 0 || mpi == 0 || next == mpi || always_passes_on(id) {
             return Ok(next);
         }
-        leave(Link { key: Key::of(self.layer, id), next, library: mpi })
+        leave(CalledLink { key: Key::of(self.layer, id), next, library: mpi })
     }
 
     /// What the layer calls as `f`, which is not MPI's: `next` is the wrapper of a layer below, `library` the function itself.
@@ -144,23 +144,23 @@ impl OwnCalls {
         if other_always_passes_on(name) {
             return Ok(next);
         }
-        leave(Link { key: Key::of_other(self.layer, name), next, library })
+        leave(CalledLink { key: Key::of_other(self.layer, name), next, library })
     }
 }
 
 fn enter(key: Key, wrapper: usize) -> Result<usize, StubError> {
-    trampoline::allocate(arch::own_entry(), Box::leak(Box::new(Entry { key, wrapper })))
+    trampoline::allocate(arch::own_entry(), Box::leak(Box::new(EnteredEntry { key, wrapper })))
 }
 
-fn leave(link: Link) -> Result<usize, StubError> {
+fn leave(link: CalledLink) -> Result<usize, StubError> {
     trampoline::allocate(arch::own_link(), Box::leak(Box::new(link)))
 }
 
 /// Where a call goes for which the topmost record says nothing. `stack` is the stack pointer at the link's entry.
-pub(crate) extern "C" fn decide(link: &Link, stack: usize) -> usize {
+pub(crate) extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
     // SAFETY: of this thread, and nothing writes to them meanwhile but the handler of a signal, which comes back before this goes on.
     let records = unsafe { &*arch::own_records() };
-    let is_innermost = |record: &&Record| record.key.layer() == link.key.layer() && record.holds(stack);
+    let is_innermost = |record: &&EnteredWrapper| record.key.layer() == link.key.layer() && record.holds(stack);
     match records.taken().iter().rev().find(is_innermost) {
         Some(record) if record.key == link.key => link.next,
         _ => link.library,
@@ -169,7 +169,7 @@ pub(crate) extern "C" fn decide(link: &Link, stack: usize) -> usize {
 
 /// Records that a wrapper is entered, from a stub that has no way of its own to do so. Returns the wrapper.
 #[cfg(target_arch = "aarch64")]
-pub(crate) fn enter_at(entry: &Entry, stack: usize, return_address: usize) -> usize {
+pub(crate) fn enter_at(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
     // SAFETY: of this thread, which does nothing else with them now.
     let records = unsafe { &mut *arch::own_records() };
     let mut count = records.taken().len();
@@ -177,17 +177,17 @@ pub(crate) fn enter_at(entry: &Entry, stack: usize, return_address: usize) -> us
     while count > 0 && records.records[count - 1].place <= stack {
         count -= 1;
     }
-    records.top = count * size_of::<Record>();
+    records.top = count * size_of::<EnteredWrapper>();
     if count == OWN_DEPTH {
         return enter_when_full(entry, stack, return_address);
     }
-    records.records[count] = Record { key: entry.key, place: stack, return_address };
-    records.top = (count + 1) * size_of::<Record>();
+    records.records[count] = EnteredWrapper { key: entry.key, place: stack, return_address };
+    records.top = (count + 1) * size_of::<EnteredWrapper>();
     entry.wrapper
 }
 
 /// Records that a wrapper is entered where there is no room: records of calls that are over are taken away. Returns the wrapper.
-pub(crate) fn enter_when_full(entry: &Entry, stack: usize, return_address: usize) -> usize {
+pub(crate) fn enter_when_full(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
     // SAFETY: of this thread, which does nothing else with them now.
     let records = unsafe { &mut *arch::own_records() };
     let mut kept = 0;
@@ -201,18 +201,18 @@ pub(crate) fn enter_when_full(entry: &Entry, stack: usize, return_address: usize
     // A record more than there is room for takes the place of the last: a wrapper that many calls inside of calls may pass a second
     // call of its function on to the MPI library.
     let place = kept.min(OWN_DEPTH - 1);
-    records.records[place] = Record { key: entry.key, place: stack, return_address };
-    records.top = (place + 1) * size_of::<Record>();
+    records.records[place] = EnteredWrapper { key: entry.key, place: stack, return_address };
+    records.top = (place + 1) * size_of::<EnteredWrapper>();
     entry.wrapper
 }
 
-impl Records {
-    fn taken(&self) -> &[Record] {
-        &self.records[..self.top / size_of::<Record>()]
+impl EnteredWrappers {
+    fn taken(&self) -> &[EnteredWrapper] {
+        &self.records[..self.top / size_of::<EnteredWrapper>()]
     }
 }
 
-impl Record {
+impl EnteredWrapper {
     /// Is the call still under way, seen from here on the stack?
     fn holds(&self, stack: usize) -> bool {
         arch::is_under_way(self.place, self.return_address, stack)
@@ -246,14 +246,14 @@ mod tests {
     /// A layer with links for two functions, and wrappers of them.
     #[derive(Clone, Copy)]
     struct Layer {
-        own_calls: OwnCalls,
+        own_calls: CallsOfLayer,
         send: usize,
         recv: usize,
     }
 
     impl Layer {
         fn new() -> Layer {
-            let own_calls = OwnCalls::next();
+            let own_calls = CallsOfLayer::next();
             let (next, mpi) = (next as extern "C" fn() -> usize, mpi as extern "C" fn() -> usize);
             let link = |name| own_calls.link(id(name), next as usize, mpi as usize).unwrap();
             Layer { own_calls, send: link("MPI_Send"), recv: link("MPI_Recv") }
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn functions_that_all_layers_need() {
-        let own_calls = OwnCalls::next();
+        let own_calls = CallsOfLayer::next();
         assert_eq!(own_calls.link(id("MPI_Finalize"), 3, 4).unwrap(), 3);
         assert_eq!(own_calls.link(id("MPI_Send"), 0, 4).unwrap(), 0);
         assert_eq!(own_calls.link(id("MPI_Send"), 3, 3).unwrap(), 3);
@@ -419,7 +419,8 @@ mod tests {
         let gone = unsafe { libc::mmap(std::ptr::null_mut(), page, libc::PROT_NONE, flags, -1, 0) };
         let here = std::ptr::from_ref(&page).addr();
         assert!(!arch::can_be_read(gone.addr(), here) && arch::can_be_read(layer.send, here));
-        let record = Record { key: Key::of(1, id("MPI_Send")), place: gone.addr(), return_address: usize::MAX / 3 };
+        let record =
+            EnteredWrapper { key: Key::of(1, id("MPI_Send")), place: gone.addr(), return_address: usize::MAX / 3 };
         assert!(!record.holds(gone.addr() - 64 * page));
     }
 
@@ -453,7 +454,7 @@ mod tests {
 
     #[test]
     fn all_arguments_arrive() {
-        let own_calls = OwnCalls::next();
+        let own_calls = CallsOfLayer::next();
         let sum = sum as Words as usize;
         let link = own_calls.link(id("MPI_Send"), sum, mpi as extern "C" fn() -> usize as usize).unwrap();
         LINK.store(link, Ordering::Relaxed);

@@ -26,7 +26,7 @@ use qmpi_abi::{FnId, Handles};
 use crate::arch;
 use crate::conversion::{Arity, arity};
 use crate::error::StubError;
-use crate::requests::table::{Bucket, Place, Table};
+use crate::requests::table::{Bucket, RequestTable, SlotNumber};
 use crate::trampoline;
 
 /// How an MPI represents requests.
@@ -84,7 +84,7 @@ pub(crate) struct Watched {
 /// # Errors
 /// When no memory can be mapped.
 pub fn prepare(requests: Requests, active: &'static AtomicU32) -> Result<(), StubError> {
-    let buckets = Table::map().map_err(StubError)?;
+    let buckets = RequestTable::map().map_err(StubError)?;
     SIZE.store(requests.size, Ordering::Relaxed);
     NULL.store(requests.null, Ordering::Relaxed);
     FROM_FORTRAN.store(requests.from_fortran, Ordering::Relaxed);
@@ -201,13 +201,13 @@ pub(crate) extern "C" fn before_completion(call: &mut Watched) {
     for index in 0..count {
         taken = table().take_out(handle(array, index), index, taken).or(taken);
     }
-    call.taken = Place::word(taken);
+    call.taken = SlotNumber::word(taken);
 }
 
 /// The call is over: those that are still what they were are put back.
 pub(crate) extern "C" fn after_completion(call: &Watched) {
     let (table, (_, array)) = (table(), call.requests());
-    let mut next = Place::of_word(call.taken);
+    let mut next = SlotNumber::of_word(call.taken);
     while let Some(place) = next {
         let taken = table.taken(place);
         if handle(array, taken.index) == taken.handle {
@@ -219,9 +219,9 @@ pub(crate) extern "C" fn after_completion(call: &Watched) {
     }
 }
 
-fn table() -> Table {
+fn table() -> RequestTable {
     // SAFETY: stubs that come here are made after the memory, and no other table has this count.
-    unsafe { Table::at(BUCKETS.load(Ordering::Acquire), &COUNT) }
+    unsafe { RequestTable::at(BUCKETS.load(Ordering::Acquire), &COUNT) }
 }
 
 fn keep(handle: usize, past: u64) {
@@ -232,7 +232,7 @@ fn keep(handle: usize, past: u64) {
 
 /// What a layer knows of the requests of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum KnownRequests {
     /// There are none.
     None,
     /// The layer has seen none of them started.
@@ -253,7 +253,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// What the layer with this bit knows.
-    pub(crate) fn known(self, bit: usize, arguments: &[usize; arch::ARGUMENT_REGISTERS]) -> Known {
+    pub(crate) fn known(self, bit: usize, arguments: &[usize; arch::ARGUMENT_REGISTERS]) -> KnownRequests {
         let argument = |place: usize| arguments.get(place + self.shift).copied().unwrap_or(0);
         let (count, array) = match self.handles {
             Handles::Requests if self.is_fortran => (fortran_count(argument(0)), argument(1)),
@@ -263,13 +263,13 @@ impl Arguments {
             Handles::RequestValue(place) => return knows(bit, value(argument(place.into()))),
             Handles::Uses | Handles::Object | Handles::Starts | Handles::ObjectAndStarts => (0, 0),
         };
-        let mut known = Known::None;
+        let mut known = KnownRequests::None;
         for index in 0..count {
             let handle = if self.is_fortran { fortran_handle(array, index) } else { handle(array, index) };
             match knows(bit, handle) {
-                Known::None => {}
-                Known::NotSeen => known = Known::NotSeen,
-                Known::Seen => return Known::Seen,
+                KnownRequests::None => {}
+                KnownRequests::NotSeen => known = KnownRequests::NotSeen,
+                KnownRequests::Seen => return KnownRequests::Seen,
             }
         }
         known
@@ -281,12 +281,12 @@ fn value(word: usize) -> usize {
     if SIZE.load(Ordering::Relaxed) == 4 { word & 0xffff_ffff } else { word }
 }
 
-fn knows(bit: usize, handle: usize) -> Known {
+fn knows(bit: usize, handle: usize) -> KnownRequests {
     if handle == NULL.load(Ordering::Relaxed) {
-        return Known::None;
+        return KnownRequests::None;
     }
     let past = table().past(handle).unwrap_or(0);
-    if past >> bit & 1 == 0 { Known::Seen } else { Known::NotSeen }
+    if past >> bit & 1 == 0 { KnownRequests::Seen } else { KnownRequests::NotSeen }
 }
 
 fn fortran_count(address: usize) -> usize {
@@ -328,7 +328,7 @@ mod tests {
         ONCE.call_once(|| prepare(Requests { size: 8, null: 7, from_fortran: 0 }, &OFF).unwrap());
     }
 
-    fn known(bit: usize, handles: &[usize]) -> Known {
+    fn known(bit: usize, handles: &[usize]) -> KnownRequests {
         let mut arguments = [0; arch::ARGUMENT_REGISTERS];
         arguments[..2].copy_from_slice(&[handles.len(), handles.as_ptr().addr()]);
         WAIT.known(bit, &arguments)
@@ -382,13 +382,17 @@ mod tests {
         begin(100);
         begin(101);
         begin(103);
-        assert_eq!((known(0, &[100]), known(1, &[100])), (Known::NotSeen, Known::Seen));
+        assert_eq!((known(0, &[100]), known(1, &[100])), (KnownRequests::NotSeen, KnownRequests::Seen));
         watched.intercepted_by(0, false);
         begin(102);
         begin(103);
-        assert_eq!((known(0, &[102]), known(0, &[103])), (Known::Seen, Known::Seen), "and what is old is forgotten");
-        assert_eq!((known(0, &[7]), known(0, &[])), (Known::None, Known::None));
-        assert_eq!((known(0, &[7, 100, 101]), known(0, &[100, 102])), (Known::NotSeen, Known::Seen));
+        assert_eq!(
+            (known(0, &[102]), known(0, &[103])),
+            (KnownRequests::Seen, KnownRequests::Seen),
+            "and what is old is forgotten"
+        );
+        assert_eq!((known(0, &[7]), known(0, &[])), (KnownRequests::None, KnownRequests::None));
+        assert_eq!((known(0, &[7, 100, 101]), known(0, &[100, 102])), (KnownRequests::NotSeen, KnownRequests::Seen));
 
         let complete = complete_even as extern "C" fn(usize, *mut usize) -> i32;
         let (address, _) = watch(id("MPI_Testsome"), complete as usize).unwrap().unwrap();
@@ -397,7 +401,7 @@ mod tests {
         let mut requests = [100, 7, 101, 102];
         assert_eq!(complete(4, requests.as_mut_ptr()), 0);
         assert_eq!(requests, [7, 7, 101, 7]);
-        assert_eq!((known(0, &[100]), known(0, &[101])), (Known::Seen, Known::NotSeen));
+        assert_eq!((known(0, &[100]), known(0, &[101])), (KnownRequests::Seen, KnownRequests::NotSeen));
         keep(101, 0);
         assert_eq!(COUNT.load(Ordering::Relaxed), 0);
     }

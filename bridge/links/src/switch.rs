@@ -19,8 +19,8 @@ use qmpi_abi::{FnId, Handles};
 
 use crate::arch;
 use crate::error::StubError;
-use crate::filter::Filter;
-use crate::requests::{self, Arguments, Known, Watch};
+use crate::filter::CallFilter;
+use crate::requests::{self, Arguments, KnownRequests, Watch};
 use crate::trampoline;
 
 /// The switch of a layer.
@@ -30,7 +30,7 @@ pub struct Switch {
     /// 0: on.
     state: &'static AtomicU32,
     /// Which calls go into the layer while it is on; `None`: all.
-    filter: Option<&'static Filter>,
+    filter: Option<&'static CallFilter>,
 }
 
 /// How a link is called.
@@ -73,7 +73,7 @@ pub struct Switched {
 impl Switch {
     /// The switch of the layer number `bit`, less than [`requests::MAX_SWITCHES`], with this state and filter.
     #[must_use]
-    pub fn new(bit: usize, state: &'static AtomicU32, filter: Option<&'static Filter>) -> Switch {
+    pub fn new(bit: usize, state: &'static AtomicU32, filter: Option<&'static CallFilter>) -> Switch {
         requests::set_state(bit, state);
         Switch { bit, state, filter }
     }
@@ -140,9 +140,9 @@ impl Switch {
 /// Where a call goes that takes requests.
 pub(crate) fn decide(link: &Taking, arguments: &[usize; arch::ARGUMENT_REGISTERS], is_on: bool) -> usize {
     let goes_in = match link.arguments.known(link.bit, arguments) {
-        Known::None => is_on,
-        Known::NotSeen => false,
-        Known::Seen => true,
+        KnownRequests::None => is_on,
+        KnownRequests::NotSeen => false,
+        KnownRequests::Seen => true,
     };
     if goes_in { link.on.load(Ordering::Relaxed) } else { link.off }
 }

@@ -36,7 +36,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use qmpi_links::callback;
 
 use crate::end::destructors::Destructors;
-use crate::end::handlers::{Handler, Kind, Registration, State, last_number};
+use crate::end::handlers::{Handler, RegisteredBy, Registration, State, last_number};
 use crate::instance::Instance;
 use crate::link_map::LinkMap;
 
@@ -91,13 +91,13 @@ impl Instance {
     }
 
     /// Is there anything of this instance that will run at exit, so that layers below it have to wait?
-    fn has_more_to_do(&self, list: List) -> bool {
+    fn has_more_to_do(&self, list: ExitList) -> bool {
         let by_linker = || self.end.has_destructors.load(Ordering::Relaxed) || self.has_registered(list, true);
-        self.has_registered(list, false) || (list == List::Exit && !self.is_finalized() && by_linker())
+        self.has_registered(list, false) || (list == ExitList::Exit && !self.is_finalized() && by_linker())
     }
 
     /// Is there a handler whose turn has not come, registered while the tool was loaded, or since?
-    fn has_registered(&self, list: List, at_load: bool) -> bool {
+    fn has_registered(&self, list: ExitList, at_load: bool) -> bool {
         let mut all = self.end.handlers.iter().filter(|handler| list.has(handler));
         all.any(|handler| handler.state() == State::Registered && handler.at_load() == at_load)
     }
@@ -106,8 +106,9 @@ impl Instance {
     fn finalize(&self) {
         let before = last_number();
         self.end.is_finalized.store(true, Ordering::Relaxed);
-        let is_due =
-            |handler: &Handler| List::Exit.has(handler) && (handler.state() == State::Due || handler.number() > before);
+        let is_due = |handler: &Handler| {
+            ExitList::Exit.has(handler) && (handler.state() == State::Due || handler.number() > before)
+        };
         while let Some(handler) = self.end.handlers.take_last(State::Called, is_due) {
             handler.call(status());
         }
@@ -119,18 +120,18 @@ impl Instance {
 
 /// Which of the C library's lists a handler is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum List {
+enum ExitList {
     Exit,
     QuickExit,
 }
 
-impl List {
-    fn of(handler: &Handler) -> List {
-        if handler.is_for_quick_exit() { List::QuickExit } else { List::Exit }
+impl ExitList {
+    fn of(handler: &Handler) -> ExitList {
+        if handler.is_for_quick_exit() { ExitList::QuickExit } else { ExitList::Exit }
     }
 
     fn has(self, handler: &Handler) -> bool {
-        List::of(handler) == self
+        ExitList::of(handler) == self
     }
 }
 
@@ -160,7 +161,7 @@ pub fn order_by_layers() {
 /// before, so they wait no longer for destructors.
 pub fn finalize_arrived(layer: usize) {
     if layer == 0 && HAS_BEGUN.load(Ordering::Relaxed) && !IN_DESTRUCTORS.load(Ordering::Relaxed) {
-        call_due(List::Exit, false);
+        call_due(ExitList::Exit, false);
     }
     FINALIZE.fetch_max(layer + 1, Ordering::Relaxed);
 }
@@ -173,35 +174,35 @@ pub fn has_ended(layer: usize) -> bool {
 /// Is there a layer outside of this one's that has not ended?
 fn layers_outside_have_more_to_do(instance: &Instance) -> bool {
     let mut outside = Instance::all().take_while(|other| !std::ptr::eq(*other, instance));
-    IN_ORDER.load(Ordering::Relaxed) && outside.any(|other| other.has_more_to_do(List::Exit))
+    IN_ORDER.load(Ordering::Relaxed) && outside.any(|other| other.has_more_to_do(ExitList::Exit))
 }
 
 /// Registers a handler of a tool; returns what the function of the C library does.
 pub(crate) fn register(
     instance: &'static Instance,
-    kind: Kind,
+    kind: RegisteredBy,
     function: usize,
     argument: usize,
     object: usize,
 ) -> c_int {
-    let at_load = kind != Kind::AtQuickExit && !instance.end.is_initialized.load(Ordering::Relaxed);
+    let at_load = kind != RegisteredBy::AtQuickExit && !instance.end.is_initialized.load(Ordering::Relaxed);
     let registration = Registration { kind, function, argument, object, at_load };
     let handler = instance.end.handlers.add(registration);
     let place = std::ptr::from_ref(handler).cast::<c_void>();
     let object = std::ptr::with_exposed_provenance_mut(object);
     let failed = match kind {
         // SAFETY: the handler is never freed, and this library is never unloaded.
-        Kind::AtExit => unsafe { __cxa_atexit(fired, place, object) },
+        RegisteredBy::AtExit => unsafe { __cxa_atexit(fired, place, object) },
         // SAFETY: as above.
-        Kind::OnExit => unsafe { on_exit(fired_with_status, place) },
+        RegisteredBy::OnExit => unsafe { on_exit(fired_with_status, place) },
         // Such a function has no argument.
-        Kind::AtQuickExit => match callback::with_data(fired_at_quick_exit, handler) {
+        RegisteredBy::AtQuickExit => match callback::with_data(fired_at_quick_exit, handler) {
             // SAFETY: as above.
             Ok(address) => unsafe { __cxa_at_quick_exit(std::ptr::with_exposed_provenance(address), object) },
             Err(_) => -1,
         },
         // These are in the lists of threads (`thread_local.rs`).
-        Kind::ThreadLocal => -1,
+        RegisteredBy::ThreadLocal => -1,
     };
     if failed != 0 {
         handler.change(State::Registered, State::Free);
@@ -212,7 +213,7 @@ pub(crate) fn register(
 /// An object of a tool ends (`dlclose`, or at exit): its handlers run, the last first, and those that they register.
 pub(crate) fn finalize(instance: &'static Instance, object: usize) {
     let handlers = &instance.end.handlers;
-    let is_of_object = |handler: &Handler| object != 0 && handler.object() == object && List::Exit.has(handler);
+    let is_of_object = |handler: &Handler| object != 0 && handler.object() == object && ExitList::Exit.has(handler);
     while let Some(handler) = handlers.take_last(State::Finalized, is_of_object) {
         handler.call(0);
     }
@@ -262,7 +263,7 @@ pub fn namespaces_have_ended() {
     clones_outside_end(None);
     for instance in Instance::all() {
         let is_left =
-            |handler: &Handler| List::Exit.has(handler) && (handler.state() == State::Due || is_late(handler));
+            |handler: &Handler| ExitList::Exit.has(handler) && (handler.state() == State::Due || is_late(handler));
         while let Some(handler) = instance.end.handlers.take_last(State::Called, is_left) {
             entrance::within(instance, || handler.call(status()));
         }
@@ -295,7 +296,7 @@ extern "C" fn fired(handler: *mut c_void, status: c_int) {
     }
     handler.change(State::Registered, State::Due);
     if IN_ORDER.load(Ordering::Relaxed) {
-        call_due(List::of(handler), true);
+        call_due(ExitList::of(handler), true);
     } else if handler.change(State::Due, State::Called) {
         handler.call(status);
     }
@@ -310,13 +311,13 @@ extern "C" fn fired_at_quick_exit(_: c_int, handler: &'static Handler) {
 }
 
 /// Calls the handlers whose turn has come, from the outermost layer inwards, as far as layers have ended.
-fn call_due(list: List, wait_for_destructors: bool) {
+fn call_due(list: ExitList, wait_for_destructors: bool) {
     let waits = |instance: &Instance| {
         let arrived = FINALIZE.load(Ordering::Relaxed);
         arrived != 0 && arrived < instance.end.layer.load(Ordering::Relaxed)
     };
     for instance in Instance::all() {
-        if wait_for_destructors && list == List::Exit && waits(instance) {
+        if wait_for_destructors && list == ExitList::Exit && waits(instance) {
             return;
         }
         let is_due = |handler: &Handler| list.has(handler) && handler.state() == State::Due;

@@ -28,7 +28,7 @@ use qmpi_elf::{Name, NumberingNote};
 
 use crate::image::listed::Listed;
 use crate::image::rebind::Reference;
-use crate::image::version::{Definition, Version, Versions};
+use crate::image::version::{Definition, ImageVersions, Version};
 
 /// What a symbol of a loaded object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Symbol {
 
 /// A relocation of a loaded object that holds a symbol's address.
 #[derive(Debug, Clone, Copy)]
-pub struct Binding {
+pub struct BoundWord {
     /// The symbol it refers to.
     pub name: &'static CStr,
     /// The word that holds its address.
@@ -84,13 +84,13 @@ pub struct Binding {
 
 /// One loaded object. A copy is a reference to the same.
 #[derive(Debug, Clone)]
-pub struct Image(Arc<Object>);
+pub struct Image(Arc<LoadedObject>);
 
 #[derive(Debug)]
-struct Object {
+struct LoadedObject {
     path: PathBuf,
     mapped: Mapped<'static>,
-    versions: Option<Versions>,
+    versions: Option<ImageVersions>,
     needed: Vec<&'static CStr>,
 }
 
@@ -121,9 +121,9 @@ impl Image {
         } else {
             PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name.to_bytes()))
         };
-        let versions = Versions::of(mapped.tables());
+        let versions = ImageVersions::of(mapped.tables());
         let needed = mapped.tables().needed().collect();
-        Some(Image(Arc::new(Object { path, mapped, versions, needed })))
+        Some(Image(Arc::new(LoadedObject { path, mapped, versions, needed })))
     }
 
     /// Keeps it loaded for ever: the program may have opened it, and close it while tools are bound to it.
@@ -180,13 +180,13 @@ impl Image {
     }
 
     /// The versions it defines, where it has any.
-    pub fn versions(&self) -> Option<&Versions> {
+    pub fn versions(&self) -> Option<&ImageVersions> {
         self.0.versions.as_ref()
     }
 
     /// The names of the versions it defines, in the order of their numbers.
     pub fn version_names(&self) -> impl Iterator<Item = &str> {
-        self.0.versions.iter().flat_map(Versions::names).filter_map(|name| name.to_str().ok())
+        self.0.versions.iter().flat_map(ImageVersions::names).filter_map(|name| name.to_str().ok())
     }
 
     /// Does `address` lie in one of its segments?
@@ -316,13 +316,16 @@ impl Image {
     }
 
     /// The words of this object that hold the address of a symbol by name: its GOT, and pointers in its data.
-    pub fn bindings(&self) -> impl Iterator<Item = Binding> + '_ {
+    pub fn bindings(&self) -> impl Iterator<Item = BoundWord> + '_ {
         self.bindings_like(|_: [u8; 1]| true)
     }
 
     /// Those of them whose names begin with bytes that `is_likely` likes.
-    pub fn bindings_like<const N: usize>(&self, is_likely: impl Fn([u8; N]) -> bool) -> impl Iterator<Item = Binding> {
-        self.0.mapped.bindings_like(is_likely).map(|(binding, place)| Binding {
+    pub fn bindings_like<const N: usize>(
+        &self,
+        is_likely: impl Fn([u8; N]) -> bool,
+    ) -> impl Iterator<Item = BoundWord> {
+        self.0.mapped.bindings_like(is_likely).map(|(binding, place)| BoundWord {
             name: binding.name,
             place: place as *mut usize,
             addend: binding.addend,

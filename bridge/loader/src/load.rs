@@ -13,7 +13,7 @@ use qmpi_elf::tool::wrapped::has_own_allocator;
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_links::StubError;
 use qmpi_links::look_ups;
-use qmpi_links::own_calls::OwnCalls;
+use qmpi_links::own_calls::CallsOfLayer;
 use qmpi_links::pcontrol;
 use qmpi_overrides::glibc;
 use qmpi_plan::{Inspector, Layer, Place, Planned};
@@ -33,7 +33,7 @@ use crate::overrides::{self, environment};
 use crate::process::{Process, dlsym};
 use crate::stand_ins;
 use crate::wrappers::parts::Parts;
-use crate::wrappers::wrapped::{self, Others, Wrapped};
+use crate::wrappers::wrapped::{self, Others, WrappedFunction};
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ fn load<'a>(
     let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
     prepare(process, planned)?;
 
-    let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(OwnCalls::next);
+    let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
     let calls = Calls::of(tool, links, own_calls)?;
     let wraps = planned.wrapped();
     let instance = instance(planned, &wraps, &calls, process, loader.lock);
@@ -213,7 +213,7 @@ pub(crate) struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     /// Those of `tool`: the next links, and the MPI library's for calls of its own that are hidden.
-    fn of(tool: &Tool, links: &Links<'a>, own_calls: Option<OwnCalls>) -> Result<Calls<'a>, LoadError> {
+    fn of(tool: &Tool, links: &Links<'a>, own_calls: Option<CallsOfLayer>) -> Result<Calls<'a>, LoadError> {
         let mut fortran = HashMap::new();
         for name in &tool.fortran_imports {
             let Some(next) = (links.fortran)(name) else { continue };
@@ -299,9 +299,9 @@ fn fortran_entries(
 /// Its wrappers of functions that are not MPI's.
 fn wrapped_functions(
     wraps: &[&str],
-    own_calls: Option<OwnCalls>,
+    own_calls: Option<CallsOfLayer>,
     wrappers: &Parts<'_>,
-) -> Result<Vec<Wrapped>, LoadError> {
+) -> Result<Vec<WrappedFunction>, LoadError> {
     let mut wrapped = Vec::new();
     for name in wraps {
         let Some((address, versions)) = wrappers.find_other(name) else { continue };
@@ -309,7 +309,7 @@ fn wrapped_functions(
         let entered = entry(address)?;
         let of_version = |(version, other)| Ok((version, if other == address { entered } else { entry(other)? }));
         let versions = versions.into_iter().map(of_version).collect::<Result<_, LoadError>>()?;
-        wrapped.extend(wrapped::kept(name).map(|name| Wrapped { name, address: entered, versions }));
+        wrapped.extend(wrapped::kept(name).map(|name| WrappedFunction { name, address: entered, versions }));
     }
     Ok(wrapped)
 }

@@ -8,14 +8,14 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::{Mapped, hash};
 use qmpi_ring::{List, Published};
 
-use crate::environment::{Setting, Variable, View};
+use crate::environment::{InheritedVariable, Setting, View};
 use crate::names;
 use crate::namespace::Namespace;
 use crate::object::Object;
 
 /// A function that is not MPI's, and what comes next.
 #[derive(Debug, Clone, Copy)]
-pub struct Next {
+pub struct NextOther {
     /// [`qmpi_dynamic::hash::gnu`] of its name.
     pub hash: u32,
     /// Its name.
@@ -32,13 +32,13 @@ pub struct Answers {
     /// The links that `dlsym` finds where they are others.
     pub links_by_name: &'static [(FnId, usize)],
     /// Functions that are not MPI's: what `dlsym(RTLD_NEXT, ...)` finds, where that is a wrapper of a layer below. By hash.
-    pub next: &'static [Next],
+    pub next: &'static [NextOther],
     /// The MPI libraries of the process.
     pub mpi: &'static [Mapped<'static>],
     /// The layer's settings.
     pub settings: &'static [Setting],
     /// The process's environment when the instance was loaded, in a copy of its own.
-    pub inherited: &'static [Variable],
+    pub inherited: &'static [InheritedVariable],
     /// How many files of the tool stand before its own.
     pub before: usize,
     /// The instance's own `environ`, which one with settings has.

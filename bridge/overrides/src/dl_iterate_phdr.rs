@@ -22,7 +22,7 @@ use crate::object::Object;
 const RTLD_DI_TLS_MODID: c_int = 9;
 const RTLD_DI_TLS_DATA: c_int = 10;
 
-struct Walk {
+struct ObjectWalk {
     callback: PhdrCallback,
     data: *mut c_void,
     first: bool,
@@ -45,14 +45,14 @@ pub(crate) extern "C" fn of_tool(
 
 /// The same for an unwinder of the base namespace.
 pub extern "C" fn of_base(callback: PhdrCallback, data: *mut c_void) -> c_int {
-    let mut walk = Walk { callback, data, first: true };
+    let mut walk = ObjectWalk { callback, data, first: true };
     // SAFETY: `step` has the type that the function wants; `walk` outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut walk).cast()) }
 }
 
 extern "C" fn step(info: *mut libc::dl_phdr_info, size: usize, walk: *mut c_void) -> c_int {
     // SAFETY: `of_base` passes its `Walk`.
-    let walk = unsafe { &mut *walk.cast::<Walk>() };
+    let walk = unsafe { &mut *walk.cast::<ObjectWalk>() };
     let result = (walk.callback)(info, size, walk.data);
     if result != 0 || !core::mem::take(&mut walk.first) {
         return result;

@@ -19,7 +19,7 @@ pub struct Setting {
 
 /// A variable of the process's environment when the instance was loaded.
 #[derive(Debug)]
-pub struct Variable {
+pub struct InheritedVariable {
     /// Its name.
     pub name: &'static CStr,
     /// Its value.
@@ -33,9 +33,9 @@ unsafe impl Send for Setting {}
 // SAFETY: as above.
 unsafe impl Sync for Setting {}
 // SAFETY: as above.
-unsafe impl Send for Variable {}
+unsafe impl Send for InheritedVariable {}
 // SAFETY: as above.
-unsafe impl Sync for Variable {}
+unsafe impl Sync for InheritedVariable {}
 
 /// Where the value starts in `NAME=VALUE`.
 pub fn value_in(text: *mut c_char, name: &CStr) -> *mut c_char {

@@ -9,7 +9,7 @@ use crate::link_map::LinkMap;
 
 /// `struct dl_find_object` (dlfcn.h), with room for what later versions add.
 #[repr(C)]
-struct Found {
+struct DlFindObject {
     flags: u64,
     start: *const c_void,
     end: *const c_void,
@@ -18,7 +18,7 @@ struct Found {
     reserved: [u64; 16],
 }
 
-type FindObject = unsafe extern "C" fn(*const c_void, *mut Found) -> c_int;
+type FindObject = unsafe extern "C" fn(*const c_void, *mut DlFindObject) -> c_int;
 
 static FUNCTION: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -36,7 +36,7 @@ pub(crate) fn find(address: usize) -> Option<(&'static LinkMap, usize)> {
     // SAFETY: a function of this type is what the name means in glibc.
     let function = unsafe { core::mem::transmute::<*mut c_void, FindObject>(function) };
     // SAFETY: all-zero is a valid value.
-    let mut found: Found = unsafe { core::mem::zeroed() };
+    let mut found: DlFindObject = unsafe { core::mem::zeroed() };
     // SAFETY: it stores no more than there is room for.
     if unsafe { function(core::ptr::without_provenance(address), &raw mut found) } != 0 {
         return None;

@@ -60,7 +60,7 @@ mod tests {
     use core::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::environment::{Setting, Variable};
+    use crate::environment::{InheritedVariable, Setting};
 
     fn kept(text: &str) -> *mut c_char {
         std::ffi::CString::new(text).unwrap().into_raw()
@@ -83,9 +83,9 @@ mod tests {
     fn settings_come_before_the_environment_and_that_is_a_copy() {
         let path = process(c"PATH");
         let own = kept(&format!("PATH={}", path.to_str().unwrap()));
-        let known = Variable { name: c"PATH", value: path, own };
+        let known = InheritedVariable { name: c"PATH", value: path, own };
         let other = c"CARGO_MANIFEST_DIR";
-        let changed = Variable { name: other, value: c"what it was before", own };
+        let changed = InheritedVariable { name: other, value: c"what it was before", own };
         let mut answers = Answers::new(&[], &[]);
         let setting =
             |name, value, is_in_force| Setting { name, text: kept(value), is_in_force: AtomicBool::new(is_in_force) };

@@ -17,7 +17,7 @@ use crate::namespace::Namespace;
 pub(crate) fn reaches_mpi(namespace: &Namespace, handle: *mut c_void, name: &CStr) -> bool {
     let look = || {
         let plugin = namespace.opened_maps().find(|map| Handle::of(map).0 == handle)?;
-        let mut search = Search { namespace, name, reaches_mpi: false, is_defined: false };
+        let mut search = PluginSearch { namespace, name, reaches_mpi: false, is_defined: false };
         search.look_in(plugin, 0);
         Some(search.reaches_mpi && !search.is_defined)
     };
@@ -25,14 +25,14 @@ pub(crate) fn reaches_mpi(namespace: &Namespace, handle: *mut c_void, name: &CSt
     objects::find(|_| Some(look())).flatten() == Some(true)
 }
 
-struct Search<'a> {
+struct PluginSearch<'a> {
     namespace: &'a Namespace,
     name: &'a CStr,
     reaches_mpi: bool,
     is_defined: bool,
 }
 
-impl Search<'_> {
+impl PluginSearch<'_> {
     fn look_in(&mut self, map: &'static LinkMap, depth: usize) {
         let Some(mapped) = map.mapped().filter(|_| depth < DEEPEST) else { return };
         self.is_defined |= map.defines(self.name);

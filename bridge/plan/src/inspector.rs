@@ -13,11 +13,11 @@ use crate::{Kind, Layer, OwnCalls, Planned, Refusal};
 pub struct Inspector<'a> {
     search: &'a SearchPath,
     /// A tool may be in the stack several times; by its file, those of `with`, and what it shares.
-    files: HashMap<Files, Rc<Tool>>,
+    files: HashMap<ToolFiles, Rc<Tool>>,
 }
 
 /// What a tool consists of: its file, those of `with`, and the libraries of which it has no copy of its own.
-type Files = (PathBuf, Vec<PathBuf>, Vec<String>);
+type ToolFiles = (PathBuf, Vec<PathBuf>, Vec<String>);
 
 impl<'a> Inspector<'a> {
     /// One that looks libraries up by `search`.

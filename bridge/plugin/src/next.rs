@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
-use qmpi_links::lazy::Next;
+use qmpi_links::lazy::NextFound;
 use qmpi_loader::Process;
 use qmpi_ring::Published;
 
@@ -24,14 +24,14 @@ pub(crate) struct Registered {
 }
 
 /// What an instance has registered, by number of the function.
-type Functions = Vec<Registered>;
+type RegisteredFunctions = Vec<Registered>;
 
 /// By tool id; null for tools that are not of this library.
-static BY_TOOL: Published<AtomicPtr<Functions>> =
-    Published::new(AtomicPtr::new(Published::<AtomicPtr<Functions>>::NOWHERE), AtomicUsize::new(0));
+static BY_TOOL: Published<AtomicPtr<RegisteredFunctions>> =
+    Published::new(AtomicPtr::new(Published::<AtomicPtr<RegisteredFunctions>>::NOWHERE), AtomicUsize::new(0));
 
 /// Remembers what an instance has registered.
-pub(crate) fn remember(tool: i32, mut functions: Functions, lock: &LinkerLock) {
+pub(crate) fn remember(tool: i32, mut functions: RegisteredFunctions, lock: &LinkerLock) {
     let Ok(index) = usize::try_from(tool) else { return };
     functions.sort_unstable_by_key(|registered| registered.id);
     let known = BY_TOOL.get();
@@ -57,16 +57,16 @@ fn wrapper(tool: i32, id: FnId, link: usize) -> Option<usize> {
 }
 
 /// What comes next for `id` below the tool `owner`.
-pub(crate) fn below(owner: i32, id: FnId) -> Option<Next> {
+pub(crate) fn below(owner: i32, id: FnId) -> Option<NextFound> {
     let (address, tool) = qmpi::next_function(owner, numbering::number(id)?)?;
-    Some(wrapper(tool, id, address).map_or(Next::Qmpi(address, tool), Next::Pmpi))
+    Some(wrapper(tool, id, address).map_or(NextFound::Qmpi(address, tool), NextFound::Pmpi))
 }
 
 /// The functions of the MPI library past all tools, by number; 0: it has none.
-static OF_MPI: OnceLock<Box<[OfMpi]>> = OnceLock::new();
+static OF_MPI: OnceLock<Box<[MpiFunctions]>> = OnceLock::new();
 
 #[derive(Debug, Clone, Copy)]
-struct OfMpi {
+struct MpiFunctions {
     address: usize,
     /// `QMPI_f`, and not `PMPI_f`.
     is_name_shifted: bool,
@@ -78,19 +78,19 @@ pub(crate) fn find_functions_of_mpi(process: &Process) {
         let name = format!("Q{}\0", id.name());
         let name = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()).ok();
         match name.and_then(|name| process.function(name)) {
-            Some(address) => OfMpi { address, is_name_shifted: true },
-            None => OfMpi { address: process.real(id).unwrap_or(0), is_name_shifted: false },
+            Some(address) => MpiFunctions { address, is_name_shifted: true },
+            None => MpiFunctions { address: process.real(id).unwrap_or(0), is_name_shifted: false },
         }
     };
     OF_MPI.get_or_init(|| FnId::all().map(of_mpi).collect());
 }
 
 /// The MPI library's own function, past all tools.
-pub(crate) fn of_mpi(_: i32, id: FnId) -> Option<Next> {
-    let OfMpi { address, is_name_shifted } = *OF_MPI.get()?.get(id.index())?;
+pub(crate) fn of_mpi(_: i32, id: FnId) -> Option<NextFound> {
+    let MpiFunctions { address, is_name_shifted } = *OF_MPI.get()?.get(id.index())?;
     match (address, is_name_shifted) {
         (0, _) => None,
-        (address, true) => Some(Next::Qmpi(address, 0)),
-        (address, false) => Some(Next::Pmpi(address)),
+        (address, true) => Some(NextFound::Qmpi(address, 0)),
+        (address, false) => Some(NextFound::Pmpi(address)),
     }
 }

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use qmpi_loader::image::Image;
 
 /// A C function of unknown type.
-type Function = unsafe extern "C" fn();
+type QmpiFunction = unsafe extern "C" fn();
 
 /// The functions of QMPI; null where nothing has them.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ type Function = unsafe extern "C" fn();
 pub(crate) struct Qmpi {
     register_tool_name: Option<unsafe extern "C" fn(*const c_char, extern "C" fn(c_int)) -> c_int>,
     register_tool_storage: Option<unsafe extern "C" fn(c_int, *mut c_void) -> c_int>,
-    register_function: Option<unsafe extern "C" fn(c_int, c_int, Function) -> c_int>,
+    register_function: Option<unsafe extern "C" fn(c_int, c_int, QmpiFunction) -> c_int>,
     get_function: Option<unsafe extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn register_tool_storage<T: Sync>(tool: c_int, storage: &'static T) -
 pub(crate) fn register_function(tool: c_int, number: c_int, address: usize) -> bool {
     let Some(register) = functions().and_then(|functions| functions.register_function) else { return false };
     // SAFETY: the caller made the code at `address` for this purpose.
-    let address = unsafe { std::mem::transmute::<usize, Function>(address) };
+    let address = unsafe { std::mem::transmute::<usize, QmpiFunction>(address) };
     // SAFETY: a function that stays.
     unsafe { register(tool, number, address) == MPI_SUCCESS }
 }

@@ -19,7 +19,7 @@ pub enum Moment {
 /// `MPI_Tool_init_function`.
 pub type Init = extern "C" fn(c_int);
 /// `void (*)(void)`, possibly null.
-pub type Function = Option<extern "C" fn()>;
+pub type AnyFunction = Option<extern "C" fn()>;
 
 /// The name of the function of `libqmpi_core.so` that has the type [`Open`].
 pub const OPEN: &core::ffi::CStr = c"qmpi_core_open";
@@ -60,8 +60,8 @@ pub struct CoreFunctions {
     pub get_calling_address: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int,
     pub register_tool_name: extern "C" fn(*const c_char, Option<Init>) -> c_int,
     pub register_tool_storage: extern "C" fn(c_int, *mut c_void) -> c_int,
-    pub register_function: extern "C" fn(c_int, c_int, Function) -> c_int,
-    pub register_function_by_name: extern "C" fn(c_int, *const c_char, Function) -> c_int,
+    pub register_function: extern "C" fn(c_int, c_int, AnyFunction) -> c_int,
+    pub register_function_by_name: extern "C" fn(c_int, *const c_char, AnyFunction) -> c_int,
     pub get_function_by_name: extern "C" fn(c_int, *const c_char, *mut usize, *mut c_int) -> c_int,
     pub register_tool_info: extern "C" fn(c_int, *const c_char, *const c_char) -> c_int,
     pub get_tools: extern "C" fn(c_int, *mut c_void, *mut c_int) -> c_int,
@@ -72,16 +72,16 @@ pub struct CoreFunctions {
     pub table_destroy: extern "C" fn(*mut c_int) -> c_int,
     pub table_query: extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int,
     pub table_query_name: extern "C" fn(c_int, *const c_char, *mut usize, *mut c_int) -> c_int,
-    pub table_set: extern "C" fn(c_int, c_int, Function, c_int) -> c_int,
-    pub table_set_name: extern "C" fn(c_int, *const c_char, Function, c_int) -> c_int,
+    pub table_set: extern "C" fn(c_int, c_int, AnyFunction, c_int) -> c_int,
+    pub table_set_name: extern "C" fn(c_int, *const c_char, AnyFunction, c_int) -> c_int,
     pub table_unset: extern "C" fn(c_int, c_int) -> c_int,
     pub table_unset_name: extern "C" fn(c_int, *const c_char) -> c_int,
     pub stack_open: extern "C" fn(*const c_char, c_int, *mut c_int) -> c_int,
     pub tool_enable: extern "C" fn(c_int) -> c_int,
     pub tool_disable: extern "C" fn(c_int) -> c_int,
     pub tool_is_enabled: extern "C" fn(c_int, *mut c_int) -> c_int,
-    pub tool_set_function: extern "C" fn(c_int, c_int, Function, *mut usize) -> c_int,
-    pub tool_set_function_name: extern "C" fn(c_int, *const c_char, Function, *mut usize) -> c_int,
+    pub tool_set_function: extern "C" fn(c_int, c_int, AnyFunction, *mut usize) -> c_int,
+    pub tool_set_function_name: extern "C" fn(c_int, *const c_char, AnyFunction, *mut usize) -> c_int,
     /// A function of the 2018 prototype's table that nothing has: says so when it is called.
     pub thesis_unsupported: extern "C" fn(c_int) -> usize,
     /// Says that the 2018 prototype's `QMPI_Set_context` was called for a level that does not exist.

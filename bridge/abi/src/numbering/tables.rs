@@ -2,12 +2,12 @@
 //!
 //! @generated from numbering/*.txt and functions.tsv by `shim-gen numbering-rust`.
 
-use super::{Known, Numbering};
+use super::{Numbering, ReleasedNumbering};
 
 /// Oldest first. A function's number is its place, what stands there its row in `FUNCTIONS`.
 #[rustfmt::skip]
-pub(super) static KNOWN: &[Known] = &[
-    Known { releases: &[(4, 0, 2)], numbering: Numbering { name: "mpich-4.0.2", functions: &[
+pub(super) static KNOWN: &[ReleasedNumbering] = &[
+    ReleasedNumbering { releases: &[(4, 0, 2)], numbering: Numbering { name: "mpich-4.0.2", functions: &[
         40, 41, 42, 80, 81, 90, 92, 105, 362, 363, 601, 608, 613, 615, 634, 665, 666, 675, 677, 685,
         15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
         36, 37, 38, 39, 43, 44, 45, 46, 47, 48, 132, 133, 134, 135, 232, 233, 234, 235, 236, 237,
@@ -37,7 +37,7 @@ pub(super) static KNOWN: &[Known] = &[
         699, 60, 61, 62, 63, 64, 65, 66, 67, 117, 118, 119, 120, 121, 254, 255, 256, 257, 258, 259,
         583,
     ] } },
-    Known { releases: &[(4, 0, 3)], numbering: Numbering { name: "mpich-4.0.3", functions: &[
+    ReleasedNumbering { releases: &[(4, 0, 3)], numbering: Numbering { name: "mpich-4.0.3", functions: &[
         40, 41, 42, 80, 81, 90, 92, 105, 362, 363, 601, 608, 613, 615, 634, 665, 666, 675, 677, 685,
         15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
         36, 37, 38, 39, 43, 44, 45, 46, 47, 48, 132, 133, 134, 135, 232, 233, 234, 235, 236, 237,
@@ -67,7 +67,7 @@ pub(super) static KNOWN: &[Known] = &[
         698, 699, 60, 61, 62, 63, 64, 65, 66, 67, 117, 118, 119, 120, 121, 254, 255, 256, 257, 258,
         259, 583,
     ] } },
-    Known { releases: &[(4, 1, 3)], numbering: Numbering { name: "mpich-4.1.3", functions: &[
+    ReleasedNumbering { releases: &[(4, 1, 3)], numbering: Numbering { name: "mpich-4.1.3", functions: &[
         40, 41, 42, 80, 81, 90, 92, 105, 362, 363, 601, 608, 613, 615, 634, 665, 666, 675, 677, 685,
         15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
         36, 37, 38, 39, 43, 44, 45, 46, 47, 48, 132, 133, 134, 135, 232, 233, 234, 235, 236, 237,
@@ -98,7 +98,7 @@ pub(super) static KNOWN: &[Known] = &[
         760, 761, 751, 752, 739, 740, 737, 738, 784, 785, 702, 703, 698, 699, 60, 61, 62, 63, 64, 65,
         66, 67, 117, 118, 119, 120, 121, 254, 255, 256, 257, 258, 259, 583,
     ] } },
-    Known { releases: &[(4, 2, 1)], numbering: Numbering { name: "mpich-4.2.1", functions: &[
+    ReleasedNumbering { releases: &[(4, 2, 1)], numbering: Numbering { name: "mpich-4.2.1", functions: &[
         40, 41, 42, 80, 81, 90, 92, 105, 362, 363, 601, 608, 613, 615, 634, 665, 666, 675, 677, 685,
         15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
         36, 37, 38, 39, 43, 44, 45, 46, 47, 48, 132, 133, 134, 135, 232, 233, 234, 235, 236, 237,
@@ -132,7 +132,7 @@ pub(super) static KNOWN: &[Known] = &[
         779, 781, 778, 698, 699, 60, 61, 62, 63, 64, 65, 66, 67, 117, 118, 119, 120, 121, 250, 254,
         255, 256, 257, 258, 259, 583,
     ] } },
-    Known { releases: &[(4, 2, 3)], numbering: Numbering { name: "mpich-4.2.3", functions: &[
+    ReleasedNumbering { releases: &[(4, 2, 3)], numbering: Numbering { name: "mpich-4.2.3", functions: &[
         40, 41, 42, 80, 81, 90, 92, 105, 362, 363, 601, 608, 613, 615, 634, 665, 666, 675, 677, 685,
         15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35,
         36, 37, 38, 39, 43, 44, 45, 46, 47, 48, 132, 133, 134, 135, 232, 233, 234, 235, 236, 237,
@@ -166,7 +166,7 @@ pub(super) static KNOWN: &[Known] = &[
         737, 738, 784, 785, 702, 703, 780, 779, 781, 778, 698, 699, 60, 61, 62, 63, 64, 65, 66, 67,
         117, 118, 119, 120, 121, 250, 254, 255, 256, 257, 258, 259, 583,
     ] } },
-    Known { releases: &[(4, 3, 1), (4, 3, 2)], numbering: Numbering { name: "mpich-4.3.1", functions: &[
+    ReleasedNumbering { releases: &[(4, 3, 1), (4, 3, 2)], numbering: Numbering { name: "mpich-4.3.1", functions: &[
         710, 708, 709, 80, 362, 81, 40, 90, 363, 92, 41, 105, 42, 601, 608, 613, 615, 634, 665, 666,
         675, 677, 685, 746, 715, 786, 729, 762, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 26, 27,
         28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 43, 44, 45, 46, 47, 48, 132, 133,
@@ -201,7 +201,7 @@ pub(super) static KNOWN: &[Known] = &[
         699, 60, 61, 62, 63, 64, 65, 66, 67, 117, 118, 119, 120, 121, 250, 254, 255, 256, 257, 258,
         259, 583,
     ] } },
-    Known { releases: &[(5, 0, 0), (5, 0, 1), (5, 0, 2)], numbering: Numbering { name: "mpich-5.0.0", functions: &[
+    ReleasedNumbering { releases: &[(5, 0, 0), (5, 0, 1), (5, 0, 2)], numbering: Numbering { name: "mpich-5.0.0", functions: &[
         0, 1, 2, 3, 4, 5, 115, 91, 129, 126, 276, 269, 329, 322, 368, 367, 399, 398, 454, 449,
         504, 495, 640, 614, 694, 676, 710, 708, 709, 80, 362, 81, 40, 90, 363, 92, 41, 105, 42, 601,
         608, 613, 615, 634, 665, 666, 675, 677, 685, 746, 715, 786, 729, 762, 15, 16, 17, 18, 19, 20,

@@ -36,7 +36,7 @@ use crate::ring::is_entry;
 
 /// What a layer intercepts.
 #[derive(Default)]
-struct Layer {
+struct FortranLayer {
     c: HashSet<FnId>,
     /// Fortran wrappers by symbol name.
     wrappers: HashMap<String, usize>,
@@ -44,7 +44,7 @@ struct Layer {
 
 /// Fortran's side of the chain, built with it from the innermost layer outwards.
 pub(crate) struct Fortran {
-    layers: Vec<Layer>,
+    layers: Vec<FortranLayer>,
     /// The C links below so many layers, where Fortran calls go on in C. Elsewhere there are none: to have them takes a stub for each
     /// function of each layer.
     below: Vec<Option<Box<[usize]>>>,
@@ -75,7 +75,7 @@ impl Fortran {
     pub(crate) fn new(layers: usize, chain: &mut Chain) -> Fortran {
         let mut below = vec![None; layers + 1];
         below[layers] = Some(chain.all_pmpi());
-        let layers = (0..layers).map(|_| Layer::default()).collect();
+        let layers = (0..layers).map(|_| FortranLayer::default()).collect();
         let (callers, program) = (Mutex::default(), OfProgram::default());
         Fortran { layers, below, callers, mode: chain.mode(), program, profiling_enters: false }
     }
@@ -96,7 +96,7 @@ impl Fortran {
             let switched = layer.switch.and_then(|switch| self.switched(switch, index, layer, name, *address, process));
             (name.clone(), switched.unwrap_or(*address))
         };
-        self.layers[index] = Layer {
+        self.layers[index] = FortranLayer {
             c: layer.entries.iter().map(|(id, _)| *id).collect(),
             wrappers: layer.fortran.iter().map(entry).collect(),
         };
@@ -175,7 +175,7 @@ impl Fortran {
         let id = id(name)?;
         let plain = plain(name)?;
         // A wrapper for another binding of the same function is not in the way of this one.
-        let sees = |layer: &&Layer| layer.c.contains(&id) || layer.wrappers.contains_key(&*plain);
+        let sees = |layer: &&FortranLayer| layer.c.contains(&id) || layer.wrappers.contains_key(&*plain);
         self.layers[level..].iter().find(sees)?.wrappers.get(&*plain).copied()
     }
 

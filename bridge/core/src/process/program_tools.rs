@@ -17,7 +17,7 @@ pub(crate) fn before_mpi(process: &Process) -> impl Iterator<Item = &Image> {
 /// The PMPI tools among the objects of the program, with the functions that they define, in search order.
 ///
 /// What comes after the MPI library in that order is a tool's own library: references are not bound to its `MPI_f`.
-pub(crate) fn all(process: &Process) -> impl Iterator<Item = (&Image, Vec<Function>)> {
+pub(crate) fn all(process: &Process) -> impl Iterator<Item = (&Image, Vec<ToolFunction>)> {
     before_mpi(process).filter_map(|image| Some((image, tool_functions(image)?)))
 }
 
@@ -53,11 +53,11 @@ pub(crate) fn with_libraries<'a>(tool: &'a Image, process: &'a Process) -> Vec<&
 }
 
 /// A function of a tool: which, its name, and the address that references without a version get.
-type Function = (FnId, &'static CStr, usize);
+type ToolFunction = (FnId, &'static CStr, usize);
 
 /// The `MPI_*` functions of an object that is a PMPI tool: it defines some, and imports `PMPI_*` or looks names up.
-fn tool_functions(image: &Image) -> Option<Vec<Function>> {
-    let mut defines: Vec<Function> = Vec::new();
+fn tool_functions(image: &Image) -> Option<Vec<ToolFunction>> {
+    let mut defines: Vec<ToolFunction> = Vec::new();
     let mut imports = false;
     for symbol in image.symbols() {
         if symbol.defined {

@@ -33,10 +33,10 @@ use crate::process::{fortran, name};
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.
-static OF_PROCESS: OnceLock<Wrapped> = OnceLock::new();
+static OF_PROCESS: OnceLock<WrappedFunction> = OnceLock::new();
 
 #[derive(Debug)]
-struct Wrapped {
+struct WrappedFunction {
     stacked: Stacked,
     /// The names that come to the layers.
     names: Names<'static>,
@@ -57,7 +57,7 @@ pub(crate) fn enter(lock: &LinkerLock, images: &[Image], stacked: Stacked) {
     let names = stacked.top().keys().copied().filter(|name| comes_to_layers(name)).map(Name::from).collect();
     let mut profiling = stacked.profiling();
     profiling.retain(|name, _| comes_to_layers(name));
-    let wrapped = OF_PROCESS.get_or_init(|| Wrapped { stacked, names, profiling });
+    let wrapped = OF_PROCESS.get_or_init(|| WrappedFunction { stacked, names, profiling });
     for image in images {
         wrapped.rebind(lock, image, images);
     }
@@ -71,7 +71,7 @@ pub(crate) fn enter_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     }
 }
 
-impl Wrapped {
+impl WrappedFunction {
     /// Rebinds references of an object of the process, which has all of `images`.
     fn rebind(&self, lock: &LinkerLock, image: &Image, images: &[Image]) {
         let own = (enter as *const ()).addr();
@@ -184,7 +184,7 @@ pub(crate) extern "C" fn find(name: *const c_char, version: *const c_char) -> us
     let mut all = wrapped.stacked.of(name);
     let found = match version {
         Some(version) => all.find_map(|wrapped| wrapped.referred(Some(version))),
-        None => all.next().map(qmpi_loader::wrappers::wrapped::Wrapped::looked_up),
+        None => all.next().map(qmpi_loader::wrappers::wrapped::WrappedFunction::looked_up),
     };
     found.unwrap_or(0)
 }

@@ -11,10 +11,10 @@ use qmpi_elf::NumberingNote;
 
 use qmpi_loader::process::loader_lock;
 use qmpi_ring::Next;
-use qmpi_ring::core_functions::{Function, Init};
+use qmpi_ring::core_functions::{AnyFunction, Init};
 
 use super::class::Class;
-use super::table::Table;
+use super::table::FunctionTable;
 use super::{numbering, of_mpi, present, registry, table, tools};
 use crate::chain::ToolId;
 
@@ -36,12 +36,12 @@ fn add_storage(tool: c_int, storage: *mut c_void) -> Class {
     in_init(tool, |draft| draft.set_storage(storage))
 }
 
-fn add_function(tool: c_int, id: Option<FnId>, function: Function) -> Class {
+fn add_function(tool: c_int, id: Option<FnId>, function: AnyFunction) -> Class {
     let (Some(id), Some(function)) = (id, function) else { return Class::Arg };
     in_init(tool, |draft| draft.set_function(id, function as usize))
 }
 
-fn add_number(tool: c_int, value: c_int, function: Function) -> Class {
+fn add_number(tool: c_int, value: c_int, function: AnyFunction) -> Class {
     match tools::function_of(tool, value) {
         // The tool is refused when its init callback returns, with a reason. An error here it would make its own of.
         None if tools::unreadable(tool).is_some() => Class::Success,
@@ -58,7 +58,7 @@ fn add_info(tool: c_int, version: *const c_char, description: *const c_char) -> 
 ///
 /// # Safety
 /// As for [`store_next`].
-unsafe fn store_table(table: Option<Table>, handle: *mut c_int) -> Class {
+unsafe fn store_table(table: Option<FunctionTable>, handle: *mut c_int) -> Class {
     match table {
         Some(table) if !handle.is_null() => {
             // SAFETY: not null, so writable.
@@ -70,8 +70,8 @@ unsafe fn store_table(table: Option<Table>, handle: *mut c_int) -> Class {
     }
 }
 
-fn open_stack(name: *const c_char, below: c_int) -> Result<Table, Class> {
-    let (Some(name), Some(below)) = (text(name), Table::get(below)) else { return Err(Class::Arg) };
+fn open_stack(name: *const c_char, below: c_int) -> Result<FunctionTable, Class> {
+    let (Some(name), Some(below)) = (text(name), FunctionTable::get(below)) else { return Err(Class::Arg) };
     if !tools::is_published() {
         return Err(Class::Other);
     }
@@ -167,13 +167,13 @@ pub(crate) extern "C" fn register_tool_storage(tool: c_int, storage: *mut c_void
 }
 
 /// Registers the function that is called for an enumerator; in the init callback.
-pub(crate) extern "C" fn register_function(tool: c_int, value: c_int, function: Function) -> c_int {
+pub(crate) extern "C" fn register_function(tool: c_int, value: c_int, function: AnyFunction) -> c_int {
     let of_mpi = of_mpi(tool, || of_mpi::register_function(tool, value, function));
     of_mpi.unwrap_or_else(|| add_number(tool, value, function).code())
 }
 
 /// The same for a function by its name, such as `MPIX_Comm_agree`.
-pub(crate) extern "C" fn register_function_by_name(tool: c_int, name: *const c_char, function: Function) -> c_int {
+pub(crate) extern "C" fn register_function_by_name(tool: c_int, name: *const c_char, function: AnyFunction) -> c_int {
     add_function(tool, text(name).and_then(FnId::by_name), function).code()
 }
 
@@ -196,7 +196,7 @@ pub(crate) extern "C" fn register_tool_info(tool: c_int, version: *const c_char,
 
 /// The tools that are present.
 pub(crate) extern "C" fn get_tools(max: c_int, records: *mut c_void, count: *mut c_int) -> c_int {
-    let records = records.cast::<present::Record>();
+    let records = records.cast::<present::QmpixTool>();
     let all = present::all();
     let room = usize::try_from(max).unwrap_or(0);
     if count.is_null() || max < 0 || (records.is_null() && room > 0) {
@@ -216,7 +216,7 @@ pub(crate) extern "C" fn get_tools(max: c_int, records: *mut c_void, count: *mut
 /// A new table in which nothing is set.
 pub(crate) extern "C" fn table_create(handle: *mut c_int) -> c_int {
     // SAFETY: the caller passes a pointer to a variable.
-    unsafe { store_table(Some(Table::empty(numbering::of_process())), handle) }.code()
+    unsafe { store_table(Some(FunctionTable::empty(numbering::of_process())), handle) }.code()
 }
 
 /// The same, for functions numbered as a note of this value says.
@@ -225,19 +225,19 @@ pub(crate) extern "C" fn table_create_numbered(numbering: u32, handle: *mut c_in
     crate::planted::race();
     let numbering = NumberingNote::of(numbering).numbering(numbering::of_process());
     // SAFETY: the caller passes a pointer to a variable.
-    unsafe { store_table(Some(Table::empty(numbering)), handle) }.code()
+    unsafe { store_table(Some(FunctionTable::empty(numbering)), handle) }.code()
 }
 
 /// A new table of what comes next below a tool.
 pub(crate) extern "C" fn table_next(tool: c_int, handle: *mut c_int) -> c_int {
     // SAFETY: the caller passes a pointer to a variable.
-    unsafe { store_table(Table::next_of(tool), handle) }.code()
+    unsafe { store_table(FunctionTable::next_of(tool), handle) }.code()
 }
 
 /// A copy.
 pub(crate) extern "C" fn table_copy(from: c_int, handle: *mut c_int) -> c_int {
     // SAFETY: the caller passes a pointer to a variable.
-    unsafe { store_table(Table::get(from), handle) }.code()
+    unsafe { store_table(FunctionTable::get(from), handle) }.code()
 }
 
 /// Destroys a table.
@@ -270,12 +270,17 @@ pub(crate) extern "C" fn table_query_name(
 }
 
 /// Sets a function.
-pub(crate) extern "C" fn table_set(table: c_int, value: c_int, function: Function, tool: c_int) -> c_int {
+pub(crate) extern "C" fn table_set(table: c_int, value: c_int, function: AnyFunction, tool: c_int) -> c_int {
     set(table, table::function_of(table, value), function, tool).code()
 }
 
 /// The same by name.
-pub(crate) extern "C" fn table_set_name(table: c_int, name: *const c_char, function: Function, tool: c_int) -> c_int {
+pub(crate) extern "C" fn table_set_name(
+    table: c_int,
+    name: *const c_char,
+    function: AnyFunction,
+    tool: c_int,
+) -> c_int {
     set(table, text(name).and_then(FnId::by_name), function, tool).code()
 }
 
@@ -301,7 +306,7 @@ pub(crate) extern "C" fn stack_open(name: *const c_char, below: c_int, top: *mut
     }
 }
 
-fn set(table: c_int, id: Option<FnId>, function: Function, tool: c_int) -> Class {
+fn set(table: c_int, id: Option<FnId>, function: AnyFunction, tool: c_int) -> Class {
     match function {
         Some(function) => table::set(table, id, Next { function: function as usize, tool }),
         None => Class::Arg,

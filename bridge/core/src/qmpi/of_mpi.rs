@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
 use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
-use qmpi_ring::core_functions::{Function, Init};
+use qmpi_ring::core_functions::{AnyFunction, Init};
 
 /// Where MPICH takes the names of its tools from, each behind a `:` (its `src/mpi_t/qmpi_register.c`; the first two are old beginnings of
 /// its variables' names).
@@ -58,7 +58,7 @@ functions! {
     /// Registers a storage.
     register_tool_storage = c"QMPI_Register_tool_storage" (tool: c_int, storage: *mut c_void);
     /// Registers a function.
-    register_function = c"QMPI_Register_function" (tool: c_int, value: c_int, function: Function);
+    register_function = c"QMPI_Register_function" (tool: c_int, value: c_int, function: AnyFunction);
     /// Finds what comes next.
     get_function = c"QMPI_Get_function" (tool: c_int, value: c_int, function: *mut usize, next: *mut c_int);
     /// Finds a storage.

@@ -9,7 +9,7 @@ use crate::chain::{Convention, ToolId};
 /// `QMPIX_Tool`: the strings live as long as the process.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct Record {
+pub(super) struct QmpixTool {
     tool: c_int,
     kind: c_int,
     label: *const c_char,
@@ -21,9 +21,9 @@ pub(super) struct Record {
 
 // SAFETY: the strings are never written again, nor freed.
 #[expect(unsafe_code, reason = "pointers to constant strings")]
-unsafe impl Send for Record {}
+unsafe impl Send for QmpixTool {}
 
-static RECORDS: Mutex<BTreeMap<c_int, Record>> = Mutex::new(BTreeMap::new());
+static RECORDS: Mutex<BTreeMap<c_int, QmpixTool>> = Mutex::new(BTreeMap::new());
 /// Version and description that tools registered, before or after their record exists.
 static SAID: Mutex<BTreeMap<c_int, [Option<CString>; 2]>> = Mutex::new(BTreeMap::new());
 
@@ -36,7 +36,7 @@ pub(crate) fn add(tool: ToolId, convention: Convention, label: &str, name: &str,
         Convention::Qmpi => 2,
         Convention::Thesis(_) => 3,
     };
-    let record = Record {
+    let record = QmpixTool {
         tool: tool.0,
         kind,
         label: kept(label),
@@ -54,7 +54,7 @@ pub(super) fn say(tool: c_int, version: Option<CString>, description: Option<CSt
 }
 
 /// All records, in the order of the ids.
-pub(super) fn all() -> Vec<Record> {
+pub(super) fn all() -> Vec<QmpixTool> {
     RECORDS.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
 }
 

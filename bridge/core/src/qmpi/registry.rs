@@ -16,12 +16,12 @@ struct Registry {
     names: Vec<(String, Init)>,
     /// Names that were taken already when they were registered again.
     refused: Vec<String>,
-    moment: Moment,
+    moment: Phase,
 }
 
 /// What is going on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Moment {
+enum Phase {
     /// Nothing that decides: names are accepted until the initialization of MPI begins.
     Any,
     /// Libraries of a named stack are being loaded, after MPI is initialized as a rule.
@@ -30,7 +30,7 @@ enum Moment {
     Callbacks,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), moment: Moment::Any });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), moment: Phase::Any });
 
 /// Registers a name; it must be new, and the initialization of MPI must not have begun.
 pub(super) fn register(name: &str, init: Init) -> Class {
@@ -38,9 +38,9 @@ pub(super) fn register(name: &str, init: Init) -> Class {
     let has_begun = initialization::has_begun();
     let mut registry = lock();
     match registry.moment {
-        Moment::Callbacks => return Class::Other,
-        Moment::Any if has_begun => return Class::Other,
-        Moment::Any | Moment::Loading => {}
+        Phase::Callbacks => return Class::Other,
+        Phase::Any if has_begun => return Class::Other,
+        Phase::Any | Phase::Loading => {}
     }
     // A name must be able to stand in a tool list.
     let unusable = name.is_empty() || name.len() >= MAX_NAME || name.contains([',', ':', '=', '/']);
@@ -83,14 +83,14 @@ pub(super) fn take_refused() -> Vec<String> {
 
 /// Libraries of another stack are about to be loaded: their constructors register names.
 pub(super) fn open() {
-    lock().moment = Moment::Loading;
+    lock().moment = Phase::Loading;
 }
 
 /// Init callbacks run while `work` is done: no registration meanwhile.
 pub(super) fn closed<T>(work: impl FnOnce() -> T) -> T {
-    lock().moment = Moment::Callbacks;
+    lock().moment = Phase::Callbacks;
     let result = work();
-    lock().moment = Moment::Any;
+    lock().moment = Phase::Any;
     result
 }
 

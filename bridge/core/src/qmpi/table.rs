@@ -15,29 +15,29 @@ use super::class::Class;
 use super::tools;
 
 /// The functions of one table; a function that is not set has the address 0.
-pub(crate) type Functions = Box<[Next]>;
+pub(crate) type TableFunctions = Box<[Next]>;
 
 /// A table.
 #[derive(Clone)]
-pub(super) struct Table {
-    functions: Functions,
+pub(super) struct FunctionTable {
+    functions: TableFunctions,
     /// Of the tool that made it.
     numbering: &'static Numbering,
 }
 
 /// `QMPIX_Table`.
-pub(super) type Handle = i32;
+pub(super) type TableHandle = i32;
 
 /// Handles start at 1: 0 is `QMPIX_TABLE_NULL`.
-struct Tables {
-    last: Handle,
-    tables: BTreeMap<Handle, Table>,
+struct FunctionTables {
+    last: TableHandle,
+    tables: BTreeMap<TableHandle, FunctionTable>,
 }
 
-static TABLES: Mutex<Tables> = Mutex::new(Tables { last: 0, tables: BTreeMap::new() });
+static TABLES: Mutex<FunctionTables> = Mutex::new(FunctionTables { last: 0, tables: BTreeMap::new() });
 
 /// Adds a table.
-pub(super) fn add(table: Table) -> Handle {
+pub(super) fn add(table: FunctionTable) -> TableHandle {
     let mut tables = lock();
     tables.last += 1;
     let handle = tables.last;
@@ -45,20 +45,20 @@ pub(super) fn add(table: Table) -> Handle {
     handle
 }
 
-impl Table {
+impl FunctionTable {
     /// A table without functions.
-    pub(super) fn empty(numbering: &'static Numbering) -> Table {
-        Table { functions: vec![Next::default(); COUNT].into(), numbering }
+    pub(super) fn empty(numbering: &'static Numbering) -> FunctionTable {
+        FunctionTable { functions: vec![Next::default(); COUNT].into(), numbering }
     }
 
     /// What comes next below a tool.
-    pub(super) fn next_of(tool: i32) -> Option<Table> {
+    pub(super) fn next_of(tool: i32) -> Option<FunctionTable> {
         let (functions, numbering) = tools::all_next(tool)?;
-        Some(Table { functions, numbering })
+        Some(FunctionTable { functions, numbering })
     }
 
     /// The table of this handle, as it is now.
-    pub(super) fn get(handle: Handle) -> Option<Table> {
+    pub(super) fn get(handle: TableHandle) -> Option<FunctionTable> {
         lock().tables.get(&handle).cloned()
     }
 
@@ -68,30 +68,30 @@ impl Table {
     }
 
     /// The same tool's table of other functions.
-    pub(super) fn with(&self, functions: Functions) -> Table {
-        Table { functions, numbering: self.numbering }
+    pub(super) fn with(&self, functions: TableFunctions) -> FunctionTable {
+        FunctionTable { functions, numbering: self.numbering }
     }
 }
 
 /// The function that whoever made the table means by a number.
-pub(super) fn function_of(handle: Handle, value: i32) -> Option<FnId> {
+pub(super) fn function_of(handle: TableHandle, value: i32) -> Option<FnId> {
     let numbering = lock().tables.get(&handle)?.numbering;
     numbering.function(value)
 }
 
 /// Destroys a table.
-pub(super) fn remove(handle: Handle) -> Class {
+pub(super) fn remove(handle: TableHandle) -> Class {
     if lock().tables.remove(&handle).is_some() { Class::Success } else { Class::Arg }
 }
 
 /// What is set for a function.
-pub(super) fn query(handle: Handle, id: FnId) -> Option<Next> {
+pub(super) fn query(handle: TableHandle, id: FnId) -> Option<Next> {
     let next = *lock().tables.get(&handle)?.functions.get(id.index())?;
     (next.function != 0).then_some(next)
 }
 
 /// Sets a function, or unsets it (address 0).
-pub(super) fn set(handle: Handle, id: Option<FnId>, next: Next) -> Class {
+pub(super) fn set(handle: TableHandle, id: Option<FnId>, next: Next) -> Class {
     let mut tables = lock();
     let place = id.and_then(|id| tables.tables.get_mut(&handle)?.functions.get_mut(id.index()));
     match place {
@@ -103,6 +103,6 @@ pub(super) fn set(handle: Handle, id: Option<FnId>, next: Next) -> Class {
     }
 }
 
-fn lock() -> std::sync::MutexGuard<'static, Tables> {
+fn lock() -> std::sync::MutexGuard<'static, FunctionTables> {
     TABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }

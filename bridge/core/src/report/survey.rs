@@ -43,19 +43,19 @@ pub unsafe extern "C" fn qmpi_core_survey(request: *const c_char) {
 }
 
 /// A tool that is asked for.
-struct Asked {
+struct AskedTool {
     place: ToolId,
     is_thesis: bool,
     name: String,
     path: PathBuf,
 }
 
-impl Asked {
-    fn parse(line: &str) -> Option<Asked> {
+impl AskedTool {
+    fn parse(line: &str) -> Option<AskedTool> {
         let mut words = line.split('\t');
         let place = ToolId(words.next()?.parse().ok()?);
         let is_thesis = words.next()? == "thesis";
-        Some(Asked { place, is_thesis, name: words.next()?.into(), path: words.next()?.into() })
+        Some(AskedTool { place, is_thesis, name: words.next()?.into(), path: words.next()?.into() })
     }
 
     fn answer<E: Display>(&self, functions: Result<Vec<(FnId, usize)>, E>) {
@@ -75,14 +75,14 @@ impl Asked {
 }
 
 fn survey(text: &str) {
-    let asked: Vec<Asked> = text.lines().filter_map(Asked::parse).collect();
+    let asked: Vec<AskedTool> = text.lines().filter_map(AskedTool::parse).collect();
     for tool in asked.iter().filter(|tool| tool.is_thesis) {
         tool.answer(of_thesis(&tool.path));
     }
     // All are loaded before one is initialized, as in a program.
     let mut libraries = Libraries::default();
     let mut named = Vec::new();
-    let is_name_only = |tool: &&Asked| tool.path.as_os_str().is_empty();
+    let is_name_only = |tool: &&AskedTool| tool.path.as_os_str().is_empty();
     for tool in asked.iter().filter(|tool| !tool.is_thesis && !is_name_only(tool)) {
         match libraries.name_of(&tool.name, &tool.path) {
             Ok(name) => named.push((tool, name)),
@@ -108,6 +108,6 @@ fn survey(text: &str) {
 fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, String> {
     let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(|error| error.to_string())?;
     thesis::provide_general_names(&tool).map_err(|error| error.to_string())?;
-    let library = thesis::Library::open(path).map_err(|error| error.to_string())?;
+    let library = thesis::ThesisLibrary::open(path).map_err(|error| error.to_string())?;
     Ok(library.functions().to_vec())
 }

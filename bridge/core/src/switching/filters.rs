@@ -2,27 +2,27 @@
 
 use std::ffi::CString;
 
-use qmpi_links::filter::{Communicators, Conditions, Filter};
+use qmpi_links::filter::{CallFilter, Communicators, Conditions};
 use qmpi_loader::Process;
 
-use super::handles::{Handles, Kind, real};
+use super::handles::{HandleKind, KnownHandles, real};
 
 /// The filter, from now on.
-pub(super) fn made(process: &Process, settings: &qmpi_plan::Filter) -> &'static Filter {
+pub(super) fn made(process: &Process, settings: &qmpi_plan::Filter) -> &'static CallFilter {
     let conditions = Conditions {
         every: settings.every.get(),
         from: settings.from,
         to: settings.to,
         communicators: settings.communicators.as_deref().map(|names| communicators(process, names)),
     };
-    Box::leak(Box::new(Filter::new(conditions)))
+    Box::leak(Box::new(CallFilter::new(conditions)))
 }
 
-const COMMUNICATORS: Kind =
-    Kind { mpich: 0x0400_0000, abi: 0x100, open_mpi: c"ompi_mpi_comm_null", from_fortran: "MPI_Comm_f2c" };
+const COMMUNICATORS: HandleKind =
+    HandleKind { mpich: 0x0400_0000, abi: 0x100, open_mpi: c"ompi_mpi_comm_null", from_fortran: "MPI_Comm_f2c" };
 
 fn communicators(process: &Process, names: &[String]) -> Communicators {
-    let Handles { size, null, from_fortran } = COMMUNICATORS.of(process);
+    let KnownHandles { size, null, from_fortran } = COMMUNICATORS.of(process);
     // The configuration allows no zero bytes in names.
     let names = names.iter().filter_map(|name| CString::new(name.as_str()).ok()).collect();
     Communicators { names, get_name: real(process, "MPI_Comm_get_name"), null, size, from_fortran }

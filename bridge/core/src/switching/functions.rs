@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_abi::FnId;
 
 /// A link to a function of a layer.
-pub(crate) struct Place {
+pub(crate) struct SwitchedLink {
     /// Where it leads.
     pub(crate) target: &'static AtomicUsize,
     /// Makes what stands there for another function of the layer: the function, or a stub in front of it.
@@ -16,25 +16,25 @@ pub(crate) struct Place {
 
 /// The links to one function of a layer.
 #[derive(Default)]
-struct Function {
+struct FunctionLinks {
     address: usize,
-    places: Vec<Place>,
+    places: Vec<SwitchedLink>,
 }
 
 /// The links to the functions of all layers that can be switched, by the layer's number.
-pub(crate) struct Links(Mutex<Option<HashMap<(i32, FnId), Function>>>);
+pub(crate) struct SwitchedLinks(Mutex<Option<HashMap<(i32, FnId), FunctionLinks>>>);
 
 /// Those of this process.
-pub(super) static LINKS: Links = Links(Mutex::new(None));
+pub(super) static LINKS: SwitchedLinks = SwitchedLinks(Mutex::new(None));
 
-impl Links {
+impl SwitchedLinks {
     /// Those of this process.
-    pub(crate) fn of_process() -> &'static Links {
+    pub(crate) fn of_process() -> &'static SwitchedLinks {
         &LINKS
     }
 
     /// Adds a link to the function `address` of a layer.
-    pub(crate) fn add(&self, tool: i32, id: FnId, address: usize, place: Place) {
+    pub(crate) fn add(&self, tool: i32, id: FnId, address: usize, place: SwitchedLink) {
         let mut links = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let function = links.get_or_insert_default().entry((tool, id)).or_default();
         // Several versions of a wrapper have links of their own; the first is the one that counts.

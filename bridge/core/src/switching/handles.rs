@@ -8,7 +8,7 @@ use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
 
 /// What the null handle of a kind is in each MPI, and what makes C's handle of Fortran's.
-pub(super) struct Kind {
+pub(super) struct HandleKind {
     /// MPICH's: an `int`.
     pub(super) mpich: usize,
     /// Of MPI 5.0, appendix A.
@@ -20,7 +20,7 @@ pub(super) struct Kind {
 }
 
 /// Handles of one kind in this process.
-pub(super) struct Handles {
+pub(super) struct KnownHandles {
     /// Bytes of a handle, 4 or 8.
     pub(super) size: usize,
     pub(super) null: usize,
@@ -28,11 +28,11 @@ pub(super) struct Handles {
     pub(super) from_fortran: usize,
 }
 
-impl Kind {
-    pub(super) fn of(&self, process: &Process) -> Handles {
-        let large = |null| Handles { size: 8, null, from_fortran: real(process, self.from_fortran) };
+impl HandleKind {
+    pub(super) fn of(&self, process: &Process) -> KnownHandles {
+        let large = |null| KnownHandles { size: 8, null, from_fortran: real(process, self.from_fortran) };
         match process.family() {
-            Some(MpiFamily::Mpich) | None => Handles { size: 4, null: self.mpich, from_fortran: 0 },
+            Some(MpiFamily::Mpich) | None => KnownHandles { size: 4, null: self.mpich, from_fortran: 0 },
             Some(MpiFamily::StandardAbi) => large(self.abi),
             Some(MpiFamily::OpenMpi) => large(address_of(process, self.open_mpi)),
         }

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::sync::PoisonError;
 
 use qmpi_abi::FnId;
-use qmpi_ring::core_functions::Function;
+use qmpi_ring::core_functions::AnyFunction;
 
 use super::functions::LINKS;
 use super::{SWITCHES, Switches};
@@ -42,12 +42,17 @@ pub(crate) extern "C" fn is_enabled(tool: c_int, flag: *mut c_int) -> c_int {
 }
 
 /// Puts another function in the place of one of a layer's.
-pub(crate) extern "C" fn set_function(tool: c_int, value: c_int, new: Function, old: *mut usize) -> c_int {
+pub(crate) extern "C" fn set_function(tool: c_int, value: c_int, new: AnyFunction, old: *mut usize) -> c_int {
     replace(tool, function_of(tool, value), new, old)
 }
 
 /// The same by name.
-pub(crate) extern "C" fn set_function_name(tool: c_int, name: *const c_char, new: Function, old: *mut usize) -> c_int {
+pub(crate) extern "C" fn set_function_name(
+    tool: c_int,
+    name: *const c_char,
+    new: AnyFunction,
+    old: *mut usize,
+) -> c_int {
     if name.is_null() {
         return Class::Arg.code();
     }
@@ -56,7 +61,7 @@ pub(crate) extern "C" fn set_function_name(tool: c_int, name: *const c_char, new
     replace(tool, name.to_str().ok().and_then(FnId::by_name), new, old)
 }
 
-fn replace(tool: c_int, id: Option<FnId>, new: Function, old: *mut usize) -> c_int {
+fn replace(tool: c_int, id: Option<FnId>, new: AnyFunction, old: *mut usize) -> c_int {
     let Some((id, new)) = id.zip(new) else { return Class::Arg.code() };
     let Some(before) = LINKS.replace(tool, id, new as usize) else { return Class::Arg.code() };
     if !old.is_null() {

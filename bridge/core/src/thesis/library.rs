@@ -49,7 +49,7 @@ impl LibraryError {
 
 /// What one layer has from its library.
 #[derive(Debug)]
-pub(crate) struct Library {
+pub(crate) struct ThesisLibrary {
     path: PathBuf,
     /// `dlopen`'s.
     handle: usize,
@@ -60,12 +60,12 @@ pub(crate) struct Library {
     duration: Duration,
 }
 
-impl Library {
+impl ThesisLibrary {
     /// Opens the library, unless it is open, and asks it for a wrapper of each function.
     ///
     /// # Errors
     /// When it does not load, or a wrapper does not exist.
-    pub(crate) fn open(path: &Path) -> Result<Library, LibraryError> {
+    pub(crate) fn open(path: &Path) -> Result<ThesisLibrary, LibraryError> {
         let start = Instant::now();
         let fail = |error: &libloading::Error| {
             let message = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
@@ -98,7 +98,7 @@ impl Library {
         }
         // Its functions are in the chain for as long as the process lives.
         let handle = library.into_raw().expose_provenance();
-        Ok(Library { path: path.into(), handle, names, functions, duration: start.elapsed() })
+        Ok(ThesisLibrary { path: path.into(), handle, names, functions, duration: start.elapsed() })
     }
 
     /// The file.

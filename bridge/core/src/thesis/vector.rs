@@ -9,7 +9,7 @@ use qmpi_links::missing;
 use qmpi_links::require_stub;
 use qmpi_ring::thesis::{Cell, DynamicLib, PATH, Vector};
 
-use super::library::{Library, NOT_INTERCEPTED};
+use super::library::{NOT_INTERCEPTED, ThesisLibrary};
 use crate::chain::{Chain, ToolId};
 
 /// By number in the thesis's table: a stub that says that the function is missing; 0 where it is not, or where the stack has no
@@ -19,14 +19,14 @@ static UNSUPPORTED: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT
 static UNKNOWN: AtomicUsize = AtomicUsize::new(0);
 
 /// Fills in what comes next while the chain grows.
-pub(crate) struct Builder {
+pub(crate) struct VectorBuilder {
     layers: &'static [&'static DynamicLib],
     vector: &'static Vector,
 }
 
-impl Builder {
+impl VectorBuilder {
     /// For these layers, outermost first; `None` for tools of other kinds.
-    pub(crate) fn new(layers: &[Option<&Library>]) -> Builder {
+    pub(crate) fn new(layers: &[Option<&ThesisLibrary>]) -> VectorBuilder {
         let items: Vec<&'static DynamicLib> =
             [None].iter().chain(layers).map(|layer| &*Box::leak(Box::new(self::layer(*layer)))).collect();
         let total = c_int::try_from(items.len()).unwrap_or(c_int::MAX);
@@ -36,7 +36,7 @@ impl Builder {
         let stub =
             missing::stub(CALLER, "a function that has no number in its table", "so it does not exist".into(), HINT);
         UNKNOWN.store(require_stub(stub), Ordering::Release);
-        Builder { layers, vector }
+        VectorBuilder { layers, vector }
     }
 
     /// The address of the vector.
@@ -77,11 +77,11 @@ pub(super) fn unsupported(index: Option<usize>) -> usize {
 }
 
 /// A layer before it is known what comes next.
-fn layer(library: Option<&Library>) -> DynamicLib {
+fn layer(library: Option<&ThesisLibrary>) -> DynamicLib {
     let not_intercepted = NOT_INTERCEPTED.as_ptr().cast_mut();
     let layer = DynamicLib {
         path: path(library),
-        handle: AtomicUsize::new(library.map_or(0, Library::handle)),
+        handle: AtomicUsize::new(library.map_or(0, ThesisLibrary::handle)),
         mpi_interceptions: [const { AtomicPtr::new(null_mut()) }; COUNT],
         table: [const { Cell { func_ptr: AtomicPtr::new(null_mut()), level: AtomicI32::new(0) } }; COUNT],
         context: AtomicPtr::new(null_mut()),
@@ -89,14 +89,14 @@ fn layer(library: Option<&Library>) -> DynamicLib {
     for name in &layer.mpi_interceptions {
         name.store(not_intercepted, Ordering::Relaxed);
     }
-    for (index, name) in library.into_iter().flat_map(Library::names) {
+    for (index, name) in library.into_iter().flat_map(ThesisLibrary::names) {
         layer.mpi_interceptions[*index].store(CString::clone(name).into_raw(), Ordering::Relaxed);
     }
     layer
 }
 
 /// As much of the path as there is room for, and a NUL.
-fn path(library: Option<&Library>) -> [u8; PATH] {
+fn path(library: Option<&ThesisLibrary>) -> [u8; PATH] {
     let mut path = [0; PATH];
     let text = library.map(|library| library.path().as_os_str().as_encoded_bytes()).unwrap_or_default();
     for (place, byte) in path.iter_mut().take(PATH - 1).zip(text) {

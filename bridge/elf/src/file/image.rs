@@ -27,7 +27,7 @@ pub(crate) const CTX: Ctx = Ctx { container: Container::Big, le: Endian::Little 
 
 /// An open ELF file of one of the known machines, with its program headers.
 #[derive(Debug)]
-pub(crate) struct Image {
+pub(crate) struct OpenFile {
     path: PathBuf,
     file: File,
     pub(crate) size: u64,
@@ -38,12 +38,12 @@ pub(crate) struct Image {
     pub(crate) segments: Vec<ProgramHeader>,
 }
 
-impl Image {
+impl OpenFile {
     /// One that is for this machine, or for any that is known.
-    pub(crate) fn open(path: &Path, machine: Option<Machine>) -> Result<Image, Error> {
+    pub(crate) fn open(path: &Path, machine: Option<Machine>) -> Result<OpenFile, Error> {
         let opened = open_regular(path)?;
         let (file, metadata) = (opened.0, opened.1);
-        let mut image = Image {
+        let mut image = OpenFile {
             path: path.to_owned(),
             file,
             size: metadata.len(),

@@ -3,14 +3,14 @@
 use qmpi_dynamic::{Bytes, Dynamic, Table, Tables};
 
 use crate::error::Error;
-use crate::file::image::Image;
+use crate::file::image::OpenFile;
 use crate::file::tables::dynamic_section;
 
 /// Longer names are left out: no SONAME that a linker has been given is so long.
 const LONGEST: u64 = 256;
 
 /// The names of the libraries that a file needs.
-pub(crate) fn of(image: &Image) -> Result<Vec<Vec<u8>>, Error> {
+pub(crate) fn of(image: &OpenFile) -> Result<Vec<Vec<u8>>, Error> {
     let section = dynamic_section(image)?;
     let section = Bytes::from(&section[..]);
     let dynamic = Dynamic::of(section, |address| address);

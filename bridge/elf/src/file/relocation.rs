@@ -11,7 +11,7 @@ use qmpi_dynamic::{Bytes, Dynamic, Table};
 
 use crate::error::Error;
 use crate::file::ElfFile;
-use crate::file::image::Image;
+use crate::file::image::OpenFile;
 
 impl ElfFile {
     /// Names of the functions that it imports and calls through its PLT.
@@ -23,7 +23,7 @@ impl ElfFile {
         if dynamic.extent(Table::PltRelocations).is_none() {
             return Ok(BTreeSet::new());
         }
-        let table = read(&Image::open(self.path(), Some(self.machine()))?, dynamic, Table::PltRelocations)?;
+        let table = read(&OpenFile::open(self.path(), Some(self.machine()))?, dynamic, Table::PltRelocations)?;
         let all = Relocation::all_of(Bytes::from(&table[..]), self.machine());
         let calls = all.filter(|relocation| relocation.kind == Kind::JumpSlot);
         let names = calls.filter_map(|relocation| self.symbols.symbol(relocation.symbol));
@@ -33,7 +33,7 @@ impl ElfFile {
 
 /// What the thread-local variables of a file ask for in the static block of each thread. DF_STATIC_TLS says that it needs room there;
 /// linkers for AArch64 do not set it.
-pub(super) fn static_room(image: &Image, dynamic: &Dynamic) -> Option<StaticRoom> {
+pub(super) fn static_room(image: &OpenFile, dynamic: &Dynamic) -> Option<StaticRoom> {
     if dynamic.static_tls() {
         return Some(StaticRoom::Needed);
     }
@@ -48,7 +48,7 @@ pub(super) fn static_room(image: &Image, dynamic: &Dynamic) -> Option<StaticRoom
 }
 
 /// The bytes of a table of relocations.
-fn read(image: &Image, dynamic: &Dynamic, table: Table) -> Result<Vec<u8>, Error> {
+fn read(image: &OpenFile, dynamic: &Dynamic, table: Table) -> Result<Vec<u8>, Error> {
     let Some(extent) = dynamic.extent(table) else { return Ok(Vec::new()) };
     image.read_at_address(table.name(), extent.address, extent.size.unwrap_or(0))
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use goblin::elf::program_header::{PF_W, PF_X, PT_LOAD, ProgramHeader};
 
 use crate::error::Error;
-use crate::file::image::Image;
+use crate::file::image::OpenFile;
 
 const PIECE: u64 = 1 << 18;
 /// Longer runs are text or data; no name is.
@@ -17,7 +17,7 @@ const SHORTEST: usize = 3;
 
 /// Strings that satisfy `pred`, outside of the file range `excluded`.
 pub(crate) fn scan(
-    image: &Image,
+    image: &OpenFile,
     excluded: Range<u64>,
     pred: &dyn Fn(&str) -> bool,
 ) -> Result<BTreeSet<String>, Error> {
@@ -51,7 +51,7 @@ pub(crate) fn scan(
 }
 
 fn scan_range(
-    image: &Image,
+    image: &OpenFile,
     range: Range<u64>,
     pred: &dyn Fn(&str) -> bool,
     found: &mut BTreeSet<String>,

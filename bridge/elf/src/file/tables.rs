@@ -8,7 +8,7 @@ use goblin::elf::program_header::{PT_DYNAMIC, ProgramHeader};
 use qmpi_dynamic::{Bytes, Dynamic, Extent, Table, Tables, entries};
 
 use crate::error::Error;
-use crate::file::image::Image;
+use crate::file::image::OpenFile;
 use crate::file::string_table::StringTable;
 
 /// The tables of a file.
@@ -16,7 +16,7 @@ use crate::file::string_table::StringTable;
 pub(crate) struct FileTables {
     pub(crate) dynamic: Dynamic,
     pub(crate) strings: StringTable,
-    parts: Vec<Part>,
+    parts: Vec<FilePart>,
     symbol_count: usize,
     /// Offsets in the string table.
     pub(crate) needed: Vec<u64>,
@@ -24,14 +24,14 @@ pub(crate) struct FileTables {
 
 /// A part of the file that holds tables.
 #[derive(Debug)]
-struct Part {
+struct FilePart {
     address: u64,
     bytes: Vec<u8>,
 }
 
 /// Where a table is in the file.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct TablePlace {
     address: u64,
     offset: u64,
     size: u64,
@@ -54,7 +54,7 @@ const GAP: u64 = 0x1000;
 impl FileTables {
     /// The tables as far as the file says that they reach; where that is contradictory, as far as `ld.so` would read them, which
     /// looks at few of the sizes.
-    pub(crate) fn read(image: &Image) -> Result<FileTables, Error> {
+    pub(crate) fn read(image: &OpenFile) -> Result<FileTables, Error> {
         let section = dynamic_section(image)?;
         let section = Bytes::from(&section[..]);
         let dynamic = Dynamic::of(section, |address| address);
@@ -67,7 +67,7 @@ impl FileTables {
     }
 
     /// Also returns whether tables contradict their sizes or each other.
-    fn with_extents(image: &Image, section: Bytes<'_>, dynamic: Dynamic) -> Result<(FileTables, bool), Error> {
+    fn with_extents(image: &OpenFile, section: Bytes<'_>, dynamic: Dynamic) -> Result<(FileTables, bool), Error> {
         let mut places = Vec::with_capacity(READ.len());
         for table in READ {
             let Some(extent) = dynamic.extent(table) else { continue };
@@ -130,7 +130,7 @@ impl FileTables {
 
 /// The dynamic section: where PT_DYNAMIC says that it is loaded, and up to DT_NULL. `ld.so` does not look at the offset in the file,
 /// and hardly at the size; of several segments the last one counts (`elf/dl-load.c`, `elf/get-dynamic-info.h`).
-pub(crate) fn dynamic_section(image: &Image) -> Result<Vec<u8>, Error> {
+pub(crate) fn dynamic_section(image: &OpenFile) -> Result<Vec<u8>, Error> {
     const SECTION: &str = "dynamic section";
     let is_dynamic = |segment: &&ProgramHeader| segment.p_type == PT_DYNAMIC && segment.p_filesz > 0;
     let Some(segment) = image.segments.iter().rev().find(is_dynamic) else {
@@ -144,7 +144,7 @@ pub(crate) fn dynamic_section(image: &Image) -> Result<Vec<u8>, Error> {
 }
 
 /// Where a table is; one that does not say its size is read up to the next one.
-fn place(image: &Image, table: Table, extent: Extent) -> Result<Place, Error> {
+fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<TablePlace, Error> {
     let (offset, left) = image.locate(table.name(), extent.address)?;
     let size = match (extent.size, extent.next) {
         (Some(size), _) if size > left => return Err(image.truncated(table.name())),
@@ -152,16 +152,16 @@ fn place(image: &Image, table: Table, extent: Extent) -> Result<Place, Error> {
         (None, Some(next)) => left.min(next.saturating_sub(extent.address)),
         (None, None) => left,
     };
-    Ok(Place { address: extent.address, offset, size })
+    Ok(TablePlace { address: extent.address, offset, size })
 }
 
 /// Reads these tables, those that lie together in one go.
-fn read_parts(image: &Image, mut places: Vec<Place>) -> Result<Vec<Part>, Error> {
+fn read_parts(image: &OpenFile, mut places: Vec<TablePlace>) -> Result<Vec<FilePart>, Error> {
     places.sort_unstable_by_key(|place| place.address);
-    let mut merged: Vec<Place> = Vec::with_capacity(places.len());
+    let mut merged: Vec<TablePlace> = Vec::with_capacity(places.len());
     for place in places {
         // The same segment: addresses are as far apart as offsets.
-        let joins = |last: &&mut Place| {
+        let joins = |last: &&mut TablePlace| {
             let end = last.address.saturating_add(last.size);
             place.address <= end.saturating_add(GAP)
                 && place.address.wrapping_sub(last.address) == place.offset.wrapping_sub(last.offset)
@@ -171,9 +171,9 @@ fn read_parts(image: &Image, mut places: Vec<Place>) -> Result<Vec<Part>, Error>
             None => merged.push(place),
         }
     }
-    let read = |place: Place| {
+    let read = |place: TablePlace| {
         let bytes = image.read("dynamic tables", place.offset, place.size)?;
-        Ok(Part { address: place.address, bytes })
+        Ok(FilePart { address: place.address, bytes })
     };
     merged.into_iter().map(read).collect()
 }

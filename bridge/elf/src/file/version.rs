@@ -8,7 +8,7 @@ use qmpi_dynamic::version::Index;
 use qmpi_dynamic::{Table, Tables};
 
 use crate::error::Error;
-use crate::file::image::Image;
+use crate::file::image::OpenFile;
 
 /// The version of one symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +23,7 @@ pub struct Version<'a> {
 
 /// A version by its number.
 #[derive(Debug, Clone, Default)]
-struct Entry {
+struct NumberedVersion {
     name: String,
     /// Empty for a definition.
     file: String,
@@ -32,7 +32,7 @@ struct Entry {
 /// Every version of a file, by number.
 #[derive(Debug, Default)]
 pub(crate) struct VersionTable {
-    entries: Vec<Entry>,
+    entries: Vec<NumberedVersion>,
     /// (file, version), in the order of the file.
     pub(crate) needs: Vec<(String, String)>,
     pub(crate) definitions: Vec<String>,
@@ -40,7 +40,7 @@ pub(crate) struct VersionTable {
 
 impl VersionTable {
     /// `limit` is how many bytes all names may have.
-    pub(crate) fn read(image: &Image, tables: &Tables<'_>, limit: usize) -> Result<VersionTable, Error> {
+    pub(crate) fn read(image: &OpenFile, tables: &Tables<'_>, limit: usize) -> Result<VersionTable, Error> {
         let mut table = VersionTable::default();
         let mut left = limit;
         let mut text = |kind: Table, name: Option<&CStr>| {
@@ -52,13 +52,13 @@ impl VersionTable {
         for definition in tables.version_definitions().filter(|definition| !definition.is_base) {
             let name = text(Table::VersionDefinitions, definition.name())?;
             table.definitions.push(name.clone());
-            table.insert(definition.number, Entry { name, file: String::new() });
+            table.insert(definition.number, NumberedVersion { name, file: String::new() });
         }
         let mut needs = tables.version_needs();
         for need in needs.by_ref() {
             let (file, name) = (text(Table::VersionNeeds, need.file())?, text(Table::VersionNeeds, need.name())?);
             table.needs.push((file.clone(), name.clone()));
-            table.insert(need.number, Entry { name, file });
+            table.insert(need.number, NumberedVersion { name, file });
         }
         if needs.fault().is_some() {
             // ld.so reads on outside of the table, which is zeros if the process survives it: nothing is needed of the program,
@@ -68,10 +68,10 @@ impl VersionTable {
         Ok(table)
     }
 
-    fn insert(&mut self, number: u16, entry: Entry) {
+    fn insert(&mut self, number: u16, entry: NumberedVersion) {
         let number = usize::from(number);
         if number >= self.entries.len() {
-            self.entries.resize(number + 1, Entry::default());
+            self.entries.resize(number + 1, NumberedVersion::default());
         }
         self.entries[number] = entry;
     }

@@ -48,7 +48,7 @@ pub enum Role {
     Internal,
 }
 
-struct Row {
+struct FamilyRow {
     /// The name in front of `.so`; a `*` at the end stands for anything.
     stem: &'static str,
     /// The number behind `.so.`; empty for any.
@@ -57,8 +57,8 @@ struct Row {
     role: Role,
 }
 
-const fn row(stem: &'static str, majors: &'static [&'static str], family: Option<MpiFamily>, role: Role) -> Row {
-    Row { stem, majors, family, role }
+const fn row(stem: &'static str, majors: &'static [&'static str], family: Option<MpiFamily>, role: Role) -> FamilyRow {
+    FamilyRow { stem, majors, family, role }
 }
 
 const OPEN_MPI: Option<MpiFamily> = Some(MpiFamily::OpenMpi);
@@ -66,7 +66,7 @@ const MPICH: Option<MpiFamily> = Some(MpiFamily::Mpich);
 const STANDARD: Option<MpiFamily> = Some(MpiFamily::StandardAbi);
 
 /// First match wins.
-const LIBRARIES: &[Row] = &[
+const LIBRARIES: &[FamilyRow] = &[
     // Open MPI: .so.0 and .1 up to 1.8, .12 in 1.10 (shared with MPICH, see below), .20 in 2 and 3.0, .40 since.
     row("libmpi", &["0", "1", "20", "40", "80"], OPEN_MPI, Role::C),
     // MPICH ABI initiative (2013): upstream MPICH, Intel MPI, MVAPICH2, ParaStation. Open MPI 1.10's number
@@ -134,7 +134,7 @@ fn split(name: &str) -> Option<(&str, &str)> {
     is_version.then(|| (stem, numbers.split('.').next().unwrap_or(numbers)))
 }
 
-fn look_up(name: &str) -> Option<&'static Row> {
+fn look_up(name: &str) -> Option<&'static FamilyRow> {
     // libqmpi's callers ask for every library of the process; nearly all end here.
     if !["libm", "libp", "libo"].iter().any(|start| name.starts_with(start)) {
         return None;

@@ -8,15 +8,15 @@ use crate::tool::facts::Facts;
 use crate::tool::hazard::{Effect, Hazard};
 use crate::tool::{NextFunction, Tool, wrapped};
 
-struct Rule {
+struct HazardRule {
     id: &'static str,
     effect: Effect,
     /// The sentence, if the rule applies.
     find: fn(&Tool) -> Option<String>,
 }
 
-const RULES: &[Rule] = &[
-    Rule {
+const RULES: &[HazardRule] = &[
+    HazardRule {
         id: "missing-library",
         effect: Effect::Fatal,
         find: |tool| {
@@ -31,7 +31,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "unnamed-library",
         effect: Effect::Handled,
         find: |tool| {
@@ -42,7 +42,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "undefined-symbols",
         effect: Effect::Limited,
         find: |tool| {
@@ -54,7 +54,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "mixed-mpi",
         effect: Effect::Fatal,
         find: |tool| {
@@ -66,7 +66,7 @@ const RULES: &[Rule] = &[
             ))
         },
     },
-    Rule {
+    HazardRule {
         id: "second-mpi",
         effect: Effect::Limited,
         find: |Tool { facts, .. }| {
@@ -77,7 +77,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "defines-pmpi",
         effect: Effect::Limited,
         find: |Tool { facts, .. }| {
@@ -88,7 +88,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "allocator-without-free",
         effect: Effect::Limited,
         find: |tool| {
@@ -103,14 +103,14 @@ const RULES: &[Rule] = &[
             })
         },
     },
-    Rule {
+    HazardRule {
         id: "own-allocator",
         effect: Effect::Limited,
         find: |tool| {
             wrapped::has_own_allocator(tool).then(|| "it defines an allocator (malloc, free and others), which is not used in a stack: there is one heap, the process's".into())
         },
     },
-    Rule {
+    HazardRule {
         id: "wrapped-library",
         effect: Effect::Handled,
         find: |tool| {
@@ -124,7 +124,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "other-processes",
         effect: Effect::Handled,
         find: |tool| {
@@ -133,8 +133,8 @@ const RULES: &[Rule] = &[
             })
         },
     },
-    Rule { id: "gotcha", effect: Effect::Limited, find: |tool| uses_gotcha(tool).then(|| GOTCHA.into()) },
-    Rule {
+    HazardRule { id: "gotcha", effect: Effect::Limited, find: |tool| uses_gotcha(tool).then(|| GOTCHA.into()) },
+    HazardRule {
         id: "environ",
         effect: Effect::Handled,
         find: |Tool { facts, .. }| {
@@ -149,7 +149,7 @@ const RULES: &[Rule] = &[
             })
         },
     },
-    Rule {
+    HazardRule {
         id: "ld-audit",
         effect: Effect::Limited,
         find: |Tool { facts, .. }| {
@@ -158,7 +158,7 @@ const RULES: &[Rule] = &[
             })
         },
     },
-    Rule {
+    HazardRule {
         id: "keeps-finalize",
         effect: Effect::Limited,
         find: |tool| {
@@ -169,7 +169,7 @@ const RULES: &[Rule] = &[
             })
         },
     },
-    Rule {
+    HazardRule {
         id: "no-way-down",
         effect: Effect::Limited,
         find: |tool| {
@@ -177,7 +177,7 @@ const RULES: &[Rule] = &[
                 .then(|| "no call of the next layer was found: what it intercepts may end there".into())
         },
     },
-    Rule {
+    HazardRule {
         id: "exec-stack",
         effect: Effect::Limited,
         find: |tool| {
@@ -190,7 +190,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "static-tls",
         effect: Effect::Handled,
         find: |tool| {
@@ -202,14 +202,14 @@ const RULES: &[Rule] = &[
             })
         },
     },
-    Rule {
+    HazardRule {
         id: "dlopen",
         effect: Effect::Handled,
         find: |Tool { facts, .. }| {
             imports(facts, "dlopen").map(|objects| format!("{objects} opens libraries at run time, which inspection cannot see; the MPI library by any name is the next layer, a library that the program has open is the program's where that is safe, and others are the tool's own; with RTLD_GLOBAL the program finds them, too"))
         },
     },
-    Rule {
+    HazardRule {
         id: "dlmopen",
         effect: Effect::Limited,
         find: |Tool { facts, .. }| {
@@ -217,7 +217,7 @@ const RULES: &[Rule] = &[
                 .map(|objects| format!("{objects} opens namespaces of its own, of which glibc has 16 in all"))
         },
     },
-    Rule {
+    HazardRule {
         id: "dl-iterate-phdr",
         effect: Effect::Handled,
         find: |Tool { facts, .. }| {
@@ -226,7 +226,7 @@ const RULES: &[Rule] = &[
             })
         },
     },
-    Rule {
+    HazardRule {
         id: "dlsym-next",
         effect: Effect::Handled,
         find: |tool| {
@@ -234,7 +234,7 @@ const RULES: &[Rule] = &[
                 .then(|| "it looks MPI functions up by name (dlsym); it is given those of the next layer".into())
         },
     },
-    Rule {
+    HazardRule {
         id: "unsets-ld-preload",
         effect: Effect::Handled,
         find: |Tool { facts, .. }| {
@@ -244,7 +244,7 @@ const RULES: &[Rule] = &[
                 .map(|objects| format!("{objects} may change LD_PRELOAD: child processes then run without the stack"))
         },
     },
-    Rule {
+    HazardRule {
         id: "glibc-private",
         effect: Effect::Handled,
         find: |tool| {
@@ -257,7 +257,7 @@ const RULES: &[Rule] = &[
             )
         },
     },
-    Rule {
+    HazardRule {
         id: "unique-symbols",
         effect: Effect::Handled,
         find: |Tool { facts, .. }| {

@@ -266,7 +266,7 @@ impl Template {
             return Err(error);
         }
         let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
-        let tables = Tables { hash, symbols: table, strings, versyms, verdefs };
+        let tables = TableRanges { hash, symbols: table, strings, versyms, verdefs };
         let has_thread_local = symbols.iter().any(|symbol| symbol.kind == ProvidedKind::ThreadLocal);
         let life = Life { has_thread_local, ..life };
         Ok(Template { file: file.finish(&tables, soname_at, &needed, versions.len(), life), addresses })
@@ -448,7 +448,7 @@ impl Buckets {
 }
 
 /// Where the tables are in the file: start and end.
-struct Tables {
+struct TableRanges {
     hash: Range<usize>,
     symbols: Range<usize>,
     strings: Range<usize>,
@@ -483,7 +483,7 @@ impl Contents {
     /// The file with these tables, the last thing in it.
     fn finish(
         self,
-        tables: &Tables,
+        tables: &TableRanges,
         soname_at: u32,
         needed: &[u32],
         versions: usize,

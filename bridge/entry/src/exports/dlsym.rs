@@ -12,36 +12,36 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::Asked;
 
 use crate::exports::functions;
-use crate::process::objects::Owner;
+use crate::process::objects::ObjectOwner;
 use crate::process::{glibc, objects, opened, own};
 use crate::ring::RING;
 use crate::{core_library, message, pass_through, start};
 
 /// With which handle to go on, and where.
 #[repr(C)]
-pub(crate) struct Lookup {
+pub(crate) struct GoesOnTo {
     handle: *mut c_void,
     real: *const c_void,
 }
 
-impl Lookup {
+impl GoesOnTo {
     /// Goes on to the end: this is the address.
-    fn found(address: usize) -> Lookup {
+    fn found(address: usize) -> GoesOnTo {
         extern "C" fn found(address: *mut c_void) -> *mut c_void {
             address
         }
-        Lookup { handle: with_exposed_provenance_mut(address), real: found as *const c_void }
+        GoesOnTo { handle: with_exposed_provenance_mut(address), real: found as *const c_void }
     }
 }
 
 /// `dlsym(handle, name)` by `caller`, the return address of the call.
-pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller: usize) -> Lookup {
-    let lookup = |handle| Lookup { handle, real: glibc::dlsym() as *const c_void };
+pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller: usize) -> GoesOnTo {
+    let lookup = |handle| GoesOnTo { handle, real: glibc::dlsym() as *const c_void };
     if let Some(real) = of_preloaded_tool(handle, name, caller) {
-        return Lookup { handle, real };
+        return GoesOnTo { handle, real };
     }
     let Some((id, name)) = function(name, caller) else {
-        return wrapped(handle, name, null(), caller).map_or_else(|| lookup(handle), Lookup::found);
+        return wrapped(handle, name, null(), caller).map_or_else(|| lookup(handle), GoesOnTo::found);
     };
     if !finds_stub(handle, name) {
         return lookup(handle);
@@ -56,7 +56,7 @@ pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller
         }
     }
     match newest(id, name).filter(|_| comes_to_own(handle, caller)) {
-        Some(address) => Lookup::found(address),
+        Some(address) => GoesOnTo::found(address),
         None => lookup(handle),
     }
 }
@@ -67,7 +67,7 @@ pub(crate) extern "C" fn decide_version(
     name: *const c_char,
     version: *const c_char,
     caller: usize,
-) -> Lookup {
+) -> GoesOnTo {
     let find = || {
         let (id, name) = function(name, caller).filter(|_| !version.is_null())?;
         let address = (core_library::open_already()?.find_version)(id.index(), version);
@@ -82,7 +82,7 @@ pub(crate) extern "C" fn decide_version(
         is_layers.then(|| if is_stubs() { own::find(name) } else { None }.unwrap_or(address))
     };
     let find = || find().or_else(|| wrapped(handle, name, version, caller));
-    find().map_or_else(|| Lookup { handle, real: glibc::dlvsym() as *const c_void }, Lookup::found)
+    find().map_or_else(|| GoesOnTo { handle, real: glibc::dlvsym() as *const c_void }, GoesOnTo::found)
 }
 
 /// The wrapper of a layer, where the name is that of a function that is not MPI's, and the look-up comes to this library's place among the
@@ -112,7 +112,7 @@ fn of_preloaded_tool(handle: *mut c_void, name: *const c_char, caller: usize) ->
     let name = unsafe { CStr::from_ptr(name) };
     let plain = name.to_bytes_with_nul().strip_prefix(b"P").and_then(|rest| CStr::from_bytes_with_nul(rest).ok());
     functions::by_name(plain.unwrap_or(name))?;
-    if objects::owner_of(caller) != Some(Owner::Behind) || !start::before_constructor_goes_on() {
+    if objects::owner_of(caller) != Some(ObjectOwner::Behind) || !start::before_constructor_goes_on() {
         return None;
     }
     let address = (core_library::open_already()?.look_up_of)(caller);
@@ -142,7 +142,7 @@ fn finds_stub(handle: *mut c_void, name: &CStr) -> bool {
 
 /// Is this library among the objects that come next?
 fn comes_to_own(handle: *mut c_void, caller: usize) -> bool {
-    handle != libc::RTLD_NEXT || objects::owner_of(caller) == Some(Owner::Before)
+    handle != libc::RTLD_NEXT || objects::owner_of(caller) == Some(ObjectOwner::Before)
 }
 
 /// What `dlsym` finds instead of the entry stub, which leads to the oldest version.

@@ -8,7 +8,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::AtomicUsize;
 
-use qmpi_ring::core_functions::{Function, Init};
+use qmpi_ring::core_functions::{AnyFunction, Init};
 use qmpi_ring::{Next, Tool};
 
 use crate::core_library;
@@ -56,7 +56,7 @@ macro_rules! hand_on {
 hand_on! {
     register_tool_name to c"QMPI_Register_tool_name" (name: *const c_char, init: Option<Init>);
     register_tool_storage to c"QMPI_Register_tool_storage" (tool: c_int, storage: *mut c_void);
-    register_function to c"QMPI_Register_function" (tool: c_int, value: c_int, function: Function);
+    register_function to c"QMPI_Register_function" (tool: c_int, value: c_int, function: AnyFunction);
     get_function to c"QMPI_Get_function" (tool: c_int, value: c_int, function: *mut usize, next: *mut c_int);
     get_tool_storage to c"QMPI_Get_tool_storage" (context: Context, tool: c_int, storage: *mut *mut c_void);
     get_calling_address to c"QMPI_Get_calling_address" (context: Context, address: *mut *mut c_void);
@@ -162,14 +162,14 @@ interface! {
     }
 
     /// Registers the function that is called for an enumerator; in the init callback.
-    [QMPI_Register_function, MPI_Register_tool_function, MPI_Register_function](tool: c_int, value: c_int, function: Function) {
+    [QMPI_Register_function, MPI_Register_tool_function, MPI_Register_function](tool: c_int, value: c_int, function: AnyFunction) {
         register_function(tool, value, function)
     }
 }
 
 of_the_core! {
     /// The same for a function by its name, such as `MPIX_Comm_agree`.
-    [QMPIX_Register_function_by_name] = register_function_by_name(tool: c_int, name: *const c_char, function: Function);
+    [QMPIX_Register_function_by_name] = register_function_by_name(tool: c_int, name: *const c_char, function: AnyFunction);
     /// What to call next for a function by its name.
     [QMPIX_Get_function_by_name] =
         get_function_by_name(tool: c_int, name: *const c_char, function: *mut usize, next: *mut c_int);
@@ -192,9 +192,9 @@ of_the_core! {
     /// The same by name.
     [QMPIX_Table_query_name] = table_query_name(table: c_int, name: *const c_char, function: *mut usize, tool: *mut c_int);
     /// Sets a function.
-    [QMPIX_Table_set] = table_set(table: c_int, value: c_int, function: Function, tool: c_int);
+    [QMPIX_Table_set] = table_set(table: c_int, value: c_int, function: AnyFunction, tool: c_int);
     /// The same by name.
-    [QMPIX_Table_set_name] = table_set_name(table: c_int, name: *const c_char, function: Function, tool: c_int);
+    [QMPIX_Table_set_name] = table_set_name(table: c_int, name: *const c_char, function: AnyFunction, tool: c_int);
     /// Unsets a function.
     [QMPIX_Table_unset] = table_unset(table: c_int, value: c_int);
     /// The same by name.
@@ -209,8 +209,8 @@ of_the_core! {
     [QMPIX_Tool_is_enabled] = tool_is_enabled(tool: c_int, flag: *mut c_int);
     /// Puts a function in the place of one of a layer's.
     [QMPIX_Tool_set_function] =
-        tool_set_function(tool: c_int, value: c_int, function: Function, old: *mut usize);
+        tool_set_function(tool: c_int, value: c_int, function: AnyFunction, old: *mut usize);
     /// The same by name.
     [QMPIX_Tool_set_function_name] =
-        tool_set_function_name(tool: c_int, name: *const c_char, function: Function, old: *mut usize);
+        tool_set_function_name(tool: c_int, name: *const c_char, function: AnyFunction, old: *mut usize);
 }

@@ -18,26 +18,26 @@ use crate::ring::RING;
 
 /// The public part of glibc's `struct link_map` (`link.h`).
 #[repr(C)]
-pub(crate) struct LinkMap {
+pub(crate) struct LinkMapHead {
     base: usize,
     name: *const c_char,
     dynamic: *const c_void,
-    next: *const LinkMap,
-    previous: *const LinkMap,
+    next: *const LinkMapHead,
+    previous: *const LinkMapHead,
 }
 
 /// The public part of `struct r_debug` (`link.h`).
 #[repr(C)]
 struct Debug {
     version: c_int,
-    map: *const LinkMap,
+    map: *const LinkMapHead,
 }
 
 unsafe extern "C" {
     static _r_debug: Debug;
 }
 
-impl LinkMap {
+impl LinkMapHead {
     /// The path that it was loaded from; empty for the program.
     pub(crate) fn name(&self) -> &'static CStr {
         // SAFETY: the name of a link map is a C string that lives as long as the object.
@@ -68,7 +68,7 @@ impl LinkMap {
 }
 
 /// The objects of the base namespace, the program first.
-fn objects() -> impl Iterator<Item = &'static LinkMap> {
+fn objects() -> impl Iterator<Item = &'static LinkMapHead> {
     // SAFETY: `ld.so`'s variable, set before anything else runs.
     let first = unsafe { (&raw const _r_debug.map).read() };
     // SAFETY: the list ends with a null pointer; see the text of this file.
@@ -76,12 +76,12 @@ fn objects() -> impl Iterator<Item = &'static LinkMap> {
 }
 
 /// The program.
-pub(crate) fn program() -> Option<&'static LinkMap> {
+pub(crate) fn program() -> Option<&'static LinkMapHead> {
     objects().next()
 }
 
 /// The object whose segments hold `address`.
-pub(crate) fn object_at(address: usize) -> Option<&'static LinkMap> {
+pub(crate) fn object_at(address: usize) -> Option<&'static LinkMapHead> {
     objects().find(|map| map.mapped().is_some_and(|mapped| mapped.segments().contains(address)))
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn object_at(address: usize) -> Option<&'static LinkMap> {
 fn function(place: &AtomicUsize, name: &CStr) -> usize {
     let mut address = place.load(Ordering::Relaxed);
     if address == 0 {
-        let is_glibc = |map: &&LinkMap| {
+        let is_glibc = |map: &&LinkMapHead| {
             let path = map.name().to_bytes();
             path.ends_with(b"/libc.so.6") || path.ends_with(b"/libdl.so.2")
         };

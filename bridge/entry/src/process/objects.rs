@@ -68,14 +68,14 @@ pub(crate) fn defines_before_own(name: &CStr, asked: Asked<'_>) -> bool {
 
 /// A function that an object defines.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Definition {
+pub(crate) struct FunctionDefinition {
     pub(crate) address: usize,
     pub(crate) has_version: bool,
 }
 
 /// The function of this name that `ld.so` finds behind this library for what asks: another preloaded tool's, or the MPI library's. Objects are
 /// listed in the order of the search, as far as they were loaded with the program; those opened later come behind.
-pub(crate) fn defined_behind_own(name: &CStr, asked: Asked<'_>) -> Option<Definition> {
+pub(crate) fn defined_behind_own(name: &CStr, asked: Asked<'_>) -> Option<FunctionDefinition> {
     let hash = hash::gnu(name.to_bytes());
     let mut is_behind = false;
     glibc::find_object(|info| {
@@ -83,7 +83,7 @@ pub(crate) fn defined_behind_own(name: &CStr, asked: Asked<'_>) -> Option<Defini
         let object = if is_behind { look_at(info)? } else { return None };
         let symbol = object.tables().find_asked(name.to_bytes(), hash, asked)?;
         let has_version = object.tables().version_index(symbol.index()).is_some_and(|index| index.number() >= 2);
-        Some(Definition { address: object.address(&symbol), has_version })
+        Some(FunctionDefinition { address: object.address(&symbol), has_version })
     })
 }
 
@@ -109,7 +109,7 @@ fn is_own(info: Info<'_>) -> bool {
 
 /// The object that an address lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Owner {
+pub(crate) enum ObjectOwner {
     /// This library.
     Own,
     /// Another object of the base namespace, which `ld.so` searches before this library.
@@ -119,18 +119,18 @@ pub(crate) enum Owner {
 }
 
 /// `None`: the address is not in the base namespace.
-pub(crate) fn owner_of(address: usize) -> Option<Owner> {
-    let mut others = Owner::Before;
+pub(crate) fn owner_of(address: usize) -> Option<ObjectOwner> {
+    let mut others = ObjectOwner::Before;
     glibc::find_object(|info| {
         let is_own = is_own(info);
         if is_own {
-            others = Owner::Behind;
+            others = ObjectOwner::Behind;
         }
-        info.segments().contains(address).then_some(if is_own { Owner::Own } else { others })
+        info.segments().contains(address).then_some(if is_own { ObjectOwner::Own } else { others })
     })
 }
 
 /// Is the address in another object of the base namespace? A tool in a namespace has a `dlsym` of its own.
 pub(crate) fn is_others(address: usize) -> bool {
-    owner_of(address).is_some_and(|owner| owner != Owner::Own)
+    owner_of(address).is_some_and(|owner| owner != ObjectOwner::Own)
 }

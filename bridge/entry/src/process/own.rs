@@ -7,11 +7,11 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_dynamic::Mapped;
 
-use crate::process::glibc::{self, LinkMap};
+use crate::process::glibc::{self, LinkMapHead};
 use crate::ring::RING;
 
 /// This library's link map, kept: `ld.so`'s list is read without a lock, and names are looked up for as long as the process runs.
-static MAP: AtomicPtr<LinkMap> = AtomicPtr::new(null_mut());
+static MAP: AtomicPtr<LinkMapHead> = AtomicPtr::new(null_mut());
 
 /// An address in this library.
 pub(crate) fn address() -> usize {
@@ -19,7 +19,7 @@ pub(crate) fn address() -> usize {
 }
 
 /// What `ld.so` knows of it.
-fn map() -> Option<&'static LinkMap> {
+fn map() -> Option<&'static LinkMapHead> {
     // SAFETY: null, or what was stored below; the link map of the library whose code runs here lives on.
     if let Some(map) = unsafe { MAP.load(Ordering::Relaxed).as_ref() } {
         return Some(map);
@@ -41,7 +41,7 @@ pub(crate) fn contains(address: usize) -> bool {
 
 /// The path that it was loaded from.
 pub(crate) fn path() -> &'static CStr {
-    map().map_or(c"", LinkMap::name)
+    map().map_or(c"", LinkMapHead::name)
 }
 
 /// The address of an exported function of this library.

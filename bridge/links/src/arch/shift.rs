@@ -129,7 +129,7 @@ unsafe extern "C" {
     // As above.
     static qmpi_direct_down_null_table: [usize; DIRECT_ARGS + 2];
     static qmpi_direct_up_null_table: [usize; REGISTERS_UP + 2];
-    static qmpi_down_context_table: Table;
+    static qmpi_down_context_table: VariadicStubs;
 }
 
 /// The block of direct stubs that is in the library.
@@ -249,7 +249,7 @@ pub(crate) fn direct_up_null(target: usize, tool: i32, count: u8) -> Option<io::
 }
 
 /// The stubs of one kind that has none of its own for variadic calls.
-type Table = [Stub; MAX_ARGS + 1];
+type VariadicStubs = [Stub; MAX_ARGS + 1];
 /// As above, and the one for variadic calls.
 type TableAndVariadic = [Stub; MAX_ARGS + 2];
 
@@ -260,7 +260,7 @@ unsafe extern "C" {
     static qmpi_up_recall_table: TableAndVariadic;
     static qmpi_down_null_table: TableAndVariadic;
     static qmpi_up_null_table: TableAndVariadic;
-    static qmpi_append_table: Table;
+    static qmpi_append_table: VariadicStubs;
     fn qmpi_record();
 }
 

@@ -15,17 +15,17 @@ const REGISTERS: usize = crate::arch::ARGUMENT_REGISTERS;
 const WORDS: usize = 18 - REGISTERS;
 
 /// A stack that ends at a guard page.
-struct Stack(*mut u8);
+struct GuardedStack(*mut u8);
 
-impl Stack {
-    fn new() -> Stack {
+impl GuardedStack {
+    fn new() -> GuardedStack {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: new memory.
         let start = unsafe {
             libc::mmap(std::ptr::null_mut(), (PAGES + 1) * PAGE, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
         };
         assert_ne!(start, libc::MAP_FAILED);
-        let stack = Stack(start.cast());
+        let stack = GuardedStack(start.cast());
         // SAFETY: the last page of the mapping.
         assert_eq!(unsafe { libc::mprotect(stack.end().cast(), PAGE, libc::PROT_NONE) }, 0);
         stack
@@ -47,7 +47,7 @@ impl Stack {
     }
 }
 
-impl Drop for Stack {
+impl Drop for GuardedStack {
     fn drop(&mut self) {
         // SAFETY: the mapping of `new`; no frame is on it.
         unsafe { libc::munmap(self.0.cast(), (PAGES + 1) * PAGE) };
@@ -109,7 +109,7 @@ extern "C" fn nothing() {}
 /// `from` on.
 fn at_the_end_of_a_page(link: usize, first: usize, from: usize) {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let stack = Stack::new();
+    let stack = GuardedStack::new();
     // An even number, as the stack is aligned to 16 at a call.
     for (on_stack, below_end) in (0..WORDS).step_by(2).flat_map(|on_stack| [0, 2, 8, 64].map(|below| (on_stack, below)))
     {

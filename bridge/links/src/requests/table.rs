@@ -35,7 +35,7 @@ const BUSY: u64 = 1;
 
 /// The words of one slot besides its key.
 #[derive(Debug)]
-struct Request {
+struct SlotWords {
     /// The layers that it was started past.
     past: AtomicU64,
     handle: AtomicUsize,
@@ -47,21 +47,21 @@ struct Request {
 #[repr(C, align(64))]
 pub(super) struct Bucket {
     keys: [AtomicU64; WIDTH],
-    requests: [Request; WIDTH],
+    requests: [SlotWords; WIDTH],
 }
 
 /// A slot by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place(usize);
+pub(super) struct SlotNumber(usize);
 
-impl Place {
+impl SlotNumber {
     /// As it is in a word in which 0 is none.
-    pub(super) fn word(place: Option<Place>) -> usize {
+    pub(super) fn word(place: Option<SlotNumber>) -> usize {
         place.map_or(0, |place| place.0 + 1)
     }
 
-    pub(super) fn of_word(word: usize) -> Option<Place> {
-        word.checked_sub(1).map(Place)
+    pub(super) fn of_word(word: usize) -> Option<SlotNumber> {
+        word.checked_sub(1).map(SlotNumber)
     }
 }
 
@@ -72,18 +72,18 @@ pub(super) struct Taken {
     /// Its index among the call's requests.
     pub(super) index: usize,
     /// The next one of the call.
-    pub(super) next: Option<Place>,
+    pub(super) next: Option<SlotNumber>,
 }
 
 /// The table.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Table {
+pub(super) struct RequestTable {
     buckets: &'static [Bucket],
     /// How many requests there are, those that are taken out included.
     count: &'static AtomicUsize,
 }
 
-impl Table {
+impl RequestTable {
     /// Memory for the buckets of a table, which all are empty.
     pub(super) fn map() -> io::Result<*mut Bucket> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -97,9 +97,9 @@ impl Table {
     ///
     /// # Safety
     /// The memory is that of [`Table::map`], and `count` counts the requests of this table alone.
-    pub(super) unsafe fn at(buckets: *mut Bucket, count: &'static AtomicUsize) -> Table {
+    pub(super) unsafe fn at(buckets: *mut Bucket, count: &'static AtomicUsize) -> RequestTable {
         // SAFETY: so many, never unmapped; zeros are a bucket, and all of it is atomic.
-        Table { buckets: unsafe { std::slice::from_raw_parts(buckets, BUCKETS) }, count }
+        RequestTable { buckets: unsafe { std::slice::from_raw_parts(buckets, BUCKETS) }, count }
     }
 
     /// The layers that the request with this handle was started past, if it is in the table.
@@ -129,34 +129,34 @@ impl Table {
     }
 
     /// Takes the request with this handle out, for a call that completes it.
-    pub(super) fn take_out(self, handle: usize, index: usize, next: Option<Place>) -> Option<Place> {
+    pub(super) fn take_out(self, handle: usize, index: usize, next: Option<SlotNumber>) -> Option<SlotNumber> {
         let place = self.find(handle)?;
         let (key_of, request) = self.slot(place);
         key_of.compare_exchange(key(handle), BUSY, Ordering::AcqRel, Ordering::Relaxed).ok()?;
-        request.link.store((index as u64) << 32 | Place::word(next) as u64, Ordering::Relaxed);
+        request.link.store((index as u64) << 32 | SlotNumber::word(next) as u64, Ordering::Relaxed);
         Some(place)
     }
 
     /// What the caller has taken out.
     #[expect(clippy::cast_possible_truncation, reason = "two halves of a word")]
-    pub(super) fn taken(self, place: Place) -> Taken {
+    pub(super) fn taken(self, place: SlotNumber) -> Taken {
         let (_, request) = self.slot(place);
         let link = request.link.load(Ordering::Relaxed);
         Taken {
             handle: request.handle.load(Ordering::Relaxed),
             index: (link >> 32) as usize,
-            next: Place::of_word(link as u32 as usize),
+            next: SlotNumber::of_word(link as u32 as usize),
         }
     }
 
     /// Puts back what the caller has taken out.
-    pub(super) fn put_back(self, place: Place) {
+    pub(super) fn put_back(self, place: SlotNumber) {
         let (key_of, request) = self.slot(place);
         key_of.store(key(request.handle.load(Ordering::Relaxed)), Ordering::Release);
     }
 
     /// Forgets a request of the caller's.
-    pub(super) fn forget(self, place: Place) {
+    pub(super) fn forget(self, place: SlotNumber) {
         self.slot(place).0.store(EMPTY, Ordering::Release);
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
@@ -184,26 +184,26 @@ impl Table {
         self.buckets[bucket].keys.iter().filter(|key| key.load(Ordering::Relaxed) == EMPTY).count()
     }
 
-    fn find(self, handle: usize) -> Option<Place> {
+    fn find(self, handle: usize) -> Option<SlotNumber> {
         self.places(handle).find(|place| self.slot(*place).0.load(Ordering::Acquire) == key(handle))
     }
 
     /// Where a handle may be.
-    fn places(self, handle: usize) -> impl Iterator<Item = Place> {
+    fn places(self, handle: usize) -> impl Iterator<Item = SlotNumber> {
         let places = homes(handle).into_iter().flat_map(places_of);
         #[cfg(test)]
         let places = places.inspect(|_| tests::PROBES.with(|probes| probes.set(probes.get() + 1)));
         places
     }
 
-    fn slot(self, Place(number): Place) -> (&'static AtomicU64, &'static Request) {
+    fn slot(self, SlotNumber(number): SlotNumber) -> (&'static AtomicU64, &'static SlotWords) {
         let bucket = &self.buckets[number / WIDTH % BUCKETS];
         (&bucket.keys[number % WIDTH], &bucket.requests[number % WIDTH])
     }
 }
 
-fn places_of(bucket: usize) -> impl Iterator<Item = Place> {
-    (0..WIDTH).map(move |slot| Place(bucket * WIDTH + slot))
+fn places_of(bucket: usize) -> impl Iterator<Item = SlotNumber> {
+    (0..WIDTH).map(move |slot| SlotNumber(bucket * WIDTH + slot))
 }
 
 /// No handle is one of the other values: addresses and `int` leave the topmost bit.
@@ -233,14 +233,14 @@ mod tests {
         pub(super) static BETWEEN_LOOKS: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
     }
 
-    fn table() -> Table {
+    fn table() -> RequestTable {
         let count: &'static AtomicUsize = Box::leak(Box::new(AtomicUsize::new(0)));
         // SAFETY: new memory, with a count of its own.
-        unsafe { Table::at(Table::map().unwrap(), count) }
+        unsafe { RequestTable::at(RequestTable::map().unwrap(), count) }
     }
 
     /// The most slots that one of these look-ups looks at.
-    fn most_probes(table: Table, handles: impl IntoIterator<Item = usize>) -> usize {
+    fn most_probes(table: RequestTable, handles: impl IntoIterator<Item = usize>) -> usize {
         let probes = |handle| {
             PROBES.set(0);
             table.past(handle);
@@ -254,7 +254,7 @@ mod tests {
         (handle as u64).wrapping_mul(3) | 1
     }
 
-    fn complete(table: Table, handle: usize) {
+    fn complete(table: RequestTable, handle: usize) {
         let place = table.take_out(handle, 0, None).unwrap();
         assert_eq!(table.past(handle), None);
         table.forget(place);

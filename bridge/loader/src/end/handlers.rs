@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering};
 /// By which function a handler was registered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum RegisteredBy {
     /// `__cxa_atexit`, and so `atexit`.
     AtExit,
     /// `on_exit`.
@@ -52,7 +52,7 @@ impl State {
 /// What a tool registers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Registration {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RegisteredBy,
     pub(crate) function: usize,
     pub(crate) argument: usize,
     /// The object that it belongs to (`__dso_handle`); 0: none.
@@ -185,7 +185,7 @@ impl Handler {
     }
 
     pub(crate) fn is_for_quick_exit(&self) -> bool {
-        self.kind.load(Ordering::Relaxed) == Kind::AtQuickExit as u8
+        self.kind.load(Ordering::Relaxed) == RegisteredBy::AtQuickExit as u8
     }
 
     /// Calls it, unless another thread has, and lets the entry be used again.
@@ -200,7 +200,7 @@ impl Handler {
     pub(crate) fn call(&self, status: c_int) {
         let function = ptr::with_exposed_provenance::<c_void>(self.function.load(Ordering::Relaxed));
         let argument = ptr::with_exposed_provenance_mut::<c_void>(self.argument.load(Ordering::Relaxed));
-        if self.kind.load(Ordering::Relaxed) == Kind::OnExit as u8 {
+        if self.kind.load(Ordering::Relaxed) == RegisteredBy::OnExit as u8 {
             // SAFETY: what `on_exit` was given.
             let function = unsafe { std::mem::transmute::<*const c_void, extern "C" fn(c_int, *mut c_void)>(function) };
             function(status, argument);

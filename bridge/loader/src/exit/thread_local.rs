@@ -8,7 +8,7 @@
 use std::ffi::{c_int, c_void};
 
 use super::{layers_outside_have_more_to_do, status};
-use crate::end::handlers::{Kind, Registration};
+use crate::end::handlers::{RegisteredBy, Registration};
 use crate::instance::Instance;
 
 unsafe extern "C" {
@@ -21,7 +21,7 @@ unsafe extern "C" {
 }
 
 /// What a tool registers.
-struct Registered {
+struct RegisteredDestructor {
     function: usize,
     argument: usize,
     instance: &'static Instance,
@@ -29,16 +29,16 @@ struct Registered {
 
 /// Registers a destructor of a tool.
 pub(crate) fn register(instance: &'static Instance, function: usize, argument: usize, object: usize) -> c_int {
-    let registered = Box::into_raw(Box::new(Registered { function, argument, instance }));
+    let registered = Box::into_raw(Box::new(RegisteredDestructor { function, argument, instance }));
     // SAFETY: `thread_ends` takes what it is given back.
     unsafe { __cxa_thread_atexit_impl(thread_ends, registered.cast(), std::ptr::with_exposed_provenance_mut(object)) }
 }
 
 extern "C" fn thread_ends(registered: *mut c_void) {
     // SAFETY: made by `register`; the C library passes it on once.
-    let registered = unsafe { Box::from_raw(registered.cast::<Registered>()) };
-    let Registered { function, argument, instance } = *registered;
-    let registration = Registration { kind: Kind::ThreadLocal, function, argument, object: 0, at_load: false };
+    let registered = unsafe { Box::from_raw(registered.cast::<RegisteredDestructor>()) };
+    let RegisteredDestructor { function, argument, instance } = *registered;
+    let registration = Registration { kind: RegisteredBy::ThreadLocal, function, argument, object: 0, at_load: false };
     let handler = instance.end.handlers.add_due(registration);
     if u32::try_from(qmpi_system::thread::number()) != Ok(std::process::id())
         || !layers_outside_have_more_to_do(instance)

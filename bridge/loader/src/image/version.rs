@@ -8,7 +8,7 @@ use crate::image::Symbol;
 
 /// The versions of one object.
 #[derive(Debug, Clone)]
-pub struct Versions {
+pub struct ImageVersions {
     tables: Tables<'static>,
     /// By number.
     names: Vec<(u16, &'static CStr)>,
@@ -51,9 +51,9 @@ pub enum Version {
     },
 }
 
-impl Versions {
+impl ImageVersions {
     /// The versions of the object with these tables, if it has an index of them and defines any.
-    pub(crate) fn of(tables: &Tables<'static>) -> Option<Versions> {
+    pub(crate) fn of(tables: &Tables<'static>) -> Option<ImageVersions> {
         tables.version_index(0)?;
         let definitions = tables.version_definitions();
         let mut names: Vec<(u16, &'static CStr)> = definitions
@@ -62,7 +62,7 @@ impl Versions {
             .collect();
         tables.version_definitions().next()?;
         names.sort_unstable_by_key(|(number, _)| *number);
-        Some(Versions { tables: *tables, names })
+        Some(ImageVersions { tables: *tables, names })
     }
 
     /// The versions in the order of their numbers.

@@ -82,7 +82,7 @@ pub(crate) struct Head<'a> {
 
 /// What the address of a symbol is.
 #[derive(Debug, Clone, Copy)]
-enum Address {
+enum SymbolAddress {
     /// The next link of a function; `otherwise` where there is none.
     Link { id: FnId, otherwise: usize },
     /// The same for all instances of the tool.
@@ -91,12 +91,12 @@ enum Address {
     Own(usize),
 }
 
-impl Address {
+impl SymbolAddress {
     fn above(self, links: &[usize]) -> usize {
         match self {
-            Address::Link { id, otherwise } if links[id.index()] == 0 => otherwise,
-            Address::Link { id, .. } => links[id.index()],
-            Address::Common(address) | Address::Own(address) => address,
+            SymbolAddress::Link { id, otherwise } if links[id.index()] == 0 => otherwise,
+            SymbolAddress::Link { id, .. } => links[id.index()],
+            SymbolAddress::Common(address) | SymbolAddress::Own(address) => address,
         }
     }
 }
@@ -118,7 +118,7 @@ struct Written<'a> {
     overrides: usize,
     template: Template,
     /// Of all symbols behind the overrides.
-    addresses: Vec<Address>,
+    addresses: Vec<SymbolAddress>,
 }
 
 impl<'a> Heads<'a> {
@@ -158,7 +158,7 @@ impl<'a> Head<'a> {
         symbols.retain(|symbol| !own.contains(&symbol.name));
         let addresses = self.add_symbols(&own, &overridden, &mut symbols)?;
         let template = Template::new(soname, needed, &versions, &symbols)?;
-        let is_own = addresses.iter().any(|address| matches!(address, Address::Own(_)));
+        let is_own = addresses.iter().any(|address| matches!(address, SymbolAddress::Own(_)));
         if is_own || !self.has_common_symbols() {
             return Ok(template.into_file().into());
         }
@@ -187,11 +187,11 @@ impl<'a> Head<'a> {
         own: &Names<'_>,
         overridden: &Names<'_>,
         symbols: &mut Vec<Provided<'a>>,
-    ) -> Result<Vec<Address>, LoadError> {
+    ) -> Result<Vec<SymbolAddress>, LoadError> {
         let exports = self.process.exports();
         symbols.reserve(exports.len());
         let mut addresses = Vec::with_capacity(exports.len());
-        let mut add = |symbol: Provided<'a>, address: Address| {
+        let mut add = |symbol: Provided<'a>, address: SymbolAddress| {
             symbols.push(symbol.at(address.above(self.links)));
             addresses.push(address);
         };
@@ -205,25 +205,25 @@ impl<'a> Head<'a> {
                 if links.is_empty() { None } else { links.get(str::from_utf8(symbol.name.bytes()).ok()?) }
             };
             let address = match function {
-                Some(id) => Address::Link { id: *id, otherwise: of_mpi },
-                None => fortran().map_or(Address::Common(of_mpi), |link| Address::Own(*link)),
+                Some(id) => SymbolAddress::Link { id: *id, otherwise: of_mpi },
+                None => fortran().map_or(SymbolAddress::Common(of_mpi), |link| SymbolAddress::Own(*link)),
             };
             add(*symbol, address);
         }
         for symbol in self.exception_handling(own) {
-            add(symbol, Address::Common(symbol.address as usize));
+            add(symbol, SymbolAddress::Common(symbol.address as usize));
         }
         if let Some(address) = self.before_constructors {
-            add(Provided::function(first::NAME, 0), Address::Own(address));
+            add(Provided::function(first::NAME, 0), SymbolAddress::Own(address));
         }
         for name in wrapped::ALLOCATOR.into_iter().filter(|_| self.instance.has_own_allocator) {
             if let Some(address) = CString::new(name).ok().and_then(|name| dlsym::global(&name)) {
-                add(Provided::function(name, 0), Address::Common(address));
+                add(Provided::function(name, 0), SymbolAddress::Common(address));
             }
         }
         for (name, address) in &self.instance.wrapped_below {
             if !own.contains(&Name::from(*name)) && !overridden.contains(&Name::from(*name)) {
-                add(Provided::function(*name, 0), Address::Own(*address));
+                add(Provided::function(*name, 0), SymbolAddress::Own(*address));
             }
         }
         for (name, address) in self.imports_that_mpi_lacks(own)? {
@@ -251,7 +251,7 @@ impl<'a> Head<'a> {
     }
 
     /// Addresses for what the tool imports and no MPI library of the process defines.
-    fn imports_that_mpi_lacks(&self, own: &Names<'_>) -> Result<Vec<(&'a str, Address)>, LoadError> {
+    fn imports_that_mpi_lacks(&self, own: &Names<'_>) -> Result<Vec<(&'a str, SymbolAddress)>, LoadError> {
         const OTHER_MPI: &str =
             "run the tool on an MPI that has this function, or list only other functions under `functions`";
         let tool = &self.instance.label;
@@ -261,7 +261,7 @@ impl<'a> Head<'a> {
             let name = symbol.name;
             if symbol.weak {
                 if let Some(address) = self.of_program(&symbol, own).filter(|_| seen.insert(Name::from(name))) {
-                    extra.push((name, Address::Common(address)));
+                    extra.push((name, SymbolAddress::Common(address)));
                 }
                 continue;
             }
@@ -272,16 +272,17 @@ impl<'a> Head<'a> {
             if self.process.exports_name(in_tables) || own.contains(&in_tables) || !seen.insert(in_tables) {
                 continue;
             }
-            let fortran = || self.instance.fortran_links.get(name).map(|link| Address::Own(*link));
+            let fortran = || self.instance.fortran_links.get(name).map(|link| SymbolAddress::Own(*link));
             // What one instance has below it, those above it have as well.
-            let link = function(self.links, name).map(|id| Address::Link { id, otherwise: 0 });
+            let link = function(self.links, name).map(|id| SymbolAddress::Link { id, otherwise: 0 });
             // Of an MPI library that has no other part of the interface.
-            let of_mpi = || CString::new(name).ok().and_then(|name| self.process.function(&name)).map(Address::Common);
+            let of_mpi =
+                || CString::new(name).ok().and_then(|name| self.process.function(&name)).map(SymbolAddress::Common);
             let address = match link.or_else(fortran).or_else(of_mpi) {
                 Some(address) => address,
                 None => {
                     let reason = format!("which {} does not have", self.process.mpi_name());
-                    Address::Own(missing::stub(tool, name, reason, OTHER_MPI)?)
+                    SymbolAddress::Own(missing::stub(tool, name, reason, OTHER_MPI)?)
                 }
             };
             extra.push((name, address));
@@ -290,7 +291,7 @@ impl<'a> Head<'a> {
             let in_tables = Name::from(name.as_str());
             let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
             if let Some(address) = address.filter(|_| !self.process.exports_name(in_tables) && seen.insert(in_tables)) {
-                extra.push((name, Address::Common(address)));
+                extra.push((name, SymbolAddress::Common(address)));
             }
         }
         let called = OnceCell::new();
@@ -305,10 +306,10 @@ impl<'a> Head<'a> {
                 continue; // `thread_local.rs`
             }
             let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
-                Some(address) => Address::Common(address),
+                Some(address) => SymbolAddress::Common(address),
                 None => {
                     undefined.push(name.as_str());
-                    Address::Own(self.stub_of_undefined(name, called.get_or_init(|| self.tool.called()))?)
+                    SymbolAddress::Own(self.stub_of_undefined(name, called.get_or_init(|| self.tool.called()))?)
                 }
             };
             extra.push((name.as_str(), address));

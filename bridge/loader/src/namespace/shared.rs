@@ -51,7 +51,7 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
     if !glibc::is_glibc_family(soname) {
         let image = process.shared(soname).cloned().or_else(|| process.unwinder(soname));
         let resolve =
-            |image| move |symbol: &Symbol, _: Version<'_>, name: Name<'_>| process.resolve(image, symbol, name);
+            |image| move |symbol: &Symbol, _: VersionOf<'_>, name: Name<'_>| process.resolve(image, symbol, name);
         let bytes = image.as_ref().map(|image| write(soname, image, |_| None, resolve(image)));
         return bytes.transpose();
     }
@@ -75,7 +75,7 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
 }
 
 /// Says which version a symbol has.
-type Version<'a> = &'a dyn Fn() -> Option<&'static CStr>;
+type VersionOf<'a> = &'a dyn Fn() -> Option<&'static CStr>;
 
 /// `ld.so` calls this for the libc of a new namespace (glibc ≥ 2.32); ours is initialized already.
 const EARLY_INIT: &CStr = c"__libc_early_init";
@@ -86,7 +86,7 @@ fn write(
     soname: &str,
     image: &Image,
     at_once: impl Fn(&qmpi_dynamic::Symbol<'static>) -> Option<usize>,
-    resolve: impl Fn(&Symbol, Version<'_>, Name<'_>) -> Option<usize>,
+    resolve: impl Fn(&Symbol, VersionOf<'_>, Name<'_>) -> Option<usize>,
 ) -> Result<Vec<u8>, LoadError> {
     let versions = image.versions();
     let version = |index| versions.and_then(|versions| versions.of_symbol(index));
@@ -135,7 +135,7 @@ fn family_member(process: &Process, soname: &str) -> Option<(Image, *mut c_void)
 fn glibc_address(
     symbol: &Symbol,
     handle: *mut c_void,
-    version: Version<'_>,
+    version: VersionOf<'_>,
     is_interposed: &dyn Fn() -> bool,
     interposer: &dyn Fn(&CStr, &CStr) -> Option<usize>,
 ) -> Option<usize> {

@@ -10,7 +10,7 @@
 
 use std::ffi::{CStr, CString};
 
-use qmpi_dynamic::thread_local::{self, Variable};
+use qmpi_dynamic::thread_local::{self, ThreadLocalVariable};
 use qmpi_dynamic::{LinkerLock, objects};
 use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{Name, Tool};
@@ -27,17 +27,17 @@ mod arch;
 
 /// The variables of the program that a tool refers to.
 #[derive(Debug)]
-pub(crate) struct Variables(Vec<(CString, Variable)>);
+pub(crate) struct Variables(Vec<(CString, ThreadLocalVariable)>);
 
 /// What `__tls_get_addr` is asked for (psABI 3.4.6).
 #[repr(C)]
-struct Index {
+struct TlsIndex {
     module: usize,
     offset: usize,
 }
 
 unsafe extern "C" {
-    fn __tls_get_addr(index: *const Index) -> *const u8;
+    fn __tls_get_addr(index: *const TlsIndex) -> *const u8;
 }
 
 /// Those of a tool; mostly it refers to none.
@@ -61,15 +61,15 @@ pub(crate) fn names<'a>(tool: &'a Tool, process: &Process) -> Vec<&'a str> {
     tool.undefined_elsewhere.iter().map(String::as_str).filter(|name| is_one(name)).collect()
 }
 
-fn variable(program: &Image, name: &str) -> Option<Variable> {
+fn variable(program: &Image, name: &str) -> Option<ThreadLocalVariable> {
     let symbol = program.find_name(Name::from(name)).filter(|symbol| symbol.kind == Kind::Tls)?;
     // The program is listed first.
     let module = objects::find(|info| Some(info.raw().dlpi_tls_modid)).filter(|module| *module != 0)?;
     let offset = symbol.address.wrapping_sub(program.base());
     // SAFETY: the program has such a variable in each thread.
-    let address = unsafe { __tls_get_addr(&Index { module, offset }) }.addr();
+    let address = unsafe { __tls_get_addr(&TlsIndex { module, offset }) }.addr();
     let from_thread = address.wrapping_sub(arch::thread_pointer());
-    Some(Variable { module, offset, from_thread, descriptor: (arch::descriptor as *const ()).addr() })
+    Some(ThreadLocalVariable { module, offset, from_thread, descriptor: (arch::descriptor as *const ()).addr() })
 }
 
 impl Variables {
@@ -92,7 +92,7 @@ impl Variables {
         }
     }
 
-    fn find(&self, name: &CStr) -> Option<Variable> {
+    fn find(&self, name: &CStr) -> Option<ThreadLocalVariable> {
         self.0.iter().find(|(known, _)| known.as_c_str() == name).map(|(_, variable)| *variable)
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use qmpi_overrides::Answers;
-use qmpi_overrides::environment::{Array, Setting, Variable, is_named, texts};
+use qmpi_overrides::environment::{Array, InheritedVariable, Setting, is_named, texts};
 
 use crate::instance::Instance;
 
@@ -31,12 +31,12 @@ pub(crate) fn settings(env: &[(String, String)]) -> &'static [Setting] {
 
 /// Copies the environment, but for what the dynamic linker reads: a tool that blanks out `LD_PRELOAD` in place means the
 /// programs that this one will start.
-pub(crate) fn copy() -> &'static [Variable] {
+pub(crate) fn copy() -> &'static [InheritedVariable] {
     let settings = std::env::vars_os().filter(|(name, _)| !name.as_encoded_bytes().starts_with(b"LD_"));
     let variables = settings.filter_map(|(name, value)| {
         let (name, value) = (name.into_vec(), value.into_vec());
         let own = CString::new([&*name, b"=", &*value].concat()).ok()?.into_raw();
-        Some(Variable { name: kept(name)?, value: kept(value)?, own })
+        Some(InheritedVariable { name: kept(name)?, value: kept(value)?, own })
     });
     Box::leak(variables.collect::<Box<[_]>>())
 }
@@ -150,7 +150,7 @@ fn is_in_force(setting: &Setting) -> bool {
 fn own_copy(answers: &Answers, text: *mut c_char) -> *mut c_char {
     // SAFETY: a C string of the environment.
     let Some((name, value)) = split(unsafe { CStr::from_ptr(text) }.to_bytes()) else { return text };
-    let is_it = |known: &&Variable| known.name.to_bytes() == name && known.value.to_bytes() == value;
+    let is_it = |known: &&InheritedVariable| known.name.to_bytes() == name && known.value.to_bytes() == value;
     answers.inherited.iter().find(is_it).map_or(text, |known| known.own)
 }
 

@@ -4,7 +4,7 @@
 
 use std::ffi::c_int;
 
-use crate::end::handlers::Kind;
+use crate::end::handlers::RegisteredBy;
 use crate::exit;
 use crate::instance::Instance;
 
@@ -15,17 +15,17 @@ pub(crate) extern "C" fn at_exit(
     object: usize,
     instance: &'static Instance,
 ) -> c_int {
-    exit::register(instance, Kind::AtExit, function, argument, object)
+    exit::register(instance, RegisteredBy::AtExit, function, argument, object)
 }
 
 /// `on_exit(function, argument)`.
 pub(crate) extern "C" fn on_exit(function: usize, argument: usize, _: usize, instance: &'static Instance) -> c_int {
-    exit::register(instance, Kind::OnExit, function, argument, 0)
+    exit::register(instance, RegisteredBy::OnExit, function, argument, 0)
 }
 
 /// `__cxa_at_quick_exit(function, object)`.
 pub(crate) extern "C" fn at_quick_exit(function: usize, object: usize, _: usize, instance: &'static Instance) -> c_int {
-    exit::register(instance, Kind::AtQuickExit, function, 0, object)
+    exit::register(instance, RegisteredBy::AtQuickExit, function, 0, object)
 }
 
 /// `__cxa_finalize(object)`.

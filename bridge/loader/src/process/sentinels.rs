@@ -85,9 +85,9 @@ fn storage(size: u64) -> usize {
     /// As large as the largest alignment that compilers give to common blocks.
     #[repr(align(64))]
     #[derive(Clone)]
-    struct Block(#[expect(dead_code, reason = "its address is what matters")] [u8; 64]);
+    struct CommonBlock(#[expect(dead_code, reason = "its address is what matters")] [u8; 64]);
     let count = usize::try_from(size).unwrap_or(0).div_ceil(64).max(1);
-    Box::leak(vec![Block([0; 64]); count].into_boxed_slice()).as_ptr().addr()
+    Box::leak(vec![CommonBlock([0; 64]); count].into_boxed_slice()).as_ptr().addr()
 }
 
 /// Keeps the object that has `address` in the process: what is opened after it was closed would be bound to memory that is gone.

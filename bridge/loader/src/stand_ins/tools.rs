@@ -21,7 +21,7 @@ use crate::link_map::{self, Handle};
 use crate::process::scope_end;
 
 /// A file of a layer.
-struct Part {
+struct LayerFile {
     /// Device and inode.
     identity: (u64, u64),
     soname: Option<String>,
@@ -31,11 +31,11 @@ struct Part {
 }
 
 /// The innermost layer's first. Locked under `ld.so`'s lock only, so it is never waited for.
-static PARTS: Mutex<Vec<Part>> = Mutex::new(Vec::new());
+static PARTS: Mutex<Vec<LayerFile>> = Mutex::new(Vec::new());
 
 /// The files of a tool have been loaded as `handles`.
 pub(crate) fn loaded(tool: &Tool, handles: &[Handle], _: &LinkerLock) {
-    let part = |(file, handle): (&ElfFile, &Handle)| Part {
+    let part = |(file, handle): (&ElfFile, &Handle)| LayerFile {
         identity: file.identity(),
         soname: file.soname().map(str::to_owned),
         handle: *handle,
@@ -53,7 +53,7 @@ pub(super) fn instead_of(name: &CStr, _: &LinkerLock) -> Option<&'static CStr> {
     }
     // A name without a slash is compared with SONAMEs, then searched for.
     if !name.to_bytes().contains(&b'/') {
-        return named(&mut parts, name.to_bytes()).and_then(Part::stand);
+        return named(&mut parts, name.to_bytes()).and_then(LayerFile::stand);
     }
     let path = Path::new(OsStr::from_bytes(name.to_bytes()));
     let asked = ElfFile::identity_at(path)?;
@@ -62,18 +62,18 @@ pub(super) fn instead_of(name: &CStr, _: &LinkerLock) -> Option<&'static CStr> {
     }
     if parts.iter().any(|part| part.stands.is_none() && part.soname.is_some()) {
         for needed in ElfFile::needed_by(path).ok()? {
-            named(&mut parts, &needed).and_then(Part::stand);
+            named(&mut parts, &needed).and_then(LayerFile::stand);
         }
     }
     None
 }
 
 /// The outermost of this SONAME.
-fn named<'a>(parts: &'a mut [Part], soname: &[u8]) -> Option<&'a mut Part> {
+fn named<'a>(parts: &'a mut [LayerFile], soname: &[u8]) -> Option<&'a mut LayerFile> {
     parts.iter_mut().rev().find(|part| part.soname.as_deref().is_some_and(|known| known.as_bytes() == soname))
 }
 
-impl Part {
+impl LayerFile {
     fn stand(&mut self) -> Option<&'static CStr> {
         if self.stands.is_none() {
             let image = self.handle.map().and_then(link_map::image)?;

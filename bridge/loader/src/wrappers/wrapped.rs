@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 
 use qmpi_elf::Name;
-use qmpi_overrides::answers::Next;
+use qmpi_overrides::answers::NextOther;
 
 use crate::image::version::Version;
 use crate::image::{Image, Kind};
@@ -12,7 +12,7 @@ use crate::stand_ins::arch;
 
 /// A wrapper of a layer.
 #[derive(Debug, Clone)]
-pub struct Wrapped {
+pub struct WrappedFunction {
     /// The function.
     pub name: &'static CStr,
     /// What references without a version get, and `dlsym` where it finds no other.
@@ -21,7 +21,7 @@ pub struct Wrapped {
     pub versions: Vec<(Version, usize)>,
 }
 
-impl Wrapped {
+impl WrappedFunction {
     /// The definition that a reference to `version` gets, or one to none.
     #[must_use]
     pub fn referred(&self, version: Option<&CStr>) -> Option<usize> {
@@ -45,7 +45,7 @@ impl Wrapped {
 #[derive(Debug, Clone, Default)]
 pub struct Others {
     /// Its wrappers.
-    pub wrapped: Vec<Wrapped>,
+    pub wrapped: Vec<WrappedFunction>,
     /// What it defines as `PMPI_f`.
     pub profiling: Vec<(&'static CStr, usize)>,
     /// The files of its tool, for names that nothing else in the process defines.
@@ -97,7 +97,7 @@ impl Stacked {
     }
 
     /// The wrappers of a function, the outermost first.
-    pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a Wrapped> {
+    pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a WrappedFunction> {
         self.layers.iter().rev().flat_map(|others| &others.wrapped).filter(move |wrapped| wrapped.name == name)
     }
 
@@ -122,10 +122,11 @@ pub(crate) fn next_functions(
     wraps: &[&str],
     look_ups: &[(&'static CStr, usize)],
     of_process: impl Iterator<Item = (&'static CStr, usize)>,
-) -> &'static [Next] {
+) -> &'static [NextOther] {
     let is_look_up = |name: &CStr| look_ups.iter().any(|(known, _)| *known == name);
     let others = below.iter().map(|(name, address)| (*name, *address)).filter(|(name, _)| !is_look_up(name));
-    let mut next: Vec<Next> = others.chain(look_ups.iter().copied()).map(|(name, address)| of(name, address)).collect();
+    let mut next: Vec<NextOther> =
+        others.chain(look_ups.iter().copied()).map(|(name, address)| of(name, address)).collect();
     // glibc's own would open libraries in the tool's namespace.
     if wraps.contains(&"dlopen") && !below.contains_key(c"dlopen") {
         next.push(of(c"dlopen", (arch::next_dlopen as *const ()).addr()));
@@ -135,8 +136,8 @@ pub(crate) fn next_functions(
     Box::leak(next.into_boxed_slice())
 }
 
-fn of(name: &'static CStr, address: usize) -> Next {
-    Next { hash: Name::from(name).hash(), name, address }
+fn of(name: &'static CStr, address: usize) -> NextOther {
+    NextOther { hash: Name::from(name).hash(), name, address }
 }
 
 /// A name that is kept for ever.

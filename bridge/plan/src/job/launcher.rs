@@ -284,17 +284,17 @@ impl<'a> Line<'a> {
     }
 
     /// The rules of Flux for the environment, in their order.
-    fn rules(&self) -> impl Iterator<Item = Rule<'a>> {
+    fn rules(&self) -> impl Iterator<Item = FluxRule<'a>> {
         let options = self.options().next().unwrap_or_default();
         options.iter().enumerate().filter_map(|(place, word)| {
             let (name, value) = option(word);
             let value = value.or_else(|| options.get(place + 1).map(String::as_str));
             match name {
                 "env" => Some(match value? {
-                    rule if rule.starts_with(['-', '^']) => Rule { text: None },
-                    rule => Rule { text: Some(rule) },
+                    rule if rule.starts_with(['-', '^']) => FluxRule { text: None },
+                    rule => FluxRule { text: Some(rule) },
                 }),
-                "env-remove" | "env-file" => Some(Rule { text: None }),
+                "env-remove" | "env-file" => Some(FluxRule { text: None }),
                 _ => None,
             }
         })
@@ -315,7 +315,7 @@ impl<'a> Line<'a> {
 }
 
 /// A rule of Flux that adds variables; without text, one that may remove any.
-struct Rule<'a> {
+struct FluxRule<'a> {
     text: Option<&'a str>,
 }
 

@@ -260,10 +260,10 @@ struct Document<'a> {
     text: &'a str,
 }
 
-type Value<'i> = Spanned<DeValue<'i>>;
+type TomlValue<'i> = Spanned<DeValue<'i>>;
 
 impl Document<'_> {
-    fn tool(&self, section: &Value<'_>, name: &str) -> Result<ToolConfig, Error> {
+    fn tool(&self, section: &TomlValue<'_>, name: &str) -> Result<ToolConfig, Error> {
         let mut tool = ToolConfig::default();
         let (mut registered, mut switch, mut enabled, mut filter) = (None, None, None, None);
         for (key, value) in self.table(section, &format!("tool.{name}"), "a table of settings")? {
@@ -327,7 +327,7 @@ impl Document<'_> {
         }
     }
 
-    fn env(&self, value: &Value<'_>, full: &str) -> Result<Vec<(String, String)>, Error> {
+    fn env(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<(String, String)>, Error> {
         let mut env = Vec::new();
         for (name, value) in self.table(value, full, "a table of strings, { NAME = \"value\" }")? {
             let full = format!("{full}.{}", name.get_ref());
@@ -339,7 +339,7 @@ impl Document<'_> {
         Ok(env)
     }
 
-    fn functions(&self, value: &Value<'_>, full: &str) -> Result<Vec<FnId>, Error> {
+    fn functions(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<FnId>, Error> {
         let function = |name: String| {
             FnId::by_name(&name).ok_or_else(|| {
                 let nearest = nearest(&name, FnId::all().map(FnId::name)).map(str::to_owned);
@@ -349,7 +349,7 @@ impl Document<'_> {
         self.strings(value, full, NUL)?.into_iter().map(function).collect()
     }
 
-    fn filter(&self, value: &Value<'_>, full: &str) -> Result<Filter, Error> {
+    fn filter(&self, value: &TomlValue<'_>, full: &str) -> Result<Filter, Error> {
         let mut filter = Filter::default();
         for (key, value) in self.table(value, full, "a table of conditions, { every = 100 }")? {
             let full = format!("{full}.{}", key.get_ref());
@@ -383,7 +383,7 @@ impl Document<'_> {
     }
 
     /// A number of seconds.
-    fn seconds(&self, value: &Value<'_>, full: &str) -> Result<Duration, Error> {
+    fn seconds(&self, value: &TomlValue<'_>, full: &str) -> Result<Duration, Error> {
         let integer = || value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
         let float = || value.get_ref().as_float().and_then(|number| number.as_str().parse().ok());
         let seconds: f64 = integer().or_else(float).ok_or_else(|| self.typed(value, full, "a number of seconds"))?;
@@ -391,7 +391,7 @@ impl Document<'_> {
         Duration::try_from_secs_f64(seconds).map_err(fault)
     }
 
-    fn wraps(&self, value: &Value<'_>, full: &str) -> Result<Wraps, Error> {
+    fn wraps(&self, value: &TomlValue<'_>, full: &str) -> Result<Wraps, Error> {
         const EXPECTED: &str = "\"all\", \"none\" or an array of strings, [\"open\", \"close\"]";
         match value.get_ref().as_str() {
             Some("all") => Ok(Wraps::All),
@@ -403,16 +403,16 @@ impl Document<'_> {
     }
 
     /// Directories, relative ones below the file's.
-    fn directories(&self, value: &Value<'_>, full: &str) -> Result<Vec<PathBuf>, Error> {
+    fn directories(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<PathBuf>, Error> {
         let place = self.path.parent().unwrap_or(Path::new(""));
         Ok(self.strings(value, full, NUL)?.iter().map(|directory| place.join(directory)).collect())
     }
 
-    fn names(&self, value: &Value<'_>, full: &str) -> Result<Vec<String>, Error> {
+    fn names(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<String>, Error> {
         self.strings(value, full, TOOL_NAME)
     }
 
-    fn strings(&self, value: &Value<'_>, full: &str, forbidden: Forbidden) -> Result<Vec<String>, Error> {
+    fn strings(&self, value: &TomlValue<'_>, full: &str, forbidden: Forbidden) -> Result<Vec<String>, Error> {
         const EXPECTED: &str = "an array of strings, [\"a\", \"b\"]";
         let array = value.get_ref().as_array().ok_or_else(|| self.typed(value, full, EXPECTED))?;
         array
@@ -427,22 +427,22 @@ impl Document<'_> {
 
     fn table<'v, 'i>(
         &self,
-        value: &'v Value<'i>,
+        value: &'v TomlValue<'i>,
         full: &str,
         expected: &'static str,
     ) -> Result<&'v DeTable<'i>, Error> {
         value.get_ref().as_table().ok_or_else(|| self.typed(value, full, expected))
     }
 
-    fn string<'v>(&self, value: &'v Value<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
+    fn string<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
         value.get_ref().as_str().ok_or_else(|| self.typed(value, full, expected))
     }
 
-    fn flag(&self, value: &Value<'_>, full: &str) -> Result<bool, Error> {
+    fn flag(&self, value: &TomlValue<'_>, full: &str) -> Result<bool, Error> {
         value.get_ref().as_bool().ok_or_else(|| self.typed(value, full, "true or false"))
     }
 
-    fn filled<'v>(&self, value: &'v Value<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
+    fn filled<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
         let text = self.string(value, full, expected)?;
         if text.trim().is_empty() { Err(self.value(value.span(), full, ValueFault::Empty)) } else { Ok(text) }
     }
@@ -471,7 +471,7 @@ impl Document<'_> {
         }
     }
 
-    fn typed(&self, value: &Value<'_>, full: &str, expected: &'static str) -> Error {
+    fn typed(&self, value: &TomlValue<'_>, full: &str, expected: &'static str) -> Error {
         Error::ConfigType {
             path: self.path.to_owned(),
             line: self.line(value.span().start),

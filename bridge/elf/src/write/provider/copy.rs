@@ -3,7 +3,7 @@
 use object::pod::bytes_of;
 use qmpi_dynamic::{Bytes, Kind, Symbol};
 
-use super::{Contents, Life, ProvidedKind, SYMBOL, Strings, Tables, record, version_definitions};
+use super::{Contents, Life, ProvidedKind, SYMBOL, Strings, TableRanges, record, version_definitions};
 
 /// Writes the provider of a library with the library's own hash table, names and versions: `address` says where each of its definitions
 /// is, and leaves out those for which it has none. A provider of thousands of symbols is made in a fifth of the time so.
@@ -47,7 +47,13 @@ pub fn copy<'a>(
     });
     let versyms = file.section(|file| append(original.version_indexes, file));
     let verdefs = file.section(|file| file.extend_from_slice(&verdefs));
-    Some(file.finish(&Tables { hash, symbols, strings, versyms, verdefs }, soname_at, &[], numbers, Life::default()))
+    Some(file.finish(
+        &TableRanges { hash, symbols, strings, versyms, verdefs },
+        soname_at,
+        &[],
+        numbers,
+        Life::default(),
+    ))
 }
 
 fn append(bytes: Bytes<'_>, file: &mut Vec<u8>) {

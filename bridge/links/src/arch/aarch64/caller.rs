@@ -27,7 +27,7 @@ const ADDRESS: usize = (1 << 48) - 1;
 /// A call, as it is recorded.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Record {
+struct CallerRecord {
     context: usize,
     /// The stack pointer of the call, and its return address.
     place: usize,
@@ -36,13 +36,13 @@ struct Record {
 
 /// The records of a thread.
 #[repr(C)]
-struct Records {
+struct CallerRecords {
     /// Bytes to the topmost record, less 8.
     top: usize,
-    records: [Record; DEPTH],
+    records: [CallerRecord; DEPTH],
 }
 
-const _: () = assert!(size_of::<Record>() == RECORD);
+const _: () = assert!(size_of::<CallerRecord>() == RECORD);
 
 /// Is a call under way that was made with the stack pointer `place` and this return address? `stack` is the stack pointer at the entry of a
 /// stub, whose frame (`keep_arguments`) is there.
@@ -87,21 +87,21 @@ pub(crate) fn is_under_way(place: usize, return_address: usize, stack: usize) ->
 }
 
 /// The records of this thread.
-fn records() -> &'static mut Records {
+fn records() -> &'static mut CallerRecords {
     let offset = thread_offsets::CALLER.load(Ordering::Relaxed);
-    let records = std::ptr::with_exposed_provenance_mut::<Records>(thread_pointer().wrapping_add(offset));
+    let records = std::ptr::with_exposed_provenance_mut::<CallerRecords>(thread_pointer().wrapping_add(offset));
     // SAFETY: a variable of the thread's own, zero at first. A handler of a signal that comes in between changes it, and is gone when this
     // goes on; what it has added is over then.
     unsafe { &mut *records }
 }
 
-impl Records {
+impl CallerRecords {
     fn index(&self) -> usize {
         (self.top / RECORD).min(DEPTH - 1)
     }
 }
 
-impl Record {
+impl CallerRecord {
     fn holds(&self, stack: usize) -> bool {
         is_under_way(self.place, self.return_address, stack)
     }
@@ -126,7 +126,7 @@ pub(super) extern "C" fn record(context: usize, stack: usize, return_address: us
         let Some(below) = index.checked_sub(1) else { break };
         index = below;
     }
-    records.records[index] = Record { context, place: stack, return_address };
+    records.records[index] = CallerRecord { context, place: stack, return_address };
     records.top = index * RECORD;
 }
 

@@ -8,14 +8,14 @@ use std::arch::naked_asm;
 
 pub(crate) use super::caller::is_under_way;
 use super::{SMALLEST_PAGE, Stub, thread_pointer};
-use crate::own_calls::{Entry, Records, decide, enter_at};
+use crate::own_calls::{EnteredEntry, EnteredWrappers, decide, enter_at};
 
 /// Into a wrapper: see [`Entry`].
 pub(crate) fn own_entry() -> Stub {
     qmpi_own_entry
 }
 
-/// Out of a layer: see [`crate::own_calls::Link`].
+/// Out of a layer: see [`crate::own_calls::CalledLink`].
 pub(crate) fn own_link() -> Stub {
     qmpi_own_link
 }
@@ -51,12 +51,12 @@ extern "C" fn qmpi_own_link() {
     )
 }
 
-extern "C" fn entered(entry: &Entry, stack: usize, return_address: usize) -> usize {
+extern "C" fn entered(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
     enter_at(entry, stack, return_address)
 }
 
 /// The records of this thread.
-pub(crate) fn own_records() -> *mut Records {
+pub(crate) fn own_records() -> *mut EnteredWrappers {
     let offset = crate::thread_offsets::OWN_CALLS.load(std::sync::atomic::Ordering::Relaxed);
     std::ptr::with_exposed_provenance_mut(thread_pointer().wrapping_add(offset))
 }

@@ -3,7 +3,7 @@
 use std::arch::naked_asm;
 use std::mem::offset_of;
 
-use crate::look_ups::Next;
+use crate::look_ups::NextLookUp;
 
 /// With RTLD_NEXT (-1) the tool's own override, with the tool as the caller; with any other handle what is below. `r11`: a [`Next`].
 macro_rules! next_look_up {
@@ -20,8 +20,8 @@ macro_rules! next_look_up {
                 "2:",
                 "jmp qword ptr [r11 + {below}]",
                 ".cfi_endproc",
-                answers = const offset_of!(Next, answers),
-                below = const offset_of!(Next, below),
+                answers = const offset_of!(NextLookUp, answers),
+                below = const offset_of!(NextLookUp, below),
                 of_tool = sym $of_tool,
             )
         }

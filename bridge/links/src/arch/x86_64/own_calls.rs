@@ -14,7 +14,7 @@ use std::arch::global_asm;
 use std::mem::offset_of;
 
 use super::{PAGE, Stub, stub};
-use crate::own_calls::{self, Entry, Link, Record, Records, decide};
+use crate::own_calls::{self, CalledLink, EnteredEntry, EnteredWrapper, EnteredWrappers, decide};
 
 /// Up to this distance above the stack pointer a record's place is read at once: it is on the same stack then. Elsewhere the kernel is
 /// asked whether it can be read.
@@ -144,15 +144,15 @@ global_asm!(
     ".popsection",
     offset = sym crate::thread_offsets::OWN_CALLS,
     last = sym crate::thread_offsets::LAST_OWN_CALL,
-    record = const size_of::<Record>(),
-    key = const offset_of!(Record, key),
-    place = const offset_of!(Record, place),
-    return_address = const offset_of!(Record, return_address),
-    entry_key = const offset_of!(Entry, key),
-    wrapper = const offset_of!(Entry, wrapper),
-    link_key = const offset_of!(Link, key),
-    next = const offset_of!(Link, next),
-    library = const offset_of!(Link, library),
+    record = const size_of::<EnteredWrapper>(),
+    key = const offset_of!(EnteredWrapper, key),
+    place = const offset_of!(EnteredWrapper, place),
+    return_address = const offset_of!(EnteredWrapper, return_address),
+    entry_key = const offset_of!(EnteredEntry, key),
+    wrapper = const offset_of!(EnteredEntry, wrapper),
+    link_key = const offset_of!(CalledLink, key),
+    next = const offset_of!(CalledLink, next),
+    library = const offset_of!(CalledLink, library),
     near = const NEAR,
     below = const BELOW,
     decide = sym decide,
@@ -175,7 +175,7 @@ pub(crate) fn own_link() -> Stub {
 }
 
 /// No record is free: [`own_calls::enter_when_full`].
-extern "C" fn enter_when_full(entry: &Entry, stack: usize) -> usize {
+extern "C" fn enter_when_full(entry: &EnteredEntry, stack: usize) -> usize {
     // SAFETY: the wrapper was called: its return address is on top of the stack.
     let return_address = unsafe { std::ptr::with_exposed_provenance::<usize>(stack).read() };
     own_calls::enter_when_full(entry, stack, return_address)
@@ -192,7 +192,7 @@ pub(crate) fn is_under_way(place: usize, return_address: usize, stack: usize) ->
 }
 
 /// The records of this thread.
-pub(crate) fn own_records() -> *mut Records {
+pub(crate) fn own_records() -> *mut EnteredWrappers {
     let thread: usize;
     // SAFETY: the first word of the thread control block is its own address (psABI 3.4.6: the thread pointer).
     unsafe { std::arch::asm!("mov {}, fs:[0]", out(reg) thread, options(nostack, preserves_flags, readonly)) };

@@ -11,15 +11,16 @@ use crate::blocks::Block;
 pub(crate) const RACING_STUBS: usize = PAGE / 16;
 
 #[repr(C)]
-struct Row {
+struct RacingRow {
     calls: AtomicUsize,
     target: AtomicUsize,
 }
 
 #[repr(C, align(4096))]
-struct Rows([Row; RACING_STUBS]);
+struct Rows([RacingRow; RACING_STUBS]);
 
-static ROWS: Rows = Rows([const { Row { calls: AtomicUsize::new(0), target: AtomicUsize::new(0) } }; RACING_STUBS]);
+static ROWS: Rows =
+    Rows([const { RacingRow { calls: AtomicUsize::new(0), target: AtomicUsize::new(0) } }; RACING_STUBS]);
 
 global_asm!(
     ".pushsection .text.qmpi_racing_stubs, \"ax\", @progbits",
@@ -58,7 +59,7 @@ pub(crate) fn racing_stubs() -> Block {
 
 /// Fills in stub `index` of a block and returns its address.
 pub(crate) fn set_racing_stub(block: Block, index: usize, target: usize) -> usize {
-    let rows = std::ptr::with_exposed_provenance::<Row>(block.rows);
+    let rows = std::ptr::with_exposed_provenance::<RacingRow>(block.rows);
     // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
     let row = unsafe { rows.add(index % RACING_STUBS) };
     // SAFETY: as above; rows are never freed.

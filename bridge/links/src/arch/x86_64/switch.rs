@@ -25,7 +25,7 @@ const SWITCH_SIZE: usize = 32;
 
 /// What a stub reads.
 #[repr(C)]
-pub(crate) struct Row {
+pub(crate) struct SwitchRow {
     /// The address of the layer's state: 0 as long as it is on.
     state: AtomicUsize,
     /// Into the layer.
@@ -36,14 +36,14 @@ pub(crate) struct Row {
 }
 
 #[repr(C, align(4096))]
-struct Rows([Row; SWITCHES]);
+struct Rows([SwitchRow; SWITCHES]);
 
 static ROWS: Rows = Rows(
-    [const { Row { state: AtomicUsize::new(0), on: AtomicUsize::new(0), off: AtomicUsize::new(0), unused: 0 } };
+    [const { SwitchRow { state: AtomicUsize::new(0), on: AtomicUsize::new(0), off: AtomicUsize::new(0), unused: 0 } };
         SWITCHES],
 );
 
-const _: () = assert!((SWITCHES * SWITCH_SIZE).is_multiple_of(PAGE) && size_of::<Row>() == SWITCH_SIZE);
+const _: () = assert!((SWITCHES * SWITCH_SIZE).is_multiple_of(PAGE) && size_of::<SwitchRow>() == SWITCH_SIZE);
 
 global_asm!(
     ".pushsection .text.qmpi_switches, \"ax\", @progbits",
@@ -87,13 +87,13 @@ fn block_of_library() -> Block {
 }
 
 /// Makes a stub that goes to `on` as long as `state` is 0, else to `off`. Returns its row, too.
-pub(crate) fn switch(state: usize, on: usize, off: usize) -> io::Result<(usize, &'static Row)> {
+pub(crate) fn switch(state: usize, on: usize, off: usize) -> io::Result<(usize, &'static SwitchRow)> {
     static BLOCKS: Blocks = Blocks::new(block_of_library);
     static TAKEN: AtomicUsize = AtomicUsize::new(0);
     let number = TAKEN.fetch_add(1, Ordering::Relaxed);
     let block = BLOCKS.get(number / SWITCHES)?;
     let index = number % SWITCHES;
-    let rows = std::ptr::with_exposed_provenance::<Row>(block.rows);
+    let rows = std::ptr::with_exposed_provenance::<SwitchRow>(block.rows);
     // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
     let row = unsafe { rows.add(index) };
     // SAFETY: as above; rows are never freed.

@@ -24,16 +24,17 @@ const TRAMPOLINE_SIZE: usize = 16;
 
 /// What a trampoline loads.
 #[repr(C)]
-struct Row {
+struct TrampolineRow {
     payload: AtomicUsize,
     target: AtomicUsize,
 }
 
 /// Whole pages, as they are mapped again.
 #[repr(C, align(4096))]
-struct Rows([Row; TRAMPOLINES]);
+struct Rows([TrampolineRow; TRAMPOLINES]);
 
-static ROWS: Rows = Rows([const { Row { payload: AtomicUsize::new(0), target: AtomicUsize::new(0) } }; TRAMPOLINES]);
+static ROWS: Rows =
+    Rows([const { TrampolineRow { payload: AtomicUsize::new(0), target: AtomicUsize::new(0) } }; TRAMPOLINES]);
 
 const _: () = assert!(align_of::<Rows>() == PAGE && (TRAMPOLINES * TRAMPOLINE_SIZE).is_multiple_of(PAGE));
 
@@ -86,11 +87,11 @@ pub(crate) unsafe fn set_trampoline(
     payload: usize,
 ) -> (usize, &'static AtomicUsize) {
     assert!(index < TRAMPOLINES, "a trampoline of the block");
-    let rows = std::ptr::with_exposed_provenance::<Row>(block.rows);
+    let rows = std::ptr::with_exposed_provenance::<TrampolineRow>(block.rows);
     // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
     let row = unsafe { rows.add(index) };
     // SAFETY: as above; rows are never freed.
-    let row: &'static Row = unsafe { &*row };
+    let row: &'static TrampolineRow = unsafe { &*row };
     row.payload.store(payload, Ordering::Relaxed);
     // Nothing jumps through it before its address is given away.
     row.target.store(target, Ordering::Release);
