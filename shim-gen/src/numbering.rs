@@ -155,17 +155,17 @@ pub fn numbering_rust(numberings: &[Numbering], table: &Table) -> Result<String>
                     //!\n\
                     //! @generated from numbering/*.txt and functions.tsv by `shim-gen numbering-rust`.\n\
                     \n\
-                    use super::{Known, Numbering};\n\
+                    use super::{Numbering, ReleasedNumbering};\n\
                     \n\
                     /// Oldest first. A function's number is its place, what stands there its row in `FUNCTIONS`.\n\
                     #[rustfmt::skip]\n\
-                    pub(super) static KNOWN: &[Known] = &[\n"
+                    pub(super) static KNOWN: &[ReleasedNumbering] = &[\n"
         .to_owned();
     for numbering in numberings {
         let name = numbering.releases.first().map_or_else(String::new, |first| shown(*first));
         let _ = write!(
             text,
-            "    Known {{ releases: &{:?}, numbering: Numbering {{ name: \"mpich-{name}\", functions: &[",
+            "    ReleasedNumbering {{ releases: &{:?}, numbering: Numbering {{ name: \"mpich-{name}\", functions: &[",
             numbering.releases
         );
         let count = numbering.values.last().map_or(0, |(value, _)| usize::from(*value) + 1);
