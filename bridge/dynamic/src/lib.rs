@@ -64,5 +64,5 @@ pub use linker_lock::LinkerLock;
 pub use machine::Machine;
 pub use mapped::Mapped;
 pub use segments::Segments;
-pub use symbol::{Kind, Symbol, Symbols};
+pub use symbol::{Symbol, SymbolKind, Symbols};
 pub use tables::{Asked, Fault, OfDefinitions, Tables};

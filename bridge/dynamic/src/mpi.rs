@@ -19,7 +19,7 @@
 use core::ffi::CStr;
 
 use crate::hash;
-use crate::symbol::{Kind, Symbol};
+use crate::symbol::{Symbol, SymbolKind};
 use crate::tables::Tables;
 
 /// A function that an MPI library has only if it has QMPI itself (MPICH, configured with `--enable-qmpi`). Other builds of MPICH have the
@@ -69,7 +69,7 @@ const LINKED: [&[u8]; 5] = [b"libmpi.so", b"libmpich.so", b"libmpi_abi.so", b"li
 ///
 /// `needed` is asked, if it matters, which libraries the object is linked with.
 pub fn implements<'n, N: Iterator<Item = &'n [u8]>>(tables: &Tables<'_>, needed: impl FnOnce() -> N) -> bool {
-    let is_function = |symbol: Symbol<'_>| symbol.kind() != Kind::Data;
+    let is_function = |symbol: Symbol<'_>| symbol.kind() != SymbolKind::Data;
     if !find(tables, &PMPI_INIT).is_some_and(is_function) {
         return false;
     }
@@ -100,7 +100,7 @@ pub fn belongs<'n, N: Iterator<Item = &'n [u8]>>(
     // Where PMPI is in a library of its own, the other one defines `MPI_*` and objects.
     let is_outer = || !is_program && find(tables, &MPI_INIT).is_some() && defines_data(tables);
     let has_objects =
-        || !is_program && find(tables, &OMPI_COMM_WORLD).is_some_and(|symbol| symbol.kind() == Kind::Data);
+        || !is_program && find(tables, &OMPI_COMM_WORLD).is_some_and(|symbol| symbol.kind() == SymbolKind::Data);
     implements(tables, needed) || is_outer() || has_objects() || (has_name() && !is_in_front(tables))
 }
 
@@ -121,11 +121,13 @@ fn is_in_front(tables: &Tables<'_>) -> bool {
         let Some(start) = symbol.name_start::<7>() else { continue };
         match (symbol.kind(), &start) {
             // Of its own, and Fortran's profiling interface, which a tool refers to.
-            (Kind::Data, [b'M', b'P', b'I', b'R', b'_', ..]) | (_, [b'p', b'm', b'p', b'i', b'_', ..]) => return false,
+            (SymbolKind::Data, [b'M', b'P', b'I', b'R', b'_', ..]) | (_, [b'p', b'm', b'p', b'i', b'_', ..]) => {
+                return false;
+            }
             (_, [b'P', b'M', b'P', b'I', b'_', first, second]) if is_upper(*first) && is_upper(*second) => {
                 return false;
             }
-            (Kind::Data, _) => {}
+            (SymbolKind::Data, _) => {}
             (_, [b'M', b'P', b'I', b'_', ..] | [b'm', b'p', b'i', b'_', ..] | [b'P', b'M', b'P', b'I', b'_', ..]) => {
                 wraps = true;
             }
@@ -137,7 +139,7 @@ fn is_in_front(tables: &Tables<'_>) -> bool {
 
 /// Does the object define what only MPI libraries define? These may be others than define the functions: since Open MPI 6 they are.
 pub fn defines_data(tables: &Tables<'_>) -> bool {
-    DATA.iter().any(|name| find(tables, name).is_some_and(|symbol| symbol.kind() == Kind::Data))
+    DATA.iter().any(|name| find(tables, name).is_some_and(|symbol| symbol.kind() == SymbolKind::Data))
 }
 
 /// What an object refers to.

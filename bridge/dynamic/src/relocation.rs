@@ -11,7 +11,7 @@ const ENTRY: usize = 24;
 
 /// What a relocation stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum RelocationKind {
     /// A symbol's address, plus the addend: a pointer in data.
     Absolute,
     /// A symbol's address, in the GOT.
@@ -22,19 +22,19 @@ pub enum Kind {
     Other(u32),
 }
 
-impl Kind {
+impl RelocationKind {
     /// What a relocation of this type stores, in files of a machine.
     #[inline]
-    const fn of(number: u32, machine: Machine) -> Kind {
+    const fn of(number: u32, machine: Machine) -> RelocationKind {
         let known = machine.relocations();
         if number == known.absolute {
-            Kind::Absolute
+            RelocationKind::Absolute
         } else if number == known.glob_dat {
-            Kind::GlobDat
+            RelocationKind::GlobDat
         } else if number == known.jump_slot {
-            Kind::JumpSlot
+            RelocationKind::JumpSlot
         } else {
-            Kind::Other(number)
+            RelocationKind::Other(number)
         }
     }
 }
@@ -45,7 +45,7 @@ pub struct Relocation {
     /// The address of the word, before the object was relocated itself.
     pub offset: u64,
     /// What is stored there.
-    pub kind: Kind,
+    pub kind: RelocationKind,
     /// The number of the symbol; 0: none.
     pub symbol: usize,
     /// Added to the symbol's address.
@@ -60,7 +60,7 @@ impl Relocation {
         let [offset, info] = table.read::<[u64; 2]>(at)?;
         Some(Relocation {
             offset,
-            kind: Kind::of(info as u32, machine),
+            kind: RelocationKind::of(info as u32, machine),
             symbol: (info >> 32) as usize,
             addend: table.read::<i64>(at.checked_add(16)?)?,
         })
@@ -69,7 +69,7 @@ impl Relocation {
     /// Does it store the address of a symbol that it names?
     #[inline]
     pub fn is_by_name(&self) -> bool {
-        self.symbol != 0 && !matches!(self.kind, Kind::Other(_))
+        self.symbol != 0 && !matches!(self.kind, RelocationKind::Other(_))
     }
 
     /// All of a table of relocations, as DT_JMPREL points to one, in a file for this machine.
@@ -138,7 +138,7 @@ impl<'a> Tables<'a> {
                 symbol: relocation.symbol,
                 offset: relocation.offset,
                 addend: relocation.addend,
-                is_call: relocation.kind == Kind::JumpSlot,
+                is_call: relocation.kind == RelocationKind::JumpSlot,
                 is_weak: symbol.is_weak() && !symbol.is_defined(),
             })
         })

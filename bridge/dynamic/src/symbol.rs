@@ -9,7 +9,7 @@ use crate::tags::*;
 
 /// What a symbol stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum SymbolKind {
     /// `STT_FUNC`.
     Function,
     /// `STT_OBJECT` or `STT_COMMON`.
@@ -65,14 +65,14 @@ impl<'a> Symbol<'a> {
 
     /// What it stands for.
     #[inline]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> SymbolKind {
         match self.kind_number() {
-            STT_FUNC => Kind::Function,
-            STT_OBJECT | STT_COMMON => Kind::Data,
-            STT_TLS => Kind::Tls,
-            STT_GNU_IFUNC => Kind::Ifunc,
-            STT_NOTYPE => Kind::Untyped,
-            _ => Kind::Other,
+            STT_FUNC => SymbolKind::Function,
+            STT_OBJECT | STT_COMMON => SymbolKind::Data,
+            STT_TLS => SymbolKind::Tls,
+            STT_GNU_IFUNC => SymbolKind::Ifunc,
+            STT_NOTYPE => SymbolKind::Untyped,
+            _ => SymbolKind::Other,
         }
     }
 
@@ -110,7 +110,7 @@ impl<'a> Symbol<'a> {
     #[inline]
     pub fn is_found_by_linker(&self) -> bool {
         let has_place = self.raw.st_value != 0 || self.is_absolute() || self.kind_number() == STT_TLS;
-        self.is_defined() && self.is_global() && has_place && !matches!(self.kind(), Kind::Other)
+        self.is_defined() && self.is_global() && has_place && !matches!(self.kind(), SymbolKind::Other)
     }
 
     /// Its address before relocation.

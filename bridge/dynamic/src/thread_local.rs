@@ -10,7 +10,7 @@ use crate::linker_lock::LinkerLock;
 use crate::machine::{Machine, Relocations};
 use crate::mapped::Mapped;
 use crate::rebind::{Unprotected, word_at};
-use crate::relocation::{Kind, Relocation};
+use crate::relocation::{Relocation, RelocationKind};
 
 /// Types of relocations in objects of this process.
 const KNOWN: Relocations = Machine::HOST.relocations();
@@ -43,8 +43,8 @@ impl StaticRoom {
     pub fn of(relocation: &Relocation, machine: Machine) -> Option<StaticRoom> {
         let known = machine.relocations();
         match relocation.kind {
-            Kind::Other(number) if number == known.from_thread => Some(StaticRoom::Needed),
-            Kind::Other(number) if number == known.descriptor => Some(StaticRoom::Welcome),
+            RelocationKind::Other(number) if number == known.from_thread => Some(StaticRoom::Needed),
+            RelocationKind::Other(number) if number == known.descriptor => Some(StaticRoom::Welcome),
             _ => None,
         }
     }
@@ -91,7 +91,7 @@ fn reference(
     relocation: &Relocation,
     find: &impl Fn(&CStr) -> Option<ThreadLocalVariable>,
 ) -> Option<(ThreadLocalVariable, u32)> {
-    let Kind::Other(number) = relocation.kind else { return None };
+    let RelocationKind::Other(number) = relocation.kind else { return None };
     let is_one = [KNOWN.module, KNOWN.offset, KNOWN.from_thread, KNOWN.descriptor].contains(&number);
     if !is_one || relocation.symbol == 0 {
         return None;

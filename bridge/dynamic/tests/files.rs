@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use goblin::elf::program_header::{PT_DYNAMIC, PT_LOAD};
 use goblin::elf::{Elf, ProgramHeader};
-use qmpi_dynamic::relocation::Kind;
+use qmpi_dynamic::relocation::RelocationKind;
 use qmpi_dynamic::{Bytes, Dynamic, Tables, hash};
 
 const DIRECTORY: &str =
@@ -98,7 +98,7 @@ fn compare(tables: &Tables<'_>, elf: &Elf<'_>, path: &str) {
     let theirs = elf.dynrelas.iter().chain(elf.pltrelocs.iter());
     let theirs = theirs.map(|one| (one.r_offset, one.r_sym, one.r_addend.unwrap_or(0)));
     assert!(relocations.eq(theirs), "{path}");
-    let calls = tables.relocations().filter(|one| one.kind == Kind::JumpSlot).count();
+    let calls = tables.relocations().filter(|one| one.kind == RelocationKind::JumpSlot).count();
     assert_eq!(tables.bindings().filter(|one| one.is_call).count(), calls, "{path}");
 }
 

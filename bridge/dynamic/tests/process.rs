@@ -66,7 +66,7 @@ fn each_object_has_its_own_addresses() {
         count += 1;
         let segments = image.segments();
         let symbols = image.tables().symbols().filter(|symbol| {
-            symbol.is_found_by_linker() && !symbol.is_absolute() && symbol.kind() != qmpi_dynamic::Kind::Tls
+            symbol.is_found_by_linker() && !symbol.is_absolute() && symbol.kind() != qmpi_dynamic::SymbolKind::Tls
         });
         // An address may be the end of the object, as that of `_end`.
         all_are_found &= symbols.map(|symbol| image.address(&symbol)).all(|at| segments.contains(at - 1));

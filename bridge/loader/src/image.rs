@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use libc::Elf64_Phdr;
+pub use qmpi_dynamic::SymbolKind;
 use qmpi_dynamic::objects::Info;
 use qmpi_dynamic::version::Index;
 use qmpi_dynamic::{Mapped, Segments};
@@ -30,21 +31,6 @@ use crate::image::listed::Listed;
 use crate::image::rebind::Reference;
 use crate::image::version::{Definition, ImageVersions, Version};
 
-/// What a symbol of a loaded object is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Code.
-    Function,
-    /// A variable.
-    Data,
-    /// A function that is chosen at run time; its address must be asked of `dlsym`.
-    Ifunc,
-    /// A thread-local variable: it has no address of its own.
-    Tls,
-    /// A symbol without a type, or of another one.
-    Other,
-}
-
 /// A symbol in the dynamic symbol table of a loaded object.
 #[derive(Debug, Clone, Copy)]
 pub struct Symbol {
@@ -53,10 +39,10 @@ pub struct Symbol {
     /// Its place in the symbol table.
     pub index: usize,
     /// What it is.
-    pub kind: Kind,
+    pub kind: SymbolKind,
     /// Defined here, or only referred to?
     pub defined: bool,
-    /// Its address in this process; for an [`Kind::Ifunc`] that of the resolver. 0 when not defined.
+    /// Its address in this process; for an [`SymbolKind::Ifunc`] that of the resolver. 0 when not defined.
     pub address: usize,
     /// How many bytes it has; 0 where the object does not tell.
     pub size: usize,
@@ -65,7 +51,7 @@ pub struct Symbol {
 impl Symbol {
     /// How a provider shows it.
     pub(crate) fn provided_kind(&self) -> ProvidedKind {
-        if self.kind == Kind::Data { ProvidedKind::Data } else { ProvidedKind::Function }
+        if self.kind == SymbolKind::Data { ProvidedKind::Data } else { ProvidedKind::Function }
     }
 }
 
@@ -302,13 +288,7 @@ impl Image {
         Some(Symbol {
             name: symbol.name()?,
             index: symbol.index(),
-            kind: match symbol.kind() {
-                qmpi_dynamic::Kind::Function => Kind::Function,
-                qmpi_dynamic::Kind::Data => Kind::Data,
-                qmpi_dynamic::Kind::Ifunc => Kind::Ifunc,
-                qmpi_dynamic::Kind::Tls => Kind::Tls,
-                qmpi_dynamic::Kind::Untyped | qmpi_dynamic::Kind::Other => Kind::Other,
-            },
+            kind: symbol.kind(),
             defined: symbol.is_defined(),
             address: self.0.mapped.address(symbol),
             size: usize::try_from(symbol.size()).unwrap_or(0),

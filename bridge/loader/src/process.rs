@@ -26,7 +26,7 @@ use qmpi_elf::{ElfFile, MpiFamily, Name};
 
 use crate::image::listed::Listed;
 use crate::image::version::SymbolVersion;
-use crate::image::{Image, Kind, Symbol};
+use crate::image::{Image, Symbol, SymbolKind};
 
 /// The unwinder exists once per process: frames of the program, of tools and of glibc (`pthread_cancel`) stand on one stack, and two
 /// copies do not know each other's contexts. See [`Process::open_unwinder`].
@@ -319,9 +319,9 @@ impl Process {
         self.mpi().find_map(|image| {
             let symbol = image.find_name(in_tables)?;
             match symbol.kind {
-                Kind::Function | Kind::Other => Some(symbol.address),
-                Kind::Ifunc => self.address_in(image, name),
-                Kind::Data | Kind::Tls => None,
+                SymbolKind::Function | SymbolKind::Untyped | SymbolKind::Other => Some(symbol.address),
+                SymbolKind::Ifunc => self.address_in(image, name),
+                SymbolKind::Data | SymbolKind::Tls => None,
             }
         })
     }
@@ -329,14 +329,14 @@ impl Process {
     /// The address that a reference to this symbol of a shared library gets in this process.
     pub fn resolve(&self, image: &Image, symbol: &Symbol, name: Name<'_>) -> Option<usize> {
         match symbol.kind {
-            Kind::Data => self.sentinel(symbol.name).or_else(|| match self.is_interposed(image, name) {
+            SymbolKind::Data => self.sentinel(symbol.name).or_else(|| match self.is_interposed(image, name) {
                 // The executable may hold the real object: a copy relocation, or a Fortran common block.
                 true => dlsym::global(symbol.name).or(Some(symbol.address)),
                 false => Some(symbol.address),
             }),
-            Kind::Function | Kind::Other => Some(symbol.address),
-            Kind::Ifunc => self.address_in(image, symbol.name),
-            Kind::Tls => None,
+            SymbolKind::Function | SymbolKind::Untyped | SymbolKind::Other => Some(symbol.address),
+            SymbolKind::Ifunc => self.address_in(image, symbol.name),
+            SymbolKind::Tls => None,
         }
     }
 
@@ -352,7 +352,7 @@ impl Process {
 
     /// Where the process has a sentinel of Fortran that is not in its global scope.
     pub(crate) fn local_sentinel(&self, name: &CStr) -> Option<usize> {
-        let defined = || self.mpi().find_map(|image| image.find(name).filter(|symbol| symbol.kind == Kind::Data));
+        let defined = || self.mpi().find_map(|image| image.find(name).filter(|symbol| symbol.kind == SymbolKind::Data));
         self.sentinel(name).or_else(|| defined().map(|symbol| symbol.address))
     }
 
@@ -414,7 +414,7 @@ impl Process {
         // Of libqmpi.so the tool's overrides take the place.
         let mut before = self.before(image).filter(|other| other.name() != qmpi_plan::preload::RUNTIME);
         let found = before.find_map(|other| other.find_versioned(name, version))?;
-        matches!(found.kind, Kind::Function | Kind::Data).then_some(found.address)
+        matches!(found.kind, SymbolKind::Function | SymbolKind::Data).then_some(found.address)
     }
 
     /// The first definition of this name.

@@ -20,7 +20,7 @@ use std::ffi::{CStr, c_char};
 
 use qmpi_elf::write::provider::Provided;
 
-use crate::image::{Image, Kind};
+use crate::image::{Image, SymbolKind};
 use crate::instance::Instance;
 use crate::link_map::Handle;
 use crate::process::loader_lock;
@@ -66,9 +66,9 @@ fn symbols(image: &Image, handle: Handle, is_wanted: impl Fn(&CStr) -> bool) -> 
     defined
         .filter_map(|symbol| {
             let address = match symbol.kind {
-                Kind::Function | Kind::Data | Kind::Other => symbol.address,
-                Kind::Ifunc => handle.find(symbol.name)?,
-                Kind::Tls => return None,
+                SymbolKind::Function | SymbolKind::Data | SymbolKind::Untyped | SymbolKind::Other => symbol.address,
+                SymbolKind::Ifunc => handle.find(symbol.name)?,
+                SymbolKind::Tls => return None,
             };
             Some(Provided::new(symbol.name, symbol.provided_kind(), address))
         })

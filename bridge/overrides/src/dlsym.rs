@@ -10,7 +10,7 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use qmpi_dynamic::{Kind, Mapped, Symbol, objects};
+use qmpi_dynamic::{Mapped, Symbol, SymbolKind, objects};
 
 use crate::answers::Answers;
 use crate::link_map::{Handle, LinkMap};
@@ -176,19 +176,19 @@ fn of_process(namespace: &Namespace, name: &CStr) -> Option<usize> {
 fn function(found: &(Symbol<'_>, usize)) -> Option<usize> {
     let (symbol, address) = *found;
     match symbol.kind() {
-        Kind::Function | Kind::Untyped | Kind::Other => Some(address),
-        Kind::Ifunc => {
+        SymbolKind::Function | SymbolKind::Untyped | SymbolKind::Other => Some(address),
+        SymbolKind::Ifunc => {
             // SAFETY: the resolver of a loaded and relocated object, which `ld.so` calls in this way as well
             // (`elf/dl-sym.c: do_sym`).
             let resolve = unsafe { core::mem::transmute::<usize, extern "C" fn() -> usize>(address) };
             Some(resolve())
         }
-        Kind::Data | Kind::Tls => None,
+        SymbolKind::Data | SymbolKind::Tls => None,
     }
 }
 
 fn function_or_variable(found: &(Symbol<'_>, usize)) -> Option<usize> {
-    if found.0.kind() == Kind::Data { Some(found.1) } else { function(found) }
+    if found.0.kind() == SymbolKind::Data { Some(found.1) } else { function(found) }
 }
 
 #[cfg(test)]
@@ -221,7 +221,7 @@ mod tests {
         let library = own.and_following().find(|map| map.name().to_bytes().ends_with(b"/libc.so.6")).unwrap();
         let mapped = library.mapped().unwrap();
         let found = find(&mapped, c"memcpy").unwrap();
-        assert_eq!(found.0.kind(), Kind::Ifunc);
+        assert_eq!(found.0.kind(), SymbolKind::Ifunc);
         assert_eq!(function(&found), glibc::global(c"memcpy"));
         assert_eq!(function(&find(&mapped, c"environ").unwrap()), None, "a variable");
     }

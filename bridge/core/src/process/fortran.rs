@@ -27,7 +27,7 @@ use qmpi_links::{fortran, missing};
 use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind::{self, Which};
-use qmpi_loader::image::{Image, Kind};
+use qmpi_loader::image::{Image, SymbolKind};
 use qmpi_system::log;
 
 use crate::chain::{self, Chain, ToolId};
@@ -281,7 +281,7 @@ impl Fortran {
             return self.program.c.get(&id).copied();
         }
         let symbol = program_tools::before_mpi(process).find_map(|image| image.find(name))?;
-        (symbol.kind == Kind::Function).then(|| chain::recorded(symbol.address, self.mode))
+        (symbol.kind == SymbolKind::Function).then(|| chain::recorded(symbol.address, self.mode))
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use qmpi_abi::FnId;
 use qmpi_loader::Process;
-use qmpi_loader::image::{Image, Kind};
+use qmpi_loader::image::{Image, SymbolKind};
 
 use crate::process::name;
 use crate::ring::is_entry;
@@ -61,7 +61,7 @@ fn tool_functions(image: &Image) -> Option<Vec<ToolFunction>> {
     let mut imports = false;
     for symbol in image.symbols() {
         if symbol.defined {
-            let id = (symbol.kind == Kind::Function).then(|| name::plain_id(symbol.name)).flatten();
+            let id = (symbol.kind == SymbolKind::Function).then(|| name::plain_id(symbol.name)).flatten();
             defines.extend(id.map(|id| (id, symbol.name, symbol.address)));
         } else {
             imports |= [c"dlsym", c"dlvsym"].contains(&symbol.name) || name::profiling_id(symbol.name).is_some();

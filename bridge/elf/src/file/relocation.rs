@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use qmpi_dynamic::relocation::{Kind, Relocation};
+use qmpi_dynamic::relocation::{Relocation, RelocationKind};
 use qmpi_dynamic::thread_local::StaticRoom;
 use qmpi_dynamic::{Bytes, Dynamic, Table};
 
@@ -25,7 +25,7 @@ impl ElfFile {
         }
         let table = read(&OpenFile::open(self.path(), Some(self.machine()))?, dynamic, Table::PltRelocations)?;
         let all = Relocation::all_of(Bytes::from(&table[..]), self.machine());
-        let calls = all.filter(|relocation| relocation.kind == Kind::JumpSlot);
+        let calls = all.filter(|relocation| relocation.kind == RelocationKind::JumpSlot);
         let names = calls.filter_map(|relocation| self.symbols.symbol(relocation.symbol));
         Ok(names.filter(|symbol| !symbol.defined).map(|symbol| symbol.name).collect())
     }

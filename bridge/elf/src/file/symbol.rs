@@ -3,7 +3,7 @@
 //! A [`Symbol`] borrows its name from the file's string table, so walking the 6,000 symbols of a
 //! C++ runtime allocates nothing.
 
-pub use qmpi_dynamic::Kind as SymbolKind;
+pub use qmpi_dynamic::SymbolKind;
 use qmpi_dynamic::Tables;
 
 use crate::file::tables::FileTables;

@@ -31,7 +31,7 @@ use qmpi_overrides::names;
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::image::{Image, Kind};
+use crate::image::{Image, SymbolKind};
 use crate::instance::Instance;
 use crate::namespace::first;
 use crate::process::dlsym;
@@ -302,7 +302,7 @@ impl<'a> Head<'a> {
                 continue;
             }
             let first = self.process.definition(in_tables);
-            if first.is_some_and(|symbol| symbol.kind == Kind::Tls) {
+            if first.is_some_and(|symbol| symbol.kind == SymbolKind::Tls) {
                 continue; // `thread_local.rs`
             }
             let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
@@ -330,7 +330,7 @@ impl<'a> Head<'a> {
                 || self.process.exports_name(name)
                 || self.tool.closure.objects.iter().any(|object| object.finds(symbol.name))
         };
-        if self.process.definition(name)?.kind == Kind::Tls || is_here() {
+        if self.process.definition(name)?.kind == SymbolKind::Tls || is_here() {
             return None;
         }
         dlsym::global(&CString::new(symbol.name).ok()?)

@@ -14,7 +14,7 @@ use qmpi_elf::linker::family as glibc;
 use qmpi_elf::write::provider::{self, Provided, ProvidedVersion};
 
 use crate::error::LoadError;
-use crate::image::{Image, Kind, Symbol};
+use crate::image::{Image, Symbol, SymbolKind};
 use crate::memory_file::MemoryFile;
 use crate::process::Process;
 use crate::process::dlsym;
@@ -63,7 +63,7 @@ fn bytes(process: &Process, soname: &str) -> Result<Option<Vec<u8>>, LoadError> 
         // Of nearly all of them the hash in glibc's own table says that they are glibc's, without a look at the name.
         let at_once = |symbol: &qmpi_dynamic::Symbol<'static>| {
             let hash = image.mapped().tables().gnu_hash_of(symbol.index())?;
-            let is_plain = matches!(symbol.kind(), qmpi_dynamic::Kind::Function | qmpi_dynamic::Kind::Data);
+            let is_plain = matches!(symbol.kind(), SymbolKind::Function | SymbolKind::Data);
             let is_own = is_plain && !before.may_define_hash(hash) && !symbol.is_named(EARLY_INIT.to_bytes());
             is_own.then(|| image.mapped().address(symbol))
         };
@@ -97,7 +97,7 @@ fn write(
         if let Some(address) = at_once(symbol) {
             return Some(address as u64);
         }
-        let symbol = image.symbol(symbol).filter(|symbol| symbol.kind != Kind::Tls)?;
+        let symbol = image.symbol(symbol).filter(|symbol| symbol.kind != SymbolKind::Tls)?;
         Some(address(&symbol)? as u64)
     });
     if let Some(copy) = copy {
@@ -105,7 +105,7 @@ fn write(
     }
     let symbols: Vec<Provided<'_>> = image
         .defined_symbols()
-        .filter(|symbol| symbol.kind != Kind::Tls)
+        .filter(|symbol| symbol.kind != SymbolKind::Tls)
         .filter_map(|symbol| {
             let version = version(symbol.index);
             let version = version.map(|version| ProvidedVersion { place: version.place, default: version.default });
@@ -144,7 +144,7 @@ fn glibc_address(
         return Some((nothing_to_do as *const ()).addr());
     }
     // ld.so is asked only where its answer may be another one: asking takes ten times as long.
-    if symbol.kind != Kind::Ifunc && !is_interposed() {
+    if symbol.kind != SymbolKind::Ifunc && !is_interposed() {
         return Some(symbol.address);
     }
     if let Some(found) = version().and_then(|version| interposer(symbol.name, version)) {

@@ -17,7 +17,7 @@ use qmpi_elf::{Name, Tool};
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::image::{Image, Kind};
+use crate::image::{Image, SymbolKind};
 use crate::instance::Instance;
 use crate::process::Process;
 
@@ -57,12 +57,12 @@ pub(crate) fn of(tool: &Tool, instance: &Instance) -> Result<Variables, LoadErro
 
 /// The names of thread-local variables that nothing in the namespace has.
 pub(crate) fn names<'a>(tool: &'a Tool, process: &Process) -> Vec<&'a str> {
-    let is_one = |name: &str| process.definition(Name::from(name)).is_some_and(|symbol| symbol.kind == Kind::Tls);
+    let is_one = |name: &str| process.definition(Name::from(name)).is_some_and(|symbol| symbol.kind == SymbolKind::Tls);
     tool.undefined_elsewhere.iter().map(String::as_str).filter(|name| is_one(name)).collect()
 }
 
 fn variable(program: &Image, name: &str) -> Option<ThreadLocalVariable> {
-    let symbol = program.find_name(Name::from(name)).filter(|symbol| symbol.kind == Kind::Tls)?;
+    let symbol = program.find_name(Name::from(name)).filter(|symbol| symbol.kind == SymbolKind::Tls)?;
     // The program is listed first.
     let module = objects::find(|info| Some(info.raw().dlpi_tls_modid)).filter(|module| *module != 0)?;
     let offset = symbol.address.wrapping_sub(program.base());

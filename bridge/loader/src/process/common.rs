@@ -17,7 +17,7 @@
 use qmpi_elf::{ElfFile, Name, Tool};
 use qmpi_plan::Planned;
 
-use crate::image::{Image, Kind};
+use crate::image::{Image, SymbolKind};
 use crate::process::Process;
 
 impl Process {
@@ -83,5 +83,5 @@ impl Process {
 
 /// Does the library define thread-local variables that other objects may refer to?
 fn has_thread_local_variables(image: &Image) -> bool {
-    image.symbols().any(|symbol| symbol.defined && symbol.kind == Kind::Tls)
+    image.symbols().any(|symbol| symbol.defined && symbol.kind == SymbolKind::Tls)
 }

@@ -7,7 +7,7 @@ use qmpi_elf::Name;
 use qmpi_overrides::answers::NextOther;
 
 use crate::image::version::Version;
-use crate::image::{Image, Kind};
+use crate::image::{Image, SymbolKind};
 use crate::stand_ins::arch;
 
 /// A wrapper of a layer.
@@ -92,7 +92,8 @@ impl Stacked {
         let files = self.layers.iter().rev().flat_map(|others| &others.files);
         files.filter_map(move |image| {
             let symbol = image.find_name(name)?;
-            matches!(symbol.kind, Kind::Function | Kind::Other | Kind::Data).then_some(symbol.address)
+            matches!(symbol.kind, SymbolKind::Function | SymbolKind::Untyped | SymbolKind::Other | SymbolKind::Data)
+                .then_some(symbol.address)
         })
     }
 

@@ -1,7 +1,7 @@
 //! A provider that is copied from the tables of the library that it stands for.
 
 use object::pod::bytes_of;
-use qmpi_dynamic::{Bytes, Kind, Symbol};
+use qmpi_dynamic::{Bytes, Symbol, SymbolKind};
 
 use super::{Contents, Life, ProvidedKind, SYMBOL, Strings, TableRanges, record, version_definitions};
 
@@ -34,7 +34,7 @@ pub fn copy<'a>(
     for symbol in library.symbols().filter(|symbol| symbol.is_found_by_linker()) {
         let Some(address) = address(&symbol) else { continue };
         let kind = match symbol.kind() {
-            Kind::Data => ProvidedKind::Data,
+            SymbolKind::Data => ProvidedKind::Data,
             _ => ProvidedKind::Function,
         };
         let name = u32::try_from(symbol.name_offset()).ok()?;
