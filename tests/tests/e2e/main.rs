@@ -63,7 +63,6 @@ mod namespaces {
     mod next_by_dlopen;
     mod opened_tools;
     mod thread_local;
-    mod unnamed_library;
 }
 
 mod libc {
@@ -78,13 +77,11 @@ mod libc {
 mod threads_and_signals {
     mod cxx_unwinding;
     mod guard_page;
-    mod library_races;
-    mod memory;
+    mod libraries;
     mod planted;
-    mod races;
     mod signals;
     mod stacks_from_threads;
-    mod threads_and_libraries;
+    mod valgrind;
 }
 
 mod end {
@@ -101,7 +98,6 @@ mod qmpi {
     mod plugin;
     mod plugin_on_qmpi;
     mod registration;
-    mod renamed_tools;
     mod switch;
     mod thesis;
     mod tools;
@@ -124,7 +120,6 @@ mod desk {
     mod inspect;
     mod list;
     mod page;
-    mod readme;
     mod report;
     mod report_bytes;
     mod report_ends;
