@@ -176,7 +176,7 @@ int MPI_Type_size(MPI_Datatype type, int *size)
 {
     calls[TYPE_SIZE]++;
 #ifdef DEFECT_SLOW
-    spend(5000);
+    spend(50000); /* a hundred times as much as the call */
 #elif defined BUSY_MACHINE
     if (calls[TYPE_SIZE] % 10 == 0)
         spend(300000); /* the machine does something else */

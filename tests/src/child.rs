@@ -19,19 +19,24 @@ pub struct Ended {
     pub cpu: Duration,
 }
 
-/// Runs a command to its end.
+/// Runs a command to its end. Its stdin is a pipe that nobody writes to, and that stays open.
+///
+/// MPICH's launcher tells its proxy when stdin ends. The proxy of a job that fails at once may be gone by then: the launcher is
+/// killed by SIGPIPE (status 141), also without a stack.
 ///
 /// # Panics
 /// When it cannot be started or waited for.
 pub fn run(command: &mut Command) -> Ended {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let stdin = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (stdout, stderr) = std::thread::scope(|scope| {
         let stderr = scope.spawn(|| text(stderr));
         (text(stdout), stderr.join().unwrap_or_default())
     });
     let ended = child.wait4().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    drop(stdin);
     Ended { stdout, stderr, status: ended.status, cpu: ended.rusage.utime + ended.rusage.stime }
 }
 

@@ -3,7 +3,7 @@
 //! A name is that of a check as cargo-nextest shows it, `*` in the place of the MPI for all of them, or that of a module:
 //!
 //! ```text
-//! | `dlsym(RTLD_NEXT, ...)` | finds ... | finds ... | `tools::*::rtld_next::ring.c`, `with::` |
+//! | `dlsym(RTLD_NEXT, ...)` | finds ... | finds ... | `tools::each::*::rtld_next::ring.c`, `tools::with::` |
 //! ```
 
 use std::collections::BTreeSet;

@@ -66,15 +66,17 @@ impl Mpi {
     /// Variables without which it does not start here.
     pub fn variables(self) -> Vec<(&'static str, String)> {
         match self {
-            Mpi::OpenMpi => vec![
+            Mpi::OpenMpi => [
                 // Tests run as root in containers.
                 ("OMPI_ALLOW_RUN_AS_ROOT", "1".into()),
                 ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1".into()),
                 // More ranks than cores: give the core away instead of polling.
                 ("OMPI_MCA_mpi_yield_when_idle", "1".into()),
                 ("OMPI_MCA_btl_vader_single_copy_mechanism", "none".into()),
-                session::variable(),
-            ],
+            ]
+            .into_iter()
+            .chain(session::variables())
+            .collect(),
             Mpi::Mpich => Vec::new(),
         }
     }

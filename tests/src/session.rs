@@ -1,7 +1,13 @@
-//! Where Open MPI 4 keeps the sockets and files of a job.
+//! Where the launchers of Open MPI keep the sockets and files of a job.
 //!
-//! All jobs of a user share one directory, which the first creates and the last removes. Two that start at the same instant
-//! both create it, and one of them fails ("mkdir: File exists"). Tests run in threads or processes: each has a directory of its own.
+//! All jobs of a user share one directory below `/tmp`, and that goes wrong in two ways. Tests run in threads or processes, and each has a
+//! directory of its own.
+//!
+//! - Open MPI 4: the first job creates the shared directory and the last removes it. Of two that start at the same instant one fails ("mkdir: File
+//!   exists").
+//! - Open MPI 5: a launcher has a directory named after its process number, `/tmp/ompi.11701`, with a file `pmix.HOST.tool.11701`, and does
+//!   not start if that file is there already ("The PMIx server's listener thread failed to start", status 213). A launcher that is killed, as
+//!   some tests do, leaves it. Process numbers come round again: 32,768 are a few runs of all tests.
 
 use tempfile::TempDir;
 
@@ -9,8 +15,9 @@ thread_local! {
     static DIRECTORY: Option<TempDir> = tempfile::Builder::new().prefix("qmpi").tempdir().ok();
 }
 
-/// The variable that says so to Open MPI, and its value. The name is short: sockets have paths of 108 bytes at most.
-pub(crate) fn variable() -> (&'static str, String) {
+/// The variables that say so to Open MPI 4 and 5, and their value. The name is short: sockets have paths of 108 bytes at most.
+pub(crate) fn variables() -> [(&'static str, String); 2] {
     let directory = DIRECTORY.with(|directory| directory.as_ref().map(|directory| directory.path().to_owned()));
-    ("OMPI_MCA_orte_tmpdir_base", directory.unwrap_or_else(std::env::temp_dir).display().to_string())
+    let directory = directory.unwrap_or_else(std::env::temp_dir).display().to_string();
+    [("OMPI_MCA_orte_tmpdir_base", directory.clone()), ("PRTE_MCA_prte_tmpdir_base", directory)]
 }

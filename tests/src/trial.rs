@@ -47,7 +47,7 @@ pub struct Module {
 }
 
 impl Module {
-    /// With this path (`e2e::topic`), and the function that lists its trials.
+    /// With this path (`e2e::group::topic`), and the function that lists its trials.
     pub const fn new(path: &'static str, trials: fn() -> Vec<Trial>) -> Module {
         Module { path, trials }
     }
@@ -73,7 +73,7 @@ macro_rules! module {
 pub use inventory;
 
 /// Runs what the command line selects of all trials of all modules: the test program's `main`. Names are
-/// `module::mpi::check`. A filter `^module::` selects those whose names begin with it.
+/// `group::module::mpi::check`. A filter `^group::module::` selects those whose names begin with it.
 ///
 /// # Panics
 /// When two trials have one name: a selection by name would run both, or count both as one.
@@ -98,7 +98,7 @@ pub fn run_all() -> ExitCode {
     }
     trials
         .push(libtest_mimic::Trial::test("every_documented_test_exists", move || every_documented_test_is_in(&known)));
-    // The filters of libtest look for their text anywhere in a name: `programs::` is in `real_programs::`, too.
+    // The filters of libtest look for their text anywhere in a name: `tools::` is in `qmpi::tools::`, too.
     if let Some(start) = arguments.filter.take_if(|filter| filter.starts_with('^')) {
         trials.retain(|trial| trial.name().starts_with(&start[1..]));
     }
@@ -107,15 +107,21 @@ pub fn run_all() -> ExitCode {
 
 /// A file without its line in `main.rs` would be compiled by nothing, and missed by nothing.
 fn every_file_is_in(modules: &BTreeSet<&str>) -> Verdict {
-    for entry in std::fs::read_dir(product::root().join("tests/tests/e2e"))? {
-        let path = entry?.path();
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        if name != "main" && !modules.contains(name.as_ref()) {
-            return Err(format!(
-                "{} is no module of the tests: it needs `mod {name};` in main.rs, and `qmpi_tests::module!`",
-                path.display()
-            )
-            .into());
+    for group in std::fs::read_dir(product::root().join("tests/tests/e2e"))? {
+        let group = group?.path();
+        if group.file_name().is_some_and(|name| name == "main.rs") {
+            continue;
+        }
+        for entry in std::fs::read_dir(&group)? {
+            let path = entry?.path();
+            let [group, name] = [&group, &path].map(|path| path.file_stem().unwrap_or_default().to_string_lossy());
+            if !modules.contains(format!("{group}::{name}").as_str()) {
+                return Err(format!(
+                    "{} is no module of the tests: it needs `mod {name};` in `mod {group}` of main.rs, and `qmpi_tests::module!`",
+                    path.display()
+                )
+                .into());
+            }
         }
     }
     Ok(())

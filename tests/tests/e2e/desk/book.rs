@@ -1,4 +1,5 @@
-//! The documentation as a book: all pages are in its table of contents, links lead somewhere, and examples print what stands below them.
+//! The documentation as a book: all pages are in its table of contents, links lead somewhere, and the examples of the documentation and
+//! of README print what stands below them.
 
 use qmpi_tests::pages::Pages;
 use qmpi_tests::{Mpi, Trial, Verdict, on_each_mpi, printed, product};
@@ -6,11 +7,23 @@ use qmpi_tests::{Mpi, Trial, Verdict, on_each_mpi, printed, product};
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
-    let mut trials = on_each_mpi(&[("stacks_by_example", &Mpi::ALL, stacks_by_example)]);
+    let mut trials = on_each_mpi(&[
+        ("in_60_seconds", &Mpi::ALL, in_60_seconds),
+        ("stacks_by_example", &Mpi::ALL, stacks_by_example),
+    ]);
     trials.push(Trial::test("contents", contents));
     trials.push(Trial::test("links", links));
     trials.push(Trial::test("what_is_wrong_is_found", what_is_wrong_is_found));
     trials
+}
+
+/// What README tells newcomers to type.
+fn in_60_seconds(mpi: Mpi) -> Verdict {
+    let root = product::root();
+    let page = std::fs::read_to_string(root.join("README.md"))?;
+    let section = page.lines().skip_while(|line| *line != "## In 60 seconds").skip(1);
+    let section = section.take_while(|line| !line.starts_with("## "));
+    printed::run(mpi, section, &format!("ln -s {root:?}/tests {root:?}/legacy-tools ."))
 }
 
 fn stacks_by_example(mpi: Mpi) -> Verdict {

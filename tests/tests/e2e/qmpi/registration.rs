@@ -1,7 +1,7 @@
 //! Until when a QMPI tool can be registered: until MPI is initialized, in the World Model or in the Sessions Model, with a stack that
-//! names the tool, with one that does not, and with none.
+//! names the tool, with one that does not, and with none. And which tool a path means.
 
-use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product};
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, product, program, tool};
 
 qmpi_tests::module!(trials);
 
@@ -12,9 +12,9 @@ fn trials() -> Vec<Trial> {
         ("in_main_with_sessions", &[Mpi::Mpich], with_sessions),
         ("in_main_of_fortran", &Mpi::ALL, of_fortran),
         ("without_a_stack", &Mpi::ALL, without_a_stack),
-        ("in_no_stack", &Mpi::ALL, in_no_stack),
         ("beside_other_tools", &Mpi::ALL, beside_other_tools),
         ("too_late", &Mpi::ALL, too_late),
+        ("of_several", &Mpi::ALL, of_several),
     ])
 }
 
@@ -68,14 +68,10 @@ fn of_fortran(mpi: Mpi) -> Verdict {
 fn without_a_stack(mpi: Mpi) -> Verdict {
     expect(&job(mpi, "plain").by_hand(""), [OF_NO_TOOL, NOT_CALLED])?;
     expect(&job(mpi, "after").by_hand(""), [OF_NO_TOOL, NOT_CALLED])?;
+    // Everything is set up before `main`, which is no reason to warn.
+    expect(&job(mpi, "plain").by_hand("").env("QMPI_LOG", "warn"), [OF_NO_TOOL, NOT_CALLED])?;
     // Linked, and not preloaded.
     expect(&job(mpi, "plain"), [OF_NO_TOOL, NOT_CALLED])
-}
-
-/// Everything is set up before `main`, which is no reason to refuse a name.
-fn in_no_stack(mpi: Mpi) -> Verdict {
-    let job = job(mpi, "plain").by_hand("").env("QMPI_LOG", "warn");
-    expect(&job, [OF_NO_TOOL, NOT_CALLED])
 }
 
 fn beside_other_tools(mpi: Mpi) -> Verdict {
@@ -98,5 +94,25 @@ fn too_late(mpi: Mpi) -> Verdict {
     if outcome.status == 0 || !is_said || outcome.stdout.contains("registered") {
         return Err(format!("not refused\n{}", outcome.report()).into());
     }
+    Ok(())
+}
+
+/// A path under another name: of a file that registers several tools, the command says which there are, before anything is started.
+fn of_several(mpi: Mpi) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let renamed = directory.path().join("renamed.so").display().to_string();
+    std::fs::copy(tool(mpi, "qmpi_counter"), &renamed)?;
+    let job = Job::new(mpi, 2, &program(mpi, "ring.c"));
+    for layer in [renamed.clone(), format!("other={renamed}")] {
+        let outcome = job.clone().stack(&[&layer]).run();
+        let hint = format!("qmpi: hint: write which of them is meant: -t counter={renamed}");
+        let said = outcome.said();
+        let is_right = matches!(&said[..], [error, last] if error.contains("registers the tools counter, rows, columns") && *last == hint);
+        if !is_right || outcome.status != 3 {
+            return Err(outcome.report().into());
+        }
+    }
+    let outcome = job.stack(&[&format!("counter={renamed}")]).run();
+    outcome.expect(0, &["done".to_owned()])?;
     Ok(())
 }

@@ -1,12 +1,15 @@
-//! A tool whose version entries (DT_VERNEED) name a library that is not among its DT_NEEDED entries: glibc's dynamic linker asserts that such a
-//! library is loaded. In a plain process it is: the program brings it.
+//! A tool whose version entries (DT_VERNEED) name a library that is not among its DT_NEEDED entries, as `patchelf --remove-needed` leaves it.
+//!
+//! In a plain process the program or MPI brings the library. In a namespace of its own `ld.so` ends the process with an assertion
+//! (`elf/dl-version.c: _dl_check_map_versions`), unless the library is there under this name.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::Failed;
 use qmpi_tests::against::{Failures, stacked};
-use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi};
+use qmpi_tests::compile::tool_variant;
+use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program};
 
 qmpi_tests::module!(trials);
 
@@ -14,6 +17,10 @@ fn trials() -> Vec<Trial> {
     on_each_mpi(&[
         ("libm", &Mpi::ALL, |mpi| removed(mpi, &["libm.so.6"])),
         ("library_of_the_program", &Mpi::ALL, |mpi| removed(mpi, &["part_with_versions.so"])),
+        // The library is one that MPI brings, if the program does not.
+        ("in_a_namespace", &Mpi::ALL, |mpi| instances(mpi, 1)),
+        // More instances than there are namespaces.
+        ("as_a_clone", &Mpi::ALL, |mpi| instances(mpi, 17)),
         ("both", &Mpi::ALL, |mpi| removed(mpi, &["libm.so.6", "part_with_versions.so"])),
     ])
 }
@@ -42,6 +49,19 @@ fn removed(mpi: Mpi, libraries: &[&str]) -> Verdict {
         }
     }
     failures.verdict()
+}
+
+/// A stack of so many counters that need a function of a library which they do not name.
+fn instances(mpi: Mpi, count: usize) -> Verdict {
+    let directory = tempfile::tempdir()?;
+    let named = tool_variant(mpi, "counter", "unnamed", &["-Wl,-u,cos", "-Wl,--no-as-needed", "-lm"]);
+    let tool = without(&named, &["libm.so.6"], directory.path())?.display().to_string();
+    let outcome = Job::new(mpi, 2, &program(mpi, "ring.c")).stack(&vec![tool.as_str(); count]).run();
+    outcome.expect(0, &[])?;
+    match outcome.count("counter: MPI calls of 2 ranks") {
+        tables if tables == count => Ok(()),
+        tables => Err(format!("{tables} tables of {count} instances\n{}", outcome.report()).into()),
+    }
 }
 
 /// A copy of the tool that does not need these libraries, but has their versions.
