@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use crate::Mpi;
 
 /// The pages that have such tables.
-pub const PAGES: [&str; 2] = ["docs/namespaces.md", "docs/conformance.md"];
+pub const PAGES: [&str; 2] = ["docs/namespaces.md", "docs/maintainers/conformance.md"];
 
 /// Fails unless each row of such a table of the page with this `text` names tests that there are.
 ///

@@ -10,7 +10,7 @@
 //! | `qmpi_send_f08_`, `qmpi_send_f08ts_`, `..._large_` | `pmpi_send_f08_` and so on, of MPICH `pmpir_send_f08_` | `use mpi_f08` (MPI 4.0, 19.1.5) |
 //!
 //! It is a library of its own because few programs want it, while `libqmpi.so` is in every process of a job:
-//! docs/decisions/fortran-name-shift.md.
+//! docs/maintainers/decisions/fortran.md.
 #![cfg_attr(not(test), no_std)]
 #![expect(unsafe_code, reason = "exported entry points, and what ends a process")]
 

@@ -1,6 +1,6 @@
 //! Where the program's own calls of `PMPI_f` go: `program_pmpi` of the configuration.
 //!
-//! The documents of QMPI and `LD_PRELOAD` say different things, each for tools of its kind: docs/decisions/pmpi-of-the-program.md.
+//! The documents of QMPI and `LD_PRELOAD` say different things, each for tools of its kind: docs/maintainers/decisions/pmpi-of-the-program.md.
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -10,7 +10,7 @@
 //! | `x9`-`x15` | free |
 //!
 //! Every function carries its own CFI, so that a back trace and a signal-driven profiler find the way through. What a file is for is said in
-//! `arch/x86_64.rs`; docs/decisions/aarch64.md says what differs.
+//! `arch/x86_64.rs`; docs/maintainers/decisions/aarch64.md says what differs.
 
 mod caller;
 mod fortran;

@@ -1,4 +1,4 @@
-//! What the documents of QMPI print: their programs and prototypes compile and run (docs/conformance.md).
+//! What the documents of QMPI print: their programs and prototypes compile and run (docs/maintainers/conformance.md).
 
 use qmpi_tests::{Job, Mpi, Trial, Verdict, compile, on_each_mpi, program};
 

@@ -181,7 +181,7 @@ macro_rules! first_call {
 /// The function of a probe: its frame of so many bytes, which keeps the probe and the recorder, the lines in between, and the way out. `x0` has
 /// the result behind them; further operands of theirs follow.
 ///
-/// The place of the records is looked at as well: a thread may see the probe before it sees the place (docs/decisions/aarch64.md).
+/// The place of the records is looked at as well: a thread may see the probe before it sees the place (docs/maintainers/decisions/aarch64.md).
 macro_rules! probe_function {
     ($frame:literal, [$($line:expr,)*] $($operands:tt)*) => {
         naked_asm!(
