@@ -7,7 +7,7 @@
 /// Sets `QMPI_BUILD` for the crate to the number, in 16 digits.
 fn identify() {
     // Crates that are in neither library.
-    const OTHERS: [&str; 3] = ["cli", "fortran", "plugin"];
+    const OTHERS: [&str; 5] = ["cli", "fortran", "launch", "measured", "plugin"];
     let bridge = std::path::Path::new("..");
     let mut crates = entries(bridge);
     crates.retain(|path| path.join("src").is_dir() && !OTHERS.iter().any(|other| path.ends_with(other)));

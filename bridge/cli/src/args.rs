@@ -8,9 +8,8 @@ use std::str::FromStr;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use qmpi_launch::processes::ProcessChoice;
 use qmpi_plan::RankSet;
-
-use crate::job::Job;
 
 const TOOL_HELP: &str = "\
 A tool; repeat the option for each layer, outermost first. TOOL is a PATH (with a `/`), a NAME, or NAME=PATH. A name is looked up in the configuration file, then in the directories \
@@ -222,12 +221,12 @@ EXAMPLES
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: QmpiCommand,
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum QmpiCommand {
     /// Run COMMAND under a stack of tools
     ///
     /// Finds and inspects every tool, sets the environment, and is replaced by COMMAND, which is a launcher (`mpiexec -n 4
@@ -387,10 +386,6 @@ pub struct RunArgs {
     /// How much to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
-
-    /// Print the table of processes once it is there: `qmpi ps -- COMMAND`.
-    #[arg(skip)]
-    pub prints_table: Option<bool>,
 
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true)]
@@ -647,13 +642,6 @@ pub struct BisectArgs {
     #[arg(long, value_name = "SECONDS", default_value = "600")]
     pub timeout: u32,
 
-    /// Nothing is measured, and layers stay on.
-    #[arg(skip)]
-    pub measure: MeasureArgs,
-    /// See there.
-    #[arg(skip)]
-    pub load: LoadArgs,
-
     /// How much to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
@@ -772,7 +760,7 @@ pub struct AttachArgs {
 pub struct CtlArgs {
     /// The number of a process, or `all`
     #[arg(value_name = "JOB")]
-    pub job: Job,
+    pub job: ProcessChoice,
 
     /// What to do.
     #[command(subcommand)]
@@ -830,6 +818,15 @@ pub struct ManArgs {
     pub output: Option<PathBuf>,
 }
 
+/// Arguments of `survey`.
+#[derive(Debug, Args)]
+pub struct SurveyArgs {
+    /// libqmpi_core.so, which loads the tools.
+    pub core: PathBuf,
+    /// The tools, a line each.
+    pub request: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -843,7 +840,7 @@ mod tests {
     #[test]
     fn options_after_the_command_belong_to_it() {
         let cli = Cli::try_parse_from(["qmpi", "run", "-t", "a", "mpiexec", "-n", "4", "-v", "./app", "--", "-x"]);
-        let Command::Run(run) = cli.unwrap().command else { panic!("run") };
+        let QmpiCommand::Run(run) = cli.unwrap().command else { panic!("run") };
         assert_eq!(run.command, ["mpiexec", "-n", "4", "-v", "./app", "--", "-x"]);
         assert_eq!((run.stack.tools, run.verbosity.verbose), (vec!["a".to_owned()], 0));
     }
@@ -851,19 +848,10 @@ mod tests {
     #[test]
     fn stats_takes_a_file_only_with_an_equals_sign() {
         let stats = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
-            Command::Run(run) => (run.measure.stats, run.command.len()),
+            QmpiCommand::Run(run) => (run.measure.stats, run.command.len()),
             _ => panic!("run"),
         };
         assert_eq!(stats(&["qmpi", "run", "--stats", "./app"]), (Some(None), 1));
         assert_eq!(stats(&["qmpi", "run", "--stats=f", "./app"]), (Some(Some("f".into())), 1));
     }
-}
-
-/// Arguments of `survey`.
-#[derive(Debug, Args)]
-pub struct SurveyArgs {
-    /// libqmpi_core.so, which loads the tools.
-    pub core: PathBuf,
-    /// The tools, a line each.
-    pub request: String,
 }

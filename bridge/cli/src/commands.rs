@@ -1,18 +1,19 @@
 //! The subcommands, one file each.
 
-pub mod attach;
-pub mod bisect;
-pub mod compare;
-pub mod ctl;
-pub mod demo;
-pub mod doctor;
-pub mod env;
-pub mod generate;
-pub mod inspect;
-pub mod list;
-pub mod ps;
-pub mod report;
-pub mod run;
-pub mod stats;
-pub mod surveyed;
-pub mod tools;
+pub(crate) mod attach;
+pub(crate) mod bisect;
+pub(crate) mod compare;
+pub(crate) mod ctl;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+pub(crate) mod env;
+pub(crate) mod generate;
+pub(crate) mod inspect;
+pub(crate) mod list;
+pub(crate) mod ps;
+pub(crate) mod rank;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod stats;
+pub(crate) mod surveyed;
+pub(crate) mod tools;

@@ -1,82 +1,64 @@
 //! A stack that was checked: every tool inspected, every variable known. What `run` executes and `env` prints.
 
-pub mod glibc;
-pub mod layer;
-pub mod manifest;
-pub mod outputs;
-pub mod registered;
-pub mod registrar;
-pub mod request;
-pub mod share;
-pub mod survey;
+pub(crate) mod edges;
+pub(crate) mod glibc;
+pub(crate) mod layer;
+pub(crate) mod manifest;
+pub(crate) mod outputs;
+pub(crate) mod registered;
+pub(crate) mod registrar;
+pub(crate) mod request;
+pub(crate) mod share;
+pub(crate) mod survey;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_elf::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
-use qmpi_elf::{ElfFile, MpiFamily, SearchPath, is_mpi_soname};
+use qmpi_elf::{MpiFamily, SearchPath};
+use qmpi_launch::environment::{self, EnvironmentVariable, Ingredients, preload, runtime};
+use qmpi_launch::launcher::{self, LauncherInCommand};
+use qmpi_launch::program::Program;
+use qmpi_launch::{Warning, container};
 use qmpi_plan::launcher::Line;
-use qmpi_plan::preload::file_name;
 use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, Origin, PassedOver, Place};
 
-use crate::Error;
 use crate::args::{LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
-use crate::environment::{self, Ingredients, Variable};
-use crate::environment::{preload, runtime};
-use crate::launcher::program::Program;
-use crate::launcher::{Found, container};
-use crate::report::warning::Warning;
+use crate::{Error, terminal};
 use layer::InspectedLayer;
-use request::Resolved;
+use request::ResolvedStack;
 use share::MissingShare;
 
 /// A stack and its inspection.
-pub struct Checked {
+pub(crate) struct CheckedStack {
     /// The layers, outermost first.
-    pub layers: Vec<InspectedLayer>,
+    pub(crate) layers: Vec<InspectedLayer>,
     /// The stack they come from; with `skip`, without those that cannot be set up.
-    pub resolved: Resolved,
+    pub(crate) resolved: ResolvedStack,
     /// What to tell the user.
-    pub warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
     /// Libraries of `share` that are here only if the program brings them.
-    pub missing: Vec<MissingShare>,
+    pub(crate) missing: Vec<MissingShare>,
     /// How libraries were looked up.
-    pub search: SearchPath,
+    pub(crate) search: SearchPath,
     /// Whether any tool was asked for.
-    pub has_request: bool,
-}
-
-/// A checked stack with its variables.
-pub struct Plan {
-    /// The layers, outermost first.
-    pub layers: Vec<InspectedLayer>,
-    /// What to set, in a fixed order.
-    pub variables: Vec<Variable>,
-    /// What to tell the user.
-    pub warnings: Vec<Warning>,
-    /// How libraries were looked up.
-    pub search: SearchPath,
-    /// Whether any tool was asked for.
-    pub has_request: bool,
-    on_error: OnError,
-    missing: Vec<MissingShare>,
+    pub(crate) has_request: bool,
 }
 
 /// Resolves and inspects the stack that is asked for.
 ///
 /// # Errors
 /// The first layer that cannot be set up, unless [`OnError::Skip`] turns it into a warning; too many layers.
-pub fn check(
+pub(crate) fn check(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Checked, Error> {
+) -> Result<CheckedStack, Error> {
     let mut resolved = request::with_options(stack, verbosity, get)?.resolve()?;
     let has_request = !resolved.stack.layers.is_empty() || !resolved.stack.skipped.is_empty();
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
     let mut warnings: Vec<Warning> =
-        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &Error::Stack(skipped.error))).collect();
+        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &skipped.error.into())).collect();
     warnings.extend(ignored_order(stack, &resolved));
     warnings.extend(unused_sections(&resolved));
     let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
@@ -112,54 +94,71 @@ pub fn check(
     warnings.extend(layers.iter().flat_map(InspectedLayer::warnings));
     warnings.extend(outputs::shared(&layers));
     let missing = share::missing(&layers, &search);
-    Ok(Checked { layers, resolved, warnings, missing, search, has_request })
+    Ok(CheckedStack { layers, resolved, warnings, missing, search, has_request })
 }
 
-/// [`check`], and then the variables.
+/// [`check`], and then the variables, in a fixed order.
 ///
 /// # Errors
 /// As there; no runtime; paths that cannot be passed on.
-pub fn make(
+pub(crate) fn make(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
     measure: &MeasureArgs,
     load: LoadArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Plan, Error> {
-    let Checked { layers, resolved, warnings, missing, search, has_request } = check(stack, verbosity, get)?;
-    let runtime = runtime::find(get)?;
-    let variables = environment::variables(
-        &resolved,
-        &Ingredients { runtime: &runtime, measure, load, static_tls: layer::static_tls(&layers), is_mpi: &is_mpi, get },
-    )?;
-    Ok(Plan { layers, variables, warnings, search, has_request, on_error: resolved.stack.on_error, missing })
+) -> Result<(CheckedStack, Vec<EnvironmentVariable>), Error> {
+    let checked = check(stack, verbosity, get)?;
+    let resolved = &checked.resolved;
+    let variables = environment::variables(&Ingredients {
+        stack: &resolved.stack,
+        settings: &resolved.settings,
+        config: resolved.config.as_ref().map(|(path, _)| path.as_path()),
+        site: if resolved.needs_site() { &resolved.site } else { &[] },
+        runtime: &runtime::find(get)?,
+        ctl: load.ctl,
+        all_processes: load.all_processes,
+        stats: measure.stats.as_ref().map(Option::as_deref),
+        report: measure.directory().as_deref(),
+        trace: measure.trace.as_ref().map(|limit| limit.0.as_str()),
+        static_tls: layer::static_tls(&checked.layers),
+        get,
+    })?;
+    Ok((checked, variables))
 }
 
-/// Whether an entry of `LD_PRELOAD` is an MPI library.
-pub(crate) fn is_mpi(entry: &str) -> bool {
-    let name = file_name(entry);
-    let is_tool = || ElfFile::open(Path::new(entry)).is_ok_and(|file| !is_mpi_library(&file));
-    is_mpi_soname(name) && !(is_name_of_tools_too(name) && is_tool())
-}
-
-impl Checked {
+impl CheckedStack {
     /// What to tell the user where no program is looked at: libraries that only the program can bring are among it.
     #[must_use]
-    pub fn all_warnings(&self) -> Vec<Warning> {
+    pub(crate) fn all_warnings(&self) -> Vec<Warning> {
         self.warnings.iter().cloned().chain(self.missing.iter().map(MissingShare::warning)).collect()
     }
 
-    /// Are all tools built for one MPI?
+    /// Are all tools built for one MPI, as those of a process are? With [`OnError::Skip`] the process leaves out those that are not for its
+    /// own. Asked after [`CheckedStack::check_program`], which names the program.
     ///
     /// # Errors
-    /// [`Error::SeveralMpis`].
-    pub fn check_mpis(&self) -> Result<(), Error> {
-        check_mpis(&self.layers, self.resolved.stack.on_error)
+    /// Tools that are built for several.
+    pub(crate) fn check_mpis(&self) -> Result<(), Error> {
+        let mut families = self.layers.iter().filter_map(|layer| Some((layer, layer.planned.family()?)));
+        let Some((layer, family)) = families.next() else { return Ok(()) };
+        let other = families.find(|(_, other)| *other != family);
+        let Some((other, other_family)) = other.filter(|_| self.on_error() == OnError::Abort) else { return Ok(()) };
+        let message = format!(
+            "tool `{}` is built for {family} and tool `{}` for {other_family}: no process has both",
+            layer.label(),
+            other.label()
+        );
+        Err(Error::failed(message, "take all tools in their builds for the program's MPI"))
+    }
+
+    fn on_error(&self) -> OnError {
+        self.resolved.stack.on_error
     }
 
     /// Which layers share a namespace as clones, on some rank at least.
     #[must_use]
-    pub fn clones(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<bool> {
+    pub(crate) fn clones(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<bool> {
         let namespaces = namespaces(get);
         let mut clones = vec![false; self.layers.len()];
         for tools in layer::on_each_rank(&self.layers) {
@@ -172,22 +171,33 @@ impl Checked {
         }
         clones
     }
-}
 
-impl Plan {
-    /// Are all tools built for one MPI? Asked after [`Plan::check_program`], which names the program.
+    /// Are launcher, program and tools of one MPI, and does the program have what tools share with it? Returns the launcher, if there is one.
     ///
     /// # Errors
-    /// [`Error::SeveralMpis`].
-    pub fn check_mpis(&self) -> Result<(), Error> {
-        check_mpis(&self.layers, self.on_error)
+    /// The first answer that is no.
+    pub(crate) fn check_command(
+        &mut self,
+        program: Option<&Program>,
+        command: &[OsString],
+        get: &dyn Fn(&str) -> Option<OsString>,
+    ) -> Result<Option<LauncherInCommand>, Error> {
+        let found = launcher::find(command, get("PATH").as_deref());
+        if let Some(program) = program {
+            self.check_program(program)?;
+        }
+        if let (Some(found), Some(program)) = (&found, program) {
+            self.check_launcher(found, command, program)?;
+        }
+        self.check_shares(program, command, get)?;
+        Ok(found)
     }
 
     /// Compares the MPI of the program with the launcher's, where the launcher starts just that program.
     ///
     /// # Errors
-    /// [`Error::OtherLauncher`].
-    pub fn check_launcher(&self, found: &Found, command: &[OsString], program: &Program) -> Result<(), Error> {
+    /// A launcher of another MPI than the program's.
+    fn check_launcher(&self, found: &LauncherInCommand, command: &[OsString], program: &Program) -> Result<(), Error> {
         let args: Vec<String> =
             command.iter().skip(found.index + 1).map(|word| word.to_string_lossy().into_owned()).collect();
         let line = Line { launcher: found.launcher, args: &args, get: &|_| None };
@@ -196,25 +206,18 @@ impl Plan {
         let Some(family) = program.family.filter(|family| is_meant && !starts(found.launcher, *family)) else {
             return Ok(());
         };
-        let error = Error::OtherLauncher {
-            launcher: found.launcher.name(),
-            program: program.path.clone(),
-            family: family.name(),
-        };
-        match self.on_error {
-            OnError::Abort => Err(error),
-            OnError::Skip => {
-                Warning::new(error.to_string(), error.hint()).print();
-                Ok(())
-            }
-        }
+        let (path, family, launcher) = (program.path.display(), family.name(), found.launcher.name());
+        let message =
+            format!("{path} uses {family}, and the launcher is {launcher}'s: each process would be a job of its own");
+        let hint = format!("use the mpiexec of {family}, by its path where several are installed");
+        or_warn(self.on_error(), Error::failed(message, hint))
     }
 
     /// Compares the MPI of the tools with the program's.
     ///
     /// # Errors
     /// [`Error::Refused`] for the first tool that is built for another one.
-    pub fn check_program(&self, program: &Program) -> Result<(), Error> {
+    fn check_program(&self, program: &Program) -> Result<(), Error> {
         let Some(family) = program.family else {
             return Ok(());
         };
@@ -222,20 +225,20 @@ impl Plan {
             let user = program.path.display().to_string();
             let Err(refusal) = layer.planned.check_mpi(&user, family, family.name()) else { continue };
             let error = Error::Refused { layer: layer.label().to_owned(), refusal };
-            match self.on_error {
+            match self.on_error() {
                 OnError::Abort => return Err(error),
-                OnError::Skip => skip(layer.label(), &error).print(),
+                OnError::Skip => terminal::warn(&skip(layer.label(), &error)),
             }
         }
         Ok(())
     }
 
     /// Looks in the program for libraries of `share` that the dynamic linker does not find by their names. Where no program is known, they
-    /// go to [`Plan::warnings`]: it may bring them. So they do for a program in a container, which has other libraries than this machine.
+    /// go to [`CheckedStack::warnings`]: it may bring them. So they do for a program in a container, which has other libraries than this machine.
     ///
     /// # Errors
-    /// [`Error::MissingShare`] for the first that the program does not bring: each rank would fail.
-    pub fn check_shares(
+    /// For the first that the program does not bring: each rank would fail.
+    pub(crate) fn check_shares(
         &mut self,
         program: Option<&Program>,
         command: &[OsString],
@@ -245,7 +248,7 @@ impl Plan {
         for missing in std::mem::take(&mut self.missing) {
             match program {
                 Some(program) if program.brings(&missing.soname, &self.search) => {}
-                Some(program) if self.on_error == OnError::Abort => return Err(missing.error(&program.path)),
+                Some(program) if self.on_error() == OnError::Abort => return Err(missing.error(&program.path)),
                 _ => self.warnings.push(missing.warning()),
             }
         }
@@ -275,15 +278,16 @@ fn check_places(layers: &[InspectedLayer], allowed: Option<&[PathBuf]>) -> Resul
     let directories: Vec<PathBuf> = allowed.iter().map(|directory| real(directory)).collect();
     let files =
         layers.iter().filter(|layer| !layer.layer().is_name_only()).map(|layer| (layer, real(&layer.layer().path)));
-    let names = || allowed.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join(", ");
-    match files.into_iter().find(|(_, path)| !directories.iter().any(|directory| path.starts_with(directory))) {
-        Some((layer, path)) => Err(Error::NotAllowed {
-            layer: layer.label().to_owned(),
-            path: path.display().to_string(),
-            allowed: names(),
-        }),
-        None => Ok(()),
-    }
+    let outside = files.into_iter().find(|(_, path)| !directories.iter().any(|directory| path.starts_with(directory)));
+    let Some((layer, path)) = outside else { return Ok(()) };
+    let allowed = allowed.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join(", ");
+    let (label, path) = (layer.label(), path.display());
+    Err(Error::failed(
+        format!(
+            "tool `{label}`: {path} is in none of the directories that `allowed` of the site's configuration names"
+        ),
+        format!("take a tool of {allowed}: `qmpi tools` lists those with names"),
+    ))
 }
 
 /// One line for each hazard, whichever layers it is of.
@@ -305,19 +309,14 @@ fn hazards(layers: &[InspectedLayer]) -> Vec<Warning> {
     found.into_iter().map(message).collect()
 }
 
-/// Refuses a stack of tools for several MPIs, which no process has. With [`OnError::Skip`] the process leaves out those that are not
-/// for its own.
-fn check_mpis(layers: &[InspectedLayer], on_error: OnError) -> Result<(), Error> {
-    let mut families = layers.iter().filter_map(|layer| Some((layer, layer.planned.family()?)));
-    let Some((layer, family)) = families.next() else { return Ok(()) };
-    match families.find(|(_, other)| *other != family) {
-        Some((other, other_family)) if on_error == OnError::Abort => Err(Error::SeveralMpis {
-            layer: layer.label().to_owned(),
-            family,
-            other: other.label().to_owned(),
-            other_family,
-        }),
-        _ => Ok(()),
+/// An error that stops the command, or with [`OnError::Skip`] a warning.
+fn or_warn(on_error: OnError, error: Error) -> Result<(), Error> {
+    match on_error {
+        OnError::Abort => Err(error),
+        OnError::Skip => {
+            terminal::warn(&Warning::new(error.to_string(), error.hint()));
+            Ok(())
+        }
     }
 }
 
@@ -330,15 +329,20 @@ fn check_room(layers: &[InspectedLayer], namespaces: Namespaces) -> Result<(), E
             let example = needs_own.iter().position(|needs_own| *needs_own).unwrap_or(0);
             let reason = tools[example].clone_obstacle().unwrap_or_else(|| "none is left for clones".to_owned());
             let count = needs_own.iter().filter(|needs_own| **needs_own).count();
-            let layer = tools[example].label().to_owned();
-            return Err(Error::TooManyLayers { count, left: namespaces.free, layer, reason });
+            let (layer, left) = (tools[example].label(), namespaces.free);
+            return Err(Error::failed(
+                format!(
+                    "{count} instances need a namespace of their own, and glibc has {left} for tools ({layer}: {reason})"
+                ),
+                format!("use at most {left} PMPI tools; QMPI tools do not count"),
+            ));
         }
     }
     Ok(())
 }
 
 /// A variable left over in the shell wins over the file that was given just now: right, but easily overlooked.
-fn ignored_order(stack: &StackArgs, resolved: &Resolved) -> Option<Warning> {
+fn ignored_order(stack: &StackArgs, resolved: &ResolvedStack) -> Option<Warning> {
     let (path, config) = resolved.config.as_ref()?;
     let left_over = stack.tools.is_empty() && resolved.stack.origin == Origin::ToolList;
     (left_over && stack.config.is_some() && config.stack.is_some()).then(|| {
@@ -351,7 +355,7 @@ fn ignored_order(stack: &StackArgs, resolved: &Resolved) -> Option<Warning> {
 
 /// Sections that no layer has: the name of one may be misspelt, in the file or on the command line. A file may well have more sections than
 /// one stack uses.
-fn unused_sections(resolved: &Resolved) -> Option<Warning> {
+fn unused_sections(resolved: &ResolvedStack) -> Option<Warning> {
     let (path, config) = resolved.config.as_ref()?;
     let layers = &resolved.stack.layers;
     let in_stacks =

@@ -1,33 +1,18 @@
-//! What the commands print.
+//! What files, launchers and machines are, in words and in JSON.
 //!
 //! | what | module |
 //! |---|---|
-//! | a tool, an MPI library, a launch | [`tool`], [`mpi`], [`launch`] |
-//! | the setting that helps a tool | `advice` |
-//! | the connections between layers | [`edges`] |
-//! | good and bad answers, warnings, errors in JSON | [`check`], [`warning`], [`failure`] |
-//! | what a job measured: for a terminal, as a page for a browser | [`measured`], [`page`] |
-//! | what two sides differ in, as both | [`compared`] |
-//! | bytes that calls move, for both | `bytes` |
-//! | lists, words for a shell, the terminal | [`listing`], [`shell`], [`terminal`] |
+//! | lists of names; a question of `doctor` with its answer; an error in JSON | `listing`, `check`, `failure` |
+//! | the setting that helps a tool; a tool | `advice`, `tool` |
+//! | an MPI library, a program | `mpi`, `program` |
+//! | launchers, a container | `launch`, `container` |
 
-pub(crate) mod advice;
-pub(crate) mod bytes;
-pub mod check;
-pub mod compared;
-pub mod container;
-pub mod edges;
-pub mod failure;
-pub mod launch;
-pub mod listing;
-pub mod measured;
-pub mod mpi;
-pub mod notes;
-pub mod page;
-pub mod program;
-pub mod shell;
-mod template;
-pub mod terminal;
-pub mod tool;
-pub mod trace;
-pub mod warning;
+mod advice;
+pub(crate) mod check;
+pub(crate) mod container;
+pub(crate) mod failure;
+pub(crate) mod launch;
+pub(crate) mod listing;
+pub(crate) mod mpi;
+pub(crate) mod program;
+pub(crate) mod tool;

@@ -7,10 +7,10 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::args::Cli;
-use crate::report::terminal;
+use crate::terminal;
 
 /// Prints what clap has to say about `args`.
-pub fn report(error: &clap::Error, args: &[OsString]) -> ExitCode {
+pub(crate) fn report(error: &clap::Error, args: &[OsString]) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // A reader that went away is no error, as for every other answer.

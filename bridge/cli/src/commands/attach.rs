@@ -4,11 +4,12 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::Error;
 use crate::args::AttachArgs;
-use crate::mpir::outputs::{Outputs, Owners};
-use crate::mpir::process::{self, Rank};
-use crate::report::terminal;
+use crate::terminal;
+use crate::{Error, LaunchError};
+use qmpi_launch::Warning;
+use qmpi_launch::mpir::outputs::{Owners, RankOutputs};
+use qmpi_launch::mpir::process::{self, RankProcess};
 
 /// Debuggers take memory: so many run at once for each processor.
 const EACH: usize = 2;
@@ -17,21 +18,22 @@ const EACH: usize = 2;
 ///
 /// # Errors
 /// A process that is not there, or has no ranks; a command that cannot be started.
-pub fn attach(args: &AttachArgs) -> Result<bool, Error> {
+pub(crate) fn attach(args: &AttachArgs) -> Result<bool, Error> {
     let ranks = process::of_job(args.pid)?;
-    let meant = |rank: &&Rank| args.ranks.as_ref().is_none_or(|ranks| ranks.contains(rank.rank));
-    let (here, elsewhere): (Vec<&Rank>, Vec<&Rank>) = ranks.iter().filter(meant).partition(|rank| rank.is_here);
+    let meant = |rank: &&RankProcess| args.ranks.as_ref().is_none_or(|ranks| ranks.contains(rank.rank));
+    let (here, elsewhere): (Vec<&RankProcess>, Vec<&RankProcess>) =
+        ranks.iter().filter(meant).partition(|rank| rank.is_here);
     if here.is_empty() {
-        return Err(Error::Usage {
-            message: format!("the job of process {} has no such ranks on this host", args.pid),
-            hint: format!("`qmpi ps {}` shows its ranks and their hosts", args.pid),
-        });
+        return Err(Error::usage(
+            format!("the job of process {} has no such ranks on this host", args.pid),
+            format!("`qmpi ps {}` shows its ranks and their hosts", args.pid),
+        ));
     }
     if !elsewhere.is_empty() {
         let message = format!("{} ranks run on other hosts, and are left out", elsewhere.len());
-        terminal::warn(&message, Some("run `qmpi attach` there, with the process that has started them"));
+        terminal::warn(&Warning::new(message, "run `qmpi attach` there, with the process that has started them"));
     }
-    let found = Mutex::new((Outputs::default(), true, None));
+    let found = Mutex::new((RankOutputs::default(), true, None));
     let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from) * EACH;
     std::thread::scope(|scope| {
@@ -60,7 +62,7 @@ pub fn attach(args: &AttachArgs) -> Result<bool, Error> {
 }
 
 /// What the command prints for a rank on both streams, and whether it succeeds.
-fn run(args: &AttachArgs, rank: &Rank) -> Result<(String, bool), Error> {
+fn run(args: &AttachArgs, rank: &RankProcess) -> Result<(String, bool), Error> {
     let places =
         [("{pid}", rank.pid.to_string()), ("{rank}", rank.rank.to_string()), ("{program}", rank.executable.clone())];
     let word = |word: &std::ffi::OsString| {
@@ -70,10 +72,7 @@ fn run(args: &AttachArgs, rank: &Rank) -> Result<(String, bool), Error> {
     let mut words = args.command.iter().map(word);
     let program = words.next().unwrap_or_default();
     let output = Command::new(&program).args(words).stdin(Stdio::null()).output();
-    let output = output.map_err(|source| match source.kind() {
-        std::io::ErrorKind::NotFound => Error::CommandNotFound { command: program },
-        _ => Error::CommandNotExecutable { command: program, source },
-    })?;
+    let output = output.map_err(|source| LaunchError::of_start(program.as_ref(), source))?;
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
     // Warnings of a debugger that has done what it was asked for are of no interest.
     if !output.status.success() || text.trim().is_empty() {

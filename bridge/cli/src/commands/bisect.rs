@@ -8,15 +8,16 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
-use crate::args::BisectArgs;
-use crate::ended::{self, Ended};
-use crate::report::terminal;
-use crate::{Error, plan};
+use crate::args::{BisectArgs, LoadArgs, MeasureArgs};
+use crate::side_run::not_executable;
+use crate::terminal;
+use crate::{Error, LaunchError, plan};
 
 /// A run, and the end of what it printed to stderr.
-struct Run {
+struct BisectRun {
     end: Ended,
     said: String,
 }
@@ -25,19 +26,19 @@ struct Run {
 ///
 /// # Errors
 /// Whatever stops the stack; a COMMAND that cannot be started.
-pub fn bisect(args: &BisectArgs) -> Result<bool, Error> {
+pub(crate) fn bisect(args: &BisectArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
-    let plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
-    let list = plan.variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
+    let (checked, variables) =
+        plan::make(&args.stack, args.verbosity, &MeasureArgs::default(), LoadArgs::default(), &get)?;
+    let list = variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
     let elements: Vec<&str> =
         list.iter().flat_map(|list| list.value.split(',')).filter(|name| !name.is_empty()).collect();
     if elements.is_empty() {
-        let hint = "name tools with -t, or a file with -c".to_owned();
-        return Err(Error::Usage { message: "there are no layers to search".to_owned(), hint });
+        return Err(Error::usage("there are no layers to search", "name tools with -t, or a file with -c"));
     }
-    let mut search = Search {
+    let mut search = Bisection {
         args,
-        labels: plan.layers.iter().map(|layer| layer.label()).collect(),
+        labels: checked.layers.iter().map(|layer| layer.label()).collect(),
         elements,
         number: 0,
         good: BTreeSet::new(),
@@ -45,7 +46,7 @@ pub fn bisect(args: &BisectArgs) -> Result<bool, Error> {
     search.find()
 }
 
-struct Search<'a> {
+struct Bisection<'a> {
     args: &'a BisectArgs,
     labels: Vec<&'a str>,
     elements: Vec<&'a str>,
@@ -54,7 +55,7 @@ struct Search<'a> {
     good: BTreeSet<Vec<usize>>,
 }
 
-impl Search<'_> {
+impl Bisection<'_> {
     fn find(&mut self) -> Result<bool, Error> {
         let good = self.run("without qmpi", None)?.end;
         let all: Vec<usize> = (0..self.elements.len()).collect();
@@ -80,7 +81,12 @@ impl Search<'_> {
     }
 
     /// Leaves layers out as long as what is left still ends in another way: halves first, then single ones (delta debugging, after Zeller).
-    fn smallest(&mut self, mut layers: Vec<usize>, mut run: Run, good: Ended) -> Result<(Vec<usize>, Run), Error> {
+    fn smallest(
+        &mut self,
+        mut layers: Vec<usize>,
+        mut run: BisectRun,
+        good: Ended,
+    ) -> Result<(Vec<usize>, BisectRun), Error> {
         let mut parts = 2;
         while layers.len() > 1 {
             let size = layers.len().div_ceil(parts);
@@ -116,7 +122,7 @@ impl Search<'_> {
     }
 
     /// As often as asked, until it ends otherwise than `good`.
-    fn run_layers(&mut self, layers: &[usize], good: Ended) -> Result<Run, Error> {
+    fn run_layers(&mut self, layers: &[usize], good: Ended) -> Result<BisectRun, Error> {
         let (name, tools) = (self.names(layers), layers.iter().map(|layer| self.elements[*layer]).collect::<Vec<_>>());
         let mut run = self.run(&name, Some(&tools))?;
         for _ in 1..self.args.runs.get() {
@@ -129,7 +135,7 @@ impl Search<'_> {
     }
 
     /// Runs COMMAND with these tools; `None`: by itself.
-    fn run(&mut self, name: &str, tools: Option<&[&str]>) -> Result<Run, Error> {
+    fn run(&mut self, name: &str, tools: Option<&[&str]>) -> Result<BisectRun, Error> {
         let words = match tools {
             Some(tools) => self.with(tools)?,
             None => self.args.command.clone(),
@@ -164,9 +170,9 @@ impl Search<'_> {
 }
 
 /// Runs a command in a process group of its own, for so long at most.
-fn execute(words: &[OsString], patience: Duration) -> Result<Run, Error> {
+fn execute(words: &[OsString], patience: Duration) -> Result<BisectRun, Error> {
     let Some((program, arguments)) = words.split_first() else {
-        return Err(Error::CommandNotFound { command: String::new() });
+        return Err(LaunchError::CommandNotFound { command: String::new() }.into());
     };
     let mut said = tempfile::tempfile().map_err(Error::Output)?;
     let stderr = said.try_clone().map_err(Error::Output)?;
@@ -174,9 +180,7 @@ fn execute(words: &[OsString], patience: Duration) -> Result<Run, Error> {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).process_group(0);
     // An empty list, and not that of the environment, where there are no tools.
     command.env(variable::TOOL_LIST, "");
-    let mut child = command
-        .spawn()
-        .map_err(|source| Error::CommandNotExecutable { command: program.to_string_lossy().into_owned(), source })?;
+    let mut child = command.spawn().map_err(|source| not_executable(program, source))?;
     let end = ended::wait(&mut child, Some(patience), |child, _| {
         // The launcher and what it has started on this host. All of them may have ended in the meantime.
         let _ =
@@ -184,7 +188,7 @@ fn execute(words: &[OsString], patience: Duration) -> Result<Run, Error> {
         Ok(())
     });
     let end = end.map_err(Error::Output)?;
-    Ok(Run { end, said: last_lines(&mut said).unwrap_or_default() })
+    Ok(BisectRun { end, said: last_lines(&mut said).unwrap_or_default() })
 }
 
 fn last_lines(file: &mut File) -> std::io::Result<String> {

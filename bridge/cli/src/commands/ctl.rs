@@ -1,30 +1,25 @@
 //! `qmpi ctl`: which layers of running processes can be switched, and switches them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::Error;
 use crate::args::{CtlAction, CtlArgs};
-use crate::job::{self, Process};
-use crate::report::terminal::{self, Style};
-use crate::{Error, SCHEMA};
+use crate::terminal::{self, Style};
+use qmpi_launch::processes::{self, SwitchableProcess};
 
 #[derive(Debug, Serialize)]
-struct Report {
-    schema: u32,
-    processes: Vec<ProcessReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct ProcessReport {
+struct SwitchableProcessReport {
     pid: u32,
     rank: Option<u32>,
     program: String,
-    layers: Vec<LayerReport>,
+    layers: Vec<SwitchableLayer>,
 }
 
 #[derive(Debug, Serialize)]
-struct LayerReport {
+struct SwitchableLayer {
     tool_id: u32,
     label: String,
     enabled: bool,
@@ -34,8 +29,8 @@ struct LayerReport {
 ///
 /// # Errors
 /// No process with layers that can be switched; none with a layer of that name; a process of another user.
-pub fn ctl(args: &CtlArgs) -> Result<(), Error> {
-    let processes = job::find(args.job)?;
+pub(crate) fn ctl(args: &CtlArgs) -> Result<(), Error> {
+    let processes = processes::find(args.job)?;
     match &args.action {
         CtlAction::List { json } => list(&processes, *json),
         CtlAction::Enable { layers } => set(&processes, layers, true),
@@ -43,7 +38,7 @@ pub fn ctl(args: &CtlArgs) -> Result<(), Error> {
     }
 }
 
-fn set(processes: &[Process], layers: &[String], enabled: bool) -> Result<(), Error> {
+fn set(processes: &[SwitchableProcess], layers: &[String], enabled: bool) -> Result<(), Error> {
     // Nothing is changed if one of the names is wrong.
     for name in layers {
         if !processes.iter().any(|process| process.layers.iter().any(|layer| is_meant(layer, name))) {
@@ -51,7 +46,10 @@ fn set(processes: &[Process], layers: &[String], enabled: bool) -> Result<(), Er
                 processes.iter().flat_map(|process| &process.layers).map(|layer| layer.label.clone()).collect();
             known.sort_unstable();
             known.dedup();
-            return Err(Error::NoSwitch { layer: name.clone(), known });
+            return Err(Error::failed(
+                format!("no process has a layer `{name}` that can be switched: there are {}", known.join(", ")),
+                "`qmpi ctl JOB list` shows the layers",
+            ));
         }
     }
     for process in processes {
@@ -67,17 +65,17 @@ fn is_meant(layer: &qmpi_plan::control::Switchable, name: &str) -> bool {
     layer.label == name || name.parse() == Ok(layer.tool)
 }
 
-fn list(processes: &[Process], json: bool) -> Result<(), Error> {
+fn list(processes: &[SwitchableProcess], json: bool) -> Result<(), Error> {
     if json {
-        let processes = processes.iter().map(ProcessReport::new).collect();
-        return terminal::answer_json(&Report { schema: SCHEMA, processes });
+        let processes: Vec<_> = processes.iter().map(SwitchableProcessReport::new).collect();
+        return terminal::answer_json(BTreeMap::from([("processes", processes)]));
     }
     terminal::answer(&text(processes, Style::stdout()))
 }
 
-impl ProcessReport {
-    fn new(process: &Process) -> Self {
-        let layer = |layer: &qmpi_plan::control::Switchable| LayerReport {
+impl SwitchableProcessReport {
+    fn new(process: &SwitchableProcess) -> Self {
+        let layer = |layer: &qmpi_plan::control::Switchable| SwitchableLayer {
             tool_id: layer.tool,
             label: layer.label.clone(),
             enabled: layer.is_on,
@@ -91,7 +89,7 @@ impl ProcessReport {
     }
 }
 
-fn text(processes: &[Process], style: Style) -> String {
+fn text(processes: &[SwitchableProcess], style: Style) -> String {
     let mut text = String::new();
     let width = processes.iter().flat_map(|process| &process.layers).map(|layer| layer.label.len()).max().unwrap_or(0);
     for process in processes {

@@ -10,9 +10,10 @@ use qmpi_plan::Launcher;
 
 use crate::Error;
 use crate::args::DemoArgs;
-use crate::launcher::{self, executable};
-use crate::report::shell::quote_if_needed;
-use crate::report::terminal::{self, Style};
+use crate::side_run::not_executable;
+use crate::terminal::{self, Style};
+use qmpi_launch::shell::quote_if_needed;
+use qmpi_launch::{executable, launcher};
 
 const CONFIG: &str = "\
 [tool.outer]
@@ -45,7 +46,7 @@ const STACK: [&str; 10] = [
 ///
 /// # Errors
 /// No MPI; a directory that cannot be written; a command that fails.
-pub fn demo(args: &DemoArgs) -> Result<(), Error> {
+pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
     let path = std::env::var_os("PATH");
     let mpicc = anywhere(&args.mpicc);
     let compiler = executable::find(&mpicc, path.as_deref()).ok_or_else(|| no_mpi(&args.mpicc))?;
@@ -53,7 +54,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Error> {
         None => mpiexec(&mpicc, &compiler, path.as_deref())?,
         Some((command, options)) => std::iter::once(anywhere(command)).chain(options.iter().cloned()).collect(),
     };
-    let directory = Directory { path: &args.directory, style: Style::stdout() };
+    let directory = DemoDirectory { path: &args.directory, style: Style::stdout() };
     directory.write()?;
     let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
     for line in
@@ -61,7 +62,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Error> {
     {
         directory.run(&mpicc, &compiler, words(line))?;
     }
-    let command = std::env::current_exe().map_err(|source| not_executable("qmpi", source))?;
+    let command = std::env::current_exe().map_err(|source| not_executable("qmpi".as_ref(), source))?;
     let stack = STACK.map(OsString::from).into_iter().chain(launcher).chain(["./app".into()]).collect();
     directory.run(OsStr::new("qmpi"), &command, stack)?;
     terminal::answer(
@@ -71,14 +72,14 @@ pub fn demo(args: &DemoArgs) -> Result<(), Error> {
 }
 
 /// Where the files are, and where commands run.
-struct Directory<'a> {
+struct DemoDirectory<'a> {
     path: &'a Path,
     style: Style,
 }
 
-impl Directory<'_> {
+impl DemoDirectory<'_> {
     fn write(&self) -> Result<(), Error> {
-        let error = |source| Error::Demo { what: format!("{} cannot be written: {source}", self.path.display()) };
+        let error = |source: std::io::Error| failed(format!("{} cannot be written: {source}", self.path.display()));
         std::fs::create_dir_all(self.path).map_err(error)?;
         for (name, text) in FILES {
             // The first lines of a test's source are for the tests.
@@ -93,11 +94,11 @@ impl Directory<'_> {
         let line: Vec<OsString> = std::iter::once(name.to_owned()).chain(args).collect();
         self.show(&line)?;
         let status = Command::new(program).args(&line[1..]).current_dir(self.path).status();
-        let status = status.map_err(|source| not_executable(&name.to_string_lossy(), source))?;
+        let status = status.map_err(|source| not_executable(name, source))?;
         if status.success() {
             return Ok(());
         }
-        Err(Error::Demo { what: format!("{} failed ({status})", name.to_string_lossy()) })
+        Err(failed(format!("{} failed ({status})", name.to_string_lossy())))
     }
 
     fn show(&self, line: &[OsString]) -> Result<(), Error> {
@@ -144,9 +145,15 @@ fn file_name(path: &Path) -> String {
 }
 
 fn no_mpi(command: &OsStr) -> Error {
-    Error::NoMpi { command: command.to_string_lossy().into_owned() }
+    Error::failed(
+        format!(
+            "{}: command not found, and `qmpi demo` needs an MPI with its compiler wrapper",
+            command.to_string_lossy()
+        ),
+        "install an MPI for development (Debian: libopenmpi-dev, libmpich-dev), load its module, or name it: --mpicc COMMAND",
+    )
 }
 
-fn not_executable(command: &str, source: std::io::Error) -> Error {
-    Error::CommandNotExecutable { command: command.to_owned(), source }
+fn failed(what: String) -> Error {
+    Error::failed(what, "the lines above say why; `qmpi doctor` looks at this machine")
 }

@@ -10,22 +10,21 @@ use qmpi_plan::preload;
 use serde::Serialize;
 
 use crate::args::{DoctorArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
-use crate::environment::Variable;
-use crate::environment::runtime;
-use crate::launcher::program::Survey;
-use crate::launcher::{executable, installed_mpi};
 use crate::plan::layer::InspectedLayer;
-use crate::plan::{Plan, glibc};
+use crate::plan::{CheckedStack, glibc};
 use crate::report::check::{Check, Status};
 use crate::report::container;
 use crate::report::launch;
-use crate::report::terminal::{self, Style};
-use crate::report::warning::Warning;
+use crate::terminal::{self, Style};
 use crate::{Error, plan};
+use qmpi_launch::Warning;
+use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::environment::runtime;
+use qmpi_launch::program::FoundPrograms;
+use qmpi_launch::{executable, installed_mpi};
 
 #[derive(Debug, Serialize)]
-struct Report {
-    schema: u32,
+struct Diagnosis {
     ok: bool,
     checks: Vec<Check>,
 }
@@ -34,23 +33,23 @@ struct Report {
 ///
 /// # Errors
 /// Only if stdout cannot be written.
-pub fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
+pub(crate) fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
     let mut checks = checks(&args.stack, &get);
     let plan =
         plan::make(&args.stack, VerbosityArgs::default(), &MeasureArgs::default(), LoadArgs::default(), &get).ok();
-    let variables = variables(plan.as_ref());
+    let (plan, variables) = plan.map_or_else(|| (None, without_values()), |(plan, variables)| (Some(plan), variables));
     checks.extend(launch::launchers(&variables, &get));
     if !args.command.is_empty() {
         let (survey, found) = programs(&args.command, &get);
         checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables, &get));
         checks.extend(found);
-        checks.extend(plan.as_ref().and_then(|plan| container::check(plan, &args.command, &get)));
+        checks.extend(plan.as_ref().and_then(|plan| container::check(plan, &variables, &args.command, &get)));
         checks.extend(plan.and_then(|plan| fits(plan, &args.command, &survey, &get)));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
     if args.json {
-        terminal::answer_json(&Report { schema: crate::SCHEMA, ok, checks })?;
+        terminal::answer_json(Diagnosis { ok, checks })?;
     } else {
         terminal::answer(&text(&checks, Style::stdout()))?;
     }
@@ -75,7 +74,7 @@ fn checks(stack_args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Vec
     checks
 }
 
-fn c_library(version: Option<glibc::Version>) -> Check {
+fn c_library(version: Option<glibc::GlibcVersion>) -> Check {
     const NAME: &str = "glibc";
     match version {
         None => Check::warn(NAME, "the C library's version cannot be told", "PMPI tools need glibc 2.28 or newer"),
@@ -193,30 +192,25 @@ fn program(name: &'static str, what: &str, path: Option<&OsStr>) -> Check {
 }
 
 /// The programs of a command line, and what keeps the runtime out of them.
-fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> (Survey, Vec<Check>) {
-    match crate::launcher::program::find(command, get("PATH").as_deref(), &SearchPath::from_process()) {
+fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> (FoundPrograms, Vec<Check>) {
+    match qmpi_launch::program::find(command, get("PATH").as_deref(), &SearchPath::from_process()) {
         Ok(mut survey) => {
             let warnings = std::mem::take(&mut survey.warnings).into_iter();
             let check = |warning: Warning| Check::warn("program", warning.message, warning.hint.unwrap_or_default());
             (survey, warnings.map(check).collect())
         }
-        Err(error) => (Survey::default(), vec![Check::fail("program", error.to_string(), error.hint())]),
+        Err(error) => (FoundPrograms::default(), vec![Check::fail("program", error.to_string(), error.hint())]),
     }
 }
 
 /// Are launcher, program and tools of one MPI, and does the program have what tools share with it? Said where that is not so.
 fn fits(
-    mut plan: Plan,
+    mut checked: CheckedStack,
     command: &[OsString],
-    survey: &Survey,
+    survey: &FoundPrograms,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Option<Check> {
-    let program = survey.program.as_ref()?;
-    let found = crate::launcher::find(command, get("PATH").as_deref());
-    let of_launcher = found.map_or(Ok(()), |found| plan.check_launcher(&found, command, program));
-    let of_program = plan.check_program(program);
-    let of_shares = plan.check_shares(Some(program), command, get);
-    let error = of_program.and(of_launcher).and(of_shares).err()?;
+    let error = checked.check_command(Some(survey.program.as_ref()?), command, get).err()?;
     Some(Check::fail("program", error.to_string(), error.hint()))
 }
 
@@ -239,11 +233,9 @@ fn stack(args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Check {
     }
 }
 
-/// What a run from this environment would set; at least its names, where the stack cannot be set up.
-fn variables(plan: Option<&Plan>) -> Vec<Variable> {
-    plan.map(|plan| plan.variables.clone()).unwrap_or_else(|| {
-        [qmpi_plan::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| Variable { name, value: String::new() }).into()
-    })
+/// The names of what a run from this environment would set, where the stack cannot be set up.
+fn without_values() -> Vec<EnvironmentVariable> {
+    [qmpi_plan::variable::TOOL_LIST, "LD_PRELOAD"].map(|name| EnvironmentVariable { name, value: String::new() }).into()
 }
 
 fn read(path: &str) -> String {
@@ -273,12 +265,12 @@ fn text(checks: &[Check], style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::glibc::Version;
+    use crate::plan::glibc::GlibcVersion;
 
     #[test]
     fn glibc_before_absolute_symbols() {
-        assert_eq!(c_library(Some(Version(2, 27))).status, Status::Fail);
-        assert_eq!(c_library(Some(Version(2, 28))).status, Status::Ok);
+        assert_eq!(c_library(Some(GlibcVersion(2, 27))).status, Status::Fail);
+        assert_eq!(c_library(Some(GlibcVersion(2, 28))).status, Status::Ok);
         assert_eq!(c_library(None).status, Status::Warn);
     }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use crate::args::{EnvArgs, Syntax};
-use crate::environment::Variable;
-use crate::report::warning::Warning;
-use crate::report::{shell, terminal};
+use crate::terminal;
 use crate::{Error, plan};
+use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::shell;
 
 const PRELOAD: &str = "LD_PRELOAD";
 
@@ -15,21 +15,21 @@ const PRELOAD: &str = "LD_PRELOAD";
 ///
 /// # Errors
 /// Whatever stops the stack: an incomplete environment is never printed.
-pub fn env(args: &EnvArgs) -> Result<(), Error> {
+pub(crate) fn env(args: &EnvArgs) -> Result<(), Error> {
     // A modulefile is loaded where other libraries are preloaded than here.
     let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;
     let get = |name: &str| -> Option<OsString> { std::env::var_os(name).filter(|_| !hidden(name)) };
-    let mut plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
-    plan.check_mpis()?;
-    plan.check_shares(None, &[], &get)?;
+    let (mut checked, variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
+    checked.check_mpis()?;
+    checked.check_command(None, &[], &get)?;
     if !args.verbosity.quiet {
-        Warning::print_all(&plan.warnings, &get);
+        terminal::warn_once(&checked.warnings, &get);
     }
-    terminal::answer(&written(&plan.variables, args.shell))
+    terminal::answer(&written(&variables, args.shell))
 }
 
-fn written(variables: &[Variable], syntax: Syntax) -> String {
-    let lines = |line: fn(&Variable) -> String| variables.iter().map(line).collect::<String>();
+fn written(variables: &[EnvironmentVariable], syntax: Syntax) -> String {
+    let lines = |line: fn(&EnvironmentVariable) -> String| variables.iter().map(line).collect::<String>();
     match syntax {
         Syntax::Sh => lines(|variable| format!("export {}={}\n", variable.name, shell::quote(&variable.value))),
         Syntax::Csh => lines(|variable| format!("setenv {} {};\n", variable.name, shell::quote_csh(&variable.value))),
@@ -43,7 +43,7 @@ fn written(variables: &[Variable], syntax: Syntax) -> String {
         }
         Syntax::Modulefile => {
             let what = "module-whatis \"A stack of MPI tools, by qmpi\"\n";
-            let line = |variable: &Variable| match variable.name {
+            let line = |variable: &EnvironmentVariable| match variable.name {
                 // Other modules preload libraries as well; those that are there come first.
                 PRELOAD => format!("append-path {PRELOAD} {}\n", shell::quote_tcl(&variable.value)),
                 name => format!("setenv {name} {}\n", shell::quote_tcl(&variable.value)),

@@ -7,13 +7,13 @@ use clap_complete::Shell;
 
 use crate::Error;
 use crate::args::{Cli, ManArgs};
-use crate::report::terminal;
+use crate::terminal;
 
 /// Prints the completion script for `shell`.
 ///
 /// # Errors
 /// If stdout cannot be written.
-pub fn completions(shell: Shell) -> Result<(), Error> {
+pub(crate) fn completions(shell: Shell) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "qmpi", &mut script);
     terminal::answer(&String::from_utf8_lossy(&script))
@@ -22,8 +22,8 @@ pub fn completions(shell: Shell) -> Result<(), Error> {
 /// Prints one page, or writes all.
 ///
 /// # Errors
-/// [`Error::Usage`] for a page that does not exist, [`Error::WritePage`] for one that cannot be written.
-pub fn man(args: &ManArgs) -> Result<(), Error> {
+/// [`Error::Usage`] for a page that does not exist, [`Error::Failed`] for one that cannot be written.
+pub(crate) fn man(args: &ManArgs) -> Result<(), Error> {
     let pages = pages();
     if let Some(directory) = &args.output {
         return pages.iter().try_for_each(|(name, page)| write(directory, name, page));
@@ -33,10 +33,8 @@ pub fn man(args: &ManArgs) -> Result<(), Error> {
         Some((_, page)) => terminal::answer(page),
         None => {
             let known = pages.iter().filter_map(|(name, _)| name.strip_prefix("qmpi-")).collect::<Vec<_>>().join(", ");
-            Err(Error::Usage {
-                message: format!("no manual page for `{}`", args.page.as_deref().unwrap_or_default()),
-                hint: format!("there is one for each of {known}"),
-            })
+            let message = format!("no manual page for `{}`", args.page.as_deref().unwrap_or_default());
+            Err(Error::usage(message, format!("there is one for each of {known}")))
         }
     }
 }
@@ -115,9 +113,12 @@ fn escaped(line: &str) -> String {
 
 fn write(directory: &Path, name: &str, page: &str) -> Result<(), Error> {
     let path = directory.join(format!("{name}.1"));
-    std::fs::create_dir_all(directory)
-        .and_then(|()| std::fs::write(&path, page))
-        .map_err(|source| Error::WritePage { path, source })
+    std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, page)).map_err(|error| {
+        Error::failed(
+            format!("cannot write {}: {error}", path.display()),
+            "give a directory that can be written with --output",
+        )
+    })
 }
 
 #[cfg(test)]

@@ -1,25 +1,20 @@
 //! `qmpi inspect`: what a file is, what it intercepts, what it needs, what will not work.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::machine;
 use qmpi_elf::{ElfFile, Machine, SearchPath, Tool, ToolKind};
 use serde::Serialize;
 
+use crate::Error;
 use crate::args::InspectArgs;
 use crate::plan::layer::kind_name;
 use crate::report::failure::ErrorReport;
 use crate::report::mpi::MpiReport;
 use crate::report::program::ProgramReport;
-use crate::report::terminal::{self, Style};
 use crate::report::tool::ToolReport;
-use crate::{Error, SCHEMA};
-
-#[derive(Debug, Serialize)]
-struct Report {
-    schema: u32,
-    files: Vec<FileReport>,
-}
+use crate::terminal::{self, Style};
 
 #[derive(Debug, Serialize)]
 struct FileReport {
@@ -42,7 +37,7 @@ struct FileReport {
 ///
 /// # Errors
 /// Only if stdout cannot be written.
-pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
+pub(crate) fn inspect(args: &InspectArgs) -> Result<bool, Error> {
     let search = SearchPath::from_process();
     let style = Style::stdout();
     let mut files = Vec::new();
@@ -61,7 +56,7 @@ pub fn inspect(args: &InspectArgs) -> Result<bool, Error> {
         files.push(file);
     }
     if args.json {
-        terminal::answer_json(&Report { schema: SCHEMA, files })?;
+        terminal::answer_json(BTreeMap::from([("files", files)]))?;
     }
     Ok(sound)
 }

@@ -9,49 +9,41 @@ use qmpi_plan::OwnCalls;
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
-use crate::plan::Checked;
-use crate::plan::layer::{BY_NAME, InspectedLayer, Registered};
+use crate::plan::CheckedStack;
+use crate::plan::edges::{self, CallEdge, Language, LayerNode};
+use crate::plan::layer::{BY_NAME, InspectedLayer, RegisteredFunctions};
 use crate::plan::survey;
-use crate::report::edges::{self, Edge, Language, Node};
 use crate::report::failure::ErrorReport;
 use crate::report::listing::{count, shortened, wrapped};
-use crate::report::terminal::{self, Style};
-use crate::report::warning::Warning;
-use crate::{Error, SCHEMA, plan};
+use crate::terminal::{self, Style};
+use crate::{Error, plan};
+use qmpi_launch::Warning;
 
 #[derive(Debug, Serialize)]
-struct Report {
-    schema: u32,
-    layers: Vec<LayerReport>,
+struct ListedStack {
+    layers: Vec<ListedLayer>,
     /// By function, the layers that intercept it, outermost first.
     intercepted: BTreeMap<String, Vec<String>>,
     /// By function, the layers with a Fortran wrapper for it.
     intercepted_in_fortran: BTreeMap<String, Vec<String>>,
     /// By function that is not MPI's, the layers that wrap it.
     wrapped: BTreeMap<String, Vec<String>>,
-    edges: Vec<Edge>,
+    edges: Vec<CallEdge>,
     /// The stacks of `[stacks]`, which a tool may open: their layers, outermost first.
-    stacks: BTreeMap<String, Vec<NamedLayer>>,
+    stacks: BTreeMap<String, Vec<LayerOfStack>>,
     warnings: Vec<String>,
 }
 
 /// A layer of a named stack.
 #[derive(Debug, Serialize)]
-struct NamedLayer {
+struct LayerOfStack {
     label: String,
     /// Null for a name that is registered at run time.
     path: Option<PathBuf>,
 }
 
-/// Why there is no stack to show.
 #[derive(Debug, Serialize)]
-struct Failure {
-    schema: u32,
-    error: ErrorReport,
-}
-
-#[derive(Debug, Serialize)]
-struct LayerReport {
+struct ListedLayer {
     /// The id by which QMPI tools know it, on ranks that have all layers: 1 is the outermost.
     tool_id: usize,
     label: String,
@@ -91,13 +83,13 @@ struct LayerReport {
 ///
 /// # Errors
 /// Whatever stops it from being set up.
-pub fn list(args: &ListArgs) -> Result<(), Error> {
+pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
     let checked = plan::check(&args.stack, VerbosityArgs::default(), &get)
         .and_then(|checked| checked.check_mpis().map(|()| checked));
     let checked = match checked {
         Err(error) if args.json => {
-            terminal::answer_json(&Failure { schema: SCHEMA, error: ErrorReport::new(&error) })?;
+            terminal::answer_json(BTreeMap::from([("error", ErrorReport::new(&error))]))?;
             return Err(error);
         }
         checked => checked?,
@@ -105,10 +97,10 @@ pub fn list(args: &ListArgs) -> Result<(), Error> {
     show(args, checked, &get)
 }
 
-fn show(args: &ListArgs, mut checked: Checked, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+fn show(args: &ListArgs, mut checked: CheckedStack, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
     if args.no_load {
         for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
-            layer.registered = Some(Registered::Unknown("it is not loaded".to_owned()));
+            layer.registered = Some(RegisteredFunctions::Unknown("it is not loaded".to_owned()));
         }
     } else {
         for (place, registered) in survey::ask(&checked.layers, get) {
@@ -116,21 +108,20 @@ fn show(args: &ListArgs, mut checked: Checked, get: &dyn Fn(&str) -> Option<OsSt
         }
     }
     let warnings = checked.all_warnings();
-    Warning::print_all(&warnings, get);
+    terminal::warn_once(&warnings, get);
     let mut report = report(&checked.layers, &checked.clones(get), &warnings);
     report.stacks = named(&checked);
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
 }
 
-fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> Report {
-    let nodes: Vec<Node> = layers.iter().map(InspectedLayer::node).collect();
-    Report {
-        schema: SCHEMA,
+fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> ListedStack {
+    let nodes: Vec<LayerNode> = layers.iter().map(InspectedLayer::node).collect();
+    ListedStack {
         layers: layers
             .iter()
             .zip(clones)
             .zip(1..)
-            .map(|((layer, is_clone), tool_id)| LayerReport::new(layer, *is_clone, tool_id))
+            .map(|((layer, is_clone), tool_id)| ListedLayer::new(layer, *is_clone, tool_id))
             .collect(),
         intercepted: interceptors(&nodes, |node| &node.intercepts),
         intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
@@ -141,8 +132,8 @@ fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> R
     }
 }
 
-fn named(checked: &Checked) -> BTreeMap<String, Vec<NamedLayer>> {
-    let layer = |layer: &qmpi_plan::Layer| NamedLayer {
+fn named(checked: &CheckedStack) -> BTreeMap<String, Vec<LayerOfStack>> {
+    let layer = |layer: &qmpi_plan::Layer| LayerOfStack {
         label: layer.label.clone(),
         path: (!layer.is_name_only()).then(|| layer.path.clone()),
     };
@@ -150,7 +141,7 @@ fn named(checked: &Checked) -> BTreeMap<String, Vec<NamedLayer>> {
     stacks.map(|(name, stack)| (name.clone(), stack.layers.iter().map(layer).collect())).collect()
 }
 
-fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
+fn interceptors(nodes: &[LayerNode], functions: fn(&LayerNode) -> &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for node in nodes {
         for function in functions(node) {
@@ -160,7 +151,7 @@ fn interceptors(nodes: &[Node], functions: fn(&Node) -> &BTreeSet<String>) -> BT
     found
 }
 
-impl LayerReport {
+impl ListedLayer {
     fn new(inspected: &InspectedLayer, is_clone: bool, tool_id: usize) -> Self {
         let layer = inspected.layer();
         Self {
@@ -240,7 +231,7 @@ impl LayerReport {
     }
 }
 
-fn text(report: &Report, style: Style) -> String {
+fn text(report: &ListedStack, style: Style) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
     if report.layers.is_empty() {
@@ -283,7 +274,7 @@ fn text(report: &Report, style: Style) -> String {
 }
 
 /// The stacks that a tool may open.
-fn named_stacks(report: &Report, style: Style) -> String {
+fn named_stacks(report: &ListedStack, style: Style) -> String {
     let mut text = String::new();
     for (name, layers) in &report.stacks {
         let _ = writeln!(text, "{}", style.bold(&format!("stack {name}, for tools that open it (outermost first)")));

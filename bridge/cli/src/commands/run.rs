@@ -2,104 +2,88 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use qmpi_elf::ElfFile;
 use qmpi_plan::launcher::Line;
 
-use crate::Error;
+use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::forward::{self, Forward};
+use qmpi_launch::launcher::LauncherInCommand;
+use qmpi_launch::mpir::hosts;
+use qmpi_launch::mpir::starter::{self, MpirJob, Reception};
+use qmpi_launch::mpir::table::MpirProcess;
+use qmpi_launch::program::{self, Program};
+use qmpi_launch::shell::quote_if_needed;
+use qmpi_launch::{Warning, executable};
+use qmpi_measured::rank_file;
+
 use crate::args::RunArgs;
-use crate::commands::ps;
-use crate::environment::Variable;
-use crate::launcher::executable;
-use crate::launcher::forward::{self, Forward};
-use crate::launcher::program::{self, Program};
-use crate::launcher::{self, Found};
-use crate::measured::rank_file;
-use crate::mpir::hosts;
-use crate::mpir::starter::{self, Reception};
-use crate::mpir::table::Process;
-use crate::plan::{self, Plan};
+use crate::plan::{self, CheckedStack, registered};
 use crate::report::container;
-use crate::report::shell::quote_if_needed;
-use crate::report::terminal::{self, Style};
-use crate::report::warning::Warning;
+use crate::terminal::{self, Style};
+use crate::{Error, LaunchError};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
 ///
 /// # Errors
 /// Whatever stops the stack, and a COMMAND that cannot be started.
-pub fn run(args: &RunArgs) -> Result<(), Error> {
+pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
-    let mut plan = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
+    let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     let first = args.command.first().cloned().unwrap_or_default();
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {
         let command = first.to_string_lossy().into_owned();
         return Err(match args.measure.stats {
-            Some(None) => Error::Usage {
-                message: format!("{command}: command not found"),
-                hint: format!("a file for the statistics is written with `=`: --stats={command}"),
-            },
-            _ => Error::CommandNotFound { command },
+            Some(None) => Error::usage(
+                format!("{command}: command not found"),
+                format!("a file for the statistics is written with `=`: --stats={command}"),
+            ),
+            _ => LaunchError::CommandNotFound { command }.into(),
         });
     }
     if let Some(library) = library(&args.command, path.as_deref()) {
         return Err(library);
     }
-    let survey = program::find(&args.command, path.as_deref(), &plan.search)?;
-    if let Some(program) = &survey.program {
-        plan.check_program(program)?;
-    }
-    plan.check_mpis()?;
-    plan.check_shares(survey.program.as_ref(), &args.command, &get)?;
-    plan.check_registered(&get)?;
-    let found = launcher::find(&args.command, path.as_deref());
-    if let (Some(found), Some(program)) = (&found, &survey.program) {
-        plan.check_launcher(found, &args.command, program)?;
-    }
+    let survey = program::find(&args.command, path.as_deref(), &checked.search)?;
+    let found = checked.check_command(survey.program.as_ref(), &args.command, &get)?;
+    checked.check_mpis()?;
+    registered::check(&checked.layers, checked.resolved.stack.on_error, &get)?;
     let reception = if args.mpir && !args.dry_run { Some(reception(args, found.as_ref(), &get)?) } else { None };
     if let Some(reception) = &reception {
-        plan.variables.push(reception.variable()?);
+        variables.push(reception.variable()?);
     }
     let forward = match &found {
-        Some(found) => forward::forward(&args.command, found, &plan.variables, &get),
+        Some(found) => forward::forward(&args.command, found, &variables, &get),
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
         let is_quiet = args.dry_run || args.measure.trace.is_some();
-        let no_tools = if is_quiet { None } else { no_tools(&plan, args) };
-        let container = if plan.has_request { container::warning(&plan, &args.command, &get) } else { None };
-        Warning::print_all(
-            no_tools.iter().chain(&container).chain(&plan.warnings).chain(&survey.warnings).chain(&forward.warnings),
-            &get,
-        );
+        let no_tools = if is_quiet { None } else { no_tools(&checked, args) };
+        let container =
+            if checked.has_request { container::warning(&checked, &variables, &args.command, &get) } else { None };
+        let found = [&checked.warnings, &survey.warnings, &forward.warnings];
+        terminal::warn_once(no_tools.iter().chain(&container).chain(found.into_iter().flatten()), &get);
     }
     if args.verbosity.verbose > 0 {
-        notes(&plan, survey.program.as_ref(), found.as_ref(), &forward);
+        notes(&checked, survey.program.as_ref(), found.as_ref(), &forward);
     }
     let Forward { command, list, .. } = forward;
-    plan.variables.extend(list);
+    variables.extend(list);
     if args.dry_run {
-        return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
+        return terminal::answer(&dry_run(&checked, &variables, &command, Style::stdout()));
     }
-    prepare_report(args, &plan, &get)?;
-    let Some(reception) = reception else { return Err(become_command(&command, &plan.variables)) };
-    let mut on_table = |processes: &[&Process]| {
-        if let Some(json) = args.prints_table {
-            ps::print_started(processes, json);
-        }
-    };
-    let job = starter::Job { command: &command, variables: plan.variables, on_table: &mut on_table };
-    match starter::run(job, reception)? {}
+    prepare_report(args, &checked, &get)?;
+    let Some(reception) = reception else { return Err(become_command(&command, &variables)) };
+    match starter::run(MpirJob { command: &command, variables, on_table, on_warning: &terminal::warn }, reception)? {}
 }
 
 /// Where ranks report: over the network, too, if they may be on other hosts.
 fn reception(
     args: &RunArgs,
-    found: Option<&Found>,
+    found: Option<&LauncherInCommand>,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<Reception, Error> {
     let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -108,7 +92,7 @@ fn reception(
         args: words.get(found.index + 1..).unwrap_or_default(),
         get,
     });
-    Reception::open(&hosts::addresses(&hosts::of_job(line.as_ref(), get)))
+    Ok(Reception::open(&hosts::addresses(&hosts::of_job(line.as_ref(), get)))?)
 }
 
 /// A COMMAND that is a tool: the option was forgotten.
@@ -116,15 +100,18 @@ fn library(command: &[OsString], path: Option<&OsStr>) -> Option<Error> {
     let file = executable::find(command.first()?, path)?;
     // A program that can be loaded at any address is one as well, and names its dynamic linker.
     let is_library = ElfFile::open(&file).is_ok_and(|elf| elf.interp().is_none());
-    is_library.then(|| Error::Usage {
-        message: format!("{} is a shared library and no command", file.display()),
-        hint: format!("write -t {}, and each layer with a -t of its own", file.display()),
+    is_library.then(|| {
+        let file = file.display();
+        Error::usage(
+            format!("{file} is a shared library and no command"),
+            format!("write -t {file}, and each layer with a -t of its own"),
+        )
     })
 }
 
 /// Says that nothing was asked for: easily overlooked where the options stand behind COMMAND.
-fn no_tools(plan: &Plan, args: &RunArgs) -> Option<Warning> {
-    if plan.has_request {
+fn no_tools(checked: &CheckedStack, args: &RunArgs) -> Option<Warning> {
+    if checked.has_request {
         return None;
     }
     let option = args.command.windows(2).find(|pair| pair[0] == "-t" || pair[0] == "--tool");
@@ -142,30 +129,29 @@ fn no_tools(plan: &Plan, args: &RunArgs) -> Option<Warning> {
 }
 
 /// Files of an earlier job go, unless this is a rank itself: then others may have written theirs.
-fn prepare_report(args: &RunArgs, plan: &Plan, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+fn prepare_report(args: &RunArgs, checked: &CheckedStack, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
     let Some(directory) = &args.measure.directory() else { return Ok(()) };
-    if plan.layers.is_empty() && args.measure.trace.is_none() && !args.verbosity.quiet {
-        terminal::warn("there is nothing to measure without a tool: no report is written", Some("give one with -t"));
+    if checked.layers.is_empty() && args.measure.trace.is_none() && !args.verbosity.quiet {
+        let message = "there is nothing to measure without a tool: no report is written";
+        terminal::warn(&Warning::new(message, "give one with -t"));
     }
-    if qmpi_plan::rank_from_env(get).is_none() { rank_file::clear(directory) } else { Ok(()) }
+    if qmpi_plan::rank_from_env(get).is_none() {
+        rank_file::clear(directory)?;
+    }
+    Ok(())
 }
 
-fn become_command(command: &[OsString], variables: &[Variable]) -> Error {
+fn become_command(command: &[OsString], variables: &[EnvironmentVariable]) -> Error {
     let Some((program, args)) = command.split_first() else {
-        return Error::CommandNotFound { command: String::new() };
+        return LaunchError::CommandNotFound { command: String::new() }.into();
     };
     let mut child = Command::new(program);
     child.args(args).envs(variables.iter().map(|variable| (variable.name, &variable.value)));
-    let source = child.exec();
-    let command = program.to_string_lossy().into_owned();
-    match source.kind() {
-        io::ErrorKind::NotFound => Error::CommandNotFound { command },
-        _ => Error::CommandNotExecutable { command, source },
-    }
+    LaunchError::of_start(program, child.exec()).into()
 }
 
-fn notes(plan: &Plan, program: Option<&Program>, launcher: Option<&Found>, forward: &Forward) {
-    for layer in &plan.layers {
+fn notes(checked: &CheckedStack, program: Option<&Program>, launcher: Option<&LauncherInCommand>, forward: &Forward) {
+    for layer in &checked.layers {
         terminal::note(&format!("layer `{}`: {} {}", layer.label(), layer.kind(), layer.path().display()));
     }
     if let Some(program) = program {
@@ -184,19 +170,19 @@ fn notes(plan: &Plan, program: Option<&Program>, launcher: Option<&Found>, forwa
     }
 }
 
-fn dry_run(plan: &Plan, command: &[OsString], style: Style) -> String {
+fn dry_run(checked: &CheckedStack, variables: &[EnvironmentVariable], command: &[OsString], style: Style) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
-    if plan.layers.is_empty() {
+    if checked.layers.is_empty() {
         let _ = writeln!(text, "  no tools");
     }
-    let width = plan.layers.iter().map(|layer| layer.label().len()).max().unwrap_or(0);
-    for (tool_id, layer) in (1..).zip(&plan.layers) {
+    let width = checked.layers.iter().map(|layer| layer.label().len()).max().unwrap_or(0);
+    for (tool_id, layer) in (1..).zip(&checked.layers) {
         let path = layer.path().display();
         let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", tool_id, layer.label(), layer.kind());
     }
     let _ = writeln!(text, "{}", style.bold("variables"));
-    for variable in &plan.variables {
+    for variable in variables {
         let _ = writeln!(text, "  {}={}", variable.name, quote_if_needed(&variable.value));
     }
     let words: Vec<String> = command.iter().map(|word| quote_if_needed(&word.to_string_lossy()).into_owned()).collect();

@@ -2,29 +2,20 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use qmpi_measured::stats_file::{self, Spread};
+use qmpi_measured::{notes, tables};
 
 use crate::args::StatsArgs;
-use crate::measured::stats_file::{self, Calls, Spread};
-use crate::report::terminal;
-use crate::report::{measured, notes};
-use crate::{Error, SCHEMA};
-
-#[derive(Serialize)]
-struct Answer {
-    schema: u32,
-    #[serde(flatten)]
-    calls: Calls,
-}
+use crate::{Error, terminal};
 
 /// Prints a table, or JSON.
 ///
 /// # Errors
 /// [`Error::Stats`] if there is nothing to add up.
-pub fn stats(args: &StatsArgs) -> Result<(), Error> {
+pub(crate) fn stats(args: &StatsArgs) -> Result<(), Error> {
     let calls = stats_file::read(&args.file)?;
     if args.json {
-        return terminal::answer_json(&Answer { schema: SCHEMA, calls });
+        return terminal::answer_json(calls);
     }
     let mut text = format!("{} ranks.\n", calls.ranks.len());
     // Writing into a String cannot fail, here and below.
@@ -32,7 +23,7 @@ pub fn stats(args: &StatsArgs) -> Result<(), Error> {
         let _ = writeln!(text, "Nothing is known of {}.", notes::ranks(&calls.missing));
     }
     let head = ["function".to_owned()].into_iter().chain(calls.layers.iter().cloned());
-    let mut table = measured::table_with(head);
+    let mut table = tables::table_with(head);
     for row in &calls.functions {
         table.add_row([row.function.clone()].into_iter().chain(row.calls.iter().map(cell)));
     }

@@ -12,9 +12,14 @@ use crate::args::SurveyArgs;
 ///
 /// # Errors
 /// When the core cannot be opened.
-pub fn answer(args: &SurveyArgs) -> Result<(), Error> {
+pub(crate) fn answer(args: &SurveyArgs) -> Result<(), Error> {
     type Survey = unsafe extern "C" fn(*const c_char);
-    let fail = |error: libloading::Error| Error::Core { path: args.core.clone(), message: error.to_string() };
+    let fail = |error: libloading::Error| {
+        Error::failed(
+            format!("{}: {error}", args.core.display()),
+            "libqmpi_core.so belongs into the directory of libqmpi.so",
+        )
+    };
     let request = CString::new(args.request.as_str()).unwrap_or_default();
     // SAFETY: the core's constructors are those of Rust's runtime.
     let core = unsafe { Library::new(&args.core) }.map_err(fail)?;

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::args::ToolsArgs;
-use crate::report::terminal;
+use crate::terminal;
 
 /// A tool that a name leads to.
 #[derive(Debug, Serialize)]
-struct Known {
+struct NamedTool {
     name: String,
     path: PathBuf,
     /// The configuration file, or the directory of names.
@@ -28,7 +28,7 @@ struct Known {
 ///
 /// # Errors
 /// What is wrong with a configuration file.
-pub fn tools(args: &ToolsArgs) -> Result<(), Error> {
+pub(crate) fn tools(args: &ToolsArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
     let mut files = site::files(&get)?;
     let own = args.config.clone().or_else(|| get(variable::CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from));
@@ -36,10 +36,10 @@ pub fn tools(args: &ToolsArgs) -> Result<(), Error> {
     let tool_path = get(variable::TOOL_PATH).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
     let known = known(&files, &tool_path)?;
     if args.json {
-        return terminal::answer_json(&known);
+        return terminal::answer(&terminal::json(&known)?);
     }
     let width = known.iter().map(|tool| tool.name.chars().count()).max().unwrap_or(0);
-    let line = |tool: &Known| {
+    let line = |tool: &NamedTool| {
         let missing = if tool.is_there { "" } else { "  (missing)" };
         let path = tool.path.display();
         match &tool.about {
@@ -53,7 +53,7 @@ pub fn tools(args: &ToolsArgs) -> Result<(), Error> {
 }
 
 /// Sections with a path, later files over earlier ones; then files in the directories of names, where no section has the name.
-fn known(files: &[PathBuf], tool_path: &str) -> Result<Vec<Known>, Error> {
+fn known(files: &[PathBuf], tool_path: &str) -> Result<Vec<NamedTool>, Error> {
     let mut known = BTreeMap::new();
     let mut all = Config::default();
     for file in files {
@@ -63,7 +63,7 @@ fn known(files: &[PathBuf], tool_path: &str) -> Result<Vec<Known>, Error> {
             if let Some(path) = &tool.path {
                 let is_there = path.is_file();
                 let (path, about) = (path.clone(), tool.about.clone());
-                known.insert(name.clone(), Known { name: name.clone(), path, from: file.clone(), about, is_there });
+                known.insert(name.clone(), NamedTool { name: name.clone(), path, from: file.clone(), about, is_there });
             }
         }
         all = config.over(all);
@@ -71,7 +71,7 @@ fn known(files: &[PathBuf], tool_path: &str) -> Result<Vec<Known>, Error> {
     let lookup = lookup::Lookup::new(&all, tool_path, &|_| None)?;
     for (name, path) in lookup.in_directories() {
         let from = path.parent().unwrap_or(Path::new("")).to_owned();
-        known.entry(name.clone()).or_insert(Known { name, path, from, about: None, is_there: true });
+        known.entry(name.clone()).or_insert(NamedTool { name, path, from, about: None, is_there: true });
     }
     Ok(known.into_values().collect())
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 /// A release of glibc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub u32, pub u32);
+pub(crate) struct GlibcVersion(pub u32, pub u32);
 
 /// Absolute symbols are taken as they are since this one (bug 19818); the providers consist of them.
-pub const OLDEST: Version = Version(2, 28);
+pub(crate) const OLDEST: GlibcVersion = GlibcVersion(2, 28);
 
-impl std::fmt::Display for Version {
+impl std::fmt::Display for GlibcVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.0, self.1)
     }
@@ -17,7 +17,7 @@ impl std::fmt::Display for Version {
 
 /// The version, read from the C library that this process has mapped. `None` without /proc or with another C library.
 #[must_use]
-pub fn version() -> Option<Version> {
+pub(crate) fn version() -> Option<GlibcVersion> {
     banner_version(&std::fs::read(library()?).ok()?)
 }
 
@@ -32,13 +32,13 @@ fn library() -> Option<PathBuf> {
 }
 
 /// From the text that running libc.so.6 prints (csu/version.c): `GNU C Library (...) stable release version 2.36.`
-fn banner_version(contents: &[u8]) -> Option<Version> {
+fn banner_version(contents: &[u8]) -> Option<GlibcVersion> {
     const MARK: &[u8] = b" release version ";
     let start = contents.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
     let text: String =
         contents[start..].iter().take(16).map(|&b| char::from(b)).take_while(|c| !c.is_whitespace()).collect();
     let mut numbers = text.split('.').map_while(|part| part.parse().ok());
-    Some(Version(numbers.next()?, numbers.next()?))
+    Some(GlibcVersion(numbers.next()?, numbers.next()?))
 }
 
 #[cfg(test)]
@@ -48,14 +48,14 @@ mod tests {
     #[test]
     fn banners() {
         let banner = b"\0GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.\nCopyright";
-        assert_eq!(banner_version(banner), Some(Version(2, 36)));
-        assert_eq!(banner_version(b" release version 2.42.9000, by"), Some(Version(2, 42)));
+        assert_eq!(banner_version(banner), Some(GlibcVersion(2, 36)));
+        assert_eq!(banner_version(b" release version 2.42.9000, by"), Some(GlibcVersion(2, 42)));
         assert_eq!(banner_version(b"musl libc"), None);
-        assert!(Version(2, 9) < OLDEST && OLDEST < Version(2, 31));
+        assert!(GlibcVersion(2, 9) < OLDEST && OLDEST < GlibcVersion(2, 31));
     }
 
     #[test]
     fn here() {
-        assert!(version().is_none_or(|version| version >= Version(2, 17)));
+        assert!(version().is_none_or(|version| version >= GlibcVersion(2, 17)));
     }
 }

@@ -8,24 +8,24 @@ use qmpi_elf::{Effect, Hazard, Tool, ToolKind};
 use qmpi_plan::own_calls::{always_passes_on, same_function};
 use qmpi_plan::{Layer, OwnCalls, Planned, RankSet, Wraps};
 
+use crate::plan::edges::LayerNode;
 use crate::plan::glibc;
 use crate::plan::manifest::{self, Manifest};
-use crate::report::edges::Node;
-use crate::report::warning::Warning;
+use qmpi_launch::Warning;
 
 /// A layer of the plan with what the command tells about it.
-pub struct InspectedLayer {
+pub(crate) struct InspectedLayer {
     /// The layer and what its file is.
-    pub planned: Planned,
+    pub(crate) planned: Planned,
     /// What is known about it besides.
-    pub manifest: Option<&'static Manifest>,
+    pub(crate) manifest: Option<&'static Manifest>,
     /// What it registers when it is loaded; `None` for a tool that does not, or that was not asked.
-    pub registered: Option<Registered>,
+    pub(crate) registered: Option<RegisteredFunctions>,
 }
 
 /// What is known of the functions that a layer registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Registered {
+pub(crate) enum RegisteredFunctions {
     /// These.
     Functions(Vec<String>),
     /// Why it is not known.
@@ -33,49 +33,49 @@ pub enum Registered {
 }
 
 /// What people see instead of a path where there is none.
-pub const BY_NAME: &str = "(registered by name)";
+pub(crate) const BY_NAME: &str = "(registered by name)";
 
 impl InspectedLayer {
     /// A layer that no tool was asked about yet.
     #[must_use]
-    pub fn new(planned: Planned) -> Self {
+    pub(crate) fn new(planned: Planned) -> Self {
         let manifest = planned.tool().and_then(|_| manifest::find(&planned.layer.path));
         Self { planned, manifest, registered: None }
     }
 
     /// What was asked for.
     #[must_use]
-    pub fn layer(&self) -> &Layer {
+    pub(crate) fn layer(&self) -> &Layer {
         &self.planned.layer
     }
 
     /// The label within the stack.
     #[must_use]
-    pub fn label(&self) -> &str {
+    pub(crate) fn label(&self) -> &str {
         &self.planned.layer.label
     }
 
     /// The tool's file, or what stands in its place for people where there is none.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         if self.layer().is_name_only() { Path::new(BY_NAME) } else { &self.layer().path }
     }
 
     /// `PMPI`, `QMPI` or `thesis`.
     #[must_use]
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         self.planned.tool().map_or("QMPI", |tool| kind_name(&tool.kind))
     }
 
     /// Whether it is loaded into a namespace.
     #[must_use]
-    pub fn is_bridged(&self) -> bool {
+    pub(crate) fn is_bridged(&self) -> bool {
         self.planned.pmpi().is_some()
     }
 
     /// What a run of this layer lacks, one sentence for each hazard. `innermost`: no layer is below this one.
     #[must_use]
-    pub fn hazards(&self, innermost: bool) -> Vec<String> {
+    pub(crate) fn hazards(&self, innermost: bool) -> Vec<String> {
         let applies = |hazard: &&Hazard| match (hazard.effect, hazard.id) {
             (Effect::Limited, "keeps-finalize" | "no-way-down") => !innermost,
             // For `qmpi inspect`, not for every run: the program's own calls of `MPI_f` arrive as ever.
@@ -85,7 +85,9 @@ impl InspectedLayer {
             // Others are as the user wants them.
             (Effect::Limited, "allocator-without-free") => self.layer().wraps == Wraps::Evident,
             // dlopen refuses executable stacks since then.
-            (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= glibc::Version(2, 41)),
+            (Effect::Limited, "exec-stack") => {
+                glibc::version().is_none_or(|version| version >= glibc::GlibcVersion(2, 41))
+            }
             (effect, _) => effect == Effect::Limited,
         };
         let of_contents = self.planned.pmpi().map(Tool::hazards_of_contents).unwrap_or_default();
@@ -96,7 +98,7 @@ impl InspectedLayer {
 
     /// What was probably not meant.
     #[must_use]
-    pub fn warnings(&self) -> Vec<Warning> {
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
         let without_effect = self.functions_without_effect();
         if without_effect.is_empty() {
             return Vec::new();
@@ -113,7 +115,7 @@ impl InspectedLayer {
 
     /// Are there ranks that have this layer and the other one?
     #[must_use]
-    pub fn meets(&self, other: &Self) -> bool {
+    pub(crate) fn meets(&self, other: &Self) -> bool {
         match (&self.layer().ranks, &other.layer().ranks) {
             (Some(ranks), Some(others)) => {
                 // Where two sets overlap, one of them begins.
@@ -125,11 +127,11 @@ impl InspectedLayer {
 
     /// What the edges are computed from.
     #[must_use]
-    pub fn node(&self) -> Node {
+    pub(crate) fn node(&self) -> LayerNode {
         let names = |list: &[FnId]| list.iter().map(|id| id.name().to_owned()).collect::<BTreeSet<String>>();
         let intercepts = self.intercepts();
         let mut node =
-            Node { label: self.label().to_owned(), calls: intercepts.clone(), intercepts, ..Node::default() };
+            LayerNode { label: self.label().to_owned(), calls: intercepts.clone(), intercepts, ..LayerNode::default() };
         let Some(tool) = self.planned.tool() else { return node };
         if !self.is_bridged() {
             // In the program's own namespace `PMPI_*` is the MPI library's.
@@ -159,32 +161,32 @@ impl InspectedLayer {
 
     /// The functions that arrive at it in C: those the tool defines or registers, less what `functions` leaves out.
     #[must_use]
-    pub fn intercepts(&self) -> BTreeSet<String> {
+    pub(crate) fn intercepts(&self) -> BTreeSet<String> {
         let lets = |name: &&String| FnId::by_name(name).is_none_or(|id| self.layer().lets(id));
         match &self.registered {
-            Some(Registered::Functions(names)) => names.iter().filter(lets).cloned().collect(),
+            Some(RegisteredFunctions::Functions(names)) => names.iter().filter(lets).cloned().collect(),
             _ => self.planned.wrappers().map(|id| id.name().to_owned()).collect(),
         }
     }
 
     /// The functions that may arrive at it in Fortran.
     #[must_use]
-    pub fn fortran(&self) -> BTreeSet<String> {
+    pub(crate) fn fortran(&self) -> BTreeSet<String> {
         self.planned.fortran_wrappers().map(|(_, id)| id.name().to_owned()).collect()
     }
 
     /// Why it is not known what it intercepts, if it is not.
     #[must_use]
-    pub fn unknown(&self) -> Option<&str> {
+    pub(crate) fn unknown(&self) -> Option<&str> {
         match &self.registered {
-            Some(Registered::Unknown(reason)) => Some(reason),
+            Some(RegisteredFunctions::Unknown(reason)) => Some(reason),
             _ => None,
         }
     }
 
     /// Names in `functions` that the tool does not define: without effect.
     #[must_use]
-    pub fn functions_without_effect(&self) -> Vec<&'static str> {
+    pub(crate) fn functions_without_effect(&self) -> Vec<&'static str> {
         let Some(tool) = self.planned.pmpi() else { return Vec::new() };
         let named = self.layer().functions.iter().flatten();
         named.filter(|id| !tool.intercepts.contains(id)).map(|id| id.name()).collect()
@@ -203,7 +205,7 @@ fn hide(calls: &mut BTreeSet<String>, wrapped: &BTreeSet<String>) -> BTreeSet<St
 }
 
 /// The PMPI tools of the processes that have most: `ranks` may keep layers apart.
-pub fn on_each_rank(layers: &[InspectedLayer]) -> impl Iterator<Item = Vec<&Planned>> {
+pub(crate) fn on_each_rank(layers: &[InspectedLayer]) -> impl Iterator<Item = Vec<&Planned>> {
     // Sets of ranks overlap most where one of them begins; a layer without one is everywhere.
     let starts = layers.iter().filter_map(|layer| layer.layer().ranks.as_ref()).flat_map(RankSet::starts);
     let first_outside =
@@ -216,7 +218,7 @@ pub fn on_each_rank(layers: &[InspectedLayer]) -> impl Iterator<Item = Vec<&Plan
 
 /// Bytes of static TLS that all layers need together: every bridged instance has its own, others share one copy a file.
 #[must_use]
-pub fn static_tls(layers: &[InspectedLayer]) -> u64 {
+pub(crate) fn static_tls(layers: &[InspectedLayer]) -> u64 {
     let mut seen = BTreeSet::new();
     layers
         .iter()
@@ -226,7 +228,7 @@ pub fn static_tls(layers: &[InspectedLayer]) -> u64 {
 
 /// One word for a kind.
 #[must_use]
-pub fn kind_name(kind: &ToolKind) -> &'static str {
+pub(crate) fn kind_name(kind: &ToolKind) -> &'static str {
     match kind {
         ToolKind::Pmpi => "PMPI",
         ToolKind::Qmpi => "QMPI",

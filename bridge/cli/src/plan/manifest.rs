@@ -8,16 +8,16 @@ use serde::Deserialize;
 /// What is known about one tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Manifest {
+pub(crate) struct Manifest {
     /// What people call it.
-    pub name: String,
+    pub(crate) name: String,
     files: Vec<String>,
     /// What helps.
     #[serde(default)]
-    pub advice: Vec<String>,
+    pub(crate) advice: Vec<String>,
     /// What will not work in a private namespace.
     #[serde(default)]
-    pub wrong: Vec<String>,
+    pub(crate) wrong: Vec<String>,
 }
 
 /// The whole file.
@@ -35,7 +35,7 @@ static MANIFESTS: LazyLock<Vec<Manifest>> =
 
 /// The manifest for the tool at `path`, told by its file name.
 #[must_use]
-pub fn find(path: &Path) -> Option<&'static Manifest> {
+pub(crate) fn find(path: &Path) -> Option<&'static Manifest> {
     let file = path.file_name()?.to_str()?;
     MANIFESTS.iter().find(|manifest| manifest.files.iter().any(|beginning| file.starts_with(beginning)))
 }

@@ -5,10 +5,10 @@
 use qmpi_elf::Tool;
 
 use crate::plan::layer::InspectedLayer;
-use crate::report::warning::Warning;
+use qmpi_launch::Warning;
 
 /// What is known of a tool's output.
-struct Known {
+struct KnownOutput {
     /// Constants, or ends of some (linkers share those), all of which are in the file.
     constants: &'static [&'static str],
     /// What the files are called unless the user says otherwise.
@@ -17,26 +17,26 @@ struct Known {
     setting: Option<(&'static str, &'static str)>,
 }
 
-const KNOWN: [Known; 3] = [
+const KNOWN: [KnownOutput; 3] = [
     // IBM's mpitrace. The job's number is that of the batch system or the process.
-    Known {
+    KnownOutput {
         constants: &["mpi_profile.%d.%d"],
         files: "mpi_profile.JOB.RANK",
         setting: Some(("TRACE_DIR", "another directory, which exists")),
     },
     // SST's dumpi: the root of the names, the time of MPI_Init in seconds, the rank.
-    Known {
+    KnownOutput {
         constants: &["%s-%04d.%02d.%02d.%02d.%02d.%02d", "DUMPI_CONF"],
         files: "dumpi-TIME-RANK.bin",
         setting: Some(("DUMPI_CONF", "a file with the line `fileroot=NAME`")),
     },
     // Projections, the PMPI library.
-    Known { constants: &["ProjPMPI.%d.log"], files: "ProjPMPI.RANK.log", setting: None },
+    KnownOutput { constants: &["ProjPMPI.%d.log"], files: "ProjPMPI.RANK.log", setting: None },
 ];
 
 /// A warning for each set of layers that would write the same files.
 #[must_use]
-pub fn shared(layers: &[InspectedLayer]) -> Vec<Warning> {
+pub(crate) fn shared(layers: &[InspectedLayer]) -> Vec<Warning> {
     let tools: Vec<(&InspectedLayer, &Tool)> =
         layers.iter().filter_map(|layer| Some((layer, layer.planned.pmpi()?))).collect();
     if tools.len() < 2 {
@@ -56,7 +56,7 @@ pub fn shared(layers: &[InspectedLayer]) -> Vec<Warning> {
     warnings
 }
 
-impl Known {
+impl KnownOutput {
     fn is_of(&self, tool: &Tool) -> bool {
         let is_one = |text: &str| self.constants.iter().any(|constant| text.ends_with(constant));
         let found: Vec<String> = tool

@@ -8,40 +8,41 @@ use std::ffi::OsString;
 use qmpi_elf::ToolKind;
 use qmpi_plan::OnError;
 
-use super::{Plan, survey};
-use crate::Error;
-use crate::plan::layer::{InspectedLayer, Registered};
-use crate::report::warning::Warning;
+use qmpi_launch::Warning;
 
-impl Plan {
-    /// Does each library of QMPI tools register the one that is asked for?
-    ///
-    /// # Errors
-    /// [`Error::OtherNames`] for the first that does not.
-    pub fn check_registered(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
-        if !self.layers.iter().any(is_doubtful) {
-            return Ok(());
-        }
-        for (place, answer) in survey::ask(&self.layers, get) {
-            let Some(layer) = self.layers.get(place).filter(|layer| is_doubtful(layer)) else { continue };
-            let other = format!(", and not {}", layer.layer().name);
-            let Registered::Unknown(reason) = answer else { continue };
-            let Some((_, names)) = reason.strip_suffix(&other).and_then(|text| text.split_once(": it registers "))
-            else {
-                continue;
-            };
-            let error = Error::OtherNames {
-                layer: layer.label().to_owned(),
-                path: layer.path().to_owned(),
-                names: names.to_owned(),
-            };
-            match self.on_error {
-                OnError::Abort => return Err(error),
-                OnError::Skip => Warning::new(error.to_string(), error.hint()).print(),
-            }
-        }
-        Ok(())
+use crate::plan::layer::{InspectedLayer, RegisteredFunctions};
+use crate::plan::survey;
+use crate::{Error, terminal};
+
+/// Does each library of QMPI tools register the one that is asked for?
+///
+/// # Errors
+/// For the first that does not.
+pub(crate) fn check(
+    layers: &[InspectedLayer],
+    on_error: OnError,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<(), Error> {
+    if !layers.iter().any(is_doubtful) {
+        return Ok(());
     }
+    for (place, answer) in survey::ask(layers, get) {
+        let Some(layer) = layers.get(place).filter(|layer| is_doubtful(layer)) else { continue };
+        let other = format!(", and not {}", layer.layer().name);
+        let RegisteredFunctions::Unknown(reason) = answer else { continue };
+        let Some((_, names)) = reason.strip_suffix(&other).and_then(|text| text.split_once(": it registers ")) else {
+            continue;
+        };
+        let (label, path) = (layer.label(), layer.path().display());
+        let message = format!("layer `{label}`: {path} registers the tools {names}");
+        let first = names.split(',').next().unwrap_or_default();
+        let hint = format!("write which of them is meant: -t {first}={path}");
+        match on_error {
+            OnError::Abort => return Err(Error::failed(message, hint)),
+            OnError::Skip => terminal::warn(&Warning::new(message, hint)),
+        }
+    }
+    Ok(())
 }
 
 /// Is it a QMPI tool in whose file its name is not?

@@ -7,24 +7,24 @@ use std::path::Path;
 use qmpi_elf::{ElfFile, SearchPath, tool};
 use qmpi_plan::Layer;
 
-use crate::launcher::program;
+use qmpi_launch::program;
 
 /// Where to look.
-pub struct Surroundings<'a> {
+pub(crate) struct Surroundings<'a> {
     /// COMMAND, as far as it is known.
-    pub command: &'a [OsString],
+    pub(crate) command: &'a [OsString],
     /// The value of PATH.
-    pub path: Option<OsString>,
+    pub(crate) path: Option<OsString>,
     /// The value of `LD_PRELOAD`.
-    pub preload: Option<OsString>,
+    pub(crate) preload: Option<OsString>,
     /// How libraries are looked up.
-    pub search: &'a SearchPath,
+    pub(crate) search: &'a SearchPath,
 }
 
 impl Surroundings<'_> {
     /// Is there anything that registers tools, as far as its symbols say?
     #[must_use]
-    pub fn register_tools(&self, layers: &[Layer]) -> bool {
+    pub(crate) fn register_tools(&self, layers: &[Layer]) -> bool {
         self.program_registers() || self.preloaded_registers() || layers.iter().any(|layer| registers(&layer.path))
     }
 

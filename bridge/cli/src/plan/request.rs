@@ -9,28 +9,28 @@ use qmpi_plan::lookup::absolute;
 use qmpi_plan::request::site;
 use qmpi_plan::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, variable};
 
-use crate::Error;
 use crate::args::{StackArgs, VerbosityArgs};
 use crate::plan::registrar::Surroundings;
+use crate::{Error, LaunchError};
 
 /// The stack with what it was read from.
-pub struct Resolved {
+pub(crate) struct ResolvedStack {
     /// The layers and settings.
-    pub stack: Stack,
+    pub(crate) stack: Stack,
     /// The stacks of `[stacks]`, which a tool may open.
-    pub named: BTreeMap<String, Stack>,
+    pub(crate) named: BTreeMap<String, Stack>,
     /// The configuration file, absolute, and what it says.
-    pub config: Option<(PathBuf, Config)>,
+    pub(crate) config: Option<(PathBuf, Config)>,
     /// The files of the site that hold below it.
-    pub site: Vec<PathBuf>,
+    pub(crate) site: Vec<PathBuf>,
     /// What all of them say together.
-    pub settings: Config,
+    pub(crate) settings: Config,
 }
 
-impl Resolved {
+impl ResolvedStack {
     /// Does a layer, or a stack that tools open, come from the site's files? Then the processes have to read them.
     #[must_use]
-    pub fn needs_site(&self) -> bool {
+    pub(crate) fn needs_site(&self) -> bool {
         let own = self.config.as_ref().map(|(_, config)| config);
         let is_of_site = |name: &String| {
             self.settings.tools.contains_key(name) && own.is_none_or(|own| !own.tools.contains_key(name))
@@ -43,7 +43,7 @@ impl Resolved {
 }
 
 /// A request, with the options of the command line applied.
-pub struct Asked {
+pub(crate) struct StackRequest {
     request: Request,
     command: Vec<OsString>,
     path: Option<OsString>,
@@ -54,11 +54,11 @@ pub struct Asked {
 ///
 /// # Errors
 /// [`Error::Usage`] for a malformed `-t`, [`Error::Stack`] for variables that are.
-pub fn with_options(
+pub(crate) fn with_options(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Asked, Error> {
+) -> Result<StackRequest, Error> {
     // A variable that is overridden is not even looked at, so that it cannot be wrong.
     let overridden = |name: &str| match name {
         variable::TOOL_LIST | variable::THESIS_TOOLS if !stack.tools.is_empty() => None,
@@ -83,15 +83,15 @@ pub fn with_options(
     request.with_innermost = !stack.exact;
     // A name may have no file.
     request.keep_names = true;
-    Ok(Asked { request, command: stack.command.clone(), path: get("PATH"), preload: get("LD_PRELOAD") })
+    Ok(StackRequest { request, command: stack.command.clone(), path: get("PATH"), preload: get("LD_PRELOAD") })
 }
 
-impl Asked {
+impl StackRequest {
     /// Finds the files.
     ///
     /// # Errors
     /// [`Error::Stack`].
-    pub fn resolve(&self) -> Result<Resolved, Error> {
+    pub(crate) fn resolve(&self) -> Result<ResolvedStack, Error> {
         let config = match &self.request.config {
             Some(path) => {
                 let path = absolute(path)?;
@@ -119,7 +119,7 @@ impl Asked {
             Ok((name.clone(), find().map_err(in_stack)?))
         });
         let named = named.collect::<Result<_, Error>>()?;
-        Ok(Resolved { stack, named, config, site, settings })
+        Ok(ResolvedStack { stack, named, config, site, settings })
     }
 
     /// Of the names without a file those stay that the file or the surroundings speak for.
@@ -145,18 +145,16 @@ impl Asked {
 
 /// `-t a -t b` as one list. Each option may hold a list itself, as the variable does.
 fn tool_list(options: &[String]) -> Result<String, Error> {
-    let usage =
-        |error: &qmpi_plan::Error| Error::Usage { message: error.to_string(), hint: error.hint().unwrap_or_default() };
+    let usage = |error: qmpi_plan::Error| Error::usage(error.to_string(), error.hint().unwrap_or_default());
     let mut elements = Vec::new();
     for option in options {
         if let Some(path) = list::unlistable(option) {
             let why = "a `,` or a `:` separates the tools of a list";
-            return Err(Error::Unlistable { layer: "-t".to_owned(), path, why });
+            return Err(LaunchError::Unlistable { layer: "-t".to_owned(), path, why }.into());
         }
-        let parsed = list::parse("-t", option).map_err(|error| usage(&error))?;
+        let parsed = list::parse("-t", option).map_err(usage)?;
         if parsed.is_empty() {
-            let hint = "TOOL is NAME, PATH (with a `/`) or NAME=PATH".to_owned();
-            return Err(Error::Usage { message: "-t: the tool is empty".to_owned(), hint });
+            return Err(Error::usage("-t: the tool is empty", "TOOL is NAME, PATH (with a `/`) or NAME=PATH"));
         }
         elements.extend(parsed.iter().map(Element::to_string));
     }
@@ -179,7 +177,7 @@ mod tests {
         let request = asked(&["a", "./b.so,c=/c.so"], 1, &env).unwrap();
         assert_eq!(request.tool_list.as_deref(), Some("a,./b.so,c=/c.so"));
         assert_eq!(request.log, LogLevel::Info);
-        assert!(matches!(asked(&[], 0, &env), Err(Error::Stack(_))));
+        assert!(matches!(asked(&[], 0, &env), Err(Error::Launch(LaunchError::Stack(_)))));
     }
 
     #[test]

@@ -8,20 +8,20 @@ use qmpi_plan::preload;
 
 use crate::Error;
 use crate::plan::layer::InspectedLayer;
-use crate::report::warning::Warning;
+use qmpi_launch::Warning;
 
 /// A library that a layer is to share with the program, and that only the program can bring.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MissingShare {
+pub(crate) struct MissingShare {
     /// The layer.
-    pub layer: String,
+    pub(crate) layer: String,
     /// The library's SONAME.
-    pub soname: String,
+    pub(crate) soname: String,
 }
 
 /// Those of all layers. What is preloaded is there, and what a QMPI tool needs comes into the program's namespace with it.
 #[must_use]
-pub fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<MissingShare> {
+pub(crate) fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<MissingShare> {
     let shares = layers.iter().flat_map(|layer| layer.layer().share.iter().map(move |soname| (layer.label(), soname)));
     let mut missing = shares.filter(|(_, soname)| search.find_by_name(soname).is_none()).peekable();
     if missing.peek().is_none() {
@@ -39,7 +39,7 @@ pub fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<MissingSha
 impl MissingShare {
     /// For a program that is not known.
     #[must_use]
-    pub fn warning(&self) -> Warning {
+    pub(crate) fn warning(&self) -> Warning {
         Warning::new(
             self.to_string(),
             "that is right only if the program brings it; a SONAME is wanted, such as libhdf5.so.103",
@@ -48,8 +48,11 @@ impl MissingShare {
 
     /// For a program that does not bring it.
     #[must_use]
-    pub fn error(&self, program: &Path) -> Error {
-        Error::MissingShare { message: self.to_string(), program: program.to_owned() }
+    pub(crate) fn error(&self, program: &Path) -> Error {
+        Error::usage(
+            format!("{self}, and {} does not bring it", program.display()),
+            "check the spelling: a SONAME is wanted, such as libhdf5.so.103; or set LD_LIBRARY_PATH",
+        )
     }
 }
 

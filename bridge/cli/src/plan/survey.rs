@@ -12,14 +12,17 @@ use std::time::{Duration, Instant};
 
 use qmpi_plan::variable;
 
-use crate::environment::{runtime, tunables};
-use crate::plan::layer::{self, InspectedLayer, Registered};
+use crate::plan::layer::{self, InspectedLayer, RegisteredFunctions};
+use qmpi_launch::environment::{runtime, tunables};
 
 /// How long tools may take to be loaded.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asks all tools that register themselves; the answers by their place in the stack.
-pub fn ask(layers: &[InspectedLayer], get: &dyn Fn(&str) -> Option<OsString>) -> BTreeMap<usize, Registered> {
+pub(crate) fn ask(
+    layers: &[InspectedLayer],
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> BTreeMap<usize, RegisteredFunctions> {
     let asked: Vec<(usize, &InspectedLayer)> =
         layers.iter().enumerate().filter(|(_, layer)| !layer.is_bridged()).collect();
     if asked.is_empty() {
@@ -29,9 +32,9 @@ pub fn ask(layers: &[InspectedLayer], get: &dyn Fn(&str) -> Option<OsString>) ->
         Ok(child) => wait(child),
         Err(why) => (String::new(), why),
     };
-    let mut found: BTreeMap<usize, Registered> = text.lines().filter_map(answer).collect();
+    let mut found: BTreeMap<usize, RegisteredFunctions> = text.lines().filter_map(answer).collect();
     for (place, _) in asked {
-        found.entry(place).or_insert_with(|| Registered::Unknown(why.clone()));
+        found.entry(place).or_insert_with(|| RegisteredFunctions::Unknown(why.clone()));
     }
     found
 }
@@ -114,12 +117,19 @@ fn wait(mut child: Child) -> (String, String) {
     (String::from_utf8_lossy(&text).into_owned(), why)
 }
 
-fn answer(line: &str) -> Option<(usize, Registered)> {
+fn answer(line: &str) -> Option<(usize, RegisteredFunctions)> {
     let mut words = line.strip_prefix(variable::SURVEY_ANSWER)?.strip_prefix('\t')?.split('\t');
     let place = words.next()?.parse::<usize>().ok()?.checked_sub(1)?;
     let (sign, text) = (words.next()?, words.next()?);
     let functions = || text.split_whitespace().map(str::to_owned).collect();
-    Some((place, if sign == "+" { Registered::Functions(functions()) } else { Registered::Unknown(text.to_owned()) }))
+    Some((
+        place,
+        if sign == "+" {
+            RegisteredFunctions::Functions(functions())
+        } else {
+            RegisteredFunctions::Unknown(text.to_owned())
+        },
+    ))
 }
 
 #[cfg(test)]
@@ -128,10 +138,10 @@ mod tests {
 
     #[test]
     fn answers() {
-        let functions = Registered::Functions(vec!["MPI_Init".into(), "MPI_Send".into()]);
+        let functions = RegisteredFunctions::Functions(vec!["MPI_Init".into(), "MPI_Send".into()]);
         assert_eq!(answer("qmpi-survey\t2\t+\tMPI_Init MPI_Send"), Some((1, functions)));
-        assert_eq!(answer("qmpi-survey\t1\t+\t"), Some((0, Registered::Functions(Vec::new()))));
-        assert_eq!(answer("qmpi-survey\t1\t-\tit is ill"), Some((0, Registered::Unknown("it is ill".into()))));
+        assert_eq!(answer("qmpi-survey\t1\t+\t"), Some((0, RegisteredFunctions::Functions(Vec::new()))));
+        assert_eq!(answer("qmpi-survey\t1\t-\tit is ill"), Some((0, RegisteredFunctions::Unknown("it is ill".into()))));
         for line in ["", "qmpi 0.1.0", "qmpi-survey\t0\t+\tx", "qmpi-survey\t1", "qmpi-survey\tx\t+\ty"] {
             assert_eq!(answer(line), None, "{line}");
         }

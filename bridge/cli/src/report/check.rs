@@ -13,7 +13,7 @@ pub(crate) enum Status {
 
 /// One question and its answer.
 #[derive(Debug, Serialize)]
-pub struct Check {
+pub(crate) struct Check {
     pub(crate) name: &'static str,
     pub(crate) status: Status,
     pub(crate) message: String,

@@ -6,19 +6,24 @@ use std::path::PathBuf;
 use qmpi_plan::preload;
 use qmpi_plan::variable;
 
-use crate::environment::runtime;
-use crate::launcher::container::{self, Container};
-use crate::plan::Plan;
+use crate::plan::CheckedStack;
 use crate::report::check::Check;
-use crate::report::warning::Warning;
+use qmpi_launch::Warning;
+use qmpi_launch::container::{self, Container};
+use qmpi_launch::environment::{EnvironmentVariable, runtime};
 
 const NAME: &str = "container";
 
 /// The check, where COMMAND starts a container.
 #[must_use]
-pub fn check(plan: &Plan, command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<Check> {
+pub(crate) fn check(
+    checked: &CheckedStack,
+    variables: &[EnvironmentVariable],
+    command: &[OsString],
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Option<Check> {
     let container = container::find(command, get)?;
-    Some(match lacks(plan, &container) {
+    Some(match lacks(checked, variables, &container) {
         Some(Warning { message, hint }) => Check::fail(NAME, message, hint.unwrap_or_default()),
         None => {
             Check::ok(NAME, format!("{}: the files of the stack are bound, and its variables get in", container.name))
@@ -28,13 +33,18 @@ pub fn check(plan: &Plan, command: &[OsString], get: &dyn Fn(&str) -> Option<OsS
 
 /// The warning, where it lacks something.
 #[must_use]
-pub fn warning(plan: &Plan, command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<Warning> {
-    lacks(plan, &container::find(command, get)?)
+pub(crate) fn warning(
+    checked: &CheckedStack,
+    variables: &[EnvironmentVariable],
+    command: &[OsString],
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Option<Warning> {
+    lacks(checked, variables, &container::find(command, get)?)
 }
 
-fn lacks(plan: &Plan, container: &Container) -> Option<Warning> {
-    let directories = container.lacks(&needed(plan));
-    let names: Vec<&str> = plan.variables.iter().map(|variable| variable.name).collect();
+fn lacks(checked: &CheckedStack, variables: &[EnvironmentVariable], container: &Container) -> Option<Warning> {
+    let directories = container.lacks(&needed(checked, variables));
+    let names: Vec<&str> = variables.iter().map(|variable| variable.name).collect();
     let dropped = container.drops(&names);
     let mut parts = Vec::new();
     let mut options = Vec::new();
@@ -45,7 +55,7 @@ fn lacks(plan: &Plan, container: &Container) -> Option<Warning> {
     }
     if !dropped.is_empty() {
         parts.push(format!("does not get {}", dropped.join(", ")));
-        let lost = plan.variables.iter().filter(|variable| dropped.contains(&variable.name));
+        let lost = variables.iter().filter(|variable| dropped.contains(&variable.name));
         let lost: Vec<(&str, &str)> = lost.map(|variable| (variable.name, variable.value.as_str())).collect();
         options.push(container.variable_options(&lost));
     }
@@ -55,9 +65,8 @@ fn lacks(plan: &Plan, container: &Container) -> Option<Warning> {
 }
 
 /// The files that processes open: the runtime, the tools with their libraries, the configuration.
-fn needed(plan: &Plan) -> Vec<PathBuf> {
-    let value =
-        |name: &str| plan.variables.iter().find(|variable| variable.name == name).map(|variable| &variable.value);
+fn needed(checked: &CheckedStack, variables: &[EnvironmentVariable]) -> Vec<PathBuf> {
+    let value = |name: &str| variables.iter().find(|variable| variable.name == name).map(|variable| &variable.value);
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in value(preload::VARIABLE).into_iter().flat_map(|value| preload::entries(value)) {
         if !entry.starts_with('/') {
@@ -72,7 +81,7 @@ fn needed(plan: &Plan) -> Vec<PathBuf> {
     paths.extend(value(variable::CONFIG).map(PathBuf::from));
     let files = value(variable::SITE_CONFIG).into_iter().flat_map(|value| value.split(':'));
     paths.extend(files.filter(|file| !file.is_empty()).map(PathBuf::from));
-    for layer in &plan.layers {
+    for layer in &checked.layers {
         if layer.layer().path.is_absolute() {
             paths.push(layer.layer().path.clone());
         }

@@ -6,7 +6,7 @@ use crate::Error;
 
 /// The same that is printed on stderr.
 #[derive(Debug, Serialize)]
-pub struct ErrorReport {
+pub(crate) struct ErrorReport {
     message: String,
     hint: String,
     /// The exit status that goes with it.
@@ -16,7 +16,7 @@ pub struct ErrorReport {
 impl ErrorReport {
     /// From the error.
     #[must_use]
-    pub fn new(error: &Error) -> Self {
+    pub(crate) fn new(error: &Error) -> Self {
         Self { message: error.to_string(), hint: error.hint(), status: error.status() }
     }
 }

@@ -7,19 +7,19 @@ use std::path::PathBuf;
 use qmpi_plan::Launcher;
 use qmpi_plan::launcher::Line;
 
-use crate::environment::Variable;
-use crate::launcher;
-use crate::launcher::program::Program;
-use crate::launcher::{executable, forward};
 use crate::report::check::Check;
-use crate::report::warning::Warning;
+use qmpi_launch::Warning;
+use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::launcher;
+use qmpi_launch::program::Program;
+use qmpi_launch::{executable, forward};
 
 /// The names under which launchers are looked for.
 const NAMES: [&str; 7] = ["mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun", "srun", "flux"];
 
 /// One answer for each launcher on PATH, under the first of its names.
 #[must_use]
-pub fn launchers(variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+pub(crate) fn launchers(variables: &[EnvironmentVariable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
     let path = get("PATH");
     let mut seen = Vec::new();
     let mut checks = Vec::new();
@@ -44,7 +44,12 @@ pub fn launchers(variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>)
 }
 
 /// What a launcher does if nothing is said.
-fn habits(launcher: Launcher, file: &str, variables: &[Variable], get: &dyn Fn(&str) -> Option<OsString>) -> Check {
+fn habits(
+    launcher: Launcher,
+    file: &str,
+    variables: &[EnvironmentVariable],
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Check {
     let names = forward::names(variables, get);
     let name = launcher.name();
     let dropped = Line { launcher, args: &[], get }.dropped(&names);
@@ -68,10 +73,10 @@ fn habits(launcher: Launcher, file: &str, variables: &[Variable], get: &dyn Fn(&
 
 /// Answers about a command line.
 #[must_use]
-pub fn command(
+pub(crate) fn command(
     command: &[OsString],
     program: Option<&Program>,
-    variables: &[Variable],
+    variables: &[EnvironmentVariable],
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Vec<Check> {
     const NAME: &str = "command";

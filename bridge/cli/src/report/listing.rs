@@ -5,7 +5,7 @@ const WIDTH: usize = 100;
 
 /// `a, b, c` wrapped at 100 columns, every line indented; ends with a newline.
 #[must_use]
-pub fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent: usize) -> String {
+pub(crate) fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent: usize) -> String {
     let mut text = String::new();
     let mut column = 0;
     for name in names {
@@ -32,7 +32,7 @@ pub fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent: usize)
 
 /// The first few of the names, and how many more there are.
 #[must_use]
-pub fn shortened<S: AsRef<str>>(names: &[S], shown: usize) -> String {
+pub(crate) fn shortened<S: AsRef<str>>(names: &[S], shown: usize) -> String {
     let first: Vec<&str> = names.iter().take(shown).map(AsRef::as_ref).collect();
     match names.len().saturating_sub(shown) {
         0 => first.join(", "),
@@ -42,7 +42,7 @@ pub fn shortened<S: AsRef<str>>(names: &[S], shown: usize) -> String {
 
 /// `1 function`, `2 functions`.
 #[must_use]
-pub fn count(number: usize, noun: &str) -> String {
+pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 

@@ -12,7 +12,7 @@ use crate::report::listing::count;
 
 /// What an MPI library is and offers.
 #[derive(Debug, Serialize)]
-pub struct MpiReport {
+pub(crate) struct MpiReport {
     family: Option<&'static str>,
     version: Option<String>,
     soname: Option<String>,
@@ -39,7 +39,7 @@ impl MpiReport {
     ///
     /// # Errors
     /// If it cannot be read any more.
-    pub fn new(file: &ElfFile) -> Result<Self, Error> {
+    pub(crate) fn new(file: &ElfFile) -> Result<Self, Error> {
         let own = Tally::of(file);
         let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
         Ok(Self {
@@ -55,7 +55,7 @@ impl MpiReport {
 
     /// For people.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
             let _ = writeln!(text, "  {name:<11}{value}");

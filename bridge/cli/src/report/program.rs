@@ -7,12 +7,12 @@ use qmpi_elf::SearchPath;
 use serde::Serialize;
 
 use crate::Error;
-use crate::launcher::executable::Privilege;
-use crate::launcher::program::{self, Executable};
+use qmpi_launch::executable::Privilege;
+use qmpi_launch::program::{self, Executable};
 
 /// Which MPI a program uses, and whether a stack can stand in front of it.
 #[derive(Debug, Serialize)]
-pub struct ProgramReport {
+pub(crate) struct ProgramReport {
     /// Null where none is known before it runs.
     mpi: Option<&'static str>,
     /// The library that it is linked with.
@@ -31,7 +31,7 @@ impl ProgramReport {
     ///
     /// # Errors
     /// If it is no executable of this machine that can be read.
-    pub fn new(path: &Path, search: &SearchPath) -> Result<Self, Error> {
+    pub(crate) fn new(path: &Path, search: &SearchPath) -> Result<Self, Error> {
         let mut report = Self {
             mpi: None,
             library: None,
@@ -71,7 +71,7 @@ impl ProgramReport {
 
     /// For people.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
             let _ = writeln!(text, "  {name:<11}{value}");

@@ -11,11 +11,11 @@ use serde::Serialize;
 use crate::plan::manifest;
 use crate::report::advice;
 use crate::report::listing::{count, shortened, wrapped};
-use crate::report::terminal::Style;
+use crate::terminal::Style;
 
 /// All findings, as they go into JSON.
 #[derive(Debug, Serialize)]
-pub struct ToolReport {
+pub(crate) struct ToolReport {
     what: String,
     known_as: Option<&'static str>,
     #[serde(skip)]
@@ -85,7 +85,7 @@ struct HazardReport {
 impl ToolReport {
     /// From an inspection.
     #[must_use]
-    pub fn new(tool: &Tool, search: &SearchPath) -> Self {
+    pub(crate) fn new(tool: &Tool, search: &SearchPath) -> Self {
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
         let of_contents = tool.hazards_of_contents();
@@ -137,7 +137,7 @@ impl ToolReport {
 
     /// For people.
     #[must_use]
-    pub fn text(&self, style: Style) -> String {
+    pub(crate) fn text(&self, style: Style) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "  {name:<11}{value}");

@@ -1,8 +1,0 @@
-//! What `qmpi run --report` measured: what each rank left, and what they are together.
-
-pub mod counters;
-pub mod job;
-pub mod rank_file;
-pub mod stats_file;
-pub mod trace;
-pub mod worlds;

@@ -1,0 +1,174 @@
+//! The two sides: a tool under plain `LD_PRELOAD`, or a stack.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use qmpi_measured::compare::answer::SideFacts;
+use qmpi_plan::list;
+
+use crate::args::{CompareArgs, StackArgs, VerbosityArgs};
+use crate::plan::layer::InspectedLayer;
+use crate::plan::{self, CheckedStack};
+use crate::{Error, LaunchError};
+
+/// One of the two.
+#[derive(Debug, Clone)]
+pub(crate) struct Side {
+    /// What the comparison has to know of it.
+    pub(crate) facts: SideFacts,
+    /// How it is run.
+    pub(crate) kind: SideKind,
+    /// Its tools as a stack.
+    pub(crate) stack: StackArgs,
+    /// Files of its tools.
+    pub(crate) files: Vec<PathBuf>,
+    /// Masks of its configuration file.
+    pub(crate) masks: Vec<String>,
+}
+
+/// How a side is run.
+#[derive(Debug, Clone)]
+pub(crate) enum SideKind {
+    /// These libraries in `LD_PRELOAD`, these variables, and nothing of ours.
+    Native {
+        /// The tool, behind what it is loaded with.
+        libraries: Vec<PathBuf>,
+        /// Variables of its section.
+        variables: Vec<(String, String)>,
+    },
+    /// Options of `qmpi run`.
+    Stack(Vec<OsString>),
+}
+
+impl Side {
+    fn new(name: &'static str, what: String, kind: SideKind, stack: StackArgs, checked: CheckedStack) -> Self {
+        let fortran = checked.layers.iter().flat_map(InspectedLayer::fortran).collect();
+        Self {
+            facts: SideFacts { name, what, fortran, with_threads: with_threads(&checked.layers) },
+            kind,
+            stack,
+            files: checked.layers.iter().map(|layer| layer.path().to_owned()).collect(),
+            masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
+        }
+    }
+
+    /// The files of its tools, and those that are loaded with them.
+    #[must_use]
+    pub(crate) fn objects(&self) -> Vec<PathBuf> {
+        let with = match &self.kind {
+            SideKind::Native { libraries, .. } => &libraries[..],
+            SideKind::Stack(_) => &[],
+        };
+        self.files.iter().chain(with).cloned().collect()
+    }
+}
+
+/// What makes two sides.
+const FORMS: &str = "write --native -t TOOL, --old TOOL --new TOOL, or -c FILE --with FILE";
+
+/// Both sides, the one that is right by definition first.
+///
+/// # Errors
+/// [`Error::Usage`] for options that make no two sides, and what stops a stack.
+pub(crate) fn both(args: &CompareArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<[Side; 2], Error> {
+    let of = |tools: &[String], config: &Option<PathBuf>| StackArgs {
+        tools: tools.to_vec(),
+        config: config.clone(),
+        exact: true,
+        command: Vec::new(),
+    };
+    let (tools, config) = (&args.tools, &args.config);
+    let (old, new) = match (&args.old, &args.new, &args.with, args.native) {
+        (Some(old), Some(new), None, _) if tools.is_empty() => {
+            (of(std::slice::from_ref(old), config), of(std::slice::from_ref(new), config))
+        }
+        (None, None, Some(_), _) if config.is_some() => (of(tools, config), of(tools, &args.with)),
+        (None, None, None, true) => (of(tools, config), of(tools, config)),
+        (None, None, None, false) => return Err(Error::usage("nothing to compare with", FORMS)),
+        _ => return Err(Error::usage("these options make no two sides", FORMS)),
+    };
+    let names = match (args.native, &args.old, &args.with) {
+        (true, None, None) => ["native", "bridge"],
+        _ => ["old", "new"],
+    };
+    let first = if args.native { native(names[0], old, get)? } else { stack(names[0], old, get)? };
+    Ok([first, stack(names[1], new, get)?])
+}
+
+fn stack(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Side, Error> {
+    let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<Vec<_>, _>>()?;
+    let config = asked.config.map(|path| qmpi_plan::lookup::absolute(&path)).transpose()?;
+    let asked = StackArgs { tools: tools.clone(), config: config.clone(), exact: true, command: Vec::new() };
+    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, get)?;
+    let mut options: Vec<OsString> = vec!["-q".into(), "--exact".into()];
+    for tool in &tools {
+        options.extend(["-t".into(), tool.into()]);
+    }
+    if let Some(config) = &config {
+        options.extend(["-c".into(), config.into()]);
+    }
+    let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
+    let what =
+        if labels.is_empty() { "an empty stack".to_owned() } else { format!("{} in a stack", labels.join(", ")) };
+    Ok(Side::new(name, what, SideKind::Stack(options), asked, checked))
+}
+
+fn native(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Side, Error> {
+    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, get)?;
+    let [layer] = &checked.layers[..] else {
+        return Err(Error::usage(
+            format!("--native has one tool, and there are {}", checked.layers.len()),
+            "LD_PRELOAD takes one PMPI tool; compare stacks by -c FILE --with FILE",
+        ));
+    };
+    if !layer.is_bridged() {
+        return Err(Error::usage(
+            format!("--native: {} is a {} tool, which cannot be preloaded alone", layer.label(), layer.kind()),
+            "compare it with the PMPI tool that it comes from: --old TOOL --new TOOL",
+        ));
+    }
+    let libraries = [layer.layer().with.clone(), vec![layer.path().to_owned()]].concat();
+    let unusable = libraries.iter().find(|path| path.to_str().is_none_or(|text| text.contains([' ', ':'])));
+    if let Some(path) = unusable {
+        return Err(LaunchError::Preload { path: path.clone() }.into());
+    }
+    let what = format!("{} under LD_PRELOAD", layer.label());
+    let kind = SideKind::Native { libraries, variables: layer.layer().env.clone() };
+    Ok(Side::new(name, what, kind, asked, checked))
+}
+
+/// The first tool that starts threads, by itself or by a library that it is linked with. Those of C++, Fortran and OpenMP can, and do not
+/// where the tool does not ask.
+fn with_threads(layers: &[InspectedLayer]) -> Option<String> {
+    let starts = |name: &str| {
+        ["pthread_create", "thrd_create", "clone", "clone3"].contains(&name)
+            || ["_ZNSt6thread15_M_start_thread", "GOMP_parallel", "GOMP_task", "__kmpc_fork_call"]
+                .iter()
+                .any(|start| name.starts_with(start))
+    };
+    let is_runtime = |name: &str| {
+        ["libstdc++.so", "libc++.so", "libgfortran.so", "libgomp.so", "libomp.so", "libiomp5.so"]
+            .iter()
+            .any(|start| name.starts_with(start))
+    };
+    let has_threads = |layer: &&InspectedLayer| {
+        let objects = layer.planned.tool().into_iter().flat_map(|tool| &tool.closure.objects);
+        let mut others = objects.filter(|object| !is_runtime(object.soname().unwrap_or_default()));
+        others.any(|object| object.imports().any(|symbol| starts(symbol.name)))
+    };
+    layers.iter().find(has_threads).map(|layer| layer.label().to_owned())
+}
+
+/// A tool whose paths mean the same in another directory; names stay.
+fn absolute(tool: &str) -> Result<String, Error> {
+    let element = |element: list::Element| -> Result<list::Element, Error> {
+        let whole = |path: &Path| qmpi_plan::lookup::absolute(path).map_err(Error::from);
+        Ok(match element {
+            list::Element::Path(path) => list::Element::Path(whole(&path)?),
+            list::Element::Named(name, path) => list::Element::Named(name, whole(&path)?),
+            name => name,
+        })
+    };
+    let elements = list::parse("-t", tool)?.into_iter().map(element).collect::<Result<Vec<_>, _>>()?;
+    Ok(elements.iter().map(list::Element::to_string).collect::<Vec<_>>().join(","))
+}

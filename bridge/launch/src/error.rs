@@ -1,0 +1,185 @@
+//! Everything that keeps a command from being started, or a process from being looked into: one line, one hint, one exit status.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a command cannot be started, or a process not be looked into.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The tool list, the configuration file or the search for a tool.
+    #[error(transparent)]
+    Stack(#[from] qmpi_plan::Error),
+
+    /// A file that is not what it should be.
+    #[error(transparent)]
+    Inspect(#[from] qmpi_elf::Error),
+
+    /// MPI is inside the executable, where nothing can be put in front of it.
+    #[error("{} is linked statically with MPI: its MPI calls cannot be intercepted", .program.display())]
+    StaticMpi {
+        /// The application.
+        program: PathBuf,
+    },
+
+    /// A path that cannot be handed to the MPI processes.
+    #[error("tool `{layer}`: {} cannot be passed on: {why}", .path.display())]
+    Unlistable {
+        /// The layer.
+        layer: String,
+        /// Its file.
+        path: PathBuf,
+        /// Which character is in the way.
+        why: &'static str,
+    },
+
+    /// The runtime is nowhere.
+    #[error("{}", no_runtime(.searched, *.given))]
+    NoRuntime {
+        /// Where it could have been.
+        searched: Vec<PathBuf>,
+        /// The user said where.
+        given: bool,
+    },
+
+    /// What the user calls the runtime is something else.
+    #[error("QMPI_RUNTIME: {} is no libqmpi.so: {reason}", .path.display())]
+    NotRuntime {
+        /// The file.
+        path: PathBuf,
+        /// What shows it.
+        reason: String,
+    },
+
+    /// A path that cannot stand in `LD_PRELOAD`.
+    #[error("{} cannot be preloaded: LD_PRELOAD is separated by blanks and colons", .path.display())]
+    Preload {
+        /// The runtime, or a tool.
+        path: PathBuf,
+    },
+
+    /// COMMAND is nowhere.
+    #[error("{command}: command not found")]
+    CommandNotFound {
+        /// As given.
+        command: String,
+    },
+
+    /// COMMAND is there but does not start.
+    #[error("{command}: cannot be executed: {source}")]
+    CommandNotExecutable {
+        /// As given.
+        command: String,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// A file of a rank of `qmpi compare` that cannot be written.
+    #[error("{}: {source}", .path.display())]
+    RankFile {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// No process has this number.
+    #[error("there is no process {pid}")]
+    NoProcess {
+        /// The number.
+        pid: u32,
+    },
+
+    /// A process cannot be looked into, or not be changed.
+    #[error("process {pid}: {source}")]
+    Control {
+        /// Its number.
+        pid: u32,
+        /// Why not.
+        source: io::Error,
+    },
+
+    /// No process has a layer that can be switched.
+    #[error("{}", nothing_to_switch(*.pid))]
+    NothingToSwitch {
+        /// The process that was named; `None`: all of the user's were meant.
+        pid: Option<u32>,
+    },
+
+    /// The sockets or signals of `--mpir`.
+    #[error("the job cannot be shown to debuggers: {0}")]
+    Mpir(io::Error),
+
+    /// A job without ranks.
+    #[error(
+        "neither process {pid} nor one below it has a table of processes (MPIR), and none is a rank of a known launcher"
+    )]
+    NoRanks {
+        /// The process that was named.
+        pid: u32,
+    },
+}
+
+impl Error {
+    /// Why a command could not be started, by what the system said.
+    #[must_use]
+    pub fn of_start(command: &std::ffi::OsStr, source: io::Error) -> Self {
+        let command = command.to_string_lossy().into_owned();
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::CommandNotFound { command },
+            _ => Self::CommandNotExecutable { command, source },
+        }
+    }
+
+    /// The exit status of the command.
+    #[must_use]
+    pub fn status(&self) -> u8 {
+        match self {
+            Self::CommandNotExecutable { .. } => 126,
+            Self::CommandNotFound { .. } => 127,
+            _ => 3,
+        }
+    }
+
+    /// What the user can do about it, in one line.
+    #[must_use]
+    pub fn hint(&self) -> String {
+        let hint = match self {
+            Self::Stack(error) => return error.hint().unwrap_or_else(|| "see `qmpi run --help`".into()),
+            Self::Inspect(error) => return error.hint().unwrap_or_else(|| "give the path of a shared object".into()),
+            Self::StaticMpi { .. } => "link the application with the shared MPI library",
+            Self::Unlistable { .. } => {
+                "make a symbolic link with a plain name, or set `path` in the configuration file"
+            }
+            Self::NoRuntime { given: true, .. } | Self::NotRuntime { .. } => {
+                "unset QMPI_RUNTIME, or set it to a libqmpi.so"
+            }
+            Self::NoRuntime { .. } => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so",
+            Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME",
+            Self::CommandNotFound { command } if command.contains('/') => "check the path",
+            Self::CommandNotFound { .. } => "check the spelling and PATH",
+            Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?",
+            Self::RankFile { .. } => "is the disk full?",
+            Self::NoProcess { .. } => "the process has to be on this host, and to be running",
+            Self::Control { .. } => "only processes of the same user can be looked into, and be switched",
+            Self::NothingToSwitch { .. } => {
+                "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section"
+            }
+            Self::Mpir(_) => "run the job without --mpir",
+            Self::NoRanks { .. } => "start the job by `qmpi run --mpir`, or name the process of its launcher",
+        };
+        hint.to_owned()
+    }
+}
+
+fn nothing_to_switch(pid: Option<u32>) -> String {
+    match pid {
+        Some(pid) => format!("neither process {pid} nor one below it has layers that can be switched"),
+        None => "no process of this user on this host has layers that can be switched".into(),
+    }
+}
+
+fn no_runtime(searched: &[PathBuf], given: bool) -> String {
+    let places: Vec<String> = searched.iter().map(|path| path.display().to_string()).collect();
+    let places = places.join(", ");
+    if given { format!("QMPI_RUNTIME: {places} is no file") } else { format!("libqmpi.so not found: no {places}") }
+}

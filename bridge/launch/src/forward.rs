@@ -1,0 +1,459 @@
+//! Makes a launcher pass the variables on to other hosts, where it would not by itself.
+//!
+//! Options are added to the launcher's own, since ranks do not see them: the program's environment stays what it is without us. Where
+//! the user has Open MPI's list of variables (which excludes `-x`), that list is extended. What cannot be mended is said.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use qmpi_plan::Launcher;
+use qmpi_plan::launcher::{ENV_LIST, ENV_LIST_VARIABLE, Line};
+use qmpi_plan::{preload, variable};
+
+use crate::environment::EnvironmentVariable;
+use crate::launcher::LauncherInCommand;
+use crate::warning::Warning;
+
+/// A command line whose launcher passes the variables on.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Forward {
+    /// What to run.
+    pub command: Vec<OsString>,
+    /// Open MPI's list of variables, if it is to be set.
+    pub list: Option<EnvironmentVariable>,
+    /// What is lost all the same.
+    pub warnings: Vec<Warning>,
+    /// What was added to the command line, as the user would have written it.
+    pub added: Option<String>,
+}
+
+/// The variables that must get to every rank: those that are set, and what the runtime reads besides.
+#[must_use]
+pub fn names(variables: &[EnvironmentVariable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = variables.iter().map(|variable| variable.name).collect();
+    names.extend(variable::ALL.iter().filter(|name| get(name).is_some()));
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The command line for `launcher`, in which `variables` get to every rank.
+#[must_use]
+pub fn forward(
+    command: &[OsString],
+    found: &LauncherInCommand,
+    variables: &[EnvironmentVariable],
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Forward {
+    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let place = found.index + 1;
+    let job = Forwarding {
+        line: Line { launcher: found.launcher, args: words.get(place..).unwrap_or_default(), get },
+        file: &found.file,
+        names: names(variables, get),
+        value: &|name| match variables.iter().find(|variable| variable.name == name) {
+            Some(variable) => variable.value.clone(),
+            None => get(name).unwrap_or_default().to_string_lossy().into_owned(),
+        },
+    };
+    let mut forward = Forward { command: command.to_vec(), ..Forward::default() };
+    forward.warnings.extend(job.other_preload());
+    match found.launcher {
+        Launcher::Orte => job.orte(place, &mut forward),
+        Launcher::Prrte => job.prrte(place, &mut forward),
+        Launcher::Hydra => job.hydra(place, &mut forward),
+        Launcher::Slurm => job.slurm(place, &mut forward),
+        Launcher::Pals => job.pals(place, &mut forward),
+        Launcher::Flux => job.flux(place, &mut forward),
+    }
+    forward
+}
+
+struct Forwarding<'a> {
+    line: Line<'a>,
+    file: &'a Path,
+    names: Vec<&'static str>,
+    value: &'a dyn Fn(&str) -> String,
+}
+
+impl Forwarding<'_> {
+    /// `-x` for each program of the job; or the list, which Open MPI refuses beside `-x`.
+    fn orte(&self, place: usize, forward: &mut Forward) {
+        if let Some((index, list)) = self.line.list_argument() {
+            let dropped = self.line.dropped(&self.names);
+            forward.command[place + index] = self.extended(list, &dropped, forward).into();
+            return;
+        }
+        if let Some(file) = self.tune_files().find(|file| mentions(file, |text| text.contains(ENV_LIST))) {
+            forward.warnings.push(Warning::new(
+                format!("{} has a list of variables without {}: {}", file.display(), self.names.join(", "), LOST),
+                format!("add them to {ENV_LIST} there"),
+            ));
+            return;
+        }
+        let has_x = self.line.options().flatten().any(|word| word == "-x");
+        let app_file = self.app_file();
+        let list = match (self.line.get)(ENV_LIST_VARIABLE) {
+            Some(list) => Some(list.to_string_lossy().into_owned()),
+            None => self.list_of_parameter_files(),
+        };
+        let from_file = |file: &PathBuf| mentions(file, |text| text.split_whitespace().any(|word| word == "-x"));
+        match (list, app_file) {
+            (Some(list), _) => self.set_list(&list, forward),
+            (None, Some(file)) if has_x || from_file(&file) => forward.warnings.push(Warning::new(
+                format!(
+                    "Open MPI does not pass {} on to the programs of {}: {LOST}",
+                    self.names.join(", "),
+                    file.display()
+                ),
+                format!("add {} to each of its lines", self.line.launcher.advice(&self.names)),
+            )),
+            (None, Some(_)) => self.set_list("", forward),
+            (None, None) => {
+                let mut at = place;
+                let mut added = Vec::new();
+                for program in self.line.programs() {
+                    let own = Line { args: program, ..self.line };
+                    let options = options(&own.dropped(&self.names));
+                    let next = at + options.len() + program.len() + 1;
+                    added.extend_from_slice(&options);
+                    forward.command.splice(at..at, options.into_iter().map(OsString::from));
+                    at = next;
+                }
+                forward.added = (!added.is_empty()).then(|| added.join(" "));
+            }
+        }
+    }
+
+    /// `-x` once for all programs; or the list for those of a file.
+    fn prrte(&self, place: usize, forward: &mut Forward) {
+        let dropped = self.line.dropped(&self.names);
+        if dropped.is_empty() {
+            return;
+        }
+        if self.app_file().is_some() {
+            let list = (self.line.get)(ENV_LIST_VARIABLE).unwrap_or_default();
+            self.set_list(&list.to_string_lossy(), forward);
+            return;
+        }
+        insert(forward, place, options(&dropped));
+    }
+
+    /// The values themselves, which hydra passes on whatever is said of the environment: for all programs, and for one of which it is said
+    /// what it gets once more, as Intel's wants it.
+    fn hydra(&self, place: usize, forward: &mut Forward) {
+        let (excluded, dropped): (Vec<&str>, Vec<&str>) =
+            self.line.dropped(&self.names).into_iter().partition(|name| self.line.excludes(name));
+        if !excluded.is_empty() {
+            forward.warnings.push(Warning::new(
+                format!("the launcher is told to keep {} from ranks: {LOST}", excluded.join(", ")),
+                "leave these names out of -envexcl",
+            ));
+        }
+        let set = |option: &str| -> Vec<String> {
+            dropped.iter().flat_map(|name| [option.to_owned(), (*name).to_owned(), (self.value)(name)]).collect()
+        };
+        let mut at = place;
+        let mut own = Vec::new();
+        for (program, options) in self.line.programs().zip(self.line.options()) {
+            if self.line.restricts(options) {
+                own.push((at, set("-env")));
+            }
+            at += program.len() + 1;
+        }
+        // From behind, so that the places in front stay.
+        for (at, options) in own.into_iter().rev() {
+            insert(forward, at, options);
+        }
+        insert(forward, place, set("-genv"));
+    }
+
+    /// A list with these names: the user's is extended, and `--envnone` becomes the names alone, which is the same but for these.
+    fn pals(&self, place: usize, forward: &mut Forward) {
+        let dropped = self.line.dropped(&self.names);
+        if dropped.is_empty() {
+            return;
+        }
+        let listed = self.line.listed_for_pals().unwrap_or_default();
+        let list = listed.split(',').filter(|name| !name.is_empty()).chain(dropped).collect::<Vec<_>>().join(",");
+        match self.line.list_of_pals() {
+            Some((index, _)) => {
+                let word = &mut forward.command[place + index];
+                let text = word.to_string_lossy().into_owned();
+                *word = match text.split_once('=') {
+                    Some((option, _)) => format!("{option}={list}").into(),
+                    None => list.clone().into(),
+                };
+                forward.added = Some(format!("--envlist {list}"));
+            }
+            None => insert(forward, place, vec!["--envlist".to_owned(), list]),
+        }
+    }
+
+    /// A rule for each, behind those of the user: rules are applied in their order.
+    fn flux(&self, place: usize, forward: &mut Forward) {
+        let own = self.line.options().next().unwrap_or_default();
+        let end = own.iter().position(|word| word == "--").unwrap_or(own.len());
+        let rules = self.line.dropped(&self.names).into_iter().map(|name| format!("--env={name}"));
+        insert(forward, place + end, rules.collect());
+    }
+
+    /// What srun is to pass on, with these names: a value of the user's is extended, and `NONE` becomes the names alone, which is the same but for
+    /// these.
+    fn slurm(&self, place: usize, forward: &mut Forward) {
+        let (mut start, mut shift, mut added) = (0, 0, Vec::new());
+        for program in self.line.programs() {
+            let own = Line { args: program, ..self.line };
+            let dropped = own.dropped(&self.names);
+            let value = own.exported().unwrap_or_default();
+            let kept = value.split(',').filter(|element| !matches!(*element, "" | "NONE" | "NIL"));
+            let list = kept.chain(dropped.iter().copied()).collect::<Vec<_>>().join(",");
+            if !dropped.is_empty() {
+                match own.export_argument() {
+                    Some((index, _)) => {
+                        let word = &mut forward.command[place + start + shift + index];
+                        let is_joined = word.to_string_lossy().starts_with("--export=");
+                        *word = if is_joined { format!("--export={list}").into() } else { list.clone().into() };
+                    }
+                    // The variable, which an option replaces.
+                    None => {
+                        forward.command.insert(place + start + shift, format!("--export={list}").into());
+                        shift += 1;
+                    }
+                }
+                added.push(format!("--export={list}"));
+            }
+            start += program.len() + 1;
+        }
+        forward.added = (!added.is_empty()).then(|| added.join(" "));
+    }
+
+    /// A value of `LD_PRELOAD` for the ranks in which we are not.
+    fn other_preload(&self) -> Option<Warning> {
+        let value = self.line.preload().filter(|value| !preload::has_runtime(value))?;
+        Some(Warning::new(
+            format!("the launcher is told to set LD_PRELOAD={value} for ranks: these run without the stack"),
+            format!("set it before: `LD_PRELOAD={value} qmpi run ...`"),
+        ))
+    }
+
+    fn set_list(&self, list: &str, forward: &mut Forward) {
+        let get = |name: &str| if name == ENV_LIST_VARIABLE { Some(list.into()) } else { (self.line.get)(name) };
+        let dropped = Line { get: &get, ..self.line }.dropped(&self.names);
+        let value = self.extended(list, &dropped, forward);
+        forward.list = Some(EnvironmentVariable { name: ENV_LIST_VARIABLE, value });
+    }
+
+    /// The list with these names. Open MPI cuts a value at the delimiter, although only its name is in the list.
+    fn extended(&self, list: &str, names: &[&str], forward: &mut Forward) -> String {
+        let delimiter = self.line.delimiter();
+        for name in names.iter().filter(|name| (self.value)(name).contains(delimiter)) {
+            forward.warnings.push(Warning::new(
+                format!("{name} contains `{delimiter}`, at which Open MPI cuts it on other hosts"),
+                "use -x instead of a list of variables, or paths without that character",
+            ));
+        }
+        let elements: Vec<&str> =
+            Some(list).filter(|list| !list.is_empty()).into_iter().chain(names.iter().copied()).collect();
+        elements.join(&delimiter.to_string())
+    }
+
+    /// The list in Open MPI's own files; a variable replaces it.
+    fn list_of_parameter_files(&self) -> Option<String> {
+        let named = (self.line.get)("OMPI_MCA_mca_base_param_files").map(|files| files.to_string_lossy().into_owned());
+        let files: Vec<PathBuf> = match named {
+            Some(files) => files.split([',', ':']).map(PathBuf::from).collect(),
+            None => {
+                let home = (self.line.get)("HOME").map(|home| Path::new(&home).join(".openmpi/mca-params.conf"));
+                let prefix = self.file.parent().and_then(Path::parent);
+                let etc = prefix.map(|prefix| prefix.join("etc/openmpi-mca-params.conf"));
+                home.into_iter().chain(etc).chain([PathBuf::from("/etc/openmpi/openmpi-mca-params.conf")]).collect()
+            }
+        };
+        files.iter().find_map(|file| {
+            let text = std::fs::read_to_string(file).ok()?;
+            let mut settings = text.lines().filter_map(|line| line.split_once('='));
+            settings
+                .find(|(name, _)| name.trim() == ENV_LIST)
+                .map(|(_, value)| value.trim().trim_matches('"').to_owned())
+        })
+    }
+
+    /// The file with one program a line.
+    fn app_file(&self) -> Option<PathBuf> {
+        self.option_values(&["app"]).map(PathBuf::from).find(|file| file.is_file())
+    }
+
+    fn tune_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.option_values(&["tune", "am", "amca"]).flat_map(|files| files.split([',', ':'])).map(PathBuf::from)
+    }
+
+    fn option_values<'b>(&'b self, names: &'b [&str]) -> impl Iterator<Item = &'b str> {
+        let is_it = |word: &str| word.starts_with('-') && names.contains(&word.trim_start_matches('-'));
+        let pairs = self.line.options().flat_map(|options| options.windows(2));
+        pairs.filter(move |pair| is_it(&pair[0])).map(|pair| pair[1].as_str())
+    }
+}
+
+const LOST: &str = "ranks on other hosts run without the stack";
+
+fn options(names: &[&str]) -> Vec<String> {
+    names.iter().flat_map(|name| ["-x".to_owned(), (*name).to_owned()]).collect()
+}
+
+fn insert(forward: &mut Forward, place: usize, options: Vec<String>) {
+    if !options.is_empty() {
+        forward.added = Some(options.join(" "));
+        forward.command.splice(place..place, options.into_iter().map(OsString::from));
+    }
+}
+
+fn mentions(file: &Path, what: impl Fn(&str) -> bool) -> bool {
+    std::fs::read_to_string(file).is_ok_and(|text| what(&text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRELOAD: &str = "/q/libqmpi.so";
+
+    fn run(launcher: Launcher, line: &str, env: &[(&str, &str)]) -> Forward {
+        let command: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let variables = [("QMPI_TOOL_LIST", "a"), ("LD_PRELOAD", PRELOAD)]
+            .map(|(name, value)| EnvironmentVariable { name, value: value.to_owned() });
+        let get = |name: &str| env.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
+        let found = LauncherInCommand { index: 0, launcher, file: "/nowhere/bin/x".into() };
+        forward(&command, &found, &variables, &get)
+    }
+
+    fn command(launcher: Launcher, line: &str) -> String {
+        let forward = run(launcher, line, &[]);
+        assert_eq!((forward.warnings, forward.list), (vec![], None), "{line}");
+        forward.command.join(std::ffi::OsStr::new(" ")).into_string().unwrap()
+    }
+
+    #[test]
+    fn options_are_added_where_needed() {
+        use Launcher::{Flux, Hydra, Orte, Pals, Prrte, Slurm};
+        for (launcher, line, expected) in [
+            (Orte, "mpirun -n 2 ./a", "mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST -n 2 ./a"),
+            (Orte, "mpirun -x LD_PRELOAD -x A ./a", "mpirun -x QMPI_TOOL_LIST -x LD_PRELOAD -x A ./a"),
+            (
+                Orte,
+                "mpirun ./a : -x LD_PRELOAD ./b",
+                "mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST ./a : -x QMPI_TOOL_LIST -x LD_PRELOAD ./b",
+            ),
+            (
+                Orte,
+                "mpirun --mca mca_base_env_list A;LD_PRELOAD ./a",
+                "mpirun --mca mca_base_env_list A;LD_PRELOAD;QMPI_TOOL_LIST ./a",
+            ),
+            // What belongs to the program stays as it is, and says nothing.
+            (
+                Orte,
+                "mpirun -n 1 ./a mca_base_env_list X -x LD_PRELOAD",
+                "mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST -n 1 ./a mca_base_env_list X -x LD_PRELOAD",
+            ),
+            (Hydra, "mpiexec -n 2 ./a -genvnone", "mpiexec -n 2 ./a -genvnone"),
+            (Slurm, "srun ./a --export=NONE", "srun ./a --export=NONE"),
+            (Prrte, "mpirun ./a : ./b", "mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST ./a : ./b"),
+            (Hydra, "mpiexec -n 2 ./a", "mpiexec -n 2 ./a"),
+            (
+                Hydra,
+                "mpiexec -genvnone ./a",
+                "mpiexec -genv LD_PRELOAD /q/libqmpi.so -genv QMPI_TOOL_LIST a -genvnone ./a",
+            ),
+            (
+                Hydra,
+                "mpiexec -n 1 ./a : -envnone ./b",
+                "mpiexec -genv LD_PRELOAD /q/libqmpi.so -genv QMPI_TOOL_LIST a -n 1 ./a : -env LD_PRELOAD /q/libqmpi.so -env QMPI_TOOL_LIST a -envnone ./b",
+            ),
+            (
+                Hydra,
+                "mpiexec -genvexcl A,LD_PRELOAD ./a",
+                "mpiexec -genv LD_PRELOAD /q/libqmpi.so -genvexcl A,LD_PRELOAD ./a",
+            ),
+            (Pals, "mpiexec -n 2 --ppn 1 ./a --envnone", "mpiexec -n 2 --ppn 1 ./a --envnone"),
+            (Pals, "mpiexec --envnone -n 2 ./a", "mpiexec --envlist LD_PRELOAD,QMPI_TOOL_LIST --envnone -n 2 ./a"),
+            (Pals, "mpiexec --envlist A,LD_PRELOAD ./a", "mpiexec --envlist A,LD_PRELOAD,QMPI_TOOL_LIST ./a"),
+            (Pals, "mpiexec -envlist=A ./a : ./b", "mpiexec -envlist=A,LD_PRELOAD,QMPI_TOOL_LIST ./a : ./b"),
+            (Flux, "flux run -n 2 ./a --env=-*", "flux run -n 2 ./a --env=-*"),
+            (
+                Flux,
+                "flux run --env=-* --env=PATH -n2 ./a",
+                "flux run --env=-* --env=PATH -n2 --env=LD_PRELOAD --env=QMPI_TOOL_LIST ./a",
+            ),
+            (
+                Flux,
+                "flux run --env-remove * --env=QMPI_* -- ./a",
+                "flux run --env-remove * --env=QMPI_* --env=LD_PRELOAD -- ./a",
+            ),
+            (Flux, "flux run --env-remove=* --env=* ./a", "flux run --env-remove=* --env=* ./a"),
+            (Slurm, "srun ./a", "srun ./a"),
+            (Slurm, "srun --export=NONE -n 2 ./a", "srun --export=LD_PRELOAD,QMPI_TOOL_LIST -n 2 ./a"),
+            (Slurm, "srun -n 2 --export A=1,LD_PRELOAD ./a", "srun -n 2 --export A=1,LD_PRELOAD,QMPI_TOOL_LIST ./a"),
+            (Slurm, "srun --export=ALL,A ./a", "srun --export=ALL,A ./a"),
+            (
+                Slurm,
+                "srun ./a : --export=NIL ./b : --export=B ./c",
+                "srun ./a : --export=LD_PRELOAD,QMPI_TOOL_LIST ./b : --export=B,LD_PRELOAD,QMPI_TOOL_LIST ./c",
+            ),
+        ] {
+            assert_eq!(command(launcher, line), expected);
+        }
+    }
+
+    #[test]
+    fn a_list_of_the_users_is_extended() {
+        let forward = run(Launcher::Orte, "mpirun ./a", &[(ENV_LIST_VARIABLE, "A=1;LD_PRELOAD")]);
+        assert_eq!(forward.list.unwrap().value, "A=1;LD_PRELOAD;QMPI_TOOL_LIST");
+        assert_eq!(forward.command.len(), 2);
+    }
+
+    #[test]
+    fn a_variable_of_slurms_is_replaced() {
+        let forward = run(Launcher::Slurm, "srun -n 2 ./a", &[("SLURM_EXPORT_ENV", "NONE")]);
+        assert_eq!(forward.added.as_deref(), Some("--export=LD_PRELOAD,QMPI_TOOL_LIST"));
+        assert_eq!(forward.command.join(std::ffi::OsStr::new(" ")), "srun --export=LD_PRELOAD,QMPI_TOOL_LIST -n 2 ./a");
+        assert_eq!(run(Launcher::Slurm, "srun --export=ALL ./a", &[("SLURM_EXPORT_ENV", "NONE")]).added, None);
+    }
+
+    #[test]
+    fn variables_of_pals_are_replaced() {
+        for (name, value, expected) in [
+            ("PALS_ENVLIST", "A,B", Some("--envlist A,B,LD_PRELOAD,QMPI_TOOL_LIST")),
+            ("PALS_ENVALL", "0", Some("--envlist LD_PRELOAD,QMPI_TOOL_LIST")),
+            ("PALS_ENVALL", "1", None),
+        ] {
+            assert_eq!(
+                run(Launcher::Pals, "mpiexec ./a", &[(name, value)]).added.as_deref(),
+                expected,
+                "{name}={value}"
+            );
+        }
+        assert_eq!(run(Launcher::Pals, "mpiexec --envall ./a", &[("PALS_ENVALL", "0")]).added, None);
+    }
+
+    #[test]
+    fn what_intel_mpi_is_told_to_keep() {
+        let forward = run(Launcher::Hydra, "mpiexec -envexcl LD_PRELOAD -n 2 ./a", &[]);
+        assert!(forward.warnings[0].message.contains("keep LD_PRELOAD from ranks"), "{:?}", forward.warnings);
+    }
+
+    #[test]
+    fn what_the_runtime_reads_besides_goes_along() {
+        let forward = run(Launcher::Prrte, "mpirun ./a", &[("QMPI_TOOL_PATH", "/t"), ("HOME", "/h")]);
+        assert_eq!(forward.added.unwrap(), "-x LD_PRELOAD -x QMPI_TOOL_LIST -x QMPI_TOOL_PATH");
+    }
+
+    #[test]
+    fn what_is_lost_is_said() {
+        let said = |launcher, line: &str| run(launcher, line, &[]).warnings.remove(0).message;
+        assert!(said(Launcher::Slurm, "srun --export=ALL,LD_PRELOAD=m.so ./a").contains("told to set LD_PRELOAD=m.so"));
+        assert!(said(Launcher::Orte, "mpirun -x LD_PRELOAD=m.so ./a").contains("told to set LD_PRELOAD=m.so"));
+        assert!(run(Launcher::Orte, "mpirun -x LD_PRELOAD=m.so:/q/libqmpi.so ./a", &[]).warnings.is_empty());
+        let listed = run(Launcher::Orte, "mpirun ./a", &[(ENV_LIST_VARIABLE, "A"), ("QMPI_TOOL_PATH", "/a;b")]);
+        assert!(listed.warnings[0].message.contains("QMPI_TOOL_PATH contains `;`"));
+    }
+}

@@ -1,0 +1,152 @@
+//! The launcher as this process's child: what happens to one of them happens to the other.
+//!
+//! Both are in one process group: what the terminal sends (^C, ^Z, its end) goes to both, and is not passed on. What another process
+//! sends to this one alone is. When the launcher stops, this process stops, so that the shell sees the job stop; it ends as the launcher ends.
+//! What a debugger leaves behind that is killed, or goes without cleaning up (a breakpoint, a single step), ends neither of them.
+#![expect(unsafe_code, reason = "signals")]
+
+use std::ffi::{OsString, c_int};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
+
+use crate::environment::EnvironmentVariable;
+
+/// What is passed on. SIGCHLD and what ends a process by an error are its own.
+const PASSED_ON: [c_int; 8] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGTSTP,
+    libc::SIGCONT,
+];
+
+/// Where the handler writes to.
+static PIPE: AtomicI32 = AtomicI32::new(-1);
+
+/// A byte for each signal: its number, with [`OF_TERMINAL`] if the kernel sent it to the whole group.
+extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the thread's own variable.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { errno.read() };
+    // SAFETY: the kernel hands a valid description to the handler.
+    let code = unsafe { (*info).si_code };
+    let of_terminal = if code == libc::SI_KERNEL { OF_TERMINAL } else { 0 };
+    let byte = u8::try_from(signal).unwrap_or(0) | of_terminal;
+    // SAFETY: one byte of this frame; `write` may be called in a handler. A full pipe has enough to wake the reader up.
+    unsafe { libc::write(PIPE.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
+    // SAFETY: as above.
+    unsafe { errno.write(before) };
+}
+
+const OF_TERMINAL: u8 = 0x80;
+
+/// Signals of this process, to be read one after the other.
+pub(super) struct Signals(pub(super) OwnedFd, #[expect(dead_code, reason = "kept open")] OwnedFd);
+
+impl Signals {
+    /// Handles signals from now on, but for those that this process was told to ignore (`nohup`). Of SIGTRAP a debugger has the first
+    /// sight; what comes here is of one that is gone.
+    ///
+    /// # Errors
+    /// Of `pipe`.
+    pub(super) fn handle() -> io::Result<Signals> {
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        PIPE.store(writer.as_raw_fd(), Ordering::Relaxed);
+        for signal in PASSED_ON.into_iter().chain([libc::SIGCHLD, libc::SIGTRAP]) {
+            // SAFETY: all zeros are a value of the type.
+            let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+            // SAFETY: asks for the action alone.
+            unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+            if action.sa_sigaction == libc::SIG_IGN && PASSED_ON.contains(&signal) {
+                continue;
+            }
+            action.sa_sigaction = handle as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            // SAFETY: the handler has the type that SA_SIGINFO asks for, and does what a handler may.
+            unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
+        }
+        Ok(Signals(reader, writer))
+    }
+
+    /// Passes on what has come.
+    pub(super) fn pass_on(&self, child: &Child) {
+        let mut bytes = [0_u8; 64];
+        while let Ok(count @ 1..) = rustix::io::read(&self.0, &mut bytes) {
+            for byte in &bytes[..count] {
+                let signal = i32::from(byte & !OF_TERMINAL);
+                if byte & OF_TERMINAL == 0 && PASSED_ON.contains(&signal) {
+                    send(child, signal);
+                }
+            }
+        }
+    }
+}
+
+fn send(child: &Child, signal: c_int) {
+    if let (Some(child), Some(signal)) = (pid(child), Signal::from_named_raw(signal)) {
+        // It may be gone.
+        let _ = kill_process(child, signal);
+    }
+}
+
+fn pid(child: &Child) -> Option<Pid> {
+    Pid::from_raw(i32::try_from(child.id()).ok()?)
+}
+
+/// Starts the launcher. It is told to end if this process is killed.
+///
+/// # Errors
+/// Of the start.
+pub(super) fn start(program: &OsString, args: &[OsString], variables: &[EnvironmentVariable]) -> io::Result<Child> {
+    let own = rustix::process::getpid();
+    let mut command = Command::new(program);
+    command.args(args).envs(variables.iter().map(|variable| (variable.name, &variable.value)));
+    let before_exec = move || {
+        set_parent_process_death_signal(Some(Signal::TERM))?;
+        // This process may be gone already.
+        if rustix::process::getppid() != Some(own) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        Ok(())
+    };
+    // SAFETY: two system calls.
+    unsafe { command.pre_exec(before_exec) };
+    command.spawn()
+}
+
+/// What has become of the launcher: its status at its end. As long as it is stopped, so is this process.
+pub(super) fn look_at(child: &Child) -> Option<ExitStatus> {
+    while let Ok(Some((_, status))) = waitpid(pid(child), WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+        if !status.stopped() {
+            return Some(ExitStatus::from_raw(status.as_raw()));
+        }
+        // The shell sees its own child stop. It goes on with the whole group.
+        let _ = kill_process(rustix::process::getpid(), Signal::STOP);
+    }
+    None
+}
+
+/// Ends as the launcher did.
+pub(super) fn end_as(status: ExitStatus) -> ! {
+    if let Some(signal) = status.signal() {
+        let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
+        // The launcher has left a core file, if there is to be one.
+        let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
+        // SAFETY: the default action again.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        // SAFETY: no memory is touched.
+        unsafe { libc::raise(signal) };
+    }
+    std::process::exit(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))
+}

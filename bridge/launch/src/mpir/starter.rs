@@ -1,0 +1,207 @@
+//! `qmpi run --mpir`: starts the launcher, and shows its ranks to a debugger.
+//!
+//! One thread does all of it, so that a debugger that stops it has stopped all.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use qmpi_mpir::VARIABLE;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::Error;
+use crate::environment::EnvironmentVariable;
+use crate::mpir::child::{self, Signals};
+use crate::mpir::listener::{Listener, News, RankConnection};
+use crate::mpir::symbols;
+use crate::mpir::table::{Host, MpirProcess, ProcessTable, RankReport};
+use crate::mpir::target;
+use crate::processes::{self, host_name};
+use crate::warning::Warning;
+
+/// After so long without a new rank, those that are missing are not waited for: a program without MPI among the ranks never reports.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// From then on the launcher's own table is asked for what ranks have not told.
+const LAUNCHERS_TURN: Duration = Duration::from_secs(5);
+/// How often it is asked.
+const TURNS: Duration = Duration::from_millis(250);
+
+/// A job that is to be started.
+pub struct MpirJob<'a> {
+    /// What to start.
+    pub command: &'a [OsString],
+    /// Its variables.
+    pub variables: Vec<EnvironmentVariable>,
+    /// Is told of each table.
+    pub on_table: &'a mut dyn FnMut(&[&MpirProcess]),
+    /// Is told of what the user should know.
+    pub on_warning: &'a dyn Fn(&Warning),
+}
+
+/// Where the ranks of a job are to report.
+pub struct Reception(Listener);
+
+impl Reception {
+    /// Listens for ranks of this host, and on these addresses for those of others.
+    ///
+    /// # Errors
+    /// [`Error::Mpir`].
+    pub fn open(addresses: &[IpAddr]) -> Result<Reception, Error> {
+        Listener::open(addresses).map(Reception).map_err(Error::Mpir)
+    }
+
+    /// The variable that tells ranks.
+    ///
+    /// # Errors
+    /// [`Error::Mpir`].
+    pub fn variable(&self) -> Result<EnvironmentVariable, Error> {
+        Ok(EnvironmentVariable { name: VARIABLE, value: self.0.address().map_err(Error::Mpir)? })
+    }
+}
+
+/// Starts the job, and ends as it ends.
+///
+/// # Errors
+/// A job that cannot be started; [`Error::Mpir`].
+pub fn run(job: MpirJob<'_>, reception: Reception) -> Result<std::convert::Infallible, Error> {
+    let Some((program, args)) = job.command.split_first() else {
+        return Err(Error::CommandNotFound { command: String::new() });
+    };
+    let signals = Signals::handle().map_err(Error::Mpir)?;
+    let child = child::start(program, args, &job.variables).map_err(|source| Error::of_start(program, source))?;
+    let now = Instant::now();
+    let mut starter = Starter {
+        listener: reception.0,
+        connections: Vec::new(),
+        table: ProcessTable::default(),
+        on_table: job.on_table,
+        on_warning: job.on_warning,
+        last: now,
+        asked: now,
+        launcher: child.id(),
+        asks_launcher: true,
+    };
+    loop {
+        starter.wait(&signals).map_err(Error::Mpir)?;
+        signals.pass_on(&child);
+        if let Some(status) = child::look_at(&child) {
+            child::end_as(status);
+        }
+        starter.hear();
+        starter.show();
+    }
+}
+
+struct Starter<'a> {
+    listener: Listener,
+    connections: Vec<RankConnection>,
+    table: ProcessTable,
+    on_table: &'a mut dyn FnMut(&[&MpirProcess]),
+    on_warning: &'a dyn Fn(&Warning),
+    /// When the last rank reported.
+    last: Instant,
+    /// When the launcher was last asked.
+    asked: Instant,
+    launcher: u32,
+    /// Whether it may have a table.
+    asks_launcher: bool,
+}
+
+impl Starter<'_> {
+    /// Waits until something happens.
+    fn wait(&self, signals: &Signals) -> io::Result<()> {
+        let mut descriptors = vec![PollFd::new(&signals.0, PollFlags::IN)];
+        descriptors.extend(self.listener.descriptors().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let streams = self.connections.iter().map(RankConnection::descriptor);
+        descriptors.extend(streams.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let may_ask = self.asks_launcher && self.table.is_empty();
+        let is_idle = self.connections.is_empty() && !self.table.is_waiting() && !may_ask;
+        let turn = Timespec { tv_sec: 0, tv_nsec: i64::try_from(TURNS.as_nanos()).unwrap_or(0) };
+        match poll(&mut descriptors, (!is_idle).then_some(&turn)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Hears what ranks say.
+    fn hear(&mut self) {
+        self.listener.accept(&mut self.connections);
+        for mut connection in std::mem::take(&mut self.connections) {
+            match self.listener.read(&mut connection) {
+                News::None => self.connections.push(connection),
+                News::End => {}
+                News::Rank(report) => {
+                    self.last = Instant::now();
+                    let is_rank = self.table.enter(report, &Here);
+                    if is_rank && symbols::is_debugged() {
+                        self.connections.push(connection);
+                    } else {
+                        connection.release();
+                    }
+                }
+                News::Abort(report, code) => {
+                    self.abort(&report, code);
+                    connection.release();
+                }
+            }
+        }
+    }
+
+    fn abort(&self, report: &RankReport, code: i32) {
+        let MpirProcess { host, pid, .. } = &report.process;
+        let who = self.table.rank(&report.process).map_or_else(|| "a process".into(), |rank| format!("rank {rank}"));
+        symbols::abort(format!("{who} (process {pid} on {host}) called MPI_Abort with error code {code}"));
+    }
+
+    /// Shows the debugger what is new, and lets those go on that it knows.
+    fn show(&mut self) {
+        // Ranks that have not the runtime, or do not get here, are known to a launcher that has MPIR itself.
+        let lacks_ranks = self.table.is_empty() || self.table.is_waiting();
+        let is_turn = self.last.elapsed() > LAUNCHERS_TURN && self.asked.elapsed() > TURNS;
+        if self.asks_launcher && lacks_ranks && is_turn {
+            self.asked = Instant::now();
+            match target::processes_of_launcher(self.launcher) {
+                Some(processes) if processes.is_empty() => {}
+                Some(processes) => self.table.complete_first(processes),
+                None => self.asks_launcher = false,
+            }
+        }
+        let is_late = self.table.is_waiting() && self.last.elapsed() > PATIENCE;
+        if is_late && symbols::is_debugged() {
+            let (size, there) = self.table.missing();
+            let message = format!("{there} of {size} ranks have come to MPI: the others are not waited for");
+            (self.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
+        }
+        if self.table.has_news() || is_late {
+            let processes = self.table.publish(is_late);
+            (self.on_table)(&processes);
+            symbols::publish(&processes);
+        }
+        let table = &self.table;
+        let is_held = |connection: &mut RankConnection| {
+            connection.process.as_ref().is_none_or(|process| symbols::is_debugged() && !table.is_published(process))
+        };
+        for connection in self.connections.extract_if(.., |connection| !is_held(connection)) {
+            connection.release();
+        }
+    }
+}
+
+/// What `/proc` says of processes of this host.
+struct Here;
+
+impl Host for Here {
+    fn is_alive(&self, process: &MpirProcess) -> bool {
+        // Of other hosts nothing is known.
+        process.host != host_name() || u32::try_from(process.pid).is_ok_and(|pid| processes::parent_of(pid).is_some())
+    }
+
+    fn ancestors(&self, process: &MpirProcess) -> Vec<i32> {
+        let Some(pid) = u32::try_from(process.pid).ok().filter(|_| process.host == host_name()) else {
+            return Vec::new();
+        };
+        let ancestors = std::iter::successors(processes::parent_of(pid), |pid| processes::parent_of(*pid));
+        ancestors.filter_map(|pid| i32::try_from(pid).ok()).collect()
+    }
+}

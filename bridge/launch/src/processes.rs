@@ -1,0 +1,229 @@
+//! Processes of a running job whose layers can be switched ([`qmpi_plan::control`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use qmpi_plan::control::{self, Switchable};
+use qmpi_plan::rank_from_env;
+
+use crate::Error;
+
+/// Which processes of this host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessChoice {
+    /// This process and all that descend from it: a rank, or a launcher with its ranks on this host.
+    Of(u32),
+    /// All of the user's on this host.
+    All,
+}
+
+impl FromStr for ProcessChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "all" => Ok(ProcessChoice::All),
+            _ => {
+                text.parse().map(ProcessChoice::Of).map_err(|_| "neither the number of a process nor `all`".to_owned())
+            }
+        }
+    }
+}
+
+/// A process with layers that can be switched.
+#[derive(Debug)]
+pub struct SwitchableProcess {
+    /// Its number.
+    pub pid: u32,
+    /// Its rank, as its launcher told it.
+    pub rank: Option<u32>,
+    /// Its executable, or its name.
+    pub program: String,
+    /// Its layers, the innermost first as they were loaded; sorted by number.
+    pub layers: Vec<Switchable>,
+    file: File,
+}
+
+impl SwitchableProcess {
+    /// Switches a layer.
+    ///
+    /// # Errors
+    /// [`Error::Control`].
+    pub fn set(&self, layer: &Switchable, enabled: bool) -> Result<(), Error> {
+        let write = |value: u32, place| {
+            let written = self.file.write_all_at(&value.to_ne_bytes(), place);
+            written.map_err(|source| Error::Control { pid: self.pid, source })
+        };
+        if enabled {
+            return write(control::ON, layer.place);
+        }
+        // In this order: whoever sees the layer off has to see that one was.
+        write(1, control::ACTIVE)?;
+        write(control::OFF, layer.place)
+    }
+}
+
+/// Finds the processes of a job that have layers which can be switched, by their numbers.
+///
+/// # Errors
+/// [`Error::NoProcess`], [`Error::NothingToSwitch`], and [`Error::Control`] for a process that cannot be looked into.
+pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, Error> {
+    let parents = parents();
+    let of = match job {
+        ProcessChoice::All => None,
+        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(Error::NoProcess { pid }),
+        ProcessChoice::Of(pid) => Some(pid),
+    };
+    let pids = parents.keys().copied().filter(|pid| of.is_none_or(|first| descends(*pid, first, &parents)));
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    for pid in pids {
+        match open(pid) {
+            Ok(None) => {}
+            Ok(Some((process, identity))) => {
+                // A child by fork has the words of its parent.
+                if seen.insert(identity) {
+                    found.push(process);
+                }
+            }
+            // Others are not the user's, or are gone by now.
+            Err(source) if of == Some(pid) => return Err(Error::Control { pid, source }),
+            Err(_) => {}
+        }
+    }
+    if found.is_empty() { Err(Error::NothingToSwitch { pid: of }) } else { Ok(found) }
+}
+
+/// The name of this host, as the kernel has it.
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The parent of each process on this host.
+fn parents() -> BTreeMap<u32, u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(|pid| Some((pid, parent(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))).collect()
+}
+
+/// The parent of a process, while that is there and has not ended.
+#[must_use]
+pub fn parent_of(pid: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let has_ended = stat.rsplit_once(')')?.1.trim_start().starts_with(['Z', 'X']);
+    if has_ended { None } else { parent(&stat) }
+}
+
+/// A process and all that descend from it.
+#[must_use]
+pub fn family(first: u32) -> Vec<u32> {
+    let parents = parents();
+    parents.keys().copied().filter(|pid| descends(*pid, first, &parents)).collect()
+}
+
+/// The fourth word of a line of `/proc/PID/stat`; the second is the name in parentheses, in which anything may be.
+fn parent(stat: &str) -> Option<u32> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+fn descends(mut pid: u32, first: u32, parents: &BTreeMap<u32, u32>) -> bool {
+    // No process has so many ancestors; what was read at different times could be a circle.
+    for _ in 0..parents.len() {
+        if pid == first {
+            return true;
+        }
+        match parents.get(&pid) {
+            Some(parent) => pid = *parent,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// The process, if it has layers that can be switched, and which file says so.
+fn open(pid: u32) -> io::Result<Option<(SwitchableProcess, (u64, u64))>> {
+    let directory = PathBuf::from(format!("/proc/{pid}"));
+    for entry in fs::read_dir(directory.join("fd"))? {
+        let path = entry?.path();
+        // Descriptors come and go.
+        if fs::read_link(&path).is_ok_and(|target| target == Path::new(control::LINK)) {
+            let file = OpenOptions::new().read(true).write(true).open(&path)?;
+            let metadata = file.metadata()?;
+            let mut bytes = vec![0; control::LEN];
+            let Some(mut layers) = file.read_exact_at(&mut bytes, 0).ok().and_then(|()| control::read(&bytes)) else {
+                continue;
+            };
+            layers.sort_by_key(|layer| layer.tool);
+            let process = SwitchableProcess {
+                pid,
+                rank: Environment::of(pid).ok().and_then(|environment| rank_from_env(&|name| environment.get(name))),
+                program: program(&directory),
+                layers,
+                file,
+            };
+            return Ok(Some((process, (metadata.dev(), metadata.ino()))));
+        }
+    }
+    Ok(None)
+}
+
+/// The environment that a process was started with.
+#[derive(Debug, Default)]
+pub struct Environment(Vec<u8>);
+
+impl Environment {
+    /// Of a process.
+    ///
+    /// # Errors
+    /// One that is not there, or another user's.
+    pub fn of(pid: u32) -> io::Result<Environment> {
+        fs::read(format!("/proc/{pid}/environ")).map(Environment)
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<OsString> {
+        let mut variables = self.0.split(|byte| *byte == 0);
+        let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        Some(OsStr::from_bytes(value).to_owned())
+    }
+}
+
+fn program(directory: &Path) -> String {
+    let executable = fs::read_link(directory.join("exe")).map(|path| path.display().to_string());
+    executable.or_else(|_| fs::read_to_string(directory.join("comm"))).unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_and_descendants() {
+        assert_eq!(parent("12 (a) b ) S 7 1 2"), Some(7));
+        assert_eq!(parent("12"), None);
+        let parents = BTreeMap::from([(1, 0), (2, 1), (3, 2), (4, 1), (8, 9), (9, 8)]);
+        let of = |first| parents.keys().copied().filter(|pid| descends(*pid, first, &parents)).collect::<Vec<_>>();
+        assert_eq!((of(2), of(1), of(3), of(5)), (vec![2, 3], vec![1, 2, 3, 4], vec![3], vec![]));
+    }
+
+    #[test]
+    fn words_for_a_job() {
+        assert_eq!("all".parse(), Ok(ProcessChoice::All));
+        assert_eq!("12".parse(), Ok(ProcessChoice::Of(12)));
+        assert!("-1".parse::<ProcessChoice>().is_err() && "al".parse::<ProcessChoice>().is_err());
+    }
+
+    #[test]
+    fn processes_without_layers() {
+        assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(Error::NothingToSwitch { .. })));
+        assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(Error::NoProcess { pid: u32::MAX })));
+    }
+}

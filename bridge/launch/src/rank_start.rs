@@ -1,0 +1,146 @@
+//! What a launcher starts in place of the program: its output goes to files of the rank, a tool is preloaded, and the program takes its place.
+//!
+//! Every launcher can be told to start a command; what its own options for output and variables are, and whether it keeps lines whole, is
+//! another matter. Nothing of this is in the process of the program.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use qmpi_plan::preload::{entries, has_runtime};
+
+use crate::Error;
+use crate::environment::preload::is_mpi;
+use crate::processes::host_name;
+
+/// The file of a directory that says which process on which host a rank was.
+const PREFIX: &str = "process.";
+
+/// How to start it.
+#[derive(Debug, Clone, Default)]
+pub struct RankStart {
+    /// Where its output goes.
+    pub to: PathBuf,
+    /// Libraries to preload.
+    pub preload: Vec<PathBuf>,
+    /// Variables to set.
+    pub variables: Vec<(String, String)>,
+    /// The runtime stays among what is preloaded, and comes before these libraries.
+    pub traced: bool,
+    /// Output stays what it is: the command is not a rank, but starts them.
+    pub whole: bool,
+}
+
+impl RankStart {
+    /// The words in front of a program.
+    #[must_use]
+    pub fn words(&self, command: &Path) -> Vec<OsString> {
+        let mut words: Vec<OsString> =
+            vec![command.into(), "compare-rank".into(), "--to".into(), self.to.clone().into()];
+        for library in &self.preload {
+            words.extend(["--preload".into(), library.clone().into()]);
+        }
+        for (name, value) in &self.variables {
+            words.extend(["--variable".into(), format!("{name}={value}").into()]);
+        }
+        words.extend(self.traced.then(|| "--traced".into()));
+        words.extend(self.whole.then(|| "--whole".into()));
+        words.push("--".into());
+        words
+    }
+
+    /// Becomes `command`; returns only when that fails.
+    ///
+    /// # Errors
+    /// Files that cannot be written, a program that cannot be started.
+    pub fn become_program(&self, words: &[OsString]) -> Result<std::convert::Infallible, Error> {
+        let fail = |path: &Path| {
+            let path = path.to_owned();
+            move |source| Error::RankFile { path, source }
+        };
+        let get = |name: &str| std::env::var_os(name);
+        let rank = qmpi_plan::rank_from_env(&get).unwrap_or(0);
+        if !self.whole {
+            for (name, descriptor) in [("stdout", 1), ("stderr", 2)] {
+                let path = self.to.join(format!("{name}.{rank}"));
+                let file = OpenOptions::new().create(true).append(true).open(&path).map_err(fail(&path))?;
+                redirect(&file, descriptor).map_err(fail(&path))?;
+            }
+        }
+        let path = self.to.join(format!("{PREFIX}{rank}"));
+        std::fs::write(&path, format!("{} {}\n", std::process::id(), host_name())).map_err(fail(&path))?;
+        let (program, rest) = words.split_first().ok_or(Error::CommandNotFound { command: String::new() })?;
+        let mut command = Command::new(program);
+        command.args(rest);
+        if !self.preload.is_empty() {
+            command.env("LD_PRELOAD", preload(get("LD_PRELOAD").as_deref(), &self.preload, self.traced));
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        Err(Error::of_start(program, command.exec()))
+    }
+}
+
+fn redirect(file: &File, descriptor: i32) -> io::Result<()> {
+    let result = match descriptor {
+        1 => rustix::stdio::dup2_stdout(file.as_fd()),
+        _ => rustix::stdio::dup2_stderr(file.as_fd()),
+    };
+    result.map_err(io::Error::from)
+}
+
+/// `LD_PRELOAD` with these libraries behind what is there, but before an MPI library. Without `traced` the runtime goes.
+fn preload(existing: Option<&OsStr>, libraries: &[PathBuf], traced: bool) -> OsString {
+    let existing = existing.unwrap_or_default().to_string_lossy().into_owned();
+    let mut list: Vec<String> =
+        entries(&existing).filter(|entry| traced || !has_runtime(entry)).map(str::to_owned).collect();
+    let place = list.iter().position(|entry| is_mpi(entry)).unwrap_or(list.len());
+    let libraries = libraries.iter().map(|library| library.to_string_lossy().into_owned());
+    list.splice(place..place, libraries);
+    list.join(":").into()
+}
+
+/// The processes that the ranks of a run were, and their hosts, as they said in the directory; this host among them.
+#[must_use]
+pub fn processes_and_hosts(directory: &Path) -> (BTreeSet<u32>, BTreeSet<String>) {
+    let (mut processes, mut hosts) = (BTreeSet::new(), BTreeSet::from([host_name()]));
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let is_one = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let text = if is_one { std::fs::read_to_string(entry.path()).unwrap_or_default() } else { String::new() };
+        if let Some((process, host)) = text.trim().split_once(' ') {
+            processes.extend(process.parse::<u32>());
+            hosts.insert(host.to_owned());
+        }
+    }
+    (processes, hosts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_runtime_goes_or_comes_first() {
+        let value = |existing: &str, traced| {
+            preload(Some(OsStr::new(existing)), &["/t/init.so".into(), "/t/tool.so".into()], traced)
+        };
+        assert_eq!(value("", false), "/t/init.so:/t/tool.so");
+        assert_eq!(value("a.so:/q/libqmpi.so", false), "a.so:/t/init.so:/t/tool.so");
+        assert_eq!(value("a.so:/q/libqmpi.so", true), "a.so:/q/libqmpi.so:/t/init.so:/t/tool.so");
+        assert_eq!(value("a.so libmpi.so.40", true), "a.so:/t/init.so:/t/tool.so:libmpi.so.40");
+    }
+
+    #[test]
+    fn what_ranks_leave() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("process.3"), "4711 node7\n").unwrap();
+        std::fs::write(directory.path().join("stdout.3"), "1 2\n").unwrap();
+        let (processes, hosts) = processes_and_hosts(directory.path());
+        assert!(processes.contains(&4711) && hosts.contains("node7"));
+        assert_eq!((processes.len(), hosts.len()), (1, 2));
+    }
+}

@@ -1,0 +1,124 @@
+//! Bytes that calls move, as rows for the tables of a terminal and of the page: what comes to each layer, and what it makes of it.
+
+use std::collections::BTreeMap;
+
+use crate::job::{MeasuredJob, MeasuredLayer, MovedBytes};
+
+/// A function, one way.
+#[derive(Debug)]
+pub(crate) struct MovedRow<'a> {
+    pub(crate) function: &'a str,
+    /// `sent` or `received`.
+    pub(crate) way: &'static str,
+    /// One for each layer.
+    pub(crate) cells: Vec<BytesCell>,
+}
+
+/// What comes to a layer, and what goes out of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BytesCell {
+    pub(crate) comes_in: u64,
+    pub(crate) goes_out: u64,
+    /// The program, to which nothing comes, or the MPI library, which passes nothing on.
+    is_end: bool,
+}
+
+type Way = fn(&MovedBytes) -> u64;
+
+/// Functions that move bytes, those first that move the most.
+pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
+    let ways: [(&'static str, Way); 2] = [("sent", |bytes| bytes.sent), ("received", |bytes| bytes.received)];
+    let mut most: BTreeMap<(&str, usize), u64> = BTreeMap::new();
+    for (name, function) in job.layers.iter().flat_map(|layer| &layer.functions) {
+        for (place, (_, way)) in ways.iter().enumerate() {
+            let bytes = way(&function.bytes_in).max(way(&function.bytes_out));
+            let known = most.entry((name, place)).or_default();
+            *known = bytes.max(*known);
+        }
+    }
+    let mut order: Vec<((&str, usize), u64)> = most.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
+    order.sort_by_key(|(key, bytes)| (std::cmp::Reverse(*bytes), *key));
+    let last = job.layers.len() - 1;
+    let cell = |(place, layer): (usize, &MeasuredLayer), name: &str, way: Way| {
+        let function = layer.functions.get(name);
+        let of = |bytes: Option<&MovedBytes>| bytes.map_or(0, way);
+        BytesCell {
+            comes_in: of(function.map(|function| &function.bytes_in)),
+            goes_out: of(function.map(|function| &function.bytes_out)),
+            is_end: place == 0 || place == last,
+        }
+    };
+    order
+        .into_iter()
+        .map(|((function, place), _)| {
+            let (name, way) = ways[place];
+            let cells = job.layers.iter().enumerate().map(|layer| cell(layer, function, way)).collect();
+            MovedRow { function, way: name, cells }
+        })
+        .collect()
+}
+
+impl BytesCell {
+    /// `400 B`, `400 B → 300 B`, `+300 B`; empty for none.
+    pub(crate) fn text(&self) -> String {
+        match (self.comes_in, self.goes_out) {
+            (0, 0) => String::new(),
+            (0, out) if self.is_end => size(out),
+            (bytes, 0) if self.is_end => size(bytes),
+            (bytes, out) if bytes == out => size(bytes),
+            (0, out) => format!("+{}", size(out)),
+            (bytes, out) => format!("{} → {}", size(bytes), size(out)),
+        }
+    }
+
+    /// Whether the layer makes something else of it.
+    pub(crate) fn is_changed(&self) -> bool {
+        !self.is_end && self.comes_in != self.goes_out
+    }
+
+    /// To sort by.
+    pub(crate) fn value(&self) -> u64 {
+        self.comes_in.max(self.goes_out)
+    }
+}
+
+/// A number of bytes in the unit that leaves up to three digits before the point.
+#[must_use]
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut number = bytes as f64 / 1e3;
+    let mut units = UNITS.iter();
+    let mut unit = units.next();
+    // What would be shown as 1000.00.
+    while number >= 999.995 {
+        let Some(next) = units.next() else { break };
+        (number, unit) = (number / 1e3, Some(next));
+    }
+    format!("{number:.2} {}", unit.unwrap_or(&""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_readable() {
+        assert_eq!(
+            [0, 999, 1000, 999_994, 999_996, 1_234_567, u64::MAX].map(size),
+            ["0 B", "999 B", "1.00 kB", "999.99 kB", "1.00 MB", "1.23 MB", "18.45 EB"]
+        );
+    }
+
+    #[test]
+    fn cells_say_what_a_layer_does() {
+        let of = |comes_in, goes_out, is_end| BytesCell { comes_in, goes_out, is_end }.text();
+        assert_eq!(of(0, 40, true), "40 B");
+        assert_eq!(of(40, 0, true), "40 B");
+        assert_eq!(of(40, 0, false), "40 B → 0 B");
+        assert_eq!(of(0, 40, false), "+40 B");
+        assert_eq!(of(40, 40, false), "40 B");
+    }
+}

@@ -1,0 +1,186 @@
+//! What came through one edge on one rank, on both sides: numbers of calls, the calls one by one, and requests that were left behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::compare::finding::{Aspect, Finding, Varying};
+use crate::compare::record;
+use crate::compare::recorded::RecordedRank;
+use crate::compare::sequence::{self, Difference};
+use crate::compare::token::Item;
+use crate::trace::Lines;
+
+/// An edge of a rank.
+pub(super) struct ComparedEdge {
+    /// Which.
+    pub(super) kind: Aspect,
+    /// Of which rank.
+    pub(super) rank: u32,
+    /// Names of the sides.
+    pub(super) names: [&'static str; 2],
+}
+
+impl ComparedEdge {
+    fn finding(&self, function: &str, message: String) -> Finding {
+        Finding { rank: Some(self.rank), function: Some(function.to_owned()), ..Finding::new(self.kind, message) }
+    }
+
+    /// Functions that are called another number of times.
+    pub(super) fn counts(&self, sides: &[Vec<&RecordedRank>; 2], varying: &mut Varying) -> BTreeMap<String, Finding> {
+        let edges = sides.each_ref().map(|side| side.iter().map(|rank| rank.edges.get(&self.kind)).collect::<Vec<_>>());
+        let functions: BTreeSet<&String> = edges.iter().flatten().flatten().flat_map(|counts| counts.keys()).collect();
+        let mut found = BTreeMap::new();
+        for function in functions {
+            let number = |counts: &Option<&BTreeMap<String, u64>>| {
+                counts.and_then(|known| known.get(function)).copied().unwrap_or(0)
+            };
+            let [old, new] = edges.each_ref().map(|side| side.iter().map(number).collect::<BTreeSet<u64>>());
+            if old.len() > 1 || new.len() > 1 {
+                self.vary(varying, function);
+            } else if let (Some(old), Some(new)) = (old.first(), new.first())
+                && old != new
+            {
+                let plural = if *old == 1 { "" } else { "s" };
+                let message = format!(
+                    "{function}: {old} call{plural} on the {} side, {new} on the {}",
+                    self.names[0], self.names[1]
+                );
+                found.insert(function.clone(), self.finding(function, message));
+            }
+        }
+        found
+    }
+
+    /// What differs in the calls one by one, as far as they are known, and whether it is numbers of requests only. What is missing or added gives
+    /// its place to the finding that there is of their number.
+    pub(super) fn calls(
+        &self,
+        sides: &[Vec<&RecordedRank>; 2],
+        counts: &mut BTreeMap<String, Finding>,
+        varying: &mut Varying,
+        lines: &mut Lines,
+    ) -> Vec<(Finding, bool)> {
+        let threads = sides
+            .each_ref()
+            .map(|side| side.iter().filter_map(|rank| rank.threads.get(&self.kind)).collect::<Vec<_>>());
+        let mut found: Vec<(Finding, bool)> = Vec::new();
+        let is_cut = sides.iter().flatten().any(|rank| rank.is_cut);
+        let common = threads.iter().flatten().map(|threads| threads.len()).min().unwrap_or(0);
+        for thread in 0..common {
+            let runs =
+                threads.each_ref().map(|side| side.iter().map(|threads| threads[thread].clone()).collect::<Vec<_>>());
+            if runs.iter().any(Vec::is_empty) {
+                continue;
+            }
+            let runs = if is_cut { same_length(runs) } else { runs };
+            let compared = sequence::compare(&runs[0], &runs[1]);
+            compared.varying.iter().for_each(|function| self.vary(varying, function));
+            if compared.is_unordered {
+                self.vary(varying, &format!("the order of calls on rank {}", self.rank));
+            }
+            for difference in &compared.differences {
+                let (function, place) = (function(difference), difference.place() + 1);
+                let mut site = || difference.item().site.as_ref().map(|site| lines.name(site));
+                let counted = match difference {
+                    Difference::Missing { .. } | Difference::Added { .. } => counts.get_mut(function),
+                    Difference::Moved { .. } | Difference::Changed { .. } => None,
+                };
+                if let Some(counted) = counted {
+                    if counted.call.is_none() {
+                        (counted.call, counted.thread) = (Some(place), u32::try_from(thread).ok());
+                        counted.site = site();
+                    }
+                    continue;
+                }
+                let message = self.message(difference);
+                match found.iter_mut().find(|(known, _)| known.message == message) {
+                    // Each call of the same kind has the same mistake: the first is shown.
+                    Some((known, _)) => known.times += 1,
+                    None => {
+                        let thread = u32::try_from(thread).ok();
+                        let site = site();
+                        let finding = Finding { call: Some(place), thread, site, ..self.finding(function, message) };
+                        found.push((finding, is_of_numbers(difference)));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// Requests that one side leaves behind, and the other does not.
+    pub(super) fn leaked(&self, sides: &[Vec<&RecordedRank>; 2]) -> Vec<Finding> {
+        let leaked =
+            sides.each_ref().map(|side| side.iter().filter_map(|rank| rank.leaked.as_ref()).collect::<Vec<_>>());
+        let functions: BTreeSet<&String> = leaked.iter().flatten().flat_map(|counts| counts.keys()).collect();
+        let mut found = Vec::new();
+        for function in functions {
+            let number = |counts: &&BTreeMap<String, u64>| counts.get(function).copied().unwrap_or(0);
+            let [old, new] = leaked.each_ref().map(|side| side.iter().map(number).collect::<BTreeSet<u64>>());
+            if let ([old], [new]) = (&*old.into_iter().collect::<Vec<_>>(), &*new.into_iter().collect::<Vec<_>>())
+                && old != new
+            {
+                let message = match old {
+                    0 => format!("{function}: {new} requests of it are never completed on the {} side", self.names[1]),
+                    old => format!(
+                        "{function}: {old} requests of it are never completed on the {} side, {new} on the {}",
+                        self.names[0], self.names[1]
+                    ),
+                };
+                found.push(self.finding(function, message));
+            }
+        }
+        found
+    }
+
+    fn message(&self, difference: &Difference) -> String {
+        let [old_name, new_name] = self.names;
+        match difference {
+            Difference::Missing { item, .. } => format!("{} only on the {old_name} side", item.text()),
+            Difference::Added { item, .. } => format!("{} only on the {new_name} side", item.text()),
+            Difference::Moved { new, item, .. } => {
+                format!("{} comes in another order: on the {new_name} side it is call {}", item.key, new + 1)
+            }
+            Difference::Changed { old: (_, old), new: (_, new), tokens } => {
+                // What a call gives back is not there where it says that it failed.
+                let result = old.tokens.len().saturating_sub(1);
+                let tokens = if tokens.contains(&result) { &vec![result] } else { tokens };
+                let list =
+                    |item: &Item| tokens.iter().map(|token| &*item.tokens[*token]).collect::<Vec<_>>().join(", ");
+                format!("{}: {} on the {old_name} side, {} on the {new_name}", old.key, list(old), list(new))
+            }
+        }
+    }
+
+    fn vary(&self, varying: &mut Varying, what: &str) {
+        let list = varying.entry(self.kind.title().to_owned()).or_default();
+        if !list.iter().any(|known| known == what) {
+            list.push(what.to_owned());
+        }
+    }
+}
+
+/// As many calls of each run as there are of all.
+fn same_length(runs: [Vec<Vec<Arc<Item>>>; 2]) -> [Vec<Vec<Arc<Item>>>; 2] {
+    let least = runs.iter().flatten().map(Vec::len).min().unwrap_or(0);
+    runs.map(|side| {
+        side.into_iter()
+            .map(|mut run| {
+                run.truncate(least);
+                run
+            })
+            .collect()
+    })
+}
+
+/// Do only numbers of requests differ?
+fn is_of_numbers(difference: &Difference) -> bool {
+    let Difference::Changed { old: (_, old), new: (_, new), tokens } = difference else { return false };
+    tokens
+        .iter()
+        .all(|token| record::without_requests(&old.tokens[*token]) == record::without_requests(&new.tokens[*token]))
+}
+
+fn function(difference: &Difference) -> &str {
+    &difference.item().key
+}

@@ -1,0 +1,314 @@
+//! Calls that a run recorded one by one, as rows of tokens that can be compared between runs.
+//!
+//! What differs from run to run by its nature is left out: addresses of buffers, and handles whose making is not known. A handle that is
+//! known is named after the call that made it; where a layer made it, after the layer's place, since the layer's name is another one on each
+//! side.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use qmpi_abi::{FnId, parameters};
+use qmpi_elf::mpi::abi_family::{self, Role};
+
+use crate::compare::finding::Aspect;
+use crate::compare::sends::Sends;
+use crate::compare::token::{Item, Pool};
+use crate::trace::{Argument, Call, Recording, Site, Value};
+
+/// What is known of the tools of a side.
+#[derive(Debug, Clone, Default)]
+pub struct ToolsOfSide {
+    /// Their files, and those that are loaded with them.
+    pub files: Vec<PathBuf>,
+    /// Calls that the program makes in Fortran do not count. Those that come to a tool's wrapper in Fortran are seen where the tool is a layer,
+    /// and not where it is preloaded.
+    pub without_fortran: bool,
+}
+
+/// Who makes a call that is inside of no other, if it is not the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OtherCaller {
+    /// A constructor, a thread or a wrapper in Fortran of a tool: no layer is under way then, and the call looks like the program's.
+    Tool,
+    /// MPI's library for C++, as it is loaded and unloaded: a preloaded tool brings it with the program, a layer later. Whether MPI is initialized
+    /// it asks by a function that is compiled into the tool as well.
+    Bindings,
+    /// MPI's library for Fortran.
+    Fortran,
+}
+
+/// The calls that are not the program's.
+#[derive(Debug)]
+pub(super) struct Origins {
+    /// By thread and number, those inside of such a call as well.
+    others: BTreeMap<(u32, u64), OtherCaller>,
+}
+
+impl Origins {
+    /// Those of a rank.
+    #[must_use]
+    pub(super) fn of(recording: &Recording<'_>, tools: &ToolsOfSide) -> Self {
+        let of_program = || recording.outlines().filter(|call| call.caller == 0);
+        let named = |call: &Call, names: &[&str]| names.contains(&call.function.name());
+        let is_first = |call: &Call| named(call, &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]);
+        let is_last = |call: &Call| named(call, &["MPI_Finalize", "MPI_Session_finalize"]);
+        let first = of_program().find(is_first).map(|call| call.start_ns);
+        let last = of_program().filter(is_last).last().map(|call| call.start_ns);
+        let is_outside = |call: &Call| {
+            first.is_none_or(|first| call.start_ns < first) || last.is_some_and(|last| call.start_ns > last)
+        };
+        let origin = |call: &Call| {
+            let object = call.site.as_ref().map(|site| &*site.object)?;
+            let name = object.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            match abi_family::role_of(&name) {
+                Some(Role::Cxx) if is_outside(call) => Some(OtherCaller::Bindings),
+                _ if tools.files.iter().any(|file| is_same(file, object)) => {
+                    let asks = named(call, &["MPI_Initialized", "MPI_Finalized"]) && is_outside(call);
+                    Some(if asks { OtherCaller::Bindings } else { OtherCaller::Tool })
+                }
+                Some(Role::Fortran) if tools.without_fortran => Some(OtherCaller::Fortran),
+                // Calls in Fortran enter a stack there.
+                _ if tools.without_fortran && name == CORE => Some(OtherCaller::Fortran),
+                _ => None,
+            }
+        };
+        let (mut others, mut of_thread) = (BTreeMap::new(), BTreeMap::new());
+        for call in recording.outlines() {
+            if call.depth == 0 {
+                of_thread.insert(call.thread, origin(&call));
+            }
+            let of_outer = of_thread.get(&call.thread).copied().flatten();
+            others.extend(of_outer.map(|origin| ((call.thread, call.sequence), origin)));
+        }
+        Self { others }
+    }
+
+    /// Does the program make this call?
+    #[must_use]
+    pub(super) fn is_of_program(&self, call: &Call) -> bool {
+        call.caller == 0 && !self.others.contains_key(&(call.thread, call.sequence))
+    }
+
+    /// Does the call count where it arrives at MPI?
+    fn arrives(&self, call: &Call) -> bool {
+        self.others.get(&(call.thread, call.sequence)).is_none_or(|origin| *origin == OtherCaller::Tool)
+    }
+
+    /// Does the program call MPI, in whichever language?
+    #[must_use]
+    pub(super) fn has_calls(&self, recording: &Recording<'_>) -> bool {
+        let is_in_fortran = |call: &Call| self.others.get(&(call.thread, call.sequence)) == Some(&OtherCaller::Fortran);
+        recording.outlines().any(|call| self.is_of_program(&call) || is_in_fortran(&call))
+    }
+
+    /// Are there calls in Fortran that do not count?
+    #[must_use]
+    pub(super) fn has_fortran(&self) -> bool {
+        self.others.values().any(|origin| *origin == OtherCaller::Fortran)
+    }
+
+    /// How many calls of each function do not count on each edge.
+    #[must_use]
+    pub(super) fn counts(&self, recording: &Recording<'_>) -> BTreeMap<Aspect, BTreeMap<String, u64>> {
+        let mpi = recording.layers().len().saturating_sub(1);
+        let mut counts: BTreeMap<Aspect, BTreeMap<String, u64>> = BTreeMap::new();
+        for call in recording.outlines() {
+            let edges = [
+                (Aspect::CallsIn, call.caller == 0 && !self.is_of_program(&call)),
+                (Aspect::CallsOut, call.layer == mpi && !self.arrives(&call)),
+            ];
+            for (kind, _) in edges.into_iter().filter(|(_, is_taken)| *is_taken) {
+                *counts.entry(kind).or_default().entry(call.function.name().to_owned()).or_default() += 1;
+            }
+        }
+        counts
+    }
+}
+
+/// The library in which calls in Fortran enter a stack.
+const CORE: &str = "libqmpi_core.so";
+
+fn is_same(file: &Path, other: &Path) -> bool {
+    let is_one = || Some(file.canonicalize().ok()? == other.canonicalize().ok()?);
+    file == other || file.file_name() == other.file_name() && is_one().unwrap_or(false)
+}
+
+/// The calls of a rank through each edge, by thread.
+#[must_use]
+pub(super) fn threads(
+    recording: &Recording<'_>,
+    origins: &Origins,
+    pool: &mut Pool,
+) -> BTreeMap<Aspect, Vec<Vec<Arc<Item>>>> {
+    let count = recording.outlines().map(|call| call.thread as usize + 1).max().unwrap_or(0);
+    let (mut calls_in, mut calls_out) = (vec![Vec::new(); count], vec![Vec::new(); count]);
+    let mpi = recording.layers().len().saturating_sub(1);
+    // What a tool calls, it calls in a call of the program.
+    let mut sites: BTreeMap<u32, Option<Site>> = BTreeMap::new();
+    let mut sends = Sends::default();
+    for call in recording.calls().take(whole(recording)) {
+        if call.depth == 0 {
+            sites.insert(call.thread, call.site.clone());
+        }
+        let is_out = call.layer == mpi && origins.arrives(&call);
+        let edges = [(origins.is_of_program(&call), &mut calls_in), (is_out, &mut calls_out)];
+        let mut edges = edges.into_iter().filter(|(is_through, _)| *is_through).peekable();
+        if edges.peek().is_some() {
+            let site = sites.get(&call.thread).and_then(Option::as_ref);
+            let item = item(&call, site, recording.layers(), &sends, pool);
+            edges.for_each(|(_, threads)| threads[call.thread as usize].push(Arc::clone(&item)));
+        }
+        sends.note(&call);
+    }
+    calls_in.iter_mut().chain(&mut calls_out).for_each(Vec::shrink_to_fit);
+    BTreeMap::from([(Aspect::CallsIn, calls_in), (Aspect::CallsOut, calls_out)])
+}
+
+/// The text of a token in which all requests are one.
+#[must_use]
+pub(super) fn without_requests(token: &str) -> String {
+    const NAME: &str = "request#";
+    let mut text = String::new();
+    let mut rest = token;
+    while let Some(place) = rest.find(NAME) {
+        let before = &rest[..place];
+        // The layer that made it.
+        let layer = before.rfind("tool ").filter(|start| before[*start..].ends_with(':')).unwrap_or(place);
+        text.push_str(&rest[..layer]);
+        text.push_str("request");
+        rest = rest[place + NAME.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+        if let Some(thread) = rest.strip_prefix("@t") {
+            rest = thread.trim_start_matches(|c: char| c.is_ascii_digit());
+        }
+    }
+    text + rest
+}
+
+/// Requests that arrive at MPI and are never completed, by the function that made them; `None` if calls are missing.
+#[must_use]
+pub(super) fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>> {
+    if recording.lost() != Some(0) || recording.is_cut() {
+        return None;
+    }
+    let mpi = recording.layers().len().saturating_sub(1);
+    let mut open: BTreeMap<String, &str> = BTreeMap::new();
+    let has_requests =
+        |function: FnId| function.parameters().iter().any(|parameter| parameter.kind == parameters::Kind::Request);
+    for call in recording.calls_that(|layer, function| layer == mpi && has_requests(function)) {
+        for argument in call.arguments.iter().filter(|argument| argument.kind == parameters::Kind::Request) {
+            let before = argument.before.iter().flat_map(Value::elements);
+            let after: Vec<&Value> = argument.after.iter().flat_map(Value::elements).collect();
+            if argument.before.is_none() {
+                open.extend(after.iter().filter_map(|value| Some((named(value)?.to_owned(), call.function.name()))));
+            }
+            for (place, value) in before.enumerate() {
+                let is_gone = after.get(place).is_some_and(|after| matches!(after, Value::Constant(_)));
+                if let Some(name) = named(value).filter(|_| is_gone) {
+                    open.remove(name);
+                }
+            }
+        }
+    }
+    let mut leaked = BTreeMap::new();
+    open.values().for_each(|function| *leaked.entry((*function).to_owned()).or_default() += 1);
+    Some(leaked)
+}
+
+fn named(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// How many calls there are up to the moment from which on some are missing: a layer has no more of a thread than the limit says.
+fn whole(recording: &Recording<'_>) -> usize {
+    let limit = recording.limit().strip_prefix("first:");
+    let limit = limit.and_then(|limit| limit.parse::<usize>().ok()).unwrap_or(usize::MAX);
+    let mut counts: BTreeMap<(u32, usize), usize> = BTreeMap::new();
+    let is_beyond = recording.is_cut();
+    let end = recording.outlines().position(|call| {
+        let count = counts.entry((call.thread, call.layer)).or_default();
+        *count += 1;
+        is_beyond && *count >= limit
+    });
+    end.unwrap_or(usize::MAX)
+}
+
+fn item(call: &Call, site: Option<&Site>, layers: &[String], sends: &Sends, pool: &mut Pool) -> Arc<Item> {
+    let shown = |argument: &Argument| match sends.defined(call, argument) {
+        Some(after) => token(&Argument { after: Some(after), ..argument.clone() }, layers),
+        None => token(argument, layers),
+    };
+    let mut tokens: Vec<String> = call.arguments.iter().map(shown).collect();
+    tokens.push(match (&call.result, call.duration_ns) {
+        (Some(result), _) => format!("= {}", value(result, layers)),
+        (None, Some(_)) => String::new(),
+        (None, None) => "and does not return".to_owned(),
+    });
+    pool.call(call.function.name(), &tokens, site)
+}
+
+fn token(argument: &Argument, layers: &[String]) -> String {
+    let shown = |what: &Value| value(what, layers);
+    let word = match (&argument.before, &argument.after) {
+        (None, None) => shown(&argument.value),
+        (Some(before), None) => shown(before),
+        (None, Some(after)) => shown(after),
+        (Some(before), Some(after)) if before == after => shown(before),
+        (Some(before), Some(after)) => format!("{} → {}", shown(before), shown(after)),
+    };
+    format!("{}={word}", argument.name)
+}
+
+fn value(what: &Value, layers: &[String]) -> String {
+    match what {
+        Value::Address(0) => "NULL".to_owned(),
+        Value::Address(_) => "address".to_owned(),
+        Value::Handle(_) => "handle".to_owned(),
+        Value::Object(name) => object(name, layers),
+        Value::List { known, all } => {
+            let known: Vec<String> = known.iter().map(|element| value(element, layers)).collect();
+            let more = all.saturating_sub(known.len() as u64);
+            let more = if more > 0 { format!(", ... {more} more") } else { String::new() };
+            format!("[{}{more}]", known.join(", "))
+        }
+        Value::Status(status) => {
+            let bytes = status.bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+            let cancelled = if status.cancelled { ", cancelled" } else { "" };
+            let (source, tag) = (value(&status.source, layers), value(&status.tag, layers));
+            format!("{{source {source}, tag {tag}{bytes}{cancelled}}}")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// `outer:comm#1` as `tool 1:comm#1`.
+fn object(name: &str, layers: &[String]) -> String {
+    let of_layer = |(place, label): (usize, &String)| {
+        let rest = name.strip_prefix(label.as_str())?.strip_prefix(':')?;
+        Some(format!("tool {place}:{rest}"))
+    };
+    layers.iter().enumerate().skip(1).find_map(of_layer).unwrap_or_else(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_one() {
+        assert_eq!(without_requests("request=tool 1:request#12 → x"), "request=request → x");
+        assert_eq!(without_requests("[request#1, request#2@t3], tool 2"), "[request, request], tool 2");
+    }
+
+    #[test]
+    fn names_of_layers_do_not_matter() {
+        let layers = ["program", "a.so (program)", "MPI"].map(str::to_owned);
+        assert_eq!(object("a.so (program):comm#2", &layers), "tool 1:comm#2");
+        assert_eq!(object("comm#1", &layers), "comm#1");
+        let list = Value::List { known: vec![Value::Address(7), Value::Number(3), Value::Handle(9)], all: 5 };
+        assert_eq!(value(&list, &layers), "[address, 3, handle, ... 2 more]");
+    }
+}

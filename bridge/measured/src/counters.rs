@@ -1,0 +1,149 @@
+//! What ranks counted that came to no end (`qmpi_abi::counters`): their records, made up from memory that the kernel has kept.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use qmpi_abi::FnId;
+use qmpi_abi::counters::{BUCKETS, GRAIN, HEAD, MAGIC, PLACES, TABLE, THREAD};
+use serde::Deserialize;
+
+use crate::rank_record::{LinkRecord, RankFile};
+
+/// What is in a head besides the beginning of a record.
+#[derive(Deserialize)]
+struct CountersHead {
+    /// The time-stamp counter from which ticks are counted.
+    began: u64,
+    /// Where records of a thread begin, and bytes of a record.
+    layout: [usize; 2],
+    #[serde(flatten)]
+    file: RankFile,
+}
+
+/// The regions of each process's threads.
+type Threads<'a> = BTreeMap<(u64, u64), Vec<&'a [u8]>>;
+
+/// `counters-HOST`.
+#[must_use]
+pub(crate) fn is_one(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.strip_prefix("counters-")).is_some_and(|host| !host.is_empty())
+}
+
+/// The ranks of a file that have called MPI, whether they have written a record or not.
+#[must_use]
+pub(crate) fn read(bytes: &[u8]) -> Vec<RankFile> {
+    let (mut heads, mut threads) = (Vec::new(), Threads::new());
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let field = |place: usize| word(rest, 8 * place).unwrap_or(0);
+        let size = if field(0) == MAGIC { field(1) as usize } else { GRAIN };
+        // At least a grain, so that this comes to an end.
+        let (region, behind) = rest.split_at(size.max(GRAIN).min(rest.len()));
+        match (field(0), field(2)) {
+            (MAGIC, HEAD) => heads.push(region),
+            (MAGIC, THREAD) => threads.entry((field(3), field(4))).or_default().push(region),
+            _ => {}
+        }
+        rest = behind;
+    }
+    heads.into_iter().filter_map(|head| rank(head, &threads)).collect()
+}
+
+fn rank(head: &[u8], threads: &Threads<'_>) -> Option<RankFile> {
+    let text = head.get(64..TABLE)?;
+    let end = text.iter().position(|byte| *byte == 0).unwrap_or(text.len());
+    let CountersHead { began, layout: [first, size], mut file } = serde_json::from_slice(text.get(..end)?).ok()?;
+    let layers = file.layers.len();
+    let threads = threads.get(&(word(head, 24)?, word(head, 32)?))?;
+    for place in 0..PLACES {
+        let owner = word(head, TABLE + 8 * place)?;
+        let Some(layer) = ((owner >> 32) as usize).checked_sub(1) else { continue };
+        let Some(id) = FnId::from_index(owner as u32 as usize).filter(|_| layer < layers) else { continue };
+        let mut link = LinkSum::default();
+        let record = |thread: &&[u8]| thread.get(first + place * size..first + (place + 1) * size).map(<[u8]>::to_vec);
+        for record in threads.iter().filter_map(record) {
+            link.add(&record, layers);
+        }
+        file.links.extend(link.record(layer, id));
+    }
+    let last = threads.iter().filter_map(|thread| word(thread, 40)).max()?;
+    // What its clocks said at its start tells how long a tick is.
+    let tick = file.ns_per_tick();
+    file.ticks = last.checked_sub(began)?;
+    file.elapsed_ns = (file.ticks as f64 * tick) as u64;
+    file.threads = threads.len() as u32;
+    file.is_cut_off = true;
+    (!file.links.is_empty()).then_some(file)
+}
+
+/// What the threads of a rank have together.
+#[derive(Default)]
+struct LinkSum {
+    times: [u64; 3],
+    histogram: BTreeMap<u32, u64>,
+    callers: BTreeMap<usize, (u64, [u64; 2])>,
+}
+
+impl LinkSum {
+    /// Adds a record of a thread: `qmpi_abi::counters::Record` and what follows it.
+    fn add(&mut self, record: &[u8], layers: usize) {
+        let at = |place: usize| word(record, place).unwrap_or(0);
+        self.times = [self.times[0] + at(0), self.times[1].wrapping_add(at(8)), self.times[2].max(at(16))];
+        for bits in 0..BUCKETS {
+            let count = at(24 + 4 * bits) & u64::from(u32::MAX);
+            if count > 0 {
+                *self.histogram.entry(bits as u32).or_default() += count;
+            }
+        }
+        let callers = 24 + 4 * BUCKETS;
+        // The stack that was prepared may have more layers than came to be.
+        let room = (record.len().saturating_sub(callers)) / 24;
+        for caller in 0..layers.min(room) {
+            let calls = at(callers + 8 * caller);
+            let bytes = callers + 8 * room + 16 * caller;
+            if calls > 0 {
+                let known = self.callers.entry(caller).or_default();
+                known.0 += calls;
+                known.1 = [known.1[0] + at(bytes), known.1[1] + at(bytes + 8)];
+            }
+        }
+    }
+
+    fn record(self, layer: usize, id: FnId) -> Option<LinkRecord> {
+        if self.callers.is_empty() {
+            return None;
+        }
+        Some(LinkRecord {
+            layer,
+            function: id.name().to_owned(),
+            callers: self.callers.iter().map(|(caller, (calls, _))| (*caller, *calls)).collect(),
+            bytes: self.callers.values().map(|(_, bytes)| *bytes).collect(),
+            inclusive: self.times[0],
+            own: self.times[1].cast_signed(),
+            longest: self.times[2],
+            histogram: self.histogram.into_iter().collect(),
+        })
+    }
+}
+
+fn word(bytes: &[u8], place: usize) -> Option<u64> {
+    bytes.get(place..place + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_no_rank() {
+        assert!(read(&[]).is_empty());
+        assert!(read(&vec![7; 3 * GRAIN + 5]).is_empty());
+        let mut head = vec![0; GRAIN];
+        head[..8].copy_from_slice(&MAGIC.to_le_bytes());
+        head[16] = HEAD as u8;
+        head[64] = b'{';
+        assert!(read(&head).is_empty());
+        assert!(read(&head[..30]).is_empty());
+    }
+}

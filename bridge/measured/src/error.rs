@@ -1,0 +1,48 @@
+//! What cannot be read, or not be compared: one line, one hint.
+
+use std::path::PathBuf;
+
+/// Why there is nothing to show.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A directory of `--report` that has nothing to show.
+    #[error("{}: {problem}", .path.display())]
+    Report {
+        /// The directory, or a file in it.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// Files of `--stats` that cannot be added up.
+    #[error("{}: {problem}", .path.display())]
+    Stats {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+
+    /// A mask that is no regular expression.
+    #[error("mask `{pattern}`: {problem}")]
+    Mask {
+        /// As given.
+        pattern: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+impl Error {
+    /// What the user can do about it, in one line.
+    #[must_use]
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Report { .. } => {
+                "`qmpi run --report=DIR ...` writes it; each rank adds its record at MPI_Finalize and when it ends"
+            }
+            Self::Stats { .. } => "`qmpi run --stats=FILE ...` writes FILE.0, FILE.1 and so on, for `qmpi stats FILE`",
+            Self::Mask { .. } => "a mask is a regular expression, as of the crate regex",
+        }
+    }
+}

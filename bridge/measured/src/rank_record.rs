@@ -1,0 +1,203 @@
+//! What a rank leaves (`core/src/report/recorder.rs`), and the columns of numbers that its links are written as (`core/src/report/columns.rs`).
+
+use qmpi_abi::FnId;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// The version of the records that this command reads.
+const SCHEMA: u32 = 3;
+/// What one rank measured. Times are in ticks of its time-stamp counter.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RankFile {
+    /// Version of the file.
+    pub schema: u32,
+    /// The rank, as its launcher told it.
+    pub rank: u32,
+    /// How many ranks the job has, if the launcher told.
+    pub size: Option<u32>,
+    /// The name of its MPI_COMM_WORLD, if the launcher has one.
+    pub world: Option<String>,
+    /// Where it ran.
+    pub host: String,
+    /// The process.
+    pub process: u32,
+    /// When it started, since 1970.
+    pub started_ms: u64,
+    /// How far it came.
+    pub came_to: CameTo,
+    /// Time from start-up to the end of the process.
+    pub elapsed_ns: u64,
+    /// The same in ticks.
+    pub ticks: u64,
+    /// What a probe costs.
+    pub probe_ticks: ProbeTicks,
+    /// Threads that called MPI at a time.
+    pub threads: u32,
+    /// Threads that could not be measured.
+    pub threads_without: u64,
+    /// The program, the MPI library, the layers from the innermost outwards.
+    pub layers: Vec<String>,
+    /// Links that were not measured: the layer and the function.
+    pub unmeasured: Vec<(usize, String)>,
+    /// Links that were called.
+    #[serde(deserialize_with = "read")]
+    pub links: Vec<LinkRecord>,
+    /// It wrote no record: this is what it had counted.
+    #[serde(skip)]
+    pub is_cut_off: bool,
+}
+
+/// Where a rank was before it wrote its record.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct CameTo {
+    /// Its call of MPI_Finalize came to the MPI library.
+    pub finalize: bool,
+    /// The same of MPI_Abort.
+    pub abort: bool,
+    /// Its exit handlers ran.
+    pub exit: bool,
+}
+
+/// What a probe adds.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct ProbeTicks {
+    /// To the time of the call that it measures.
+    pub inside: f64,
+    /// To its caller's, which is taken off already.
+    pub outside: f64,
+    /// The same where bytes are counted.
+    pub outside_with_bytes: f64,
+}
+
+/// A link into a layer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LinkRecord {
+    /// The place of the layer in the list.
+    pub layer: usize,
+    /// The function.
+    pub function: String,
+    /// Calls of each layer that called.
+    pub callers: Vec<(usize, u64)>,
+    /// Bytes that these calls sent and received, in the same order.
+    pub bytes: Vec<[u64; 2]>,
+    /// Time from call to return.
+    pub inclusive: u64,
+    /// Time without calls of layers below.
+    pub own: i64,
+    /// The longest call.
+    pub longest: u64,
+    /// How many calls took a time of so many bits and one more.
+    pub histogram: Vec<(u32, u64)>,
+}
+
+impl RankFile {
+    /// Nanoseconds in a tick.
+    #[must_use]
+    pub fn ns_per_tick(&self) -> f64 {
+        if self.ticks == 0 { 0.0 } else { self.elapsed_ns as f64 / self.ticks as f64 }
+    }
+
+    /// Can this command read it?
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.schema != SCHEMA {
+            return Err(format!("it has version {}, and this command reads version {SCHEMA}", self.schema));
+        }
+        let layers = self.layers.len();
+        let is_whole = |link: &LinkRecord| link.layer < layers;
+        if self.links.iter().all(is_whole) { Ok(()) } else { Err("a link has no layer".to_owned()) }
+    }
+}
+
+/// In the order of the record.
+#[derive(Deserialize)]
+struct Columns(
+    Vec<usize>,
+    Vec<usize>,
+    Vec<usize>,
+    Vec<u64>,
+    Vec<u64>,
+    Vec<u64>,
+    // Times, with exponents.
+    Vec<f64>,
+    Vec<f64>,
+    Vec<f64>,
+    Vec<u32>,
+    Vec<i64>,
+);
+
+/// Links of columns that fit together.
+fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LinkRecord>, D::Error> {
+    links(&Columns::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("the columns of the links do not fit"))
+}
+
+fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
+    let Columns(functions, layers, callers, calls, sent, received, own, inclusive, longest, first, histogram) = columns;
+    let mut links: Vec<LinkRecord> = Vec::new();
+    let (mut function, mut last) = (0, None);
+    for (row, step) in functions.iter().enumerate() {
+        function += step;
+        let layer = *layers.get(row)?;
+        if last.replace((function, layer)) != Some((function, layer)) {
+            let id = FnId::from_index(function)?;
+            links.push(LinkRecord { layer, function: id.name().to_owned(), ..LinkRecord::default() });
+        }
+        let link = links.last_mut()?;
+        link.callers.push((*callers.get(row)?, *calls.get(row)?));
+        link.bytes.push([*sent.get(row)?, *received.get(row)?]);
+    }
+    let mut counts = histogram.split(|count| *count < 0);
+    for (row, link) in links.iter_mut().enumerate() {
+        let or = |number: f64, other: u64| if number == 0.0 { other } else { number as u64 };
+        link.own = *own.get(row)? as i64;
+        link.inclusive = or(*inclusive.get(row)?, link.own.max(0).cast_unsigned());
+        link.longest = or(*longest.get(row)?, link.inclusive);
+        let bits = *first.get(row)?..;
+        let counts = bits.zip(counts.next()?.iter().map(|count| count.unsigned_abs()));
+        link.histogram = counts.filter(|(_, count)| *count > 0).collect();
+    }
+    Some(links)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `columns.rs` of the core expects of itself.
+    const TEXT: &str = "[[7,3,0,0],[1,1,1,2],[0,1,2,1],[1,1,3,4],[0,40,1,40],[0,0,2,0],[9,500,-5],[0,0,1235e3],[0,0,99],[9,9,9],\
+        [3,0,1,-1,3,0,1,-1,3,0,1,-1]]";
+
+    #[test]
+    fn columns_are_links() {
+        let read = links(&serde_json::from_str(TEXT).unwrap()).unwrap();
+        let name = |index: usize| FnId::from_index(index).unwrap().name().to_owned();
+        let link = |layer, function, callers, bytes, [own, inclusive, longest]: [i64; 3]| LinkRecord {
+            layer,
+            function: name(function),
+            callers,
+            bytes,
+            inclusive: inclusive as u64,
+            own,
+            longest: longest as u64,
+            histogram: vec![(9, 3), (11, 1)],
+        };
+        let expected = [
+            link(1, 7, vec![(0, 1)], vec![[0, 0]], [9, 9, 9]),
+            link(1, 10, vec![(1, 1), (2, 3)], vec![[40, 0], [1, 2]], [500, 500, 500]),
+            link(2, 10, vec![(1, 4)], vec![[40, 0]], [-5, 1_235_000, 99]),
+        ];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit() {
+        for (column, other) in [("[1,1,1,2]", "[1,1]"), ("[9,500,-5]", "[]"), ("[7,3", "[7000,3"), ("1,-1]]", "1]]")] {
+            let text = TEXT.replacen(column, other, 1);
+            let damaged = links(&serde_json::from_str(&text).unwrap());
+            // Without its end the last row of a histogram is there all the same.
+            assert_eq!(damaged.is_none(), column != "1,-1]]", "{column}");
+        }
+    }
+}

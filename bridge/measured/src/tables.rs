@@ -1,0 +1,181 @@
+//! What a job measured, as tables for a terminal.
+
+use std::fmt::Write;
+
+use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
+use comfy_table::{CellAlignment, Table, TableComponent};
+
+use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer, TimeSpread};
+use crate::{bytes, notes};
+
+/// Rows of a table without `--all`.
+const ROWS: usize = 20;
+
+/// Everything, with a sentence above each table.
+#[must_use]
+pub fn tables(job: &MeasuredJob, all: bool) -> String {
+    let mut text = String::new();
+    let run = time(job.elapsed_ns as f64 / (job.size - job.missing.len() as u32).max(1) as f64);
+    // Writing into a String cannot fail, here and below.
+    let _ = writeln!(text, "{} of {} ranks, {run} each on average.", job.size as usize - job.missing.len(), job.size);
+    for note in notes::all(job) {
+        let _ = writeln!(text, "{note}");
+    }
+    let _ = writeln!(text, "\nWhat each layer costs. Own time is time in the layer itself, without the layers below.");
+    let _ = writeln!(text, "{}", costs(job));
+    let _ = writeln!(
+        text,
+        "\nCalls of each function, and what layers make of them. 4 → 6: of 4 that come in it makes 6; +2: it makes 2 of its own."
+    );
+    let _ = writeln!(text, "{}", calls(job, all));
+    let bytes = bytes::rows(job);
+    if !bytes.is_empty() {
+        let _ = writeln!(
+            text,
+            "\nBytes that these calls send, and the room that they have for what they receive, where their arguments tell."
+        );
+        let _ = writeln!(text, "{}", moved(job, &bytes, all));
+    }
+    let _ = writeln!(text, "\nWhere the time goes: own time of each function at each layer.");
+    let _ = writeln!(text, "{}", times(job, all));
+    let _ = writeln!(
+        text,
+        "\nMeasuring cost {} a call and layer{}, which is not in these numbers.{}",
+        time(job.probe_ns),
+        if bytes.is_empty() { String::new() } else { format!(", {} with bytes", time(job.probe_with_bytes_ns)) },
+        if all { "" } else { " `--all` shows all functions, `--json` all numbers of all ranks." }
+    );
+    let unmeasured: Vec<&String> = job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).collect();
+    for what in unmeasured {
+        let _ = writeln!(text, "Not measured: {what}.");
+    }
+    text
+}
+
+fn table<const N: usize>(head: [&str; N]) -> Table {
+    table_with(head.into_iter().map(str::to_owned))
+}
+
+/// A table for a terminal: the first column is text, the others numbers.
+pub fn table_with(head: impl Iterator<Item = String>) -> Table {
+    let mut table = Table::new();
+    table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(head);
+    // A line below the head, none below each row.
+    table.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn costs(job: &MeasuredJob) -> Table {
+    let mut rows = table([
+        "layer",
+        "calls in",
+        "calls out",
+        "own time",
+        "of the run",
+        "a call",
+        "least on a rank",
+        "most",
+        "on rank",
+    ]);
+    for layer in job.layers.iter().skip(1) {
+        let calls = [layer.label.clone(), layer.calls_in.to_string(), layer.calls_out.to_string()];
+        rows.add_row(calls.into_iter().chain(own_time(job, &layer.own, layer.calls_in)));
+    }
+    rows
+}
+
+/// The columns from "own time" on.
+fn own_time(job: &MeasuredJob, own: &TimeSpread, calls: u64) -> [String; 6] {
+    [
+        time(own.sum_ns),
+        format!("{:.2} %", job.share(own.sum_ns)),
+        a_call(own.sum_ns, calls),
+        time(own.min_ns),
+        time(own.max_ns),
+        own.max_rank.to_string(),
+    ]
+}
+
+/// A row for each function, those first that are called most often.
+fn calls(job: &MeasuredJob, all: bool) -> Table {
+    let functions = job.functions_by_calls();
+    let mut rows =
+        table_with(["function".to_owned()].into_iter().chain(job.layers.iter().map(|layer| layer.label.clone())));
+    let limit = if all { usize::MAX } else { ROWS };
+    for name in functions.iter().take(limit) {
+        let cells = job.layers.iter().enumerate().map(|(place, layer)| cell(job, place, layer, name));
+        rows.add_row([(*name).to_owned()].into_iter().chain(cells));
+    }
+    if functions.len() > limit {
+        rows.add_row([format!("... {} more", functions.len() - limit)]);
+    }
+    rows
+}
+
+/// A row for each function that moves bytes, those first that move the most.
+fn moved(job: &MeasuredJob, bytes: &[bytes::MovedRow<'_>], all: bool) -> Table {
+    let head = ["function", "bytes"].map(str::to_owned).into_iter();
+    let mut rows = table_with(head.chain(job.layers.iter().map(|layer| layer.label.clone())));
+    if let Some(column) = rows.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    let limit = if all { usize::MAX } else { ROWS };
+    for row in bytes.iter().take(limit) {
+        let names = [row.function, row.way].map(str::to_owned).into_iter();
+        rows.add_row(names.chain(row.cells.iter().map(bytes::BytesCell::text)));
+    }
+    if bytes.len() > limit {
+        rows.add_row([format!("... {} more", bytes.len() - limit)]);
+    }
+    rows
+}
+
+fn cell(job: &MeasuredJob, place: usize, layer: &MeasuredLayer, function: &str) -> String {
+    let Some(function) = layer.functions.get(function) else { return String::new() };
+    let MeasuredFunction { calls_in, calls_out, .. } = function;
+    let is_end = place == 0 || place + 1 == job.layers.len();
+    match (calls_in, calls_out) {
+        (0, calls) if place == 0 => calls.to_string(),
+        (calls, 0) if is_end => calls.to_string(),
+        (calls, out) if calls == out => calls.to_string(),
+        (0, out) => format!("+{out}"),
+        (calls, out) => format!("{calls} → {out}"),
+    }
+}
+
+fn times(job: &MeasuredJob, all: bool) -> Table {
+    let functions = job.functions_by_time();
+    let mut rows =
+        table(["function", "layer", "calls", "own time", "of the run", "a call", "least on a rank", "most", "on rank"]);
+    let limit = if all { usize::MAX } else { ROWS };
+    for (layer, name, function) in functions.iter().take(limit) {
+        let calls = [(*name).to_owned(), layer.label.clone(), function.calls_in.to_string()];
+        rows.add_row(calls.into_iter().chain(own_time(job, &function.own, function.calls_in)));
+    }
+    if functions.len() > limit {
+        rows.add_row([format!("... {} more", functions.len() - limit)]);
+    }
+    rows
+}
+
+/// The time of one of so many calls.
+#[must_use]
+pub fn a_call(time_ns: f64, calls: u64) -> String {
+    if calls == 0 { String::new() } else { time(time_ns / calls as f64) }
+}
+
+/// A time in the unit that leaves up to three digits before the point.
+#[must_use]
+pub fn time(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.2} µs", ns / 1e3),
+        ns if ns < 1e9 => format!("{:.2} ms", ns / 1e6),
+        ns if ns < 120e9 => format!("{:.2} s", ns / 1e9),
+        ns if ns < 7200e9 => format!("{:.1} min", ns / 60e9),
+        ns => format!("{:.1} h", ns / 3600e9),
+    }
+}

@@ -1,0 +1,289 @@
+//! The calls that `qmpi run --trace` recorded, with what their words mean: handles by name, arrays, strings, statuses.
+//!
+//! [`each`] is the way in. A rank's calls are in the order in which they began; what a layer makes of a call follows it, one deeper.
+//!
+//! | file | what |
+//! |---|---|
+//! | `file.rs` | the file of a rank (`qmpi_abi::trace`), as it is |
+//! | `constants.rs` | what values are called, in each MPI |
+//! | `nesting.rs` | which call is inside of which |
+//! | `objects.rs` | handles that the program makes: each is named by the call that made it |
+//! | `sites.rs` | where the program makes its calls |
+//! | `call.rs` | a call with its arguments, also as a line of text |
+//! | `decode.rs` | what the words of a call mean |
+
+mod call;
+mod constants;
+mod decode;
+mod file;
+mod nesting;
+mod objects;
+mod sites;
+
+use std::path::Path;
+
+use qmpi_abi::FnId;
+
+use crate::Error;
+pub use call::{Argument, Call, MpiStatus, Value};
+pub use sites::{Lines, Site};
+
+/// Tells what each rank of a job has recorded, by rank; processes that were spawned come behind those of the same rank. It is one by one, as
+/// what a rank has recorded takes much memory when all of it is made sense of.
+///
+/// # Errors
+/// [`Error::Report`] if the directory has no trace, or one that is not understood.
+pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), Error> {
+    let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
+    let mut files = Vec::new();
+    for path in file::paths(directory)? {
+        let head = file::TraceHead::read(&path).map_err(|error| problem(&path, error))?;
+        files.push((head.rank, head.process, path));
+    }
+    files.sort();
+    for (_, _, path) in &files {
+        let bytes = std::fs::read(path).map_err(|error| problem(path, error.to_string()))?;
+        let file = file::TraceFile::parse(&bytes).map_err(|error| problem(path, error))?;
+        tell(&Recording::of(&file));
+    }
+    if files.is_empty() {
+        let nothing = "no calls are recorded there: they are with `qmpi run --trace`".to_owned();
+        return Err(problem(directory, nothing));
+    }
+    Ok(())
+}
+
+/// What one rank recorded, of which calls are made sense of one by one.
+#[derive(Debug)]
+pub struct Recording<'a> {
+    file: &'a file::TraceFile<'a>,
+    constants: constants::Constants,
+    objects: objects::MadeObjects,
+    /// How many calls of its thread each call is inside of.
+    depths: Vec<usize>,
+    clock: file::Clock,
+    code: sites::CodeObjects,
+    layers: Vec<String>,
+    beyond_limit: Vec<u64>,
+}
+
+impl<'a> Recording<'a> {
+    /// Of a file.
+    #[must_use]
+    pub fn of(file: &'a file::TraceFile<'a>) -> Self {
+        let constants = constants::Constants::new(file.head.family, &file.head.objects);
+        let nesting::Nesting { events, depths } = nesting::Nesting::of(&file.calls);
+        let objects = objects::MadeObjects::of(&file.calls, &events, &constants, &file.head.layers);
+        let mut layers: Vec<String> = file.head.layers.clone();
+        if let Some(called) = layers.get_mut(1..) {
+            called.reverse();
+        }
+        let code = sites::CodeObjects::new(&file.head.code);
+        let beyond_limit = vec![0; layers.len()];
+        let mut recording = Self { file, constants, objects, depths, clock: file.clock(), code, layers, beyond_limit };
+        for (layer, calls) in &file.beyond_limit {
+            let place = recording.place(*layer);
+            if let Some(sum) = recording.beyond_limit.get_mut(place) {
+                *sum += calls;
+            }
+        }
+        recording
+    }
+
+    /// The rank, as its launcher told it.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.file.head.rank
+    }
+
+    /// The number of the process. A process that was spawned has the rank of another one.
+    #[must_use]
+    pub fn process(&self) -> u32 {
+        self.file.head.process
+    }
+
+    /// The MPI library's SONAME.
+    #[must_use]
+    pub fn mpi(&self) -> &str {
+        &self.file.head.mpi
+    }
+
+    /// The program, layers from the outermost inwards, the MPI library.
+    #[must_use]
+    pub fn layers(&self) -> &[String] {
+        &self.layers
+    }
+
+    /// Which calls were asked for: `all`, `first:N`, `last:N`.
+    #[must_use]
+    pub fn limit(&self) -> &str {
+        &self.file.head.calls
+    }
+
+    /// Calls beyond the limit, by the layer that they came to.
+    #[must_use]
+    pub fn beyond_limit(&self) -> &[u64] {
+        &self.beyond_limit
+    }
+
+    /// Calls for which there was no room, if the process has told.
+    #[must_use]
+    pub fn lost(&self) -> Option<u64> {
+        self.file.head.lost
+    }
+
+    /// Were there more calls than were recorded?
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.lost().is_some_and(|lost| lost > 0) || self.beyond_limit.iter().any(|calls| *calls > 0)
+    }
+
+    /// The calls in the order in which they began.
+    pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
+        self.calls_that(|_, _| true)
+    }
+
+    /// Those to these layers and functions.
+    pub fn calls_that<'b>(&'b self, is_it: impl Fn(usize, FnId) -> bool + 'b) -> impl Iterator<Item = Call> + 'b {
+        self.outlines().enumerate().filter(move |(_, call)| is_it(call.layer, call.function)).map(
+            |(number, mut call)| {
+                let raw = &self.file.calls[number];
+                let names = self.objects.of_call(number);
+                call.arguments = decode::arguments(raw, &self.constants, &names);
+                call.result = raw.end.and_then(|_| decode::result(raw, &self.constants, &names));
+                call
+            },
+        )
+    }
+
+    /// The calls without their arguments and results.
+    pub fn outlines(&self) -> impl Iterator<Item = Call> + '_ {
+        self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| Call {
+            thread: call.thread,
+            sequence: call.sequence,
+            depth: *depth,
+            function: call.function,
+            caller: self.place(call.caller),
+            layer: self.place(call.layer),
+            start_ns: self.clock.nanoseconds(call.start),
+            end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
+            duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
+            arguments: Vec::new(),
+            result: None,
+            site: call.site.and_then(|address| self.code.site(address)),
+        })
+    }
+
+    /// The place of a layer: the file has the MPI library in front of the innermost one.
+    fn place(&self, layer: u16) -> usize {
+        match usize::from(layer) {
+            0 => 0,
+            layer => self.layers.len().saturating_sub(layer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::file::written::{Written, file};
+    use super::*;
+
+    const COMM_WORLD: u64 = 0x4400_0000;
+    const NULL: u64 = 0x0400_0000;
+
+    /// `MPI_Comm_dup` that a layer hands up, beside one that the layer makes for itself; then both are freed and a value is used again.
+    fn calls() -> Vec<Written> {
+        let call =
+            |function, layers, times, words, values| Written { function, layers, thread: 0, times, words, values };
+        let dup = |layers, start, end, new: u64| {
+            call("MPI_Comm_dup", layers, (start, Some(end)), vec![COMM_WORLD, 0x7f00], vec![(1, true, 4, vec![new])])
+        };
+        let free = |layers, start, end, old: u64| {
+            let values = vec![(0, false, 4, vec![old]), (0, true, 4, vec![NULL])];
+            call("MPI_Comm_free", layers, (start, Some(end)), vec![0x7f00], values)
+        };
+        // Words have any upper halves.
+        let rank = |start, comm: u64| {
+            let words = vec![comm | 0xdead_0000_0000_0000, 0x7f00];
+            call("MPI_Comm_rank", (0, 1), (start, Some(start + 1)), words, vec![(1, true, 4, vec![2])])
+        };
+        vec![
+            dup((0, 2), 10, 50, 0x8400_0001),
+            dup((2, 1), 20, 25, 0x8400_0000),
+            dup((2, 1), 30, 35, 0x8400_0001),
+            rank(60, 0x8400_0001),
+            rank(62, 0x8400_0000),
+            free((0, 1), 70, 75, 0x8400_0001),
+            dup((0, 1), 80, 85, 0x8400_0001),
+            call("MPI_Barrier", (0, 1), (90, None), vec![0x8400_0001], Vec::new()),
+        ]
+    }
+
+    #[test]
+    fn objects_are_named_by_those_who_made_them() {
+        // Ticks of one, seven, and of more than all of it takes.
+        for tick in [1, 7, 1000] {
+            named_on_a_clock_with_ticks_of(tick);
+        }
+    }
+
+    fn named_on_a_clock_with_ticks_of(tick: u64) {
+        let mut calls = calls();
+        for call in &mut calls {
+            call.times = (call.times.0 / tick + 1, call.times.1.map(|end| end / tick + 1));
+        }
+        let bytes = file("mpich", "all", "{}", &calls);
+        let file = file::TraceFile::parse(&bytes).unwrap();
+        let trace = Recording::of(&file);
+        assert_eq!(trace.layers(), ["program", "outer", "MPI"]);
+        let lines: Vec<String> = trace.calls().map(|call| call.to_string()).collect();
+        let lines: Vec<&str> = lines.iter().map(|line| line.split(" <").next().unwrap_or_default()).collect();
+        assert_eq!(
+            lines,
+            [
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#1) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&outer:comm#1) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#1) = MPI_SUCCESS",
+                "MPI_Comm_rank(comm#1, rank=&2) = MPI_SUCCESS",
+                "MPI_Comm_rank(outer:comm#1, rank=&2) = MPI_SUCCESS",
+                "MPI_Comm_free(comm=&comm#1 → MPI_COMM_NULL) = MPI_SUCCESS",
+                "MPI_Comm_dup(MPI_COMM_WORLD, newcomm=&comm#2) = MPI_SUCCESS",
+                "MPI_Barrier(comm#2) = ?",
+            ]
+        );
+        let places: Vec<(usize, usize, usize)> =
+            trace.outlines().map(|call| (call.caller, call.layer, call.depth)).collect();
+        assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
+        assert_eq!(trace.beyond_limit, [0, 0, 2]);
+    }
+
+    #[test]
+    fn handles_of_each_family() {
+        let send = |datatype, comm| {
+            vec![Written {
+                function: "MPI_Send",
+                layers: (0, 1),
+                thread: 0,
+                times: (10, Some(20)),
+                words: vec![0, 1, datatype, u64::MAX, 5, comm],
+                values: Vec::new(),
+            }]
+        };
+        let objects = r#"{"ompi_mpi_int":140000,"ompi_mpi_comm_self":150000}"#;
+        for (family, datatype, comm, dest) in [
+            ("mpich", 0x4c00_0405, 0x4400_0001, "MPI_PROC_NULL"),
+            ("openmpi", 140_000, 150_000, "MPI_ANY_SOURCE"),
+            ("abi", 0x209, 0x102, "MPI_ANY_SOURCE"),
+        ] {
+            let bytes = file(family, "all", objects, &send(datatype, comm));
+            let file = file::TraceFile::parse(&bytes).unwrap();
+            let line = Recording::of(&file).calls().next().unwrap().to_string();
+            let (call, _) = line.split_once(" = ").unwrap();
+            assert_eq!(
+                call,
+                format!("MPI_Send(buf=NULL, count=1, MPI_INT, dest={dest}, tag=5, MPI_COMM_SELF)"),
+                "{family}"
+            );
+        }
+    }
+}

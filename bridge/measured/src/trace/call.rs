@@ -1,0 +1,200 @@
+//! A call with what its words mean; as a line of text, it is shown as `strace` shows system calls.
+//!
+//! ```text
+//! MPI_Send(buf=0x7ffd6d6a8a9c, count=1, MPI_INT, dest=1, tag=0, MPI_COMM_WORLD) = MPI_SUCCESS <12.3 µs>
+//! MPI_Isend(buf=0x7ffd6d6a8a9c, count=1, MPI_INT, dest=1, tag=0, comm#1, request=&request#1) = MPI_SUCCESS <1.2 µs>
+//! MPI_Wait(request=&request#1 → MPI_REQUEST_NULL, status=MPI_STATUS_IGNORE) = MPI_SUCCESS <310 ns>
+//! ```
+
+use std::fmt;
+
+use qmpi_abi::FnId;
+use qmpi_abi::parameters::{Direction, Kind};
+
+use crate::trace::objects::is_handle;
+use crate::trace::sites::Site;
+
+/// A call that came to a layer.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The thread, counted from 0 in the order of their first calls.
+    pub thread: u32,
+    /// Its number among the calls of its thread, at all layers; calls that are not recorded count as well.
+    pub sequence: u64,
+    /// How many calls of its thread it is inside of.
+    pub depth: usize,
+    /// The function.
+    pub function: FnId,
+    /// The place in [`super::Recording::layers`] of the layer that called; 0 is the program.
+    pub caller: usize,
+    /// The layer that is called.
+    pub layer: usize,
+    /// When it began, in nanoseconds since 1970.
+    pub start_ns: u64,
+    /// When it ended, on the same clock; `None` if it has not returned.
+    pub end_ns: Option<u64>,
+    /// How long it took, finer than whole nanoseconds.
+    pub duration_ns: Option<f64>,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// What it returned, if it has.
+    pub result: Option<Value>,
+    /// Where the program made it, if the program did.
+    pub site: Option<Site>,
+}
+
+/// An argument.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Argument {
+    /// The parameter's name in the standard.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Whether the function reads or writes it.
+    pub direction: Direction,
+    /// What was passed: a number, a handle, an address.
+    pub value: Value,
+    /// What it points to, where the function reads that.
+    pub before: Option<Value>,
+    /// What it points to when the function has returned, where it writes there.
+    pub after: Option<Value>,
+}
+
+/// What a word, or what it points to, means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A number.
+    Number(i64),
+    /// `MPI_Wtime`'s.
+    Float(f64),
+    /// A logical value.
+    Flag(bool),
+    /// A constant of `mpi.h`: of a handle, an address or a number.
+    Constant(String),
+    /// A handle that a call has made: `comm#1` is the first communicator that the program's first thread made, `comm#1@t2` the first of its
+    /// thread 2, `outer:comm#1` the first that the layer `outer` made.
+    Object(String),
+    /// A handle whose making is not recorded.
+    Handle(u64),
+    /// An address.
+    Address(u64),
+    /// Text, which may go on.
+    Text(String),
+    /// A status.
+    Status(MpiStatus),
+    /// What is in a buffer.
+    Content {
+        /// How many bytes.
+        bytes: u64,
+        /// Their hash.
+        hash: u64,
+    },
+    /// An array; `all` is how many elements it has, of which the first are known.
+    List {
+        /// The elements.
+        known: Vec<Value>,
+        /// How many there are.
+        all: u64,
+    },
+}
+
+impl Value {
+    /// The elements of an array, as far as they are known; of others the value itself.
+    #[must_use]
+    pub fn elements(&self) -> &[Value] {
+        match self {
+            Value::List { known, .. } => known,
+            one => std::slice::from_ref(one),
+        }
+    }
+}
+
+/// What a status says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MpiStatus {
+    /// The rank of the sender.
+    pub source: Box<Value>,
+    /// The tag.
+    pub tag: Box<Value>,
+    /// Bytes, where it is known how the MPI stores them.
+    pub bytes: Option<u64>,
+    /// Whether the operation was cancelled.
+    pub cancelled: bool,
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.function.name())?;
+        for (place, argument) in self.arguments.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{argument}")?;
+        }
+        f.write_str(")")?;
+        match (&self.result, self.duration_ns) {
+            (Some(result), Some(time)) => write!(f, " = {result} <{}>", duration(time)),
+            (None, Some(time)) => write!(f, " <{}>", duration(time)),
+            (_, None) => f.write_str(" = ? <not returned>"),
+        }
+    }
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A handle, and an address that stands for something, say by their names what they are.
+        let is_plain = is_handle(self.kind) && !matches!(self.value, Value::Handle(_) | Value::Address(_));
+        if !(is_plain && self.direction == Direction::In && self.before.is_none()) {
+            write!(f, "{}=", self.name)?;
+        }
+        match (&self.before, &self.after) {
+            (None, None) => write!(f, "{}", self.value),
+            (Some(before), None) => write!(f, "{}{before}", sign(before)),
+            (None, Some(after)) => write!(f, "{}{after}", sign(after)),
+            (Some(before), Some(after)) if before == after => write!(f, "{}{before}", sign(before)),
+            (Some(before), Some(after)) => write!(f, "{}{before} → {after}", sign(before)),
+        }
+    }
+}
+
+/// What an address leads to is marked as such, where it could be taken for the argument.
+fn sign(value: &Value) -> &'static str {
+    if matches!(value, Value::List { .. } | Value::Text(_)) { "" } else { "&" }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Float(number) => write!(f, "{number:.9}"),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Constant(name) | Self::Object(name) => f.write_str(name),
+            Self::Handle(word) | Self::Address(word) => write!(f, "{word:#x}"),
+            Self::Text(text) => write!(f, "{text:?}"),
+            Self::Status(status) => {
+                write!(f, "{{source={}, tag={}", status.source, status.tag)?;
+                if let Some(bytes) = status.bytes {
+                    write!(f, ", {bytes} bytes")?;
+                }
+                f.write_str(if status.cancelled { ", cancelled}" } else { "}" })
+            }
+            Self::Content { bytes, hash } => write!(f, "{{{bytes} bytes, hash {hash:016x}}}"),
+            Self::List { known, all } => {
+                f.write_str("[")?;
+                for (place, value) in known.iter().enumerate() {
+                    write!(f, "{}{value}", if place == 0 { "" } else { ", " })?;
+                }
+                let more = all.saturating_sub(known.len() as u64);
+                if more > 0 { write!(f, ", ... {more} more]") } else { f.write_str("]") }
+            }
+        }
+    }
+}
+
+/// A time in the unit that leaves up to three digits before the point.
+fn duration(ns: f64) -> String {
+    match ns {
+        ns if ns < 1e3 => format!("{ns:.0} ns"),
+        ns if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
+        ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
+        ns => format!("{:.2} s", ns / 1e9),
+    }
+}

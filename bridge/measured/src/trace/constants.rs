@@ -1,0 +1,117 @@
+//! What values of handles, addresses and numbers are called in each MPI: `bridge/abi/constants.tsv`, and the addresses of a process.
+
+use std::collections::{BTreeMap, HashMap};
+
+use qmpi_abi::parameters::Kind;
+use serde::Deserialize;
+
+/// Which MPI it is, as far as its values go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// MPICH and its relatives: handles are `int`.
+    Mpich,
+    /// Open MPI and its relatives: handles are addresses.
+    OpenMpi,
+    /// The ABI of MPI 5.0.
+    Abi,
+}
+
+const TABLE: &str = include_str!("../../../abi/constants.tsv");
+
+/// The constants of one process.
+#[derive(Debug)]
+pub(super) struct Constants {
+    /// Whose they are.
+    pub family: Family,
+    names: HashMap<(Kind, i64), &'static str>,
+    /// By name.
+    values: HashMap<&'static str, i64>,
+    /// The value that all requests have which Open MPI has completed at once.
+    empty_request: Option<u64>,
+    /// Kinds whose values are added up.
+    flags: Vec<(Kind, i64, &'static str)>,
+}
+
+impl Constants {
+    /// Those of `family`, where these objects are.
+    #[must_use]
+    pub(super) fn new(family: Family, objects: &BTreeMap<String, u64>) -> Self {
+        let empty_request = objects.get("ompi_request_empty").copied();
+        let mut constants =
+            Self { family, names: HashMap::new(), values: HashMap::new(), empty_request, flags: Vec::new() };
+        for row in TABLE.lines().filter(|line| !line.starts_with('#')).skip(1) {
+            let cells: Vec<&'static str> = row.split('\t').collect();
+            let &[kind, name, mpich, open_mpi, abi] = cells.as_slice() else { continue };
+            let Some(kind) = Kind::ALL.iter().find(|(_, word)| *word == kind).map(|(kind, _)| *kind) else { continue };
+            let cell = match family {
+                Family::Mpich => mpich,
+                Family::OpenMpi => open_mpi,
+                Family::Abi => abi,
+            };
+            for value in cell.split('|') {
+                let value = match value.strip_prefix('&') {
+                    Some(object) => objects.get(object).map(|address| address.cast_signed()),
+                    None => value.parse().ok(),
+                };
+                let Some(value) = value else { continue };
+                // Names of types that an MPI does not have stand for its null handle.
+                let known = constants.names.entry((kind, value)).or_insert(name);
+                if name.ends_with("_NULL") {
+                    *known = name;
+                }
+                constants.values.entry(name).or_insert(value);
+                if matches!(kind, Kind::Assertion | Kind::AccessMode) {
+                    constants.flags.push((kind, value, name));
+                }
+            }
+        }
+        constants
+    }
+
+    /// What a value of this kind is called.
+    #[must_use]
+    pub(super) fn name(&self, kind: Kind, value: i64) -> Option<&'static str> {
+        self.names.get(&(kind, value)).copied()
+    }
+
+    /// The value of a constant.
+    #[must_use]
+    pub(super) fn value(&self, name: &str) -> Option<i64> {
+        self.values.get(name).copied()
+    }
+
+    /// `MPI_MODE_CREATE|MPI_MODE_RDWR`, if all bits have names.
+    #[must_use]
+    pub(super) fn sum(&self, kind: Kind, value: i64) -> Option<String> {
+        let parts: Vec<&(Kind, i64, &str)> =
+            self.flags.iter().filter(|(of, bit, _)| *of == kind && value & bit == *bit).collect();
+        let all = parts.iter().fold(0, |sum, (_, bit, _)| sum | bit);
+        let names: Vec<&str> = parts.iter().map(|(_, _, name)| *name).collect();
+        (value != 0 && all == value).then(|| names.join("|"))
+    }
+
+    /// Has the MPI one value for all requests that it has completed at once, and is it this one?
+    #[must_use]
+    pub(super) fn is_shared_request(&self, handle: u64) -> bool {
+        match self.family {
+            // Builtin handles, whose highest bits are 01.
+            Family::Mpich => (handle as u32) >> 30 == 1,
+            Family::OpenMpi => self.empty_request == Some(handle),
+            // Which values these are is not known: MPICH 5 has some, at addresses of its own.
+            Family::Abi => true,
+        }
+    }
+
+    /// Bytes of a handle.
+    #[must_use]
+    pub(super) fn handle_bytes(&self, kind: Kind) -> usize {
+        if self.family == Family::Mpich && kind != Kind::File { 4 } else { 8 }
+    }
+
+    /// A handle as constants have it: those that are `int` are so with their sign.
+    #[must_use]
+    pub(super) fn handle(&self, kind: Kind, word: u64) -> i64 {
+        if self.handle_bytes(kind) == 4 { i64::from(word as i32) } else { word.cast_signed() }
+    }
+}
