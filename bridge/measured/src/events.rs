@@ -21,9 +21,9 @@ pub fn text(directory: &Path, has_sites: bool) -> Result<String, Error> {
         let _ = writeln!(
             text,
             "rank {} (process {}, {}): {}",
-            trace.rank(),
-            trace.process(),
-            trace.mpi(),
+            trace.head().rank,
+            trace.head().process,
+            trace.head().mpi,
             trace.layers().join(" > ")
         );
         let width = trace.layers().iter().map(|layer| layer.chars().count()).max().unwrap_or(0);
@@ -59,12 +59,12 @@ fn began(directory: &Path) -> Result<u64, Error> {
 /// What the trace of a rank does not have.
 fn missing(trace: &Recording<'_>) -> Vec<String> {
     let mut all = Vec::new();
-    let limit = trace.limit();
+    let limit = &trace.head().calls;
     for (layer, calls) in trace.beyond_limit().iter().enumerate().filter(|(_, calls)| **calls > 0) {
         let which = if limit.starts_with("last") { "earlier" } else { "further" };
         all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, layer)));
     }
-    match trace.lost() {
+    match trace.head().lost {
         None => all.push("the process did not end by itself: this is what it recorded before".to_owned()),
         Some(0) => {}
         Some(lost) => all.push(format!("{lost} calls are lost: there was no room for them")),
@@ -87,7 +87,11 @@ pub fn events(directory: &Path) -> Result<Json, Error> {
             }
             events.push(event);
         };
-        name("process_name", None, json!({"name": format!("rank {} (process {})", trace.rank(), trace.process())}));
+        name(
+            "process_name",
+            None,
+            json!({"name": format!("rank {} (process {})", trace.head().rank, trace.head().process)}),
+        );
         name("process_sort_index", None, json!({"sort_index": number}));
         let rows: BTreeSet<(u32, usize)> = trace.outlines().map(|call| (call.thread, call.layer)).collect();
         for (thread, layer) in rows {

@@ -80,7 +80,6 @@ impl SideRuns {
 
 impl Comparison {
     /// Compares. `slower`: from which ratio on a cost is a finding. `directory`: where everything is that was written.
-    #[must_use]
     pub fn of(sides: [&SideFacts; 2], runs: &[SideRuns; 2], masks: &Masks, slower: f64, directory: &Path) -> Self {
         let names = sides.map(|side| side.name);
         let mut varying = Varying::new();

@@ -42,7 +42,6 @@ pub struct Cost {
 type QuartilesByRank = BTreeMap<String, BTreeMap<u32, Vec<Quartiles>>>;
 
 /// Costs of functions that are called often enough on both sides.
-#[must_use]
 pub(super) fn costs(sides: [&[Recorded]; 2], slower: f64) -> Vec<Cost> {
     let [old, new] = sides.map(runs);
     let both = old.iter().filter_map(|(function, old)| Some((function, old, new.get(function)?)));
@@ -88,7 +87,6 @@ fn is_slower(old: &[Quartiles], new: &[Quartiles], slower: f64) -> bool {
 }
 
 /// Those that are slower on some rank.
-#[must_use]
 pub(super) fn findings(costs: &[Cost], slower: f64, names: [&'static str; 2]) -> Vec<Finding> {
     let finding = |cost: &Cost| -> Vec<Finding> {
         let message = format!(

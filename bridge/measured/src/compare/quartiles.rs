@@ -20,7 +20,6 @@ pub struct Quartiles {
 }
 
 /// What calls of the program cost in the tools, by function. `is_of_program`: those that count.
-#[must_use]
 pub(super) fn of(recording: &Recording<'_>, is_of_program: impl Fn(&Call) -> bool) -> BTreeMap<String, Quartiles> {
     let mpi = recording.layers().len().saturating_sub(1);
     let mut open: BTreeMap<u32, OpenCall> = BTreeMap::new();

@@ -47,7 +47,6 @@ pub(super) struct Origins {
 
 impl Origins {
     /// Those of a rank.
-    #[must_use]
     pub(super) fn of(recording: &Recording<'_>, tools: &ToolsOfSide) -> Self {
         let of_program = || recording.outlines().filter(|call| call.caller == 0);
         let named = |call: &Call, names: &[&str]| names.contains(&call.function.name());
@@ -85,7 +84,6 @@ impl Origins {
     }
 
     /// Does the program make this call?
-    #[must_use]
     pub(super) fn is_of_program(&self, call: &Call) -> bool {
         call.caller == 0 && !self.others.contains_key(&(call.thread, call.sequence))
     }
@@ -96,20 +94,17 @@ impl Origins {
     }
 
     /// Does the program call MPI, in whichever language?
-    #[must_use]
     pub(super) fn has_calls(&self, recording: &Recording<'_>) -> bool {
         let is_in_fortran = |call: &Call| self.others.get(&(call.thread, call.sequence)) == Some(&OtherCaller::Fortran);
         recording.outlines().any(|call| self.is_of_program(&call) || is_in_fortran(&call))
     }
 
     /// Are there calls in Fortran that do not count?
-    #[must_use]
     pub(super) fn has_fortran(&self) -> bool {
         self.others.values().any(|origin| *origin == OtherCaller::Fortran)
     }
 
     /// How many calls of each function do not count on each edge.
-    #[must_use]
     pub(super) fn counts(&self, recording: &Recording<'_>) -> BTreeMap<Aspect, BTreeMap<String, u64>> {
         let mpi = recording.layers().len().saturating_sub(1);
         let mut counts: BTreeMap<Aspect, BTreeMap<String, u64>> = BTreeMap::new();
@@ -135,7 +130,6 @@ fn is_same(file: &Path, other: &Path) -> bool {
 }
 
 /// The calls of a rank through each edge, by thread.
-#[must_use]
 pub(super) fn threads(
     recording: &Recording<'_>,
     origins: &Origins,
@@ -166,7 +160,6 @@ pub(super) fn threads(
 }
 
 /// The text of a token in which all requests are one.
-#[must_use]
 pub(super) fn without_requests(token: &str) -> String {
     const NAME: &str = "request#";
     let mut text = String::new();
@@ -186,9 +179,8 @@ pub(super) fn without_requests(token: &str) -> String {
 }
 
 /// Requests that arrive at MPI and are never completed, by the function that made them; `None` if calls are missing.
-#[must_use]
 pub(super) fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>> {
-    if recording.lost() != Some(0) || recording.is_cut() {
+    if recording.head().lost != Some(0) || recording.is_cut() {
         return None;
     }
     let mpi = recording.layers().len().saturating_sub(1);
@@ -224,7 +216,7 @@ fn named(value: &Value) -> Option<&str> {
 
 /// How many calls there are up to the moment from which on some are missing: a layer has no more of a thread than the limit says.
 fn whole(recording: &Recording<'_>) -> usize {
-    let limit = recording.limit().strip_prefix("first:");
+    let limit = recording.head().calls.strip_prefix("first:");
     let limit = limit.and_then(|limit| limit.parse::<usize>().ok()).unwrap_or(usize::MAX);
     let mut counts: BTreeMap<(u32, usize), usize> = BTreeMap::new();
     let is_beyond = recording.is_cut();

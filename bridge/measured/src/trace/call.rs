@@ -100,7 +100,6 @@ pub enum Value {
 
 impl Value {
     /// The elements of an array, as far as they are known; of others the value itself.
-    #[must_use]
     pub fn elements(&self) -> &[Value] {
         match self {
             Value::List { known, .. } => known,
