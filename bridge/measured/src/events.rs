@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use crate::Error;
-use crate::trace::{Call, Lines, Recording, each};
+use crate::trace::{Lines, RecordedCall, Recording, each};
 
 /// A part for each rank of the directory, a line for each call: seconds since the job's first call, the thread if there are several, who calls
 /// whom, and the call, deeper by two places where it is inside of another. With `has_sites`, where the program made it, too.
@@ -114,7 +114,7 @@ fn row(trace: &Recording<'_>, thread: u32, layer: usize) -> usize {
     thread as usize * trace.layers().len() + layer
 }
 
-fn event(trace: &Recording<'_>, process: usize, call: &Call, began: u64, lines: &mut Lines) -> Json {
+fn event(trace: &Recording<'_>, process: usize, call: &RecordedCall, began: u64, lines: &mut Lines) -> Json {
     let mut arguments = serde_json::Map::new();
     for argument in &call.arguments {
         let text = argument.to_string();

@@ -25,7 +25,7 @@ use std::path::Path;
 use qmpi_abi::FnId;
 
 use crate::Error;
-pub use call::{Argument, Call, MpiStatus, Value};
+pub use call::{Argument, Decoded, MpiStatus, RecordedCall};
 pub use sites::{Lines, Site};
 
 /// Tells what each rank of a job has recorded, by rank; processes that were spawned come behind those of the same rank. It is one by one, as
@@ -110,12 +110,15 @@ impl<'a> Recording<'a> {
     }
 
     /// The calls in the order in which they began.
-    pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
+    pub fn calls(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.calls_that(|_, _| true)
     }
 
     /// Those to these layers and functions.
-    pub fn calls_that<'b>(&'b self, is_it: impl Fn(usize, FnId) -> bool + 'b) -> impl Iterator<Item = Call> + 'b {
+    pub fn calls_that<'b>(
+        &'b self,
+        is_it: impl Fn(usize, FnId) -> bool + 'b,
+    ) -> impl Iterator<Item = RecordedCall> + 'b {
         self.outlines().enumerate().filter(move |(_, call)| is_it(call.layer, call.function)).map(
             |(number, mut call)| {
                 let raw = &self.file.calls[number];
@@ -128,8 +131,8 @@ impl<'a> Recording<'a> {
     }
 
     /// The calls without their arguments and results.
-    pub fn outlines(&self) -> impl Iterator<Item = Call> + '_ {
-        self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| Call {
+    pub fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
+        self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| RecordedCall {
             thread: call.thread,
             sequence: call.sequence,
             depth: *depth,

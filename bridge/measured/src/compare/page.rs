@@ -3,7 +3,7 @@
 use minijinja::{Error, Value, context};
 
 use crate::compare::answer::Comparison;
-use crate::compare::cost::Cost;
+use crate::compare::cost::FunctionCost;
 use crate::compare::text::{FindingGroup, KINDS, capital, groups, place, verdict};
 use crate::template;
 
@@ -41,7 +41,7 @@ fn finding(group: &FindingGroup<'_>) -> Value {
 }
 
 /// A row of the table of costs.
-fn row(cost: &Cost) -> Value {
+fn row(cost: &FunctionCost) -> Value {
     let (from, to) = cost.range;
     let numbers = [
         format!("{:.0}", cost.old_ns),
