@@ -20,7 +20,7 @@ use object::{
     Architecture, BinaryFormat, Endianness, SectionFlags, SectionKind, SymbolFlags, SymbolKind, SymbolScope, elf,
 };
 
-/// The exported symbols: all of `src/mpir/symbols.rs`.
+/// The exported symbols: all of `bridge/launch/src/mpir/symbols.rs`.
 const EXPORTS: &str = "{ MPIR_*; };\n";
 
 /// Those of them that are numbers.
@@ -69,8 +69,7 @@ fn main() {
         link(&format!("-Wl,-T,{}", write("mpir.ld", SCRIPT.as_bytes())));
         format!("-Wl,--dynamic-list={}", write("mpir.list", EXPORTS.as_bytes()))
     };
-    // The unit tests read their own symbols.
-    println!("cargo::rustc-link-arg={export}");
+    link(&export);
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=RUSTC_LINKER");
 }

@@ -6,18 +6,22 @@ use std::process::Command;
 
 use crate::child;
 
-/// What gdb and the job have printed together.
+/// What gdb and the job have printed.
 #[derive(Debug)]
 pub struct Session {
-    /// All lines, in the order of their time.
+    /// Both together, in the order of time: what ranks print may stand in the middle of a line of gdb's.
     pub output: String,
+    /// gdb alone.
+    pub log: String,
 }
 
 /// Stands in the output where the debugger has looked at the table for a second, and lets ranks go on only then.
 const HELD: &str = "the table was there for a second";
 
 /// Starts the command, with MPIR_being_debugged set before it runs, and prints the table and why it stops, as often as it does.
-const STARTS: &str = "set pagination off
+const STARTS: &str = "set logging file LOG
+set logging on
+set pagination off
 set confirm off
 set width 0
 set debuginfod enabled off
@@ -58,12 +62,14 @@ impl Session {
     /// Of the script's file.
     pub fn start(directory: &Path, words: &[String], variables: &[(&str, String)]) -> std::io::Result<Session> {
         let script = directory.join("starts.gdb");
-        std::fs::write(&script, STARTS.replace("HELD", HELD))?;
+        let log = directory.join("gdb.log");
+        std::fs::write(&script, STARTS.replace("HELD", HELD).replace("LOG", &log.display().to_string()))?;
         let mut command = Command::new("timeout");
         command.args(["-k", "5", "120", "bash", "-c", "exec \"$@\" 2>&1", "gdb", "gdb", "-nx", "-batch", "-x"]);
         command.arg(&script).arg("--args").args(words);
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        Ok(Session { output: child::run(&mut command).stdout })
+        let output = child::run(&mut command).stdout;
+        Ok(Session { output, log: std::fs::read_to_string(&log).unwrap_or_default() })
     }
 
     /// Attaches gdb to a process.
@@ -76,7 +82,8 @@ impl Session {
         let mut command = Command::new("timeout");
         command.args(["-k", "5", "60", "gdb", "-nx", "-batch", "-p", &pid.to_string(), "-x"]).arg(&script);
         let ended = child::run(&mut command);
-        Ok(Session { output: format!("{}{}", ended.stdout, ended.stderr) })
+        let output = format!("{}{}", ended.stdout, ended.stderr);
+        Ok(Session { log: output.clone(), output })
     }
 
     /// Each table that was printed: program and number of each rank.
@@ -90,7 +97,7 @@ impl Session {
             };
             rows.filter_map(row).collect()
         };
-        self.output.lines().filter(|line| line.contains("{host_name = ")).map(rows).collect()
+        self.log.lines().filter(|line| line.contains("{host_name = ")).map(rows).collect()
     }
 
     /// The numbers of the processes of ranks 0, 1, ... as the program prints them behind MPI_Init.

@@ -15,202 +15,23 @@ const TOOL_HELP: &str = "\
 A tool; repeat the option for each layer, outermost first. TOOL is a PATH (with a `/`), a NAME, or NAME=PATH. A name is looked up in the configuration file, then in the directories \
 of QMPI_TOOL_PATH (NAME, NAME.so, libNAME.so, the highest libNAME.so.*), then in the dynamic linker's path. The same tool may be given more than once: each is an instance of its own.";
 
-const STATUS: &str = "\
-EXIT STATUS
-  0    success
-  2    wrong usage
-  3    the stack cannot be set up, or the question cannot be answered
-Errors are one line on stderr, and one `hint:` line that says what to do.";
-
-const RUN_EXAMPLES: &str = "\
-EXAMPLES
-  Two instances of one tool around another:
-      qmpi run -t outer=./libmpiP.so -t ./libheatmap.so -t inner=./libmpiP.so mpiexec -n 4 ./app
-  The stack of a configuration file, looked at but not run:
-      qmpi run -c qmpi.toml --dry-run srun -n 64 ./app
-  Inside the launcher, for one program of several:
-      mpiexec -n 3 ./app : -n 1 qmpi run -t mpiP ./app
-  For a debugger that finds ranks by MPIR, with any launcher:
-      gdb --args qmpi run --mpir -t ./libmpiP.so mpiexec -n 4 ./app
-
-EXIT STATUS
-  COMMAND's own, since `run` is replaced by COMMAND, or with --mpir ends as it does. Otherwise:
-  2    wrong usage
-  3    the stack cannot be set up; COMMAND was not started
-  126  COMMAND was found but cannot be executed
-  127  COMMAND was not found
-
-ENVIRONMENT
-  QMPI_TOOL_LIST, QMPI_TOOL_PATH, QMPI_CONFIG, QMPI_ON_ERROR, QMPI_LOG, QMPI_PROCESSES, TOOLS
-                as for the runtime; -t, -c, -q and -v win over them
-  QMPI_RUNTIME  the libqmpi.so to use instead of the one beside this command or in ../lib/qmpi
-  NO_COLOR      no colours if set and not empty
-
-NOTES
-  Launchers of Open MPI and MPICH that start processes on other hosts are told to pass the
-  variables on: --dry-run shows the options that are added. A launcher inside a script is not;
-  `qmpi doctor -- LAUNCHER ...` says what it needs.";
-
-const COMPARE_EXAMPLES: &str = "\
-EXAMPLES
-  A tool under LD_PRELOAD and in a stack:
-      qmpi compare --native -t ./libmpiP.so -- mpiexec -n 4 ./app
-  A tool and its port, or two releases of one:
-      qmpi compare --old ./libtool_pmpi.so --new ./libtool_qmpi.so -- mpiexec -n 4 ./app
-  The same, the old one under LD_PRELOAD:
-      qmpi compare --native --old ./libtool_pmpi.so --new ./libtool_qmpi.so -- mpiexec -n 4 ./app
-  Two stacks:
-      qmpi compare -c a.toml --with b.toml -- mpiexec -n 4 ./app
-
-EXIT STATUS
-  0    the same
-  1    different
-  2    wrong usage, or a run that could not be made
-
-NOTES
-  Runs happen in DIR/run, which has the files of the current directory, and are kept as DIR/old-1, DIR/new-1
-  and so on, with their output and what they wrote. Times, process ids, addresses, names of hosts and temporary
-  directories are masked; --mask and `mask = [\"...\"]` in the configuration file name more.";
-
-const INSPECT_EXAMPLES: &str = "\
-EXAMPLES
-  Which kind of tool is it, and will it work?
-      qmpi inspect ./libmpiP.so
-  All functions that it intercepts:
-      qmpi inspect --json ./libmpiP.so | jq -r '.files[].tool.intercepts[]'
-  What is it together with the libraries that are preloaded before it?
-      qmpi inspect --with ./libscorep_init.so ./libscorep_adapter_mpi_event.so
-  What the MPI library is, and which MPI a program uses:
-      qmpi inspect /usr/lib/x86_64-linux-gnu/libmpi.so.40 ./app";
-
-const LIST_EXAMPLES: &str = "\
-EXAMPLES
-  The layers of a configuration file, and which calls which:
-      qmpi list -c qmpi.toml
-  The same for tools not yet in a file:
-      qmpi list -t ./libmpiP.so -t ./libheatmap.so";
-
-const ENV_EXAMPLES: &str = "\
-EXAMPLES
-  In a batch script, or before a launcher that `run` cannot be put in front of:
-      eval \"$(qmpi env -t mpiP)\"
-      srun -n 64 ./app
-  Launchers on several hosts pass on only what they are told to:
-      Open MPI:       mpirun -x LD_PRELOAD -x QMPI_TOOL_LIST ..., each variable that is printed
-      MPICH (Hydra):  everything, but with -genvnone or -genvlist
-      Slurm:          everything, but with --export or SLURM_EXPORT_ENV
-  `qmpi doctor -- LAUNCHER ...` says what a command line lacks.";
-
-const DOCTOR_EXAMPLES: &str = "\
-EXAMPLES
-  What would stop a run here?
-      qmpi doctor
-  Does the stack get to every rank of this job, and what would have to be passed?
-      qmpi doctor -t ./libmpiP.so -- mpirun --host a,b -n 2 ./app
-  Only what failed:
-      qmpi doctor --json | jq -r '.checks[] | select(.status == \"fail\") | .message'
-
-EXIT STATUS
-  0    nothing fails (warnings are possible)
-  2    wrong usage
-  3    something fails";
-
-const DEMO_EXAMPLES: &str = "\
-EXAMPLES
-      qmpi demo
-  Another MPI than that of mpicc, and another launcher than its mpiexec:
-      qmpi demo --mpicc mpicc.mpich
-      qmpi demo -- srun -n 4";
-
-const CTL_EXAMPLES: &str = "\
-EXAMPLES
-  Which layers of a job can be switched, and which are on?
-      qmpi ctl $(pgrep mpiexec) list
-  Off in one rank, on in all of the user's processes on this host:
-      qmpi ctl 4711 disable mpiP
-      qmpi ctl all enable mpiP
-  On several hosts:
-      srun --overlap qmpi ctl all disable mpiP
-
-NOTES
-  Layers can be switched with `switch = true` in their section of the configuration file, and
-  all of them in a job that was started by `qmpi run --ctl`. What a layer that is off still
-  sees: docs/configuration.md.";
-
-const PS_EXAMPLES: &str = "\
-EXAMPLES
-      qmpi ps $(pgrep mpiexec)
-  Numbers of all processes, for a script:
-      qmpi ps --json 4711 | jq '.ranks[].pid'
-  Of a job that is started for it:
-      qmpi ps -- mpiexec -n 4 ./app";
-
-const ATTACH_EXAMPLES: &str = "\
-EXAMPLES
-  Where does the job hang?
-      qmpi attach 4711 -- gdb -p {pid} -batch -ex bt
-  Ranks that run Python:
-      qmpi attach 4711 --ranks 0-3 -- py-spy dump --pid {pid}
-
-EXIT STATUS
-  0    the command succeeded for all ranks
-  2    wrong usage
-  3    it failed for one";
-
-const BISECT_EXAMPLES: &str = "\
-EXAMPLES
-      qmpi bisect -t ./a.so -t ./b.so -t ./c.so -- mpiexec -n 4 ./app
-  What fails in one run of ten:
-      qmpi bisect --runs 20 -c stack.toml -- mpiexec -n 4 ./app
-
-NOTES
-  The exit status of COMMAND is compared, or the signal that ends it. What it prints is not
-  shown, but for the last lines on stderr of the smallest stack that fails.";
-
-const TOOLS_EXAMPLES: &str = "\
-EXAMPLES
-      qmpi tools
-      qmpi run -t mpiP mpiexec -n 4 ./app
-
-NOTES
-  Names come from [tool.NAME] sections of /etc/qmpi/config.toml, of ~/.config/qmpi/config.toml
-  (QMPI_SITE_CONFIG names other files, or none), of the configuration file; then from files in the
-  directories of QMPI_TOOL_PATH and of `search` in these files.";
-
-const REPORT_EXAMPLES: &str = "\
-EXAMPLES
-  Measure a job, and read what its tools cost:
-      qmpi run --report -t ./libmpiP.so -t ./libheatmap.so mpiexec -n 4 ./app
-      qmpi report
-  A page for a browser; it is one file, to look at offline or to send to others:
-      qmpi report --html
-      qmpi report /scratch/job-42 --html=job-42.html
-  Time of each layer in its own code, in nanoseconds on all ranks:
-      qmpi report --json | jq '.layers[] | {label, own: .own.sum_ns}'
-
-NOTES
-  What the numbers are: docs/report.md.";
-
-const STATS_EXAMPLES: &str = "\
-EXAMPLES
-  Count, and add up:
-      qmpi run --stats=calls -t ./libmpiP.so mpiexec -n 4 ./app
-      qmpi stats calls
-  Functions that ranks call differently often:
-      qmpi stats calls --json | jq '.functions[] | select(.calls[-1].min != .calls[-1].max)'";
-
-const COMPLETIONS_EXAMPLES: &str = "\
-EXAMPLES
-      qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
-      qmpi completions zsh  > \"${fpath[1]}/_qmpi\"
-      qmpi completions fish > ~/.config/fish/completions/qmpi.fish";
-
-const MAN_EXAMPLES: &str = "\
-EXAMPLES
-  Read one page:
-      qmpi man run | man -l -
-  Write all pages, qmpi.1, qmpi-run.1, ...:
-      qmpi man --output share/man/man1";
+const STATUS: &str = include_str!("args/status.txt").trim_ascii_end();
+const RUN_EXAMPLES: &str = include_str!("args/run.txt").trim_ascii_end();
+const COMPARE_EXAMPLES: &str = include_str!("args/compare.txt").trim_ascii_end();
+const INSPECT_EXAMPLES: &str = include_str!("args/inspect.txt").trim_ascii_end();
+const LIST_EXAMPLES: &str = include_str!("args/list.txt").trim_ascii_end();
+const ENV_EXAMPLES: &str = include_str!("args/env.txt").trim_ascii_end();
+const DOCTOR_EXAMPLES: &str = include_str!("args/doctor.txt").trim_ascii_end();
+const DEMO_EXAMPLES: &str = include_str!("args/demo.txt").trim_ascii_end();
+const CTL_EXAMPLES: &str = include_str!("args/ctl.txt").trim_ascii_end();
+const PS_EXAMPLES: &str = include_str!("args/ps.txt").trim_ascii_end();
+const ATTACH_EXAMPLES: &str = include_str!("args/attach.txt").trim_ascii_end();
+const BISECT_EXAMPLES: &str = include_str!("args/bisect.txt").trim_ascii_end();
+const TOOLS_EXAMPLES: &str = include_str!("args/tools.txt").trim_ascii_end();
+const REPORT_EXAMPLES: &str = include_str!("args/report.txt").trim_ascii_end();
+const STATS_EXAMPLES: &str = include_str!("args/stats.txt").trim_ascii_end();
+const COMPLETIONS_EXAMPLES: &str = include_str!("args/completions.txt").trim_ascii_end();
+const MAN_EXAMPLES: &str = include_str!("args/man.txt").trim_ascii_end();
 
 /// Run unmodified MPI programs under a stack of MPI tools
 ///
@@ -219,14 +40,12 @@ EXAMPLES
 #[command(name = "qmpi", version, propagate_version = true, after_help = STATUS, disable_help_subcommand = true)]
 #[command(max_term_width = 110)]
 pub struct Cli {
-    /// What to do.
     #[command(subcommand)]
-    pub command: QmpiCommand,
+    pub(crate) command: QmpiCommand,
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
-pub enum QmpiCommand {
+pub(crate) enum QmpiCommand {
     /// Run COMMAND under a stack of tools
     ///
     /// Finds and inspects every tool, sets the environment, and is replaced by COMMAND, which is a launcher (`mpiexec -n 4
@@ -329,7 +148,7 @@ pub enum QmpiCommand {
 
 /// Which stack: shared by the commands that set one up.
 #[derive(Debug, Args, Default, Clone)]
-pub struct StackArgs {
+pub(crate) struct StackArgs {
     /// A tool; repeat it for each layer, outermost first
     #[arg(short, long = "tool", value_name = "TOOL", long_help = TOOL_HELP, allow_hyphen_values = false)]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
@@ -350,7 +169,7 @@ pub struct StackArgs {
 
 /// How much the runtime says.
 #[derive(Debug, Args, Default, Clone, Copy)]
-pub struct VerbosityArgs {
+pub(crate) struct VerbosityArgs {
     /// Errors only
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -360,10 +179,8 @@ pub struct VerbosityArgs {
     pub verbose: u8,
 }
 
-/// `qmpi run`
 #[derive(Debug, Default, Args)]
-pub struct RunArgs {
-    /// Which stack.
+pub(crate) struct RunArgs {
     #[command(flatten)]
     pub stack: StackArgs,
 
@@ -375,15 +192,12 @@ pub struct RunArgs {
     #[arg(long)]
     pub mpir: bool,
 
-    /// What to measure.
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// In which processes the stack is, and what can be done with it there.
     #[command(flatten)]
     pub load: LoadArgs,
 
-    /// How much to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
 
@@ -394,7 +208,7 @@ pub struct RunArgs {
 
 /// In which processes the stack is, and what can be done with it there.
 #[derive(Debug, Clone, Copy, Default, Args)]
-pub struct LoadArgs {
+pub(crate) struct LoadArgs {
     /// Make all layers ones that `qmpi ctl` can switch off and on while the program runs
     #[arg(long)]
     pub ctl: bool,
@@ -406,7 +220,7 @@ pub struct LoadArgs {
 
 /// What the runtime measures.
 #[derive(Debug, Default, Args)]
-pub struct MeasureArgs {
+pub(crate) struct MeasureArgs {
     /// Count the calls of each layer and print a table at the end, to FILE if one is given
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub stats: Option<Option<PathBuf>>,
@@ -426,14 +240,14 @@ pub struct MeasureArgs {
 impl MeasureArgs {
     /// The directory of the report, which a trace needs as well.
     #[must_use]
-    pub fn directory(&self) -> Option<PathBuf> {
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
         self.report.clone().or_else(|| self.trace.is_some().then(|| PathBuf::from("qmpi-report")))
     }
 }
 
 /// Which calls `--trace` records, as the runtime is told: `all`, `first:N`, `last:N`, with `,buffers` behind it if that is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceLimit(pub String);
+pub(crate) struct TraceLimit(pub String);
 
 impl FromStr for TraceLimit {
     type Err = String;
@@ -452,16 +266,15 @@ impl FromStr for TraceLimit {
 
 /// How calls are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TraceForm {
+pub(crate) enum TraceForm {
     /// A line for each call.
     Text,
     /// Events of Chrome's trace format.
     Json,
 }
 
-/// `qmpi compare`
 #[derive(Debug, Args)]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// The old side is the tool under plain LD_PRELOAD
     #[arg(long)]
     pub native: bool,
@@ -533,7 +346,7 @@ pub struct CompareArgs {
 
 /// What stands in front of a program in a run of `qmpi compare`.
 #[derive(Debug, Args)]
-pub struct RankArgs {
+pub(crate) struct RankArgs {
     /// Where its output goes.
     #[arg(long)]
     pub to: PathBuf,
@@ -554,9 +367,8 @@ pub struct RankArgs {
     pub command: Vec<OsString>,
 }
 
-/// `qmpi report`
 #[derive(Debug, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// What `qmpi run --report` wrote
     #[arg(value_name = "DIR", default_value = "qmpi-report")]
     pub directory: PathBuf,
@@ -583,9 +395,8 @@ pub struct ReportArgs {
     pub html: Option<Option<PathBuf>>,
 }
 
-/// `qmpi stats`
 #[derive(Debug, Args)]
-pub struct StatsArgs {
+pub(crate) struct StatsArgs {
     /// The FILE of `qmpi run --stats=FILE`, without the rank
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
@@ -595,9 +406,8 @@ pub struct StatsArgs {
     pub json: bool,
 }
 
-/// `qmpi inspect`
 #[derive(Debug, Args)]
-pub struct InspectArgs {
+pub(crate) struct InspectArgs {
     /// Files to inspect
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
@@ -611,10 +421,8 @@ pub struct InspectArgs {
     pub json: bool,
 }
 
-/// `qmpi list`
 #[derive(Debug, Args)]
-pub struct ListArgs {
-    /// Which stack.
+pub(crate) struct ListArgs {
     #[command(flatten)]
     pub stack: StackArgs,
 
@@ -627,10 +435,8 @@ pub struct ListArgs {
     pub no_load: bool,
 }
 
-/// `qmpi bisect`
 #[derive(Debug, Args)]
-pub struct BisectArgs {
-    /// Which stack.
+pub(crate) struct BisectArgs {
     #[command(flatten)]
     pub stack: StackArgs,
 
@@ -642,7 +448,6 @@ pub struct BisectArgs {
     #[arg(long, value_name = "SECONDS", default_value = "600")]
     pub timeout: u32,
 
-    /// How much to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
 
@@ -651,9 +456,8 @@ pub struct BisectArgs {
     pub command: Vec<OsString>,
 }
 
-/// `qmpi tools`
 #[derive(Debug, Args)]
-pub struct ToolsArgs {
+pub(crate) struct ToolsArgs {
     /// Configuration file: its sections as well [default: $QMPI_CONFIG]
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -663,9 +467,8 @@ pub struct ToolsArgs {
     pub json: bool,
 }
 
-/// `qmpi demo`
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// The MPI's compiler wrapper
     #[arg(long, value_name = "COMMAND", default_value = "mpicc")]
     pub mpicc: OsString,
@@ -679,18 +482,14 @@ pub struct DemoArgs {
     pub launcher: Vec<OsString>,
 }
 
-/// `qmpi env`
 #[derive(Debug, Args)]
-pub struct EnvArgs {
-    /// Which stack.
+pub(crate) struct EnvArgs {
     #[command(flatten)]
     pub stack: StackArgs,
 
-    /// What to measure.
     #[command(flatten)]
     pub measure: MeasureArgs,
 
-    /// In which processes the stack is, and what can be done with it there.
     #[command(flatten)]
     pub load: LoadArgs,
 
@@ -698,14 +497,13 @@ pub struct EnvArgs {
     #[arg(long, value_name = "SHELL", default_value = "sh")]
     pub shell: Syntax,
 
-    /// How much the runtime is to say.
     #[command(flatten)]
     pub verbosity: VerbosityArgs,
 }
 
 /// How `qmpi env` writes variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Syntax {
+pub(crate) enum Syntax {
     /// `export NAME='VALUE'`
     Sh,
     /// `setenv NAME 'VALUE'`
@@ -718,10 +516,9 @@ pub enum Syntax {
     Modulefile,
 }
 
-/// `qmpi ps`
 #[derive(Debug, Args)]
 #[group(id = "which", required = true, multiple = false, args = ["pid", "command"])]
-pub struct PsArgs {
+pub(crate) struct PsArgs {
     /// The number of a launcher's process
     #[arg(value_name = "PID")]
     pub pid: Option<u32>,
@@ -730,7 +527,6 @@ pub struct PsArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Which stack, for COMMAND.
     #[command(flatten)]
     pub stack: StackArgs,
 
@@ -739,9 +535,8 @@ pub struct PsArgs {
     pub command: Vec<OsString>,
 }
 
-/// `qmpi attach`
 #[derive(Debug, Args)]
-pub struct AttachArgs {
+pub(crate) struct AttachArgs {
     /// The number of a launcher's process, as for `ps`
     #[arg(value_name = "PID")]
     pub pid: u32,
@@ -755,21 +550,18 @@ pub struct AttachArgs {
     pub command: Vec<OsString>,
 }
 
-/// `qmpi ctl`
 #[derive(Debug, Args)]
-pub struct CtlArgs {
+pub(crate) struct CtlArgs {
     /// The number of a process, or `all`
     #[arg(value_name = "JOB")]
     pub job: ProcessChoice,
 
-    /// What to do.
     #[command(subcommand)]
     pub action: CtlAction,
 }
 
-/// What `qmpi ctl` does.
 #[derive(Debug, Subcommand)]
-pub enum CtlAction {
+pub(crate) enum CtlAction {
     /// Show the layers that can be switched
     List {
         /// Answer in JSON
@@ -790,10 +582,8 @@ pub enum CtlAction {
     },
 }
 
-/// `qmpi doctor`
 #[derive(Debug, Args)]
-pub struct DoctorArgs {
-    /// Which stack, if not that of the environment.
+pub(crate) struct DoctorArgs {
     #[command(flatten)]
     pub stack: StackArgs,
 
@@ -806,9 +596,8 @@ pub struct DoctorArgs {
     pub command: Vec<OsString>,
 }
 
-/// `qmpi man`
 #[derive(Debug, Args)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// The page of this command; the overview without one
     #[arg(value_name = "COMMAND", conflicts_with = "output")]
     pub page: Option<String>,
@@ -818,9 +607,8 @@ pub struct ManArgs {
     pub output: Option<PathBuf>,
 }
 
-/// Arguments of `survey`.
 #[derive(Debug, Args)]
-pub struct SurveyArgs {
+pub(crate) struct SurveyArgs {
     /// libqmpi_core.so, which loads the tools.
     pub core: PathBuf,
     /// The tools, a line each.

@@ -3,6 +3,7 @@
 use std::io;
 
 use qmpi_plan::Refusal;
+use serde::Serialize;
 
 /// Why a command cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +65,21 @@ impl Error {
             Self::Measured(error) => error.hint().to_owned(),
             Self::Output(_) => "is the disk full?".to_owned(),
         }
+    }
+}
+
+/// An error in JSON: the same that is printed on stderr.
+#[derive(Debug, Serialize)]
+pub(crate) struct ErrorReport {
+    message: String,
+    hint: String,
+    /// The exit status that goes with it.
+    status: u8,
+}
+
+impl ErrorReport {
+    pub(crate) fn new(error: &Error) -> Self {
+        Self { message: error.to_string(), hint: error.hint(), status: error.status() }
     }
 }
 

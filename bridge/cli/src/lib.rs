@@ -6,7 +6,7 @@
 //!
 //! | what | modules |
 //! |---|---|
-//! | the arguments | [`args`] |
+//! | the arguments | `args` |
 //! | what stops a command; messages, answers; errors in the arguments | `error`, `terminal`, `usage` |
 //! | which stack, and will it work | `plan` |
 //! | what files, launchers and machines are, in words | `report` |
@@ -14,7 +14,7 @@
 //! | the commands | `commands` |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
-pub mod args;
+mod args;
 mod commands;
 mod error;
 mod plan;
@@ -29,7 +29,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Cli, QmpiCommand};
+pub use args::Cli;
+use args::QmpiCommand;
 use commands::{
     attach, bisect, compare, ctl, demo, doctor, env, generate, inspect, list, ps, rank, report as reported, run, stats,
     surveyed, tools,

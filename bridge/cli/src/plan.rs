@@ -45,9 +45,6 @@ pub(crate) struct CheckedStack {
 }
 
 /// Resolves and inspects the stack that is asked for.
-///
-/// # Errors
-/// The first layer that cannot be set up, unless [`OnError::Skip`] turns it into a warning; too many layers.
 pub(crate) fn check(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
@@ -98,9 +95,6 @@ pub(crate) fn check(
 }
 
 /// [`check`], and then the variables, in a fixed order.
-///
-/// # Errors
-/// As there; no runtime; paths that cannot be passed on.
 pub(crate) fn make(
     stack: &StackArgs,
     verbosity: VerbosityArgs,
@@ -129,16 +123,12 @@ pub(crate) fn make(
 
 impl CheckedStack {
     /// What to tell the user where no program is looked at: libraries that only the program can bring are among it.
-    #[must_use]
     pub(crate) fn all_warnings(&self) -> Vec<Warning> {
         self.warnings.iter().cloned().chain(self.missing.iter().map(MissingShare::warning)).collect()
     }
 
     /// Are all tools built for one MPI, as those of a process are? With [`OnError::Skip`] the process leaves out those that are not for its
     /// own. Asked after [`CheckedStack::check_program`], which names the program.
-    ///
-    /// # Errors
-    /// Tools that are built for several.
     pub(crate) fn check_mpis(&self) -> Result<(), Error> {
         let mut families = self.layers.iter().filter_map(|layer| Some((layer, layer.planned.family()?)));
         let Some((layer, family)) = families.next() else { return Ok(()) };
@@ -157,7 +147,6 @@ impl CheckedStack {
     }
 
     /// Which layers share a namespace as clones, on some rank at least.
-    #[must_use]
     pub(crate) fn clones(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<bool> {
         let namespaces = namespaces(get);
         let mut clones = vec![false; self.layers.len()];
@@ -173,9 +162,6 @@ impl CheckedStack {
     }
 
     /// Are launcher, program and tools of one MPI, and does the program have what tools share with it? Returns the launcher, if there is one.
-    ///
-    /// # Errors
-    /// The first answer that is no.
     pub(crate) fn check_command(
         &mut self,
         program: Option<&Program>,
@@ -194,9 +180,6 @@ impl CheckedStack {
     }
 
     /// Compares the MPI of the program with the launcher's, where the launcher starts just that program.
-    ///
-    /// # Errors
-    /// A launcher of another MPI than the program's.
     fn check_launcher(&self, found: &LauncherInCommand, command: &[OsString], program: &Program) -> Result<(), Error> {
         let args: Vec<String> =
             command.iter().skip(found.index + 1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -214,9 +197,6 @@ impl CheckedStack {
     }
 
     /// Compares the MPI of the tools with the program's.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] for the first tool that is built for another one.
     fn check_program(&self, program: &Program) -> Result<(), Error> {
         let Some(family) = program.family else {
             return Ok(());
@@ -235,9 +215,6 @@ impl CheckedStack {
 
     /// Looks in the program for libraries of `share` that the dynamic linker does not find by their names. Where no program is known, they
     /// go to [`CheckedStack::warnings`]: it may bring them. So they do for a program in a container, which has other libraries than this machine.
-    ///
-    /// # Errors
-    /// For the first that the program does not bring: each rank would fail.
     pub(crate) fn check_shares(
         &mut self,
         program: Option<&Program>,

@@ -2,7 +2,7 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | lists of names; a question of `doctor` with its answer; an error in JSON | `listing`, `check`, `failure` |
+//! | lists of names; a question of `doctor` with its answer | `listing`, `check` |
 //! | the setting that helps a tool; a tool | `advice`, `tool` |
 //! | an MPI library, a program | `mpi`, `program` |
 //! | launchers, a container | `launch`, `container` |
@@ -10,7 +10,6 @@
 mod advice;
 pub(crate) mod check;
 pub(crate) mod container;
-pub(crate) mod failure;
 pub(crate) mod launch;
 pub(crate) mod listing;
 pub(crate) mod mpi;

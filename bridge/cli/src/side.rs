@@ -53,7 +53,6 @@ impl Side {
     }
 
     /// The files of its tools, and those that are loaded with them.
-    #[must_use]
     pub(crate) fn objects(&self) -> Vec<PathBuf> {
         let with = match &self.kind {
             SideKind::Native { libraries, .. } => &libraries[..],
@@ -67,9 +66,6 @@ impl Side {
 const FORMS: &str = "write --native -t TOOL, --old TOOL --new TOOL, or -c FILE --with FILE";
 
 /// Both sides, the one that is right by definition first.
-///
-/// # Errors
-/// [`Error::Usage`] for options that make no two sides, and what stops a stack.
 pub(crate) fn both(args: &CompareArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<[Side; 2], Error> {
     let of = |tools: &[String], config: &Option<PathBuf>| StackArgs {
         tools: tools.to_vec(),

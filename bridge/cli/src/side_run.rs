@@ -45,16 +45,12 @@ pub(crate) struct RunSetting<'a> {
 
 impl RunSetting<'_> {
     /// The directory in which every run happens.
-    #[must_use]
     pub(crate) fn running(&self) -> PathBuf {
         self.output.join(RUNNING)
     }
 
     /// Runs a side once; `traced`: with a record of all calls, beside which output does not count. `within`: when it is ended. Returns what the
     /// run left, and the directory with what it measured.
-    ///
-    /// # Errors
-    /// What keeps it from being started, and directories that cannot be written.
     pub(crate) fn run(
         &self,
         side: &Side,

@@ -17,7 +17,6 @@ impl Style {
     pub(crate) const PLAIN: Self = Self(false);
 
     /// For stdout.
-    #[must_use]
     pub(crate) fn stdout() -> Self {
         Self(io::stdout().is_terminal() && allowed())
     }
@@ -27,25 +26,21 @@ impl Style {
     }
 
     /// A heading.
-    #[must_use]
     pub(crate) fn bold(self, text: &str) -> String {
         self.paint("1", text)
     }
 
     /// Something good.
-    #[must_use]
     pub(crate) fn green(self, text: &str) -> String {
         self.paint("32", text)
     }
 
     /// Something to look at.
-    #[must_use]
     pub(crate) fn yellow(self, text: &str) -> String {
         self.paint("33", text)
     }
 
     /// Something bad.
-    #[must_use]
     pub(crate) fn red(self, text: &str) -> String {
         self.paint("1;31", text)
     }
@@ -62,9 +57,6 @@ fn allowed() -> bool {
 }
 
 /// Writes an answer to stdout.
-///
-/// # Errors
-/// [`Error::Output`], but not if the reader went away: `qmpi inspect ... | head` is no failure.
 pub(crate) fn answer(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {

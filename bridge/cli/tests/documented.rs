@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{CommandFactory, Parser};
-use qmpi_cli::args::Cli;
+use qmpi_cli::Cli;
 
 /// README and all pages of docs/.
 fn pages() -> Vec<PathBuf> {

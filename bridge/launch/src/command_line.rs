@@ -18,7 +18,6 @@ pub struct CommandLine {
 impl CommandLine {
     /// Takes COMMAND apart. `here`: the directory that its relative paths mean. Runs have directories with the same files below another one,
     /// so only what leads out of them has to be changed.
-    #[must_use]
     pub fn of(words: &[OsString], here: &Path, get: &dyn Fn(&str) -> Option<OsString>) -> Self {
         let path = get("PATH");
         let words: Vec<OsString> = words.iter().map(|word| outside(word, here)).collect();
@@ -43,19 +42,16 @@ impl CommandLine {
     }
 
     /// Does each rank's output go to files of its own?
-    #[must_use]
     pub fn separates_ranks(&self) -> bool {
         !self.programs.is_empty()
     }
 
     /// As it was given.
-    #[must_use]
     pub fn words(&self) -> &[OsString] {
         &self.words
     }
 
     /// With these words in front of each program, or of all of it.
-    #[must_use]
     pub fn with(&self, front: &[OsString]) -> Vec<OsString> {
         if self.programs.is_empty() {
             return [front, &self.words].concat();

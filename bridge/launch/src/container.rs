@@ -167,7 +167,6 @@ static DOCKER: Engine = Engine {
 };
 
 /// The container that COMMAND starts, in front of a launcher or behind one, if there is one.
-#[must_use]
 pub fn find(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<Container> {
     let mut index = 0;
     loop {
@@ -279,7 +278,6 @@ impl Container {
     }
 
     /// Is the file of the host there, under the same path?
-    #[must_use]
     pub fn has(&self, path: &Path) -> bool {
         let in_image = self.directory.as_ref().zip(path.strip_prefix("/").ok());
         let is_bound = |bind: &Bind| {
@@ -291,7 +289,6 @@ impl Container {
     }
 
     /// The directories that have these files and are not there, none below another.
-    #[must_use]
     pub fn lacks(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
         let missing = paths.iter().filter(|path| !self.has(path)).filter_map(|path| path.parent());
         let mut directories: Vec<PathBuf> = missing.map(Path::to_owned).collect();
@@ -303,7 +300,6 @@ impl Container {
     }
 
     /// The options that make these directories visible.
-    #[must_use]
     pub fn bind_options(&self, directories: &[PathBuf]) -> String {
         let option = |directory: &PathBuf| {
             let path = directory.display();
@@ -315,7 +311,6 @@ impl Container {
 
     /// The options that pass these variables on. Some want the value: itself, as the shell that reads the option has no such variable yet, and
     /// without a comma, at which they are cut into several; tools may be separated by colons as well.
-    #[must_use]
     pub fn variable_options(&self, variables: &[(&str, &str)]) -> String {
         let option = |(name, value): &(&str, &str)| {
             if self.kind == &DOCKER {
@@ -329,7 +324,6 @@ impl Container {
     }
 
     /// Of these variables, those that do not get into the container.
-    #[must_use]
     pub fn drops<'a>(&self, names: &[&'a str]) -> Vec<&'a str> {
         let is_dropped = |name: &&&str| !self.passes_variables && !self.variables.iter().any(|passed| passed == **name);
         names.iter().filter(is_dropped).copied().collect()

@@ -121,7 +121,6 @@ pub enum Error {
 
 impl Error {
     /// Why a command could not be started, by what the system said.
-    #[must_use]
     pub fn of_start(command: &std::ffi::OsStr, source: io::Error) -> Self {
         let command = command.to_string_lossy().into_owned();
         match source.kind() {
@@ -131,7 +130,6 @@ impl Error {
     }
 
     /// The exit status of the command.
-    #[must_use]
     pub fn status(&self) -> u8 {
         match self {
             Self::CommandNotExecutable { .. } => 126,
@@ -141,7 +139,6 @@ impl Error {
     }
 
     /// What the user can do about it, in one line.
-    #[must_use]
     pub fn hint(&self) -> String {
         let hint = match self {
             Self::Stack(error) => return error.hint().unwrap_or_else(|| "see `qmpi run --help`".into()),

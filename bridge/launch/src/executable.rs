@@ -5,7 +5,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// The file that `name` runs: itself if it contains a `/`, else the first executable of that name on PATH.
-#[must_use]
 pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
     if name.as_encoded_bytes().contains(&b'/') {
         return Some(PathBuf::from(name)).filter(|file| file.is_file());
@@ -17,13 +16,11 @@ pub fn find(name: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
 }
 
 /// Whether there is anything that `name` could run; if it is no program, starting it says why.
-#[must_use]
 pub fn exists(name: &OsStr, path: Option<&OsStr>) -> bool {
     find(name, path).is_some() || (name.as_encoded_bytes().contains(&b'/') && Path::new(name).exists())
 }
 
 /// A regular file with an execute bit.
-#[must_use]
 pub fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
@@ -40,7 +37,6 @@ pub enum Privilege {
 
 impl Privilege {
     /// That of a file, if it has one.
-    #[must_use]
     pub fn of(file: &Path) -> Option<Privilege> {
         if file.metadata().is_ok_and(|data| data.permissions().mode() & 0o6000 != 0) {
             return Some(Privilege::Owner);
@@ -50,7 +46,6 @@ impl Privilege {
     }
 
     /// For a message.
-    #[must_use]
     pub fn description(self) -> &'static str {
         match self {
             Privilege::Owner => "is set-user-ID or set-group-ID",
@@ -59,7 +54,6 @@ impl Privilege {
     }
 
     /// What the user can do about it.
-    #[must_use]
     pub fn hint(self) -> &'static str {
         match self {
             Privilege::Owner => "use a copy without these bits (chmod u-s,g-s)",

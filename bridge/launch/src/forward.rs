@@ -28,7 +28,6 @@ pub struct Forward {
 }
 
 /// The variables that must get to every rank: those that are set, and what the runtime reads besides.
-#[must_use]
 pub fn names(variables: &[EnvironmentVariable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = variables.iter().map(|variable| variable.name).collect();
     names.extend(variable::ALL.iter().filter(|name| get(name).is_some()));
@@ -38,7 +37,6 @@ pub fn names(variables: &[EnvironmentVariable], get: &dyn Fn(&str) -> Option<OsS
 }
 
 /// The command line for `launcher`, in which `variables` get to every rank.
-#[must_use]
 pub fn forward(
     command: &[OsString],
     found: &LauncherInCommand,

@@ -42,7 +42,6 @@ const SONAMES: [&str; 9] = [
 ];
 
 /// All that a program started from here would find.
-#[must_use]
 pub fn find() -> Vec<InstalledMpi> {
     let search = SearchPath::from_process();
     let mut identities = Vec::new();
@@ -63,7 +62,6 @@ pub fn find() -> Vec<InstalledMpi> {
 }
 
 /// The version that a program prints for `--version`, one line. `None` if it says nothing within some seconds.
-#[must_use]
 pub fn program_version(program: &Path) -> Option<String> {
     let mut child = Command::new(program)
         .arg("--version")

@@ -27,7 +27,6 @@ pub struct LauncherInCommand {
 }
 
 /// The launcher that COMMAND starts. `path` is the value of PATH.
-#[must_use]
 pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<LauncherInCommand> {
     let at = |index: usize| {
         let (launcher, file) = identify(&executable::find(command.get(index)?, path)?)?;
@@ -44,7 +43,6 @@ pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<LauncherInComm
 }
 
 /// The kind of a launcher, and its file behind all links. `None` if it is no launcher of a known kind.
-#[must_use]
 pub fn identify(file: &Path) -> Option<(Launcher, PathBuf)> {
     let file = file.canonicalize().ok().filter(|file| executable::is_executable(file))?;
     let name = file.file_name()?.to_str()?;

@@ -7,7 +7,7 @@
 //! | what keeps a command from being started; which processes of this host are meant | [`Error`], [`processes`] |
 //! | words for a shell; what the user should know | [`shell`], [`warning`] |
 //! | what is mapped in a process | [`mapping`] |
-//! | the file of a command; programs that run the rest of their command line; launchers; containers | [`executable`], [`wrapper`], [`launcher`], [`container`] |
+//! | the file of a command; programs that run the rest of their command line; launchers; containers | [`executable`], `wrapper`, [`launcher`], [`container`] |
 //! | the MPI program in COMMAND; MPI libraries of this machine | [`program`], [`installed_mpi`] |
 //! | the variables that a stack consists of, and launchers that are told to pass them on | [`environment`], [`forward`] |
 //! | how debuggers find the ranks of a job, and the ranks of a job that runs | [`mpir`] |

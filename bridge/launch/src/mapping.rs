@@ -21,7 +21,6 @@ pub struct Mapping {
 
 impl Mapping {
     /// Reads a line (proc(5)).
-    #[must_use]
     pub fn parse(line: &str) -> Option<Mapping> {
         let mut fields = line.splitn(6, ' ');
         let (start, end) = fields.next()?.split_once('-')?;

@@ -6,7 +6,7 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | the symbols of the interface | `symbols.rs`; their types for debuggers: `build.rs` of this crate |
+//! | the symbols of the interface | `symbols.rs`; their types for debuggers: `build.rs` of the command |
 //! | the launcher, and the loop over all that happens | `starter.rs` |
 //! | its signals, and how it ends | `child.rs` |
 //! | where ranks report | `listener.rs`, `hosts.rs` |

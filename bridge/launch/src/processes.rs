@@ -101,7 +101,6 @@ pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, Error> {
 }
 
 /// The name of this host, as the kernel has it.
-#[must_use]
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
@@ -114,7 +113,6 @@ fn parents() -> BTreeMap<u32, u32> {
 }
 
 /// The parent of a process, while that is there and has not ended.
-#[must_use]
 pub fn parent_of(pid: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let has_ended = stat.rsplit_once(')')?.1.trim_start().starts_with(['Z', 'X']);
@@ -122,7 +120,6 @@ pub fn parent_of(pid: u32) -> Option<u32> {
 }
 
 /// A process and all that descend from it.
-#[must_use]
 pub fn family(first: u32) -> Vec<u32> {
     let parents = parents();
     parents.keys().copied().filter(|pid| descends(*pid, first, &parents)).collect()
@@ -188,7 +185,6 @@ impl Environment {
     }
 
     /// The value of a variable.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<OsString> {
         let mut variables = self.0.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;

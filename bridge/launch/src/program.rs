@@ -31,7 +31,6 @@ pub struct Program {
 
 impl Program {
     /// Is the library among those that it is linked with, and that these need, MPI's own included?
-    #[must_use]
     pub fn brings(&self, soname: &str, search: &SearchPath) -> bool {
         let Ok(elf) = ElfFile::open_program(&self.path) else { return false };
         let closure = Closure::of(elf, search, &|_| false);
@@ -39,7 +38,6 @@ impl Program {
     }
 
     /// The MPI that it uses, for messages.
-    #[must_use]
     pub fn mpi(&self) -> &'static str {
         self.family.map_or("an MPI of unknown kind", MpiFamily::name)
     }

@@ -38,7 +38,6 @@ pub struct RankStart {
 
 impl RankStart {
     /// The words in front of a program.
-    #[must_use]
     pub fn words(&self, command: &Path) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![command.into(), "compare-rank".into(), "--to".into(), self.to.clone().into()];
@@ -105,7 +104,6 @@ fn preload(existing: Option<&OsStr>, libraries: &[PathBuf], traced: bool) -> OsS
 }
 
 /// The processes that the ranks of a run were, and their hosts, as they said in the directory; this host among them.
-#[must_use]
 pub fn processes_and_hosts(directory: &Path) -> (BTreeSet<u32>, BTreeSet<String>) {
     let (mut processes, mut hosts) = (BTreeSet::new(), BTreeSet::from([host_name()]));
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {

@@ -3,33 +3,28 @@
 use std::borrow::Cow;
 
 /// `text` so that a shell reads it as one word, always in quotes: `it's` → `'it'\''s'`.
-#[must_use]
 pub fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// As [`quote`], but words that need no quotes stay bare, as people write them.
-#[must_use]
 pub fn quote_if_needed(text: &str) -> Cow<'_, str> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "%+,-./:=@_".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text.into() } else { quote(text).into() }
 }
 
 /// The same for csh, which looks for `!` and ends a word at a line's end even in quotes.
-#[must_use]
 pub fn quote_csh(text: &str) -> String {
     let inside = text.replace('\'', r"'\''").replace('!', r"\!").replace('\n', "\\\n");
     format!("'{inside}'")
 }
 
 /// The same for fish.
-#[must_use]
 pub fn quote_fish(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
 }
 
 /// The same for Tcl.
-#[must_use]
 pub fn quote_tcl(text: &str) -> String {
     let mut quoted = "\"".to_owned();
     for c in text.chars() {

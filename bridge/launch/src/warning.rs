@@ -11,7 +11,6 @@ pub struct Warning {
 
 impl Warning {
     /// With a hint.
-    #[must_use]
     pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { message: message.into(), hint: Some(hint.into()) }
     }

@@ -11,16 +11,16 @@ pub(crate) struct MovedRow<'a> {
     /// `sent` or `received`.
     pub(crate) way: &'static str,
     /// One for each layer.
-    pub(crate) cells: Vec<BytesCell>,
+    pub(crate) cells: Vec<PassedOn>,
 }
 
-/// What comes to a layer, and what goes out of it.
+/// Calls or bytes that come to a layer, and those that go out of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct BytesCell {
+pub(crate) struct PassedOn {
     pub(crate) comes_in: u64,
     pub(crate) goes_out: u64,
     /// The program, to which nothing comes, or the MPI library, which passes nothing on.
-    is_end: bool,
+    pub(crate) is_end: bool,
 }
 
 type Way = fn(&MovedBytes) -> u64;
@@ -42,7 +42,7 @@ pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
     let cell = |(place, layer): (usize, &MeasuredLayer), name: &str, way: Way| {
         let function = layer.functions.get(name);
         let of = |bytes: Option<&MovedBytes>| bytes.map_or(0, way);
-        BytesCell {
+        PassedOn {
             comes_in: of(function.map(|function| &function.bytes_in)),
             goes_out: of(function.map(|function| &function.bytes_out)),
             is_end: place == 0 || place == last,
@@ -58,16 +58,25 @@ pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
         .collect()
 }
 
-impl BytesCell {
-    /// `400 B`, `400 B → 300 B`, `+300 B`; empty for none.
-    pub(crate) fn text(&self) -> String {
+impl PassedOn {
+    /// What a layer makes of the calls of a function.
+    pub(crate) fn of_calls(job: &MeasuredJob, place: usize, function: &str) -> Self {
+        let function = job.layers[place].functions.get(function);
+        Self {
+            comes_in: function.map_or(0, |function| function.calls_in),
+            goes_out: function.map_or(0, |function| function.calls_out),
+            is_end: place == 0 || place + 1 == job.layers.len(),
+        }
+    }
+
+    /// `400 B`, `400 B → 300 B`, `+300 B`, with numbers as `shown` writes them; empty for none.
+    pub(crate) fn text(&self, shown: impl Fn(u64) -> String) -> String {
         match (self.comes_in, self.goes_out) {
             (0, 0) => String::new(),
-            (0, out) if self.is_end => size(out),
-            (bytes, 0) if self.is_end => size(bytes),
-            (bytes, out) if bytes == out => size(bytes),
-            (0, out) => format!("+{}", size(out)),
-            (bytes, out) => format!("{} → {}", size(bytes), size(out)),
+            (0, number) | (number, 0) if self.is_end => shown(number),
+            (number, out) if number == out => shown(number),
+            (0, out) => format!("+{}", shown(out)),
+            (number, out) => format!("{} → {}", shown(number), shown(out)),
         }
     }
 
@@ -83,7 +92,6 @@ impl BytesCell {
 }
 
 /// A number of bytes in the unit that leaves up to three digits before the point.
-#[must_use]
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
     if bytes < 1000 {
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn cells_say_what_a_layer_does() {
-        let of = |comes_in, goes_out, is_end| BytesCell { comes_in, goes_out, is_end }.text();
+        let of = |comes_in, goes_out, is_end| PassedOn { comes_in, goes_out, is_end }.text(size);
         assert_eq!(of(0, 40, true), "40 B");
         assert_eq!(of(40, 0, true), "40 B");
         assert_eq!(of(40, 0, false), "40 B → 0 B");

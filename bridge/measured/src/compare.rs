@@ -5,12 +5,12 @@
 //!
 //! | what | modules |
 //! |---|---|
-//! | what was found | [`finding`] |
-//! | what runs print and write, without what differs each time; what a run left | [`mask`], [`run`], [`token`] |
-//! | what varies by itself, and what differs | [`sequence`] |
-//! | exit status, output, files | [`output`] |
-//! | calls of MPI that a run recorded, and what they cost | `sends`, [`record`], `quartiles`, [`recorded`] |
-//! | calls of all runs | `edge`, [`calls`], [`cost`] |
+//! | what was found | `finding` |
+//! | what runs print and write, without what differs each time; what a run left | [`mask`], [`run`], `token` |
+//! | what varies by itself, and what differs | `sequence` |
+//! | exit status, output, files | `output` |
+//! | calls of MPI that a run recorded, and what they cost | `sends`, `record`, `quartiles`, [`recorded`] |
+//! | calls of all runs | `edge`, `calls`, `cost` |
 //! | the answer, for a terminal, for a browser | [`answer`], [`text`], [`page`] |
 
 pub mod answer;

@@ -24,14 +24,12 @@ struct CountersHead {
 type Threads<'a> = BTreeMap<(u64, u64), Vec<&'a [u8]>>;
 
 /// `counters-HOST`.
-#[must_use]
 pub(crate) fn is_one(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.and_then(|name| name.strip_prefix("counters-")).is_some_and(|host| !host.is_empty())
 }
 
 /// The ranks of a file that have called MPI, whether they have written a record or not.
-#[must_use]
 pub(crate) fn read(bytes: &[u8]) -> Vec<RankFile> {
     let (mut heads, mut threads) = (Vec::new(), Threads::new());
     let mut rest = bytes;

@@ -35,7 +35,6 @@ pub enum Error {
 
 impl Error {
     /// What the user can do about it, in one line.
-    #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Report { .. } => {

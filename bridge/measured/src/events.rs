@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use crate::Error;
-use crate::trace::{Call, Lines, Recording, each};
+use crate::trace::{Lines, RecordedCall, Recording, each};
 
 /// A part for each rank of the directory, a line for each call: seconds since the job's first call, the thread if there are several, who calls
 /// whom, and the call, deeper by two places where it is inside of another. With `has_sites`, where the program made it, too.
@@ -21,9 +21,9 @@ pub fn text(directory: &Path, has_sites: bool) -> Result<String, Error> {
         let _ = writeln!(
             text,
             "rank {} (process {}, {}): {}",
-            trace.rank(),
-            trace.process(),
-            trace.mpi(),
+            trace.head().rank,
+            trace.head().process,
+            trace.head().mpi,
             trace.layers().join(" > ")
         );
         let width = trace.layers().iter().map(|layer| layer.chars().count()).max().unwrap_or(0);
@@ -59,12 +59,12 @@ fn began(directory: &Path) -> Result<u64, Error> {
 /// What the trace of a rank does not have.
 fn missing(trace: &Recording<'_>) -> Vec<String> {
     let mut all = Vec::new();
-    let limit = trace.limit();
+    let limit = &trace.head().calls;
     for (layer, calls) in trace.beyond_limit().iter().enumerate().filter(|(_, calls)| **calls > 0) {
         let which = if limit.starts_with("last") { "earlier" } else { "further" };
         all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, layer)));
     }
-    match trace.lost() {
+    match trace.head().lost {
         None => all.push("the process did not end by itself: this is what it recorded before".to_owned()),
         Some(0) => {}
         Some(lost) => all.push(format!("{lost} calls are lost: there was no room for them")),
@@ -87,7 +87,11 @@ pub fn events(directory: &Path) -> Result<Json, Error> {
             }
             events.push(event);
         };
-        name("process_name", None, json!({"name": format!("rank {} (process {})", trace.rank(), trace.process())}));
+        name(
+            "process_name",
+            None,
+            json!({"name": format!("rank {} (process {})", trace.head().rank, trace.head().process)}),
+        );
         name("process_sort_index", None, json!({"sort_index": number}));
         let rows: BTreeSet<(u32, usize)> = trace.outlines().map(|call| (call.thread, call.layer)).collect();
         for (thread, layer) in rows {
@@ -110,7 +114,7 @@ fn row(trace: &Recording<'_>, thread: u32, layer: usize) -> usize {
     thread as usize * trace.layers().len() + layer
 }
 
-fn event(trace: &Recording<'_>, process: usize, call: &Call, began: u64, lines: &mut Lines) -> Json {
+fn event(trace: &Recording<'_>, process: usize, call: &RecordedCall, began: u64, lines: &mut Lines) -> Json {
     let mut arguments = serde_json::Map::new();
     for argument in &call.arguments {
         let text = argument.to_string();

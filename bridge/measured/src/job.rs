@@ -71,7 +71,6 @@ impl MovedBytes {
     }
 
     /// Whether there are none.
-    #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -138,13 +137,11 @@ pub struct TimeSpread {
 
 impl TimeSpread {
     /// On an average rank.
-    #[must_use]
     pub fn mean_ns(&self) -> f64 {
         self.sum_ns / self.by_rank.len().max(1) as f64
     }
 
     /// The time in the middle, of ranks that have a file.
-    #[must_use]
     pub fn median_ns(&self) -> f64 {
         median(self.by_rank.values().copied().collect())
     }
@@ -166,7 +163,6 @@ type Edges = BTreeMap<(usize, usize), (u64, MovedBytes)>;
 
 impl MeasuredJob {
     /// Sums up what ranks left; there is at least one. Layers that are on some ranks only are brought together by their labels.
-    #[must_use]
     pub fn of(ranks: &Ranks) -> Self {
         let files = &ranks.files;
         let (numbers, worlds) = worlds::number(files);
@@ -270,20 +266,17 @@ impl MeasuredJob {
     }
 
     /// The layers between the program and the MPI library.
-    #[must_use]
     pub fn tools(&self) -> &[MeasuredLayer] {
         self.layers.get(1..self.layers.len().saturating_sub(1)).unwrap_or_default()
     }
 
     /// What layers and the MPI library leave of the ranks' time.
-    #[must_use]
     pub fn program_ns(&self) -> f64 {
         let below: f64 = self.layers.iter().map(|layer| layer.own.sum_ns).sum();
         (self.elapsed_ns as f64 - below).max(0.0)
     }
 
     /// The names of all functions, those first that are called most often.
-    #[must_use]
     pub fn functions_by_calls(&self) -> Vec<&str> {
         let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
         for (name, function) in self.layers.iter().flat_map(|layer| &layer.functions) {
@@ -295,7 +288,6 @@ impl MeasuredJob {
     }
 
     /// All functions that are called at layers, those first that take the most time.
-    #[must_use]
     pub fn functions_by_time(&self) -> Vec<(&MeasuredLayer, &str, &MeasuredFunction)> {
         let all = self
             .layers
@@ -308,14 +300,12 @@ impl MeasuredJob {
     }
 
     /// The share of a time in that of the whole job, as a number of percent.
-    #[must_use]
     pub fn share(&self, time_ns: f64) -> f64 {
         100.0 * time_ns / (self.elapsed_ns.max(1) as f64)
     }
 }
 
 /// The value in the middle; 0 of none.
-#[must_use]
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match (values.len() / 2, values.len() % 2) {

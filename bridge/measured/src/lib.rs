@@ -5,8 +5,8 @@
 //! | what | module |
 //! |---|---|
 //! | why there is nothing to show | [`Error`] |
-//! | what a rank left: its record, or the counters of a rank that wrote none; the directory with them | [`rank_record`], `counters`, [`rank_file`] |
-//! | ranks of several worlds in one row; the sums of a job | [`worlds`], [`job`] |
+//! | what a rank left: its record, or the counters of a rank that wrote none; the directory with them | `rank_record`, `counters`, [`rank_file`] |
+//! | ranks of several worlds in one row; the sums of a job | `worlds`, [`job`] |
 //! | the table of `--stats` | [`stats_file`] |
 //! | the calls that ranks recorded; as text, or as events for Perfetto | [`trace`], [`events`] |
 //! | a job for a terminal, for a browser | `bytes`, [`notes`], [`tables`], `template`, [`page`] |

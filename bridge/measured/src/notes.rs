@@ -6,7 +6,6 @@ use crate::job::MeasuredJob;
 const RANGES: usize = 20;
 
 /// Sentences, none for a job of which everything is known.
-#[must_use]
 pub fn all(job: &MeasuredJob) -> Vec<String> {
     let mut notes = Vec::new();
     if !job.missing.is_empty() {
@@ -60,22 +59,21 @@ fn capital(text: &str) -> String {
 }
 
 /// `rank 3`, `ranks 1, 4–7`
-#[must_use]
 pub fn ranks(numbers: &[u32]) -> String {
-    format!("{} {}", if numbers.len() == 1 { "rank" } else { "ranks" }, ranges(numbers))
+    format!("{} {}", if numbers.len() == 1 { "rank" } else { "ranks" }, ranges(numbers, '–', RANGES))
 }
 
-/// Numbers in order, as few words as possible.
-fn ranges(numbers: &[u32]) -> String {
+/// Numbers in order, as few words as possible: `1, 4–7`, and of so many ranges at most.
+pub(crate) fn ranges(numbers: &[u32], dash: char, most: usize) -> String {
     let mut texts = Vec::new();
     let mut rest = numbers;
     while let Some(first) = rest.first() {
-        if texts.len() == RANGES {
+        if texts.len() == most {
             texts.push(format!("and {} more", rest.len()));
             break;
         }
         let count = rest.iter().zip(*first..).take_while(|(number, expected)| **number == *expected).count();
-        texts.push(if count == 1 { first.to_string() } else { format!("{first}–{}", rest[count - 1]) });
+        texts.push(if count == 1 { first.to_string() } else { format!("{first}{dash}{}", rest[count - 1]) });
         rest = &rest[count..];
     }
     texts.join(", ")
@@ -90,6 +88,6 @@ mod tests {
         assert_eq!(ranks(&[1]), "rank 1");
         assert_eq!(capital(&ranks(&[1, 3, 4, 5, 9])), "Ranks 1, 3–5, 9");
         let even: Vec<u32> = (0..100).map(|number| 2 * number).collect();
-        assert!(ranges(&even).ends_with("36, 38, and 80 more"));
+        assert!(ranges(&even, '–', RANGES).ends_with("36, 38, and 80 more"));
     }
 }

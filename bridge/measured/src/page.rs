@@ -8,13 +8,11 @@ mod heat;
 mod rows;
 mod times;
 
-use minijinja::{Error, context};
-use serde::Serialize;
+use minijinja::{Error, Value, context};
 
 use crate::job::MeasuredJob;
 use crate::tables::time;
 use crate::{notes, template};
-use figure::Figure;
 use heat::Heat;
 use rows::{BytesRow, CallRow, FunctionRow, LayerRow};
 
@@ -29,8 +27,8 @@ pub fn html(job: &MeasuredJob) -> Result<String, Error> {
             style => include_str!("page/style.css"),
             script => include_str!("page/script.js"),
             version => env!("CARGO_PKG_VERSION"),
-            summary => Summary::of(job),
-            figure => Figure::of(job),
+            summary => summary(job),
+            figure => figure::of(job),
             layers => LayerRow::all(job),
             calls => CallRow::all(job),
             bytes => BytesRow::all(job),
@@ -39,119 +37,61 @@ pub fn html(job: &MeasuredJob) -> Result<String, Error> {
             distributions => times::all(job),
             spark_width => times::width(times::range(job)),
             heat => Heat::of(job),
-            missing => LeftOut::of(job),
+            missing => left_out(job),
         },
     )
 }
 
-/// The first lines.
-#[derive(Debug, Serialize)]
-struct Summary {
-    layers: Vec<String>,
-    ranks: String,
-    /// Is there more than one rank?
-    several: bool,
-    run: String,
-    total: String,
-    threads: u32,
-    /// What took how much of the ranks' time: the program, the tools, the MPI library.
-    parts: Vec<TimePart>,
-    calls_of_program: String,
-    calls_of_mpi: String,
-    costliest: Option<Costliest>,
-}
-
-#[derive(Debug, Serialize)]
-struct TimePart {
-    kind: &'static str,
-    name: &'static str,
-    time: String,
-    share: String,
-    /// Of the bar, in percent.
-    width: f64,
-}
-
-/// The tool with the most time, and its function with the most.
-#[derive(Debug, Serialize)]
-struct Costliest {
-    layer: String,
-    time: String,
-    share: String,
-    function: String,
-    in_function: String,
-}
-
-impl Summary {
-    fn of(job: &MeasuredJob) -> Self {
-        let here = job.size as usize - job.missing.len();
-        let (tools, mpi) = (job.tools(), job.layers.last());
-        let in_tools: f64 = tools.iter().map(|layer| layer.own.sum_ns).sum();
-        let in_mpi = mpi.map_or(0.0, |layer| layer.own.sum_ns);
-        let program = job.program_ns();
-        // Times of threads add up and may be more than the run.
-        let all = (in_tools + in_mpi + program).max(1.0);
-        let part = |kind, name, ns: f64| TimePart {
-            kind,
-            name,
-            time: time(ns),
-            share: rows::percent(job.share(ns)),
-            width: 100.0 * ns / all,
-        };
-        let costliest = tools.iter().max_by(|left, right| left.own.sum_ns.total_cmp(&right.own.sum_ns));
-        let costliest = costliest.filter(|layer| layer.own.sum_ns > 0.0).map(|layer| {
-            let function =
-                layer.functions.iter().max_by(|left, right| left.1.own.sum_ns.total_cmp(&right.1.own.sum_ns));
-            Costliest {
-                layer: layer.label.clone(),
-                time: time(layer.own.sum_ns),
-                share: rows::percent(job.share(layer.own.sum_ns)),
-                function: function.map_or_else(String::new, |(name, _)| name.clone()),
-                in_function: function.map_or_else(String::new, |(_, function)| time(function.own.sum_ns)),
-            }
-        });
-        Self {
-            layers: tools.iter().map(|layer| layer.label.clone()).collect(),
-            ranks: if here == job.size as usize {
-                rows::grouped(u64::from(job.size))
-            } else {
-                format!("{} of {}", rows::grouped(here as u64), rows::grouped(u64::from(job.size)))
-            },
-            several: job.size > 1,
-            run: time(job.elapsed_ns as f64 / here.max(1) as f64),
-            total: time(job.elapsed_ns as f64),
-            threads: job.threads,
-            parts: vec![
-                part("program", "The program itself", program),
-                part("tools", "Tools", in_tools),
-                part("mpi", "The MPI library", in_mpi),
-            ],
-            calls_of_program: rows::grouped(job.layers.first().map_or(0, |layer| layer.calls_out)),
-            calls_of_mpi: rows::grouped(mpi.map_or(0, |layer| layer.calls_in)),
-            costliest,
+/// The first lines: among them what took how much of the ranks' time (the program, the tools, the MPI library), and the tool with the most time
+/// with its function with the most.
+fn summary(job: &MeasuredJob) -> Value {
+    let here = job.size as usize - job.missing.len();
+    let (tools, mpi) = (job.tools(), job.layers.last());
+    let in_tools: f64 = tools.iter().map(|layer| layer.own.sum_ns).sum();
+    let in_mpi = mpi.map_or(0.0, |layer| layer.own.sum_ns);
+    let program = job.program_ns();
+    // Times of threads add up and may be more than the run.
+    let all = (in_tools + in_mpi + program).max(1.0);
+    let part = |kind: &str, name: &str, ns: f64| {
+        context! { kind, name, time => time(ns), share => rows::percent(job.share(ns)), width => 100.0 * ns / all }
+    };
+    let costliest = tools.iter().max_by(|left, right| left.own.sum_ns.total_cmp(&right.own.sum_ns));
+    let costliest = costliest.filter(|layer| layer.own.sum_ns > 0.0).map(|layer| {
+        let function = layer.functions.iter().max_by(|left, right| left.1.own.sum_ns.total_cmp(&right.1.own.sum_ns));
+        context! {
+            layer => layer.label,
+            time => time(layer.own.sum_ns),
+            share => rows::percent(job.share(layer.own.sum_ns)),
+            function => function.map_or("", |(name, _)| name.as_str()),
+            in_function => function.map_or_else(String::new, |(_, function)| time(function.own.sum_ns)),
         }
+    });
+    let ranks = rows::grouped(u64::from(job.size));
+    context! {
+        layers => tools.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
+        ranks => if here == job.size as usize { ranks } else { format!("{} of {ranks}", rows::grouped(here as u64)) },
+        several => job.size > 1,
+        run => time(job.elapsed_ns as f64 / here.max(1) as f64),
+        total => time(job.elapsed_ns as f64),
+        threads => job.threads,
+        parts => [
+            part("program", "The program itself", program),
+            part("tools", "Tools", in_tools),
+            part("mpi", "The MPI library", in_mpi),
+        ],
+        calls_of_program => rows::grouped(job.layers.first().map_or(0, |layer| layer.calls_out)),
+        calls_of_mpi => rows::grouped(mpi.map_or(0, |layer| layer.calls_in)),
+        costliest,
     }
 }
 
-/// What is not in the numbers.
-#[derive(Debug, Serialize)]
-struct LeftOut {
-    count: String,
-    /// What is to be known of ranks.
-    notes: Vec<String>,
-    links: Vec<String>,
-    probe: String,
-    probe_with_bytes: String,
-}
-
-impl LeftOut {
-    fn of(job: &MeasuredJob) -> Self {
-        Self {
-            count: rows::grouped(job.missing.len() as u64),
-            notes: notes::all(job),
-            // All layers have that one.
-            links: job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).cloned().collect(),
-            probe: time(job.probe_ns),
-            probe_with_bytes: time(job.probe_with_bytes_ns),
-        }
+/// What is not in the numbers: how many ranks, and what is to be known of others; links, of which all layers have one that is not said.
+fn left_out(job: &MeasuredJob) -> Value {
+    context! {
+        count => rows::grouped(job.missing.len() as u64),
+        notes => notes::all(job),
+        links => job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).collect::<Vec<_>>(),
+        probe => time(job.probe_ns),
+        probe_with_bytes => time(job.probe_with_bytes_ns),
     }
 }

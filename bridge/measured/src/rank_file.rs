@@ -85,7 +85,6 @@ fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), Error>) -> Res
 }
 
 /// `trace-12.calls`, and `trace-12.4711.calls` of a process with that number.
-#[must_use]
 pub fn is_trace(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let numbers = name.and_then(|name| name.strip_prefix("trace-")?.strip_suffix(".calls"));
@@ -114,7 +113,6 @@ pub fn clear(directory: &Path) -> Result<(), Error> {
 }
 
 /// `ranks-HOST.jsonl.gz`.
-#[must_use]
 pub fn is_one(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.and_then(|name| name.strip_prefix("ranks-")?.strip_suffix(".jsonl.gz")).is_some_and(|host| !host.is_empty())

@@ -92,7 +92,6 @@ pub struct LinkRecord {
 
 impl RankFile {
     /// Nanoseconds in a tick.
-    #[must_use]
     pub fn ns_per_tick(&self) -> f64 {
         if self.ticks == 0 { 0.0 } else { self.elapsed_ns as f64 / self.ticks as f64 }
     }

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use comfy_table::presets::UTF8_HORIZONTAL_ONLY;
 use comfy_table::{CellAlignment, Table, TableComponent};
 
+use crate::bytes::{self, PassedOn};
 use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer, TimeSpread};
-use crate::{bytes, notes};
+use crate::notes;
 
 /// Rows of a table without `--all`.
 const ROWS: usize = 20;
 
 /// Everything, with a sentence above each table.
-#[must_use]
 pub fn tables(job: &MeasuredJob, all: bool) -> String {
     let mut text = String::new();
     let run = time(job.elapsed_ns as f64 / (job.size - job.missing.len() as u32).max(1) as f64);
@@ -68,6 +68,17 @@ pub fn table_with(head: impl Iterator<Item = String>) -> Table {
     table
 }
 
+/// Adds rows, or without `all` the first ones and how many more there are.
+fn add_rows<R: IntoIterator<Item = String>>(table: &mut Table, rows: impl ExactSizeIterator<Item = R>, all: bool) {
+    let (count, limit) = (rows.len(), if all { usize::MAX } else { ROWS });
+    for row in rows.take(limit) {
+        table.add_row(row);
+    }
+    if count > limit {
+        table.add_row([format!("... {} more", count - limit)]);
+    }
+}
+
 fn costs(job: &MeasuredJob) -> Table {
     let mut rows = table([
         "layer",
@@ -104,14 +115,11 @@ fn calls(job: &MeasuredJob, all: bool) -> Table {
     let functions = job.functions_by_calls();
     let mut rows =
         table_with(["function".to_owned()].into_iter().chain(job.layers.iter().map(|layer| layer.label.clone())));
-    let limit = if all { usize::MAX } else { ROWS };
-    for name in functions.iter().take(limit) {
-        let cells = job.layers.iter().enumerate().map(|(place, layer)| cell(job, place, layer, name));
-        rows.add_row([(*name).to_owned()].into_iter().chain(cells));
-    }
-    if functions.len() > limit {
-        rows.add_row([format!("... {} more", functions.len() - limit)]);
-    }
+    let row = |name: &str| {
+        let cell = |place| PassedOn::of_calls(job, place, name).text(|calls| calls.to_string());
+        [name.to_owned()].into_iter().chain((0..job.layers.len()).map(cell)).collect::<Vec<_>>()
+    };
+    add_rows(&mut rows, functions.into_iter().map(row), all);
     rows
 }
 
@@ -122,53 +130,32 @@ fn moved(job: &MeasuredJob, bytes: &[bytes::MovedRow<'_>], all: bool) -> Table {
     if let Some(column) = rows.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Left);
     }
-    let limit = if all { usize::MAX } else { ROWS };
-    for row in bytes.iter().take(limit) {
+    let row = |row: &bytes::MovedRow<'_>| {
         let names = [row.function, row.way].map(str::to_owned).into_iter();
-        rows.add_row(names.chain(row.cells.iter().map(bytes::BytesCell::text)));
-    }
-    if bytes.len() > limit {
-        rows.add_row([format!("... {} more", bytes.len() - limit)]);
-    }
+        names.chain(row.cells.iter().map(|cell| cell.text(bytes::size))).collect::<Vec<_>>()
+    };
+    add_rows(&mut rows, bytes.iter().map(row), all);
     rows
-}
-
-fn cell(job: &MeasuredJob, place: usize, layer: &MeasuredLayer, function: &str) -> String {
-    let Some(function) = layer.functions.get(function) else { return String::new() };
-    let MeasuredFunction { calls_in, calls_out, .. } = function;
-    let is_end = place == 0 || place + 1 == job.layers.len();
-    match (calls_in, calls_out) {
-        (0, calls) if place == 0 => calls.to_string(),
-        (calls, 0) if is_end => calls.to_string(),
-        (calls, out) if calls == out => calls.to_string(),
-        (0, out) => format!("+{out}"),
-        (calls, out) => format!("{calls} → {out}"),
-    }
 }
 
 fn times(job: &MeasuredJob, all: bool) -> Table {
     let functions = job.functions_by_time();
     let mut rows =
         table(["function", "layer", "calls", "own time", "of the run", "a call", "least on a rank", "most", "on rank"]);
-    let limit = if all { usize::MAX } else { ROWS };
-    for (layer, name, function) in functions.iter().take(limit) {
-        let calls = [(*name).to_owned(), layer.label.clone(), function.calls_in.to_string()];
-        rows.add_row(calls.into_iter().chain(own_time(job, &function.own, function.calls_in)));
-    }
-    if functions.len() > limit {
-        rows.add_row([format!("... {} more", functions.len() - limit)]);
-    }
+    let row = |(layer, name, function): (&MeasuredLayer, &str, &MeasuredFunction)| {
+        let calls = [name.to_owned(), layer.label.clone(), function.calls_in.to_string()];
+        calls.into_iter().chain(own_time(job, &function.own, function.calls_in))
+    };
+    add_rows(&mut rows, functions.into_iter().map(row), all);
     rows
 }
 
 /// The time of one of so many calls.
-#[must_use]
 pub fn a_call(time_ns: f64, calls: u64) -> String {
     if calls == 0 { String::new() } else { time(time_ns / calls as f64) }
 }
 
 /// A time in the unit that leaves up to three digits before the point.
-#[must_use]
 pub fn time(ns: f64) -> String {
     match ns {
         ns if ns < 1e3 => format!("{ns:.0} ns"),

@@ -3,9 +3,6 @@
 use minijinja::{Environment, Error, UndefinedBehavior, Value};
 
 /// The page that this template makes of these values. A value that the template names and does not get is an error.
-///
-/// # Errors
-/// When the template does not fit what it is given: a defect of this crate.
 pub(crate) fn render(source: &str, values: Value) -> Result<String, Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);

@@ -25,7 +25,7 @@ use std::path::Path;
 use qmpi_abi::FnId;
 
 use crate::Error;
-pub use call::{Argument, Call, MpiStatus, Value};
+pub use call::{Argument, Decoded, MpiStatus, RecordedCall};
 pub use sites::{Lines, Site};
 
 /// Tells what each rank of a job has recorded, by rank; processes that were spawned come behind those of the same rank. It is one by one, as
@@ -69,7 +69,6 @@ pub struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     /// Of a file.
-    #[must_use]
     pub fn of(file: &'a file::TraceFile<'a>) -> Self {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
         let nesting::Nesting { events, depths } = nesting::Nesting::of(&file.calls);
@@ -90,61 +89,36 @@ impl<'a> Recording<'a> {
         recording
     }
 
-    /// The rank, as its launcher told it.
-    #[must_use]
-    pub fn rank(&self) -> u32 {
-        self.file.head.rank
-    }
-
-    /// The number of the process. A process that was spawned has the rank of another one.
-    #[must_use]
-    pub fn process(&self) -> u32 {
-        self.file.head.process
-    }
-
-    /// The MPI library's SONAME.
-    #[must_use]
-    pub fn mpi(&self) -> &str {
-        &self.file.head.mpi
+    /// What the process said of itself.
+    pub fn head(&self) -> &file::TraceHead {
+        &self.file.head
     }
 
     /// The program, layers from the outermost inwards, the MPI library.
-    #[must_use]
     pub fn layers(&self) -> &[String] {
         &self.layers
     }
 
-    /// Which calls were asked for: `all`, `first:N`, `last:N`.
-    #[must_use]
-    pub fn limit(&self) -> &str {
-        &self.file.head.calls
-    }
-
     /// Calls beyond the limit, by the layer that they came to.
-    #[must_use]
     pub fn beyond_limit(&self) -> &[u64] {
         &self.beyond_limit
     }
 
-    /// Calls for which there was no room, if the process has told.
-    #[must_use]
-    pub fn lost(&self) -> Option<u64> {
-        self.file.head.lost
-    }
-
     /// Were there more calls than were recorded?
-    #[must_use]
     pub fn is_cut(&self) -> bool {
-        self.lost().is_some_and(|lost| lost > 0) || self.beyond_limit.iter().any(|calls| *calls > 0)
+        self.file.head.lost.is_some_and(|lost| lost > 0) || self.beyond_limit.iter().any(|calls| *calls > 0)
     }
 
     /// The calls in the order in which they began.
-    pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
+    pub fn calls(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.calls_that(|_, _| true)
     }
 
     /// Those to these layers and functions.
-    pub fn calls_that<'b>(&'b self, is_it: impl Fn(usize, FnId) -> bool + 'b) -> impl Iterator<Item = Call> + 'b {
+    pub fn calls_that<'b>(
+        &'b self,
+        is_it: impl Fn(usize, FnId) -> bool + 'b,
+    ) -> impl Iterator<Item = RecordedCall> + 'b {
         self.outlines().enumerate().filter(move |(_, call)| is_it(call.layer, call.function)).map(
             |(number, mut call)| {
                 let raw = &self.file.calls[number];
@@ -157,8 +131,8 @@ impl<'a> Recording<'a> {
     }
 
     /// The calls without their arguments and results.
-    pub fn outlines(&self) -> impl Iterator<Item = Call> + '_ {
-        self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| Call {
+    pub fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
+        self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| RecordedCall {
             thread: call.thread,
             sequence: call.sequence,
             depth: *depth,

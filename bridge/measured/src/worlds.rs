@@ -18,7 +18,6 @@ pub struct World {
 }
 
 /// The number of each file in the report, and the worlds, the one that started first being the first.
-#[must_use]
 pub(crate) fn number(files: &[RankFile]) -> (Vec<u32>, Vec<World>) {
     let mut order: Vec<usize> = (0..files.len()).collect();
     order.sort_by_key(|file| (files[*file].started_ms, files[*file].rank));

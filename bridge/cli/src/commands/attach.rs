@@ -15,9 +15,6 @@ use qmpi_launch::mpir::process::{self, RankProcess};
 const EACH: usize = 2;
 
 /// Runs the command for each rank. Returns whether it has succeeded for all of them.
-///
-/// # Errors
-/// A process that is not there, or has no ranks; a command that cannot be started.
 pub(crate) fn attach(args: &AttachArgs) -> Result<bool, Error> {
     let ranks = process::of_job(args.pid)?;
     let meant = |rank: &&RankProcess| args.ranks.as_ref().is_none_or(|ranks| ranks.contains(rank.rank));

@@ -23,9 +23,6 @@ struct BisectRun {
 }
 
 /// Runs COMMAND with ever fewer layers. `false`: the layers make no difference.
-///
-/// # Errors
-/// Whatever stops the stack; a COMMAND that cannot be started.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
     let (checked, variables) =

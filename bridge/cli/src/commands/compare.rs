@@ -29,9 +29,6 @@ const MARK: &str = "compare.json";
 const PATIENCE: u32 = 10;
 
 /// Compares. Returns whether both sides are the same.
-///
-/// # Errors
-/// Usage, and runs that could not be made.
 pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
     let here = std::env::current_dir().map_err(|error| report_error(Path::new("."), &error))?;

@@ -26,9 +26,6 @@ struct SwitchableLayer {
 }
 
 /// Lists layers, or switches them in every process of the job that has them.
-///
-/// # Errors
-/// No process with layers that can be switched; none with a layer of that name; a process of another user.
 pub(crate) fn ctl(args: &CtlArgs) -> Result<(), Error> {
     let processes = processes::find(args.job)?;
     match &args.action {

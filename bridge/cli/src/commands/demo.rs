@@ -43,9 +43,6 @@ const STACK: [&str; 10] = [
 ];
 
 /// Compiles, runs, and says what comes next.
-///
-/// # Errors
-/// No MPI; a directory that cannot be written; a command that fails.
 pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
     let path = std::env::var_os("PATH");
     let mpicc = anywhere(&args.mpicc);

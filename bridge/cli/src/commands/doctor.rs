@@ -30,9 +30,6 @@ struct Diagnosis {
 }
 
 /// Runs all checks and prints them. Whether nothing failed.
-///
-/// # Errors
-/// Only if stdout cannot be written.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
     let get = |name: &str| std::env::var_os(name);
     let mut checks = checks(&args.stack, &get);

@@ -12,9 +12,6 @@ use qmpi_launch::shell;
 const PRELOAD: &str = "LD_PRELOAD";
 
 /// Prints the variables.
-///
-/// # Errors
-/// Whatever stops the stack: an incomplete environment is never printed.
 pub(crate) fn env(args: &EnvArgs) -> Result<(), Error> {
     // A modulefile is loaded where other libraries are preloaded than here.
     let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;

@@ -10,9 +10,6 @@ use crate::args::{Cli, ManArgs};
 use crate::terminal;
 
 /// Prints the completion script for `shell`.
-///
-/// # Errors
-/// If stdout cannot be written.
 pub(crate) fn completions(shell: Shell) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "qmpi", &mut script);
@@ -20,9 +17,6 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Error> {
 }
 
 /// Prints one page, or writes all.
-///
-/// # Errors
-/// [`Error::Usage`] for a page that does not exist, [`Error::Failed`] for one that cannot be written.
 pub(crate) fn man(args: &ManArgs) -> Result<(), Error> {
     let pages = pages();
     if let Some(directory) = &args.output {

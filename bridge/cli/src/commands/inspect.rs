@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::args::InspectArgs;
+use crate::error::ErrorReport;
 use crate::plan::layer::kind_name;
-use crate::report::failure::ErrorReport;
 use crate::report::mpi::MpiReport;
 use crate::report::program::ProgramReport;
 use crate::report::tool::ToolReport;
@@ -34,9 +34,6 @@ struct FileReport {
 }
 
 /// Inspects every file; one that is wrong is reported at once and does not stop the others. Whether all could be inspected.
-///
-/// # Errors
-/// Only if stdout cannot be written.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<bool, Error> {
     let search = SearchPath::from_process();
     let style = Style::stdout();

@@ -9,11 +9,11 @@ use qmpi_plan::OwnCalls;
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
+use crate::error::ErrorReport;
 use crate::plan::CheckedStack;
 use crate::plan::edges::{self, CallEdge, Language, LayerNode};
 use crate::plan::layer::{BY_NAME, InspectedLayer, RegisteredFunctions};
 use crate::plan::survey;
-use crate::report::failure::ErrorReport;
 use crate::report::listing::{count, shortened, wrapped};
 use crate::terminal::{self, Style};
 use crate::{Error, plan};
@@ -80,9 +80,6 @@ struct ListedLayer {
 }
 
 /// Shows the stack.
-///
-/// # Errors
-/// Whatever stops it from being set up.
 pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
     let checked = plan::check(&args.stack, VerbosityArgs::default(), &get)

@@ -10,9 +10,6 @@ use crate::terminal::{self, Style};
 use qmpi_launch::mpir::process::{self, RankProcess};
 
 /// Shows the ranks of a job that runs, or starts one and shows its ranks when they are there.
-///
-/// # Errors
-/// As `run`; a process that is not there, or has no ranks.
 pub(crate) fn ps(args: &PsArgs) -> Result<(), Error> {
     if let Some(pid) = args.pid {
         return print(process::of_job(pid)?, args.json);

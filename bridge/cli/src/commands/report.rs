@@ -9,9 +9,6 @@ use crate::args::{ReportArgs, TraceForm};
 use crate::{Error, terminal};
 
 /// Prints the tables, or JSON, or writes the page and prints its name.
-///
-/// # Errors
-/// If there is nothing to show, or the page cannot be written.
 pub(crate) fn report(args: &ReportArgs) -> Result<(), Error> {
     match args.trace {
         Some(TraceForm::Text) => return terminal::answer(&events::text(&args.directory, args.sites)?),

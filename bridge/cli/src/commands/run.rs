@@ -26,9 +26,6 @@ use crate::terminal::{self, Style};
 use crate::{Error, LaunchError};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
-///
-/// # Errors
-/// Whatever stops the stack, and a COMMAND that cannot be started.
 pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
     let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;

@@ -9,9 +9,6 @@ use crate::args::StatsArgs;
 use crate::{Error, terminal};
 
 /// Prints a table, or JSON.
-///
-/// # Errors
-/// [`Error::Stats`] if there is nothing to add up.
 pub(crate) fn stats(args: &StatsArgs) -> Result<(), Error> {
     let calls = stats_file::read(&args.file)?;
     if args.json {

@@ -9,9 +9,6 @@ use crate::Error;
 use crate::args::SurveyArgs;
 
 /// Loads the tools of the request in this process, prints what they answer, and ends the process.
-///
-/// # Errors
-/// When the core cannot be opened.
 pub(crate) fn answer(args: &SurveyArgs) -> Result<(), Error> {
     type Survey = unsafe extern "C" fn(*const c_char);
     let fail = |error: libloading::Error| {

@@ -25,9 +25,6 @@ struct NamedTool {
 }
 
 /// Prints a line for each tool.
-///
-/// # Errors
-/// What is wrong with a configuration file.
 pub(crate) fn tools(args: &ToolsArgs) -> Result<(), Error> {
     let get = |name: &str| std::env::var_os(name);
     let mut files = site::files(&get)?;

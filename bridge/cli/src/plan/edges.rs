@@ -64,7 +64,6 @@ pub(crate) const PROCESS: &str = "process";
 
 /// All edges, from the outside in. Calls of the application that no layer intercepts are left out: there is one for every other
 /// function.
-#[must_use]
 pub(crate) fn edges(nodes: &[LayerNode]) -> Vec<CallEdge> {
     let all = |functions: fn(&LayerNode) -> &BTreeSet<String>| -> BTreeSet<String> {
         nodes.iter().flat_map(|node| functions(node).iter().cloned()).collect()

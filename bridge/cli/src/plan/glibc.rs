@@ -1,6 +1,7 @@
 //! Which glibc this process runs on, which is the one that MPI processes on this machine will have.
+#![expect(unsafe_code, reason = "a function of the C library")]
 
-use std::path::PathBuf;
+use std::ffi::CStr;
 
 /// A release of glibc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,28 +16,17 @@ impl std::fmt::Display for GlibcVersion {
     }
 }
 
-/// The version, read from the C library that this process has mapped. `None` without /proc or with another C library.
-#[must_use]
+/// The version of the C library of this process.
 pub(crate) fn version() -> Option<GlibcVersion> {
-    banner_version(&std::fs::read(library()?).ok()?)
+    // SAFETY: the function has no conditions.
+    let text = unsafe { libc::gnu_get_libc_version() };
+    // SAFETY: glibc returns a constant string.
+    let text = unsafe { CStr::from_ptr(text) };
+    of_text(text.to_str().ok()?)
 }
 
-fn library() -> Option<PathBuf> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let paths = maps.lines().filter_map(|line| line.find('/').map(|start| PathBuf::from(&line[start..])));
-    // `libc.so.6`, and `libc-2.31.so` before 2.33, when the SONAME was a link.
-    paths.into_iter().find(|path| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        name == "libc.so.6" || (name.starts_with("libc-2.") && name.ends_with(".so"))
-    })
-}
-
-/// From the text that running libc.so.6 prints (csu/version.c): `GNU C Library (...) stable release version 2.36.`
-fn banner_version(contents: &[u8]) -> Option<GlibcVersion> {
-    const MARK: &[u8] = b" release version ";
-    let start = contents.windows(MARK.len()).position(|window| window == MARK)? + MARK.len();
-    let text: String =
-        contents[start..].iter().take(16).map(|&b| char::from(b)).take_while(|c| !c.is_whitespace()).collect();
+/// `2.36`, `2.42.9000`
+fn of_text(text: &str) -> Option<GlibcVersion> {
     let mut numbers = text.split('.').map_while(|part| part.parse().ok());
     Some(GlibcVersion(numbers.next()?, numbers.next()?))
 }
@@ -46,16 +36,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn banners() {
-        let banner = b"\0GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.\nCopyright";
-        assert_eq!(banner_version(banner), Some(GlibcVersion(2, 36)));
-        assert_eq!(banner_version(b" release version 2.42.9000, by"), Some(GlibcVersion(2, 42)));
-        assert_eq!(banner_version(b"musl libc"), None);
+    fn versions() {
+        assert_eq!(of_text("2.36"), Some(GlibcVersion(2, 36)));
+        assert_eq!(of_text("2.42.9000"), Some(GlibcVersion(2, 42)));
         assert!(GlibcVersion(2, 9) < OLDEST && OLDEST < GlibcVersion(2, 31));
-    }
-
-    #[test]
-    fn here() {
-        assert!(version().is_none_or(|version| version >= GlibcVersion(2, 17)));
+        assert!(version().is_some_and(|version| version >= GlibcVersion(2, 17)));
     }
 }

@@ -37,44 +37,37 @@ pub(crate) const BY_NAME: &str = "(registered by name)";
 
 impl InspectedLayer {
     /// A layer that no tool was asked about yet.
-    #[must_use]
     pub(crate) fn new(planned: Planned) -> Self {
         let manifest = planned.tool().and_then(|_| manifest::find(&planned.layer.path));
         Self { planned, manifest, registered: None }
     }
 
     /// What was asked for.
-    #[must_use]
     pub(crate) fn layer(&self) -> &Layer {
         &self.planned.layer
     }
 
     /// The label within the stack.
-    #[must_use]
     pub(crate) fn label(&self) -> &str {
         &self.planned.layer.label
     }
 
     /// The tool's file, or what stands in its place for people where there is none.
-    #[must_use]
     pub(crate) fn path(&self) -> &Path {
         if self.layer().is_name_only() { Path::new(BY_NAME) } else { &self.layer().path }
     }
 
     /// `PMPI`, `QMPI` or `thesis`.
-    #[must_use]
     pub(crate) fn kind(&self) -> &'static str {
         self.planned.tool().map_or("QMPI", |tool| kind_name(&tool.kind))
     }
 
     /// Whether it is loaded into a namespace.
-    #[must_use]
     pub(crate) fn is_bridged(&self) -> bool {
         self.planned.pmpi().is_some()
     }
 
     /// What a run of this layer lacks, one sentence for each hazard. `innermost`: no layer is below this one.
-    #[must_use]
     pub(crate) fn hazards(&self, innermost: bool) -> Vec<String> {
         let applies = |hazard: &&Hazard| match (hazard.effect, hazard.id) {
             (Effect::Limited, "keeps-finalize" | "no-way-down") => !innermost,
@@ -97,7 +90,6 @@ impl InspectedLayer {
     }
 
     /// What was probably not meant.
-    #[must_use]
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let without_effect = self.functions_without_effect();
         if without_effect.is_empty() {
@@ -114,7 +106,6 @@ impl InspectedLayer {
     }
 
     /// Are there ranks that have this layer and the other one?
-    #[must_use]
     pub(crate) fn meets(&self, other: &Self) -> bool {
         match (&self.layer().ranks, &other.layer().ranks) {
             (Some(ranks), Some(others)) => {
@@ -126,7 +117,6 @@ impl InspectedLayer {
     }
 
     /// What the edges are computed from.
-    #[must_use]
     pub(crate) fn node(&self) -> LayerNode {
         let names = |list: &[FnId]| list.iter().map(|id| id.name().to_owned()).collect::<BTreeSet<String>>();
         let intercepts = self.intercepts();
@@ -160,7 +150,6 @@ impl InspectedLayer {
     }
 
     /// The functions that arrive at it in C: those the tool defines or registers, less what `functions` leaves out.
-    #[must_use]
     pub(crate) fn intercepts(&self) -> BTreeSet<String> {
         let lets = |name: &&String| FnId::by_name(name).is_none_or(|id| self.layer().lets(id));
         match &self.registered {
@@ -170,13 +159,11 @@ impl InspectedLayer {
     }
 
     /// The functions that may arrive at it in Fortran.
-    #[must_use]
     pub(crate) fn fortran(&self) -> BTreeSet<String> {
         self.planned.fortran_wrappers().map(|(_, id)| id.name().to_owned()).collect()
     }
 
     /// Why it is not known what it intercepts, if it is not.
-    #[must_use]
     pub(crate) fn unknown(&self) -> Option<&str> {
         match &self.registered {
             Some(RegisteredFunctions::Unknown(reason)) => Some(reason),
@@ -185,7 +172,6 @@ impl InspectedLayer {
     }
 
     /// Names in `functions` that the tool does not define: without effect.
-    #[must_use]
     pub(crate) fn functions_without_effect(&self) -> Vec<&'static str> {
         let Some(tool) = self.planned.pmpi() else { return Vec::new() };
         let named = self.layer().functions.iter().flatten();
@@ -217,7 +203,6 @@ pub(crate) fn on_each_rank(layers: &[InspectedLayer]) -> impl Iterator<Item = Ve
 }
 
 /// Bytes of static TLS that all layers need together: every bridged instance has its own, others share one copy a file.
-#[must_use]
 pub(crate) fn static_tls(layers: &[InspectedLayer]) -> u64 {
     let mut seen = BTreeSet::new();
     layers
@@ -227,7 +212,6 @@ pub(crate) fn static_tls(layers: &[InspectedLayer]) -> u64 {
 }
 
 /// One word for a kind.
-#[must_use]
 pub(crate) fn kind_name(kind: &ToolKind) -> &'static str {
     match kind {
         ToolKind::Pmpi => "PMPI",

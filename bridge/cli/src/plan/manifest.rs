@@ -34,7 +34,6 @@ static MANIFESTS: LazyLock<Vec<Manifest>> =
     LazyLock::new(|| toml::from_str::<Manifests>(TEXT).map_or_else(|_| Vec::new(), |manifests| manifests.tool));
 
 /// The manifest for the tool at `path`, told by its file name.
-#[must_use]
 pub(crate) fn find(path: &Path) -> Option<&'static Manifest> {
     let file = path.file_name()?.to_str()?;
     MANIFESTS.iter().find(|manifest| manifest.files.iter().any(|beginning| file.starts_with(beginning)))

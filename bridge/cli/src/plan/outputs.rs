@@ -35,7 +35,6 @@ const KNOWN: [KnownOutput; 3] = [
 ];
 
 /// A warning for each set of layers that would write the same files.
-#[must_use]
 pub(crate) fn shared(layers: &[InspectedLayer]) -> Vec<Warning> {
     let tools: Vec<(&InspectedLayer, &Tool)> =
         layers.iter().filter_map(|layer| Some((layer, layer.planned.pmpi()?))).collect();

@@ -15,9 +15,6 @@ use crate::plan::survey;
 use crate::{Error, terminal};
 
 /// Does each library of QMPI tools register the one that is asked for?
-///
-/// # Errors
-/// For the first that does not.
 pub(crate) fn check(
     layers: &[InspectedLayer],
     on_error: OnError,

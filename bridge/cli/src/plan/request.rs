@@ -10,7 +10,7 @@ use qmpi_plan::request::site;
 use qmpi_plan::{Config, Element, Layer, LogLevel, OnError, Request, Skipped, Stack, list, variable};
 
 use crate::args::{StackArgs, VerbosityArgs};
-use crate::plan::registrar::Surroundings;
+use crate::plan::registrar;
 use crate::{Error, LaunchError};
 
 /// The stack with what it was read from.
@@ -29,7 +29,6 @@ pub(crate) struct ResolvedStack {
 
 impl ResolvedStack {
     /// Does a layer, or a stack that tools open, come from the site's files? Then the processes have to read them.
-    #[must_use]
     pub(crate) fn needs_site(&self) -> bool {
         let own = self.config.as_ref().map(|(_, config)| config);
         let is_of_site = |name: &String| {
@@ -43,22 +42,18 @@ impl ResolvedStack {
 }
 
 /// A request, with the options of the command line applied.
-pub(crate) struct StackRequest {
+pub(crate) struct StackRequest<'a> {
     request: Request,
-    command: Vec<OsString>,
-    path: Option<OsString>,
-    preload: Option<OsString>,
+    command: &'a [OsString],
+    get: &'a dyn Fn(&str) -> Option<OsString>,
 }
 
 /// Reads the environment and lets the options win over it.
-///
-/// # Errors
-/// [`Error::Usage`] for a malformed `-t`, [`Error::Stack`] for variables that are.
-pub(crate) fn with_options(
-    stack: &StackArgs,
+pub(crate) fn with_options<'a>(
+    stack: &'a StackArgs,
     verbosity: VerbosityArgs,
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<StackRequest, Error> {
+    get: &'a dyn Fn(&str) -> Option<OsString>,
+) -> Result<StackRequest<'a>, Error> {
     // A variable that is overridden is not even looked at, so that it cannot be wrong.
     let overridden = |name: &str| match name {
         variable::TOOL_LIST | variable::THESIS_TOOLS if !stack.tools.is_empty() => None,
@@ -83,14 +78,11 @@ pub(crate) fn with_options(
     request.with_innermost = !stack.exact;
     // A name may have no file.
     request.keep_names = true;
-    Ok(StackRequest { request, command: stack.command.clone(), path: get("PATH"), preload: get("LD_PRELOAD") })
+    Ok(StackRequest { request, command: &stack.command, get })
 }
 
-impl StackRequest {
+impl StackRequest<'_> {
     /// Finds the files.
-    ///
-    /// # Errors
-    /// [`Error::Stack`].
     pub(crate) fn resolve(&self) -> Result<ResolvedStack, Error> {
         let config = match &self.request.config {
             Some(path) => {
@@ -127,8 +119,7 @@ impl StackRequest {
         let is_declared = |layer: &Layer| config.tools.get(&layer.name).is_some_and(|tool| tool.registered);
         let mut doubtful = std::mem::take(&mut stack.unresolved);
         doubtful.retain(|(place, _)| !is_declared(&stack.layers[*place]));
-        let (command, path, preload) = (&self.command[..], self.path.clone(), self.preload.clone());
-        if doubtful.is_empty() || (Surroundings { command, path, preload, search }).register_tools(&stack.layers) {
+        if doubtful.is_empty() || registrar::is_there(&stack.layers, self.command, search, self.get) {
             return Ok(());
         }
         // From the end, so that places stay what they are.

@@ -20,7 +20,6 @@ pub(crate) struct MissingShare {
 }
 
 /// Those of all layers. What is preloaded is there, and what a QMPI tool needs comes into the program's namespace with it.
-#[must_use]
 pub(crate) fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<MissingShare> {
     let shares = layers.iter().flat_map(|layer| layer.layer().share.iter().map(move |soname| (layer.label(), soname)));
     let mut missing = shares.filter(|(_, soname)| search.find_by_name(soname).is_none()).peekable();
@@ -38,7 +37,6 @@ pub(crate) fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<Mis
 
 impl MissingShare {
     /// For a program that is not known.
-    #[must_use]
     pub(crate) fn warning(&self) -> Warning {
         Warning::new(
             self.to_string(),
@@ -47,7 +45,6 @@ impl MissingShare {
     }
 
     /// For a program that does not bring it.
-    #[must_use]
     pub(crate) fn error(&self, program: &Path) -> Error {
         Error::usage(
             format!("{self}, and {} does not bring it", program.display()),

@@ -15,7 +15,6 @@ use qmpi_launch::environment::{EnvironmentVariable, runtime};
 const NAME: &str = "container";
 
 /// The check, where COMMAND starts a container.
-#[must_use]
 pub(crate) fn check(
     checked: &CheckedStack,
     variables: &[EnvironmentVariable],
@@ -32,7 +31,6 @@ pub(crate) fn check(
 }
 
 /// The warning, where it lacks something.
-#[must_use]
 pub(crate) fn warning(
     checked: &CheckedStack,
     variables: &[EnvironmentVariable],

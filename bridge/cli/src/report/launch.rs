@@ -18,7 +18,6 @@ use qmpi_launch::{executable, forward};
 const NAMES: [&str; 7] = ["mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun", "srun", "flux"];
 
 /// One answer for each launcher on PATH, under the first of its names.
-#[must_use]
 pub(crate) fn launchers(variables: &[EnvironmentVariable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
     let path = get("PATH");
     let mut seen = Vec::new();
@@ -72,7 +71,6 @@ fn habits(
 }
 
 /// Answers about a command line.
-#[must_use]
 pub(crate) fn command(
     command: &[OsString],
     program: Option<&Program>,

@@ -4,7 +4,6 @@
 const WIDTH: usize = 100;
 
 /// `a, b, c` wrapped at 100 columns, every line indented; ends with a newline.
-#[must_use]
 pub(crate) fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent: usize) -> String {
     let mut text = String::new();
     let mut column = 0;
@@ -31,7 +30,6 @@ pub(crate) fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent:
 }
 
 /// The first few of the names, and how many more there are.
-#[must_use]
 pub(crate) fn shortened<S: AsRef<str>>(names: &[S], shown: usize) -> String {
     let first: Vec<&str> = names.iter().take(shown).map(AsRef::as_ref).collect();
     match names.len().saturating_sub(shown) {
@@ -41,7 +39,6 @@ pub(crate) fn shortened<S: AsRef<str>>(names: &[S], shown: usize) -> String {
 }
 
 /// `1 function`, `2 functions`.
-#[must_use]
 pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }

@@ -36,9 +36,6 @@ struct FortranReport {
 
 impl MpiReport {
     /// Reads the library and its neighbours.
-    ///
-    /// # Errors
-    /// If it cannot be read any more.
     pub(crate) fn new(file: &ElfFile) -> Result<Self, Error> {
         let own = Tally::of(file);
         let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
@@ -54,7 +51,6 @@ impl MpiReport {
     }
 
     /// For people.
-    #[must_use]
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {

@@ -28,9 +28,6 @@ pub(crate) struct ProgramReport {
 
 impl ProgramReport {
     /// Looks at the file.
-    ///
-    /// # Errors
-    /// If it is no executable of this machine that can be read.
     pub(crate) fn new(path: &Path, search: &SearchPath) -> Result<Self, Error> {
         let mut report = Self {
             mpi: None,
@@ -70,7 +67,6 @@ impl ProgramReport {
     }
 
     /// For people.
-    #[must_use]
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {

@@ -84,7 +84,6 @@ struct HazardReport {
 
 impl ToolReport {
     /// From an inspection.
-    #[must_use]
     pub(crate) fn new(tool: &Tool, search: &SearchPath) -> Self {
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
@@ -136,7 +135,6 @@ impl ToolReport {
     }
 
     /// For people.
-    #[must_use]
     pub(crate) fn text(&self, style: Style) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {

@@ -26,7 +26,6 @@ pub fn with_runtime(existing: Option<&str>, runtime: &Path) -> Result<String, Er
 }
 
 /// Whether an entry of `LD_PRELOAD` is an MPI library.
-#[must_use]
 pub fn is_mpi(entry: &str) -> bool {
     let name = file_name(entry);
     let is_tool = || ElfFile::open(Path::new(entry)).is_ok_and(|file| !is_mpi_library(&file));

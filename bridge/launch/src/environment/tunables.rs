@@ -12,7 +12,6 @@ const KEY: &str = "glibc.rtld.optional_static_tls";
 /// The value that `GLIBC_TUNABLES` must have so that `needed` bytes of static TLS fit; `None` if the default does.
 ///
 /// Other tunables stay, and so does a larger number that is there already.
-#[must_use]
 pub fn with_static_tls(existing: Option<&str>, needed: u64) -> Option<String> {
     if needed <= DEFAULT_SPARE {
         return None;

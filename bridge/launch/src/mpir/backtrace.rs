@@ -24,7 +24,6 @@ pub struct BacktraceFrame {
 }
 
 /// The back trace of each thread in a text, the innermost frame first; empty if there is none.
-#[must_use]
 pub fn read(text: &str) -> Vec<Vec<BacktraceFrame>> {
     let mut threads: Vec<Vec<BacktraceFrame>> = Vec::new();
     let mut is_python = false;
@@ -111,7 +110,6 @@ impl Tree {
     }
 
     /// As text: frames of the same ranks one below the other, with a line in front where the ranks part.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = String::new();
         let width = self.widest().min(60);
@@ -145,7 +143,6 @@ impl Tree {
 }
 
 /// `rank 3`, `ranks 0-2,5`.
-#[must_use]
 pub fn ranks(ranks: &BTreeSet<u32>) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for rank in ranks {

@@ -25,7 +25,6 @@ const LISTS: [&str; 3] = ["SLURM_JOB_NODELIST", "SLURM_NODELIST", "LSB_HOSTS"];
 const LISTED_IN: [&str; 4] = ["HYDRA_HOST_FILE", "PBS_NODEFILE", "LSB_DJOB_HOSTFILE", "PE_HOSTFILE"];
 
 /// The names of hosts that the job may run on; this one may be among them.
-#[must_use]
 pub fn of_job(line: Option<&Line<'_>>, get: &dyn Fn(&str) -> Option<OsString>) -> BTreeSet<String> {
     let text = |name: &str| get(name).map(|value| value.to_string_lossy().into_owned());
     let mut hosts: BTreeSet<String> =
@@ -49,7 +48,6 @@ pub fn of_job(line: Option<&Line<'_>>, get: &dyn Fn(&str) -> Option<OsString>) -
 }
 
 /// The addresses of this host that those hosts reach it by; none if all of them are this host.
-#[must_use]
 pub fn addresses(hosts: &BTreeSet<String>) -> Vec<IpAddr> {
     let routes = hosts.iter().filter_map(|host| route(host));
     // To itself, a host comes from the address that it goes to.

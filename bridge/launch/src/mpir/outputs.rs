@@ -19,7 +19,6 @@ pub struct Owners<'a> {
 
 impl Owners<'_> {
     /// Of a rank of this host.
-    #[must_use]
     pub fn of(rank: &RankProcess) -> Owners<'_> {
         Owners { rank, mappings: mapping::of_files(rank.pid).unwrap_or_default() }
     }
@@ -80,7 +79,6 @@ impl RankOutputs {
     }
 
     /// As text.
-    #[must_use]
     pub fn text(&self) -> String {
         let mut text = if self.has_trees { self.trees.text() } else { String::new() };
         let mut groups: Vec<(&BTreeSet<u32>, &String)> = self.texts.iter().map(|(text, ranks)| (ranks, text)).collect();

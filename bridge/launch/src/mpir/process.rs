@@ -62,7 +62,6 @@ pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, Error> {
 
 impl RankProcess {
     /// What is known of a process of the table.
-    #[must_use]
     pub fn new(rank: u32, process: &MpirProcess) -> RankProcess {
         let pid = process.pid.unsigned_abs();
         let is_here = is_here(process);

@@ -1,7 +1,7 @@
 //! The symbols of the MPIR interface, exported by `qmpi`: a debugger reads and writes them while this process is stopped.
 //!
 //! Names, types and values are those of "The MPIR Process Acquisition Interface", version 1.0. Their types are also in the debug information
-//! that `build.rs` adds and that `strip` keeps. Symbols of extensions that are not there (`MPIR_server_arguments` and its kin) are not defined:
+//! that `build.rs` of the command adds and that `strip` keeps. Symbols of extensions that are not there (`MPIR_server_arguments` and its kin) are not defined:
 //! a debugger takes a symbol for a promise.
 #![expect(unsafe_code, reason = "symbols that are exported by name")]
 #![allow(non_upper_case_globals, non_snake_case, non_camel_case_types, reason = "MPIR's names")]
@@ -68,7 +68,6 @@ pub extern "C" fn MPIR_Breakpoint() {
 }
 
 /// Is a debugger there?
-#[must_use]
 pub fn is_debugged() -> bool {
     MPIR_being_debugged.load(Ordering::SeqCst) != 0
 }

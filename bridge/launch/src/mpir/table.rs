@@ -32,7 +32,6 @@ pub struct RankReport {
 
 impl RankReport {
     /// Reads a message; `pid` is the number that the kernel gives, where it does.
-    #[must_use]
     pub fn new(message: &Message<'_>, pid: Option<i32>) -> RankReport {
         let get = |name: &str| message.variable(name).map(OsString::from);
         RankReport {
@@ -123,19 +122,16 @@ impl ProcessTable {
     }
 
     /// Is there a world that is complete, and that the debugger does not know?
-    #[must_use]
     pub fn has_news(&self) -> bool {
         self.worlds.iter().any(|world| !world.is_published && world.is_complete())
     }
 
     /// Has no rank told of itself?
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.worlds.is_empty()
     }
 
     /// Does a world lack ranks?
-    #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.worlds.iter().any(|world| !world.is_published && !world.is_complete())
     }
@@ -149,21 +145,18 @@ impl ProcessTable {
     }
 
     /// Has the debugger been shown the process?
-    #[must_use]
     pub fn is_published(&self, process: &MpirProcess) -> bool {
         let mut worlds = self.worlds.iter().filter(|world| world.is_published);
         worlds.any(|world| world.ranks.values().any(|other| other == process))
     }
 
     /// How many ranks there are, and how many have told of themselves, in worlds that lack some.
-    #[must_use]
     pub fn missing(&self) -> (u32, usize) {
         let lacking = self.worlds.iter().filter(|world| !world.is_published && !world.is_complete());
         lacking.fold((0, 0), |(size, there), world| (size + world.size, there + world.ranks.len()))
     }
 
     /// The number of a process in the table, for messages.
-    #[must_use]
     pub fn rank(&self, process: &MpirProcess) -> Option<u32> {
         let mut ranks = self.worlds.iter().flat_map(|world| &world.ranks);
         ranks.find(|(_, other)| other.pid == process.pid && other.host == process.host).map(|(rank, _)| *rank)

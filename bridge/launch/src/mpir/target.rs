@@ -72,13 +72,11 @@ impl MpirTarget {
     }
 
     /// A number.
-    #[must_use]
     pub fn number(&self, name: &str) -> Option<i32> {
         self.read(*self.symbols.get(name)?).map(i32::from_le_bytes)
     }
 
     /// The processes; none as long as the table is not filled in.
-    #[must_use]
     pub fn processes(&self) -> Vec<MpirProcess> {
         let size = self.number("MPIR_proctable_size").filter(|size| (1..MANY).contains(size)).unwrap_or(0);
         let table =
@@ -147,7 +145,6 @@ fn definitions(maps: &[&Mapping], path: &Path) -> Option<Vec<(String, u64)>> {
 }
 
 /// The table of a launcher, which may be empty yet; `None` if it has none.
-#[must_use]
 pub fn processes_of_launcher(pid: u32) -> Option<Vec<MpirProcess>> {
     Some(MpirTarget::open(pid).ok()??.processes())
 }

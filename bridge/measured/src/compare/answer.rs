@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::compare::calls;
-use crate::compare::cost::{self, Cost};
+use crate::compare::cost::{self, FunctionCost};
 use crate::compare::finding::{Aspect, Finding, Varying};
 use crate::compare::mask::Masks;
 use crate::compare::output::OutputComparison;
@@ -25,7 +25,7 @@ pub struct Comparison {
     /// What varies by itself.
     pub varying: Varying,
     /// What calls cost.
-    pub costs: Vec<Cost>,
+    pub costs: Vec<FunctionCost>,
     /// From which ratio on a cost is a finding.
     pub slower: f64,
     /// What could not be compared.
@@ -80,7 +80,6 @@ impl SideRuns {
 
 impl Comparison {
     /// Compares. `slower`: from which ratio on a cost is a finding. `directory`: where everything is that was written.
-    #[must_use]
     pub fn of(sides: [&SideFacts; 2], runs: &[SideRuns; 2], masks: &Masks, slower: f64, directory: &Path) -> Self {
         let names = sides.map(|side| side.name);
         let mut varying = Varying::new();

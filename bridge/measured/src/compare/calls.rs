@@ -9,7 +9,6 @@ use crate::job::{MeasuredJob, MeasuredLayer};
 use crate::trace::Lines;
 
 /// Compares the calls that came through each edge on each rank.
-#[must_use]
 pub(super) fn compare(sides: [&[Recorded]; 2], names: [&'static str; 2], varying: &mut Varying) -> Vec<Finding> {
     let ranks: BTreeSet<u32> =
         sides.iter().flat_map(|side| side.iter()).flat_map(|run| run.ranks.keys().copied()).collect();
@@ -40,7 +39,6 @@ pub(super) fn compare(sides: [&[Recorded]; 2], names: [&'static str; 2], varying
 
 /// Functions that the program calls on both sides, and that come to a layer on one of them only. `fortran`: those that may come to a tool of each
 /// side in Fortran, which is not seen.
-#[must_use]
 pub(super) fn wrappers(
     sides: [&[Recorded]; 2],
     names: [&'static str; 2],

@@ -20,7 +20,7 @@ const LEAST_RUNS: usize = 3;
 
 /// What a function costs, in the tools and without what they call.
 #[derive(Debug, Clone, Serialize)]
-pub struct Cost {
+pub struct FunctionCost {
     /// The function.
     pub function: String,
     /// The median of the medians of all runs and ranks, in nanoseconds a call.
@@ -42,14 +42,13 @@ pub struct Cost {
 type QuartilesByRank = BTreeMap<String, BTreeMap<u32, Vec<Quartiles>>>;
 
 /// Costs of functions that are called often enough on both sides.
-#[must_use]
-pub(super) fn costs(sides: [&[Recorded]; 2], slower: f64) -> Vec<Cost> {
+pub(super) fn costs(sides: [&[Recorded]; 2], slower: f64) -> Vec<FunctionCost> {
     let [old, new] = sides.map(runs);
     let both = old.iter().filter_map(|(function, old)| Some((function, old, new.get(function)?)));
-    both.map(|(function, old, new)| Cost::of(function, old, new, slower)).collect()
+    both.map(|(function, old, new)| FunctionCost::of(function, old, new, slower)).collect()
 }
 
-impl Cost {
+impl FunctionCost {
     fn of(
         function: &str,
         old: &BTreeMap<u32, Vec<Quartiles>>,
@@ -88,9 +87,8 @@ fn is_slower(old: &[Quartiles], new: &[Quartiles], slower: f64) -> bool {
 }
 
 /// Those that are slower on some rank.
-#[must_use]
-pub(super) fn findings(costs: &[Cost], slower: f64, names: [&'static str; 2]) -> Vec<Finding> {
-    let finding = |cost: &Cost| -> Vec<Finding> {
+pub(super) fn findings(costs: &[FunctionCost], slower: f64, names: [&'static str; 2]) -> Vec<Finding> {
+    let finding = |cost: &FunctionCost| -> Vec<Finding> {
         let message = format!(
             "{}: {:.2} µs a call on the {} side, {:.2} µs on the {}, {:.1} times as much (in any two runs {:.1} to {:.1}; more than {slower} in all of them is a finding)",
             cost.function,
@@ -143,7 +141,7 @@ mod tests {
 
     fn finds(old: &[Quartiles], new: &[Quartiles]) -> bool {
         let of_rank = |runs: &[Quartiles]| BTreeMap::from([(0, runs.to_vec())]);
-        let cost = Cost::of("MPI_Send", &of_rank(old), &of_rank(new), 1.5);
+        let cost = FunctionCost::of("MPI_Send", &of_rank(old), &of_rank(new), 1.5);
         !findings(&[cost], 1.5, ["old", "new"]).is_empty()
     }
 
@@ -179,9 +177,9 @@ mod tests {
     #[test]
     fn ranks_for_themselves() {
         let ranks = |second: f64| BTreeMap::from([(0, runs(3, 1000.0, 1.0, 0)), (1, runs(3, second, 1.0, 0))]);
-        assert_eq!(Cost::of("MPI_Send", &ranks(1000.0), &ranks(3000.0), 1.5).slow_ranks, [1]);
+        assert_eq!(FunctionCost::of("MPI_Send", &ranks(1000.0), &ranks(3000.0), 1.5).slow_ranks, [1]);
         assert_eq!(
-            Cost::of("MPI_Send", &ranks(3000.0), &ranks(3000.0), 1.5).slow_ranks,
+            FunctionCost::of("MPI_Send", &ranks(3000.0), &ranks(3000.0), 1.5).slow_ranks,
             [0; 0],
             "a root may have more to do"
         );

@@ -28,24 +28,18 @@ impl ComparedEdge {
     /// Functions that are called another number of times.
     pub(super) fn counts(&self, sides: &[Vec<&RecordedRank>; 2], varying: &mut Varying) -> BTreeMap<String, Finding> {
         let edges = sides.each_ref().map(|side| side.iter().map(|rank| rank.edges.get(&self.kind)).collect::<Vec<_>>());
-        let functions: BTreeSet<&String> = edges.iter().flatten().flatten().flat_map(|counts| counts.keys()).collect();
         let mut found = BTreeMap::new();
-        for function in functions {
-            let number = |counts: &Option<&BTreeMap<String, u64>>| {
-                counts.and_then(|known| known.get(function)).copied().unwrap_or(0)
-            };
-            let [old, new] = edges.each_ref().map(|side| side.iter().map(number).collect::<BTreeSet<u64>>());
-            if old.len() > 1 || new.len() > 1 {
-                self.vary(varying, function);
-            } else if let (Some(old), Some(new)) = (old.first(), new.first())
-                && old != new
-            {
-                let plural = if *old == 1 { "" } else { "s" };
-                let message = format!(
-                    "{function}: {old} call{plural} on the {} side, {new} on the {}",
-                    self.names[0], self.names[1]
-                );
-                found.insert(function.clone(), self.finding(function, message));
+        for (function, numbers) in numbers(&edges) {
+            match numbers {
+                None => self.vary(varying, function),
+                Some([old, new]) if old == new => {}
+                Some([old, new]) => {
+                    let plural = if old == 1 { "" } else { "s" };
+                    let [old_name, new_name] = self.names;
+                    let message =
+                        format!("{function}: {old} call{plural} on the {old_name} side, {new} on the {new_name}");
+                    found.insert(function.clone(), self.finding(function, message));
+                }
             }
         }
         found
@@ -110,27 +104,24 @@ impl ComparedEdge {
 
     /// Requests that one side leaves behind, and the other does not.
     pub(super) fn leaked(&self, sides: &[Vec<&RecordedRank>; 2]) -> Vec<Finding> {
-        let leaked =
-            sides.each_ref().map(|side| side.iter().filter_map(|rank| rank.leaked.as_ref()).collect::<Vec<_>>());
-        let functions: BTreeSet<&String> = leaked.iter().flatten().flat_map(|counts| counts.keys()).collect();
-        let mut found = Vec::new();
-        for function in functions {
-            let number = |counts: &&BTreeMap<String, u64>| counts.get(function).copied().unwrap_or(0);
-            let [old, new] = leaked.each_ref().map(|side| side.iter().map(number).collect::<BTreeSet<u64>>());
-            if let ([old], [new]) = (&*old.into_iter().collect::<Vec<_>>(), &*new.into_iter().collect::<Vec<_>>())
-                && old != new
-            {
-                let message = match old {
-                    0 => format!("{function}: {new} requests of it are never completed on the {} side", self.names[1]),
-                    old => format!(
-                        "{function}: {old} requests of it are never completed on the {} side, {new} on the {}",
-                        self.names[0], self.names[1]
-                    ),
-                };
-                found.push(self.finding(function, message));
-            }
+        let leaked = sides
+            .each_ref()
+            .map(|side| side.iter().filter_map(|rank| rank.leaked.as_ref()).map(Some).collect::<Vec<_>>());
+        if leaked.iter().any(Vec::is_empty) {
+            return Vec::new();
         }
-        found
+        let [old_name, new_name] = self.names;
+        let finding = |(function, numbers): (&String, Option<[u64; 2]>)| {
+            let [old, new] = numbers.filter(|[old, new]| old != new)?;
+            let message = match old {
+                0 => format!("{function}: {new} requests of it are never completed on the {new_name} side"),
+                old => format!(
+                    "{function}: {old} requests of it are never completed on the {old_name} side, {new} on the {new_name}"
+                ),
+            };
+            Some(self.finding(function, message))
+        };
+        numbers(&leaked).filter_map(finding).collect()
     }
 
     fn message(&self, difference: &Difference) -> String {
@@ -158,6 +149,21 @@ impl ComparedEdge {
             list.push(what.to_owned());
         }
     }
+}
+
+/// The number of each function on both sides; `None` if it varies between runs of one side.
+fn numbers<'a>(
+    sides: &'a [Vec<Option<&'a BTreeMap<String, u64>>>; 2],
+) -> impl Iterator<Item = (&'a String, Option<[u64; 2]>)> {
+    let functions: BTreeSet<&String> = sides.iter().flatten().flatten().flat_map(|counts| counts.keys()).collect();
+    functions.into_iter().map(move |function| {
+        let number = |counts: &Option<&BTreeMap<String, u64>>| {
+            counts.and_then(|known| known.get(function)).copied().unwrap_or(0)
+        };
+        let [old, new] = sides.each_ref().map(|side| side.iter().map(number).collect::<BTreeSet<u64>>());
+        let one = |side: BTreeSet<u64>| if side.len() == 1 { side.first().copied() } else { None };
+        (function, one(old).zip(one(new)).map(|(old, new)| [old, new]))
+    })
 }
 
 /// As many calls of each run as there are of all.

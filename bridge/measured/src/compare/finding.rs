@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 /// What kind of thing differs. The order is that in which findings are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
     /// How the job ended.
+    #[default]
     Status,
     /// A function that comes to the tool on one side only.
     Wrapper,
@@ -26,7 +27,6 @@ pub enum Aspect {
 
 impl Aspect {
     /// For people.
-    #[must_use]
     pub fn title(self) -> &'static str {
         match self {
             Self::Status => "exit status",
@@ -41,7 +41,7 @@ impl Aspect {
 }
 
 /// A difference between the sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// What differs.
     pub kind: Aspect,
@@ -67,20 +67,8 @@ pub struct Finding {
 
 impl Finding {
     /// One that is of no rank, call, function or file.
-    #[must_use]
     pub fn new(kind: Aspect, message: String) -> Self {
-        Self {
-            kind,
-            rank: None,
-            thread: None,
-            call: None,
-            site: None,
-            times: 1,
-            function: None,
-            name: None,
-            message,
-            diff: None,
-        }
+        Self { kind, message, times: 1, ..Self::default() }
     }
 }
 

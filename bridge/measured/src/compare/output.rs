@@ -36,7 +36,6 @@ enum FileContents {
 
 impl OutputComparison<'_> {
     /// How the runs ended, those whose calls were recorded as well.
-    #[must_use]
     pub(super) fn status(&mut self, sides: [Vec<&Run>; 2]) -> Vec<Finding> {
         let of = |runs: &[&Run]| {
             let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -72,7 +71,6 @@ impl OutputComparison<'_> {
     }
 
     /// What ranks and the launcher printed.
-    #[must_use]
     pub(super) fn streams(&mut self, sides: [&[Run]; 2]) -> Vec<Finding> {
         let names: BTreeSet<&String> =
             sides.iter().flat_map(|runs| runs.iter()).flat_map(|run| run.streams.keys()).collect();
@@ -96,7 +94,6 @@ impl OutputComparison<'_> {
     }
 
     /// What was written into the directories.
-    #[must_use]
     pub(super) fn files(&mut self, sides: [&[Run]; 2]) -> Vec<Finding> {
         let by_name = sides.map(|runs| runs.iter().map(|run| self.written(run)).collect::<Vec<_>>());
         let names: BTreeSet<String> = by_name.iter().flatten().flat_map(|run| run.keys().cloned()).collect();

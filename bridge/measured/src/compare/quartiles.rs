@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::job::median;
-use crate::trace::{Call, Recording};
+use crate::trace::{RecordedCall, Recording};
 
 /// A function that a rank calls less often in a run says nothing: a page fault is as long as all of its calls.
 const LEAST_CALLS: usize = 10;
@@ -20,8 +20,10 @@ pub struct Quartiles {
 }
 
 /// What calls of the program cost in the tools, by function. `is_of_program`: those that count.
-#[must_use]
-pub(super) fn of(recording: &Recording<'_>, is_of_program: impl Fn(&Call) -> bool) -> BTreeMap<String, Quartiles> {
+pub(super) fn of(
+    recording: &Recording<'_>,
+    is_of_program: impl Fn(&RecordedCall) -> bool,
+) -> BTreeMap<String, Quartiles> {
     let mpi = recording.layers().len().saturating_sub(1);
     let mut open: BTreeMap<u32, OpenCall> = BTreeMap::new();
     let mut times: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
@@ -57,7 +59,7 @@ struct OpenCall {
 }
 
 impl OpenCall {
-    fn take(&mut self, call: &Call, mpi: usize) {
+    fn take(&mut self, call: &RecordedCall, mpi: usize) {
         if call.depth > self.in_mpi {
             return;
         }

@@ -14,7 +14,7 @@ use qmpi_elf::mpi::abi_family::{self, Role};
 use crate::compare::finding::Aspect;
 use crate::compare::sends::Sends;
 use crate::compare::token::{Item, Pool};
-use crate::trace::{Argument, Call, Recording, Site, Value};
+use crate::trace::{Argument, Decoded, RecordedCall, Recording, Site};
 
 /// What is known of the tools of a side.
 #[derive(Debug, Clone, Default)]
@@ -47,18 +47,17 @@ pub(super) struct Origins {
 
 impl Origins {
     /// Those of a rank.
-    #[must_use]
     pub(super) fn of(recording: &Recording<'_>, tools: &ToolsOfSide) -> Self {
         let of_program = || recording.outlines().filter(|call| call.caller == 0);
-        let named = |call: &Call, names: &[&str]| names.contains(&call.function.name());
-        let is_first = |call: &Call| named(call, &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]);
-        let is_last = |call: &Call| named(call, &["MPI_Finalize", "MPI_Session_finalize"]);
+        let named = |call: &RecordedCall, names: &[&str]| names.contains(&call.function.name());
+        let is_first = |call: &RecordedCall| named(call, &["MPI_Init", "MPI_Init_thread", "MPI_Session_init"]);
+        let is_last = |call: &RecordedCall| named(call, &["MPI_Finalize", "MPI_Session_finalize"]);
         let first = of_program().find(is_first).map(|call| call.start_ns);
         let last = of_program().filter(is_last).last().map(|call| call.start_ns);
-        let is_outside = |call: &Call| {
+        let is_outside = |call: &RecordedCall| {
             first.is_none_or(|first| call.start_ns < first) || last.is_some_and(|last| call.start_ns > last)
         };
-        let origin = |call: &Call| {
+        let origin = |call: &RecordedCall| {
             let object = call.site.as_ref().map(|site| &*site.object)?;
             let name = object.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
             match abi_family::role_of(&name) {
@@ -85,31 +84,28 @@ impl Origins {
     }
 
     /// Does the program make this call?
-    #[must_use]
-    pub(super) fn is_of_program(&self, call: &Call) -> bool {
+    pub(super) fn is_of_program(&self, call: &RecordedCall) -> bool {
         call.caller == 0 && !self.others.contains_key(&(call.thread, call.sequence))
     }
 
     /// Does the call count where it arrives at MPI?
-    fn arrives(&self, call: &Call) -> bool {
+    fn arrives(&self, call: &RecordedCall) -> bool {
         self.others.get(&(call.thread, call.sequence)).is_none_or(|origin| *origin == OtherCaller::Tool)
     }
 
     /// Does the program call MPI, in whichever language?
-    #[must_use]
     pub(super) fn has_calls(&self, recording: &Recording<'_>) -> bool {
-        let is_in_fortran = |call: &Call| self.others.get(&(call.thread, call.sequence)) == Some(&OtherCaller::Fortran);
+        let is_in_fortran =
+            |call: &RecordedCall| self.others.get(&(call.thread, call.sequence)) == Some(&OtherCaller::Fortran);
         recording.outlines().any(|call| self.is_of_program(&call) || is_in_fortran(&call))
     }
 
     /// Are there calls in Fortran that do not count?
-    #[must_use]
     pub(super) fn has_fortran(&self) -> bool {
         self.others.values().any(|origin| *origin == OtherCaller::Fortran)
     }
 
     /// How many calls of each function do not count on each edge.
-    #[must_use]
     pub(super) fn counts(&self, recording: &Recording<'_>) -> BTreeMap<Aspect, BTreeMap<String, u64>> {
         let mpi = recording.layers().len().saturating_sub(1);
         let mut counts: BTreeMap<Aspect, BTreeMap<String, u64>> = BTreeMap::new();
@@ -135,7 +131,6 @@ fn is_same(file: &Path, other: &Path) -> bool {
 }
 
 /// The calls of a rank through each edge, by thread.
-#[must_use]
 pub(super) fn threads(
     recording: &Recording<'_>,
     origins: &Origins,
@@ -166,7 +161,6 @@ pub(super) fn threads(
 }
 
 /// The text of a token in which all requests are one.
-#[must_use]
 pub(super) fn without_requests(token: &str) -> String {
     const NAME: &str = "request#";
     let mut text = String::new();
@@ -186,9 +180,8 @@ pub(super) fn without_requests(token: &str) -> String {
 }
 
 /// Requests that arrive at MPI and are never completed, by the function that made them; `None` if calls are missing.
-#[must_use]
 pub(super) fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>> {
-    if recording.lost() != Some(0) || recording.is_cut() {
+    if recording.head().lost != Some(0) || recording.is_cut() {
         return None;
     }
     let mpi = recording.layers().len().saturating_sub(1);
@@ -197,13 +190,13 @@ pub(super) fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>>
         |function: FnId| function.parameters().iter().any(|parameter| parameter.kind == parameters::Kind::Request);
     for call in recording.calls_that(|layer, function| layer == mpi && has_requests(function)) {
         for argument in call.arguments.iter().filter(|argument| argument.kind == parameters::Kind::Request) {
-            let before = argument.before.iter().flat_map(Value::elements);
-            let after: Vec<&Value> = argument.after.iter().flat_map(Value::elements).collect();
+            let before = argument.before.iter().flat_map(Decoded::elements);
+            let after: Vec<&Decoded> = argument.after.iter().flat_map(Decoded::elements).collect();
             if argument.before.is_none() {
                 open.extend(after.iter().filter_map(|value| Some((named(value)?.to_owned(), call.function.name()))));
             }
             for (place, value) in before.enumerate() {
-                let is_gone = after.get(place).is_some_and(|after| matches!(after, Value::Constant(_)));
+                let is_gone = after.get(place).is_some_and(|after| matches!(after, Decoded::Constant(_)));
                 if let Some(name) = named(value).filter(|_| is_gone) {
                     open.remove(name);
                 }
@@ -215,16 +208,16 @@ pub(super) fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>>
     Some(leaked)
 }
 
-fn named(value: &Value) -> Option<&str> {
+fn named(value: &Decoded) -> Option<&str> {
     match value {
-        Value::Object(name) => Some(name),
+        Decoded::Object(name) => Some(name),
         _ => None,
     }
 }
 
 /// How many calls there are up to the moment from which on some are missing: a layer has no more of a thread than the limit says.
 fn whole(recording: &Recording<'_>) -> usize {
-    let limit = recording.limit().strip_prefix("first:");
+    let limit = recording.head().calls.strip_prefix("first:");
     let limit = limit.and_then(|limit| limit.parse::<usize>().ok()).unwrap_or(usize::MAX);
     let mut counts: BTreeMap<(u32, usize), usize> = BTreeMap::new();
     let is_beyond = recording.is_cut();
@@ -236,7 +229,7 @@ fn whole(recording: &Recording<'_>) -> usize {
     end.unwrap_or(usize::MAX)
 }
 
-fn item(call: &Call, site: Option<&Site>, layers: &[String], sends: &Sends, pool: &mut Pool) -> Arc<Item> {
+fn item(call: &RecordedCall, site: Option<&Site>, layers: &[String], sends: &Sends, pool: &mut Pool) -> Arc<Item> {
     let shown = |argument: &Argument| match sends.defined(call, argument) {
         Some(after) => token(&Argument { after: Some(after), ..argument.clone() }, layers),
         None => token(argument, layers),
@@ -251,7 +244,7 @@ fn item(call: &Call, site: Option<&Site>, layers: &[String], sends: &Sends, pool
 }
 
 fn token(argument: &Argument, layers: &[String]) -> String {
-    let shown = |what: &Value| value(what, layers);
+    let shown = |what: &Decoded| value(what, layers);
     let word = match (&argument.before, &argument.after) {
         (None, None) => shown(&argument.value),
         (Some(before), None) => shown(before),
@@ -262,19 +255,19 @@ fn token(argument: &Argument, layers: &[String]) -> String {
     format!("{}={word}", argument.name)
 }
 
-fn value(what: &Value, layers: &[String]) -> String {
+fn value(what: &Decoded, layers: &[String]) -> String {
     match what {
-        Value::Address(0) => "NULL".to_owned(),
-        Value::Address(_) => "address".to_owned(),
-        Value::Handle(_) => "handle".to_owned(),
-        Value::Object(name) => object(name, layers),
-        Value::List { known, all } => {
+        Decoded::Address(0) => "NULL".to_owned(),
+        Decoded::Address(_) => "address".to_owned(),
+        Decoded::Handle(_) => "handle".to_owned(),
+        Decoded::Object(name) => object(name, layers),
+        Decoded::List { known, all } => {
             let known: Vec<String> = known.iter().map(|element| value(element, layers)).collect();
             let more = all.saturating_sub(known.len() as u64);
             let more = if more > 0 { format!(", ... {more} more") } else { String::new() };
             format!("[{}{more}]", known.join(", "))
         }
-        Value::Status(status) => {
+        Decoded::Status(status) => {
             let bytes = status.bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
             let cancelled = if status.cancelled { ", cancelled" } else { "" };
             let (source, tag) = (value(&status.source, layers), value(&status.tag, layers));
@@ -308,7 +301,7 @@ mod tests {
         let layers = ["program", "a.so (program)", "MPI"].map(str::to_owned);
         assert_eq!(object("a.so (program):comm#2", &layers), "tool 1:comm#2");
         assert_eq!(object("comm#1", &layers), "comm#1");
-        let list = Value::List { known: vec![Value::Address(7), Value::Number(3), Value::Handle(9)], all: 5 };
+        let list = Decoded::List { known: vec![Decoded::Address(7), Decoded::Number(3), Decoded::Handle(9)], all: 5 };
         assert_eq!(value(&list, &layers), "[address, 3, handle, ... 2 more]");
     }
 }

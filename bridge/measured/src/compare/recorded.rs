@@ -44,7 +44,6 @@ pub struct RecordedRank {
 
 impl Recorded {
     /// What is in the directory; empty if a run recorded nothing there. `tools`: the tools of the side.
-    #[must_use]
     pub fn of(directory: &Path, tools: &ToolsOfSide, pool: &mut Pool) -> Self {
         let mut recorded = Self::default();
         if let Ok(ranks) = rank_file::read(directory) {
@@ -53,7 +52,7 @@ impl Recorded {
         }
         // One that is not understood has recorded nothing.
         let _ = trace::each(directory, |recording| {
-            let rank = recorded.ranks.entry(recording.rank()).or_default();
+            let rank = recorded.ranks.entry(recording.head().rank).or_default();
             // A process that was spawned has the rank of another one: the first is the job's.
             if rank.threads.is_empty() {
                 let origins = Origins::of(recording, tools);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use qmpi_abi::parameters::Kind;
 
-use crate::trace::{Argument, Call, Value};
+use crate::trace::{Argument, Decoded, RecordedCall};
 
 /// Requests of one rank that send, as values of arguments show them. MPICH has one handle for all that are complete from the start: it is of the
 /// kind that was made last.
@@ -14,10 +14,10 @@ pub(super) struct Sends(HashSet<String>);
 
 impl Sends {
     /// Notes what a call makes.
-    pub(super) fn note(&mut self, call: &Call) {
+    pub(super) fn note(&mut self, call: &RecordedCall) {
         let requests =
             call.arguments.iter().filter(|argument| argument.kind == Kind::Request && argument.before.is_none());
-        for made in requests.flat_map(|argument| &argument.after).flat_map(Value::elements) {
+        for made in requests.flat_map(|argument| &argument.after).flat_map(Decoded::elements) {
             let name = call.function.name().to_ascii_lowercase();
             let made = format!("{made:?}");
             if name.contains("send") && !name.contains("sendrecv") {
@@ -29,15 +29,15 @@ impl Sends {
     }
 
     /// What a call has stored in a status argument, without what is undefined.
-    pub(super) fn defined(&self, call: &Call, statuses: &Argument) -> Option<Value> {
+    pub(super) fn defined(&self, call: &RecordedCall, statuses: &Argument) -> Option<Decoded> {
         let after = statuses.after.as_ref().filter(|_| statuses.kind == Kind::Status)?;
         let of_kind = |kind: Kind| call.arguments.iter().find(|argument| argument.kind == kind);
-        let requests = of_kind(Kind::Request)?.before.as_ref().map(Value::elements)?;
+        let requests = of_kind(Kind::Request)?.before.as_ref().map(Decoded::elements)?;
         // Of `MPI_Waitany` and the like: which of the requests each status is of.
         let indices: Option<Vec<usize>> =
             of_kind(Kind::Index).and_then(|argument| argument.after.as_ref()).map(|value| {
-                let index = |value: &Value| match value {
-                    Value::Number(number) => usize::try_from(*number).unwrap_or(usize::MAX),
+                let index = |value: &Decoded| match value {
+                    Decoded::Number(number) => usize::try_from(*number).unwrap_or(usize::MAX),
                     _ => usize::MAX,
                 };
                 value.elements().iter().map(index).collect()
@@ -47,11 +47,11 @@ impl Sends {
             let request = request.and_then(|request| requests.get(request));
             request.is_some_and(|request| self.0.contains(&format!("{request:?}")))
         };
-        let known = |place: usize, value: &Value| {
-            if is_of_send(place) { Value::Text("of a send".to_owned()) } else { value.clone() }
+        let known = |place: usize, value: &Decoded| {
+            if is_of_send(place) { Decoded::Text("of a send".to_owned()) } else { value.clone() }
         };
         Some(match after {
-            Value::List { known: all, all: count } => Value::List {
+            Decoded::List { known: all, all: count } => Decoded::List {
                 known: all.iter().enumerate().map(|(place, value)| known(place, value)).collect(),
                 all: *count,
             },
@@ -70,12 +70,12 @@ mod tests {
     use super::*;
     use crate::trace::MpiStatus;
 
-    fn argument(name: &'static str, kind: Kind, before: Option<Value>, after: Option<Value>) -> Argument {
-        Argument { name, kind, direction: Direction::Out, value: Value::Address(4096), before, after }
+    fn argument(name: &'static str, kind: Kind, before: Option<Decoded>, after: Option<Decoded>) -> Argument {
+        Argument { name, kind, direction: Direction::Out, value: Decoded::Address(4096), before, after }
     }
 
-    fn call(function: &str, arguments: Vec<Argument>) -> Call {
-        Call {
+    fn call(function: &str, arguments: Vec<Argument>) -> RecordedCall {
+        RecordedCall {
             thread: 0,
             sequence: 0,
             depth: 0,
@@ -91,17 +91,17 @@ mod tests {
         }
     }
 
-    fn request(number: u32) -> Value {
-        Value::Object(format!("request#{number}"))
+    fn request(number: u32) -> Decoded {
+        Decoded::Object(format!("request#{number}"))
     }
 
-    fn status(source: i64) -> Value {
-        let (source, tag) = (Box::new(Value::Number(source)), Box::new(Value::Number(7)));
-        Value::Status(MpiStatus { source, tag, bytes: Some(8), cancelled: false })
+    fn status(source: i64) -> Decoded {
+        let (source, tag) = (Box::new(Decoded::Number(source)), Box::new(Decoded::Number(7)));
+        Decoded::Status(MpiStatus { source, tag, bytes: Some(8), cancelled: false })
     }
 
-    fn list(known: Vec<Value>) -> Value {
-        Value::List { all: known.len() as u64, known }
+    fn list(known: Vec<Decoded>) -> Decoded {
+        Decoded::List { all: known.len() as u64, known }
     }
 
     #[test]
@@ -113,18 +113,18 @@ mod tests {
         let requests = || argument("requests", Kind::Request, Some(list((1..=4).map(request).collect())), None);
         let statuses =
             |count: i64| argument("statuses", Kind::Status, None, Some(list((0..count).map(status).collect())));
-        let of_send = || Value::Text("of a send".to_owned());
+        let of_send = || Decoded::Text("of a send".to_owned());
 
         let waitall = call("MPI_Waitall", vec![requests(), statuses(4)]);
         let defined = sends.defined(&waitall, &waitall.arguments[1]);
         assert_eq!(defined, Some(list(vec![status(0), of_send(), of_send(), status(3)])));
         assert_eq!(sends.defined(&waitall, &waitall.arguments[0]), None, "no status");
 
-        let indices = argument("indices", Kind::Index, None, Some(list(vec![Value::Number(2), Value::Number(0)])));
+        let indices = argument("indices", Kind::Index, None, Some(list(vec![Decoded::Number(2), Decoded::Number(0)])));
         let waitsome = call("MPI_Waitsome", vec![requests(), indices, statuses(2)]);
         assert_eq!(sends.defined(&waitsome, &waitsome.arguments[2]), Some(list(vec![of_send(), status(1)])));
 
-        let index = argument("indx", Kind::Index, None, Some(Value::Number(1)));
+        let index = argument("indx", Kind::Index, None, Some(Decoded::Number(1)));
         let waitany =
             call("MPI_Waitany", vec![requests(), index, argument("status", Kind::Status, None, Some(status(5)))]);
         assert_eq!(sends.defined(&waitany, &waitany.arguments[2]), Some(of_send()));

@@ -27,46 +27,21 @@ pub(super) struct Compared {
     pub is_unordered: bool,
 }
 
-/// Something that differs. Numbers are places in the first run of each side.
+/// Something that differs, with its place in the first run of a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Difference {
     /// Only the old side has it.
-    Missing {
-        /// Its place.
-        place: usize,
-        /// Itself.
-        item: Arc<Item>,
-    },
+    Missing { place: usize, item: Arc<Item> },
     /// Only the new side has it.
-    Added {
-        /// Its place.
-        place: usize,
-        /// Itself.
-        item: Arc<Item>,
-    },
+    Added { place: usize, item: Arc<Item> },
     /// Both have it, elsewhere.
-    Moved {
-        /// Its place on the old side.
-        old: usize,
-        /// Its place on the new side.
-        new: usize,
-        /// Itself.
-        item: Arc<Item>,
-    },
+    Moved { old: usize, new: usize, item: Arc<Item> },
     /// Tokens differ.
-    Changed {
-        /// Its place on the old side, and itself.
-        old: (usize, Arc<Item>),
-        /// Its place on the new side, and itself.
-        new: (usize, Arc<Item>),
-        /// Which tokens.
-        tokens: Vec<usize>,
-    },
+    Changed { old: (usize, Arc<Item>), new: (usize, Arc<Item>), tokens: Vec<usize> },
 }
 
 impl Difference {
     /// Where it is in the old side's first run, or in the new one's.
-    #[must_use]
     pub(super) fn place(&self) -> usize {
         match self {
             Self::Missing { place, .. } | Self::Added { place, .. } => *place,
@@ -75,7 +50,6 @@ impl Difference {
     }
 
     /// What is there.
-    #[must_use]
     pub(super) fn item(&self) -> &Item {
         match self {
             Self::Missing { item, .. } | Self::Added { item, .. } | Self::Moved { item, .. } => item,
@@ -88,7 +62,6 @@ impl Difference {
 type PlacedItems<'a> = Vec<(usize, &'a Arc<Item>)>;
 
 /// Compares all runs of two sides; each has one at least.
-#[must_use]
 pub(super) fn compare(old: &[Vec<Arc<Item>>], new: &[Vec<Arc<Item>>]) -> Compared {
     let is_same = |left: &[Arc<Item>], right: &[Arc<Item>]| {
         left.len() == right.len() && left.iter().zip(right).all(|(left, right)| left.has_text_of(right))

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::compare::answer::Comparison;
 use crate::compare::finding::{Aspect, Finding};
+use crate::notes::ranges;
 
 /// Findings of a kind that are shown without `--all`, and lines of a diff.
 const SHOWN: usize = 5;
@@ -20,7 +21,6 @@ pub(super) struct FindingGroup<'a> {
 }
 
 /// The verdict in a line, then what differs, then what was not compared.
-#[must_use]
 pub fn text(answer: &Comparison, all: bool) -> String {
     let mut text = verdict(answer);
     text.push('\n');
@@ -53,7 +53,6 @@ pub fn text(answer: &Comparison, all: bool) -> String {
 }
 
 /// `same: ...` or `different: ...`
-#[must_use]
 pub fn verdict(answer: &Comparison) -> String {
     let [old, new] = [0, 1].map(|side: usize| answer.sides.get(side).map_or("", |about| about.what.as_str()));
     let runs = answer.sides.first().map_or(0, |about| about.runs);
@@ -94,7 +93,7 @@ pub(super) fn place(group: &FindingGroup<'_>) -> String {
         _ if group.finding.kind == Aspect::Output => {}
         [] => {}
         [rank] => words.push(format!("rank {rank}")),
-        _ => words.push(format!("ranks {}", ranges(&group.ranks))),
+        _ => words.push(format!("ranks {}", ranges(&group.ranks, '-', usize::MAX))),
     }
     words.extend(group.finding.thread.filter(|thread| *thread > 0).map(|thread| format!("thread {thread}")));
     words.extend(group.finding.call.map(|call| match group.finding.times {
@@ -105,19 +104,6 @@ pub(super) fn place(group: &FindingGroup<'_>) -> String {
         let _ = write!(call, " ({site})");
     }
     if words.is_empty() { String::new() } else { format!("{}: ", words.join(", ")) }
-}
-
-/// `0-3, 5`
-fn ranges(ranks: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => ranges.push((*rank, *rank)),
-        }
-    }
-    let one = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
-    ranges.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn diff(text: &mut String, finding: &Finding, all: bool) {

@@ -42,7 +42,6 @@ pub struct Pool {
 
 impl Pool {
     /// A call of this function.
-    #[must_use]
     pub fn call(&mut self, function: &str, tokens: &[String], site: Option<&Site>) -> Arc<Item> {
         let tokens = tokens.iter().map(|token| self.word(token)).collect();
         let item = Item { key: self.word(function), tokens, shape: self.word(""), line: None, site: site.cloned() };
@@ -66,7 +65,6 @@ impl Pool {
 
 impl Item {
     /// A line: its tokens are its numbers, and how many blanks are between words does not matter.
-    #[must_use]
     pub fn of_line(text: &str) -> Self {
         let (mut key, mut shape, mut tokens) = (String::new(), String::new(), Vec::<String>::new());
         let mut rest = text.trim_end();
@@ -100,7 +98,6 @@ impl Item {
     }
 
     /// As printed.
-    #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         if let Some(line) = &self.line {
             return Cow::Borrowed(line);
@@ -112,14 +109,12 @@ impl Item {
     }
 
     /// Is the same printed?
-    #[must_use]
     pub fn has_text_of(&self, other: &Self) -> bool {
         std::ptr::eq(self, other) || self.key == other.key && self.tokens == other.tokens && self.line == other.line
     }
 }
 
 /// Is it a number with a fraction, or an exponent? Such are measured rather than counted.
-#[must_use]
 pub(super) fn is_fraction(token: &str) -> bool {
     token.contains(['.', 'e', 'E'])
 }

@@ -10,7 +10,7 @@
 //!        |   +-----------+
 //! ```
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
 use crate::job::{MeasuredEdge, MeasuredJob};
 use crate::page::rows::{grouped, percent};
@@ -28,112 +28,63 @@ const LANES: usize = 6;
 /// Characters of a label that fit into its box.
 const LABEL: usize = 28;
 
-/// Everything that the template draws.
-#[derive(Debug, Serialize)]
-pub(super) struct Figure {
-    width: f64,
-    height: f64,
-    boxes: Vec<LayerBox>,
-    arrows: Vec<EdgeArrow>,
-    /// All calls between layers, for the table.
-    edges: Vec<EdgeRow>,
-    /// Is a bar cut off?
-    is_cut: bool,
-    /// Arrows that are in the table only.
-    left_out: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct LayerBox {
-    kind: &'static str,
-    label: String,
-    shown: String,
-    x: f64,
-    y: f64,
-    bar_x: f64,
-    bar: f64,
-    is_cut: bool,
-    time: String,
-    share: String,
-}
-
-#[derive(Debug, Serialize)]
-struct EdgeArrow {
-    path: String,
-    stroke: f64,
-    text: String,
-    title: String,
-    x: f64,
-    y: f64,
-    /// How the text stands at its place.
-    anchor: &'static str,
-}
-
-#[derive(Debug, Serialize)]
-struct EdgeRow {
-    from: String,
-    to: String,
-    calls: String,
-    value: u64,
-}
-
-impl Figure {
-    pub(super) fn of(job: &MeasuredJob) -> Self {
-        let (below, mut past): (Vec<&MeasuredEdge>, Vec<&MeasuredEdge>) =
-            job.edges.iter().partition(|edge| edge.to == edge.from + 1);
-        past.retain(|edge| edge.from != edge.to);
-        past.sort_by_key(|edge| std::cmp::Reverse(edge.calls));
-        let left_out = past.len().saturating_sub(LANES);
-        past.truncate(LANES);
-        // Short ones are nearest to the boxes.
-        past.sort_by_key(|edge| (edge.from.abs_diff(edge.to), edge.from));
-        let left = if past.is_empty() { 2.0 } else { 22.0 + LANE * past.len() as f64 };
-        let most = job.edges.iter().map(|edge| edge.calls).max().unwrap_or(1);
-        let arrow = |edge: &MeasuredEdge, text, path, x, y, anchor| EdgeArrow {
-            path,
-            stroke: 1.5 + 3.5 * (1.0 + edge.calls as f64).ln() / (1.0 + most as f64).ln(),
-            text,
-            title: format!("{} from {} to {}", calls(edge.calls), label(job, edge.from), label(job, edge.to)),
-            x,
-            y,
-            anchor,
-        };
-        let down = |edge: &&MeasuredEdge| {
-            let (x, y) = (left + BOX.0 / 2.0, top(edge.from) + BOX.1);
-            arrow(
-                edge,
-                calls(edge.calls),
-                format!("M{x} {y}V{}", top(edge.to) - 7.0),
-                x + 12.0,
-                y + GAP / 2.0 + 4.0,
-                "start",
-            )
-        };
-        let around = |(lane, edge): (usize, &&MeasuredEdge)| {
-            let x = left - 22.0 - LANE * lane as f64;
-            let (from, to) = (top(edge.from) + 0.68 * BOX.1, top(edge.to) + 0.32 * BOX.1);
-            let turn = if to > from { 10.0 } else { -10.0 };
-            let path = format!(
-                "M{left} {from}H{}Q{x} {from} {x} {}V{}Q{x} {to} {} {to}H{}",
-                x + 10.0,
-                from + turn,
-                to - turn,
-                x + 10.0,
-                left - 7.0
-            );
-            arrow(edge, grouped(edge.calls), path, x - 8.0, (from + to) / 2.0 + 4.0, "end")
-        };
-        let arrows = below.iter().map(down).chain(past.iter().enumerate().map(around)).collect();
-        let boxes = boxes(job, left);
-        Self {
-            width: left + BOX.0 + 24.0 + BAR + TEXT,
-            height: top(job.layers.len()) - GAP + TOP,
-            is_cut: boxes.iter().any(|layer| layer.is_cut),
-            boxes,
-            arrows,
-            edges: job.edges.iter().map(|edge| named(job, *edge)).collect(),
-            left_out,
-        }
+/// Everything that the template draws; `edges` has all calls between layers, for the table, and `left_out` how many arrows are in that only.
+pub(super) fn of(job: &MeasuredJob) -> Value {
+    let (below, mut past): (Vec<&MeasuredEdge>, Vec<&MeasuredEdge>) =
+        job.edges.iter().partition(|edge| edge.to == edge.from + 1);
+    past.retain(|edge| edge.from != edge.to);
+    past.sort_by_key(|edge| std::cmp::Reverse(edge.calls));
+    let left_out = past.len().saturating_sub(LANES);
+    past.truncate(LANES);
+    // Short ones are nearest to the boxes.
+    past.sort_by_key(|edge| (edge.from.abs_diff(edge.to), edge.from));
+    let left = if past.is_empty() { 2.0 } else { 22.0 + LANE * past.len() as f64 };
+    let most = job.edges.iter().map(|edge| edge.calls).max().unwrap_or(1);
+    // `anchor`: how the text stands at its place.
+    let arrow = |edge: &MeasuredEdge, text: String, path: String, x: f64, y: f64, anchor: &str| {
+        let stroke = 1.5 + 3.5 * (1.0 + edge.calls as f64).ln() / (1.0 + most as f64).ln();
+        let title = format!("{} from {} to {}", calls(edge.calls), label(job, edge.from), label(job, edge.to));
+        context! { path, stroke, text, title, x, y, anchor }
+    };
+    let down = |edge: &&MeasuredEdge| {
+        let (x, y) = (left + BOX.0 / 2.0, top(edge.from) + BOX.1);
+        arrow(
+            edge,
+            calls(edge.calls),
+            format!("M{x} {y}V{}", top(edge.to) - 7.0),
+            x + 12.0,
+            y + GAP / 2.0 + 4.0,
+            "start",
+        )
+    };
+    let around = |(lane, edge): (usize, &&MeasuredEdge)| {
+        let x = left - 22.0 - LANE * lane as f64;
+        let (from, to) = (top(edge.from) + 0.68 * BOX.1, top(edge.to) + 0.32 * BOX.1);
+        let turn = if to > from { 10.0 } else { -10.0 };
+        let path = format!(
+            "M{left} {from}H{}Q{x} {from} {x} {}V{}Q{x} {to} {} {to}H{}",
+            x + 10.0,
+            from + turn,
+            to - turn,
+            x + 10.0,
+            left - 7.0
+        );
+        arrow(edge, grouped(edge.calls), path, x - 8.0, (from + to) / 2.0 + 4.0, "end")
+    };
+    let arrows: Vec<Value> = below.iter().map(down).chain(past.iter().enumerate().map(around)).collect();
+    let edge = |edge: &MeasuredEdge| {
+        let (from, to) = (label(job, edge.from), label(job, edge.to));
+        context! { from, to, calls => grouped(edge.calls), value => edge.calls }
+    };
+    let (boxes, is_cut) = boxes(job, left);
+    context! {
+        width => left + BOX.0 + 24.0 + BAR + TEXT,
+        height => top(job.layers.len()) - GAP + TOP,
+        boxes,
+        arrows,
+        edges => job.edges.iter().map(edge).collect::<Vec<_>>(),
+        is_cut,
+        left_out,
     }
 }
 
@@ -149,43 +100,36 @@ fn calls(calls: u64) -> String {
     if calls == 1 { "1 call".to_owned() } else { format!("{} calls", grouped(calls)) }
 }
 
-fn named(job: &MeasuredJob, edge: MeasuredEdge) -> EdgeRow {
-    EdgeRow {
-        from: label(job, edge.from).to_owned(),
-        to: label(job, edge.to).to_owned(),
-        calls: grouped(edge.calls),
-        value: edge.calls,
-    }
-}
-
-/// Bars are comparable: tools have a scale of their own only where MPI's bar would leave nothing of theirs, and that bar is cut off then.
-fn boxes(job: &MeasuredJob, left: f64) -> Vec<LayerBox> {
+/// Bars are comparable: tools have a scale of their own only where MPI's bar would leave nothing of theirs, and that bar is cut off then: is one?
+fn boxes(job: &MeasuredJob, left: f64) -> (Vec<Value>, bool) {
     let time_of = |place: usize| if place == 0 { job.program_ns() } else { job.layers[place].own.sum_ns };
     let last = job.layers.len() - 1;
     let times: Vec<f64> = (0..=last).map(time_of).collect();
     let all = times.iter().copied().fold(1.0, f64::max);
     let tools = times.iter().take(last).skip(1).copied().fold(0.0, f64::max);
     let scale = if tools > 0.0 && tools < 0.1 * all { tools } else { all };
+    let is_cut = |time_ns: &f64| *time_ns > 1.001 * scale;
     let of = |(place, time_ns): (usize, &f64)| {
         let label = label(job, place);
-        LayerBox {
-            kind: match place {
-                0 => "program",
-                place if place == last => "mpi",
-                _ => "tools",
-            },
-            label: label.to_owned(),
-            shown: shortened(if place == 0 && label == "program" { "the program" } else { label }),
-            x: left,
-            y: top(place),
-            bar_x: left + BOX.0 + 24.0,
-            bar: (BAR * time_ns / scale).min(BAR),
-            is_cut: *time_ns > 1.001 * scale,
-            time: time(*time_ns),
-            share: percent(job.share(*time_ns)),
+        let kind = match place {
+            0 => "program",
+            place if place == last => "mpi",
+            _ => "tools",
+        };
+        context! {
+            kind,
+            label,
+            shown => shortened(if place == 0 && label == "program" { "the program" } else { label }),
+            x => left,
+            y => top(place),
+            bar_x => left + BOX.0 + 24.0,
+            bar => (BAR * time_ns / scale).min(BAR),
+            is_cut => is_cut(time_ns),
+            time => time(*time_ns),
+            share => percent(job.share(*time_ns)),
         }
     };
-    times.iter().enumerate().map(of).collect()
+    (times.iter().enumerate().map(of).collect(), times.iter().any(is_cut))
 }
 
 fn shortened(label: &str) -> String {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::bytes;
+use crate::bytes::{self, PassedOn};
 use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer};
 use crate::page::times;
 use crate::tables::{a_call, time};
@@ -100,10 +100,8 @@ struct CallCell {
 impl CallRow {
     /// Those that are called most come first.
     pub(super) fn all(job: &MeasuredJob) -> Vec<Self> {
-        let last = job.layers.len() - 1;
         let row = |name: &str| {
-            let cells = job.layers.iter().enumerate().map(|(place, layer)| CallCell::of(layer, name, place, last));
-            let cells: Vec<CallCell> = cells.collect();
+            let cells: Vec<CallCell> = (0..job.layers.len()).map(|place| CallCell::of(job, place, name)).collect();
             Self { function: name.to_owned(), is_changed: cells.iter().any(|cell| cell.is_changed), cells }
         };
         job.functions_by_calls().into_iter().map(row).collect()
@@ -111,25 +109,18 @@ impl CallRow {
 }
 
 impl CallCell {
-    fn of(layer: &MeasuredLayer, function: &str, place: usize, last: usize) -> Self {
-        let Some(MeasuredFunction { calls_in, calls_out, .. }) = layer.functions.get(function) else {
-            return Self { text: String::new(), title: String::new(), value: 0, is_changed: false };
+    fn of(job: &MeasuredJob, place: usize, function: &str) -> Self {
+        let calls = PassedOn::of_calls(job, place, function);
+        let label = &job.layers[place].label;
+        let title = match (calls.comes_in, calls.goes_out) {
+            (0, 0) => String::new(),
+            (_, out) if place == 0 => format!("The program makes {out}"),
+            (calls, _) if place + 1 == job.layers.len() => format!("{calls} arrive at the MPI library"),
+            (calls, out) if calls == out => format!("{label} passes all {calls} on"),
+            (0, out) => format!("{label} makes {out} of its own"),
+            (calls, out) => format!("{calls} come to {label}, and it makes {out}"),
         };
-        let (calls_in, calls_out) = (*calls_in, *calls_out);
-        let label = &layer.label;
-        let (text, title, is_changed) = if place == 0 {
-            (grouped(calls_out), format!("The program makes {calls_out}"), false)
-        } else if place == last {
-            (grouped(calls_in), format!("{calls_in} arrive at the MPI library"), false)
-        } else if calls_in == calls_out {
-            (grouped(calls_in), format!("{label} passes all {calls_in} on"), false)
-        } else if calls_in == 0 {
-            (format!("+{}", grouped(calls_out)), format!("{label} makes {calls_out} of its own"), true)
-        } else {
-            let text = format!("{} → {}", grouped(calls_in), grouped(calls_out));
-            (text, format!("{calls_in} come to {label}, and it makes {calls_out}"), true)
-        };
-        Self { text, title, value: calls_in.max(calls_out), is_changed }
+        Self { text: calls.text(grouped), title, value: calls.value(), is_changed: calls.is_changed() }
     }
 }
 
@@ -145,7 +136,7 @@ pub(super) struct BytesRow {
 impl BytesRow {
     /// Those that move the most come first.
     pub(super) fn all(job: &MeasuredJob) -> Vec<Self> {
-        let cell = |(layer, cell): (&MeasuredLayer, &bytes::BytesCell)| {
+        let cell = |(layer, cell): (&MeasuredLayer, &PassedOn)| {
             let (comes_in, goes_out) = (grouped(cell.comes_in), grouped(cell.goes_out));
             let title = match (cell.comes_in, cell.goes_out) {
                 (0, 0) => String::new(),
@@ -154,12 +145,12 @@ impl BytesRow {
                 (bytes, out) if bytes == out => format!("{comes_in} bytes, which {} passes on", layer.label),
                 _ => format!("{comes_in} bytes come to {}, and {goes_out} go on", layer.label),
             };
-            CallCell { text: cell.text(), title, value: cell.value(), is_changed: cell.is_changed() }
+            CallCell { text: cell.text(bytes::size), title, value: cell.value(), is_changed: cell.is_changed() }
         };
         let row = |row: bytes::MovedRow<'_>| Self {
             function: row.function.to_owned(),
             way: row.way,
-            is_changed: row.cells.iter().any(bytes::BytesCell::is_changed),
+            is_changed: row.cells.iter().any(PassedOn::is_changed),
             cells: job.layers.iter().zip(&row.cells).map(cell).collect(),
         };
         bytes::rows(job).into_iter().map(row).collect()

@@ -16,7 +16,7 @@ use crate::trace::sites::Site;
 
 /// A call that came to a layer.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct RecordedCall {
     /// The thread, counted from 0 in the order of their first calls.
     pub thread: u32,
     /// Its number among the calls of its thread, at all layers; calls that are not recorded count as well.
@@ -38,7 +38,7 @@ pub struct Call {
     /// Its arguments.
     pub arguments: Vec<Argument>,
     /// What it returned, if it has.
-    pub result: Option<Value>,
+    pub result: Option<Decoded>,
     /// Where the program made it, if the program did.
     pub site: Option<Site>,
 }
@@ -53,16 +53,16 @@ pub struct Argument {
     /// Whether the function reads or writes it.
     pub direction: Direction,
     /// What was passed: a number, a handle, an address.
-    pub value: Value,
+    pub value: Decoded,
     /// What it points to, where the function reads that.
-    pub before: Option<Value>,
+    pub before: Option<Decoded>,
     /// What it points to when the function has returned, where it writes there.
-    pub after: Option<Value>,
+    pub after: Option<Decoded>,
 }
 
 /// What a word, or what it points to, means.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Value {
+pub enum Decoded {
     /// A number.
     Number(i64),
     /// `MPI_Wtime`'s.
@@ -92,18 +92,17 @@ pub enum Value {
     /// An array; `all` is how many elements it has, of which the first are known.
     List {
         /// The elements.
-        known: Vec<Value>,
+        known: Vec<Decoded>,
         /// How many there are.
         all: u64,
     },
 }
 
-impl Value {
+impl Decoded {
     /// The elements of an array, as far as they are known; of others the value itself.
-    #[must_use]
-    pub fn elements(&self) -> &[Value] {
+    pub fn elements(&self) -> &[Decoded] {
         match self {
-            Value::List { known, .. } => known,
+            Decoded::List { known, .. } => known,
             one => std::slice::from_ref(one),
         }
     }
@@ -113,16 +112,16 @@ impl Value {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MpiStatus {
     /// The rank of the sender.
-    pub source: Box<Value>,
+    pub source: Box<Decoded>,
     /// The tag.
-    pub tag: Box<Value>,
+    pub tag: Box<Decoded>,
     /// Bytes, where it is known how the MPI stores them.
     pub bytes: Option<u64>,
     /// Whether the operation was cancelled.
     pub cancelled: bool,
 }
 
-impl fmt::Display for Call {
+impl fmt::Display for RecordedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}(", self.function.name())?;
         for (place, argument) in self.arguments.iter().enumerate() {
@@ -141,7 +140,7 @@ impl fmt::Display for Call {
 impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A handle, and an address that stands for something, say by their names what they are.
-        let is_plain = is_handle(self.kind) && !matches!(self.value, Value::Handle(_) | Value::Address(_));
+        let is_plain = is_handle(self.kind) && !matches!(self.value, Decoded::Handle(_) | Decoded::Address(_));
         if !(is_plain && self.direction == Direction::In && self.before.is_none()) {
             write!(f, "{}=", self.name)?;
         }
@@ -156,11 +155,11 @@ impl fmt::Display for Argument {
 }
 
 /// What an address leads to is marked as such, where it could be taken for the argument.
-fn sign(value: &Value) -> &'static str {
-    if matches!(value, Value::List { .. } | Value::Text(_)) { "" } else { "&" }
+fn sign(value: &Decoded) -> &'static str {
+    if matches!(value, Decoded::List { .. } | Decoded::Text(_)) { "" } else { "&" }
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for Decoded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),

@@ -35,7 +35,6 @@ pub(super) struct Constants {
 
 impl Constants {
     /// Those of `family`, where these objects are.
-    #[must_use]
     pub(super) fn new(family: Family, objects: &BTreeMap<String, u64>) -> Self {
         let empty_request = objects.get("ompi_request_empty").copied();
         let mut constants =
@@ -70,19 +69,16 @@ impl Constants {
     }
 
     /// What a value of this kind is called.
-    #[must_use]
     pub(super) fn name(&self, kind: Kind, value: i64) -> Option<&'static str> {
         self.names.get(&(kind, value)).copied()
     }
 
     /// The value of a constant.
-    #[must_use]
     pub(super) fn value(&self, name: &str) -> Option<i64> {
         self.values.get(name).copied()
     }
 
     /// `MPI_MODE_CREATE|MPI_MODE_RDWR`, if all bits have names.
-    #[must_use]
     pub(super) fn sum(&self, kind: Kind, value: i64) -> Option<String> {
         let parts: Vec<&(Kind, i64, &str)> =
             self.flags.iter().filter(|(of, bit, _)| *of == kind && value & bit == *bit).collect();
@@ -92,7 +88,6 @@ impl Constants {
     }
 
     /// Has the MPI one value for all requests that it has completed at once, and is it this one?
-    #[must_use]
     pub(super) fn is_shared_request(&self, handle: u64) -> bool {
         match self.family {
             // Builtin handles, whose highest bits are 01.
@@ -104,13 +99,11 @@ impl Constants {
     }
 
     /// Bytes of a handle.
-    #[must_use]
     pub(super) fn handle_bytes(&self, kind: Kind) -> usize {
         if self.family == Family::Mpich && kind != Kind::File { 4 } else { 8 }
     }
 
     /// A handle as constants have it: those that are `int` are so with their sign.
-    #[must_use]
     pub(super) fn handle(&self, kind: Kind, word: u64) -> i64 {
         if self.handle_bytes(kind) == 4 { i64::from(word as i32) } else { word.cast_signed() }
     }

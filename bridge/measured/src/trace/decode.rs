@@ -3,7 +3,7 @@
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 use qmpi_abi::trace::{AFTER, HAS_BYTES, IS_CANCELLED, RECEIVED, SENT};
 
-use crate::trace::call::{Argument, MpiStatus, Value};
+use crate::trace::call::{Argument, Decoded, MpiStatus};
 use crate::trace::constants::{Constants, Family};
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::objects::{HandleNames, HandlePlace, elements, is_handle};
@@ -19,7 +19,7 @@ pub(super) fn arguments(call: &RawCall<'_>, constants: &Constants, names: &Handl
         let find = |is_after: bool| call.value(place, is_after);
         let decode = |value: RawValue<'_>| {
             let mut value = pointee(&value, parameter, constants, names);
-            if let (Value::List { known, all }, Some(count)) = (&mut value, count)
+            if let (Decoded::List { known, all }, Some(count)) = (&mut value, count)
                 && parameter.direction == Direction::Out
             {
                 known.truncate(count as usize);
@@ -43,7 +43,7 @@ pub(super) fn arguments(call: &RawCall<'_>, constants: &Constants, names: &Handl
                 address(parameter, word, constants)
             } else if call.function.name() == "MPI_Abort" && parameter.kind == Kind::ErrorCode {
                 // What the program says to its environment is no code of MPI's.
-                Value::Number(i64::from(word as i32))
+                Decoded::Number(i64::from(word as i32))
             } else {
                 scalar(parameter, word, constants, names.at(HandlePlace::word(place)))
             },
@@ -64,25 +64,25 @@ fn started<'a>(
     direction: Direction,
     values: impl Iterator<Item = RawValue<'a>>,
 ) -> Option<Argument> {
-    let mut known: Vec<Value> = values.map(|value| content(&value)).collect();
+    let mut known: Vec<Decoded> = values.map(|value| content(&value)).collect();
     let after = match known.len() {
         0 => return None,
         1 => known.remove(0),
-        count => Value::List { all: count as u64, known },
+        count => Decoded::List { all: count as u64, known },
     };
-    Some(Argument { name, kind: Kind::Buffer, direction, value: Value::Address(0), before: None, after: Some(after) })
+    Some(Argument { name, kind: Kind::Buffer, direction, value: Decoded::Address(0), before: None, after: Some(after) })
 }
 
 /// What is in a buffer.
-fn content(value: &RawValue<'_>) -> Value {
-    Value::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) }
+fn content(value: &RawValue<'_>) -> Decoded {
+    Decoded::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) }
 }
 
 /// What it returned.
-pub(super) fn result(call: &RawCall<'_>, constants: &Constants, names: &HandleNames<'_>) -> Option<Value> {
+pub(super) fn result(call: &RawCall<'_>, constants: &Constants, names: &HandleNames<'_>) -> Option<Decoded> {
     let parameter = call.function.result()?;
     if matches!(parameter.kind, Kind::Seconds) {
-        return Some(Value::Float(f64::from_bits(call.result)));
+        return Some(Decoded::Float(f64::from_bits(call.result)));
     }
     Some(scalar(parameter, call.result, constants, names.at(HandlePlace::Result)))
 }
@@ -107,7 +107,7 @@ fn count_of_results(call: &RawCall<'_>) -> Option<u64> {
 }
 
 /// Addresses that stand for something.
-fn address(parameter: &Parameter, word: u64, constants: &Constants) -> Value {
+fn address(parameter: &Parameter, word: u64, constants: &Constants) -> Decoded {
     let name = match parameter.kind {
         Kind::Buffer => {
             let in_place = constants.name(Kind::Buffer, word.cast_signed());
@@ -121,14 +121,14 @@ fn address(parameter: &Parameter, word: u64, constants: &Constants) -> Value {
         kind => constants.name(kind, word.cast_signed()).filter(|_| kind == Kind::Weight),
     };
     match name {
-        Some(name) => Value::Constant(name.to_owned()),
-        None if word == 0 => Value::Constant("NULL".to_owned()),
-        None => Value::Address(word),
+        Some(name) => Decoded::Constant(name.to_owned()),
+        None if word == 0 => Decoded::Constant("NULL".to_owned()),
+        None => Decoded::Address(word),
     }
 }
 
 /// A word of the type of the parameter.
-fn scalar(parameter: &Parameter, word: u64, constants: &Constants, object: Option<&str>) -> Value {
+fn scalar(parameter: &Parameter, word: u64, constants: &Constants, object: Option<&str>) -> Decoded {
     let bytes = match parameter.ctype() {
         ctype if is_handle(parameter.kind) && ctype.starts_with("MPI_") => constants.handle_bytes(parameter.kind),
         "int" | "MPI_Fint" | "bool" => 4,
@@ -138,10 +138,10 @@ fn scalar(parameter: &Parameter, word: u64, constants: &Constants, object: Optio
 }
 
 /// What an argument points to.
-fn pointee(value: &RawValue<'_>, parameter: &Parameter, constants: &Constants, names: &HandleNames<'_>) -> Value {
+fn pointee(value: &RawValue<'_>, parameter: &Parameter, constants: &Constants, names: &HandleNames<'_>) -> Decoded {
     match parameter.kind {
         Kind::Buffer => return content(value),
-        _ if is_text(parameter) => return Value::Text(String::from_utf8_lossy(value.bytes).into_owned()),
+        _ if is_text(parameter) => return Decoded::Text(String::from_utf8_lossy(value.bytes).into_owned()),
         Kind::Status => {
             let statuses = value.bytes.chunks_exact(value.element.max(1)).map(|bytes| status(bytes, constants));
             return list(statuses.collect(), value, parameter);
@@ -165,35 +165,35 @@ fn is_array(parameter: &Parameter) -> bool {
 }
 
 /// One value, or an array of them.
-fn list(mut known: Vec<Value>, value: &RawValue<'_>, parameter: &Parameter) -> Value {
+fn list(mut known: Vec<Decoded>, value: &RawValue<'_>, parameter: &Parameter) -> Decoded {
     match known.pop() {
         Some(only) if !is_array(parameter) && known.is_empty() => only,
         last => {
             known.extend(last);
-            Value::List { known, all: value.all }
+            Decoded::List { known, all: value.all }
         }
     }
 }
 
-fn number(kind: Kind, word: u64, bytes: usize, constants: &Constants, object: Option<&str>) -> Value {
+fn number(kind: Kind, word: u64, bytes: usize, constants: &Constants, object: Option<&str>) -> Decoded {
     let value = match bytes {
         1 => i64::from(word as u8),
         4 => i64::from(word as i32),
         _ => word.cast_signed(),
     };
     if let Some(object) = object {
-        return Value::Object(object.to_owned());
+        return Decoded::Object(object.to_owned());
     }
     if let Some(name) = name(kind, value, constants) {
-        return Value::Constant(name);
+        return Decoded::Constant(name);
     }
     match kind {
-        kind if is_handle(kind) => Value::Handle(if bytes == 4 { u64::from(word as u32) } else { word }),
-        Kind::Flag => Value::Flag(value != 0),
+        kind if is_handle(kind) => Decoded::Handle(if bytes == 4 { u64::from(word as u32) } else { word }),
+        Kind::Flag => Decoded::Flag(value != 0),
         Kind::Address | Kind::MemoryPointer | Kind::Attribute | Kind::State | Kind::Callback | Kind::ToolHandle => {
-            Value::Address(word)
+            Decoded::Address(word)
         }
-        _ => Value::Number(value),
+        _ => Decoded::Number(value),
     }
 }
 
@@ -221,7 +221,7 @@ fn name(kind: Kind, value: i64, constants: &Constants) -> Option<String> {
     }
 }
 
-fn status(bytes: &[u8], constants: &Constants) -> Value {
+fn status(bytes: &[u8], constants: &Constants) -> Decoded {
     let int = |place: usize| {
         let word = bytes.get(4 * place..4 * place + 4).and_then(|bytes| bytes.try_into().ok());
         word.map_or(0, i32::from_le_bytes)
@@ -241,7 +241,7 @@ fn status(bytes: &[u8], constants: &Constants) -> Value {
             (int(0), int(1), (flags & HAS_BYTES != 0).then_some(bytes), flags & IS_CANCELLED != 0)
         }
     };
-    Value::Status(MpiStatus {
+    Decoded::Status(MpiStatus {
         source: Box::new(number(Kind::Rank, u64::from(source.cast_unsigned()), 4, constants, None)),
         tag: Box::new(number(Kind::Tag, u64::from(tag.cast_unsigned()), 4, constants, None)),
         bytes,

@@ -27,13 +27,13 @@ pub struct TraceHead {
     pub mpi: String,
     /// Whose constants it has.
     pub family: Family,
-    /// Which calls were asked for.
+    /// Which calls were asked for: `all`, `first:N`, `last:N`.
     pub calls: String,
     /// The program, the MPI library, layers from the innermost outwards.
     pub layers: Vec<String>,
     /// Moments: nanoseconds since 1970, and ticks.
     pub clocks: Vec<(u64, u64)>,
-    /// Calls for which there was no room.
+    /// Calls for which there was no room, if the process has told.
     pub lost: Option<u64>,
     /// Objects of the MPI library that handles are the addresses of.
     pub objects: BTreeMap<String, u64>,
@@ -116,7 +116,6 @@ pub struct RawValue<'a> {
 
 impl<'a> RawCall<'a> {
     /// A word that was passed; 0 if there is none.
-    #[must_use]
     pub fn word(&self, place: usize) -> u64 {
         WordReader(self.words.get(8 * place..).unwrap_or_default()).u64()
     }
@@ -136,7 +135,6 @@ impl<'a> RawCall<'a> {
     }
 
     /// What an argument points to, before or after the call.
-    #[must_use]
     pub fn value(&self, place: usize, is_after: bool) -> Option<RawValue<'a>> {
         let moment = if is_after { AFTER } else { BEFORE };
         self.values().find(|value| value.place == place && value.moment == moment)
@@ -153,7 +151,6 @@ pub struct Clock {
 
 impl Clock {
     /// Nanoseconds since 1970.
-    #[must_use]
     pub fn nanoseconds(self, ticks: u64) -> u64 {
         let since = ticks.wrapping_sub(self.base.1).cast_signed() as f64 * self.ns_per_tick;
         self.base.0.saturating_add_signed(since as i64)
@@ -161,9 +158,6 @@ impl Clock {
 }
 
 /// The files of a directory.
-///
-/// # Errors
-/// [`Error::Report`] if there is no such directory.
 pub(super) fn paths(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = std::fs::read_dir(directory)
         .map_err(|error| Error::Report { path: directory.to_owned(), problem: error.to_string() })?;
@@ -236,9 +230,6 @@ fn record(bytes: &[u8]) -> Record {
 
 impl TraceHead {
     /// Of a file: its first line.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     pub fn read(path: &Path) -> Result<Self, String> {
         let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
@@ -259,9 +250,6 @@ impl TraceHead {
 
 impl<'a> TraceFile<'a> {
     /// Reads what is there.
-    ///
-    /// # Errors
-    /// What is wrong with its first line. Behind that, reading ends where nothing can be made of it.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         let mut head = TraceHead::parse(bytes)?;
         let mut file = Self { head: head.clone(), calls: Vec::new(), beyond_limit: Vec::new() };
@@ -340,7 +328,6 @@ impl<'a> TraceFile<'a> {
     }
 
     /// From the moments that the file has: the first and the last one.
-    #[must_use]
     pub fn clock(&self) -> Clock {
         let first = self.head.clocks.iter().min_by_key(|clock| clock.1).copied().unwrap_or_default();
         let last = self.head.clocks.iter().max_by_key(|clock| clock.1).copied().unwrap_or_default();

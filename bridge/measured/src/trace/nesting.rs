@@ -22,7 +22,6 @@ pub(super) struct Nesting {
 
 impl Nesting {
     /// Of calls in the order of their beginnings.
-    #[must_use]
     pub(super) fn of(calls: &[RawCall<'_>]) -> Self {
         let mut threads: HashMap<u32, Thread> = HashMap::new();
         let mut depths = Vec::with_capacity(calls.len());

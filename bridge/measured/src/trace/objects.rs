@@ -84,7 +84,6 @@ pub(super) struct HandleNames<'a> {
 
 impl HandleNames<'_> {
     /// The name of the handle there, if its making is known.
-    #[must_use]
     pub(super) fn at(&self, place: HandlePlace) -> Option<&str> {
         self.objects.names.get(object_at(self.uses?, place)?).map(String::as_str)
     }
@@ -106,7 +105,6 @@ pub(super) fn elements<'a>(value: &RawValue<'a>) -> impl Iterator<Item = u64> + 
 
 impl MadeObjects {
     /// Follows all handles of these calls.
-    #[must_use]
     pub(super) fn of(calls: &[RawCall<'_>], events: &[Event], constants: &Constants, layers: &[String]) -> Self {
         let objects = Self { uses: vec![Uses::new(); calls.len()], ..Self::default() };
         let mut tracker = Tracker { calls, constants, alive: HashMap::new(), objects };
@@ -122,7 +120,6 @@ impl MadeObjects {
     }
 
     /// The names of the handles of a call.
-    #[must_use]
     pub(super) fn of_call(&self, number: usize) -> HandleNames<'_> {
         HandleNames { objects: self, uses: self.uses.get(number) }
     }

@@ -192,7 +192,7 @@ fn session(site: Site, words: &[String], variables: &[(&'static str, String)]) -
 
 fn debugger(site: Site) -> Verdict {
     let session = session(site, &site.run(&[], ""), &site.variables())?;
-    check(session.output.contains("exited normally"), "the job fails", &session.output)
+    check(session.log.contains("exited normally"), "the job fails", &session.output)
 }
 
 fn debugger_with_a_tool(site: Site) -> Verdict {
@@ -219,12 +219,12 @@ fn stripped(site: Site) -> Verdict {
 
 fn abort(site: Site) -> Verdict {
     let directory = Directory::new()?;
-    let said = Session::start(&directory.0, &site.run(&[], "abort"), &site.variables())?.output;
-    check(said.contains("= 2\n") && said.contains("called MPI_Abort with error code 7"), "no abort is seen", &said)?;
+    let Session { output: said, log } = Session::start(&directory.0, &site.run(&[], "abort"), &site.variables())?;
+    check(log.contains("= 2\n") && log.contains("called MPI_Abort with error code 7"), "no abort is seen", &said)?;
     // Not all launchers print what ranks have printed before, or that of all of them.
     let pid = said.lines().find_map(|line| line.strip_prefix("rank 1 pid "));
     let who = pid.map(|pid| format!("rank 1 (process {} on ", pid.trim()));
-    check(who.is_none_or(|who| said.contains(&who)), "another rank has called it", &said)
+    check(who.is_none_or(|who| log.contains(&who)), "another rank has called it", &said)
 }
 
 /// Open MPI's Fortran library calls `PMPI_Abort`.
@@ -236,10 +236,10 @@ fn abort_in_fortran(site: Site) -> Verdict {
         let words = site.words(2, &site.program("mpir_abort.f90"), "");
         let directory = Directory::new()?;
         let words = run(&product::command(), &options, words);
-        let said = Session::start(&directory.0, &words, &site.variables())?.output;
-        let is_seen = said.contains("= 2\n") && said.contains("\"rank 1 (process ");
-        check(is_seen && said.contains("called MPI_Abort with error code 7"), "no abort is seen", &said)?;
-        check(said.matches("called MPI_Abort with").count() == 1, "it is seen twice", &said)?;
+        let Session { output: said, log } = Session::start(&directory.0, &words, &site.variables())?;
+        let is_seen = log.contains("= 2\n") && log.contains("\"rank 1 (process ");
+        check(is_seen && log.contains("called MPI_Abort with error code 7"), "no abort is seen", &said)?;
+        check(log.matches("called MPI_Abort with").count() == 1, "it is seen twice", &said)?;
     }
     Ok(())
 }
@@ -466,7 +466,7 @@ fn python(site: Site) -> Verdict {
     check(session.was_held(), "ranks went on before the gate was open", said)?;
     let before = said.split("MPIR_Breakpoint ()").next().unwrap_or_default();
     check(before.matches("before MPI").count() == site.ranks(), "ranks do not come to MPI", said)?;
-    check(said.contains("exited normally"), "the job fails", said)
+    check(session.log.contains("exited normally"), "the job fails", said)
 }
 
 /// py-spy shows where Python is; with `--native`, where the C code below it is.
