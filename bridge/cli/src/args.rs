@@ -193,14 +193,6 @@ EXAMPLES
 NOTES
   What the numbers are: docs/report.md.";
 
-const STATS_EXAMPLES: &str = "\
-EXAMPLES
-  Count, and add up:
-      qmpi run --stats=calls -t ./libmpiP.so mpiexec -n 4 ./app
-      qmpi stats calls
-  Functions that ranks call differently often:
-      qmpi stats calls --json | jq '.functions[] | select(.calls[-1].min != .calls[-1].max)'";
-
 const COMPLETIONS_EXAMPLES: &str = "\
 EXAMPLES
       qmpi completions bash > ~/.local/share/bash-completion/completions/qmpi
@@ -261,10 +253,6 @@ pub enum Command {
     /// Those of the site's and the user's configuration, and what lies in the directories of names.
     #[command(after_help = TOOLS_EXAMPLES)]
     Tools(ToolsArgs),
-
-    /// Add up what `qmpi run --stats=FILE` counted on the ranks: sum, least and most of each function at each layer
-    #[command(after_help = STATS_EXAMPLES)]
-    Stats(StatsArgs),
 
     /// Run a program under two sides of tools and say whether it is the same: the migration test for authors of tools
     ///
@@ -424,9 +412,9 @@ pub struct LoadArgs {
 /// What the runtime measures.
 #[derive(Debug, Default, Args)]
 pub struct MeasureArgs {
-    /// Count the calls of each layer and print a table at the end, to FILE if one is given
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub stats: Option<Option<PathBuf>>,
+    /// Print how often each function came to each layer, when the job has ended: a part of what `--report` measures
+    #[arg(long)]
+    pub stats: bool,
 
     /// Measure what each layer costs and does to the calls, into a directory that `qmpi report DIR` shows
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "qmpi-report")]
@@ -441,10 +429,10 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// The directory of the report, which a trace needs as well.
+    /// The directory of the report, which a trace and a table of calls need as well.
     #[must_use]
     pub fn directory(&self) -> Option<PathBuf> {
-        self.report.clone().or_else(|| self.trace.is_some().then(|| PathBuf::from("qmpi-report")))
+        self.report.clone().or_else(|| (self.stats || self.trace.is_some()).then(|| PathBuf::from("qmpi-report")))
     }
 }
 
@@ -605,18 +593,6 @@ pub struct ReportArgs {
     /// Write a page for a browser, one file that needs no network [default: report.html in DIR]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "all"])]
     pub html: Option<Option<PathBuf>>,
-}
-
-/// `qmpi stats`
-#[derive(Debug, Args)]
-pub struct StatsArgs {
-    /// The FILE of `qmpi run --stats=FILE`, without the rank
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-
-    /// Answer in JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `qmpi inspect`
@@ -865,16 +841,6 @@ mod tests {
         let Command::Run(run) = cli.unwrap().command else { panic!("run") };
         assert_eq!(run.command, ["mpiexec", "-n", "4", "-v", "./app", "--", "-x"]);
         assert_eq!((run.stack.tools, run.verbosity.verbose), (vec!["a".to_owned()], 0));
-    }
-
-    #[test]
-    fn stats_takes_a_file_only_with_an_equals_sign() {
-        let stats = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
-            Command::Run(run) => (run.measure.stats, run.command.len()),
-            _ => panic!("run"),
-        };
-        assert_eq!(stats(&["qmpi", "run", "--stats", "./app"]), (Some(None), 1));
-        assert_eq!(stats(&["qmpi", "run", "--stats=f", "./app"]), (Some(Some("f".into())), 1));
     }
 }
 

@@ -14,6 +14,5 @@ pub mod list;
 pub mod ps;
 pub mod report;
 pub mod run;
-pub mod stats;
 pub mod surveyed;
 pub mod tools;

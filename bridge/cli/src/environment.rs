@@ -33,7 +33,7 @@ pub struct Ingredients<'a> {
     pub crash: Option<&'a CrashReport>,
     /// `--ctl` and `--all-processes`.
     pub load: LoadArgs,
-    /// `--stats[=FILE]`, `--report[=DIR]` and `--trace[=N]`.
+    /// `--stats`, `--report[=DIR]` and `--trace[=N]`.
     pub measure: &'a MeasureArgs,
     /// Bytes of static TLS that the tools need together.
     pub static_tls: u64,
@@ -68,11 +68,6 @@ pub fn variables(resolved: &Resolved, with: &Ingredients<'_>) -> Result<Vec<Vari
     }
     if resolved.stack.log != LogLevel::default() {
         set(variable::LOG, resolved.stack.log.to_string());
-    }
-    match &with.measure.stats {
-        None => {}
-        Some(None) => set(variable::STATS, "1".to_owned()),
-        Some(Some(file)) => set(variable::STATS, text(&qmpi_plan::lookup::absolute(file)?, variable::STATS)?),
     }
     let processes = if with.load.all_processes { Processes::All } else { resolved.stack.processes };
     if processes != Processes::default() {
@@ -175,7 +170,7 @@ mod tests {
             crash: Some(&CrashReport { command: "/q/qmpi".into(), library: "/q/libqmpi_crash.so".into() }),
             load: LoadArgs { ctl: true, all_processes: true, crash_report: true },
             measure: &MeasureArgs {
-                stats: Some(Some("/s".into())),
+                stats: true,
                 report: Some("/r".into()),
                 trace: Some("7".parse().unwrap()),
             },
@@ -191,7 +186,6 @@ mod tests {
                 ("QMPI_TOOL_LIST", "outer=/o/libx.so,/o/libx.so"),
                 ("QMPI_ON_ERROR", "skip"),
                 ("QMPI_LOG", "info"),
-                ("QMPI_STATS", "/s"),
                 ("QMPI_PROCESSES", "all"),
                 ("QMPI_CTL", "1"),
                 ("QMPI_REPORT", "/r"),

@@ -159,15 +159,6 @@ pub enum Error {
         problem: String,
     },
 
-    /// Files of `--stats` that cannot be added up.
-    #[error("{}: {problem}", .path.display())]
-    Stats {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-
     /// A page for a browser that cannot be written.
     #[error("{}: the page cannot be written: {source}", .path.display())]
     WriteHtml {
@@ -366,9 +357,6 @@ impl Error {
             Self::Report { .. } => {
                 "`qmpi run --report=DIR ...` writes it; each rank adds its record at MPI_Finalize and when it ends"
                     .into()
-            }
-            Self::Stats { .. } => {
-                "`qmpi run --stats=FILE ...` writes FILE.0, FILE.1 and so on, for `qmpi stats FILE`".into()
             }
             Self::WriteHtml { .. } => "name a file that can be written: --html=FILE".into(),
             Self::Mpir(_) => "run the job without --mpir".into(),

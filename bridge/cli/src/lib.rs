@@ -44,7 +44,7 @@ use args::{Cli, Command};
 use commands::tools;
 use commands::{
     attach, bisect, compare as compared, crashed, ctl, demo, doctor, env, generate, inspect, list, ps,
-    report as reported, run, stats, surveyed,
+    report as reported, run, surveyed,
 };
 use compare::rank;
 pub use error::Error;
@@ -75,7 +75,6 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Crashed(args) => return ExitCode::from(crashed::crashed(args)),
         Command::Rank(args) => rank::become_program(args).map(|()| true),
         Command::Report(args) => reported::report(args).map(|()| true),
-        Command::Stats(args) => stats::stats(args).map(|()| true),
         Command::Inspect(args) => inspect::inspect(args),
         Command::List(args) => list::list(args).map(|()| true),
         Command::Bisect(args) => bisect::bisect(args),

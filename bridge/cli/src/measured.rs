@@ -3,6 +3,5 @@
 pub mod counters;
 pub mod job;
 pub mod rank_file;
-pub mod stats_file;
 pub mod trace;
 pub mod worlds;

@@ -27,7 +27,6 @@ use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::qmpi::{of_mpi, present};
 use crate::report::crash;
 use crate::report::finalize::{self, Edge};
-use crate::report::trace;
 use crate::requested::Requested;
 use crate::{switching, thesis};
 
@@ -86,7 +85,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
     let libraries: Vec<Option<&thesis::Library>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::Builder::new(&libraries));
     qmpi_loader::exit::order_by_layers();
-    chain.observe_ends();
     chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(lock, process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
@@ -381,7 +379,6 @@ fn load_pmpi<'a>(
         loaded.instance.set_layer(tool.index());
     }
     crash::loaded(tool.0, Some(loaded.instance));
-    trace::loaded(&layer.path, loaded.instance);
     Ok(Layer {
         label: layer.label.clone(),
         tool,

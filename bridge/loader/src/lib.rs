@@ -17,11 +17,9 @@
 
 mod arch;
 mod clock;
-mod errno;
 mod error;
 pub mod exit;
 pub mod file_limit;
-mod fork;
 pub mod image;
 mod instance;
 pub mod links;
@@ -30,7 +28,7 @@ pub mod log;
 mod namespace;
 mod overrides;
 #[cfg(planted)]
-mod planted;
+pub mod planted;
 pub mod process;
 pub mod stand_ins;
 mod thread;

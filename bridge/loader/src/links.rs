@@ -10,16 +10,13 @@
 //! | what a layer passes on, and what it asks for itself | `own_calls.rs` |
 //! | a layer that can be switched off | `switch.rs`, `requests.rs` |
 //! | a layer that sees some of its calls | `filter.rs` |
-//! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize`, counts | `pcontrol.rs`, `missing.rs`, `observer.rs`, `counter.rs` |
+//! | links with a purpose: `MPI_Pcontrol`, missing functions, `MPI_Finalize` | `pcontrol.rs`, `missing.rs`, `observer.rs` |
 //! | where wrappers of `dlsym` go on | `look_ups.rs` |
-//! | what each call costs, how many bytes it moves, and which calls there were | `probe.rs`, `bytes.rs`, `trace.rs` |
 //! | stubs that carry data, as many as needed | `trampoline.rs`, `blocks.rs` |
 
 pub(crate) mod blocks;
-pub mod bytes;
 pub mod callback;
 pub mod conversion;
-pub mod counter;
 pub mod filter;
 pub mod fortran;
 pub mod lazy;
@@ -29,11 +26,8 @@ pub mod observer;
 pub(crate) mod own_calls;
 pub(crate) mod parts;
 pub mod pcontrol;
-pub mod probe;
-pub(crate) mod questions;
 pub mod requests;
 pub mod switch;
-pub mod trace;
 pub(crate) mod trampoline;
 pub mod wrapped;
 pub(crate) mod wrappers;

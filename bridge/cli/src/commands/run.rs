@@ -2,8 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use qmpi_elf::ElfFile;
@@ -17,12 +17,15 @@ use crate::launcher::executable;
 use crate::launcher::forward::{self, Forward};
 use crate::launcher::program::{self, Program};
 use crate::launcher::{self, Found};
+use crate::measured::job::Job;
 use crate::measured::rank_file;
+use crate::mpir::child;
 use crate::mpir::hosts;
 use crate::mpir::starter::{self, Reception};
 use crate::mpir::table::Process;
 use crate::plan::{self, Plan};
 use crate::report::container;
+use crate::report::measured;
 use crate::report::shell::quote_if_needed;
 use crate::report::terminal::{self, Style};
 use crate::report::warning::Warning;
@@ -38,13 +41,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {
         let command = first.to_string_lossy().into_owned();
-        return Err(match args.measure.stats {
-            Some(None) => Error::Usage {
-                message: format!("{command}: command not found"),
-                hint: format!("a file for the statistics is written with `=`: --stats={command}"),
-            },
-            _ => Error::CommandNotFound { command },
-        });
+        return Err(Error::CommandNotFound { command });
     }
     if let Some(library) = library(&args.command, path.as_deref()) {
         return Err(library);
@@ -69,7 +66,7 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
-        let is_quiet = args.dry_run || args.measure.trace.is_some();
+        let is_quiet = args.dry_run || args.measure.directory().is_some();
         let no_tools = if is_quiet { None } else { no_tools(&plan, args) };
         let container = if plan.has_request { container::warning(&plan, &args.command, &get) } else { None };
         Warning::print_all(
@@ -85,7 +82,13 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     if args.dry_run {
         return terminal::answer(&dry_run(&plan, &command, Style::stdout()));
     }
-    prepare_report(args, &plan, &get)?;
+    prepare_report(args, &get)?;
+    let is_started_here = qmpi_plan::rank_from_env(&get).is_none();
+    if let Some(directory) = args.measure.directory().filter(|_| args.measure.stats && is_started_here && reception.is_none()) {
+        let status = child::run(&command, &plan.variables)?;
+        print_calls(&directory);
+        child::end_as(status);
+    }
     let Some(reception) = reception else { return Err(become_command(&command, &plan.variables)) };
     let mut on_table = |processes: &[&Process]| {
         if let Some(json) = args.prints_table {
@@ -142,26 +145,26 @@ fn no_tools(plan: &Plan, args: &RunArgs) -> Option<Warning> {
 }
 
 /// Files of an earlier job go, unless this is a rank itself: then others may have written theirs.
-fn prepare_report(args: &RunArgs, plan: &Plan, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+fn prepare_report(args: &RunArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
     let Some(directory) = &args.measure.directory() else { return Ok(()) };
-    if plan.layers.is_empty() && args.measure.trace.is_none() && !args.verbosity.quiet {
-        terminal::warn("there is nothing to measure without a tool: no report is written", Some("give one with -t"));
-    }
     if qmpi_plan::rank_from_env(get).is_none() { rank_file::clear(directory) } else { Ok(()) }
+}
+
+/// Says on stderr how often each function came to each layer, for `--stats`.
+fn print_calls(directory: &Path) {
+    match rank_file::read(directory) {
+        Ok(ranks) => eprint!("{}", measured::call_table(&Job::of(&ranks))),
+        Err(error) => terminal::warn(&format!("no calls were counted: {error}"), Some(&error.hint())),
+    }
 }
 
 fn become_command(command: &[OsString], variables: &[Variable]) -> Error {
     let Some((program, args)) = command.split_first() else {
         return Error::CommandNotFound { command: String::new() };
     };
-    let mut child = Command::new(program);
-    child.args(args).envs(variables.iter().map(|variable| (variable.name, &variable.value)));
-    let source = child.exec();
-    let command = program.to_string_lossy().into_owned();
-    match source.kind() {
-        io::ErrorKind::NotFound => Error::CommandNotFound { command },
-        _ => Error::CommandNotExecutable { command, source },
-    }
+    let mut process = Command::new(program);
+    process.args(args).envs(variables.iter().map(|variable| (variable.name, &variable.value)));
+    child::not_started(program, process.exec())
 }
 
 fn notes(plan: &Plan, program: Option<&Program>, launcher: Option<&Found>, forward: &Forward) {

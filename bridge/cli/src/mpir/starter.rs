@@ -67,13 +67,8 @@ pub fn run(job: Job<'_>, reception: Reception) -> Result<std::convert::Infallibl
         return Err(Error::CommandNotFound { command: String::new() });
     };
     let signals = Signals::handle().map_err(Error::Mpir)?;
-    let child = child::start(program, args, &job.variables).map_err(|source| {
-        let command = program.to_string_lossy().into_owned();
-        match source.kind() {
-            io::ErrorKind::NotFound => Error::CommandNotFound { command },
-            _ => Error::CommandNotExecutable { command, source },
-        }
-    })?;
+    let child =
+        child::start(program, args, &job.variables).map_err(|source| child::not_started(program, source))?;
     let now = Instant::now();
     let mut starter = Starter {
         listener: reception.0,

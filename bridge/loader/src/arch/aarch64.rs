@@ -24,14 +24,12 @@ mod look_ups;
 mod numbered;
 mod overrides;
 mod own_calls;
-mod probe;
 mod publication;
 mod requests;
 mod shift;
 mod stack_words;
 mod switch;
 mod thread_local;
-mod traced;
 mod trampoline;
 
 pub(crate) use dlopen::*;
@@ -42,12 +40,10 @@ pub(crate) use look_ups::*;
 pub(crate) use numbered::*;
 pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
-pub(crate) use probe::*;
 pub use publication::publish_stubs;
 pub(crate) use requests::*;
 pub(crate) use switch::*;
 pub(crate) use thread_local::*;
-pub(crate) use traced::*;
 pub(crate) use trampoline::*;
 
 /// Bytes of the largest page that Linux has here (4, 16 or 64 KB): what starts and ends at multiples of it can be mapped everywhere.

@@ -16,9 +16,7 @@
 //! | `dlopen.rs` | `dlopen` of a tool |
 //! | `overrides.rs` | its functions for exit handlers and for the environment |
 //! | `lazy.rs` | links that are found when they are first called |
-//! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
-//! | `probe.rs` | a link that measures |
-//! | `traced.rs` | the same, and records the call |
+//! | `links.rs` | links that tell, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `publication.rs` | a stub before its address |
 //! | `own_calls.rs` | which calls of a layer are its own |
@@ -46,14 +44,12 @@ mod overrides;
 mod own_calls;
 #[cfg(planted)]
 mod planted;
-mod probe;
 mod publication;
 mod requests;
 mod shift;
 mod stack_words;
 mod switch;
 mod thread_local;
-mod traced;
 mod trampoline;
 
 pub(crate) use dlopen::*;
@@ -66,12 +62,10 @@ pub(crate) use overrides::*;
 pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
-pub(crate) use probe::*;
 pub use publication::publish_stubs;
 pub(crate) use requests::*;
 pub(crate) use switch::*;
 pub(crate) use thread_local::*;
-pub(crate) use traced::*;
 pub(crate) use trampoline::*;
 
 /// Bytes of a page.
