@@ -85,6 +85,41 @@ int QMPIX_Register_tool_info(int tool_id, const char *version, const char *descr
  * `max` is 0. */
 int QMPIX_Get_tools(int max, QMPIX_Tool *tools, int *count);
 
+/* Where a tool stands: the place of its layer in the stack, 0 for the MPI library, 1 for the innermost layer and so on outwards, and the
+ * layer's label, which stays valid. Of an instance that is no layer but stands in front of one, as those of the recorder of
+ * `qmpi run --report` do, it is the layer behind it. Layers of named stacks have no place: MPI_ERR_ARG. */
+int QMPIX_Get_layer(int tool_id, int *place, const char **label);
+
+/* Whose handles and constants an MPI library has: those of MPICH, of Open MPI, or of the standard ABI of MPI 5. */
+enum QMPIX_Abi { QMPIX_ABI_UNKNOWN = 0, QMPIX_ABI_MPICH = 1, QMPIX_ABI_OPENMPI = 2, QMPIX_ABI_STANDARD = 3 };
+
+/* What is known of the process without MPI being asked. The strings stay valid. */
+typedef struct {
+    int rank;          /* as the launcher tells it; -1: it does not */
+    int size;          /* how many ranks the launcher has started; -1: unknown */
+    int layers;        /* how many layers there may be, PMPI tools of the program among them */
+    int abi;           /* enum QMPIX_Abi */
+    int has_mpi;       /* 0: the runtime has opened the MPI library, for tools in a process that has none, such as a shell */
+    const char *mpi;   /* the name of the MPI library's file */
+    const char *world; /* what tells this MPI_COMM_WORLD from those of other launchers and of MPI_Comm_spawn, or "" */
+} QMPIX_Process;
+
+/* Tells it, in init callbacks and later; MPI_ERR_OTHER before that. */
+int QMPIX_Get_process(QMPIX_Process *process);
+
+/* The MPI library's own function of a name, "MPI_Send", below all tools: it is called with MPI's arguments alone, as PMPI_Send is.
+ * MPI_ERR_ARG: the library has none. In init callbacks and later. */
+int QMPIX_Get_mpi_function(const char *name, void (**function_ptr)(void));
+
+/* A variable of the MPI library whose address is a handle, as Open MPI has them: "ompi_mpi_comm_world". */
+typedef struct {
+    const char *name;
+    void *address;
+} QMPIX_Object;
+
+/* Stores the first `max` of them, and how many there are. `objects` may be null if `max` is 0. In init callbacks and later. */
+int QMPIX_Get_mpi_objects(int max, QMPIX_Object *objects, int *count);
+
 /* Switches a layer off and on again, while other threads are in calls. `tool_id` is that of a layer of the main stack with
  * `switch = true` in its section of the configuration file, or of any layer in a job that was started by `qmpi run --ctl`;
  * MPI_ERR_ARG for others. `qmpi ctl` does the same from outside.

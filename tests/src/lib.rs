@@ -6,6 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | `browser.rs` | Chromium, for pages that the product writes |
+//! | `measured.rs` | a job with `--report`, and the calls that the report has |
 //! | `records.rs` | what ranks of a job with `--report` leave, made up |
 //! | `dt_hash.rs` | copies of libraries with DT_HASH only |
 //! | `directives.rs` | the `//#` lines of a source file |
@@ -50,6 +51,7 @@ pub mod gdb;
 pub mod job;
 pub mod linear_layers;
 pub mod matrix;
+pub mod measured;
 pub mod mixed_stack;
 pub mod mpi;
 pub mod mpich_with_qmpi;

@@ -2,7 +2,7 @@
 //! finds nothing may as well be blind.
 //!
 //! The sources are the product's own, compiled with `--cfg planted`, which adds a file `planted.rs` to the entry library, the core and
-//! the loader and takes the lock from the counter of `qmpi run --stats`. It is no feature of a crate, so that no build of the product has it by
+//! the loader. It is no feature of a crate, so that no build of the product has it by
 //! accident; and it is in a directory of its own, `target/planted`.
 
 use std::path::PathBuf;
@@ -19,7 +19,18 @@ pub fn runtime() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
-        .args(["build", "--quiet", "--locked", "-p", "qmpi-entry", "-p", "qmpi-core", "--target-dir"])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "-p",
+            "qmpi-entry",
+            "-p",
+            "qmpi-core",
+            "-p",
+            "qmpi-recorder",
+            "--target-dir",
+        ])
         .arg(&directory);
     // Which function an access is in, and nothing else.
     command.args(["--config", "profile.dev.debug=\"line-tables-only\""]);

@@ -25,7 +25,7 @@ impl FnId {
 
     /// The row itself.
     #[must_use]
-    pub fn function(self) -> &'static Function {
+    pub const fn function(self) -> &'static Function {
         &FUNCTIONS[self.index()]
     }
 

@@ -29,7 +29,6 @@ const ATTACH_EXAMPLES: &str = include_str!("args/attach.txt").trim_ascii_end();
 const BISECT_EXAMPLES: &str = include_str!("args/bisect.txt").trim_ascii_end();
 const TOOLS_EXAMPLES: &str = include_str!("args/tools.txt").trim_ascii_end();
 const REPORT_EXAMPLES: &str = include_str!("args/report.txt").trim_ascii_end();
-const STATS_EXAMPLES: &str = include_str!("args/stats.txt").trim_ascii_end();
 const COMPLETIONS_EXAMPLES: &str = include_str!("args/completions.txt").trim_ascii_end();
 const MAN_EXAMPLES: &str = include_str!("args/man.txt").trim_ascii_end();
 
@@ -78,10 +77,6 @@ pub(crate) enum QmpiCommand {
     /// Those of the site's and the user's configuration, and what lies in the directories of names.
     #[command(after_help = TOOLS_EXAMPLES)]
     Tools(ToolsArgs),
-
-    /// Add up what `qmpi run --stats=FILE` counted on the ranks: sum, least and most of each function at each layer
-    #[command(after_help = STATS_EXAMPLES)]
-    Stats(StatsArgs),
 
     /// Run a program under two sides of tools and say whether it is the same: the migration test for authors of tools
     ///
@@ -221,9 +216,9 @@ pub(crate) struct LoadArgs {
 /// What the runtime measures.
 #[derive(Debug, Default, Args)]
 pub(crate) struct MeasureArgs {
-    /// Count the calls of each layer and print a table at the end, to FILE if one is given
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub stats: Option<Option<PathBuf>>,
+    /// Print how often each function came to each layer, when the job has ended: a part of what `--report` measures
+    #[arg(long)]
+    pub stats: bool,
 
     /// Measure what each layer costs and does to the calls, into a directory that `qmpi report DIR` shows
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "qmpi-report")]
@@ -238,10 +233,10 @@ pub(crate) struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// The directory of the report, which a trace needs as well.
+    /// The directory of the report, which a trace and a table of calls need as well.
     #[must_use]
     pub(crate) fn directory(&self) -> Option<PathBuf> {
-        self.report.clone().or_else(|| self.trace.is_some().then(|| PathBuf::from("qmpi-report")))
+        self.report.clone().or_else(|| (self.stats || self.trace.is_some()).then(|| PathBuf::from("qmpi-report")))
     }
 }
 
@@ -393,17 +388,6 @@ pub(crate) struct ReportArgs {
     /// Write a page for a browser, one file that needs no network [default: report.html in DIR]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["json", "all"])]
     pub html: Option<Option<PathBuf>>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct StatsArgs {
-    /// The FILE of `qmpi run --stats=FILE`, without the rank
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-
-    /// Answer in JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -631,15 +615,5 @@ mod tests {
         let QmpiCommand::Run(run) = cli.unwrap().command else { panic!("run") };
         assert_eq!(run.command, ["mpiexec", "-n", "4", "-v", "./app", "--", "-x"]);
         assert_eq!((run.stack.tools, run.verbosity.verbose), (vec!["a".to_owned()], 0));
-    }
-
-    #[test]
-    fn stats_takes_a_file_only_with_an_equals_sign() {
-        let stats = |args: &[&str]| match Cli::try_parse_from(args).unwrap().command {
-            QmpiCommand::Run(run) => (run.measure.stats, run.command.len()),
-            _ => panic!("run"),
-        };
-        assert_eq!(stats(&["qmpi", "run", "--stats", "./app"]), (Some(None), 1));
-        assert_eq!(stats(&["qmpi", "run", "--stats=f", "./app"]), (Some(Some("f".into())), 1));
     }
 }

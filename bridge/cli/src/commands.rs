@@ -14,6 +14,5 @@ pub(crate) mod ps;
 pub(crate) mod rank;
 pub(crate) mod report;
 pub(crate) mod run;
-pub(crate) mod stats;
 pub(crate) mod surveyed;
 pub(crate) mod tools;

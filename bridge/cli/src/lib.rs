@@ -32,7 +32,7 @@ use clap::Parser;
 pub use args::Cli;
 use args::QmpiCommand;
 use commands::{
-    attach, bisect, compare, ctl, demo, doctor, env, generate, inspect, list, ps, rank, report as reported, run, stats,
+    attach, bisect, compare, ctl, demo, doctor, env, generate, inspect, list, ps, rank, report as reported, run,
     surveyed, tools,
 };
 use error::Error;
@@ -58,7 +58,6 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         QmpiCommand::Compare(args) => return compared_status(compare::compare(args)),
         QmpiCommand::Rank(args) => rank::become_program(args).map(|()| true),
         QmpiCommand::Report(args) => reported::report(args).map(|()| true),
-        QmpiCommand::Stats(args) => stats::stats(args).map(|()| true),
         QmpiCommand::Inspect(args) => inspect::inspect(args),
         QmpiCommand::List(args) => list::list(args).map(|()| true),
         QmpiCommand::Bisect(args) => bisect::bisect(args),

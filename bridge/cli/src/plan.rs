@@ -112,7 +112,6 @@ pub(crate) fn make(
         runtime: &runtime::find(get)?,
         ctl: load.ctl,
         all_processes: load.all_processes,
-        stats: measure.stats.as_ref().map(Option::as_deref),
         report: measure.directory().as_deref(),
         trace: measure.trace.as_ref().map(|limit| limit.0.as_str()),
         static_tls: layer::static_tls(&checked.layers),

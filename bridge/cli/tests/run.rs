@@ -23,7 +23,7 @@ path = "libnative.so"
 fn dry_run_shows_everything_and_runs_nothing() {
     let fixture = Fixture::with_tools();
     fixture.write("qmpi.toml", CONFIG);
-    let args = ["run", "-c", "qmpi.toml", "--stats=calls.txt", "--dry-run", "touch", "a b", "it's"];
+    let args = ["run", "-c", "qmpi.toml", "--report=measured", "--dry-run", "touch", "a b", "it's"];
     let text = fixture.qmpi_with(args, &[("LD_PRELOAD", "libc.so.6 libmpi.so.40")]).success();
     golden("dry-run.txt", &text);
     assert!(!fixture.path().join("a b").exists());
@@ -80,7 +80,7 @@ fn env_survives_a_shell() {
     let name = "it's $HOME `x` \"y\".so";
     fixture.library("libtool.so", PMPI_TOOL, &[]);
     std::fs::copy(fixture.path().join("libtool.so"), fixture.path().join(name)).unwrap();
-    let text = fixture.qmpi(["env", "-v", "--stats", "-t", &format!("./{name}")]).success();
+    let text = fixture.qmpi(["env", "-v", "--report=measured", "-t", &format!("./{name}")]).success();
     golden("env.txt", &text);
     let text = text.replace("$DIR", "/d") + "printf %s \"$QMPI_TOOL_LIST\"\n";
     // Exported last, so that the shell itself starts without it.

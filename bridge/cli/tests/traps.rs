@@ -120,9 +120,6 @@ fn words_that_resemble_commands() {
     let fixture = Fixture::with_tools();
     hint(&fixture.qmpi(["rnu", "true"]), "did you mean `run`?");
     hint(&fixture.qmpi(["help"]), "qmpi --help");
-    let answer = fixture.qmpi(["run", "--stats", "st.txt", "-t", "./libtool.so", "true"]);
-    answer.failure(2, "st.txt: command not found");
-    hint(&answer, "--stats=st.txt");
 }
 
 #[test]

@@ -11,24 +11,24 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use qmpi_abi::{FnId, INITIALIZATION};
-use qmpi_links::conversion::{self, Arity, CallerMode};
+use qmpi_links::conversion::{self, CallerMode};
+use qmpi_links::pcontrol;
 use qmpi_links::requests::{self, Watch};
 use qmpi_links::require_stub;
 use qmpi_links::switch::{Caller, Switch};
-use qmpi_links::{observer, pcontrol};
 use qmpi_loader::Process;
 use qmpi_loader::image::version::Version;
 use qmpi_loader::wrappers::wrapped::{Others, Stacked};
 use qmpi_ring::Next;
 
 use crate::qmpi::{initialization, macros};
-use crate::report::{self, finalize, recorder};
+use crate::report::{edges, finalize};
 use crate::switching;
 use crate::versions::Versions;
 
 /// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library. Where the MPI library has tools of a chain of
 /// its own, these come first, and the outermost layer has the number after theirs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct ToolId(pub(crate) i32);
 
 impl ToolId {
@@ -75,27 +75,17 @@ pub(crate) enum Convention {
     Thesis(usize),
 }
 
-impl Convention {
-    /// How many words a call has, two more than the function has arguments where more is passed.
-    fn arity(self, id: FnId) -> Arity {
-        match (self, conversion::arity(id)) {
-            (Self::Qmpi | Self::Thesis(_), Arity::Fixed(words)) => Arity::Fixed(words + 2),
-            (_, arity) => arity,
-        }
-    }
-
-    /// How many words come before the function's arguments.
-    fn leading(self) -> u8 {
-        if self == Self::Qmpi { 2 } else { 0 }
-    }
-}
-
 /// The next thing to call for one function.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     address: usize,
     convention: Convention,
+    /// The layer.
     tool: ToolId,
+    /// The id that is passed where the convention has one: the layer's, or that of the recorder in front of it.
+    passed: ToolId,
+    /// The layer's function, where the recorder stands in front of it.
+    recorded: Option<(usize, Convention)>,
     /// The same for callers of the PMPI convention, once that was asked for.
     as_pmpi: Option<usize>,
     /// The same for callers of the QMPI convention.
@@ -147,19 +137,19 @@ pub(crate) struct Chain {
 impl Chain {
     /// The MPI library alone. `is_switched`: there are layers that can be switched off.
     pub(crate) fn new(process: &Process, mode: CallerMode, is_switched: bool) -> Chain {
-        report::layer("MPI");
+        edges::layer(Some(ToolId::MPI), "MPI");
         let mut watched = HashMap::new();
-        let mut function = |id: FnId| {
-            let real = report::link(id, process.real(id)?, Convention::Pmpi.arity(id), 0);
-            let Some((address, watch)) = is_switched.then(|| require_stub(requests::watch(id, real))).flatten() else {
-                return Some(real);
-            };
-            watched.insert(id, watch);
-            Some(address)
+        let mut link = |id: FnId| {
+            let mut real = process.real(id)?;
+            if let Some((address, watch)) = is_switched.then(|| require_stub(requests::watch(id, real))).flatten() {
+                watched.insert(id, watch);
+                real = address;
+            }
+            Some(Link::new(real, Convention::Pmpi, ToolId::MPI).behind_recorder(id, mode))
         };
-        let mpi: Box<[usize]> = FnId::all().map(|id| function(id).unwrap_or(0)).collect();
-        let link = |address: &usize| (*address != 0).then(|| Link::new(*address, Convention::Pmpi, ToolId::MPI));
-        let links = mpi.iter().map(link).collect();
+        let mut links: Vec<Option<Link>> = FnId::all().map(&mut link).collect();
+        let mut address = |id: FnId| links[id.index()].as_mut().map_or(0, |link| link.pmpi(id, mode));
+        let mpi: Box<[usize]> = FnId::all().map(&mut address).collect();
         let macros = FnId::all().filter(|id| mpi[id.index()] == 0);
         let macros = macros.filter_map(|id| Some((id, macros::supplied(id, process)?))).collect();
         Chain {
@@ -193,18 +183,20 @@ impl Chain {
 
     /// Puts a layer on top.
     pub(crate) fn push(&mut self, layer: &Layer) {
-        report::layer(&layer.label);
+        edges::layer(Some(layer.tool), &layer.label);
         self.others.push(layer.others.clone());
         self.has_others_than_qmpi |= layer.convention != Convention::Qmpi;
         for (id, address) in &layer.entries {
+            #[cfg(planted)]
+            let address = &or_end(qmpi_loader::planted::racing_copy(*address));
             let (address, convention) = match layer.convention {
                 Convention::Thesis(vector) if id.function().variadic => {
                     (self.deliver(*id, *address, layer.tool, vector), Convention::Pmpi)
                 }
                 convention => (*address, convention),
             };
-            let counted = |address| report::link(*id, address, convention.arity(*id), convention.leading());
-            let mut link = Link::new(counted(address), convention, layer.tool);
+            let link_to = |address| Link::new(address, convention, layer.tool).behind_recorder(*id, self.mode);
+            let mut link = link_to(address);
             if let Some((switch, below)) = layer.switch.zip(self.links[id.index()]) {
                 link.switched = Some((switch, Box::leak(Box::new(below))));
                 if let Some(watch) = self.watched.get(id) {
@@ -212,7 +204,7 @@ impl Chain {
                 }
             }
             let versions = layer.versions.iter().filter(|(of, ..)| of == id).map(|(_, version, other)| {
-                let other = if *other == address { link } else { link.at(counted(*other)) };
+                let other = if *other == address { link } else { Link { switched: link.switched, ..link_to(*other) } };
                 (*version, other)
             });
             let behind = self.links[id.index()].replace(link);
@@ -235,13 +227,6 @@ impl Chain {
         self.observe(id, |target| finalize::observe(target, edge));
     }
 
-    /// Watches the ways to the end, for a report.
-    pub(crate) fn observe_ends(&mut self) {
-        recorder::observe_ends(|id, notify| {
-            self.observe(id, |target| require_stub(observer::observe(target, notify, 0)))
-        });
-    }
-
     /// Watches the calls that initialize MPI, at the topmost link: tools can be registered until then.
     pub(crate) fn observe_initialization(&mut self) {
         for id in INITIALIZATION {
@@ -252,7 +237,7 @@ impl Chain {
     /// Puts an observer in front of the topmost link of a function, and of all its versions.
     fn observe(&mut self, id: FnId, observer: impl Fn(usize) -> usize) {
         let mut watched = HashMap::new();
-        let mut watch = |link: Link| link.at(*watched.entry(link.address).or_insert_with(|| observer(link.address)));
+        let mut watch = |link: Link| link.at(*watched.entry(link.place()).or_insert_with(|| observer(link.address)));
         self.links[id.index()] = self.links[id.index()].map(&mut watch);
         self.versions = self.versions.map(|of, link| if of == id { watch(link) } else { link });
     }
@@ -276,7 +261,7 @@ impl Chain {
     /// The topmost links that `dlsym` finds, for callers of the PMPI convention, where they are others.
     pub(crate) fn all_by_name(&self) -> Box<[(FnId, usize)]> {
         let is_other =
-            |(id, link): &(FnId, Link)| self.links[id.index()].is_none_or(|plain| plain.address != link.address);
+            |(id, link): &(FnId, Link)| self.links[id.index()].is_none_or(|plain| plain.place() != link.place());
         self.versions.newest().filter(is_other).map(|(id, mut link)| (id, link.pmpi(id, self.mode))).collect()
     }
 
@@ -333,20 +318,37 @@ impl Chain {
     pub(crate) fn versions(&self, entries: &[usize]) -> Versions<usize> {
         let mut of_links = HashMap::new();
         self.versions.map(|id, mut link| match self.links[id.index()] {
-            Some(plain) if plain.address == link.address => entries[id.index()],
-            _ => *of_links.entry((id, link.address)).or_insert_with(|| link.entry(id, self.mode)),
+            Some(plain) if plain.place() == link.place() => entries[id.index()],
+            _ => *of_links.entry((id, link.place())).or_insert_with(|| link.entry(id, self.mode)),
         })
     }
 }
 
 impl Link {
     fn new(address: usize, convention: Convention, tool: ToolId) -> Link {
-        Link { address, convention, tool, as_pmpi: None, as_qmpi: None, switched: None }
+        Link { address, convention, tool, passed: tool, recorded: None, as_pmpi: None, as_qmpi: None, switched: None }
     }
 
-    /// Another function of the same layer.
+    /// The same link with the recorder in front of it, if calls are recorded.
+    fn behind_recorder(mut self, id: FnId, mode: CallerMode) -> Link {
+        match edges::in_front(id, || self.qmpi(id, mode)) {
+            Some((address, edge)) => Link {
+                passed: edge,
+                recorded: Some((self.address, self.convention)),
+                ..Link::new(address, Convention::Qmpi, self.tool)
+            },
+            None => self,
+        }
+    }
+
+    /// The same layer, and the same id, by way of another address.
     fn at(self, address: usize) -> Link {
-        Link { switched: self.switched, ..Link::new(address, self.convention, self.tool) }
+        Link { address, as_pmpi: None, as_qmpi: None, ..self }
+    }
+
+    /// What tells links of a function apart. The recorder has one wrapper of a function, and an id for each link.
+    fn place(&self) -> (usize, ToolId) {
+        (self.address, self.passed)
     }
 
     /// For a caller of the PMPI convention.
@@ -370,7 +372,11 @@ impl Link {
         let arity = conversion::arity(id);
         require_stub(match self.convention {
             Convention::Pmpi => Ok(self.address),
-            Convention::Qmpi => conversion::up(self.address, self.tool.0, arity, mode),
+            Convention::Qmpi => {
+                // No layer comes behind the MPI library, so none asks there where the application called.
+                let keep = if self.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
+                conversion::up(self.address, self.passed.0, arity, keep)
+            }
             Convention::Thesis(vector) => conversion::append(self.address, self.tool.level(), vector, arity),
         })
     }
@@ -399,11 +405,11 @@ impl Link {
             Some((switch, below)) => {
                 let (off, tool) = { *below }.qmpi(id, mode);
                 // The caller passes the id of this layer.
-                let off = if tool == self.tool { off } else { require_stub(conversion::numbered(off, tool.0)) };
+                let off = if tool == self.passed { off } else { require_stub(conversion::numbered(off, tool.0)) };
                 self.switch(switch, id, Caller::Qmpi, off, link).unwrap_or_else(|| link(*self))
             }
         };
-        *self.as_qmpi.insert((address, self.tool))
+        *self.as_qmpi.insert((address, self.passed))
     }
 
     /// For the application.
@@ -413,7 +419,7 @@ impl Link {
             (Convention::Qmpi, ..) => {
                 // The application's return address is on the stack: no need to look elsewhere.
                 let link = move |link: Link| {
-                    require_stub(conversion::up(link.address, link.tool.0, arity, CallerMode::Ignore))
+                    require_stub(conversion::up(link.address, link.passed.0, arity, CallerMode::Ignore))
                 };
                 let switched = self.switched.and_then(|(switch, below)| {
                     let off = { *below }.entry(id, mode);
@@ -437,10 +443,20 @@ impl Link {
     ) -> Option<usize> {
         let on = lead_to(self);
         let link = require_stub(switch.link(id, on, off, caller))?;
-        let (address, convention, tool) = (self.address, self.convention, self.tool);
-        let lead_to = Box::new(move |address| lead_to(Link::new(address, convention, tool)));
+        // Another function in the place of the layer's is called past the recorder.
+        let (own, convention) = self.recorded.unwrap_or((self.address, self.convention));
+        let (recorded, tool) = (self, self.tool);
+        let lead_to = Box::new(move |address| {
+            if address == own {
+                return lead_to(recorded);
+            }
+            let link = lead_to(Link::new(address, convention, tool));
+            let is_called_as_recorder = caller == Caller::Qmpi && convention == Convention::Qmpi;
+            let passes_other_id = is_called_as_recorder && recorded.passed != tool;
+            if passes_other_id { require_stub(conversion::numbered(link, tool.0)) } else { link }
+        });
         let place = switching::SwitchedLink { target: link.function, lead_to };
-        switching::SwitchedLinks::of_process().add(tool.0, id, address, place);
+        switching::SwitchedLinks::of_process().add(tool.0, id, own, place);
         Some(link.address)
     }
 }
@@ -450,5 +466,14 @@ pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
     match mode {
         CallerMode::Ignore => address,
         CallerMode::Keep => require_stub(conversion::record(address)),
+    }
+}
+
+/// A link from the application to a function of a PMPI tool of the program, with the recorder in front of it, if calls are recorded.
+pub(crate) fn of_program(id: FnId, address: usize, mode: CallerMode) -> usize {
+    let arity = conversion::arity(id);
+    match edges::in_front(id, || (require_stub(conversion::down(address, arity, mode)), ToolId::MPI)) {
+        Some((wrapper, edge)) => require_stub(conversion::up(wrapper, edge.0, arity, CallerMode::Ignore)),
+        None => recorded(address, mode),
     }
 }

@@ -27,7 +27,6 @@ use crate::qmpi::numbering;
 use crate::qmpi::tools::{Builder, functions_at_top};
 use crate::qmpi::{of_mpi, present};
 use crate::report::finalize::{self, Edge};
-use crate::report::trace;
 use crate::requested::Requested;
 use crate::{switching, thesis};
 
@@ -83,7 +82,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
     let libraries: Vec<Option<&thesis::ThesisLibrary>> = wanted.iter().map(|wanted| wanted.what.thesis()).collect();
     let vector = libraries.iter().any(Option::is_some).then(|| thesis::VectorBuilder::new(&libraries));
     qmpi_loader::exit::order_by_layers();
-    chain.observe_ends();
     chain.observe_finalize(Edge(wanted.len()));
     unwinders::bind(lock, process.images());
     let mut fortran = Fortran::new(wanted.len(), &mut chain);
@@ -370,7 +368,6 @@ fn load_pmpi<'a>(
     if fortran.is_some() {
         loaded.instance.set_layer(tool.index());
     }
-    trace::loaded(&layer.path, loaded.instance);
     Ok(Layer {
         label: layer.label.clone(),
         tool,

@@ -19,7 +19,8 @@ use qmpi_system::log;
 
 use crate::process::fortran::Fortran;
 use crate::process::{base, entrance, environment, fortran, opened, program_pmpi, stand_ins, without_mpi, wrapped};
-use crate::report::{lost_stack, recorder, stats};
+use crate::qmpi::present;
+use crate::report::{edges, lost_stack};
 use crate::requested::Requested;
 use crate::ring::ring;
 use crate::stack;
@@ -55,8 +56,8 @@ fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
         }
     }
     environment::expect(lock, &requested.stack.layers, process.images());
-    stats::prepare(requested.rank);
-    recorder::prepare(&process, requested.rank, requested.stack.layers.len());
+    present::set_process(&process, &requested);
+    edges::prepare(process.images());
     let (mut chain, mut fortran) = stack::build(&mut process, &requested, lock);
     let entries = chain.all_entries();
     for id in FnId::all() {
@@ -73,7 +74,6 @@ fn set_up(moment: Moment, lock: &LinkerLock) -> bool {
         fortran.iter_mut().for_each(Fortran::let_profiling_in);
     }
     base::enter(lock, &process, &mut chain, &entries, fortran, moment);
-    recorder::stack_is_built();
     wrapped::enter(lock, process.images(), std::mem::take(&mut chain.others));
     environment::bind(lock, process.images());
     stand_ins::begin(lock, &process);

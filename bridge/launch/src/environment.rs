@@ -37,8 +37,6 @@ pub struct Ingredients<'a> {
     pub ctl: bool,
     /// `--all-processes`.
     pub all_processes: bool,
-    /// `--stats[=FILE]`.
-    pub stats: Option<Option<&'a Path>>,
     /// The directory of `--report`.
     pub report: Option<&'a Path>,
     /// `--trace=N`, as the runtime is told.
@@ -70,11 +68,6 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Err
     }
     if with.stack.log != LogLevel::default() {
         set(variable::LOG, with.stack.log.to_string());
-    }
-    match with.stats {
-        None => {}
-        Some(None) => set(variable::STATS, "1".to_owned()),
-        Some(Some(file)) => set(variable::STATS, text(&qmpi_plan::lookup::absolute(file)?, variable::STATS)?),
     }
     let processes = if with.all_processes { Processes::All } else { with.stack.processes };
     if processes != Processes::default() {
@@ -172,7 +165,6 @@ mod tests {
             runtime: Path::new("/q/libqmpi.so"),
             ctl: true,
             all_processes: true,
-            stats: Some(Some(Path::new("/s"))),
             report: Some(Path::new("/r")),
             trace: Some("first:7"),
             static_tls: 1000,
@@ -186,7 +178,6 @@ mod tests {
                 ("QMPI_TOOL_LIST", "outer=/o/libx.so,/o/libx.so"),
                 ("QMPI_ON_ERROR", "skip"),
                 ("QMPI_LOG", "info"),
-                ("QMPI_STATS", "/s"),
                 ("QMPI_PROCESSES", "all"),
                 ("QMPI_CTL", "1"),
                 ("QMPI_REPORT", "/r"),

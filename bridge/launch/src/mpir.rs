@@ -16,7 +16,7 @@
 //! | outputs that ranks share, as a tree where they are back traces | `outputs.rs`, `backtrace.rs` |
 
 pub mod backtrace;
-mod child;
+pub mod child;
 pub mod hosts;
 mod listener;
 pub mod outputs;

@@ -15,14 +15,11 @@
 //! | a layer that sees some of its calls | `filter.rs` |
 //! | `MPI_Pcontrol`, missing functions, functions that are observed | `pcontrol.rs`, `missing.rs`, `observer.rs` |
 //! | where wrappers of `dlsym` go on | `look_ups.rs` |
-//! | what each call costs, how many bytes it moves, and which calls there were | `probe.rs`, `bytes.rs`, `trace.rs` |
 
 pub mod arch;
 pub mod blocks;
-pub mod bytes;
 pub mod callback;
 pub mod conversion;
-pub mod counter;
 mod error;
 pub mod filter;
 pub mod fortran;
@@ -33,13 +30,10 @@ pub mod observer;
 pub mod own_calls;
 pub mod pcontrol;
 #[cfg(planted)]
-mod planted;
-pub mod probe;
-pub mod questions;
+pub mod planted;
 pub mod requests;
 pub mod switch;
 pub mod thread_offsets;
-pub mod trace;
 pub mod trampoline;
 
 pub use arch::publish_stubs;

@@ -9,9 +9,6 @@ use qmpi_ring::ring::{OWN_DEPTH, OWN_RECORD};
 pub(crate) static CALLER: AtomicUsize = AtomicUsize::new(0);
 pub(crate) static FORTRAN_LEVEL: AtomicUsize = AtomicUsize::new(0);
 
-/// Of the address of a thread's recorder.
-pub(crate) static RECORDER: AtomicUsize = AtomicUsize::new(0);
-
 pub(crate) static OWN_CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Of the last record for which there is room.
 pub(crate) static LAST_OWN_CALL: AtomicUsize = AtomicUsize::new(0);
@@ -24,7 +21,6 @@ pub fn set(offsets: ThreadOffsets) {
     PAST.store(offsets.past, Ordering::Relaxed);
     OWN_CALLS.store(offsets.own_calls, Ordering::Relaxed);
     LAST_OWN_CALL.store(offsets.own_calls.wrapping_add(OWN_RECORD * OWN_DEPTH), Ordering::Relaxed);
-    RECORDER.store(offsets.recorder, Ordering::Relaxed);
     CALLER.store(offsets.caller, Ordering::Relaxed);
     FORTRAN_LEVEL.store(offsets.fortran_level, Ordering::Relaxed);
 }

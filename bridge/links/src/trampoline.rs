@@ -19,26 +19,11 @@ pub fn allocate<T: Sync>(target: Stub, payload: &'static T) -> Result<usize, Stu
     with_word(target, std::ptr::from_ref(payload).addr())
 }
 
-/// The same, and the word that says where the trampoline leads.
-///
-/// # Errors
-/// When no further trampolines can be mapped.
-pub(crate) fn allocate_changeable<T: Sync>(
-    target: Stub,
-    payload: &'static T,
-) -> Result<(usize, &'static AtomicUsize), StubError> {
-    row(target, std::ptr::from_ref(payload).addr())
-}
-
 /// The same with a payload that is a plain word: for stubs that only need an address.
 ///
 /// # Errors
 /// When no further trampolines can be mapped.
 pub(crate) fn with_word(target: Stub, payload: usize) -> Result<usize, StubError> {
-    row(target, payload).map(|(address, _)| address)
-}
-
-fn row(target: Stub, payload: usize) -> Result<(usize, &'static AtomicUsize), StubError> {
     #![expect(unsafe_code, reason = "fills in a row of the table that machine code jumps through")]
     static BLOCKS: Blocks = Blocks::new(arch::trampolines);
     static TAKEN: AtomicUsize = AtomicUsize::new(0);

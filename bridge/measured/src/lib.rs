@@ -7,7 +7,6 @@
 //! | why there is nothing to show | [`Error`] |
 //! | what a rank left: its record, or the counters of a rank that wrote none; the directory with them | `rank_record`, `counters`, [`rank_file`] |
 //! | ranks of several worlds in one row; the sums of a job | `worlds`, [`job`] |
-//! | the table of `--stats` | [`stats_file`] |
 //! | the calls that ranks recorded; as text, or as events for Perfetto | [`trace`], [`events`] |
 //! | a job for a terminal, for a browser | `bytes`, [`notes`], [`tables`], `template`, [`page`] |
 //! | how a command ended; two sides of tools | [`ended`], [`compare`] |
@@ -24,7 +23,6 @@ pub mod notes;
 pub mod page;
 pub mod rank_file;
 mod rank_record;
-pub mod stats_file;
 pub mod tables;
 mod template;
 pub mod trace;

@@ -52,6 +52,19 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
     text
 }
 
+/// How often each function came to each layer, and what the layers make of the calls.
+#[must_use]
+pub fn call_table(job: &MeasuredJob) -> String {
+    let mut text = String::new();
+    // Writing into a String cannot fail.
+    let _ = writeln!(text, "Calls on {} of {} ranks.", job.size as usize - job.missing.len(), job.size);
+    for note in notes::all(job) {
+        let _ = writeln!(text, "{note}");
+    }
+    let _ = writeln!(text, "{}", calls(job, true));
+    text
+}
+
 fn table<const N: usize>(head: [&str; N]) -> Table {
     table_with(head.into_iter().map(str::to_owned))
 }

@@ -70,8 +70,6 @@ pub struct ThreadOffsets {
     pub own_calls: usize,
     /// The layers that the call which starts a request went past.
     pub past: usize,
-    /// The address of what is measured of the thread's calls; 0 before the first one.
-    pub recorder: usize,
 }
 
 /// The words.

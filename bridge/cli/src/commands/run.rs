@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 use qmpi_elf::ElfFile;
@@ -11,13 +12,14 @@ use qmpi_plan::launcher::Line;
 use qmpi_launch::environment::EnvironmentVariable;
 use qmpi_launch::forward::{self, Forward};
 use qmpi_launch::launcher::LauncherInCommand;
-use qmpi_launch::mpir::hosts;
 use qmpi_launch::mpir::starter::{self, MpirJob, Reception};
 use qmpi_launch::mpir::table::MpirProcess;
+use qmpi_launch::mpir::{child, hosts};
 use qmpi_launch::program::{self, Program};
 use qmpi_launch::shell::quote_if_needed;
 use qmpi_launch::{Warning, executable};
-use qmpi_measured::rank_file;
+use qmpi_measured::job::MeasuredJob;
+use qmpi_measured::{rank_file, tables};
 
 use crate::args::RunArgs;
 use crate::plan::{self, CheckedStack, registered};
@@ -33,13 +35,7 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
     let path = get("PATH");
     if !executable::exists(&first, path.as_deref()) {
         let command = first.to_string_lossy().into_owned();
-        return Err(match args.measure.stats {
-            Some(None) => Error::usage(
-                format!("{command}: command not found"),
-                format!("a file for the statistics is written with `=`: --stats={command}"),
-            ),
-            _ => LaunchError::CommandNotFound { command }.into(),
-        });
+        return Err(LaunchError::CommandNotFound { command }.into());
     }
     if let Some(library) = library(&args.command, path.as_deref()) {
         return Err(library);
@@ -57,7 +53,7 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
-        let is_quiet = args.dry_run || args.measure.trace.is_some();
+        let is_quiet = args.dry_run || args.measure.directory().is_some();
         let no_tools = if is_quiet { None } else { no_tools(&checked, args) };
         let container =
             if checked.has_request { container::warning(&checked, &variables, &args.command, &get) } else { None };
@@ -72,7 +68,15 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
     if args.dry_run {
         return terminal::answer(&dry_run(&checked, &variables, &command, Style::stdout()));
     }
-    prepare_report(args, &checked, &get)?;
+    prepare_report(args, &get)?;
+    let is_started_here = qmpi_plan::rank_from_env(&get).is_none();
+    if let Some(directory) =
+        args.measure.directory().filter(|_| args.measure.stats && is_started_here && reception.is_none())
+    {
+        let status = child::run(&command, &variables)?;
+        print_calls(&directory);
+        child::end_as(status);
+    }
     let Some(reception) = reception else { return Err(become_command(&command, &variables)) };
     match starter::run(MpirJob { command: &command, variables, on_table, on_warning: &terminal::warn }, reception)? {}
 }
@@ -126,16 +130,20 @@ fn no_tools(checked: &CheckedStack, args: &RunArgs) -> Option<Warning> {
 }
 
 /// Files of an earlier job go, unless this is a rank itself: then others may have written theirs.
-fn prepare_report(args: &RunArgs, checked: &CheckedStack, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+fn prepare_report(args: &RunArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
     let Some(directory) = &args.measure.directory() else { return Ok(()) };
-    if checked.layers.is_empty() && args.measure.trace.is_none() && !args.verbosity.quiet {
-        let message = "there is nothing to measure without a tool: no report is written";
-        terminal::warn(&Warning::new(message, "give one with -t"));
-    }
     if qmpi_plan::rank_from_env(get).is_none() {
         rank_file::clear(directory)?;
     }
     Ok(())
+}
+
+/// Says on stderr how often each function came to each layer, for `--stats`.
+fn print_calls(directory: &Path) {
+    match rank_file::read(directory) {
+        Ok(ranks) => eprint!("{}", tables::call_table(&MeasuredJob::of(&ranks))),
+        Err(error) => terminal::warn(&Warning::new(format!("no calls were counted: {error}"), error.hint())),
+    }
 }
 
 fn become_command(command: &[OsString], variables: &[EnvironmentVariable]) -> Error {

@@ -56,7 +56,7 @@ fn start(
     let core = runtime.canonicalize().unwrap_or_else(|_| runtime.clone()).with_file_name(runtime::CORE);
     let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
     command.arg("survey").arg(core).arg(lines.join("\n")).env("LD_PRELOAD", runtime);
-    for name in [variable::TOOL_LIST, variable::CONFIG, variable::STATS, variable::THESIS_TOOLS] {
+    for name in [variable::TOOL_LIST, variable::CONFIG, variable::REPORT, variable::THESIS_TOOLS] {
         command.env_remove(name);
     }
     let existing = get("GLIBC_TUNABLES").map(|value| value.to_string_lossy().into_owned());

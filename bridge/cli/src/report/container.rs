@@ -73,6 +73,7 @@ fn needed(checked: &CheckedStack, variables: &[EnvironmentVariable]) -> Vec<Path
         let path = PathBuf::from(entry);
         if preload::file_name(entry) == preload::RUNTIME {
             paths.push(path.with_file_name(runtime::CORE));
+            paths.extend(value(variable::REPORT).map(|_| path.with_file_name(runtime::RECORDER)));
         }
         paths.push(path);
     }

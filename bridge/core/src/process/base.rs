@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::LinkerLock;
-use qmpi_links::conversion::{self, CallerMode};
+use qmpi_links::conversion::CallerMode;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::version::Definition;
@@ -23,7 +23,7 @@ use qmpi_system::log;
 use crate::chain::{self, Chain};
 use crate::process::fortran::Fortran;
 use crate::process::{name, program_tools};
-use crate::report;
+use crate::report::edges;
 use crate::ring::{is_entry, ring};
 use crate::versions::{self, Versions};
 
@@ -54,9 +54,8 @@ pub(crate) fn enter(
     let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
     let mode = chain.mode();
     for (image, functions) in program_tools::all(process) {
-        report::layer(&format!("{} (program)", image.name()));
-        let recorded =
-            |id: FnId, address: usize| chain::recorded(report::link(id, address, conversion::arity(id), 0), mode);
+        edges::layer(None, &format!("{} (program)", image.name()));
+        let recorded = |id: FnId, address: usize| chain::of_program(id, address, mode);
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.
         let tops = if image.is_same(program) { entries } else { &*tops };

@@ -201,6 +201,24 @@ fn load(path: &Path) -> Result<Library, NativeError> {
     })
 }
 
+/// Opens a QMPI tool that comes with this library, and returns the name that it registers.
+///
+/// # Errors
+/// When it does not load or registers no name.
+pub(crate) fn open_beside(path: &Path) -> Result<String, NativeError> {
+    registry::open();
+    let library = load(path);
+    registry::closed(|| library)?.names.pop().ok_or_else(|| NativeError::NoName { path: path.into() })
+}
+
+/// Runs the init callback behind a name for one more instance, which is no layer, and returns what it has registered.
+pub(crate) fn instance(name: &str, tool: ToolId) -> Vec<(FnId, usize)> {
+    let Some(init) = registry::find(name) else { return Vec::new() };
+    tools::draft(tool, Numbering::OWN);
+    registry::closed(|| init(tool.0));
+    tools::take_functions(tool)
+}
+
 /// Lets libraries of another stack register names, until [`initialize`].
 pub(crate) fn accept_names() {
     registry::open();

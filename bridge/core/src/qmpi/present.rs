@@ -1,10 +1,18 @@
-//! The tools that are present, and what they say of themselves (`qmpix.h`).
+//! The tools that are present and what they say of themselves, and what is known of the process (`qmpix.h`).
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use qmpi_abi::FnId;
+use qmpi_elf::MpiFamily;
+use qmpi_loader::Process;
+use qmpi_loader::process::dlsym;
 
 use crate::chain::{Convention, ToolId};
+use crate::process::{program_tools, without_mpi};
+use crate::report::lost_stack;
+use crate::requested::Requested;
 
 /// `QMPIX_Tool`: the strings live as long as the process.
 #[derive(Debug, Clone, Copy)]
@@ -61,4 +69,93 @@ pub(super) fn all() -> Vec<QmpixTool> {
 /// A C string for good.
 fn kept(text: &str) -> *const c_char {
     CString::new(text.replace('\0', "")).unwrap_or_default().into_raw()
+}
+
+/// `QMPIX_Process`: the strings live as long as the process.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct ProcessRecord {
+    rank: c_int,
+    size: c_int,
+    layers: c_int,
+    abi: c_int,
+    has_mpi: c_int,
+    mpi: *const c_char,
+    world: *const c_char,
+}
+
+/// `QMPIX_Object`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(super) struct Object {
+    name: *const c_char,
+    address: usize,
+}
+
+struct Known {
+    process: Arc<Process>,
+    rank: Option<u32>,
+    layers: usize,
+    record: OnceLock<ProcessRecord>,
+    objects: OnceLock<Vec<Object>>,
+}
+
+// SAFETY: the strings are never written again, nor freed.
+#[expect(unsafe_code, reason = "pointers to constant strings")]
+unsafe impl Send for Known {}
+// SAFETY: the strings are never written again, nor freed.
+#[expect(unsafe_code, reason = "pointers to constant strings")]
+unsafe impl Sync for Known {}
+
+static KNOWN: OnceLock<Known> = OnceLock::new();
+
+/// Sets what is known of the process, before the first layer is set up.
+pub(crate) fn set_process(process: &Arc<Process>, requested: &Requested) {
+    let (process, rank, layers) = (Arc::clone(process), requested.rank, requested.stack.layers.len());
+    // It is set up once.
+    let _ = KNOWN.set(Known { process, rank, layers, record: OnceLock::new(), objects: OnceLock::new() });
+}
+
+/// What is known of the process; `None` before that.
+pub(super) fn process() -> Option<ProcessRecord> {
+    let known = KNOWN.get()?;
+    Some(*known.record.get_or_init(|| known.to_record()))
+}
+
+impl Known {
+    fn to_record(&self) -> ProcessRecord {
+        let number = |number: Option<u32>| number.and_then(|number| c_int::try_from(number).ok()).unwrap_or(-1);
+        let world = qmpi_plan::WORLD_VARIABLES.iter().find_map(|name| std::env::var(name).ok());
+        let layers = self.layers + program_tools::all(&self.process).count();
+        ProcessRecord {
+            rank: number(self.rank),
+            size: number(lost_stack::world_size()),
+            layers: c_int::try_from(layers).unwrap_or(c_int::MAX),
+            abi: match self.process.family() {
+                Some(MpiFamily::Mpich) => 1,
+                Some(MpiFamily::OpenMpi) => 2,
+                Some(MpiFamily::StandardAbi) => 3,
+                None => 0,
+            },
+            has_mpi: c_int::from(!without_mpi::is_opened()),
+            mpi: kept(self.process.mpi_name()),
+            world: kept(world.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// The MPI library's own function.
+pub(super) fn mpi_function(name: &str) -> Option<usize> {
+    KNOWN.get()?.process.real(FnId::by_name(name)?)
+}
+
+/// Variables of the MPI library whose addresses are handles. A program may have copies of them, whose addresses are the handles everywhere then.
+pub(super) fn objects() -> Option<&'static [Object]> {
+    let known = KNOWN.get()?;
+    let object = |(name, of_library): (String, usize)| {
+        let name = CString::new(name).unwrap_or_default();
+        let address = dlsym::global(&name).unwrap_or(of_library);
+        Object { name: name.into_raw(), address }
+    };
+    Some(known.objects.get_or_init(|| known.process.predefined_objects().into_iter().map(object).collect()))
 }

@@ -14,6 +14,7 @@ use qmpi_ring::tools::More;
 use qmpi_ring::{Next, NextTable, Tool};
 
 use crate::chain::{Chain, ToolId};
+use crate::report::edges;
 use crate::ring::ring;
 
 /// A layer while tools are initialized.
@@ -69,6 +70,12 @@ impl Draft {
 /// What a tool registered.
 pub(super) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
     change(tool.0, |draft| draft.functions.iter().map(|(id, function)| (*id, *function)).collect()).unwrap_or_default()
+}
+
+/// The same of an instance that is no layer and registers nothing more.
+pub(super) fn take_functions(tool: ToolId) -> Vec<(FnId, usize)> {
+    let draft = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&tool.0);
+    draft.map_or_else(Vec::new, |draft| draft.functions.into_iter().collect())
 }
 
 /// The first number that the tool meant a function by and that cannot be read: the tool does not get what it wants.
@@ -163,7 +170,7 @@ pub(super) fn all_next(tool: i32) -> Option<(Box<[Next]>, &'static Numbering)> {
 
 /// What comes next for `tool` and the enumerator `value`; `None`: no such tool, no such function, or too early.
 pub(super) fn next(tool: i32, value: i32) -> Option<Next> {
-    let more = more_of(tool)?;
+    let Some(more) = more_of(tool) else { return edges::next(tool, function_of(tool, value)?) };
     next_in(more, more.numbering.function(value)?)
 }
 

@@ -48,7 +48,7 @@ const SETTINGS: [&str; 8] = [
     "QMPI_TOOL_PATH",
     "QMPI_ON_ERROR",
     "QMPI_LOG",
-    "QMPI_STATS",
+    "QMPI_REPORT",
     "QMPI_TRACE",
     "TOOLS",
 ];

@@ -15,6 +15,9 @@ pub const VARIABLE: &str = "QMPI_RUNTIME";
 /// The file name of the library that loads the tools, beside the runtime.
 pub const CORE: &str = "libqmpi_core.so";
 
+/// The file name of the tool that records calls, beside the runtime as well.
+pub const RECORDER: &str = "libqmpi_recorder.so";
+
 /// The runtime: QMPI_RUNTIME, or beside the command (`target/release/`), or in `../lib/qmpi`, `../lib` and `../lib64` (installed).
 ///
 /// # Errors

@@ -13,9 +13,11 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
 
+use crate::Error;
 use crate::environment::EnvironmentVariable;
 
 /// What is passed on. SIGCHLD and what ends a process by an error are its own.
@@ -125,6 +127,26 @@ pub(super) fn start(program: &OsString, args: &[OsString], variables: &[Environm
     command.spawn()
 }
 
+/// Runs a command to its end.
+///
+/// # Errors
+/// One that cannot be started; [`Error::Mpir`].
+pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<ExitStatus, Error> {
+    let Some((program, args)) = command.split_first() else {
+        return Err(Error::CommandNotFound { command: String::new() });
+    };
+    let signals = Signals::handle().map_err(Error::Mpir)?;
+    let child = start(program, args, variables).map_err(|source| Error::of_start(program, source))?;
+    loop {
+        if let Some(status) = look_at(&child) {
+            return Ok(status);
+        }
+        // A signal interrupts it, or has left a byte.
+        let _ = poll(&mut [PollFd::new(&signals.0, PollFlags::IN)], None);
+        signals.pass_on(&child);
+    }
+}
+
 /// What has become of the launcher: its status at its end. As long as it is stopped, so is this process.
 pub(super) fn look_at(child: &Child) -> Option<ExitStatus> {
     while let Ok(Some((_, status))) = waitpid(pid(child), WaitOptions::NOHANG | WaitOptions::UNTRACED) {
@@ -138,7 +160,7 @@ pub(super) fn look_at(child: &Child) -> Option<ExitStatus> {
 }
 
 /// Ends as the launcher did.
-pub(super) fn end_as(status: ExitStatus) -> ! {
+pub fn end_as(status: ExitStatus) -> ! {
     if let Some(signal) = status.signal() {
         let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
         // The launcher has left a core file, if there is to be one.

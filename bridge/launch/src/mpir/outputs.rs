@@ -47,7 +47,7 @@ impl Owners<'_> {
         match (names.is_empty(), file) {
             (false, _) => format!("layer {}", names.join(" or ")),
             _ if Path::new(&self.rank.executable) == path => "program".to_owned(),
-            (_, "libqmpi.so" | "libqmpi_core.so" | "libqmpi_bridge.so") => "qmpi".to_owned(),
+            (_, "libqmpi.so" | "libqmpi_core.so" | "libqmpi_bridge.so" | "libqmpi_recorder.so") => "qmpi".to_owned(),
             _ if is_mpi_soname(file) => "MPI".to_owned(),
             _ => file.to_owned(),
         }

@@ -21,13 +21,11 @@ mod links;
 mod look_ups;
 mod numbered;
 mod own_calls;
-mod probe;
 mod publication;
 mod requests;
 mod shift;
 mod stack_words;
 mod switch;
-mod traced;
 mod trampoline;
 
 pub(crate) use fortran::*;
@@ -36,11 +34,9 @@ pub(crate) use links::*;
 pub(crate) use look_ups::*;
 pub(crate) use numbered::*;
 pub(crate) use own_calls::*;
-pub(crate) use probe::*;
 pub use publication::publish_stubs;
 pub(crate) use requests::*;
 pub(crate) use switch::*;
-pub(crate) use traced::*;
 pub use trampoline::*;
 
 /// Bytes of the largest page that Linux has here (4, 16 or 64 KB): what starts and ends at multiples of it can be mapped everywhere.

@@ -14,9 +14,7 @@
 //! |---|---|
 //! | `trampoline.rs` | one word of data for a shim |
 //! | `lazy.rs` | links that are found when they are first called |
-//! | `links.rs` | links that tell, count, or deliver `MPI_Pcontrol` |
-//! | `probe.rs` | a link that measures |
-//! | `traced.rs` | the same, and records the call |
+//! | `links.rs` | links that tell, or deliver `MPI_Pcontrol` |
 //! | `fortran.rs` | at which layer Fortran calls enter the chain |
 //! | `publication.rs` | a stub before its address |
 //! | `own_calls.rs` | which calls of a layer are its own |
@@ -39,13 +37,11 @@ mod numbered;
 mod own_calls;
 #[cfg(planted)]
 mod planted;
-mod probe;
 mod publication;
 mod requests;
 mod shift;
 mod stack_words;
 mod switch;
-mod traced;
 mod trampoline;
 
 pub(crate) use fortran::*;
@@ -56,11 +52,9 @@ pub(crate) use numbered::*;
 pub(crate) use own_calls::*;
 #[cfg(planted)]
 pub(crate) use planted::*;
-pub(crate) use probe::*;
 pub use publication::publish_stubs;
 pub(crate) use requests::*;
 pub(crate) use switch::*;
-pub(crate) use traced::*;
 pub use trampoline::*;
 
 /// Bytes of a page.

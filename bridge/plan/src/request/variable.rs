@@ -18,9 +18,6 @@ pub const ON_ERROR: &str = "QMPI_ON_ERROR";
 /// How much is said on stderr: `error`, `warn`, `info` or `debug`.
 pub const LOG: &str = "QMPI_LOG";
 
-/// Asks for a table of calls per layer at the end: `1` for stderr, anything else is a file name.
-pub const STATS: &str = "QMPI_STATS";
-
 /// `1`: all layers can be switched off and on while the program runs.
 pub const CTL: &str = "QMPI_CTL";
 /// Asks for a report: the directory that each rank writes its file into.
@@ -39,5 +36,4 @@ pub const SURVEY_ANSWER: &str = "qmpi-survey";
 pub const THESIS_TOOLS: &str = "TOOLS";
 
 /// All that are ours.
-pub const ALL: [&str; 11] =
-    [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, STATS, CTL, REPORT, TRACE, PROCESSES];
+pub const ALL: [&str; 10] = [TOOL_LIST, TOOL_PATH, CONFIG, SITE_CONFIG, ON_ERROR, LOG, CTL, REPORT, TRACE, PROCESSES];

@@ -11,12 +11,13 @@ use qmpi_tests::{Trial, Verdict, product};
 qmpi_tests::module!(trials);
 
 fn trials() -> Vec<Trial> {
-    let tests: [(&str, fn()); 5] = [
+    let tests: [(&str, fn()); 6] = [
         ("the_runtime_exports_mpi_and_the_qmpi_interface", the_runtime_exports_mpi_and_the_qmpi_interface),
         (
             "the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only",
             the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only,
         ),
+        ("the_recorder_is_a_tool_that_needs_the_public_interface_only", the_recorder_needs_the_public_interface_only),
         ("neither_needs_an_mpi_library", neither_needs_an_mpi_library),
         ("the_runtime_needs_glibc_alone", the_runtime_needs_glibc_alone),
         ("the_runtime_is_small", the_runtime_is_small),
@@ -71,8 +72,28 @@ fn the_bridge_exports_no_function_of_mpi_and_needs_the_public_interface_only() {
     assert!(!file.needed().iter().any(|name| name.contains("qmpi")), "{:?}", file.needed());
 }
 
+fn the_recorder_needs_the_public_interface_only() {
+    let recorder = product::runtime().with_file_name("libqmpi_recorder.so");
+    assert_eq!(exports(&recorder), BTreeSet::new());
+    let file = ElfFile::open(&recorder).unwrap();
+    let of_qmpi: BTreeSet<&str> =
+        file.imports().map(|symbol| symbol.name).filter(|name| name.contains("MPI")).collect();
+    let public = [
+        "QMPIX_Get_layer",
+        "QMPIX_Get_mpi_function",
+        "QMPIX_Get_mpi_objects",
+        "QMPIX_Get_process",
+        "QMPIX_Get_tools",
+        "QMPI_Get_function",
+        "QMPI_Register_function",
+        "QMPI_Register_tool_name",
+    ];
+    assert_eq!(of_qmpi, BTreeSet::from(public));
+    assert!(!file.needed().iter().any(|name| name.contains("qmpi")), "{:?}", file.needed());
+}
+
 fn neither_needs_an_mpi_library() {
-    for name in ["libqmpi.so", "libqmpi_bridge.so"] {
+    for name in ["libqmpi.so", "libqmpi_bridge.so", "libqmpi_recorder.so"] {
         let file = ElfFile::open(&product::runtime().with_file_name(name)).unwrap();
         let foreign: Vec<&String> = file.needed().iter().filter(|name| name.contains("mpi")).collect();
         assert!(foreign.is_empty(), "{foreign:?}");

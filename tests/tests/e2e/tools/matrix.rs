@@ -39,8 +39,6 @@ struct Case {
     /// They are preloaded before us, not behind.
     own_before: bool,
     layers: Vec<&'static str>,
-    /// Calls are counted at every link.
-    stats: bool,
     /// What PMPI tools ask for themselves is hidden from the layers below; all that they call is passed on here.
     hidden: bool,
 }
@@ -56,7 +54,6 @@ fn on_mpi(mpi: Mpi) -> Vec<Case> {
         }
     }
     cases.extend([plain(&["p", "p2"]), plain(&["q", "q2"]), plain(&["t", "t2"]), plain(DEEP)]);
-    cases.push(Case { stats: true, ..plain(DEEP) });
     let hidden = [
         &["p"][..],
         &["p", "p2"],
@@ -92,7 +89,7 @@ fn without_mpi() -> impl Iterator<Item = Case> {
 
 impl Case {
     fn new(program: Program, layers: &[&'static str]) -> Case {
-        Case { program, own: &[], own_before: false, layers: layers.to_vec(), stats: false, hidden: false }
+        Case { program, own: &[], own_before: false, layers: layers.to_vec(), hidden: false }
     }
 
     fn name(&self) -> String {
@@ -102,9 +99,8 @@ impl Case {
         };
         let side = if self.own_before { "own_before" } else { "own_behind" };
         let own = if self.own.is_empty() { String::new() } else { format!("{side}_{}::", self.own.concat()) };
-        let stats = if self.stats { "stats::" } else { "" };
         let hidden = if self.hidden { "hidden::" } else { "" };
-        format!("{program}::{stats}{hidden}{own}{}", self.layers.concat())
+        format!("{program}::{hidden}{own}{}", self.layers.concat())
     }
 
     fn check(&self) -> Result<(), Failed> {
@@ -126,9 +122,6 @@ impl Case {
         let job = Job::alone(mpi, &program).args(&arguments);
         let with_own = |job: Job| self.own.iter().fold(job, |job, name| job.preload(&path(name)));
         let mut job = if self.own_before { with_own(job).by_hand(&list) } else { with_own(job.by_hand(&list)) };
-        if self.stats {
-            job = job.env("QMPI_STATS", "/dev/null");
-        }
         let directory = tempfile::tempdir()?;
         if self.hidden {
             let sections = ["p", "p2", "d", "d2"].map(|name| {

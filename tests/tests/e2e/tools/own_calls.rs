@@ -1,11 +1,11 @@
 //! Tools whose calls of their own are hidden (`own_calls`): layers below see what they would see without these tools.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::Failed;
+use qmpi_tests::measured::Measured;
 use qmpi_tests::tables::Table;
 use qmpi_tests::{Job, Mpi, Tables, Trial, Verdict, on_each_mpi, product, program, tool};
 
@@ -108,26 +108,14 @@ fn all_the_same(mpi: Mpi, count: usize) -> Verdict {
     Ok(())
 }
 
-/// Calls on rank 0 by function, at each layer from the outermost, and at the MPI library; `None`: not intercepted.
-type Statistics = BTreeMap<String, Vec<Option<u64>>>;
-
-fn statistics(job: Job, stack: &Stack) -> Result<Statistics, Failed> {
-    let file = stack.directory.path().join("stats");
-    let outcome = job.env("QMPI_STATS", file.display().to_string()).config(&stack.config()).run();
-    outcome.expect(0, &["done".to_owned()])?;
-    let text = std::fs::read_to_string(file.with_extension("0"))?;
-    let row = |line: &str| {
-        let mut words = line.split_whitespace();
-        Some((words.next()?.to_owned(), words.map(|word| word.parse().ok()).collect()))
-    };
-    Ok(text.lines().skip(1).filter_map(row).collect())
-}
-
-fn expect(statistics: &Statistics, expected: &[(&str, &[Option<u64>])]) -> Verdict {
+/// What came to each layer, from the outermost on, and to the MPI library on rank 0.
+fn expect(job: &Job, stack: &Stack, expected: &[(&str, &[u64])]) -> Verdict {
+    let measured = Measured::of(&job.clone().config(&stack.config()))?;
+    measured.outcome.expect(0, &["done".to_owned()])?;
     for (function, calls) in expected {
-        let found = statistics.get(*function).map(Vec::as_slice);
-        if found != Some(calls) {
-            return Err(format!("{function}: {found:?}, not {calls:?}, in\n{statistics:#?}").into());
+        let found: Vec<u64> = (1..=measured.layers()).map(|layer| measured.calls(layer, function, 0)).collect();
+        if found != *calls {
+            return Err(format!("{function}: {found:?}, not {calls:?}").into());
         }
     }
     Ok(())
@@ -155,36 +143,32 @@ fn every_place(mpi: Mpi) -> Verdict {
     }
     expected.remove("MPI_Sendrecv");
     Tables::of(&outcome).expect("inner", &expected)?;
-    let counted = statistics(application(mpi), &stack)?;
-    let calls = |own, inner, mpi| [own, inner, Some(mpi)];
+    let calls = |own, inner, mpi| [own, inner, mpi];
     expect(
-        &counted,
+        &application(mpi),
+        &stack,
         &[
-            ("MPI_Init_thread", &calls(Some(0), Some(1), 1)),
-            ("MPI_Send", &calls(Some(5), Some(5), 5)),
-            ("MPI_Recv", &calls(Some(5), Some(5), 6)),
-            ("MPI_Bcast", &calls(Some(1), Some(1), 1)),
-            ("MPI_Barrier", &calls(Some(2), Some(4), 7)),
-            ("MPI_Allreduce", &calls(Some(2), Some(4), 5)),
-            ("MPI_Isend", &calls(None, Some(0), 1)),
-            ("MPI_Wait", &calls(None, Some(0), 1)),
-            ("MPI_Comm_dup", &calls(None, Some(1), 2)),
-            ("MPI_Comm_free", &calls(Some(1), Some(1), 2)),
-            ("MPI_Reduce", &calls(None, Some(0), 2)),
-            ("MPI_Gather", &calls(None, Some(0), 1)),
-            ("MPI_Finalize", &calls(Some(1), Some(1), 1)),
+            ("MPI_Init_thread", &calls(0, 1, 1)),
+            ("MPI_Send", &calls(5, 5, 5)),
+            ("MPI_Recv", &calls(5, 5, 6)),
+            ("MPI_Bcast", &calls(1, 1, 1)),
+            ("MPI_Barrier", &calls(2, 4, 7)),
+            ("MPI_Allreduce", &calls(2, 4, 5)),
+            ("MPI_Isend", &calls(0, 0, 1)),
+            ("MPI_Wait", &calls(0, 0, 1)),
+            ("MPI_Comm_dup", &calls(0, 1, 2)),
+            ("MPI_Comm_free", &calls(1, 1, 2)),
+            ("MPI_Reduce", &calls(0, 0, 2)),
+            ("MPI_Gather", &calls(0, 0, 1)),
+            ("MPI_Finalize", &calls(1, 1, 1)),
         ],
     )?;
     // Visible, the layer below sees them all.
     let stack = Stack::new(&[("own", &own_calls, false), ("inner", &counter, false)])?;
-    let counted = statistics(application(mpi), &stack)?;
     expect(
-        &counted,
-        &[
-            ("MPI_Barrier", &calls(Some(2), Some(7), 7)),
-            ("MPI_Gather", &calls(None, Some(1), 1)),
-            ("MPI_Isend", &calls(None, Some(1), 1)),
-        ],
+        &application(mpi),
+        &stack,
+        &[("MPI_Barrier", &calls(2, 7, 7)), ("MPI_Gather", &calls(0, 1, 1)), ("MPI_Isend", &calls(0, 1, 1))],
     )
 }
 
@@ -197,15 +181,15 @@ fn every_place_twice(mpi: Mpi) -> Verdict {
         ("second", &own_calls, true),
         ("inner", &counter, false),
     ];
-    let counted = statistics(application(mpi), &Stack::new(&layers)?)?;
     expect(
-        &counted,
+        &application(mpi),
+        &Stack::new(&layers)?,
         &[
-            ("MPI_Send", &[Some(5); 5]),
-            ("MPI_Barrier", &[Some(2), Some(4), Some(4), Some(8), Some(14)]),
-            ("MPI_Allreduce", &[Some(2), Some(4), Some(4), Some(8), Some(10)]),
-            ("MPI_Reduce", &[None, Some(0), None, Some(0), Some(4)]),
-            ("MPI_Comm_free", &[Some(1), Some(1), Some(1), Some(1), Some(3)]),
+            ("MPI_Send", &[5; 5]),
+            ("MPI_Barrier", &[2, 4, 4, 8, 14]),
+            ("MPI_Allreduce", &[2, 4, 4, 8, 10]),
+            ("MPI_Reduce", &[0, 0, 0, 0, 4]),
+            ("MPI_Comm_free", &[1, 1, 1, 1, 3]),
         ],
     )
 }

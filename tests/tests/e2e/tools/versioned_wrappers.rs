@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use qmpi_tests::measured::Measured;
 use qmpi_tests::{Job, Mpi, Outcome, Trial, Verdict, compile, on_each_mpi, product, program, tool};
 
 qmpi_tests::module!(trials);
@@ -200,14 +201,14 @@ fn clones(mpi: Mpi) -> Verdict {
     failures.verdict()
 }
 
-/// `qmpi run --stats` counts a call, whatever version it asks for.
+/// A report counts a call, whatever version it asks for.
 fn statistics(mpi: Mpi) -> Verdict {
     let path = tool(mpi, "versioned_wrappers").display().to_string();
     for case in LINKED.iter().chain(&NEWER) {
-        let outcome = sound(&job(mpi, case).env("QMPI_STATS", "1").stack(&[&path]))?;
-        let mut rows = outcome.stderr.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-        if !rows.any(|row| row.ends_with(&["MPI_Send", "1", "1"])) {
-            return Err(format!("{case:?}: no row `MPI_Send 1 1`\n{}", outcome.report()).into());
+        let measured = Measured::of(&job(mpi, case).stack(&[&path]))?;
+        let calls = [1, 2].map(|layer| measured.calls(layer, "MPI_Send", 0));
+        if calls != [1, 1] {
+            return Err(format!("{case:?}: {calls:?} calls of MPI_Send\n{}", measured.outcome.report()).into());
         }
     }
     Ok(())

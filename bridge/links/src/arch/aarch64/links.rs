@@ -1,4 +1,4 @@
-//! Links of the chain that do something on the way: tell, count, deliver twice, report a missing function.
+//! Links of the chain that do something on the way: tell, deliver twice, report a missing function.
 
 use std::arch::naked_asm;
 
@@ -36,26 +36,6 @@ pub(crate) extern "C" fn observer() {
         edge = const std::mem::offset_of!(crate::observer::Observer, edge),
         notify = const std::mem::offset_of!(crate::observer::Observer, notify),
         target = const std::mem::offset_of!(crate::observer::Observer, target),
-    )
-}
-
-/// A call that is counted on its way ([`crate::counter::Counter`]); threads call at once. The exclusive pair is in every processor,
-/// one instruction for it is not (Armv8.1).
-#[unsafe(naked)]
-pub(crate) extern "C" fn count() {
-    naked_asm!(
-        ".cfi_startproc",
-        "add x9, x17, {calls}",
-        "2:",
-        "ldxr x10, [x9]",
-        "add x10, x10, 1",
-        "stxr w11, x10, [x9]",
-        "cbnz w11, 2b",
-        "ldr x16, [x17, {target}]",
-        "br x16",
-        ".cfi_endproc",
-        calls = const std::mem::offset_of!(crate::counter::Counter, calls),
-        target = const std::mem::offset_of!(crate::counter::Counter, target),
     )
 }
 

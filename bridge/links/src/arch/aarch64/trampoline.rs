@@ -76,16 +76,11 @@ pub(crate) fn trampolines() -> Block {
     }
 }
 
-/// Fills in trampoline `index` of a block and returns its address, and the word that says where it leads.
+/// Fills in trampoline `index` of a block and returns its address.
 ///
 /// # Safety
 /// The row must be unused, and `target` must be code that understands `payload` in `x17`.
-pub(crate) unsafe fn set_trampoline(
-    block: Block,
-    index: usize,
-    target: usize,
-    payload: usize,
-) -> (usize, &'static AtomicUsize) {
+pub(crate) unsafe fn set_trampoline(block: Block, index: usize, target: usize, payload: usize) -> usize {
     assert!(index < TRAMPOLINES, "a trampoline of the block");
     let rows = std::ptr::with_exposed_provenance::<TrampolineRow>(block.rows);
     // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
@@ -95,5 +90,5 @@ pub(crate) unsafe fn set_trampoline(
     row.payload.store(payload, Ordering::Relaxed);
     // Nothing jumps through it before its address is given away.
     row.target.store(target, Ordering::Release);
-    (block.code + index * TRAMPOLINE_SIZE, &row.target)
+    block.code + index * TRAMPOLINE_SIZE
 }

@@ -1,4 +1,4 @@
-//! Links of the chain that do something on the way: tell, count, deliver twice, report a missing function.
+//! Links of the chain that do something on the way: tell, deliver twice, report a missing function.
 
 use std::arch::naked_asm;
 
@@ -35,34 +35,6 @@ pub(crate) extern "C" fn observer() {
         edge = const std::mem::offset_of!(crate::observer::Observer, edge),
         notify = const std::mem::offset_of!(crate::observer::Observer, notify),
         target = const std::mem::offset_of!(crate::observer::Observer, target),
-    )
-}
-
-/// The instruction that counts a call: threads call at once.
-#[cfg(not(planted))]
-macro_rules! count_one {
-    () => {
-        "lock inc qword ptr [r11 + {calls}]"
-    };
-}
-/// The same as a race, which tests have to find.
-#[cfg(planted)]
-macro_rules! count_one {
-    () => {
-        "inc qword ptr [r11 + {calls}]"
-    };
-}
-
-/// A call that is counted on its way ([`crate::counter::Counter`]).
-#[unsafe(naked)]
-pub(crate) extern "C" fn count() {
-    naked_asm!(
-        ".cfi_startproc",
-        count_one!(),
-        "jmp qword ptr [r11 + {target}]",
-        ".cfi_endproc",
-        calls = const std::mem::offset_of!(crate::counter::Counter, calls),
-        target = const std::mem::offset_of!(crate::counter::Counter, target),
     )
 }
 

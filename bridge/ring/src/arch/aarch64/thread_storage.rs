@@ -8,7 +8,6 @@
 //!               +8   record 0:  context, where the witness is, what it holds
 //!               +32  record 1:  ...
 //! qmpi_level    how many layers the Fortran call has behind it, 0 outside of such calls
-//! qmpi_recorder where calls are recorded (loader: links/probe.rs), 0 before the thread's first call
 //! qmpi_own      +0   bytes to the topmost record of a wrapper that was entered (loader: links/own_calls.rs), 0 without one
 //!               +8   the largest number, in the place of an address on the stack
 //!               +24  record 1:  function, where its return address is, what it is
@@ -40,12 +39,6 @@ macro_rules! define_thread_storage {
             ".type qmpi_past, @object",
             ".size qmpi_past, 8",
             "qmpi_past:",
-            ".zero 8",
-            ".hidden qmpi_recorder",
-            ".globl qmpi_recorder",
-            ".type qmpi_recorder, @object",
-            ".size qmpi_recorder, 8",
-            "qmpi_recorder:",
             ".zero 8",
             ".popsection",
             ".pushsection .tdata.qmpi_thread, \"awT\", @progbits",
@@ -79,16 +72,12 @@ macro_rules! define_thread_storage {
                 "adrp x9, :gottprel:qmpi_past",
                 "ldr x9, [x9, :gottprel_lo12:qmpi_past]",
                 "str x9, [x8, {past}]",
-                "adrp x9, :gottprel:qmpi_recorder",
-                "ldr x9, [x9, :gottprel_lo12:qmpi_recorder]",
-                "str x9, [x8, {recorder}]",
                 "ret",
                 ".cfi_endproc",
                 caller = const core::mem::offset_of!($crate::ThreadOffsets, caller),
                 fortran_level = const core::mem::offset_of!($crate::ThreadOffsets, fortran_level),
                 own_calls = const core::mem::offset_of!($crate::ThreadOffsets, own_calls),
                 past = const core::mem::offset_of!($crate::ThreadOffsets, past),
-                recorder = const core::mem::offset_of!($crate::ThreadOffsets, recorder),
             )
         }
     };

@@ -11,27 +11,28 @@
 //! Functions are numbers of `functions.tsv`, which stay what they are. Counts and bytes are exact; times are rounded to what a
 //! reader of a report can see.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
-use qmpi_abi::FnId;
-use qmpi_links::probe::Measured;
+use crate::thread::Measured;
 
 /// Digits of times: own, from call to return, the longest.
 const DIGITS: [u32; 3] = [5, 4, 4];
 
-/// A link: the layer that is called, the function, what was measured.
-pub(crate) type Link = (usize, FnId, Measured);
-
-/// The value of `links`.
-pub(crate) fn json(mut links: Vec<Link>) -> String {
-    links.retain(|(_, _, measured)| measured.callers.iter().any(|calls| *calls > 0));
-    links.sort_by_key(|(layer, id, _)| (id.index(), *layer));
+/// The value of `links`: of each function at a layer the layer, the function, and what was measured.
+pub(crate) fn json(measured: impl IntoIterator<Item = (usize, usize, Measured)>) -> String {
+    let mut links: BTreeMap<(usize, usize), Measured> = BTreeMap::new();
+    for (layer, function, measured) in measured {
+        if measured.callers.iter().any(|calls| *calls > 0) {
+            links.entry((function, layer)).and_modify(|known| known.add(&measured)).or_insert(measured);
+        }
+    }
     let [mut functions, mut layers, mut callers, mut calls, mut sent, mut received] = [const { Vec::new() }; 6];
     let [mut own, mut inclusive, mut longest, mut first, mut histogram] = [const { Vec::new() }; 5];
     let mut before = 0;
-    for (layer, id, measured) in &links {
+    for ((function, layer), measured) in &links {
         for (caller, count) in measured.callers.iter().enumerate().filter(|(_, count)| **count > 0) {
-            functions.push((id.index() - std::mem::replace(&mut before, id.index())).to_string());
+            functions.push((function - std::mem::replace(&mut before, *function)).to_string());
             layers.push(layer.to_string());
             callers.push(caller.to_string());
             calls.push(count.to_string());
@@ -69,8 +70,6 @@ fn rounded(number: i64, digits: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
 
     #[test]
@@ -91,12 +90,11 @@ mod tests {
             let bytes = vec![[0, 0], [40, 0], [1, 2]];
             Measured { callers: callers.to_vec(), inclusive, own: own.cast_unsigned(), longest, histogram, bytes }
         };
-        let id = |index: usize| FnId::from_index(index).unwrap();
         let links = vec![
-            (2, id(10), measured([0, 4, 0], 1_234_567, -5, 99)),
-            (1, id(10), measured([0, 1, 3], 500, 500, 500)),
-            (1, id(4), measured([0, 0, 0], 0, 0, 0)),
-            (1, id(7), measured([1, 0, 0], 9, 9, 9)),
+            (2, 10, measured([0, 4, 0], 1_234_567, -5, 99)),
+            (1, 10, measured([0, 1, 3], 500, 500, 500)),
+            (1, 4, measured([0, 0, 0], 0, 0, 0)),
+            (1, 7, measured([1, 0, 0], 9, 9, 9)),
         ];
         assert_eq!(
             json(links),

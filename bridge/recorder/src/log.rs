@@ -2,6 +2,7 @@
 //!
 //! The file is opened for each chunk and closed again: no descriptor stays open. Its blocks are asked for before it is mapped, so that a full
 //! disk ends the recording and not the program.
+#![expect(unsafe_code, reason = "memory that is mapped")]
 
 use std::ffi::CStr;
 use std::io;
@@ -9,12 +10,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, Record};
-use qmpi_system::clock;
-use qmpi_system::errno;
-use qmpi_system::file_limit;
-use qmpi_system::fork;
 
-use crate::arch;
+use crate::system;
 use crate::trace::{Limit, Settings};
 
 /// Chunks of a log that keeps all calls grow up to this size.
@@ -54,19 +51,24 @@ pub(crate) struct Log {
     size: usize,
 }
 
-/// Begins the file with this line; calls are recorded from now on.
+/// Bytes of the logs of a thread, one for each layer; none if calls are not recorded.
+pub(crate) fn size(layers: usize) -> usize {
+    if crate::trace::settings().is_some() { layers * size_of::<Log>() } else { 0 }
+}
+
+/// The child of a `fork` begins.
+pub(crate) fn in_child() {
+    IS_CHILD.store(true, Ordering::Relaxed);
+}
+
+/// Begins the file with this line, or gives it another one; calls are recorded from now on.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn start_file(line: &str) -> io::Result<()> {
-    extern "C" fn in_child() {
-        IS_CHILD.store(true, Ordering::Relaxed);
-    }
-    let Some(settings) = super::settings() else { return Ok(()) };
+pub(crate) fn start_file(line: &str, settings: &Settings) -> io::Result<()> {
     let is_new = END.load(Ordering::Acquire) == 0;
     write_head(&settings.path, line, is_new)?;
     if is_new {
-        fork::in_child(in_child);
         END.store(HEAD as u64, Ordering::Release);
     }
     Ok(())
@@ -81,14 +83,14 @@ fn write_head(path: &CStr, line: &str, is_new: bool) -> io::Result<()> {
         return Err(io::Error::other("too many layers"));
     }
     if is_new {
-        file_limit::check(HEAD as u64)?;
+        system::check_file_size(HEAD as u64)?;
         file.set_len(HEAD as u64)?;
     }
     file.write_all_at(line.as_bytes(), 0)
 }
 
 /// How many calls could not be recorded.
-pub fn lost() -> u64 {
+pub(crate) fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
@@ -223,8 +225,8 @@ impl Log {
             used: FIRST as u64,
             generation: self.generation,
             layer,
-            ticks: arch::ticks(),
-            clock: clock::nanoseconds(libc::CLOCK_REALTIME),
+            ticks: system::ticks(),
+            clock: system::nanoseconds(),
             unrecorded,
         };
         // SAFETY: mapped, large enough, and this thread's alone.
@@ -252,14 +254,14 @@ fn map(bytes: usize, settings: &Settings) -> usize {
     if IS_CHILD.load(Ordering::Relaxed) || END.load(Ordering::Acquire) == 0 {
         return 0;
     }
-    errno::kept(|| map_next(bytes, settings))
+    system::keep_errno(|| map_next(bytes, settings))
 }
 
 fn map_next(bytes: usize, settings: &Settings) -> usize {
     let offset = END.fetch_add(bytes as u64, Ordering::AcqRel).cast_signed();
     // SAFETY: a C string.
     let file = unsafe { libc::open(settings.path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-    let has_room = offset.cast_unsigned() + bytes as u64 <= file_limit::most();
+    let has_room = offset.cast_unsigned() + bytes as u64 <= system::largest_file();
     let address = if file >= 0 && has_room && allocate(file, offset, bytes) {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
         // SAFETY: new addresses, chosen by the kernel.

@@ -1,27 +1,25 @@
-//! Recorders in a file that is mapped (`qmpi_abi::counters`): what a process has counted is there if it is killed.
+//! Memory of threads in a file that is mapped (`qmpi_abi::counters`): what a process has counted is there if it is killed.
 //!
 //! The processes of a host share the file, to which each appends its regions. It is removed when all of them have written their records. Where
-//! it cannot be made or mapped, recorders are in memory as any other.
+//! it cannot be made or mapped, the memory is as any other.
+#![expect(unsafe_code, reason = "maps memory")]
 
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
-use qmpi_abi::FnId;
 use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
-use qmpi_system::errno;
-use qmpi_system::file_limit;
-use qmpi_system::fork;
 
-use super::{Recorder, recorders};
+use crate::system;
+use crate::thread::{self, Thread};
 
-/// Bytes of a region at most: records of functions beyond are in memory only.
+/// Bytes of a region at most: places beyond are in memory only.
 const LARGEST: usize = 16 * GRAIN;
 /// Functions at each layer for which there is room.
 const FUNCTIONS: usize = 64;
@@ -35,67 +33,55 @@ struct Shared {
 }
 
 static SHARED: OnceLock<Shared> = OnceLock::new();
-/// Where the head is mapped.
-static HEAD_AT: AtomicUsize = AtomicUsize::new(0);
+/// Where the head is mapped; null: there is no file.
+static HEAD_AT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 
-/// Counts in the file at `path` from the next recorder on, `started` milliseconds after 1970. To be called when probes are prepared.
-pub fn share(path: PathBuf, started: u64) {
-    // A write beyond the limit of file sizes would end the process by a signal.
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a variable of that type.
-    let is_known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
+/// Counts in the file at `path` from the next thread on; the process has `started` so many milliseconds after 1970.
+pub(crate) fn share(path: &Path, started: u64) {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return };
-    if !is_known || limit.rlim_cur != libc::RLIM_INFINITY {
+    if system::largest_file() != libc::RLIM_INFINITY {
         return;
     }
-    let records = FUNCTIONS * super::CALLERS.load(Ordering::Relaxed) * super::record_size();
-    let size = (size_of::<Recorder>() + records).next_multiple_of(GRAIN).min(LARGEST);
+    let places = FUNCTIONS * thread::layers() * thread::record_size();
+    let size = (size_of::<Thread>() + places).next_multiple_of(GRAIN).min(LARGEST);
     let shared = Shared { path, process: std::process::id().into(), started, size };
-    let Some(memory) = super::map_memory(GRAIN) else { return };
-    if !shared.map_over(memory, GRAIN, HEAD) || SHARED.set(shared).is_err() {
+    let memory = system::map_memory(GRAIN);
+    if memory.is_null() || !shared.map_over(memory, GRAIN, HEAD) || SHARED.set(shared).is_err() {
         return;
     }
-    HEAD_AT.store(memory.expose_provenance(), Ordering::Release);
-    fork::in_child(in_child);
+    HEAD_AT.store(memory.cast(), Ordering::Release);
 }
 
-/// How a thread's region is laid out: where records begin, and bytes of a record.
-#[must_use]
-pub fn layout() -> [usize; 2] {
-    [size_of::<Recorder>(), super::record_size()]
-}
-
-/// Says what the process is: a line of JSON.
-pub fn describe(line: &str) {
+/// The file and the head, if there are any.
+fn head() -> Option<(&'static Shared, *mut u8)> {
     let head = HEAD_AT.load(Ordering::Acquire);
-    if head == 0 || line.len() >= TABLE - size_of::<Region>() {
-        return;
-    }
-    let text = ptr::with_exposed_provenance_mut::<u8>(head + size_of::<Region>());
+    SHARED.get().filter(|_| !head.is_null()).map(|shared| (shared, head))
+}
+
+/// Says what the process is: a line of JSON. It may grow.
+pub(crate) fn describe(line: &str) {
+    let Some((_, head)) = head().filter(|_| line.len() < TABLE - size_of::<Region>()) else { return };
+    // SAFETY: the head has more bytes.
+    let text = unsafe { head.add(size_of::<Region>()) };
     // SAFETY: there is room for it, and zero bytes behind.
     unsafe { ptr::copy_nonoverlapping(line.as_ptr(), text, line.len()) };
 }
 
-/// Whose a place of records is.
-pub(super) fn place(number: usize, layer: usize, function: FnId) {
-    let head = HEAD_AT.load(Ordering::Acquire);
-    if head == 0 || number >= PLACES {
-        return;
-    }
-    let word = ptr::with_exposed_provenance_mut::<u64>(head + TABLE + 8 * number);
-    let value = ((layer as u64 + 1) << 32) | function.index() as u64;
-    // SAFETY: a word of the head.
-    unsafe { word.write_volatile(value) };
+/// Says whose the place of a number is.
+pub(crate) fn set_owner(number: usize, word: u64) {
+    let Some((_, head)) = head().filter(|_| number < PLACES) else { return };
+    // SAFETY: the head has a word for each place.
+    let owner = unsafe { head.add(TABLE + 8 * number) };
+    // SAFETY: a word of the head, whose start is that of a page.
+    unsafe { owner.cast::<u64>().write_volatile(word) };
 }
 
 /// The process has written its record: the file is removed if all have.
-pub fn finish() {
-    let head = HEAD_AT.load(Ordering::Acquire);
-    let Some(shared) = SHARED.get().filter(|_| head != 0) else { return };
-    let region = ptr::with_exposed_provenance_mut::<Region>(head);
+pub(crate) fn finish() {
+    let Some((shared, head)) = head() else { return };
     // SAFETY: the head, which stays mapped.
-    let is_done = unsafe { &raw mut (*region).is_done };
-    // SAFETY: as above.
+    let is_done = unsafe { &raw mut (*head.cast::<Region>()).is_done };
+    // SAFETY: a word of the head.
     unsafe { is_done.write_volatile(1) };
     // Whoever is the last to come here finds that all have.
     if shared.all_are_done().unwrap_or(false) {
@@ -104,32 +90,27 @@ pub fn finish() {
     }
 }
 
-/// Puts the first bytes of a recorder, which are zero, into the file. Leaves `errno` alone: the caller is about to call MPI for the program.
-pub(super) fn cover(recorder: *mut Recorder, bytes: usize) {
-    let Some(shared) = SHARED.get().filter(|shared| shared.size <= bytes && HEAD_AT.load(Ordering::Relaxed) != 0)
-    else {
-        return;
-    };
-    errno::kept(|| shared.map_over(recorder.cast(), shared.size, THREAD));
+/// Puts the first bytes of a thread's memory, which are zero, into the file.
+pub(crate) fn cover(thread: *mut Thread, bytes: usize) {
+    if let Some((shared, _)) = head().filter(|(shared, _)| shared.size <= bytes) {
+        shared.map_over(thread.cast(), shared.size, THREAD);
+    }
 }
 
-/// A child counts for itself: its recorders become memory as any other, and keep where the process is.
-extern "C" fn in_child() {
+/// A child by `fork` counts for itself: the memory of threads becomes memory as any other, and keeps where the process is.
+pub(crate) fn in_child() {
     let Some(shared) = SHARED.get() else { return };
-    HEAD_AT.store(0, Ordering::Release);
-    for recorder in recorders() {
-        if recorder.region.magic != MAGIC {
-            continue;
-        }
-        let place = ptr::from_ref(recorder).cast_mut();
-        // SAFETY: a recorder; nothing else runs in the child yet.
+    HEAD_AT.store(ptr::null_mut(), Ordering::Release);
+    for thread in thread::all().filter(|thread| thread.region.magic == MAGIC) {
+        let place = ptr::from_ref(thread).cast_mut();
+        // SAFETY: a thread's memory; nothing else runs in the child yet.
         let mut copy = unsafe { place.read() };
         copy.region.magic = 0;
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: the pages of the recorder that are the file's.
+        // SAFETY: the pages of it that are the file's.
         let memory = unsafe { libc::mmap(place.cast(), shared.size, protection, flags | libc::MAP_FIXED, -1, 0) };
         if memory != libc::MAP_FAILED {
-            // SAFETY: as above.
+            // SAFETY: mapped just now, at the same place.
             unsafe { place.write(copy) };
         }
     }
@@ -148,17 +129,9 @@ impl Shared {
             // SAFETY: opened above, or no descriptor.
             unsafe { libc::close(file) };
             if is_mapped {
-                let (process, started) = (self.process, self.started);
-                let region = Region {
-                    magic: MAGIC,
-                    size: bytes as u64,
-                    kind,
-                    process,
-                    started,
-                    last: 0,
-                    is_done: 0,
-                    padding: 0,
-                };
+                let (size, process, started) = (bytes as u64, self.process, self.started);
+                let (magic, last, is_done, padding) = (MAGIC, 0, 0, 0);
+                let region = Region { magic, size, kind, process, started, last, is_done, padding };
                 // SAFETY: mapped above.
                 unsafe { memory.cast::<Region>().write(region) };
             }
@@ -190,7 +163,7 @@ fn append(file: i32, zeros: *const libc::c_void, bytes: usize) -> Option<i64> {
     let end = unsafe { libc::lseek(file, 0, libc::SEEK_END) };
     // Other ranks append to the file at the same time.
     let needed = u64::try_from(end).ok()?.saturating_add(bytes as u64 * 16);
-    if needed > file_limit::most() {
+    if needed > system::largest_file() {
         return None;
     }
     // SAFETY: memory of so many bytes.

@@ -5,17 +5,14 @@
 
 use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
-use qmpi_elf::MpiFamily;
 
-use crate::trace::record::Frame;
-use crate::trace::{Settings, Traced};
+use crate::bytes::{Array, argument, number};
+use crate::mpi::{Abi, LOWEST, Mpi};
 
 /// Bytes of an array that are recorded.
 pub(crate) const OF_ARRAY: usize = 1024;
 /// Bytes of a string.
 pub(crate) const OF_STRING: usize = 128;
-/// Addresses below are null, or constants that stand for something (`MPI_STATUS_IGNORE`, `MPI_IN_PLACE`).
-const LOWEST: usize = 4096;
 
 /// An argument that points to something.
 #[derive(Debug)]
@@ -44,10 +41,10 @@ pub(crate) struct Stored {
 }
 
 /// What is worth recording of a function's arguments.
-pub(crate) fn of(id: FnId, family: MpiFamily) -> Vec<Capture> {
+pub(crate) fn of(id: FnId, abi: Abi) -> Vec<Capture> {
     let parameters = id.parameters();
     let capture = |(place, parameter): (usize, &Parameter)| {
-        let element = element(parameter, family)?;
+        let element = element(parameter, abi)?;
         let (before, after) = match parameter.direction {
             Direction::In | Direction::Out => (false, true),
             Direction::InOut => (true, true),
@@ -73,7 +70,7 @@ pub(crate) fn of(id: FnId, family: MpiFamily) -> Vec<Capture> {
             let is_it = |other: &&Parameter| other.name() == name && other.direction == Direction::Out;
             parameters.iter().position(|other| is_it(&other)).map(|place| place as u8)
         };
-        let is_asked_about = parameter.kind == Kind::Status && family == MpiFamily::StandardAbi;
+        let is_asked_about = parameter.kind == Kind::Status && abi == Abi::Standard;
         Some(Capture {
             statuses: is_asked_about.then(|| Stored { flag: find("flag"), count: find("outcount") }),
             place: place as u8,
@@ -89,7 +86,7 @@ pub(crate) fn of(id: FnId, family: MpiFamily) -> Vec<Capture> {
 }
 
 /// Bytes of what the parameter points to; 0 for characters, `None` if it is no pointer or nobody wants to see it.
-pub(super) fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
+pub(crate) fn element(parameter: &Parameter, abi: Abi) -> Option<u16> {
     use Kind::{
         Attribute, Buffer, Callback, FortranLogical, FortranStatus, Memory, MemoryPointer, Object, State, StringLists,
         Strings, VendorHandle, Weight,
@@ -110,18 +107,18 @@ pub(super) fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
         _ => {}
     }
     let base = ctype.trim_start_matches("const ").split(['*', '[']).next().unwrap_or_default().trim();
-    Some(match (base, family) {
+    Some(match (base, abi) {
         ("char", _) => 0,
         ("bool", _) => 1,
         ("int" | "MPI_Fint" | "float", _) => 4,
         ("double" | "MPI_Aint" | "MPI_Count" | "MPI_Offset" | "MPI_File" | "unsigned long long", _) => 8,
-        ("MPI_Status", MpiFamily::Mpich) => 20,
-        ("MPI_Status", MpiFamily::OpenMpi) => 24,
-        ("MPI_Status", MpiFamily::StandardAbi) => 32,
+        ("MPI_Status", Abi::Mpich) => 20,
+        ("MPI_Status", Abi::OpenMpi) => 24,
+        ("MPI_Status", Abi::Standard) => 32,
         (
             "MPI_Comm" | "MPI_Group" | "MPI_Datatype" | "MPI_Op" | "MPI_Request" | "MPI_Message" | "MPI_Win"
             | "MPI_Info" | "MPI_Errhandler" | "MPI_Session",
-            MpiFamily::Mpich,
+            Abi::Mpich,
         ) => 4,
         (
             "MPI_Comm" | "MPI_Group" | "MPI_Datatype" | "MPI_Op" | "MPI_Request" | "MPI_Message" | "MPI_Win"
@@ -142,13 +139,10 @@ pub(super) fn element(parameter: &Parameter, family: MpiFamily) -> Option<u16> {
 
 impl Stored {
     /// How many there are, of so many. The function has succeeded.
-    pub(crate) fn count(self, all: usize, frame: &Frame, traced: &Traced) -> usize {
+    pub(crate) fn count(self, all: usize, arguments: &[u64]) -> usize {
         let told = |place: Option<u8>| {
-            let address =
-                place.map(|place| frame.argument(traced, place) as usize).filter(|address| *address >= LOWEST)?;
-            // SAFETY: an `int` that the function has stored.
-            let number = unsafe { std::ptr::with_exposed_provenance::<i32>(address).read_unaligned() };
-            Some(number.max(0).cast_unsigned() as usize)
+            let place = place.filter(|place| argument(arguments, *place) >= LOWEST)?;
+            Some(Array::of_numbers(arguments, place, true).number(0) as usize)
         };
         if told(self.flag) == Some(0) { 0 } else { told(self.count).map_or(all, |count| count.min(all)) }
     }
@@ -156,16 +150,16 @@ impl Stored {
 
 impl Capture {
     /// Is there something at the address?
-    pub(crate) fn is_address(&self, word: u64, frame: &Frame, traced: &Traced) -> bool {
+    pub(crate) fn is_address(&self, word: u64, arguments: &[u64]) -> bool {
         let in_place = |place| {
-            let buffer = frame.argument(traced, place);
-            (buffer as usize) < LOWEST || buffer == u64::MAX
+            let buffer = argument(arguments, place);
+            buffer < LOWEST || buffer == u64::MAX
         };
-        word as usize >= LOWEST && word != u64::MAX && !self.buffer.is_some_and(in_place)
+        word >= LOWEST && word != u64::MAX && !self.buffer.is_some_and(in_place)
     }
 
     /// The most bytes that are recorded of it.
-    pub(crate) fn most(&self, frame: &Frame, traced: &Traced) -> usize {
+    pub(crate) fn most(&self, arguments: &[u64]) -> usize {
         if self.element == 0 {
             return OF_STRING;
         }
@@ -173,7 +167,7 @@ impl Capture {
         for factor in self.factors {
             count = count.saturating_mul(match *factor {
                 Factor::Number(number) => u64::from(number),
-                Factor::Argument(place) => self.number(frame.argument(traced, usize::from(place) as u8), place),
+                Factor::Argument(place) => self.number(argument(arguments, place), place),
                 _ => return OF_ARRAY,
             });
         }
@@ -181,22 +175,16 @@ impl Capture {
     }
 
     /// How many elements there are; asks MPI, if need be, about arguments with which the call has succeeded.
-    pub(crate) fn count(&self, frame: &Frame, traced: &Traced, settings: &Settings) -> u64 {
+    pub(crate) fn count(&self, arguments: &[u64], mpi: &Mpi) -> u64 {
         let mut count = 1_u64;
         for factor in self.factors {
             count = count.saturating_mul(match *factor {
                 Factor::Number(number) => u64::from(number),
-                Factor::Argument(place) => self.number(frame.argument(traced, place), place),
-                Factor::Pointee(place) => match frame.argument(traced, place) as usize {
-                    address if address >= LOWEST => {
-                        // SAFETY: an `int` that the function has read.
-                        let number = unsafe { std::ptr::with_exposed_provenance::<i32>(address).read_unaligned() };
-                        number.max(0).cast_unsigned().into()
-                    }
-                    _ => 0,
-                },
-                Factor::Ranks(place) => settings.questions.ranks(frame.argument(traced, place), false),
-                Factor::Dimensions(place) => settings.questions.dimensions(frame.argument(traced, place)),
+                Factor::Argument(place) => self.number(argument(arguments, place), place),
+                Factor::Pointee(place) if argument(arguments, place) < LOWEST => 0,
+                Factor::Pointee(place) => Array::of_numbers(arguments, place, true).number(0),
+                Factor::Ranks(place) => mpi.ranks(argument(arguments, place), false),
+                Factor::Dimensions(place) => mpi.dimensions(argument(arguments, place)),
                 _ => 0,
             });
         }
@@ -205,9 +193,7 @@ impl Capture {
 
     /// A number of elements; none if it is negative.
     fn number(&self, word: u64, place: u8) -> u64 {
-        let is_int = self.parameters.get(usize::from(place)).is_none_or(|parameter| parameter.ctype() == "int");
-        let number = if is_int { i64::from(word as i32) } else { word.cast_signed() };
-        number.max(0).cast_unsigned()
+        number(word, self.parameters.get(usize::from(place)).is_none_or(|parameter| parameter.ctype() == "int"))
     }
 }
 
@@ -217,18 +203,18 @@ mod tests {
 
     use super::*;
 
-    fn captures(function: &str, family: MpiFamily) -> Vec<(u8, bool, u16)> {
-        let all = of(FnId::by_name(function).unwrap(), family);
+    fn captures(function: &str, abi: Abi) -> Vec<(u8, bool, u16)> {
+        let all = of(FnId::by_name(function).unwrap(), abi);
         all.iter().map(|capture| (capture.place, capture.before, capture.element)).collect()
     }
 
     #[test]
     fn what_functions_point_to() {
-        assert_eq!(captures("MPI_Send", MpiFamily::Mpich), []);
-        assert_eq!(captures("MPI_Recv", MpiFamily::Mpich), [(6, false, 20)]);
-        assert_eq!(captures("MPI_Recv", MpiFamily::OpenMpi), [(6, false, 24)]);
-        assert_eq!(captures("MPI_Waitall", MpiFamily::Mpich), [(1, true, 4), (2, false, 20)]);
-        assert_eq!(captures("MPI_Comm_set_name", MpiFamily::OpenMpi), [(1, false, 0)]);
-        assert_eq!(captures("MPI_Alltoallv", MpiFamily::StandardAbi).len(), 4);
+        assert_eq!(captures("MPI_Send", Abi::Mpich), []);
+        assert_eq!(captures("MPI_Recv", Abi::Mpich), [(6, false, 20)]);
+        assert_eq!(captures("MPI_Recv", Abi::OpenMpi), [(6, false, 24)]);
+        assert_eq!(captures("MPI_Waitall", Abi::Mpich), [(1, true, 4), (2, false, 20)]);
+        assert_eq!(captures("MPI_Comm_set_name", Abi::OpenMpi), [(1, false, 0)]);
+        assert_eq!(captures("MPI_Alltoallv", Abi::Standard).len(), 4);
     }
 }

@@ -1,5 +1,5 @@
 //! Which buffers a function has that data moves from and to, and what their sizes are the products of: worked out from the table of parameters
-//! when a probe is made.
+//! when the recorder is opened.
 //!
 //! A function that moves nothing to another process, a window or a file has none: `MPI_Pack`, `MPI_Reduce_local`; and those that prepare
 //! persistent communication, as nobody knows how often that is started.

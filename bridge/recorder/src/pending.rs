@@ -1,20 +1,79 @@
-//! Which functions complete what others have begun, and what a call of theirs has completed.
-#![expect(unsafe_code, reason = "arguments of the program")]
+//! Buffers that are filled when their call has returned: what completes them, and where the hash is to be then.
+//!
+//! `MPI_Irecv`, nonblocking collectives, persistent requests, `MPI_Get` and functions of files with `_begin` leave room for a hash in their record, and
+//! an entry here. The call that completes it fills the room. An entry is found by the object that completes it, as the layer knows it that has
+//! made the call: other layers may have others. While a call is under way that may complete an entry, that call has the entry, as MPI may return
+//! the same handle in another thread meanwhile.
+//!
+//! This is the one place where a call takes a lock and allocates: where contents of buffers were asked for. A signal handler that comes in between
+//! is not recorded, so a thread never waits for itself.
 
-use std::ptr;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Kind, Parameter};
-use qmpi_elf::MpiFamily;
 
-use crate::bytes::{self, Arguments};
-use crate::trace::captures;
-use crate::trace::pending::{Key, Object};
+use crate::bytes::{Array, argument};
+use crate::captures;
+use crate::contents::Pieces;
+use crate::mpi::{Abi, LOWEST, Mpi};
+use crate::trace::Room;
 
-/// Addresses below are null, or constants that stand for something (`MPI_STATUS_IGNORE`).
-const LOWEST: u64 = 4096;
 /// So many hashes of persistent requests one call of `MPI_Startall` has at most, and as many of what they receive.
-pub(crate) const STARTED: u64 = 64;
+pub(crate) const STARTED: usize = 64;
+
+/// What completes an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Object {
+    Request,
+    Window,
+    File,
+}
+
+/// An object as a layer knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) object: Object,
+    /// The layer; 0 is the program.
+    pub(crate) caller: usize,
+    pub(crate) handle: u64,
+}
+
+/// An entry.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) received: Pieces,
+    /// What a persistent request sends.
+    pub(crate) sent: Pieces,
+    pub(crate) is_persistent: bool,
+    /// Whether a status tells how much has come.
+    pub(crate) has_status: bool,
+    /// The rank that it comes from, of a window.
+    pub(crate) rank: i32,
+    /// Where the hash is to be; `None`: a persistent request that is not under way.
+    pub(crate) room: Option<Room>,
+}
+
+static ENTRIES: Mutex<BTreeMap<Key, Vec<Pending>>> = Mutex::new(BTreeMap::new());
+
+/// Takes out the entries of an object, of a request at most one.
+pub(crate) fn take(key: Key) -> Vec<Pending> {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner).remove(&key).unwrap_or_default()
+}
+
+/// Keeps an entry.
+pub(crate) fn keep(key: Key, entry: Pending) {
+    ENTRIES.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(entry);
+}
+
+impl Pending {
+    /// Gives up the datatypes that it holds.
+    pub(crate) fn release(mut self, mpi: &Mpi) {
+        self.received.release(mpi);
+        self.sent.release(mpi);
+    }
+}
 
 /// What a function does with things that are under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +97,7 @@ pub(crate) enum Role {
 /// The requests of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Requests {
-    array: u8,
+    pub(crate) array: u8,
     /// How many; `None`: one.
     count: Option<u8>,
 }
@@ -55,16 +114,8 @@ pub(crate) struct Outcome {
     size: u64,
 }
 
-/// A request, a window or a file of a call.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Item {
-    pub(crate) object: Object,
-    pub(crate) handle: u64,
-    pub(crate) index: usize,
-}
-
 /// The role of a function; `None`: it has none.
-pub(crate) fn role(function: FnId, family: MpiFamily) -> Option<Role> {
+pub(crate) fn role(function: FnId, abi: Abi) -> Option<Role> {
     let parameters = function.parameters();
     let place = |is_it: &dyn Fn(&Parameter) -> bool| parameters.iter().position(is_it).map(|place| place as u8);
     let of = |kind: Kind| place(&|parameter| parameter.kind == kind);
@@ -86,7 +137,7 @@ pub(crate) fn role(function: FnId, family: MpiFamily) -> Option<Role> {
         return Some(match statuses {
             _ if matches!(name, "MPI_Start" | "MPI_Startall") => Role::Starts(requests),
             Some(statuses) if ["MPI_Wait", "MPI_Test"].iter().any(|begin| name.starts_with(begin)) => {
-                let size = captures::element(&parameters[usize::from(statuses)], family)?.into();
+                let size = captures::element(&parameters[usize::from(statuses)], abi)?.into();
                 let flag = out(Kind::Flag, "flag");
                 let index = place(&|other| other.kind == Kind::Index && !other.ctype().contains('['));
                 let indices = place(&|other| other.kind == Kind::Index && other.ctype().contains('['));
@@ -115,101 +166,67 @@ pub(crate) fn role(function: FnId, family: MpiFamily) -> Option<Role> {
 }
 
 impl Role {
-    /// The objects that a call may complete, start or free.
-    pub(crate) fn each(self, arguments: &Arguments<'_>, mut tell: impl FnMut(Item)) {
-        let Some(settings) = bytes::settings() else { return };
-        let one = |object, place| Item { object, handle: settings.handle(arguments.word(place)), index: 0 };
+    /// The objects that a call may complete, start or free, and of requests which ones they are.
+    pub(crate) fn objects(self, arguments: &[u64], mpi: &Mpi) -> Vec<(Object, u64, usize)> {
+        let of = |object, handle: Option<u64>| handle.map(|handle| (object, handle, 0)).into_iter().collect();
+        let word = |place| mpi.handle(argument(arguments, place));
         match self {
-            Self::Makes { .. } => {}
-            Self::Frees { object, place } => {
-                if let Some(handle) = handle_at(arguments.word(place), 0, settings) {
-                    tell(Item { object, handle, index: 0 });
-                }
-            }
-            Self::Synchronizes { window, .. } => tell(one(Object::Window, window)),
-            Self::Ends { file, .. } => tell(one(Object::File, file)),
+            Self::Makes { .. } => Vec::new(),
+            Self::Frees { object, place } => of(object, handle_at(arguments, place, 0, mpi)),
+            Self::Synchronizes { window, .. } => of(Object::Window, Some(word(window))),
+            Self::Ends { file, .. } => of(Object::File, Some(word(file))),
             Self::Starts(requests) | Self::Completes(requests, _) | Self::Forgets(requests) => {
-                for index in 0..requests.count(arguments) {
-                    let Some(handle) = requests.handle(index, arguments, settings) else { return };
-                    tell(Item { object: Object::Request, handle, index });
-                }
+                let handle = |index| Some((Object::Request, handle_at(arguments, requests.array, index, mpi)?, index));
+                (0..requests.count(arguments)).filter_map(handle).collect()
             }
         }
     }
 
     /// Hashes that a record gets of what is started.
-    pub(crate) fn most(self, arguments: &Arguments<'_>) -> usize {
+    pub(crate) fn most(self, arguments: &[u64]) -> usize {
         match self {
-            Self::Starts(requests) => 2 * requests.count(arguments).min(STARTED as usize),
+            Self::Starts(requests) => 2 * requests.count(arguments).min(STARTED),
             _ => 0,
         }
     }
 }
 
 impl Requests {
-    fn count(self, arguments: &Arguments<'_>) -> usize {
-        let count = self.count.map_or(1, |place| arguments.word(place) as i32);
+    fn count(self, arguments: &[u64]) -> usize {
+        let count = self.count.map_or(1, |place| argument(arguments, place) as i32);
         usize::try_from(count).unwrap_or(0)
-    }
-
-    /// Which argument they are.
-    pub(crate) fn place(self) -> u8 {
-        self.array
-    }
-
-    /// The handle of one of them, as it is now.
-    pub(crate) fn handle(self, index: usize, arguments: &Arguments<'_>, settings: &bytes::Settings) -> Option<u64> {
-        handle_at(arguments.word(self.array), index, settings)
     }
 }
 
-/// The handle number `index` at an address.
-pub(crate) fn handle_at(address: u64, index: usize, settings: &bytes::Settings) -> Option<u64> {
-    if address < LOWEST {
-        return None;
-    }
-    let address = address as usize + index * settings.handle_size();
-    if settings.handle_size() == 4 {
-        // SAFETY: the caller passes so many handles to a function that reads them.
-        return Some(unsafe { ptr::with_exposed_provenance::<u32>(address).read_unaligned() }.into());
-    }
-    // SAFETY: as above.
-    Some(unsafe { ptr::with_exposed_provenance::<u64>(address).read_unaligned() })
+/// The handle number `index` at the address in an argument.
+pub(crate) fn handle_at(arguments: &[u64], place: u8, index: usize, mpi: &Mpi) -> Option<u64> {
+    let is_there = argument(arguments, place) >= LOWEST;
+    is_there.then(|| Array::of_handles(arguments, place, mpi).word(index as u64))
 }
 
 impl Outcome {
-    /// The status of a request that the call, which has succeeded, has completed: an address or a constant. `None`: it has not completed it.
-    pub(crate) fn of(&self, index: usize, arguments: &Arguments<'_>) -> Option<u64> {
+    /// The status of a request that the call, which has succeeded, has completed: an address, or 0 for none. `None`: it has not completed it.
+    pub(crate) fn of(&self, index: usize, arguments: &[u64]) -> Option<u64> {
         let status = |place: usize| {
-            let first = arguments.word(self.statuses);
-            let is_there = first >= LOWEST && first != u64::MAX;
+            let first = argument(arguments, self.statuses);
+            let is_there = (LOWEST..u64::MAX).contains(&first);
             Some(if is_there { first + place as u64 * self.size } else { 0 })
         };
-        if self.flag.is_some_and(|flag| int(arguments.word(flag), 0) == 0) {
+        let int = |place: u8, element: usize| {
+            let array = Array::of_numbers(arguments, place, true);
+            if argument(arguments, place) < LOWEST { 0 } else { array.signed(element as u64) }
+        };
+        if self.flag.is_some_and(|flag| int(flag, 0) == 0) {
             return None;
         }
         if let Some(place) = self.index {
-            return if usize::try_from(int(arguments.word(place), 0)) == Ok(index) { status(0) } else { None };
+            return if usize::try_from(int(place, 0)) == Ok(index) { status(0) } else { None };
         }
         let (Some(count), Some(indices)) = (self.count, self.indices) else { return status(index) };
-        let count = usize::try_from(int(arguments.word(count), 0)).unwrap_or(0);
-        let place = (0..count).find(|place| usize::try_from(int(arguments.word(indices), *place)) == Ok(index))?;
+        let count = usize::try_from(int(count, 0)).unwrap_or(0);
+        let place = (0..count).find(|place| usize::try_from(int(indices, *place)) == Ok(index))?;
         status(place)
     }
-}
-
-/// An element of an array of `int` that the function has stored.
-fn int(address: u64, element: usize) -> i32 {
-    if address < LOWEST {
-        return 0;
-    }
-    // SAFETY: the function has succeeded, and has stored so many there.
-    unsafe { ptr::with_exposed_provenance::<i32>(address as usize + 4 * element).read_unaligned() }
-}
-
-/// The key of an object of a call that this layer makes.
-pub(crate) fn key(item: Item, caller: usize) -> Key {
-    Key { object: item.object, caller, handle: item.handle }
 }
 
 #[cfg(test)]
@@ -219,7 +236,7 @@ mod tests {
     use super::*;
 
     fn of(function: &str) -> Option<Role> {
-        role(FnId::by_name(function).unwrap(), MpiFamily::Mpich)
+        role(FnId::by_name(function).unwrap(), Abi::Mpich)
     }
 
     #[test]
@@ -227,13 +244,11 @@ mod tests {
         let one = Requests { array: 0, count: None };
         let many = Requests { array: 1, count: Some(0) };
         assert_eq!(of("MPI_Irecv"), Some(Role::Makes { request: 6 }));
-        assert_eq!(of("MPI_Grequest_start"), Some(Role::Makes { request: 4 }));
         assert_eq!(of("MPI_Start"), Some(Role::Starts(one)));
         assert_eq!(of("MPI_Startall"), Some(Role::Starts(many)));
         assert_eq!(of("MPI_Request_free"), Some(Role::Forgets(one)));
         assert_eq!(of("MPI_Cancel"), Some(Role::Forgets(one)));
-        assert_eq!(of("MPI_Request_get_status"), None);
-        assert_eq!(of("MPI_Send"), None);
+        assert_eq!((of("MPI_Request_get_status"), of("MPI_Send")), (None, None));
         assert_eq!(of("MPI_Win_fence"), Some(Role::Synchronizes { window: 1, rank: None }));
         assert_eq!(of("MPI_Win_flush_local"), Some(Role::Synchronizes { window: 1, rank: Some(0) }));
         assert_eq!(of("MPI_Win_free"), Some(Role::Frees { object: Object::Window, place: 0 }));

@@ -1,0 +1,178 @@
+//! What the runtime offers to QMPI tools (`qmpi.h`, `qmpix.h`), as far as it is used here.
+#![expect(unsafe_code, reason = "functions of the runtime")]
+
+use std::ffi::{CStr, c_char, c_int};
+
+use qmpi_abi::FnId;
+use qmpi_abi::numbering::Numbering;
+
+/// The name that the recorder registers.
+const NAME: &CStr = c"qmpi_recorder";
+
+/// What is known of the process.
+#[derive(Debug, Clone)]
+pub(crate) struct Process {
+    /// 0 where the launcher does not tell.
+    pub(crate) rank: u32,
+    pub(crate) size: Option<u32>,
+    /// How many layers there are at most, PMPI tools of the program among them.
+    pub(crate) layers: usize,
+    /// Whose handles and constants the MPI library has.
+    pub(crate) abi: c_int,
+    /// Otherwise the runtime has opened the MPI library, in a process that may be a shell.
+    pub(crate) has_mpi: bool,
+    /// The name of the MPI library.
+    pub(crate) mpi: String,
+    /// The name of its MPI_COMM_WORLD among those of the job, if it has one.
+    pub(crate) world: Option<String>,
+}
+
+/// `QMPIX_Process`.
+#[derive(Debug)]
+#[repr(C)]
+struct ProcessRecord {
+    rank: c_int,
+    size: c_int,
+    layers: c_int,
+    abi: c_int,
+    has_mpi: c_int,
+    mpi: *const c_char,
+    world: *const c_char,
+}
+
+/// `QMPIX_Object`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Object {
+    name: *const c_char,
+    address: usize,
+}
+
+/// The first fields of `QMPIX_Tool`, and how large all of it is.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+struct Tool {
+    tool: c_int,
+    kind: c_int,
+    strings: [*const c_char; 5],
+}
+
+unsafe extern "C" {
+    fn QMPI_Register_tool_name(name: *const c_char, init: extern "C" fn(c_int)) -> c_int;
+    fn QMPI_Register_function(tool: c_int, function: c_int, wrapper: *const ()) -> c_int;
+    fn QMPI_Get_function(tool: c_int, function: c_int, next: *mut usize, next_tool: *mut c_int) -> c_int;
+    fn QMPIX_Get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char) -> c_int;
+    fn QMPIX_Get_tools(max: c_int, tools: *mut Tool, count: *mut c_int) -> c_int;
+    fn QMPIX_Get_process(process: *mut ProcessRecord) -> c_int;
+    fn QMPIX_Get_mpi_function(name: *const c_char, function: *mut usize) -> c_int;
+    fn QMPIX_Get_mpi_objects(max: c_int, objects: *mut Object, count: *mut c_int) -> c_int;
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+
+extern "C" fn on_load() {
+    // SAFETY: a C string, and a function that stays: the runtime never unloads a tool.
+    unsafe { QMPI_Register_tool_name(NAME.as_ptr(), crate::edge::add) };
+}
+
+/// The number of a function that means it on every MPI: `QMPIX_FUNCTION_BASE` plus its row.
+fn number(function: FnId) -> c_int {
+    Numbering::BASE + function.index() as c_int
+}
+
+/// Registers a wrapper for an instance.
+pub(crate) fn register(tool: c_int, function: FnId, wrapper: *const ()) {
+    // SAFETY: the wrapper has the arguments of a QMPI tool's function.
+    unsafe { QMPI_Register_function(tool, number(function), wrapper) };
+}
+
+/// What comes next for an instance, and the id to pass; `None`: the function does not come past it.
+pub(crate) fn next(tool: c_int, function: FnId) -> Option<(usize, c_int)> {
+    let (mut next, mut next_tool) = (0, 0);
+    // SAFETY: two variables.
+    let code = unsafe { QMPI_Get_function(tool, number(function), &raw mut next, &raw mut next_tool) };
+    (code == 0).then_some((next, next_tool))
+}
+
+/// The layer that an instance stands in front of, counted from the MPI library outwards, and its label.
+pub(crate) fn layer(tool: c_int) -> Option<(usize, String)> {
+    let (mut place, mut label) = (0, std::ptr::null());
+    // SAFETY: two variables.
+    let code = unsafe { QMPIX_Get_layer(tool, &raw mut place, &raw mut label) };
+    (code == 0).then(|| (usize::try_from(place).unwrap_or(0), text(label)))
+}
+
+/// The ids of all layers.
+pub(crate) fn tools() -> Vec<c_int> {
+    let tool = Tool { tool: 0, kind: 0, strings: [std::ptr::null(); 5] };
+    // SAFETY: as many records as are said.
+    let list = list(tool, |max, tools, count| unsafe { QMPIX_Get_tools(max, tools, count) });
+    list.into_iter().map(|tool| tool.tool).collect()
+}
+
+/// What is known of the process.
+pub(crate) fn process() -> Option<Process> {
+    let none = std::ptr::null();
+    let mut record = ProcessRecord { rank: -1, size: -1, layers: 0, abi: 0, has_mpi: 0, mpi: none, world: none };
+    // SAFETY: a variable of that type.
+    let code = unsafe { QMPIX_Get_process(&raw mut record) };
+    (code == 0).then(|| Process {
+        rank: u32::try_from(record.rank).unwrap_or(0),
+        size: u32::try_from(record.size).ok(),
+        layers: usize::try_from(record.layers).unwrap_or(0),
+        abi: record.abi,
+        has_mpi: record.has_mpi != 0,
+        mpi: text(record.mpi),
+        world: Some(text(record.world)).filter(|world| !world.is_empty()),
+    })
+}
+
+/// The MPI library's own function; 0: it has none.
+pub(crate) fn mpi_function(name: &CStr) -> usize {
+    let mut function = 0;
+    // SAFETY: a C string and a variable.
+    let code = unsafe { QMPIX_Get_mpi_function(name.as_ptr(), &raw mut function) };
+    if code == 0 { function } else { 0 }
+}
+
+/// Variables of the MPI library whose addresses are handles, by their names.
+pub(crate) fn mpi_objects() -> Vec<(String, usize)> {
+    let object = Object { name: std::ptr::null(), address: 0 };
+    // SAFETY: as many records as are said.
+    let list = list(object, |max, objects, count| unsafe { QMPIX_Get_mpi_objects(max, objects, count) });
+    list.into_iter().map(|object| (text(object.name), object.address)).collect()
+}
+
+/// Asks how many records there are, and for all of them.
+fn list<T: Copy>(empty: T, ask: impl Fn(c_int, *mut T, *mut c_int) -> c_int) -> Vec<T> {
+    let mut count = 0;
+    ask(0, std::ptr::null_mut(), &raw mut count);
+    let mut records = vec![empty; usize::try_from(count).unwrap_or(0)];
+    ask(count, records.as_mut_ptr(), &raw mut count);
+    records
+}
+
+fn text(string: *const c_char) -> String {
+    if string.is_null() {
+        return String::new();
+    }
+    // SAFETY: the runtime's strings stay as they are.
+    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
+}
+
+/// Unit tests run without a runtime.
+#[cfg(test)]
+mod without_runtime {
+    macro_rules! absent {
+        ($($name:ident)*) => { $(
+            #[unsafe(no_mangle)]
+            extern "C" fn $name() -> std::ffi::c_int {
+                16
+            }
+        )* };
+    }
+    absent!(QMPI_Register_tool_name QMPI_Register_function QMPI_Get_function QMPIX_Get_layer QMPIX_Get_tools
+            QMPIX_Get_process QMPIX_Get_mpi_function QMPIX_Get_mpi_objects);
+}

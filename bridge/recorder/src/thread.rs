@@ -1,0 +1,346 @@
+//! What a thread counts: memory of its own, and for each function that is called at a layer a place in it.
+//!
+//! A thread gets its memory when it first calls MPI, from the kernel and not from a heap. It is never freed: a later thread goes on with the memory
+//! of one that has ended, so that there are as many as threads at a time. The thread alone writes to it; others read whole words.
+//!
+//! A function at a layer gets its place in all threads when it is first called: of some thousand some dozen are, and these lie side by side.
+#![expect(unsafe_code, reason = "memory from the kernel")]
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use qmpi_abi::counters::{BUCKETS, PLACES, Record, Region};
+
+use crate::bytes::Sizes;
+use crate::edge::Slot;
+use crate::{counters, log, system};
+
+/// The memory of a thread. Places of functions follow, then its logs.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Thread {
+    /// What it is, where it is in a file.
+    pub(crate) region: Region,
+    /// Time inside of calls that the current call has made.
+    pub(crate) inner_time: AtomicU64,
+    /// The layer whose code runs; 0 is the program.
+    pub(crate) layer: AtomicUsize,
+    /// The thread, as the kernel numbers it.
+    pub(crate) kernel: AtomicI32,
+    next: *const Thread,
+    /// The thread's number, in the order of first calls.
+    pub(crate) number: AtomicU64,
+    /// How many calls it has made, where calls are recorded.
+    pub(crate) sequence: AtomicU64,
+    /// Not 0 while a call is being recorded: the handler of a signal sees it.
+    pub(crate) is_recording: AtomicU64,
+    /// Sizes of datatypes that the thread has asked for.
+    pub(crate) sizes: Sizes,
+}
+
+/// The numbers of a function at a layer: [`Record`], whose words the thread writes while others read them.
+#[derive(Debug)]
+#[repr(C)]
+struct Counts {
+    inclusive: AtomicU64,
+    own: AtomicU64,
+    longest: AtomicU64,
+    histogram: [AtomicU32; BUCKETS],
+}
+const _: () = assert!(size_of::<Counts>() == size_of::<Record>());
+
+/// Numbers of all threads together, times in ticks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Measured {
+    /// Calls by the layer that called, 0 being the program.
+    pub(crate) callers: Vec<u64>,
+    /// Time from call to return.
+    pub(crate) inclusive: u64,
+    /// The same without the time in layers below.
+    pub(crate) own: u64,
+    /// The longest call.
+    pub(crate) longest: u64,
+    /// How many calls took a time of so many bits and one more.
+    pub(crate) histogram: Vec<u64>,
+    /// Bytes that the calls of each layer sent and received.
+    pub(crate) bytes: Vec<[u64; 2]>,
+}
+
+/// Two more places than a file tells of: what the recorder itself costs is measured in these.
+pub(crate) const OWN_PLACES: [usize; 2] = [PLACES, PLACES + 1];
+
+/// How many layers there may be, the program and the MPI library among them.
+static LAYERS: AtomicUsize = AtomicUsize::new(0);
+/// How many places are taken, and whose they are: the layer and the function.
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static OWNERS: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
+/// The memory of all threads: a list that only grows.
+static THREADS: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
+/// Threads that have called MPI so far.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
+/// Threads that got no memory.
+static WITHOUT: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static THIS: Cell<*const Thread> = const { Cell::new(ptr::null()) };
+}
+
+/// Makes room for so many layers, the program and the MPI library among them.
+pub(crate) fn prepare(layers: usize) {
+    LAYERS.store(layers, Ordering::Relaxed);
+}
+
+/// How many layers there may be.
+pub(crate) fn layers() -> usize {
+    LAYERS.load(Ordering::Relaxed)
+}
+
+/// Adds to a word that this thread alone writes.
+#[inline]
+pub(crate) fn add(word: &AtomicU64, number: u64) {
+    word.store(word.load(Ordering::Relaxed).wrapping_add(number), Ordering::Relaxed);
+}
+
+/// How many threads could not be measured.
+pub(crate) fn without() -> u64 {
+    WITHOUT.load(Ordering::Relaxed)
+}
+
+/// The memory of all threads.
+pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
+    // SAFETY: null, or a thread's memory, which is never freed.
+    let first = unsafe { THREADS.load(Ordering::Acquire).as_ref() };
+    // SAFETY: null, or a thread's memory, which is never freed.
+    std::iter::successors(first, |thread| unsafe { thread.next.as_ref() })
+}
+
+/// That of the calling thread, if it has some.
+#[inline]
+pub(crate) fn known() -> Option<&'static Thread> {
+    // SAFETY: null, or a thread's memory, which is never freed.
+    unsafe { THIS.get().as_ref() }
+}
+
+/// That of the calling thread; `None` if the kernel has no memory.
+#[inline]
+pub(crate) fn this() -> Option<&'static Thread> {
+    known().or_else(first_call)
+}
+
+#[cold]
+fn first_call() -> Option<&'static Thread> {
+    let kernel = system::thread();
+    let taken_over = || all().find(|thread| thread.take_over(kernel));
+    let thread = system::keep_errno(|| taken_over().or_else(|| Thread::map(kernel)));
+    let Some(thread) = thread else {
+        WITHOUT.fetch_add(1, Ordering::Relaxed);
+        return None;
+    };
+    thread.number.store(NUMBERS.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    thread.begin();
+    THIS.set(thread);
+    Some(thread)
+}
+
+/// Gives a function at a layer its place in the memory of all threads, unless it has one or there is none left.
+pub(crate) fn take_place(slot: &Slot, layer: usize, function: usize) {
+    if slot.place.load(Ordering::Acquire) != 0 || TAKEN.load(Ordering::Acquire) >= PLACES {
+        return;
+    }
+    let number = TAKEN.fetch_add(1, Ordering::AcqRel);
+    let Some(owner) = OWNERS.get(number) else { return };
+    // Another thread may have been quicker: nobody has this place then.
+    if slot.place.compare_exchange(0, offset(number), Ordering::AcqRel, Ordering::Acquire).is_ok() {
+        let word = ((layer as u64 + 1) << 32) | function as u64;
+        owner.store(word, Ordering::Release);
+        counters::set_owner(number, word);
+    }
+}
+
+/// Where the place of this number is, from the start of a thread's memory on.
+pub(crate) fn offset(number: usize) -> usize {
+    size_of::<Thread>() + number * record_size()
+}
+
+/// Bytes of a place: the numbers, the calls of each layer, the bytes that they sent and received.
+pub(crate) fn record_size() -> usize {
+    size_of::<Counts>() + (8 + 16) * layers()
+}
+
+/// What all threads have measured so far, for each function at a layer that was called. Threads that go on may be ahead by a call.
+pub(crate) fn measured() -> Vec<(usize, usize, Measured)> {
+    let owners = OWNERS.iter().map(|owner| owner.load(Ordering::Acquire)).enumerate();
+    let of_place = |(number, owner): (usize, u64)| {
+        let layer = ((owner >> 32) as usize).checked_sub(1)?;
+        Some((layer, owner as u32 as usize, Measured::of(offset(number))))
+    };
+    owners.filter_map(of_place).collect()
+}
+
+impl Thread {
+    /// Whether its thread has ended and `kernel` has it now.
+    fn take_over(&self, kernel: i32) -> bool {
+        let before = self.kernel.load(Ordering::Relaxed);
+        system::has_ended(before)
+            && self.kernel.compare_exchange(before, kernel, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// The thread that has it begins: the program's code runs.
+    pub(crate) fn begin(&self) {
+        self.layer.store(0, Ordering::Relaxed);
+        self.sequence.store(0, Ordering::Relaxed);
+        self.is_recording.store(0, Ordering::Relaxed);
+    }
+
+    fn map(kernel: i32) -> Option<&'static Thread> {
+        let bytes = logs_offset() + log::size(layers());
+        let memory = system::map_memory(bytes).cast::<Thread>();
+        if memory.is_null() {
+            return None;
+        }
+        counters::cover(memory, bytes);
+        // SAFETY: mapped just now, all zero or a region of the file, which is the first field.
+        let region = unsafe { memory.cast::<Region>().read() };
+        let mut next = THREADS.load(Ordering::Acquire);
+        loop {
+            let fresh = Thread {
+                region,
+                inner_time: AtomicU64::new(0),
+                layer: AtomicUsize::new(0),
+                kernel: AtomicI32::new(kernel),
+                next,
+                number: AtomicU64::new(0),
+                sequence: AtomicU64::new(0),
+                is_recording: AtomicU64::new(0),
+                sizes: Sizes::default(),
+            };
+            // SAFETY: mapped just now, large enough, and known to this thread alone.
+            unsafe { memory.write(fresh) };
+            match THREADS.compare_exchange(next, memory, Ordering::AcqRel, Ordering::Acquire) {
+                // SAFETY: written above and never freed.
+                Ok(_) => return unsafe { memory.as_ref() },
+                Err(other) => next = other,
+            }
+        }
+    }
+
+    /// Something that lies so far behind its start.
+    #[inline]
+    fn at<T>(&self, offset: usize) -> &T {
+        let address = ptr::from_ref(self).expose_provenance() + offset;
+        // SAFETY: callers name places and logs of the memory that `map` has mapped, whose words are of any value.
+        unsafe { &*ptr::with_exposed_provenance(address) }
+    }
+
+    /// Its log of a layer's calls: memory that is all zero at first.
+    pub(crate) fn log(&self, layer: usize) -> *mut log::Log {
+        let logs = ptr::from_ref(self).expose_provenance() + logs_offset();
+        ptr::with_exposed_provenance_mut(logs + layer * size_of::<log::Log>())
+    }
+
+    #[inline]
+    fn calls(&self, place: usize, caller: usize) -> &AtomicU64 {
+        self.at(place + size_of::<Counts>() + 8 * caller)
+    }
+
+    #[inline]
+    fn bytes(&self, place: usize, caller: usize) -> &[AtomicU64; 2] {
+        self.at(place + size_of::<Counts>() + 8 * layers() + 16 * caller)
+    }
+
+    /// A layer's call arrives.
+    #[inline]
+    pub(crate) fn count_call(&self, place: usize, caller: usize) {
+        add(self.calls(place, caller), 1);
+    }
+
+    /// A call has returned: its time, and the part of it that is of layers below.
+    #[inline]
+    pub(crate) fn count_time(&self, place: usize, time: u64, below: u64) {
+        let counts: &Counts = self.at(place);
+        add(&counts.inclusive, time);
+        add(&counts.own, time.wrapping_sub(below));
+        if counts.longest.load(Ordering::Relaxed) < time {
+            counts.longest.store(time, Ordering::Relaxed);
+        }
+        let bucket = &counts.histogram[(time | 1).ilog2() as usize];
+        bucket.store(bucket.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// A layer's call has moved so many bytes.
+    #[inline]
+    pub(crate) fn count_bytes(&self, place: usize, caller: usize, [sent, received]: [u64; 2]) {
+        let bytes = self.bytes(place, caller);
+        add(&bytes[0], sent);
+        add(&bytes[1], received);
+    }
+
+    /// Counts a time as one below the layer whose code runs: it is not the layer's.
+    #[inline]
+    pub(crate) fn leave_out(&self, ticks: u64) {
+        add(&self.inner_time, ticks);
+    }
+
+    /// When the last call returned, for a reader of the file.
+    #[inline]
+    pub(crate) fn set_last(&self, ticks: u64) {
+        let last: &AtomicU64 = self.at(std::mem::offset_of!(Thread, region) + std::mem::offset_of!(Region, last));
+        last.store(ticks, Ordering::Relaxed);
+    }
+}
+
+fn logs_offset() -> usize {
+    offset(PLACES + OWN_PLACES.len())
+}
+
+impl Measured {
+    /// What all threads have in a place.
+    pub(crate) fn of(place: usize) -> Measured {
+        let layers = layers();
+        let mut all = Measured {
+            callers: vec![0; layers],
+            inclusive: 0,
+            own: 0,
+            longest: 0,
+            histogram: vec![0; BUCKETS],
+            bytes: vec![[0; 2]; layers],
+        };
+        for thread in self::all() {
+            let counts: &Counts = thread.at(place);
+            all.inclusive = all.inclusive.wrapping_add(counts.inclusive.load(Ordering::Relaxed));
+            // A caller that was left by an exception has not taken its callees' time off.
+            all.own = all.own.wrapping_add(counts.own.load(Ordering::Relaxed));
+            all.longest = all.longest.max(counts.longest.load(Ordering::Relaxed));
+            for (sum, count) in all.histogram.iter_mut().zip(&counts.histogram) {
+                *sum += u64::from(count.load(Ordering::Relaxed));
+            }
+            for caller in 0..layers {
+                all.callers[caller] += thread.calls(place, caller).load(Ordering::Relaxed);
+                for (sum, bytes) in all.bytes[caller].iter_mut().zip(thread.bytes(place, caller)) {
+                    *sum = sum.wrapping_add(bytes.load(Ordering::Relaxed));
+                }
+            }
+        }
+        all
+    }
+
+    /// Adds those of another link to the same layer, for another version of the function.
+    pub(crate) fn add(&mut self, other: &Measured) {
+        self.inclusive = self.inclusive.wrapping_add(other.inclusive);
+        self.own = self.own.wrapping_add(other.own);
+        self.longest = self.longest.max(other.longest);
+        self.histogram.iter_mut().zip(&other.histogram).for_each(|(sum, count)| *sum += count);
+        self.callers.iter_mut().zip(&other.callers).for_each(|(sum, calls)| *sum += calls);
+        for (sums, bytes) in self.bytes.iter_mut().zip(&other.bytes) {
+            *sums = [sums[0].wrapping_add(bytes[0]), sums[1].wrapping_add(bytes[1])];
+        }
+    }
+}
+
+/// The child of a `fork`: its one thread has another number.
+pub(crate) fn in_child() {
+    if let Some(thread) = known() {
+        thread.kernel.store(system::thread(), Ordering::Relaxed);
+    }
+}
