@@ -6,8 +6,6 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use qmpi_elf::ElfFile;
-use qmpi_plan::launcher::Line;
-
 use qmpi_launch::environment::EnvironmentVariable;
 use qmpi_launch::forward::{self, Forward};
 use qmpi_launch::launcher::LauncherInCommand;
@@ -18,6 +16,7 @@ use qmpi_launch::program::{self, Program};
 use qmpi_launch::shell::quote_if_needed;
 use qmpi_launch::{Warning, executable};
 use qmpi_measured::rank_file;
+use qmpi_plan::launcher::Line;
 
 use crate::args::RunArgs;
 use crate::plan::{self, CheckedStack, registered};
