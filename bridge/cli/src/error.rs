@@ -1,5 +1,6 @@
 //! Everything that stops a command: one line, one hint, one exit status. What only one command says is worded there.
 
+use std::ffi::OsStr;
 use std::io;
 
 use qmpi_plan::Refusal;
@@ -44,6 +45,12 @@ impl Error {
 
     pub(crate) fn failed(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Failed { message: message.into(), hint: hint.into() }
+    }
+
+    /// A command that does not start, whatever the system says of it.
+    pub(crate) fn not_executable(command: &OsStr, source: io::Error) -> Self {
+        let command = command.to_string_lossy().into_owned();
+        Self::Launch(qmpi_launch::Error::CommandNotExecutable { command, source })
     }
 
     /// The exit status of the command.

@@ -1,14 +1,12 @@
 //! One run of COMMAND under one side: in a directory of its own, and what it left there.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-
-use qmpi_plan::variable;
 
 use qmpi_launch::command_line::CommandLine;
 use qmpi_launch::rank_start::{self, RankStart};
@@ -16,9 +14,10 @@ use qmpi_launch::run_directory::{FileChanges, RunTemplate};
 use qmpi_measured::compare::mask::RunFacts;
 use qmpi_measured::compare::run::Run;
 use qmpi_measured::ended::{self, Ended};
+use qmpi_plan::variable;
 
+use crate::Error;
 use crate::side::{Side, SideKind};
-use crate::{Error, LaunchError};
 
 /// Where runs happen: they all see the same path, one after the other.
 const RUNNING: &str = "run";
@@ -81,7 +80,7 @@ impl RunSetting<'_> {
             }
         }
         let began = Instant::now();
-        let mut child = command.spawn().map_err(|source| not_executable(program, source))?;
+        let mut child = command.spawn().map_err(|source| Error::not_executable(program, source))?;
         let status = wait(&mut child, within).map_err(fail)?;
         let time = began.elapsed();
         let files = place.join("files");
@@ -125,11 +124,6 @@ impl RunSetting<'_> {
 /// A directory of a comparison, or a file in it, with which something is wrong.
 pub(crate) fn report_error(path: &Path, error: &io::Error) -> Error {
     qmpi_measured::Error::Report { path: path.to_owned(), problem: error.to_string() }.into()
-}
-
-/// A command that does not start.
-pub(crate) fn not_executable(command: &OsStr, source: io::Error) -> Error {
-    LaunchError::CommandNotExecutable { command: command.to_string_lossy().into_owned(), source }.into()
 }
 
 /// Waits, and ends the job if it takes too long: the launcher ends its ranks.

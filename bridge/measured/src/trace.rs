@@ -25,6 +25,7 @@ use std::path::Path;
 use qmpi_abi::FnId;
 
 use crate::Error;
+
 pub use call::{Argument, Decoded, MpiStatus, RecordedCall};
 pub use sites::{Lines, Site};
 

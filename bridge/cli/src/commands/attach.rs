@@ -4,12 +4,13 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::args::AttachArgs;
-use crate::terminal;
-use crate::{Error, LaunchError};
 use qmpi_launch::Warning;
 use qmpi_launch::mpir::outputs::{Owners, RankOutputs};
 use qmpi_launch::mpir::process::{self, RankProcess};
+
+use crate::args::AttachArgs;
+use crate::terminal;
+use crate::{Error, LaunchError};
 
 /// Debuggers take memory: so many run at once for each processor.
 const EACH: usize = 2;

@@ -12,7 +12,6 @@ use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
 use crate::args::{BisectArgs, LoadArgs, MeasureArgs};
-use crate::side_run::not_executable;
 use crate::terminal;
 use crate::{Error, LaunchError, plan};
 
@@ -177,7 +176,7 @@ fn execute(words: &[OsString], patience: Duration) -> Result<BisectRun, Error> {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).process_group(0);
     // An empty list, and not that of the environment, where there are no tools.
     command.env(variable::TOOL_LIST, "");
-    let mut child = command.spawn().map_err(|source| not_executable(program, source))?;
+    let mut child = command.spawn().map_err(|source| Error::not_executable(program, source))?;
     let end = ended::wait(&mut child, Some(patience), |child, _| {
         // The launcher and what it has started on this host. All of them may have ended in the meantime.
         let _ =

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use qmpi_launch::processes::{self, SwitchableProcess};
 use serde::Serialize;
 
 use crate::Error;
 use crate::args::{CtlAction, CtlArgs};
 use crate::terminal::{self, Style};
-use qmpi_launch::processes::{self, SwitchableProcess};
 
 #[derive(Debug, Serialize)]
 struct SwitchableProcessReport {

@@ -6,14 +6,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use qmpi_launch::shell::quote_if_needed;
+use qmpi_launch::{executable, launcher};
 use qmpi_plan::Launcher;
 
 use crate::Error;
 use crate::args::DemoArgs;
-use crate::side_run::not_executable;
 use crate::terminal::{self, Style};
-use qmpi_launch::shell::quote_if_needed;
-use qmpi_launch::{executable, launcher};
 
 const CONFIG: &str = "\
 [tool.outer]
@@ -59,7 +58,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
     {
         directory.run(&mpicc, &compiler, words(line))?;
     }
-    let command = std::env::current_exe().map_err(|source| not_executable("qmpi".as_ref(), source))?;
+    let command = std::env::current_exe().map_err(|source| Error::not_executable("qmpi".as_ref(), source))?;
     let stack = STACK.map(OsString::from).into_iter().chain(launcher).chain(["./app".into()]).collect();
     directory.run(OsStr::new("qmpi"), &command, stack)?;
     terminal::answer(
@@ -91,7 +90,7 @@ impl DemoDirectory<'_> {
         let line: Vec<OsString> = std::iter::once(name.to_owned()).chain(args).collect();
         self.show(&line)?;
         let status = Command::new(program).args(&line[1..]).current_dir(self.path).status();
-        let status = status.map_err(|source| not_executable(name, source))?;
+        let status = status.map_err(|source| Error::not_executable(name, source))?;
         if status.success() {
             return Ok(());
         }

@@ -5,6 +5,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_elf::SearchPath;
+use qmpi_launch::Warning;
+use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::environment::runtime;
+use qmpi_launch::program::FoundPrograms;
+use qmpi_launch::{executable, installed_mpi};
 use qmpi_plan::placement::{self, Namespaces};
 use qmpi_plan::preload;
 use serde::Serialize;
@@ -17,11 +22,6 @@ use crate::report::container;
 use crate::report::launch;
 use crate::terminal::{self, Style};
 use crate::{Error, plan};
-use qmpi_launch::Warning;
-use qmpi_launch::environment::EnvironmentVariable;
-use qmpi_launch::environment::runtime;
-use qmpi_launch::program::FoundPrograms;
-use qmpi_launch::{executable, installed_mpi};
 
 #[derive(Debug, Serialize)]
 struct Diagnosis {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::shell;
+
 use crate::args::{EnvArgs, Syntax};
 use crate::terminal;
 use crate::{Error, plan};
-use qmpi_launch::environment::EnvironmentVariable;
-use qmpi_launch::shell;
 
 const PRELOAD: &str = "LD_PRELOAD";
 

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use qmpi_launch::Warning;
 use qmpi_plan::OwnCalls;
 use serde::Serialize;
 
@@ -17,7 +18,6 @@ use crate::plan::survey;
 use crate::report::listing::{count, shortened, wrapped};
 use crate::terminal::{self, Style};
 use crate::{Error, plan};
-use qmpi_launch::Warning;
 
 #[derive(Debug, Serialize)]
 struct ListedStack {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use qmpi_launch::mpir::process::{self, RankProcess};
+
 use crate::Error;
 use crate::args::{PsArgs, RunArgs};
 use crate::commands::run;
 use crate::terminal::{self, Style};
-use qmpi_launch::mpir::process::{self, RankProcess};
 
 /// Shows the ranks of a job that runs, or starts one and shows its ranks when they are there.
 pub(crate) fn ps(args: &PsArgs) -> Result<(), Error> {

@@ -7,8 +7,6 @@ use std::path::Path;
 use std::process::Command;
 
 use qmpi_elf::ElfFile;
-use qmpi_plan::launcher::Line;
-
 use qmpi_launch::environment::EnvironmentVariable;
 use qmpi_launch::forward::{self, Forward};
 use qmpi_launch::launcher::LauncherInCommand;
@@ -20,6 +18,7 @@ use qmpi_launch::shell::quote_if_needed;
 use qmpi_launch::{Warning, executable};
 use qmpi_measured::job::MeasuredJob;
 use qmpi_measured::{rank_file, tables};
+use qmpi_plan::launcher::Line;
 
 use crate::args::RunArgs;
 use crate::plan::{self, CheckedStack, registered};

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use qmpi_abi::{FnId, classify};
 use qmpi_elf::{Effect, Hazard, Tool, ToolKind};
+use qmpi_launch::Warning;
 use qmpi_plan::own_calls::{always_passes_on, same_function};
 use qmpi_plan::{Layer, OwnCalls, Planned, RankSet, Wraps};
 
 use crate::plan::edges::LayerNode;
 use crate::plan::glibc;
 use crate::plan::manifest::{self, Manifest};
-use qmpi_launch::Warning;
 
 /// A layer of the plan with what the command tells about it.
 pub(crate) struct InspectedLayer {

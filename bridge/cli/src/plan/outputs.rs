@@ -3,9 +3,9 @@
 //! A tool is told by the constants of its file, whatever the file is called.
 
 use qmpi_elf::Tool;
+use qmpi_launch::Warning;
 
 use crate::plan::layer::InspectedLayer;
-use qmpi_launch::Warning;
 
 /// What is known of a tool's output.
 struct KnownOutput {

@@ -6,9 +6,8 @@
 use std::ffi::OsString;
 
 use qmpi_elf::ToolKind;
-use qmpi_plan::OnError;
-
 use qmpi_launch::Warning;
+use qmpi_plan::OnError;
 
 use crate::plan::layer::{InspectedLayer, RegisteredFunctions};
 use crate::plan::survey;

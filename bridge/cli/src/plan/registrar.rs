@@ -5,9 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use qmpi_elf::{ElfFile, SearchPath, tool};
-use qmpi_plan::{Layer, preload};
-
 use qmpi_launch::program;
+use qmpi_plan::{Layer, preload};
 
 /// Is there anything that registers tools, as far as its symbols say? `get`: the environment; `command`: COMMAND, as far as it is known.
 pub(crate) fn is_there(

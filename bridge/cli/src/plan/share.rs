@@ -4,11 +4,11 @@ use std::fmt;
 use std::path::Path;
 
 use qmpi_elf::{ElfFile, SearchPath};
+use qmpi_launch::Warning;
 use qmpi_plan::preload;
 
 use crate::Error;
 use crate::plan::layer::InspectedLayer;
-use qmpi_launch::Warning;
 
 /// A library that a layer is to share with the program, and that only the program can bring.
 #[derive(Debug, Clone, PartialEq, Eq)]

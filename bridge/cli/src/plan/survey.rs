@@ -10,10 +10,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use qmpi_launch::environment::{runtime, tunables};
 use qmpi_plan::variable;
 
 use crate::plan::layer::{self, InspectedLayer, RegisteredFunctions};
-use qmpi_launch::environment::{runtime, tunables};
 
 /// How long tools may take to be loaded.
 const PATIENCE: Duration = Duration::from_secs(10);

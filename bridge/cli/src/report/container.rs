@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use qmpi_launch::Warning;
+use qmpi_launch::container::{self, Container};
+use qmpi_launch::environment::{EnvironmentVariable, runtime};
 use qmpi_plan::preload;
 use qmpi_plan::variable;
 
 use crate::plan::CheckedStack;
 use crate::report::check::Check;
-use qmpi_launch::Warning;
-use qmpi_launch::container::{self, Container};
-use qmpi_launch::environment::{EnvironmentVariable, runtime};
 
 const NAME: &str = "container";
 

@@ -4,15 +4,15 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use qmpi_plan::Launcher;
-use qmpi_plan::launcher::Line;
-
-use crate::report::check::Check;
 use qmpi_launch::Warning;
 use qmpi_launch::environment::EnvironmentVariable;
 use qmpi_launch::launcher;
 use qmpi_launch::program::Program;
 use qmpi_launch::{executable, forward};
+use qmpi_plan::Launcher;
+use qmpi_plan::launcher::Line;
+
+use crate::report::check::Check;
 
 /// The names under which launchers are looked for.
 const NAMES: [&str; 7] = ["mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun", "srun", "flux"];

@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_elf::SearchPath;
+use qmpi_launch::executable::Privilege;
+use qmpi_launch::program::{self, Executable};
 use serde::Serialize;
 
 use crate::Error;
-use qmpi_launch::executable::Privilege;
-use qmpi_launch::program::{self, Executable};
 
 /// Which MPI a program uses, and whether a stack can stand in front of it.
 #[derive(Debug, Serialize)]
