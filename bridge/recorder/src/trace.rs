@@ -552,22 +552,28 @@ impl Room {
             }
         }
         let value = ptr::with_exposed_provenance_mut::<Value>(self.value);
-        // SAFETY: the hash follows the head; records are never unmapped, and their places are used again only where the last ones are kept.
-        unsafe { value.add(1).cast::<u64>().write(hash) };
+        // SAFETY: the hash follows the head, in the same record.
+        let place = unsafe { value.add(1) };
+        // SAFETY: records are never unmapped, and their places are used again only where the last ones are kept.
+        unsafe { place.cast::<u64>().write(hash) };
         // SAFETY: the head of the room that the call has left.
         unsafe { (*value).all = bytes };
         // Readers look at the moment first.
         std::sync::atomic::fence(Ordering::Release);
         // SAFETY: the head of the room that the call has left.
-        unsafe { (&raw mut (*value).moment).write_volatile(self.moment) };
+        let moment = unsafe { &raw mut (*value).moment };
+        // SAFETY: the same head, which is never unmapped.
+        unsafe { moment.write_volatile(self.moment) };
     }
 }
 
 /// Makes copies of statuses say what MPI says of the first `known` of them.
 fn note_statuses(source: *const u8, target: *mut u8, stored: usize, known: usize, mpi: &Mpi) {
     for place in 0..stored {
-        // SAFETY: one of as many copies, in a record of whole words.
-        let copy = unsafe { &mut *target.cast::<AbiStatus>().add(place) };
+        // SAFETY: the record has so many copies.
+        let copy = unsafe { target.cast::<AbiStatus>().add(place) };
+        // SAFETY: a copy in a record of whole words, which nothing else refers to.
+        let copy = unsafe { &mut *copy };
         let original = source.expose_provenance() + place * size_of::<AbiStatus>();
         mpi.note_status((place < known).then_some(original as u64), copy);
     }
@@ -575,8 +581,13 @@ fn note_statuses(source: *const u8, target: *mut u8, stored: usize, known: usize
 
 /// How many characters there are before the zero byte; no more than are recorded are looked at.
 fn length(text: *const u8) -> usize {
-    // SAFETY: the function has read or written the string, whose end is not before here.
-    (0..OF_STRING).find(|place| unsafe { text.add(*place).read() } == 0).unwrap_or(OF_STRING)
+    let is_end = |place: &usize| {
+        // SAFETY: the function has read or written the string, whose end is not before here.
+        let character = unsafe { text.add(*place) };
+        // SAFETY: the same string.
+        unsafe { character.read() == 0 }
+    };
+    (0..OF_STRING).find(is_end).unwrap_or(OF_STRING)
 }
 
 /// Memory that a thread records calls of the program into, to which none come, while it measures what that costs.
