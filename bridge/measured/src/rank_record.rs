@@ -1,4 +1,4 @@
-//! What a rank leaves (`core/src/report/recorder.rs`), and the columns of numbers that its links are written as (`core/src/report/columns.rs`).
+//! What a rank leaves (`recorder/src/record.rs`), and the columns of numbers that its links are written as (`recorder/src/columns.rs`).
 
 use qmpi_abi::FnId;
 use serde::de::Error as _;

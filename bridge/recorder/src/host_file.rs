@@ -1,7 +1,7 @@
 //! The file to which the ranks of one host append what they measured: `DIR/ranks-HOST.jsonl.gz`, a member of gzip for each rank.
 //!
 //! One file for each host, and nothing that ranks have to agree on: no call of MPI is made, so nothing can wait for a rank that never
-//! comes (docs/decisions/report-files.md). A record is appended by one `write`, which is whole among those of one host's processes
+//! comes (docs/maintainers/decisions/report-files.md). A record is appended by one `write`, which is whole among those of one host's processes
 //! (open(2), O_APPEND). What a rank appended before it came to its end it replaces at its end, in the same place: a field of gzip's
 //! header that readers skip (RFC 1952, 2.3.1.1) fills the rest.
 
