@@ -66,7 +66,9 @@ pub(crate) fn describe(line: &str) {
     // SAFETY: there is room for it.
     unsafe { ptr::copy_nonoverlapping(line.as_ptr(), text, line.len()) };
     // SAFETY: there is room for one byte more.
-    unsafe { text.add(line.len()).write(0) };
+    let end = unsafe { text.add(line.len()) };
+    // SAFETY: the same room, which is longer than the line.
+    unsafe { end.write(0) };
 }
 
 /// Says whose the place of a number is.
