@@ -130,7 +130,8 @@ pub(crate) fn note(message: &str) {
 fn say(tag: &str, message: &str) {
     let message = message.replace('\n', " ");
     // There is no reader left if stderr is closed.
-    let _ = writeln!(io::stderr().lock(), "qmpi: {tag} {message}");
+    // One write: what a launcher kills meanwhile has said all of the line or nothing.
+    let _ = io::stderr().lock().write_all(format!("qmpi: {tag} {message}\n").as_bytes());
 }
 
 #[cfg(test)]

@@ -14,15 +14,6 @@ pub enum Error {
         problem: String,
     },
 
-    /// Files of `--stats` that cannot be added up.
-    #[error("{}: {problem}", .path.display())]
-    Stats {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        problem: String,
-    },
-
     /// A mask that is no regular expression.
     #[error("mask `{pattern}`: {problem}")]
     Mask {
@@ -40,7 +31,6 @@ impl Error {
             Self::Report { .. } => {
                 "`qmpi run --report=DIR ...` writes it; each rank adds its record at MPI_Finalize and when it ends"
             }
-            Self::Stats { .. } => "`qmpi run --stats=FILE ...` writes FILE.0, FILE.1 and so on, for `qmpi stats FILE`",
             Self::Mask { .. } => "a mask is a regular expression, as of the crate regex",
         }
     }
