@@ -107,18 +107,9 @@ typedef struct {
 /* Tells it, in init callbacks and later; MPI_ERR_OTHER before that. */
 int QMPIX_Get_process(QMPIX_Process *process);
 
-/* The MPI library's own function of a name, "MPI_Send", below all tools: it is called with MPI's arguments alone, as PMPI_Send is.
- * MPI_ERR_ARG: the library has none. In init callbacks and later. */
-int QMPIX_Get_mpi_function(const char *name, void (**function_ptr)(void));
-
-/* A variable of the MPI library whose address is a handle, as Open MPI has them: "ompi_mpi_comm_world". */
-typedef struct {
-    const char *name;
-    void *address;
-} QMPIX_Object;
-
-/* Stores the first `max` of them, and how many there are. `objects` may be null if `max` is 0. In init callbacks and later. */
-int QMPIX_Get_mpi_objects(int max, QMPIX_Object *objects, int *count);
+/* The MPI library's own function of a name, "MPI_Send", below all tools: it is called with MPI's arguments alone, as PMPI_Send is. Or a variable
+ * whose address is a handle, as Open MPI has them: "ompi_mpi_comm_world". MPI_ERR_ARG: the library has none. In init callbacks and later. */
+int QMPIX_Get_mpi_symbol(const char *name, void **address);
 
 /* Switches a layer off and on again, while other threads are in calls. `tool_id` is that of a layer of the main stack with
  * `switch = true` in its section of the configuration file, or of any layer in a job that was started by `qmpi run --ctl`;

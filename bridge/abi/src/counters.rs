@@ -1,4 +1,4 @@
-//! The file in which ranks of one host count while they run (`qmpi run --report`): written by `qmpi-loader`, read by the command where a rank
+//! The file in which ranks of one host count while they run (`qmpi run --report`): written by `qmpi-recorder`, read by the command where a rank
 //! came to no end.
 //!
 //! Processes append regions to it and map them, so that what they count is readable however they end. All numbers are those of

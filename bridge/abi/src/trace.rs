@@ -1,4 +1,4 @@
-//! The file that a rank writes its calls to (`qmpi run --trace`): written by `qmpi-loader`, read by the command.
+//! The file that a rank writes its calls to (`qmpi run --trace`): written by `qmpi-recorder`, read by the command.
 //!
 //! The file is mapped into the process and grows by chunks, so that it is readable whenever the process ends, however that happens. All
 //! numbers are those of the machine: little-endian.

@@ -163,7 +163,14 @@ impl Contents {
         };
         let one = |datatype| {
             let size = thread.sizes.of(datatype, mpi);
-            Some(Pieces(vec![piece(start, amount.checked_div(size)?, datatype)]))
+            let elements = amount.checked_div(size)?;
+            // MPI_BOTTOM: the datatype has the addresses. MPICH does not pack from there (its MPI_Pack refuses a null pointer).
+            let piece = match start {
+                0 if elements > 1 => return None,
+                0 => piece(mpi.place_of_bytes(datatype, size)?, size, mpi.byte),
+                start => piece(start, elements, datatype),
+            };
+            Some(Pieces(vec![piece]))
         };
         let product = match &buffer.amount {
             Amount::Plain { datatype, .. } => return one(argument(arguments, *datatype)),
@@ -173,6 +180,9 @@ impl Contents {
         else {
             return one(argument(arguments, product.datatype)).filter(|_| product.datatypes.is_none());
         };
+        if start == 0 {
+            return None;
+        }
         let counts = Array::of_numbers(arguments, place, is_int);
         let displacements = Array::of_numbers(arguments, displacements.place, displacements.is_int);
         let types = product.datatypes.map(|place| Array::of_handles(arguments, place, mpi));

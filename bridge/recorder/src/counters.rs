@@ -58,13 +58,15 @@ fn head() -> Option<(&'static Shared, *mut u8)> {
     SHARED.get().filter(|_| !head.is_null()).map(|shared| (shared, head))
 }
 
-/// Says what the process is: a line of JSON. It may grow.
+/// Says what the process is: a line of JSON, in place of an earlier one.
 pub(crate) fn describe(line: &str) {
     let Some((_, head)) = head().filter(|_| line.len() < TABLE - size_of::<Region>()) else { return };
     // SAFETY: the head has more bytes.
     let text = unsafe { head.add(size_of::<Region>()) };
-    // SAFETY: there is room for it, and zero bytes behind.
+    // SAFETY: there is room for it.
     unsafe { ptr::copy_nonoverlapping(line.as_ptr(), text, line.len()) };
+    // SAFETY: there is room for one byte more.
+    unsafe { text.add(line.len()).write(0) };
 }
 
 /// Says whose the place of a number is.

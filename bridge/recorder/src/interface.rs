@@ -40,15 +40,7 @@ struct ProcessRecord {
     world: *const c_char,
 }
 
-/// `QMPIX_Object`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-struct Object {
-    name: *const c_char,
-    address: usize,
-}
-
-/// The first fields of `QMPIX_Tool`, and how large all of it is.
+/// `QMPIX_Tool`
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Tool {
@@ -64,8 +56,7 @@ unsafe extern "C" {
     fn QMPIX_Get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char) -> c_int;
     fn QMPIX_Get_tools(max: c_int, tools: *mut Tool, count: *mut c_int) -> c_int;
     fn QMPIX_Get_process(process: *mut ProcessRecord) -> c_int;
-    fn QMPIX_Get_mpi_function(name: *const c_char, function: *mut usize) -> c_int;
-    fn QMPIX_Get_mpi_objects(max: c_int, objects: *mut Object, count: *mut c_int) -> c_int;
+    fn QMPIX_Get_mpi_symbol(name: *const c_char, address: *mut usize) -> c_int;
 }
 
 #[used]
@@ -106,10 +97,14 @@ pub(crate) fn layer(tool: c_int) -> Option<(usize, String)> {
 
 /// The ids of all layers.
 pub(crate) fn tools() -> Vec<c_int> {
+    let mut count = 0;
+    // SAFETY: a variable.
+    unsafe { QMPIX_Get_tools(0, std::ptr::null_mut(), &raw mut count) };
     let tool = Tool { tool: 0, kind: 0, strings: [std::ptr::null(); 5] };
-    // SAFETY: as many records as are said.
-    let list = list(tool, |max, tools, count| unsafe { QMPIX_Get_tools(max, tools, count) });
-    list.into_iter().map(|tool| tool.tool).collect()
+    let mut tools = vec![tool; usize::try_from(count).unwrap_or(0)];
+    // SAFETY: room for as many records, and a variable.
+    unsafe { QMPIX_Get_tools(count, tools.as_mut_ptr(), &raw mut count) };
+    tools.into_iter().map(|tool| tool.tool).collect()
 }
 
 /// What is known of the process.
@@ -129,29 +124,12 @@ pub(crate) fn process() -> Option<Process> {
     })
 }
 
-/// The MPI library's own function; 0: it has none.
-pub(crate) fn mpi_function(name: &CStr) -> usize {
-    let mut function = 0;
+/// The MPI library's own function, or a variable of it; 0: it has none.
+pub(crate) fn mpi_symbol(name: &CStr) -> usize {
+    let mut address = 0;
     // SAFETY: a C string and a variable.
-    let code = unsafe { QMPIX_Get_mpi_function(name.as_ptr(), &raw mut function) };
-    if code == 0 { function } else { 0 }
-}
-
-/// Variables of the MPI library whose addresses are handles, by their names.
-pub(crate) fn mpi_objects() -> Vec<(String, usize)> {
-    let object = Object { name: std::ptr::null(), address: 0 };
-    // SAFETY: as many records as are said.
-    let list = list(object, |max, objects, count| unsafe { QMPIX_Get_mpi_objects(max, objects, count) });
-    list.into_iter().map(|object| (text(object.name), object.address)).collect()
-}
-
-/// Asks how many records there are, and for all of them.
-fn list<T: Copy>(empty: T, ask: impl Fn(c_int, *mut T, *mut c_int) -> c_int) -> Vec<T> {
-    let mut count = 0;
-    ask(0, std::ptr::null_mut(), &raw mut count);
-    let mut records = vec![empty; usize::try_from(count).unwrap_or(0)];
-    ask(count, records.as_mut_ptr(), &raw mut count);
-    records
+    let code = unsafe { QMPIX_Get_mpi_symbol(name.as_ptr(), &raw mut address) };
+    if code == 0 { address } else { 0 }
 }
 
 fn text(string: *const c_char) -> String {
@@ -174,5 +152,5 @@ mod without_runtime {
         )* };
     }
     absent!(QMPI_Register_tool_name QMPI_Register_function QMPI_Get_function QMPIX_Get_layer QMPIX_Get_tools
-            QMPIX_Get_process QMPIX_Get_mpi_function QMPIX_Get_mpi_objects);
+            QMPIX_Get_process QMPIX_Get_mpi_symbol);
 }

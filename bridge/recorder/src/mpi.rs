@@ -1,7 +1,7 @@
 //! Questions to the MPI library, past all layers: about datatypes, communicators and statuses with which a call has just succeeded.
 #![expect(unsafe_code, reason = "calls functions of MPI")]
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CString, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::trace::{AbiStatus, HAS_BYTES, IS_CANCELLED};
@@ -15,6 +15,9 @@ pub(crate) enum Abi {
     OpenMpi,
     Standard,
 }
+
+/// What constants are in each MPI: kind, name, and the values in columns in the order of [`Abi`].
+const CONSTANTS: &str = include_str!("../../abi/constants.tsv");
 
 /// `MPI_IN_PLACE` of MPICH; 1 in the others.
 pub(crate) const IN_PLACE: [u64; 2] = [u64::MAX, 1];
@@ -30,7 +33,7 @@ macro_rules! functions {
 
         impl Functions {
             fn find() -> Functions {
-                let find = interface::mpi_function;
+                let find = interface::mpi_symbol;
                 // SAFETY: the function of this name has these arguments; 0 is `None`.
                 Functions { $($field: unsafe { std::mem::transmute::<usize, Option<_>>(find($name)) },)* }
             }
@@ -43,6 +46,7 @@ functions! {
     type_size: c"MPI_Type_size" (u64, &mut c_int);
     type_envelope: c"MPI_Type_get_envelope" (u64, &mut c_int, &mut c_int, &mut c_int, &mut c_int);
     type_extent: c"MPI_Type_get_extent" (u64, &mut i64, &mut i64);
+    type_true_extent: c"MPI_Type_get_true_extent" (u64, &mut i64, &mut i64);
     type_contiguous: c"MPI_Type_contiguous" (c_int, u64, &mut u64);
     type_commit: c"MPI_Type_commit" (&mut u64);
     type_free: c"MPI_Type_free" (&mut u64);
@@ -69,9 +73,8 @@ pub(crate) struct Mpi {
     /// Variables whose addresses are handles, by their names.
     pub(crate) objects: Vec<(String, usize)>,
     functions: Functions,
-    // abi/constants.tsv has these:
     datatype_null: u64,
-    byte: u64,
+    pub(crate) byte: u64,
     comm_self: u64,
     /// `MPI_NO_OP`: the origin's buffer has no meaning.
     pub(crate) no_op: u64,
@@ -115,33 +118,29 @@ fn number(answer: Option<c_int>) -> u64 {
 
 impl Mpi {
     fn new(abi: Abi) -> Mpi {
-        let objects = interface::mpi_objects();
-        let object = |name: &CStr| {
-            let name = name.to_str().unwrap_or_default();
-            objects.iter().find(|(known, _)| known == name).map_or(0, |(_, address)| *address as u64)
+        let rows = || CONSTANTS.lines().map(|line| line.split('\t')).filter_map(|mut row| row.nth(1).zip(row.nth(abi as usize)));
+        let symbol = |name: &str| CString::new(name).map_or(0, |name| interface::mpi_symbol(&name));
+        let named = |(_, value): (&str, &'static str)| value.strip_prefix('&').map(|name| (name.to_owned(), symbol(name)));
+        let constant = |wanted: &str| {
+            let value = rows().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value);
+            match value.strip_prefix('&') {
+                Some(name) => symbol(name) as u64,
+                None => value.parse().map_or(0, i64::cast_unsigned),
+            }
         };
-        let handle = |mpich, open_mpi: &CStr, standard| match abi {
-            Abi::Mpich => mpich,
-            Abi::OpenMpi => object(open_mpi),
-            Abi::Standard => standard,
-        };
-        let [root, proc_null, cartesian, graph, distributed] = match abi {
-            Abi::Mpich => [-3, -1, 2, 1, 3],
-            Abi::OpenMpi => [-4, -2, 1, 2, 3],
-            Abi::Standard => [-4, -3, 211, 212, 213],
-        };
+        let number = |name| constant(name) as c_int;
         Mpi {
             abi,
             functions: Functions::find(),
-            datatype_null: handle(0x0c00_0000, c"ompi_mpi_datatype_null", 512),
-            byte: handle(0x4c00_010d, c"ompi_mpi_byte", 583),
-            comm_self: handle(0x4400_0001, c"ompi_mpi_comm_self", 258),
-            no_op: handle(0x5800_000e, c"ompi_mpi_op_no_op", 61),
-            empty_request: object(c"ompi_request_empty"),
-            root,
-            proc_null,
-            topologies: [cartesian, graph, distributed],
-            objects,
+            datatype_null: constant("MPI_DATATYPE_NULL"),
+            byte: constant("MPI_BYTE"),
+            comm_self: constant("MPI_COMM_SELF"),
+            no_op: constant("MPI_NO_OP"),
+            root: number("MPI_ROOT"),
+            proc_null: number("MPI_PROC_NULL"),
+            topologies: ["MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH"].map(number),
+            empty_request: symbol("ompi_request_empty") as u64,
+            objects: rows().filter_map(named).collect(),
         }
     }
 
@@ -190,6 +189,13 @@ impl Mpi {
     pub(crate) fn extent(&self, datatype: u64) -> Option<i64> {
         let (mut lower, mut extent) = (0, 0);
         (self.functions.type_extent?(datatype, &mut lower, &mut extent) == 0).then_some(extent)
+    }
+
+    /// Where the bytes of an element with absolute addresses lie, if these are so many and there are no gaps between them.
+    pub(crate) fn place_of_bytes(&self, datatype: u64, size: u64) -> Option<u64> {
+        let (mut first, mut length) = (0, 0);
+        let code = self.functions.type_true_extent?(datatype, &mut first, &mut length);
+        (code == 0 && u64::try_from(length) == Ok(size)).then_some(first.cast_unsigned())
     }
 
     /// Another handle of a datatype, which stays when the program frees its own. Attributes are not copied, so that none of the program's functions is

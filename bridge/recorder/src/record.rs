@@ -99,7 +99,7 @@ pub(crate) fn describe() {
     let Some(report) = report.as_ref() else { return };
     let layers = layers();
     trace::complete(&layers, false);
-    let head = report.to_json(&layers, "[]");
+    let head = report.to_json(&layers, &columns::json([]));
     let head = head.strip_suffix('}').unwrap_or(&head);
     let (first, size) = (thread::offset(0), thread::record_size());
     counters::describe(&format!("{head},\"began\":{},\"layout\":[{first},{size}]}}", report.began.1));

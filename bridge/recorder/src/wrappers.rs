@@ -148,11 +148,64 @@ pub(crate) fn all() -> impl Iterator<Item = (FnId, *const ())> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::edge::Edge;
 
     #[test]
     fn every_function_but_the_variadic_one() {
         let without = FnId::all().filter(|id| !all().any(|(other, _)| other == *id)).map(FnId::name);
         assert_eq!(without.collect::<Vec<_>>(), ["MPI_Pcontrol"]);
+    }
+
+    type Words = [u64; 13];
+    #[rustfmt::skip]
+    type Thirteen = extern "C" fn(
+        usize, c_int, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64,
+    ) -> u64;
+
+    thread_local! {
+        static RECEIVED: Cell<(usize, c_int, Words)> = const { Cell::new((0, 0, [0; 13])) };
+    }
+
+    #[rustfmt::skip]
+    extern "C" fn target(
+        context: usize, tool: c_int, a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64, i: u64, j: u64, k: u64, l: u64, m: u64,
+    ) -> u64 {
+        RECEIVED.set((context, tool, [a, b, c, d, e, f, g, h, i, j, k, l, m]));
+        0x1234_5678_9abc_def0
+    }
+
+    extern "C" fn time(_: usize, _: c_int) -> f64 {
+        1.5
+    }
+
+    #[test]
+    fn arguments_and_results_pass() {
+        const TOOL: c_int = 7;
+        crate::thread::prepare(2);
+        let edge = Edge::new(TOOL, 1, String::new());
+        let is_double = |id: FnId| id.function().result == ResultKind::Double;
+        for (id, _) in all() {
+            let next = if is_double(id) { time as *const () } else { target as *const () };
+            edge.slot(id.index()).lead_to(next as usize, 5);
+        }
+        assert!(edge.publish());
+        for (id, wrapper) in all() {
+            if is_double(id) {
+                // SAFETY: the wrapper of such a function.
+                let call = unsafe { std::mem::transmute::<*const (), extern "C" fn(usize, c_int) -> f64>(wrapper) };
+                assert!((call(9, TOOL) - 1.5).abs() < 1e-9);
+                continue;
+            }
+            // SAFETY: more arguments than a function takes do no harm.
+            let call = unsafe { std::mem::transmute::<*const (), Thirteen>(wrapper) };
+            assert_eq!(call(9, TOOL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13), 0x1234_5678_9abc_def0, "{}", id.name());
+            let (context, tool, words) = RECEIVED.get();
+            let count = usize::from(id.function().args);
+            assert_eq!((context, tool), (9, 5));
+            assert_eq!(words[..count], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13][..count], "{}", id.name());
+        }
     }
 }

@@ -80,8 +80,7 @@ fn the_recorder_needs_the_public_interface_only() {
         file.imports().map(|symbol| symbol.name).filter(|name| name.contains("MPI")).collect();
     let public = [
         "QMPIX_Get_layer",
-        "QMPIX_Get_mpi_function",
-        "QMPIX_Get_mpi_objects",
+        "QMPIX_Get_mpi_symbol",
         "QMPIX_Get_process",
         "QMPIX_Get_tools",
         "QMPI_Get_function",

@@ -1,4 +1,4 @@
-//! What a rank leaves (`core/src/report/recorder.rs`), and the directory of the files with it, one for each host.
+//! What a rank leaves (`recorder/src/record.rs`), and the directory of the files with it, one for each host.
 
 mod links;
 

@@ -195,12 +195,6 @@ pub(crate) extern "C" fn register_tool_info(tool: c_int, version: *const c_char,
     add_info(tool, version, description).code()
 }
 
-/// The tools that are present.
-pub(crate) extern "C" fn get_tools(max: c_int, records: *mut c_void, count: *mut c_int) -> c_int {
-    // SAFETY: the caller has room for `max` records, and passes a pointer to a variable.
-    unsafe { store_list(&present::all(), max, records.cast::<present::Record>(), count) }
-}
-
 /// The layer that a tool is, or in front of which it stands.
 pub(crate) extern "C" fn get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char) -> c_int {
     match edges::place_of(tool) {
@@ -228,30 +222,22 @@ pub(crate) extern "C" fn get_process(record: *mut c_void) -> c_int {
     }
 }
 
-/// The MPI library's own function of a name.
-pub(crate) extern "C" fn get_mpi_function(name: *const c_char, function: *mut usize) -> c_int {
-    match text(name).and_then(present::mpi_function) {
-        Some(address) if !function.is_null() => {
+/// The MPI library's own function of a name, or a variable of it.
+pub(crate) extern "C" fn get_mpi_symbol(name: *const c_char, address: *mut usize) -> c_int {
+    match text(name).and_then(present::mpi_symbol) {
+        Some(found) if !address.is_null() => {
             // SAFETY: not null, so a variable of the caller's.
-            unsafe { function.write(address) };
+            unsafe { address.write(found) };
             0
         }
         _ => Class::Arg.code(),
     }
 }
 
-/// Variables of the MPI library whose addresses are handles.
-pub(crate) extern "C" fn get_mpi_objects(max: c_int, objects: *mut c_void, count: *mut c_int) -> c_int {
-    let Some(all) = present::objects() else { return Class::Other.code() };
-    // SAFETY: the caller has room for `max` records, and passes a pointer to a variable.
-    unsafe { store_list(all, max, objects.cast::<present::Object>(), count) }
-}
-
-/// Stores the first `max` of a list, and how many there are.
-///
-/// # Safety
-/// There is room for `max` records where `records` is not null; `count` is writable where it is not null.
-unsafe fn store_list<T: Copy>(all: &[T], max: c_int, records: *mut T, count: *mut c_int) -> c_int {
+/// The tools that are present.
+pub(crate) extern "C" fn get_tools(max: c_int, records: *mut c_void, count: *mut c_int) -> c_int {
+    let records = records.cast::<present::Record>();
+    let all = present::all();
     let room = usize::try_from(max).unwrap_or(0);
     if count.is_null() || max < 0 || (records.is_null() && room > 0) {
         return Class::Arg.code();

@@ -84,20 +84,12 @@ pub(super) struct ProcessRecord {
     world: *const c_char,
 }
 
-/// `QMPIX_Object`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub(super) struct Object {
-    name: *const c_char,
-    address: usize,
-}
-
 struct Known {
     process: Arc<Process>,
     rank: Option<u32>,
     layers: usize,
     record: OnceLock<ProcessRecord>,
-    objects: OnceLock<Vec<Object>>,
+    objects: OnceLock<BTreeMap<String, usize>>,
 }
 
 // SAFETY: the strings are never written again, nor freed.
@@ -144,18 +136,13 @@ impl Known {
     }
 }
 
-/// The MPI library's own function.
-pub(super) fn mpi_function(name: &str) -> Option<usize> {
-    KNOWN.get()?.process.real(FnId::by_name(name)?)
-}
-
-/// Variables of the MPI library whose addresses are handles. A program may have copies of them, whose addresses are the handles everywhere then.
-pub(super) fn objects() -> Option<&'static [Object]> {
+/// The MPI library's own function, or a variable of it whose address is a handle. A program may have copies of these, whose addresses are the
+/// handles everywhere then.
+pub(super) fn mpi_symbol(name: &str) -> Option<usize> {
     let known = KNOWN.get()?;
-    let object = |(name, of_library): (String, usize)| {
-        let name = CString::new(name).unwrap_or_default();
-        let address = dlsym::global(&name).unwrap_or(of_library);
-        Object { name: name.into_raw(), address }
-    };
-    Some(known.objects.get_or_init(|| known.process.predefined_objects().into_iter().map(object).collect()))
+    if let Some(id) = FnId::by_name(name) {
+        return known.process.real(id);
+    }
+    let of_library = known.objects.get_or_init(|| known.process.predefined_objects().into_iter().collect()).get(name)?;
+    Some(dlsym::global(&CString::new(name).ok()?).unwrap_or(*of_library))
 }

@@ -181,10 +181,8 @@ of_the_core! {
     [QMPIX_Get_layer] = get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char);
     /// What is known of the process.
     [QMPIX_Get_process] = get_process(process: *mut c_void);
-    /// The MPI library's own function of a name, as PMPI has it.
-    [QMPIX_Get_mpi_function] = get_mpi_function(name: *const c_char, function: *mut usize);
-    /// Variables of the MPI library whose addresses are handles.
-    [QMPIX_Get_mpi_objects] = get_mpi_objects(max: c_int, objects: *mut c_void, count: *mut c_int);
+    /// The MPI library's own function of a name, as PMPI has it, or a variable of it.
+    [QMPIX_Get_mpi_symbol] = get_mpi_symbol(name: *const c_char, address: *mut usize);
     /// A new table in which nothing is set.
     [QMPIX_Table_create] = table_create(handle: *mut c_int);
     /// The same, for functions numbered as a note of this value says.

@@ -1,4 +1,4 @@
-//! The columns of numbers that links are written as (`core/src/report/columns.rs`), read back.
+//! The columns of numbers that links are written as (`recorder/src/columns.rs`), read back.
 
 use qmpi_abi::FnId;
 use serde::de::Error as _;
