@@ -26,9 +26,8 @@ impl Measured {
         let outcome = job.clone().env("QMPI_REPORT", place.clone()).env("QMPI_LOG", "error").run();
         let answer = Command::new(product::command()).args(["report", &place, "--json"]).output();
         let answer = answer.map_err(|error| error.to_string())?;
-        let json = serde_json::from_slice(&answer.stdout).map_err(|error| {
-            format!("{error}: {}{}", String::from_utf8_lossy(&answer.stderr), outcome.report())
-        })?;
+        let json = serde_json::from_slice(&answer.stdout)
+            .map_err(|error| format!("{error}: {}{}", String::from_utf8_lossy(&answer.stderr), outcome.report()))?;
         Ok(Measured { outcome, json })
     }
 

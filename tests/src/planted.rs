@@ -19,7 +19,18 @@ pub fn runtime() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
-        .args(["build", "--quiet", "--locked", "-p", "qmpi-entry", "-p", "qmpi-core", "-p", "qmpi-recorder", "--target-dir"])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "-p",
+            "qmpi-entry",
+            "-p",
+            "qmpi-core",
+            "-p",
+            "qmpi-recorder",
+            "--target-dir",
+        ])
         .arg(&directory);
     // Which function an access is in, and nothing else.
     command.args(["--config", "profile.dev.debug=\"line-tables-only\""]);

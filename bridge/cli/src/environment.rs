@@ -169,11 +169,7 @@ mod tests {
             runtime: Path::new("/q/libqmpi.so"),
             crash: Some(&CrashReport { command: "/q/qmpi".into(), library: "/q/libqmpi_crash.so".into() }),
             load: LoadArgs { ctl: true, all_processes: true, crash_report: true },
-            measure: &MeasureArgs {
-                stats: true,
-                report: Some("/r".into()),
-                trace: Some("7".parse().unwrap()),
-            },
+            measure: &MeasureArgs { stats: true, report: Some("/r".into()), trace: Some("7".parse().unwrap()) },
             static_tls: 1000,
             is_mpi: &|_| false,
             get: &|name| (name == "LD_PRELOAD").then(|| "a.so".into()),

@@ -13,10 +13,10 @@ use std::time::Duration;
 use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_loader::image::version::Version;
 use qmpi_loader::links::conversion::{self, CallerMode};
+use qmpi_loader::links::pcontrol;
 use qmpi_loader::links::requests::{self, Watch};
 use qmpi_loader::links::switch::{Caller, Switch};
 use qmpi_loader::links::wrapped::{Others, Stacked};
-use qmpi_loader::links::pcontrol;
 use qmpi_loader::{LoadError, Process, log};
 use qmpi_ring::Next;
 
@@ -203,8 +203,7 @@ impl Chain {
                 }
             }
             let versions = layer.versions.iter().filter(|(of, ..)| of == id).map(|(_, version, other)| {
-                let other =
-                    if *other == address { link } else { Link { switched: link.switched, ..link_to(*other) } };
+                let other = if *other == address { link } else { Link { switched: link.switched, ..link_to(*other) } };
                 (*version, other)
             });
             let behind = self.links[id.index()].replace(link);

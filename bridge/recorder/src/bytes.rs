@@ -112,13 +112,7 @@ impl Bytes {
     }
 
     /// The buffers that have a meaning in a call that has succeeded, whether the rank is the root, and how many bytes each has.
-    pub(crate) fn each(
-        &self,
-        arguments: &[u64],
-        thread: &Thread,
-        mpi: &Mpi,
-        mut tell: impl FnMut(&Buffer, bool, u64),
-    ) {
+    pub(crate) fn each(&self, arguments: &[u64], thread: &Thread, mpi: &Mpi, mut tell: impl FnMut(&Buffer, bool, u64)) {
         let role = self.role(arguments, mpi);
         for buffer in &self.buffers {
             let is_due = match role {

@@ -118,9 +118,12 @@ fn number(answer: Option<c_int>) -> u64 {
 
 impl Mpi {
     fn new(abi: Abi) -> Mpi {
-        let rows = || CONSTANTS.lines().map(|line| line.split('\t')).filter_map(|mut row| row.nth(1).zip(row.nth(abi as usize)));
+        let rows = || {
+            CONSTANTS.lines().map(|line| line.split('\t')).filter_map(|mut row| row.nth(1).zip(row.nth(abi as usize)))
+        };
         let symbol = |name: &str| CString::new(name).map_or(0, |name| interface::mpi_symbol(&name));
-        let named = |(_, value): (&str, &'static str)| value.strip_prefix('&').map(|name| (name.to_owned(), symbol(name)));
+        let named =
+            |(_, value): (&str, &'static str)| value.strip_prefix('&').map(|name| (name.to_owned(), symbol(name)));
         let constant = |wanted: &str| {
             let value = rows().find(|(name, _)| *name == wanted).map_or("", |(_, value)| value);
             match value.strip_prefix('&') {
@@ -129,6 +132,8 @@ impl Mpi {
             }
         };
         let number = |name| constant(name) as c_int;
+        // No constant of mpi.h, but the handle of all requests that were complete at once.
+        let empty = ("ompi_request_empty".to_owned(), symbol("ompi_request_empty"));
         Mpi {
             abi,
             functions: Functions::find(),
@@ -139,8 +144,8 @@ impl Mpi {
             root: number("MPI_ROOT"),
             proc_null: number("MPI_PROC_NULL"),
             topologies: ["MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH"].map(number),
-            empty_request: symbol("ompi_request_empty") as u64,
-            objects: rows().filter_map(named).collect(),
+            empty_request: empty.1 as u64,
+            objects: rows().filter_map(named).chain([empty]).filter(|(_, address)| *address != 0).collect(),
         }
     }
 

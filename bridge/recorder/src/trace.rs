@@ -158,7 +158,9 @@ fn code() -> Vec<(usize, usize, usize, String)> {
     for line in maps.lines() {
         // start-end permissions offset device inode path (proc_pid_maps(5))
         let mut words = line.splitn(6, ' ');
-        let (Some(range), Some(permissions), Some(offset)) = (words.next(), words.next(), words.next()) else { continue };
+        let (Some(range), Some(permissions), Some(offset)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
         let path = words.nth(2).unwrap_or_default().trim_start();
         let Some((start, end)) = range.split_once('-') else { continue };
         let [start, end, offset] = [start, end, offset].map(|text| usize::from_str_radix(text, 16).unwrap_or(0));
@@ -215,7 +217,8 @@ impl Traced {
             let moments = usize::from(capture.before) + usize::from(capture.after);
             moments * (size_of::<Value>() + capture.most(arguments))
         };
-        let hashes = self.contents.as_ref().map_or(0, Contents::most) + self.role.map_or(0, |role| role.most(arguments));
+        let hashes =
+            self.contents.as_ref().map_or(0, Contents::most) + self.role.map_or(0, |role| role.most(arguments));
         self.size + self.captures.iter().map(of).sum::<usize>() + hashes * (size_of::<Value>() + 8)
     }
 }

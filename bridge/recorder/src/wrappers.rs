@@ -201,7 +201,12 @@ mod tests {
             }
             // SAFETY: more arguments than a function takes do no harm.
             let call = unsafe { std::mem::transmute::<*const (), Thirteen>(wrapper) };
-            assert_eq!(call(9, TOOL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13), 0x1234_5678_9abc_def0, "{}", id.name());
+            assert_eq!(
+                call(9, TOOL, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13),
+                0x1234_5678_9abc_def0,
+                "{}",
+                id.name()
+            );
             let (context, tool, words) = RECEIVED.get();
             let count = usize::from(id.function().args);
             assert_eq!((context, tool), (9, 5));

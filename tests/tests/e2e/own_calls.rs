@@ -169,11 +169,7 @@ fn every_place(mpi: Mpi) -> Verdict {
     expect(
         &application(mpi),
         &stack,
-        &[
-            ("MPI_Barrier", &calls(2, 7, 7)),
-            ("MPI_Gather", &calls(0, 1, 1)),
-            ("MPI_Isend", &calls(0, 1, 1)),
-        ],
+        &[("MPI_Barrier", &calls(2, 7, 7)), ("MPI_Gather", &calls(0, 1, 1)), ("MPI_Isend", &calls(0, 1, 1))],
     )
 }
 

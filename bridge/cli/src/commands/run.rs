@@ -84,7 +84,9 @@ pub fn run(args: &RunArgs) -> Result<(), Error> {
     }
     prepare_report(args, &get)?;
     let is_started_here = qmpi_plan::rank_from_env(&get).is_none();
-    if let Some(directory) = args.measure.directory().filter(|_| args.measure.stats && is_started_here && reception.is_none()) {
+    if let Some(directory) =
+        args.measure.directory().filter(|_| args.measure.stats && is_started_here && reception.is_none())
+    {
         let status = child::run(&command, &plan.variables)?;
         print_calls(&directory);
         child::end_as(status);

@@ -67,8 +67,7 @@ pub fn run(job: Job<'_>, reception: Reception) -> Result<std::convert::Infallibl
         return Err(Error::CommandNotFound { command: String::new() });
     };
     let signals = Signals::handle().map_err(Error::Mpir)?;
-    let child =
-        child::start(program, args, &job.variables).map_err(|source| child::not_started(program, source))?;
+    let child = child::start(program, args, &job.variables).map_err(|source| child::not_started(program, source))?;
     let now = Instant::now();
     let mut starter = Starter {
         listener: reception.0,

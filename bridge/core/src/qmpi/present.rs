@@ -143,6 +143,7 @@ pub(super) fn mpi_symbol(name: &str) -> Option<usize> {
     if let Some(id) = FnId::by_name(name) {
         return known.process.real(id);
     }
-    let of_library = known.objects.get_or_init(|| known.process.predefined_objects().into_iter().collect()).get(name)?;
+    let of_library =
+        known.objects.get_or_init(|| known.process.predefined_objects().into_iter().collect()).get(name)?;
     Some(dlsym::global(&CString::new(name).ok()?).unwrap_or(*of_library))
 }

@@ -79,12 +79,7 @@ pub(crate) fn trampolines() -> Block {
 ///
 /// # Safety
 /// The row must be unused, and `target` must be code that understands `payload` in `r11`.
-pub(crate) unsafe fn set_trampoline(
-    block: Block,
-    index: usize,
-    target: usize,
-    payload: usize,
-) -> usize {
+pub(crate) unsafe fn set_trampoline(block: Block, index: usize, target: usize, payload: usize) -> usize {
     assert!(index < TRAMPOLINES, "a trampoline of the block");
     let rows = std::ptr::with_exposed_provenance::<Row>(block.rows);
     // SAFETY: blocks have so many rows, at addresses that stay mapped for ever.
