@@ -118,6 +118,10 @@ impl Contents {
 
     /// Each buffer of a call that has succeeded and that has something in it.
     pub(crate) fn each(&self, arguments: &[u64], thread: &Thread, mpi: &Mpi, when: When, mut tell: impl FnMut(Found)) {
+        // MPI cannot be asked before, and packs for a communicator that is gone behind it.
+        if !mpi.is_running() {
+            return;
+        }
         let is_null = |rank: Option<u8>| rank.is_some_and(|rank| argument(arguments, rank) as i32 == mpi.proc_null);
         self.bytes.each(arguments, thread, mpi, |buffer, is_root, amount| {
             let is_sent = buffer.moves == Moves::Out || buffer.moves == Moves::FromRoot && is_root;
@@ -205,7 +209,6 @@ impl Pieces {
 
     /// How many bytes there are, of those that were received, and their hash; `None`: there is nothing, or MPI does not pack it.
     pub(crate) fn hash(&self, received: Option<u64>, mpi: &Mpi) -> Option<(u64, u64)> {
-        // MPI_Pack needs a communicator, which is there between MPI_Init and MPI_Finalize.
         if !mpi.is_running() {
             return None;
         }

@@ -132,6 +132,8 @@ impl Mpi {
             }
         };
         let number = |name| constant(name) as c_int;
+        // No constant of mpi.h, but the handle of all requests that were complete at once.
+        let empty = ("ompi_request_empty".to_owned(), symbol("ompi_request_empty"));
         Mpi {
             abi,
             functions: Functions::find(),
@@ -142,8 +144,8 @@ impl Mpi {
             root: number("MPI_ROOT"),
             proc_null: number("MPI_PROC_NULL"),
             topologies: ["MPI_CART", "MPI_GRAPH", "MPI_DIST_GRAPH"].map(number),
-            empty_request: symbol("ompi_request_empty") as u64,
-            objects: rows().filter_map(named).collect(),
+            empty_request: empty.1 as u64,
+            objects: rows().filter_map(named).chain([empty]).filter(|(_, address)| *address != 0).collect(),
         }
     }
 
