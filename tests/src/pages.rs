@@ -19,9 +19,7 @@ impl Pages {
     /// What cannot be read.
     pub fn read(root: &Path) -> std::io::Result<Self> {
         let mut pages = BTreeMap::new();
-        for directory in
-            ["", "docs", "docs/decisions", "docs/maintainers", "docs/maintainers/decisions", "legacy-tools"]
-        {
+        for directory in ["", "docs", "docs/maintainers", "docs/maintainers/decisions", "legacy-tools"] {
             for entry in std::fs::read_dir(root.join(directory))? {
                 let name = entry?.file_name();
                 let path = Path::new(directory).join(&name);

@@ -53,13 +53,13 @@ fn what_is_wrong_is_found() -> Verdict {
     let text = "# A `b`, c_d!\n## Twice\n## Twice\n[1](#a-b-c_d) [2](#twice-1) [3](a.md) [4](../docs/a.md#twice) [5](https://x/y.md)\n\
                 ```\n[6](no.md)\n```\n[7](no.md) [8](#no) [9](a.md#twice-2)\n";
     let contents = ("docs/SUMMARY.md", "- [A](a.md)\n- [Readme](../README.md)\n");
-    let pages = Pages::of(&[("docs/a.md", text), ("docs/decisions/b.md", ""), contents]);
+    let pages = Pages::of(&[("docs/a.md", text), ("docs/maintainers/b.md", ""), contents]);
     let wrong = (pages.broken_links(root.path()), pages.not_in_contents());
     let expected = (
         ["docs/SUMMARY.md: ../README.md", "docs/a.md: no.md", "docs/a.md: #no", "docs/a.md: a.md#twice-2"]
             .map(str::to_owned)
             .to_vec(),
-        vec!["docs/decisions/b.md: docs/SUMMARY.md does not name it".to_owned()],
+        vec!["docs/maintainers/b.md: docs/SUMMARY.md does not name it".to_owned()],
     );
     if wrong == expected { Ok(()) } else { Err(format!("{wrong:?}").into()) }
 }
