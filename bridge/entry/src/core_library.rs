@@ -12,6 +12,7 @@ use crate::process::{glibc, own};
 use crate::ring::RING;
 
 const FILE: &[u8] = b"libqmpi_core.so\0";
+const HINT: &str = "install libqmpi.so and libqmpi_core.so of one build into one directory";
 /// `PATH_MAX`
 const PATH: usize = 4096;
 
@@ -46,8 +47,7 @@ pub(crate) fn functions() -> &'static CoreFunctions {
 }
 
 fn other_build() -> ! {
-    let hint = "install libqmpi.so and libqmpi_core.so of one build into one directory";
-    message::fatal(&[b"libqmpi_core.so is not of the same build as libqmpi.so"], Some(hint))
+    message::fatal(&[b"libqmpi_core.so is not of the same build as libqmpi.so"], Some(HINT))
 }
 
 fn open() -> *mut c_void {
@@ -68,8 +68,7 @@ fn open() -> *mut c_void {
         let reason = unsafe { libc::dlerror() };
         // SAFETY: null, or a C string that lives until the next call of a function of the dynamic linker.
         let reason = if reason.is_null() { c"" } else { unsafe { CStr::from_ptr(reason) } };
-        let hint = "libqmpi_core.so belongs into the directory of libqmpi.so";
-        message::fatal(&[b"the stack cannot be set up: ", reason.to_bytes()], Some(hint));
+        message::fatal(&[b"the stack cannot be set up: ", reason.to_bytes()], Some(HINT));
     }
     handle
 }

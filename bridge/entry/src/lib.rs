@@ -37,5 +37,5 @@ mod start;
 #[cfg(not(test))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
-    message::fatal(&[b"a bug in libqmpi.so ended the process"], None)
+    message::fatal(&[b"a bug in libqmpi.so"], None)
 }

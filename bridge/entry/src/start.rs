@@ -85,7 +85,7 @@ fn start(moment: Moment) -> bool {
 /// Where the first call of a function goes, by the place in its lazy stub that the stub's call returns to, from the first stub on.
 pub(crate) extern "C" fn first_call(place: usize) -> usize {
     let number = place / LAZY_SIZE;
-    let Some(id) = FnId::from_index(number) else { message::fatal(&[b"a call of an unknown function"], None) };
+    let Some(id) = FnId::from_index(number) else { message::fatal(&[b"an unknown function"], None) };
     // The others may be called before MPI is initialized; tools can be registered until then (the draft, "Tool Life Cycle").
     begin(if INITIALIZATION.contains(&id) { Moment::FirstCall } else { Moment::EarlyCall });
     if let Some(address) = RING.get(id) {

@@ -2,8 +2,9 @@
 //! unusual way, the stack must be there all the same.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
+use qmpi_tests::child::{self, Ended};
 use qmpi_tests::{Job, Mpi, Source, Trial, Verdict, compile, on_each_mpi, product, program, tool};
 
 /// Programs that have nothing to do with MPI, and launchers, which have but do not call it.
@@ -55,15 +56,13 @@ fn same(mpi: Mpi, words: &[&str]) -> Verdict {
         command.args(&words[1..]).envs(mpi.variables());
         command
     };
-    let plain = command(words).output()?;
-    let preloaded = command(words)
-        .env("LD_PRELOAD", product::runtime())
-        .env("QMPI_TOOL_LIST", "/nonexistent/tool.so")
-        .env("QMPI_CONFIG", "/nonexistent/qmpi.toml")
-        .env("QMPI_LOG", "debug")
-        .output()?;
+    let plain = child::run(&mut command(words));
+    let mut preloaded = command(words);
+    preloaded.env("LD_PRELOAD", product::runtime()).env("QMPI_TOOL_LIST", "/nonexistent/tool.so");
+    preloaded.env("QMPI_CONFIG", "/nonexistent/qmpi.toml").env("QMPI_LOG", "debug");
+    let preloaded = child::run(&mut preloaded);
     let (run, tool) = (product::command().display().to_string(), tool(mpi, "counter").display().to_string());
-    let under_run = command(&[&[run.as_str(), "run", "-t", &tool, "--"], words].concat()).output()?;
+    let under_run = child::run(&mut command(&[&[run.as_str(), "run", "-t", &tool, "--"], words].concat()));
     for (mode, output) in [("preloaded", preloaded), ("qmpi run", under_run)] {
         if shown(&output) != shown(&plain) {
             return Err(format!("{mode}: {words:?}: {:#?} instead of {:#?}", shown(&output), shown(&plain)).into());
@@ -73,15 +72,14 @@ fn same(mpi: Mpi, words: &[&str]) -> Verdict {
 }
 
 /// Status and output; ranks print in no particular order, and Open MPI names the job by a number.
-fn shown(output: &Output) -> (Option<i32>, Vec<String>, Vec<String>) {
-    let lines = |bytes: &[u8]| {
-        let text = String::from_utf8_lossy(bytes);
+fn shown(ended: &Ended) -> (Option<i32>, Vec<String>, Vec<String>) {
+    let lines = |text: &str| {
         let mut lines: Vec<String> =
             text.lines().filter(|line| !line.contains("Process name: [[")).map(str::to_owned).collect();
         lines.sort_unstable();
         lines
     };
-    (output.status.code(), lines(&output.stdout), lines(&output.stderr))
+    (ended.status.code(), lines(&ended.stdout), lines(&ended.stderr))
 }
 
 fn mpi_opened_late(mpi: Mpi) -> Verdict {
