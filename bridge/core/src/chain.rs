@@ -188,7 +188,7 @@ impl Chain {
         self.has_others_than_qmpi |= layer.convention != Convention::Qmpi;
         for (id, address) in &layer.entries {
             #[cfg(planted)]
-            let address = &or_end(qmpi_loader::planted::racing_copy(*address));
+            let address = &require_stub(qmpi_links::planted::racing_copy(*address));
             let (address, convention) = match layer.convention {
                 Convention::Thesis(vector) if id.function().variadic => {
                     (self.deliver(*id, *address, layer.tool, vector), Convention::Pmpi)
