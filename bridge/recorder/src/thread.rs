@@ -28,7 +28,7 @@ pub(crate) struct Thread {
     pub(crate) layer: AtomicUsize,
     /// The thread, as the kernel numbers it.
     pub(crate) kernel: AtomicI32,
-    next: *const Thread,
+    next: AtomicPtr<Thread>,
     /// The thread's number, in the order of first calls.
     pub(crate) number: AtomicU64,
     /// How many calls it has made, where calls are recorded.
@@ -112,7 +112,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
     // SAFETY: null, or a thread's memory, which is never freed.
     let first = unsafe { THREADS.load(Ordering::Acquire).as_ref() };
     // SAFETY: null, or a thread's memory, which is never freed.
-    std::iter::successors(first, |thread| unsafe { thread.next.as_ref() })
+    std::iter::successors(first, |thread| unsafe { thread.next.load(Ordering::Relaxed).as_ref() })
 }
 
 /// That of the calling thread, if it has some.
@@ -200,26 +200,16 @@ impl Thread {
             return None;
         }
         counters::cover(memory, bytes);
-        // SAFETY: mapped just now, all zero or a region of the file, which is the first field.
-        let region = unsafe { memory.cast::<Region>().read() };
+        // SAFETY: mapped just now, large enough, and known to this thread alone: a region, which is the first field, and zeros behind it, which are a
+        // value of every other field.
+        let thread: &'static Thread = unsafe { &*memory };
+        // Stores that are atomic, as the loads of other threads are.
+        thread.kernel.store(kernel, Ordering::Relaxed);
         let mut next = THREADS.load(Ordering::Acquire);
         loop {
-            let fresh = Thread {
-                region,
-                inner_time: AtomicU64::new(0),
-                layer: AtomicUsize::new(0),
-                kernel: AtomicI32::new(kernel),
-                next,
-                number: AtomicU64::new(0),
-                sequence: AtomicU64::new(0),
-                is_recording: AtomicU64::new(0),
-                sizes: Sizes::default(),
-            };
-            // SAFETY: mapped just now, large enough, and known to this thread alone.
-            unsafe { memory.write(fresh) };
+            thread.next.store(next, Ordering::Relaxed);
             match THREADS.compare_exchange(next, memory, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: written above and never freed.
-                Ok(_) => return unsafe { memory.as_ref() },
+                Ok(_) => return Some(thread),
                 Err(other) => next = other,
             }
         }
