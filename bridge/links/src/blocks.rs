@@ -221,18 +221,16 @@ impl CodeFile {
     /// The file of the library that this code is in.
     fn of_library(code: usize) -> io::Result<CodeFile> {
         let place = objects::find(|info| {
-            // SAFETY: `ld.so` keeps the program headers of a loaded object mapped.
-            let headers = unsafe { std::slice::from_raw_parts(info.raw().dlpi_phdr, info.raw().dlpi_phnum.into()) };
-            let address = (code as u64).wrapping_sub(info.raw().dlpi_addr);
-            let segment = headers.iter().find(|header| {
+            let segments = info.segments();
+            let address = (code as u64).wrapping_sub(segments.base() as u64);
+            let segment = segments.headers().iter().find(|header| {
                 let is_code = header.p_type == PT_LOAD && header.p_flags & PF_X != 0;
                 is_code && address.checked_sub(header.p_vaddr).is_some_and(|place| place < header.p_filesz)
             })?;
-            Some((info.raw().dlpi_name, address - segment.p_vaddr + segment.p_offset))
+            // SAFETY: the object is this library, which is never unloaded.
+            Some((unsafe { info.kept_name() }, address - segment.p_vaddr + segment.p_offset))
         });
         let (name, offset) = place.ok_or(io::ErrorKind::NotFound)?;
-        // SAFETY: the name is a C string that lives as long as the object, which is this library: it is never unloaded.
-        let name = unsafe { std::ffi::CStr::from_ptr(name) };
         // A path that is relative names another file once the program has changed its directory; contents are compared.
         let file = File::open(path(name.to_bytes()))?;
         Ok(CodeFile { file, offset: offset.try_into().map_err(io::Error::other)? })

@@ -10,6 +10,7 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
 use qmpi_links::conversion;
 use qmpi_links::lazy::LazyLinks;
+use qmpi_links::require_stub;
 use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Links, LoadError, Loader, Made, OfMpi, Process};
 use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
@@ -87,8 +88,7 @@ impl Instances {
         let past_all = self.of_mpi.get_or_init(|| {
             next::find_functions_of_mpi(&process);
             // It cannot fail where the one before has not: a block of stubs is mapped with others.
-            LazyLinks::new(0, next::of_mpi, lock)
-                .unwrap_or_else(|error| log::fatal(&error.to_string(), Some(&error.hint())))
+            require_stub(LazyLinks::new(0, next::of_mpi, lock))
         });
         let of_mpi = |id: FnId| if links[id.index()] == 0 { 0 } else { past_all.link(id) };
         let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };

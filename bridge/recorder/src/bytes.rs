@@ -254,12 +254,6 @@ struct Size {
     bytes: AtomicU64,
 }
 
-impl Default for Sizes {
-    fn default() -> Self {
-        Self([const { Size { handle: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; 64])
-    }
-}
-
 impl Sizes {
     /// The size of a datatype that was asked for.
     #[inline]

@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
+use qmpi_system::file_limit;
 
 use crate::system;
 use crate::thread::{self, Thread};
@@ -39,7 +40,7 @@ static HEAD_AT: AtomicPtr<u8> = AtomicPtr::new(ptr::null_mut());
 /// Counts in the file at `path` from the next thread on; the process has `started` so many milliseconds after 1970.
 pub(crate) fn share(path: &Path, started: u64) {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return };
-    if system::largest_file() != libc::RLIM_INFINITY {
+    if file_limit::most() != libc::RLIM_INFINITY {
         return;
     }
     let places = FUNCTIONS * thread::layers() * thread::record_size();
@@ -167,7 +168,7 @@ fn append(file: i32, zeros: *const libc::c_void, bytes: usize) -> Option<i64> {
     let end = unsafe { libc::lseek(file, 0, libc::SEEK_END) };
     // Other ranks append to the file at the same time.
     let needed = u64::try_from(end).ok()?.saturating_add(bytes as u64 * 16);
-    if needed > system::largest_file() {
+    if needed > file_limit::most() {
         return None;
     }
     // SAFETY: memory of so many bytes.

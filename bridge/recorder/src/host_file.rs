@@ -11,8 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, GzBuilder};
-
-use crate::system;
+use qmpi_system::file_limit;
 
 /// Room for what a rank counts between its first record and its last.
 const SPARE: usize = 24;
@@ -55,7 +54,7 @@ impl HostFile {
         let spare = if is_last { 0 } else { SPARE + length / 32 };
         let member = member(record, spare)?;
         let mut file = self.open()?;
-        system::check_file_size(file.metadata()?.len() + member.len() as u64)?;
+        file_limit::check(file.metadata()?.len() + member.len() as u64)?;
         // One write: `write_all` goes on only where the disk is full.
         file.write_all(&member)?;
         let end = file.stream_position()?;

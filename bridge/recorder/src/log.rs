@@ -10,6 +10,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, Record};
+use qmpi_system::{clock, file_limit};
 
 use crate::system;
 use crate::trace::{Limit, Settings};
@@ -83,7 +84,7 @@ fn write_head(path: &CStr, line: &str, is_new: bool) -> io::Result<()> {
         return Err(io::Error::other("too many layers"));
     }
     if is_new {
-        system::check_file_size(HEAD as u64)?;
+        file_limit::check(HEAD as u64)?;
         file.set_len(HEAD as u64)?;
     }
     file.write_all_at(line.as_bytes(), 0)
@@ -226,7 +227,7 @@ impl Log {
             generation: self.generation,
             layer,
             ticks: system::ticks(),
-            clock: system::nanoseconds(),
+            clock: clock::nanoseconds(libc::CLOCK_REALTIME),
             unrecorded,
         };
         // SAFETY: mapped, large enough, and this thread's alone.
@@ -261,7 +262,7 @@ fn map_next(bytes: usize, settings: &Settings) -> usize {
     let offset = END.fetch_add(bytes as u64, Ordering::AcqRel).cast_signed();
     // SAFETY: a C string.
     let file = unsafe { libc::open(settings.path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-    let has_room = offset.cast_unsigned() + bytes as u64 <= system::largest_file();
+    let has_room = offset.cast_unsigned() + bytes as u64 <= file_limit::most();
     let address = if file >= 0 && has_room && allocate(file, offset, bytes) {
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
         // SAFETY: new addresses, chosen by the kernel.

@@ -1,4 +1,4 @@
-//! Clocks, limits and messages of the operating system.
+//! What the recorder asks of the operating system besides `qmpi-system`: the time-stamp counter, memory, handlers, messages.
 #![expect(unsafe_code, reason = "system calls, and an instruction")]
 
 use std::ffi::c_int;
@@ -19,21 +19,6 @@ pub(crate) fn ticks() -> u64 {
         unsafe { std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags)) };
         ticks
     }
-}
-
-/// Nanoseconds since 1970, read without `std`: on the path of calls.
-pub(crate) fn nanoseconds() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: a variable for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time) };
-    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
-}
-
-/// The calling thread, as the kernel numbers it. glibc has `gettid` since 2.30, and this library runs from 2.28 on.
-pub(crate) fn thread() -> c_int {
-    // SAFETY: takes no arguments and returns a number.
-    let number = unsafe { libc::syscall(libc::SYS_gettid) };
-    number as c_int
 }
 
 /// Has this thread of the process ended?
@@ -82,27 +67,6 @@ pub(crate) fn in_child(handler: extern "C" fn()) {
 pub(crate) fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the library is never unloaded, so the handler stays callable.
     unsafe { libc::atexit(handler) };
-}
-
-/// How many bytes a file of this process may have (`ulimit -f`): a write past it is a signal that ends the process (setrlimit(2)).
-pub(crate) fn largest_file() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: a variable of that type; the call cannot fail otherwise.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
-    limit.rlim_cur
-}
-
-/// May a file of this process become so long?
-///
-/// # Errors
-/// [`io::ErrorKind::FileTooLarge`], with both numbers.
-pub(crate) fn check_file_size(bytes: u64) -> io::Result<()> {
-    let most = largest_file();
-    if bytes <= most {
-        return Ok(());
-    }
-    let text = format!("{bytes} bytes are needed, and a file may have {most} here (ulimit -f)");
-    Err(io::Error::new(io::ErrorKind::FileTooLarge, text))
 }
 
 /// Prints a line as the runtime prints its own.

@@ -130,7 +130,7 @@ pub(crate) fn this() -> Option<&'static Thread> {
 
 #[cold]
 fn first_call() -> Option<&'static Thread> {
-    let kernel = system::thread();
+    let kernel = qmpi_system::thread::number();
     let taken_over = || all().find(|thread| thread.take_over(kernel));
     let thread = system::keep_errno(|| taken_over().or_else(|| Thread::map(kernel)));
     let Some(thread) = thread else {
@@ -331,6 +331,6 @@ impl Measured {
 /// The child of a `fork`: its one thread has another number.
 pub(crate) fn in_child() {
     if let Some(thread) = known() {
-        thread.kernel.store(system::thread(), Ordering::Relaxed);
+        thread.kernel.store(qmpi_system::thread::number(), Ordering::Relaxed);
     }
 }

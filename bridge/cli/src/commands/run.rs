@@ -67,14 +67,14 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
     if args.dry_run {
         return terminal::answer(&dry_run(&checked, &variables, &command, Style::stdout()));
     }
-    prepare_report(args, &get)?;
-    let is_started_here = qmpi_plan::rank_from_env(&get).is_none();
-    if let Some(directory) =
-        args.measure.directory().filter(|_| args.measure.stats && is_started_here && reception.is_none())
-    {
-        let status = child::run(&command, &variables)?;
-        print_calls(&directory);
-        child::end_as(status);
+    // A rank clears nothing: other ranks may have written their records. Nor does it print a table of the job.
+    if let Some(directory) = args.measure.directory().filter(|_| qmpi_plan::rank_from_env(&get).is_none()) {
+        rank_file::clear(&directory)?;
+        if args.measure.stats && reception.is_none() {
+            let status = child::run(&command, &variables)?;
+            print_calls(&directory);
+            child::end_as(status);
+        }
     }
     let Some(reception) = reception else { return Err(become_command(&command, &variables)) };
     match starter::run(MpirJob { command: &command, variables, on_table, on_warning: &terminal::warn }, reception)? {}
@@ -126,15 +126,6 @@ fn no_tools(checked: &CheckedStack, args: &RunArgs) -> Option<Warning> {
         ),
         (None, None) => Warning::new("no tools: COMMAND runs without a stack", "name tools with -t, or a file with -c"),
     })
-}
-
-/// Files of an earlier job go, unless this is a rank itself: then others may have written theirs.
-fn prepare_report(args: &RunArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
-    let Some(directory) = &args.measure.directory() else { return Ok(()) };
-    if qmpi_plan::rank_from_env(get).is_none() {
-        rank_file::clear(directory)?;
-    }
-    Ok(())
 }
 
 /// Says on stderr how often each function came to each layer, for `--stats`.
