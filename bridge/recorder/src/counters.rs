@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 
 use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
 use qmpi_system::file_limit;
@@ -22,6 +22,8 @@ use crate::thread::{self, Thread};
 
 /// Bytes of a region at most: places beyond are in memory only.
 const LARGEST: usize = 16 * GRAIN;
+/// What a region is appended from: never written to, so it takes no memory.
+static ZEROS: [AtomicU8; LARGEST] = [const { AtomicU8::new(0) }; LARGEST];
 /// Functions at each layer for which there is room.
 const FUNCTIONS: usize = 64;
 
@@ -122,15 +124,14 @@ pub(crate) fn in_child() {
 }
 
 impl Shared {
-    /// Appends zeros to the file, and maps them where `memory` is, which has as many.
+    /// Appends zeros to the file, and maps them in the place of `memory`, which has as many bytes, all zero.
     fn map_over(&self, memory: *mut libc::c_void, bytes: usize, kind: u64) -> bool {
         // Another process may remove the file just when it has been opened.
         (0..2).any(|_| {
             let flags = libc::O_RDWR | libc::O_APPEND | libc::O_CREAT | libc::O_CLOEXEC;
             // SAFETY: a C string.
             let file = unsafe { libc::open(self.path.as_ptr(), flags, 0o666) };
-            let is_mapped =
-                file >= 0 && append(file, memory, bytes).is_some_and(|offset| map(file, offset, memory, bytes));
+            let is_mapped = file >= 0 && append(file, bytes).is_some_and(|offset| map(file, offset, memory, bytes));
             // SAFETY: opened above, or no descriptor.
             unsafe { libc::close(file) };
             if is_mapped {
@@ -162,8 +163,8 @@ impl Shared {
     }
 }
 
-/// Where the zeros are in the file. One write: it is whole among those of one host's processes (open(2), O_APPEND), and has blocks of the disk.
-fn append(file: i32, zeros: *const libc::c_void, bytes: usize) -> Option<i64> {
+/// Where the zeros that it appends are in the file. One write: it is whole among those of one host's processes (open(2), O_APPEND), and has blocks of the disk.
+fn append(file: i32, bytes: usize) -> Option<i64> {
     // SAFETY: only asks.
     let end = unsafe { libc::lseek(file, 0, libc::SEEK_END) };
     // Other ranks append to the file at the same time.
@@ -171,8 +172,9 @@ fn append(file: i32, zeros: *const libc::c_void, bytes: usize) -> Option<i64> {
     if needed > file_limit::most() {
         return None;
     }
-    // SAFETY: memory of so many bytes.
-    let written = unsafe { libc::write(file, zeros, bytes) };
+    let zeros = ZEROS.get(..bytes)?;
+    // SAFETY: the slice has so many bytes.
+    let written = unsafe { libc::write(file, zeros.as_ptr().cast(), bytes) };
     // SAFETY: only asks.
     let start = unsafe { libc::lseek(file, 0, libc::SEEK_CUR) } - bytes as i64;
     // SAFETY: all zero is one.
