@@ -96,7 +96,7 @@ impl RequestTable {
     /// The table in this memory.
     ///
     /// # Safety
-    /// The memory is that of [`Table::map`], and `count` counts the requests of this table alone.
+    /// The memory is that of [`RequestTable::map`], and `count` counts the requests of this table alone.
     pub(super) unsafe fn at(buckets: *mut Bucket, count: &'static AtomicUsize) -> RequestTable {
         // SAFETY: so many, never unmapped; zeros are a bucket, and all of it is atomic.
         RequestTable { buckets: unsafe { std::slice::from_raw_parts(buckets, BUCKETS) }, count }

@@ -19,7 +19,7 @@ pub struct ImageVersions {
 pub struct SymbolVersion {
     /// Its name, such as `GLIBC_2.2.5`.
     pub name: &'static CStr,
-    /// Its place among [`Versions::names`].
+    /// Its place among [`ImageVersions::names`].
     pub place: u16,
     /// `name@@version`: what a reference without a version gets.
     pub default: bool,

@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use crate::look_ups::NextLookUp;
 
-/// With RTLD_NEXT (-1) the tool's own override, with the tool as the caller; with any other handle what is below. `x17`: a [`Next`].
+/// With RTLD_NEXT (-1) the tool's own override, with the tool as the caller; with any other handle what is below. `x17`: a [`NextLookUp`].
 macro_rules! next_look_up {
     ($(#[$doc:meta])* $name:ident, $of_tool:path) => {
         $(#[$doc])*

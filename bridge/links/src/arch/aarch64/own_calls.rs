@@ -10,7 +10,7 @@ pub(crate) use super::caller::is_under_way;
 use super::{SMALLEST_PAGE, Stub, thread_pointer};
 use crate::own_calls::{EnteredEntry, EnteredWrappers, decide, enter_at};
 
-/// Into a wrapper: see [`Entry`].
+/// Into a wrapper: see [`EnteredEntry`].
 pub(crate) fn own_entry() -> Stub {
     qmpi_own_entry
 }

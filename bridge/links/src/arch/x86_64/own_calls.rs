@@ -164,12 +164,12 @@ unsafe extern "C" {
     fn qmpi_own_link();
 }
 
-/// Into a wrapper: see [`Entry`].
+/// Into a wrapper: see [`EnteredEntry`].
 pub(crate) fn own_entry() -> Stub {
     stub(qmpi_own_entry)
 }
 
-/// Out of a layer: see [`Link`].
+/// Out of a layer: see [`CalledLink`].
 pub(crate) fn own_link() -> Stub {
     stub(qmpi_own_link)
 }
