@@ -55,3 +55,12 @@ pub(crate) const SMALLEST_PAGE: usize = 0x1000;
 
 /// Words that are passed in registers (AAPCS64 6.8.2).
 pub(crate) const ARGUMENT_REGISTERS: usize = 8;
+
+/// The thread pointer.
+pub fn thread_pointer() -> usize {
+    #![expect(unsafe_code, reason = "reads the thread pointer")]
+    let pointer: usize;
+    // SAFETY: a register that holds it (AAPCS64 6.1.4).
+    unsafe { std::arch::asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nostack, nomem, preserves_flags)) };
+    pointer
+}

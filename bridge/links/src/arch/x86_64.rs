@@ -67,3 +67,12 @@ pub const fn page_size() -> usize {
 
 /// Words that are passed in registers (psABI 3.2.3).
 pub(crate) const ARGUMENT_REGISTERS: usize = 6;
+
+/// The thread pointer.
+pub fn thread_pointer() -> usize {
+    #![expect(unsafe_code, reason = "reads the thread pointer")]
+    let pointer: usize;
+    // SAFETY: the thread control block begins with its own address (psABI 3.4.2).
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
+    pointer
+}

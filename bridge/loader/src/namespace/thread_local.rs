@@ -68,7 +68,7 @@ fn variable(program: &Image, name: &str) -> Option<ThreadLocalVariable> {
     let offset = symbol.address.wrapping_sub(program.base());
     // SAFETY: the program has such a variable in each thread.
     let address = unsafe { __tls_get_addr(&TlsIndex { module, offset }) }.addr();
-    let from_thread = address.wrapping_sub(arch::thread_pointer());
+    let from_thread = address.wrapping_sub(qmpi_links::arch::thread_pointer());
     Some(ThreadLocalVariable { module, offset, from_thread, descriptor: (arch::descriptor as *const ()).addr() })
 }
 
