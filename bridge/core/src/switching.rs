@@ -13,8 +13,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use control::Words;
-use handles::{HandleKind, KnownHandles};
-use qmpi_links::requests::{self, MAX_SWITCHES, Requests};
+use handles::HandleKind;
+use qmpi_links::requests::{self, MAX_SWITCHES};
 use qmpi_links::require_stub;
 use qmpi_links::switch::Switch;
 use qmpi_loader::Process;
@@ -52,7 +52,7 @@ pub(crate) fn prepare<'a>(process: &Process, layers: impl Iterator<Item = &'a La
         log::fatal(&text, Some("write switch = true into the sections of fewer tools"));
     }
     let words = control::make();
-    require_stub(requests::prepare(requests_of(process), words.active()));
+    require_stub(requests::prepare(REQUESTS.of(process), words.active()));
     *SWITCHES.lock().unwrap_or_else(PoisonError::into_inner) = Some(Switches { words, tools: Vec::new() });
     true
 }
@@ -72,11 +72,6 @@ pub(crate) fn add(process: &Process, tool: ToolId, layer: &Layer) -> Option<Swit
     Some(Switch::new(switches.tools.len() - 1, state, filter))
 }
 
+/// How MPIs represent requests.
 const REQUESTS: HandleKind =
     HandleKind { mpich: 0x2c00_0000, abi: 0x180, open_mpi: c"ompi_request_null", from_fortran: "MPI_Request_f2c" };
-
-/// How this MPI represents requests.
-fn requests_of(process: &Process) -> Requests {
-    let KnownHandles { size, null, from_fortran } = REQUESTS.of(process);
-    Requests { size, null, from_fortran }
-}

@@ -1,7 +1,7 @@
-//! Picks the machine code of this architecture: the one place where it is decided.
-
-mod shift;
-pub(crate) use shift::*;
+//! What depends on the processor, picked here alone: numbers, a few instructions, and the text of stubs.
+//!
+//! The text of a feature is in `arch/<machine>/<feature>.s`. The Rust around it, `<feature>.rs`, is the same for each machine, and has the
+//! text assembled by [`machine_code`].
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -15,3 +15,30 @@ pub use x86_64::*;
 
 #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
 compile_error!("no stubs for this architecture yet: add a file beside arch/x86_64.rs");
+
+/// What starts a page, of [`PAGE`] bytes, and is whole pages long.
+#[derive(Debug)]
+#[cfg_attr(target_arch = "x86_64", repr(C, align(4096)))]
+#[cfg_attr(target_arch = "aarch64", repr(C, align(65536)))]
+pub(crate) struct WholePages<T>(pub(crate) T);
+
+const _: () = assert!(align_of::<WholePages<u8>>() == PAGE);
+
+/// Bytes of the smallest page: what lies in one of these lies in one page everywhere.
+pub(crate) const SMALLEST_PAGE: usize = 0x1000;
+
+/// How far above a stub's frame a recorded call may lie: more than any tool's frames take, less than a stack.
+pub(crate) const CALL_DISTANCE: usize = 0x4_0000;
+
+/// Bytes of a page of this system.
+pub fn page_size() -> usize {
+    #![expect(unsafe_code, reason = "a question to the system")]
+    // SAFETY: no requirements.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(PAGE)
+}
+
+/// Can the word at `address` be read? `stack` is the stack pointer.
+pub(crate) fn can_be_read(address: usize, stack: usize) -> bool {
+    address / SMALLEST_PAGE == stack / SMALLEST_PAGE || read_by_invalid_sigprocmask(address) != -(libc::EFAULT as isize)
+}

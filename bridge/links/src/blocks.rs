@@ -26,101 +26,119 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::PathBuf;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use libc::{PF_X, PT_LOAD, c_int};
 use qmpi_dynamic::objects;
-use qmpi_system::file_limit;
+use qmpi_system::{file_limit, log};
 
-use crate::arch::PAGE;
+use crate::arch::{PAGE, WholePages};
+use crate::error::StubError;
 
-/// The code and the rows of a block, by their addresses: both start a page, and are whole pages long.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Block {
+/// All blocks of one kind, whose rows are `Rows`: that of the library, and its copies.
+pub(crate) struct Blocks<Rows: 'static> {
+    /// Where the code of the library's begins and ends.
+    code: *const u8,
+    end: *const u8,
+    rows: &'static WholePages<Rows>,
+    /// The first group of copies.
+    head: AtomicPtr<BlockGroup>,
+    /// How many stubs are taken.
+    taken: AtomicUsize,
+}
+
+// SAFETY: the pointers are addresses of code; all else is atomic, as `Blocks::new` wants of the rows.
+unsafe impl<Rows: Sync> Sync for Blocks<Rows> {}
+
+/// A block.
+#[derive(Debug)]
+pub(crate) struct Block<Rows: 'static> {
+    /// The address of its code.
     pub(crate) code: usize,
-    pub(crate) code_len: usize,
-    pub(crate) rows: usize,
-    pub(crate) rows_len: usize,
+    /// How far its code is from that of the library.
+    pub(crate) distance: usize,
+    pub(crate) rows: &'static Rows,
+}
+
+/// The addresses of a block: code and rows start a page, and are whole pages long.
+#[derive(Debug, Clone, Copy)]
+struct BlockPlace {
+    code: usize,
+    code_len: usize,
+    rows: usize,
+    rows_len: usize,
 }
 
 /// Blocks that are mapped together.
 struct BlockGroup {
     /// How many blocks there are in groups before.
     first: usize,
-    count: usize,
-    /// The first of them.
-    block: Block,
-    /// From one to the next.
-    stride: usize,
+    blocks: MappedBlocks,
     next: AtomicPtr<BlockGroup>,
-}
-
-/// All blocks of one kind: that of the library, and its copies.
-pub(crate) struct Blocks {
-    of_library: fn() -> Block,
-    /// The first group of copies.
-    head: AtomicPtr<BlockGroup>,
-    /// One of the groups, where a search may start.
-    recent: AtomicPtr<BlockGroup>,
 }
 
 /// Blocks of one group at most: some megabytes of addresses.
 const MOST_OF_A_GROUP: usize = 16;
 
-impl Blocks {
+impl<Rows: Sync> Blocks<Rows> {
     /// The block of the library alone.
-    pub(crate) const fn new(of_library: fn() -> Block) -> Blocks {
-        Blocks { of_library, head: AtomicPtr::new(ptr::null_mut()), recent: AtomicPtr::new(ptr::null_mut()) }
+    ///
+    /// # Safety
+    /// The code from `code` to `end` is whole pages of this library, does nothing but jump, and refers to nothing but these rows by its own
+    /// place. The rows are atomic, and zeros are such rows.
+    pub(crate) const unsafe fn new(code: *const u8, end: *const u8, rows: &'static WholePages<Rows>) -> Blocks<Rows> {
+        Blocks { code, end, rows, head: AtomicPtr::new(ptr::null_mut()), taken: AtomicUsize::new(0) }
+    }
+
+    /// The block of a stub that nobody has taken before, and the stub's number in it, where a block has `stubs`.
+    pub(crate) fn take(&'static self, stubs: usize) -> Result<(Block<Rows>, usize), StubError> {
+        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+        Ok((self.get(number / stubs)?, number % stubs))
     }
 
     /// Block `number`, 0 being that of the library.
     ///
     /// # Errors
     /// When memory or code cannot be mapped.
-    pub(crate) fn get(&'static self, number: usize) -> io::Result<Block> {
-        let Some(copy) = number.checked_sub(1) else { return Ok((self.of_library)()) };
-        // SAFETY: null, or a group, which is never freed.
-        let recent = unsafe { self.recent.load(Ordering::Acquire).as_ref() };
-        let (mut first, mut place) = match recent {
-            Some(group) if group.first <= copy => {
-                if let Some(block) = group.block(copy) {
-                    return Ok(block);
-                }
-                (group.first + group.count, &group.next)
-            }
-            _ => (0, &self.head),
+    pub(crate) fn get(&'static self, number: usize) -> Result<Block<Rows>, StubError> {
+        let BlockPlace { code, rows, .. } = self.place(number).map_err(StubError)?;
+        // SAFETY: such rows, of the library, or zeros at first that are mapped for ever.
+        let rows = unsafe { &*ptr::with_exposed_provenance(rows) };
+        Ok(Block { code, distance: code.wrapping_sub(self.code.addr()), rows })
+    }
+
+    fn place(&self, number: usize) -> io::Result<BlockPlace> {
+        let of_library = BlockPlace {
+            code: self.code.expose_provenance(),
+            code_len: self.end.addr() - self.code.addr(),
+            rows: ptr::from_ref(self.rows).expose_provenance(),
+            rows_len: size_of::<WholePages<Rows>>(),
         };
+        let Some(copy) = number.checked_sub(1) else { return Ok(of_library) };
+        let (mut first, mut end) = (0, &self.head);
         loop {
-            // SAFETY: as above.
-            let group = match unsafe { place.load(Ordering::Acquire).as_ref() } {
+            // SAFETY: null, or a group, which is never freed.
+            let group = match unsafe { end.load(Ordering::Acquire).as_ref() } {
                 Some(group) => group,
-                None => BlockGroup::add(place, first, (self.of_library)())?,
+                None => BlockGroup::add(end, first, of_library)?,
             };
-            if let Some(block) = group.block(copy) {
-                self.recent.store(ptr::from_ref(group).cast_mut(), Ordering::Release);
-                return Ok(block);
+            if copy - first < group.blocks.count {
+                return Ok(group.blocks.place(copy - first));
             }
-            (first, place) = (group.first + group.count, &group.next);
+            (first, end) = (group.first + group.blocks.count, &group.next);
         }
     }
 }
 
 impl BlockGroup {
-    fn block(&self, copy: usize) -> Option<Block> {
-        let index = copy.checked_sub(self.first).filter(|index| *index < self.count)?;
-        let offset = index * self.stride;
-        Some(Block { code: self.block.code + offset, rows: self.block.rows + offset, ..self.block })
-    }
-
     /// Maps a group and puts it at the end of the list, unless another thread was first: then it returns that one's.
-    fn add(end: &AtomicPtr<BlockGroup>, first: usize, of_library: Block) -> io::Result<&'static BlockGroup> {
-        let mapped = map(of_library)?;
-        let (len, block, stride, count) = (mapped.space.len, mapped.block, mapped.stride, mapped.count);
-        let group = Box::into_raw(Box::new(BlockGroup { first, count, block, stride, next: AtomicPtr::default() }));
+    fn add(end: &AtomicPtr<BlockGroup>, first: usize, of_library: BlockPlace) -> io::Result<&'static BlockGroup> {
+        let blocks = MappedBlocks::new(of_library)?;
+        let (count, len) = (blocks.count, blocks.space.len);
+        let group = Box::into_raw(Box::new(BlockGroup { first, blocks, next: AtomicPtr::default() }));
         match end.compare_exchange(ptr::null_mut(), group, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
-                qmpi_system::log::debug(|| format!("{count} more blocks of stubs, {} kB of addresses", len / 1024));
-                std::mem::forget(mapped.space);
+                log::debug(|| format!("{count} more blocks of stubs, {} kB of addresses", len / 1024));
                 // SAFETY: made above and never freed from here on.
                 Ok(unsafe { &*group })
             }
@@ -169,39 +187,49 @@ impl Drop for Space {
     }
 }
 
+/// Copies of a block.
 struct MappedBlocks {
     space: Space,
-    block: Block,
+    /// The first of them.
+    first: BlockPlace,
+    /// From one to the next.
     stride: usize,
     count: usize,
 }
 
-/// Maps as many copies as fit between code and rows.
-fn map(of_library: Block) -> io::Result<MappedBlocks> {
-    let opened = CodeFile::of_library(of_library.code).and_then(|source| map_from(of_library, &source));
-    opened.or_else(|_| map_from(of_library, &CodeFile::in_memory(of_library)?))
-}
+impl MappedBlocks {
+    /// Maps as many copies as fit between code and rows.
+    fn new(of_library: BlockPlace) -> io::Result<MappedBlocks> {
+        let of_file = CodeFile::of_library(of_library.code).and_then(|source| MappedBlocks::from(of_library, &source));
+        of_file.or_else(|_| MappedBlocks::from(of_library, &CodeFile::in_memory(of_library)?))
+    }
 
-fn map_from(of_library: Block, source: &CodeFile) -> io::Result<MappedBlocks> {
-    let Block { code, code_len, rows, rows_len } = of_library;
-    let stride = code_len.max(rows_len).next_multiple_of(PAGE);
-    let distance = code.abs_diff(rows);
-    let count = (distance / stride).clamp(1, MOST_OF_A_GROUP);
-    let space = Space::reserve(distance + count * stride)?;
-    let (code, rows) =
-        if code < rows { (space.start, space.start + distance) } else { (space.start + distance, space.start) };
-    for index in 0..count {
-        space.map(code + index * stride, code_len, libc::PROT_READ | libc::PROT_EXEC, Some(source))?;
+    fn from(of_library: BlockPlace, source: &CodeFile) -> io::Result<MappedBlocks> {
+        let BlockPlace { code, code_len, rows, rows_len } = of_library;
+        let stride = code_len.max(rows_len).next_multiple_of(PAGE);
+        let distance = code.abs_diff(rows);
+        let count = (distance / stride).clamp(1, MOST_OF_A_GROUP);
+        let space = Space::reserve(distance + count * stride)?;
+        let (code, rows) =
+            if code < rows { (space.start, space.start + distance) } else { (space.start + distance, space.start) };
+        for index in 0..count {
+            space.map(code + index * stride, code_len, libc::PROT_READ | libc::PROT_EXEC, Some(source))?;
+        }
+        space.map(rows, count * stride, libc::PROT_READ | libc::PROT_WRITE, None)?;
+        // SAFETY: code of the library, readable (its segment is R E), and not written to.
+        let original = unsafe { bytes(of_library.code, code_len) };
+        // SAFETY: mapped readable just now. A file that became shorter meanwhile would be a SIGBUS, as for any library's file.
+        let copy = unsafe { bytes(code, code_len) };
+        if original != copy {
+            return Err(io::Error::other("the library's file was replaced"));
+        }
+        Ok(MappedBlocks { space, first: BlockPlace { code, rows, ..of_library }, stride, count })
     }
-    space.map(rows, count * stride, libc::PROT_READ | libc::PROT_WRITE, None)?;
-    // SAFETY: code of the library, readable (its segment is R E), and not written to.
-    let original = unsafe { bytes(of_library.code, code_len) };
-    // SAFETY: mapped readable just now. A file that became shorter meanwhile would be a SIGBUS, as for any library's file.
-    let copy = unsafe { bytes(code, code_len) };
-    if original != copy {
-        return Err(io::Error::other("the library's file was replaced"));
+
+    fn place(&self, index: usize) -> BlockPlace {
+        let offset = index * self.stride;
+        BlockPlace { code: self.first.code + offset, rows: self.first.rows + offset, ..self.first }
     }
-    Ok(MappedBlocks { space, block: Block { code, rows, ..of_library }, stride, count })
 }
 
 /// # Safety
@@ -237,7 +265,7 @@ impl CodeFile {
     }
 
     /// A file in memory, for as long as it is mapped.
-    fn in_memory(of_library: Block) -> io::Result<CodeFile> {
+    fn in_memory(of_library: BlockPlace) -> io::Result<CodeFile> {
         file_limit::check(of_library.code_len as u64)?;
         // SAFETY: the name is a C string.
         let descriptor = unsafe { libc::memfd_create(c"qmpi:stubs".as_ptr(), libc::MFD_CLOEXEC) };
@@ -263,10 +291,11 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-    use crate::arch;
+    use crate::trampoline::{self, TrampolineRows};
 
-    fn block() -> Block {
-        arch::trampolines()
+    fn block() -> BlockPlace {
+        static BLOCKS: Blocks<TrampolineRows> = trampoline::blocks();
+        BLOCKS.place(0).unwrap()
     }
 
     /// Protections of the mapping that an address lies in, as `/proc/self/maps` has them.
@@ -282,10 +311,10 @@ mod tests {
 
     #[test]
     fn copies_are_like_the_block_of_the_library() {
-        static BLOCKS: Blocks = Blocks::new(block);
+        static BLOCKS: Blocks<TrampolineRows> = trampoline::blocks();
         let original = block();
         let last = MOST_OF_A_GROUP * 2 + 3;
-        let mut copies: Vec<Block> = (0..last).map(|number| BLOCKS.get(number).unwrap()).collect();
+        let mut copies: Vec<BlockPlace> = (0..last).map(|number| BLOCKS.place(number).unwrap()).collect();
         for copy in &copies {
             assert_eq!(copy.rows.wrapping_sub(copy.code), original.rows.wrapping_sub(original.code));
             assert_eq!(unsafe_bytes(copy), unsafe_bytes(&original));
@@ -293,13 +322,13 @@ mod tests {
         }
         // In any order, the same ones.
         for number in (0..last).rev() {
-            assert_eq!(BLOCKS.get(number).unwrap().code, copies[number].code);
+            assert_eq!(BLOCKS.place(number).unwrap().code, copies[number].code);
         }
         copies.sort_by_key(|block| block.code);
         assert!(copies.windows(2).all(|pair| pair[0].code + pair[0].code_len <= pair[1].code));
     }
 
-    fn unsafe_bytes(block: &Block) -> &'static [u8] {
+    fn unsafe_bytes(block: &BlockPlace) -> &'static [u8] {
         // SAFETY: mapped for ever.
         unsafe { bytes(block.code, block.code_len) }
     }
@@ -307,24 +336,24 @@ mod tests {
     #[test]
     fn a_file_in_memory_takes_the_place_of_the_library() {
         let original = block();
-        let mapped = map_from(original, &CodeFile::in_memory(original).unwrap()).unwrap();
-        assert_eq!(unsafe_bytes(&mapped.block), unsafe_bytes(&original));
-        assert_eq!(protection(mapped.block.code), "r-xp");
-        std::mem::forget(mapped.space);
+        let mapped = MappedBlocks::from(original, &CodeFile::in_memory(original).unwrap()).unwrap();
+        assert_eq!(unsafe_bytes(&mapped.first), unsafe_bytes(&original));
+        assert_eq!(protection(mapped.first.code), "r-xp");
+        std::mem::forget(mapped);
     }
 
     #[test]
     fn another_file_is_refused() {
         let original = block();
         let source = CodeFile { file: File::open("/proc/self/exe").unwrap(), offset: 0 };
-        assert!(map_from(original, &source).is_err());
+        assert!(MappedBlocks::from(original, &source).is_err());
     }
 
     #[test]
     fn threads_get_the_same_copies() {
-        static BLOCKS: Blocks = Blocks::new(block);
+        static BLOCKS: Blocks<TrampolineRows> = trampoline::blocks();
         let all: Vec<Vec<usize>> = std::thread::scope(|scope| {
-            let get = || (0..40).map(|number| BLOCKS.get(number).unwrap().code).collect();
+            let get = || (0..40).map(|number| BLOCKS.place(number).unwrap().code).collect();
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(get)).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });

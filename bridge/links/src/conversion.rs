@@ -1,34 +1,9 @@
 //! Links from one calling convention of tools to another: PMPI, QMPI, and those of the 2018 prototype.
 
-use qmpi_abi::FnId;
-
-use crate::arch::{self, Append, Numbered, Up};
 use crate::error::StubError;
+use crate::shift::{self, Append, DIRECT_STUBS, NULL_STUBS, NumberedFunction, Up};
+pub use crate::shift::{Arity, CallerMode, arity};
 use crate::trampoline;
-
-/// How many words a function takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arity {
-    /// So many, at most 20.
-    Fixed(u8),
-    /// The number is unknown.
-    Variadic,
-}
-
-/// What a stub does with the application's return address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallerMode {
-    /// No layer below a PMPI tool asks for it.
-    Ignore,
-    /// Kept in thread-local storage across PMPI tools.
-    Keep,
-}
-
-/// How many words `id` takes.
-pub fn arity(id: FnId) -> Arity {
-    let function = id.function();
-    if function.variadic { Arity::Variadic } else { Arity::Fixed(function.args) }
-}
 
 /// A link that is called as QMPI tools are, `(context, tool_id, args...)`, and calls the PMPI function `target`.
 ///
@@ -36,11 +11,11 @@ pub fn arity(id: FnId) -> Arity {
 /// When no further stubs can be mapped.
 pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, StubError> {
     if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode)
-        && let Some(link) = arch::direct_down(target, count)
+        && let Some(link) = DIRECT_STUBS.down(target, count)
     {
-        return link.map_err(StubError);
+        return link;
     }
-    trampoline::with_word(arch::down(arity, mode), target)
+    trampoline::with_word(shift::down(arity, mode), target)
 }
 
 /// A link that is called as PMPI functions are and calls the function `target` of QMPI tool `tool`.
@@ -48,12 +23,13 @@ pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, Stub
 /// # Errors
 /// When no further stubs can be mapped.
 pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> Result<usize, StubError> {
-    if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode)
-        && let Some(link) = arch::direct_up(target, tool, count)
-    {
-        return link.map_err(StubError);
+    if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode) {
+        let with_frame = || shift::direct_up_with_frame(target, tool, count).map(Ok);
+        if let Some(link) = DIRECT_STUBS.up(target, tool, count).or_else(with_frame) {
+            return link;
+        }
     }
-    trampoline::allocate(arch::up(arity, mode), Box::leak(Box::new(Up { target, tool, context: 0 })))
+    trampoline::allocate(shift::up(arity, mode), Box::leak(Box::new(Up { target, tool, context: 0 })))
 }
 
 /// As [`up`] with [`CallerMode::Keep`]; `context` is passed where none came with the call, as in a thread of the tool's own.
@@ -61,7 +37,7 @@ pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> Result<us
 /// # Errors
 /// When no further stubs can be mapped.
 pub fn up_with_context(target: usize, tool: i32, arity: Arity, context: usize) -> Result<usize, StubError> {
-    trampoline::allocate(arch::up(arity, CallerMode::Keep), Box::leak(Box::new(Up { target, tool, context })))
+    trampoline::allocate(shift::up(arity, CallerMode::Keep), Box::leak(Box::new(Up { target, tool, context })))
 }
 
 /// As [`down`], for an MPI whose contexts are null as far as it is known ([`crate::lazy`]).
@@ -70,11 +46,11 @@ pub fn up_with_context(target: usize, tool: i32, arity: Arity, context: usize) -
 /// When no further stubs can be mapped.
 pub fn down_null(target: usize, arity: Arity) -> Result<usize, StubError> {
     if let Arity::Fixed(count) = arity
-        && let Some(link) = arch::direct_down_null(target, count)
+        && let Some(link) = NULL_STUBS.down(target, count)
     {
-        return link.map_err(StubError);
+        return link;
     }
-    trampoline::with_word(arch::down_null(arity), target)
+    trampoline::with_word(shift::down_null(arity), target)
 }
 
 /// As [`up`], with a null context.
@@ -83,11 +59,11 @@ pub fn down_null(target: usize, arity: Arity) -> Result<usize, StubError> {
 /// When no further stubs can be mapped.
 pub(crate) fn up_null(target: usize, tool: i32, arity: Arity) -> Result<usize, StubError> {
     if let Arity::Fixed(count) = arity
-        && let Some(link) = arch::direct_up_null(target, tool, count)
+        && let Some(link) = NULL_STUBS.up(target, tool, count)
     {
-        return link.map_err(StubError);
+        return link;
     }
-    trampoline::allocate(arch::up_null(arity), Box::leak(Box::new(Up { target, tool, context: 0 })))
+    trampoline::allocate(shift::up_null(arity), Box::leak(Box::new(Up { target, tool, context: 0 })))
 }
 
 /// A link that is called as PMPI functions are and calls the wrapper `target` of the 2018 prototype.
@@ -95,7 +71,7 @@ pub(crate) fn up_null(target: usize, tool: i32, arity: Arity) -> Result<usize, S
 /// # Errors
 /// When no further stubs can be mapped.
 pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> Result<usize, StubError> {
-    trampoline::allocate(arch::append(arity), Box::leak(Box::new(Append { target, level, vector })))
+    trampoline::allocate(shift::append(arity), Box::leak(Box::new(Append { target, level, vector })))
 }
 
 /// The function `target` of QMPI tools, called with the id `tool` instead of that which the caller passes.
@@ -103,7 +79,7 @@ pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> Result<
 /// # Errors
 /// When no further stubs can be mapped.
 pub fn numbered(target: usize, tool: i32) -> Result<usize, StubError> {
-    trampoline::allocate(arch::numbered(), Box::leak(Box::new(Numbered { target, tool })))
+    trampoline::allocate(shift::qmpi_numbered, Box::leak(Box::new(NumberedFunction { target, tool })))
 }
 
 /// A link from the application to the PMPI function `target` that keeps the application's return address for layers below.
@@ -111,7 +87,7 @@ pub fn numbered(target: usize, tool: i32) -> Result<usize, StubError> {
 /// # Errors
 /// When no further stubs can be mapped.
 pub fn record(target: usize) -> Result<usize, StubError> {
-    trampoline::with_word(arch::record(), target)
+    trampoline::with_word(shift::qmpi_record, target)
 }
 
 #[cfg(test)]
@@ -304,7 +280,7 @@ mod tests {
             assert_eq!((received[0], received[1] as u32), (words[0], 3), "{arity:?}");
             assert_eq!(received[2..n + 2], words[2..n + 2], "{arity:?}");
         }
-        assert!(crate::lazy::CONTEXTS.load(std::sync::atomic::Ordering::Relaxed));
+        assert!(crate::lazy_slots::CONTEXTS.load(std::sync::atomic::Ordering::Relaxed));
     }
 
     #[test]

@@ -8,7 +8,6 @@
 #![expect(unsafe_code, reason = "reads arguments of MPI's functions, asks MPI")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
-use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -16,9 +15,9 @@ use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Kind};
 use qmpi_system::clock;
 
-use crate::arch;
+use crate::arch::{ARGUMENT_REGISTERS, machine_code};
 use crate::error::StubError;
-use crate::switch::Caller;
+use crate::handles::{Caller, KnownHandles};
 use crate::trampoline;
 
 /// Which calls a layer sees.
@@ -55,12 +54,8 @@ pub struct Communicators {
     pub names: Vec<CString>,
     /// The MPI library's `MPI_Comm_get_name`.
     pub get_name: usize,
-    /// `MPI_COMM_NULL`.
-    pub null: usize,
-    /// Bytes of a handle, 4 or 8.
-    pub size: usize,
-    /// The address of `MPI_Comm_f2c`; 0: Fortran's handles are C's.
-    pub from_fortran: usize,
+    /// Its handles of communicators.
+    pub handles: KnownHandles,
 }
 
 /// Larger than `MPI_MAX_OBJECT_NAME` of any MPI.
@@ -68,7 +63,7 @@ const LONGEST_NAME: usize = 256;
 
 /// A link to a function of a layer with a filter.
 #[repr(C)]
-pub(crate) struct Filtered {
+struct Filtered {
     filter: &'static CallFilter,
     on: AtomicUsize,
     off: usize,
@@ -76,6 +71,13 @@ pub(crate) struct Filtered {
     /// The word that the communicator is in; `None`: there is none.
     communicator: Option<usize>,
     is_fortran: bool,
+}
+
+machine_code!(["filter"], { decide = sym decide });
+
+unsafe extern "C" {
+    /// The payload is a [`Filtered`].
+    fn qmpi_switch_filtered();
 }
 
 impl CallFilter {
@@ -105,12 +107,15 @@ impl CallFilter {
             .parameters()
             .iter()
             .position(|parameter| parameter.kind == Kind::Communicator && parameter.direction != Direction::Out);
-        // A QMPI tool is called with two words more, before the others.
-        let communicator = place.map(|place| place + if caller == Caller::Qmpi { 2 } else { 0 });
-        let is_fortran = caller == Caller::Fortran;
-        let filtered: &'static Filtered =
-            Box::leak(Box::new(Filtered { filter: self, on: AtomicUsize::new(on), off, id, communicator, is_fortran }));
-        Ok((trampoline::allocate(arch::switch_filtered, filtered)?, &filtered.on))
+        let filtered: &'static Filtered = Box::leak(Box::new(Filtered {
+            filter: self,
+            on: AtomicUsize::new(on),
+            off,
+            id,
+            communicator: place.map(|place| caller.word(place)),
+            is_fortran: caller == Caller::Fortran,
+        }));
+        Ok((trampoline::allocate(qmpi_switch_filtered, filtered)?, &filtered.on))
     }
 
     fn is_time(&self) -> bool {
@@ -135,22 +140,9 @@ impl CallFilter {
 impl Communicators {
     /// Whether the argument of a call is one of them.
     fn contain(&self, argument: usize, is_fortran: bool) -> bool {
-        let handle = if is_fortran { self.of_fortran(argument) } else { argument };
-        // The upper half of a register that holds an `int` may be anything.
-        let handle = if self.size == 4 { handle & 0xffff_ffff } else { handle };
+        let handle = if is_fortran { self.handles.read_fortran(argument, 0) } else { self.handles.value(argument) };
         // Whether a call may have it is for MPI to say.
-        handle == self.null || self.get_name == 0 || self.named(handle)
-    }
-
-    fn of_fortran(&self, argument: usize) -> usize {
-        // SAFETY: Fortran passes the address of an INTEGER.
-        let handle = unsafe { ptr::with_exposed_provenance::<c_int>(argument).read() };
-        if self.from_fortran == 0 {
-            return handle.cast_unsigned() as usize;
-        }
-        // SAFETY: `MPI_Comm_f2c`, of an MPI whose handles are as large as addresses.
-        let convert = unsafe { std::mem::transmute::<usize, extern "C" fn(c_int) -> usize>(self.from_fortran) };
-        convert(handle)
+        handle == self.handles.null || self.get_name == 0 || self.named(handle)
     }
 
     fn named(&self, handle: usize) -> bool {
@@ -174,11 +166,7 @@ fn now() -> u64 {
 }
 
 /// Where a call goes. `arguments` are the six registers that arguments come in, `stack` the words that the caller put on the stack.
-pub(crate) extern "C" fn decide(
-    link: &Filtered,
-    arguments: &[usize; arch::ARGUMENT_REGISTERS],
-    stack: *const usize,
-) -> usize {
+extern "C" fn decide(link: &Filtered, arguments: &[usize; ARGUMENT_REGISTERS], stack: *const usize) -> usize {
     let filter = link.filter;
     let is_on_one = |communicators: &Communicators| {
         link.communicator.is_none_or(|place| {

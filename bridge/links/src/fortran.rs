@@ -3,24 +3,54 @@
 //! A Fortran call of the application goes to the first layer that intercepts the function: to its Fortran wrapper, if it has
 //! one, else through MPI's Fortran library, which calls C. A wrapper goes on with `pmpi_f_`; what MPI's Fortran library then
 //! calls in C must enter the chain *below* the wrapper's layer, not at the top again.
-
-#![expect(unsafe_code, reason = "a word that machine code reads")]
+//!
+//! A word of thread-local storage (`ring/src/arch/x86_64/thread_storage.rs`) says how many layers the call has behind it; 0 outside of such
+//! calls. Only tools with Fortran wrappers ever set it.
+#![expect(unsafe_code, reason = "machine code, and a word that it reads")]
 
 use std::ffi::{CStr, CString};
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::arch::{self, Resume};
-use crate::conversion::Arity;
+use crate::arch::{ARGUMENT_REGISTERS, machine_code};
 use crate::error::StubError;
-use crate::trampoline;
+use crate::shift::{Arity, MAX_ARGS};
+use crate::thread_offsets;
+use crate::trampoline::{self, Stub};
+
+/// A call from a tool to MPI's Fortran library.
+#[derive(Debug)]
+#[repr(C)]
+struct Resume {
+    /// The Fortran library's function.
+    target: usize,
+    /// How many layers the call has behind it.
+    level: usize,
+}
+
+/// Words on the stack of the longest C function.
+const MOST_WORDS: usize = MAX_ARGS - ARGUMENT_REGISTERS;
+
+machine_code!(["fortran"], {
+    level = const offset_of!(Resume, level),
+    target = const offset_of!(Resume, target),
+    level_offset = sym thread_offsets::FORTRAN_LEVEL,
+});
+
+unsafe extern "C" {
+    /// The payload is a [`Resume`].
+    fn qmpi_fortran_resume();
+    /// By the number of words on the stack; at last, of a variadic function. The payload is a table of links, one for each level.
+    static qmpi_fortran_to_c_table: [Stub; MOST_WORDS + 2];
+}
 
 /// A link from a tool to MPI's Fortran library: C functions called from there enter the chain below `level` layers.
 ///
 /// # Errors
 /// When no further stubs can be mapped.
 pub fn resume(target: usize, level: usize) -> Result<usize, StubError> {
-    trampoline::allocate(arch::fortran_resume(), Box::leak(Box::new(Resume { target, level })))
+    trampoline::allocate(qmpi_fortran_resume, Box::leak(Box::new(Resume { target, level })))
 }
 
 /// A link whose function the process does not have: MPI's Fortran library may be opened later ([`bind`]).
@@ -43,7 +73,7 @@ pub fn resume_later(name: CString, level: usize, until: usize) -> Result<usize, 
     // SAFETY: the record is never freed, and from here on machine code alone reads the word otherwise.
     let target = unsafe { AtomicUsize::from_ptr(target) };
     UNBOUND.lock().unwrap_or_else(PoisonError::into_inner).push(Unbound { name, target });
-    trampoline::with_word(arch::fortran_resume(), resume.expose_provenance())
+    trampoline::with_word(qmpi_fortran_resume, resume.expose_provenance())
 }
 
 /// Lets the links of [`resume_later`] lead to what `find` has under their names.
@@ -66,5 +96,11 @@ pub fn bind(find: impl Fn(&CStr) -> Option<usize>) {
 /// When no further stubs can be mapped.
 pub fn to_c(links: Vec<usize>, arity: Arity) -> Result<usize, StubError> {
     let table: &'static [usize] = Box::leak(links.into_boxed_slice());
-    trampoline::with_word(arch::fortran_to_c(arity), table.as_ptr().addr())
+    let words = match arity {
+        Arity::Fixed(count) => usize::from(count).saturating_sub(ARGUMENT_REGISTERS).min(MOST_WORDS),
+        Arity::Variadic => MOST_WORDS + 1,
+    };
+    // SAFETY: a table of constants.
+    let stub = unsafe { qmpi_fortran_to_c_table[words] };
+    trampoline::with_word(stub, table.as_ptr().addr())
 }

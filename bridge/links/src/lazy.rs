@@ -1,7 +1,7 @@
 //! Links that are found when they are first called, of tools of an MPI that has QMPI itself: while tools are initialized, a QMPI
 //! implementation cannot say what comes next.
 //!
-//! A link is a jump through a slot (`arch/x86_64/lazy.rs`). Once the link is known, the slot leads to
+//! A link is a jump through a slot ([`crate::lazy_slots`]). Once the link is known, the slot leads to
 //!
 //! | what comes next | the slot leads to |
 //! |---|---|
@@ -14,16 +14,16 @@
 //! from then on. The stub that has seen the first one waits for that, so no layer below it misses a context.
 #![expect(unsafe_code, reason = "reads what the slots were made with")]
 
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
-use qmpi_ring::List;
 use qmpi_system::log;
 
-use crate::arch::{Rows, Slots, publish_stubs};
+use crate::arch::{machine_code, publish_stubs};
 use crate::conversion;
 use crate::error::{StubError, require_stub};
+use crate::lazy_slots::{CONTEXTS, LazyRows, LazySlots};
 
 /// What comes next below a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,11 +37,16 @@ pub enum NextFound {
 /// Finds what comes next for `id` below the tool `owner`.
 pub type Find = fn(owner: i32, id: FnId) -> Option<NextFound>;
 
-/// Has a context been seen that is not null? Machine code reads it.
-pub(crate) static CONTEXTS: AtomicBool = AtomicBool::new(false);
+machine_code!(
+    ["lazy"], { resolve = sym resolve },
+    x86_64 { caller_offset = sym crate::thread_offsets::CALLER },
+    aarch64 { topmost = sym crate::caller::topmost }
+);
 
-/// The links of all tools.
-static ALL: List<Slots> = List::new(AtomicPtr::new(std::ptr::null_mut()));
+unsafe extern "C" {
+    /// Asks [`resolve`], and goes on with the call.
+    fn qmpi_resolve();
+}
 
 /// Whose links they are, and who is asked.
 #[derive(Debug)]
@@ -52,7 +57,7 @@ struct LinksOwner {
 
 /// The links of one tool.
 #[derive(Debug, Clone, Copy)]
-pub struct LazyLinks(Slots);
+pub struct LazyLinks(LazySlots);
 
 impl LazyLinks {
     /// Those of `tool`.
@@ -61,9 +66,7 @@ impl LazyLinks {
     /// When no further stubs can be mapped.
     pub fn new(tool: i32, find: Find, lock: &LinkerLock) -> Result<LazyLinks, StubError> {
         let owner: &'static LinksOwner = Box::leak(Box::new(LinksOwner { tool, find }));
-        let slots = Slots::new(std::ptr::from_ref(owner).expose_provenance()).map_err(StubError)?;
-        ALL.add(Box::leak(Box::new(List::node(slots))), lock);
-        Ok(LazyLinks(slots))
+        LazySlots::new(std::ptr::from_ref(owner).expose_provenance(), qmpi_resolve, lock).map(LazyLinks)
     }
 
     /// The link of a function.
@@ -74,10 +77,10 @@ impl LazyLinks {
 
 /// Finds the link of stub `number` of a block, and where the call goes on; `context` is the one that came with the application's call, or
 /// another that was seen in this thread, or 0.
-pub(crate) extern "C" fn resolve(rows: &'static Rows, number: usize, context: usize) -> usize {
+pub(crate) extern "C" fn resolve(rows: &'static LazyRows, number: usize, context: usize) -> usize {
     /// The last context that was seen, for threads of tools.
     static LAST: AtomicUsize = AtomicUsize::new(0);
-    let Some((slots, id)) = Slots::of_stub(rows, number) else {
+    let Some((slots, id)) = LazySlots::of_stub(rows, number) else {
         log::fatal("a link of an unknown function was called", None)
     };
     // SAFETY: what `LazyLinks::new` has leaked.
@@ -105,12 +108,6 @@ pub(crate) extern "C" fn resolve(rows: &'static Rows, number: usize, context: us
             return target;
         }
     }
-}
-
-/// The first context has come that is not null. Any number of threads may come at once.
-pub(crate) extern "C" fn first_context() {
-    CONTEXTS.store(true, Ordering::SeqCst);
-    ALL.iter().for_each(|slots| slots.forget());
 }
 
 #[cfg(test)]

@@ -8,11 +8,12 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
+use std::mem::offset_of;
 
 use qmpi_overrides::Answers;
 
-use crate::arch;
-use crate::trampoline;
+use crate::arch::machine_code;
+use crate::trampoline::{self, Stub};
 
 unsafe extern "C" {
     /// dlfcn.h; the libc crate lacks it.
@@ -21,11 +22,24 @@ unsafe extern "C" {
 
 /// Where a look-up goes on from a wrapper.
 #[repr(C)]
-pub(crate) struct NextLookUp {
+struct NextLookUp {
     /// With RTLD_NEXT: the answers of the tool's override.
-    pub(crate) answers: *const Answers,
+    answers: *const Answers,
     /// With any other handle: the wrapper of a layer below, or the process's function.
-    pub(crate) below: usize,
+    below: usize,
+}
+
+machine_code!(["look_ups"], {
+    answers = const offset_of!(NextLookUp, answers),
+    below = const offset_of!(NextLookUp, below),
+    dlsym = sym qmpi_overrides::arch::dlsym,
+    dlvsym = sym qmpi_overrides::arch::dlvsym,
+});
+
+unsafe extern "C" {
+    // The payload is a `NextLookUp`.
+    fn qmpi_next_dlsym();
+    fn qmpi_next_dlvsym();
 }
 
 /// The functions that `wraps` names of these two, with what the wrappers of the instance with these answers go on to. `below` is what
@@ -35,9 +49,9 @@ pub fn next(
     below: &HashMap<&'static CStr, usize>,
     answers: *const Answers,
 ) -> Vec<(&'static CStr, usize)> {
-    let both: [(_, _, arch::Stub, usize); 2] = [
-        ("dlsym", c"dlsym", arch::next_dlsym, (of_program as *const ()).addr()),
-        ("dlvsym", c"dlvsym", arch::next_dlvsym, (of_program_versioned as *const ()).addr()),
+    let both: [(_, _, Stub, usize); 2] = [
+        ("dlsym", c"dlsym", qmpi_next_dlsym, (of_program as *const ()).addr()),
+        ("dlvsym", c"dlvsym", qmpi_next_dlvsym, (of_program_versioned as *const ()).addr()),
     ];
     let wrapped = both.into_iter().filter(|(text, ..)| wraps.contains(text));
     let next = wrapped.filter_map(|(_, name, stub, of_program)| {
@@ -49,17 +63,13 @@ pub fn next(
 }
 
 /// `dlsym` by the program.
-pub(crate) extern "C" fn of_program(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+extern "C" fn of_program(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     // SAFETY: what the program has passed to the wrapper.
     unsafe { libc::dlsym(handle, name) }
 }
 
 /// `dlvsym` by the program.
-pub(crate) extern "C" fn of_program_versioned(
-    handle: *mut c_void,
-    name: *const c_char,
-    version: *const c_char,
-) -> *mut c_void {
-    // SAFETY: as above.
+extern "C" fn of_program_versioned(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void {
+    // SAFETY: what the program has passed to the wrapper.
     unsafe { dlvsym(handle, name, version) }
 }

@@ -2,6 +2,7 @@
 //!
 //! A library that the program opens later may define one after all. A tool that is bound lazily gets it then, so a stub looks for the
 //! name when it is called.
+#![expect(unsafe_code, reason = "machine code")]
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,12 +10,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use qmpi_overrides::glibc as dlsym;
 use qmpi_system::log;
 
-use crate::arch;
+use crate::arch::machine_code;
 use crate::error::StubError;
 use crate::trampoline;
 
+machine_code!(["missing"], { destination = sym destination });
+
+unsafe extern "C" {
+    /// The payload is a [`MissingFunction`].
+    fn qmpi_missing();
+}
+
 /// What a tool would call if it existed.
-pub(crate) struct MissingFunction {
+struct MissingFunction {
     tool: String,
     function: String,
     reason: String,
@@ -36,7 +44,7 @@ pub fn stub(tool: &str, function: &str, reason: String, hint: &'static str) -> R
 /// Makes a function that goes on to what the process defines under its name when it is called, and else does the same.
 ///
 /// # Errors
-/// As above.
+/// When no further stubs can be mapped.
 pub fn stub_until_defined(tool: &str, function: &str, reason: String, hint: &'static str) -> Result<usize, StubError> {
     allocate(tool, function, reason, hint, CString::new(function).ok())
 }
@@ -50,11 +58,11 @@ fn allocate(
 ) -> Result<usize, StubError> {
     let (tool, function, found) = (tool.into(), function.into(), AtomicUsize::new(0));
     let missing = MissingFunction { tool, function, reason, hint, later, found };
-    trampoline::allocate(arch::missing, Box::leak(Box::new(missing)))
+    trampoline::allocate(qmpi_missing, Box::leak(Box::new(missing)))
 }
 
 /// Where a stub goes on. If that is nowhere, the process ends here.
-pub(crate) extern "C" fn destination(missing: &MissingFunction) -> usize {
+extern "C" fn destination(missing: &MissingFunction) -> usize {
     let MissingFunction { tool, function, reason, hint, later, found } = missing;
     match found.load(Ordering::Relaxed) {
         0 => {}

@@ -1,6 +1,9 @@
 //! A link that reports each call before it goes on: how far `MPI_Finalize` comes, and that MPI is about to be initialized.
+#![expect(unsafe_code, reason = "machine code")]
 
-use crate::arch;
+use std::mem::offset_of;
+
+use crate::arch::machine_code;
 use crate::error::StubError;
 use crate::trampoline;
 
@@ -12,11 +15,22 @@ pub type NotifySecond = extern "C" fn(usize, usize);
 
 /// The function that a call is reported to, and the link behind it.
 #[repr(C)]
-pub(crate) struct Observer {
+struct Observer {
     /// The address of a [`Notify`] or a [`NotifySecond`]: when it is called, registers have the call's arguments but for the first.
-    pub(crate) notify: usize,
-    pub(crate) edge: usize,
-    pub(crate) target: usize,
+    notify: usize,
+    edge: usize,
+    target: usize,
+}
+
+machine_code!(["observer"], {
+    edge = const offset_of!(Observer, edge),
+    notify = const offset_of!(Observer, notify),
+    target = const offset_of!(Observer, target),
+});
+
+unsafe extern "C" {
+    /// The payload is an [`Observer`].
+    fn qmpi_observer();
 }
 
 /// Makes a link that calls `notify` and jumps to `target`, whose caller and arguments stay as they are.
@@ -30,11 +44,11 @@ pub fn observe(target: usize, notify: Notify, edge: usize) -> Result<usize, Stub
 /// The same for a function that looks at the second argument.
 ///
 /// # Errors
-/// As above.
+/// When no further stubs can be mapped.
 pub fn observe_second(target: usize, notify: NotifySecond, edge: usize) -> Result<usize, StubError> {
     allocate(target, (notify as *const ()).addr(), edge)
 }
 
 fn allocate(target: usize, notify: usize, edge: usize) -> Result<usize, StubError> {
-    trampoline::allocate(arch::observer, Box::leak(Box::new(Observer { notify, edge, target })))
+    trampoline::allocate(qmpi_observer, Box::leak(Box::new(Observer { notify, edge, target })))
 }

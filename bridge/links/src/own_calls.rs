@@ -28,27 +28,27 @@ use qmpi_elf::tool::spelling;
 use qmpi_plan::own_calls::{always_passes_on, other_always_passes_on, same_function};
 use qmpi_ring::ring::OWN_DEPTH;
 
-use crate::arch;
+use crate::arch::{is_under_way, machine_code, thread_pointer};
 use crate::error::StubError;
-use crate::trampoline;
+use crate::{thread_offsets, trampoline};
 
 /// A function of a layer: the layer's number above, the function's below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
-pub(crate) struct Key(u64);
+struct LayerFunction(u64);
 
-impl Key {
+impl LayerFunction {
     /// What stands for functions that are not MPI's, beside a hash of the name.
     const OTHER: u32 = 1 << 31;
 
-    fn of(layer: u32, id: FnId) -> Key {
-        Key(u64::from(layer) << 32 | same_function(id).index() as u64)
+    fn of(layer: u32, id: FnId) -> LayerFunction {
+        LayerFunction(u64::from(layer) << 32 | same_function(id).index() as u64)
     }
 
     /// Two functions of one hash are taken for one: a call of one in a wrapper of the other is passed on.
-    fn of_other(layer: u32, name: &str) -> Key {
+    fn of_other(layer: u32, name: &str) -> LayerFunction {
         let hash = Name::from(spelling::plain(name)).hash();
-        Key(u64::from(layer) << 32 | u64::from(hash | Key::OTHER))
+        LayerFunction(u64::from(layer) << 32 | u64::from(hash | LayerFunction::OTHER))
     }
 
     fn layer(self) -> u64 {
@@ -59,41 +59,70 @@ impl Key {
 /// A wrapper that is entered, and where it is.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct EnteredEntry {
-    pub(crate) key: Key,
-    pub(crate) wrapper: usize,
+struct EnteredEntry {
+    key: LayerFunction,
+    wrapper: usize,
 }
 
 /// The function that a layer calls, and where it may go.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct CalledLink {
-    pub(crate) key: Key,
-    pub(crate) next: usize,
+struct CalledLink {
+    key: LayerFunction,
+    next: usize,
     /// Past all layers.
-    pub(crate) library: usize,
+    library: usize,
 }
 
 /// What is recorded of a wrapper that was entered.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(crate) struct EnteredWrapper {
-    pub(crate) key: Key,
+struct EnteredWrapper {
+    key: LayerFunction,
     /// The place of the return address.
-    pub(crate) place: usize,
-    pub(crate) return_address: usize,
+    place: usize,
+    return_address: usize,
 }
 
 /// The records of a thread.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct EnteredWrappers {
+struct EnteredWrappers {
     /// Bytes from here to the topmost record; 0: there is none.
-    pub(crate) top: usize,
+    top: usize,
     /// Stands for a place above all others: machine code need not look where the records end.
     end: usize,
     unused: usize,
     records: [EnteredWrapper; OWN_DEPTH],
+}
+
+// Up to `near` above the stack pointer a record's place is read at once: it is on the same stack then. So many bytes `below` the stack
+// pointer are the same stack: a function of MPI, which is about to be called, needs more. On AArch64 all is decided in Rust.
+machine_code!(
+    ["own_calls"],
+    { decide = sym decide, enter = sym record_entry },
+    x86_64 {
+        offset = sym thread_offsets::OWN_CALLS,
+        last = sym thread_offsets::LAST_OWN_CALL,
+        record = const size_of::<EnteredWrapper>(),
+        key = const std::mem::offset_of!(EnteredWrapper, key),
+        place = const std::mem::offset_of!(EnteredWrapper, place),
+        return_address = const std::mem::offset_of!(EnteredWrapper, return_address),
+        entry_key = const std::mem::offset_of!(EnteredEntry, key),
+        wrapper = const std::mem::offset_of!(EnteredEntry, wrapper),
+        link_key = const std::mem::offset_of!(CalledLink, key),
+        next = const std::mem::offset_of!(CalledLink, next),
+        library = const std::mem::offset_of!(CalledLink, library),
+        near = const 0x4000,
+        below = const 0x800,
+    }
+);
+
+unsafe extern "C" {
+    /// Into a wrapper: the payload is an [`EnteredEntry`].
+    fn qmpi_own_entry();
+    /// Out of a layer: the payload is a [`CalledLink`].
+    fn qmpi_own_link();
 }
 
 /// The layer whose calls are told apart.
@@ -114,7 +143,7 @@ impl CallsOfLayer {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn entry(self, id: FnId, wrapper: usize) -> Result<usize, StubError> {
-        enter(Key::of(self.layer, id), wrapper)
+        enter(LayerFunction::of(self.layer, id), wrapper)
     }
 
     /// The same of a function that is not MPI's.
@@ -122,7 +151,11 @@ impl CallsOfLayer {
     /// # Errors
     /// When no further stubs can be mapped.
     pub fn other_entry(self, name: &str, wrapper: usize) -> Result<usize, StubError> {
-        if other_always_passes_on(name) { Ok(wrapper) } else { enter(Key::of_other(self.layer, name), wrapper) }
+        if other_always_passes_on(name) {
+            Ok(wrapper)
+        } else {
+            enter(LayerFunction::of_other(self.layer, name), wrapper)
+        }
     }
 
     /// What the layer calls as `PMPI_f`: `next` is the next layer's, or `mpi` the MPI library's; 0: there is none.
@@ -133,7 +166,7 @@ impl CallsOfLayer {
         if next == 0 || mpi == 0 || next == mpi || always_passes_on(id) {
             return Ok(next);
         }
-        leave(CalledLink { key: Key::of(self.layer, id), next, library: mpi })
+        leave(CalledLink { key: LayerFunction::of(self.layer, id), next, library: mpi })
     }
 
     /// What the layer calls as `f`, which is not MPI's: `next` is the wrapper of a layer below, `library` the function itself.
@@ -144,22 +177,22 @@ impl CallsOfLayer {
         if other_always_passes_on(name) {
             return Ok(next);
         }
-        leave(CalledLink { key: Key::of_other(self.layer, name), next, library })
+        leave(CalledLink { key: LayerFunction::of_other(self.layer, name), next, library })
     }
 }
 
-fn enter(key: Key, wrapper: usize) -> Result<usize, StubError> {
-    trampoline::allocate(arch::own_entry(), Box::leak(Box::new(EnteredEntry { key, wrapper })))
+fn enter(key: LayerFunction, wrapper: usize) -> Result<usize, StubError> {
+    trampoline::allocate(qmpi_own_entry, Box::leak(Box::new(EnteredEntry { key, wrapper })))
 }
 
 fn leave(link: CalledLink) -> Result<usize, StubError> {
-    trampoline::allocate(arch::own_link(), Box::leak(Box::new(link)))
+    trampoline::allocate(qmpi_own_link, Box::leak(Box::new(link)))
 }
 
 /// Where a call goes for which the topmost record says nothing. `stack` is the stack pointer at the link's entry.
-pub(crate) extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
+extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
     // SAFETY: of this thread, and nothing writes to them meanwhile but the handler of a signal, which comes back before this goes on.
-    let records = unsafe { &*arch::own_records() };
+    let records = unsafe { &*own_records() };
     let is_innermost = |record: &&EnteredWrapper| record.key.layer() == link.key.layer() && record.holds(stack);
     match records.taken().iter().rev().find(is_innermost) {
         Some(record) if record.key == link.key => link.next,
@@ -167,43 +200,37 @@ pub(crate) extern "C" fn decide(link: &CalledLink, stack: usize) -> usize {
     }
 }
 
-/// Records that a wrapper is entered, from a stub that has no way of its own to do so. Returns the wrapper.
-#[cfg(target_arch = "aarch64")]
-pub(crate) fn enter_at(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
+/// Records that a wrapper is entered, where the stub has not. Returns the wrapper.
+extern "C" fn record_entry(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
     // SAFETY: of this thread, which does nothing else with them now.
-    let records = unsafe { &mut *arch::own_records() };
+    let records = unsafe { &mut *own_records() };
     let mut count = records.taken().len();
     // Calls as deep as this one, or deeper, are over.
     while count > 0 && records.records[count - 1].place <= stack {
         count -= 1;
     }
-    records.top = count * size_of::<EnteredWrapper>();
     if count == OWN_DEPTH {
-        return enter_when_full(entry, stack, return_address);
+        // Records of calls that are over, whatever their place, are taken away. If none is, the new one takes the place of the last: a wrapper
+        // that many calls inside of calls may pass a second call of its function on to the MPI library.
+        let mut held = 0;
+        for index in 0..count {
+            let record = records.records[index];
+            if record.place > stack && record.holds(stack) {
+                records.records[held] = record;
+                held += 1;
+            }
+        }
+        count = held.min(OWN_DEPTH - 1);
     }
     records.records[count] = EnteredWrapper { key: entry.key, place: stack, return_address };
     records.top = (count + 1) * size_of::<EnteredWrapper>();
     entry.wrapper
 }
 
-/// Records that a wrapper is entered where there is no room: records of calls that are over are taken away. Returns the wrapper.
-pub(crate) fn enter_when_full(entry: &EnteredEntry, stack: usize, return_address: usize) -> usize {
-    // SAFETY: of this thread, which does nothing else with them now.
-    let records = unsafe { &mut *arch::own_records() };
-    let mut kept = 0;
-    for index in 0..records.taken().len() {
-        let record = records.records[index];
-        if record.place > stack && record.holds(stack) {
-            records.records[kept] = record;
-            kept += 1;
-        }
-    }
-    // A record more than there is room for takes the place of the last: a wrapper that many calls inside of calls may pass a second
-    // call of its function on to the MPI library.
-    let place = kept.min(OWN_DEPTH - 1);
-    records.records[place] = EnteredWrapper { key: entry.key, place: stack, return_address };
-    records.top = (place + 1) * size_of::<EnteredWrapper>();
-    entry.wrapper
+/// The records of this thread.
+fn own_records() -> *mut EnteredWrappers {
+    let offset = thread_offsets::OWN_CALLS.load(Ordering::Relaxed);
+    std::ptr::with_exposed_provenance_mut(thread_pointer().wrapping_add(offset))
 }
 
 impl EnteredWrappers {
@@ -215,7 +242,7 @@ impl EnteredWrappers {
 impl EnteredWrapper {
     /// Is the call still under way, seen from here on the stack?
     fn holds(&self, stack: usize) -> bool {
-        arch::is_under_way(self.place, self.return_address, stack)
+        is_under_way(self.place, self.return_address, stack)
     }
 }
 
@@ -223,10 +250,9 @@ impl EnteredWrapper {
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
-    use std::arch::naked_asm;
-    use std::sync::atomic::AtomicUsize;
-
     use super::*;
+    use crate::arch::{PAGE, can_be_read};
+    use crate::in_tests::{LINK, qmpi_test_jump};
 
     const NEXT: usize = 1;
     const MPI: usize = 2;
@@ -286,7 +312,7 @@ mod tests {
 
     fn depth() -> usize {
         // SAFETY: those of this thread.
-        unsafe { &*arch::own_records() }.taken().len()
+        unsafe { &*own_records() }.taken().len()
     }
 
     #[test]
@@ -413,23 +439,18 @@ mod tests {
     #[test]
     fn a_record_on_memory_that_is_gone() {
         let layer = Layer::new();
-        let page = crate::arch::PAGE;
+        let page = PAGE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: new memory, which nothing can read.
         let gone = unsafe { libc::mmap(std::ptr::null_mut(), page, libc::PROT_NONE, flags, -1, 0) };
         let here = std::ptr::from_ref(&page).addr();
-        assert!(!arch::can_be_read(gone.addr(), here) && arch::can_be_read(layer.send, here));
-        let record =
-            EnteredWrapper { key: Key::of(1, id("MPI_Send")), place: gone.addr(), return_address: usize::MAX / 3 };
+        assert!(!can_be_read(gone.addr(), here) && can_be_read(layer.send, here));
+        let record = EnteredWrapper {
+            key: LayerFunction::of(1, id("MPI_Send")),
+            place: gone.addr(),
+            return_address: usize::MAX / 3,
+        };
         assert!(!record.holds(gone.addr() - 64 * page));
-    }
-
-    static LINK: AtomicUsize = AtomicUsize::new(0);
-
-    /// A wrapper that ends in a jump to the next function.
-    #[unsafe(naked)]
-    extern "C" fn jumps() {
-        naked_asm!(arch::in_tests::jump_through_link!(), link = sym LINK)
     }
 
     type Words = extern "C" fn(usize, usize, usize, usize, usize, usize, usize, usize, usize, f64, f64) -> usize;
@@ -458,7 +479,7 @@ mod tests {
         let sum = sum as Words as usize;
         let link = own_calls.link(id("MPI_Send"), sum, mpi as extern "C" fn() -> usize as usize).unwrap();
         LINK.store(link, Ordering::Relaxed);
-        let entry = own_calls.entry(id("MPI_Send"), jumps as extern "C" fn() as usize).unwrap();
+        let entry = own_calls.entry(id("MPI_Send"), qmpi_test_jump as unsafe extern "C" fn() as usize).unwrap();
         // SAFETY: stubs that lead to `sum`.
         let entry = unsafe { std::mem::transmute::<usize, Words>(entry) };
         assert_eq!(entry(1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5, -2.5), 45);

@@ -2,16 +2,29 @@
 //!
 //! The rule: after an instance that defines `MPI_Pcontrol` and has no way to `PMPI_Pcontrol`, the chain goes on by
 //! itself, for its Fortran wrapper as well as for that of C. One that has a way is trusted to use it.
+//!
+//! The function is variadic, so its arguments are unknown: the stub keeps all that can hold one, registers, vector registers and twelve words of
+//! the stack, as far as they can be read ([`crate::stack_words`]).
+#![expect(unsafe_code, reason = "machine code")]
 
-use crate::arch;
+use std::mem::offset_of;
+
+use crate::arch::machine_code;
 use crate::error::StubError;
 use crate::trampoline;
 
 /// A call of one tool's `MPI_Pcontrol`, followed by the next link's.
 #[repr(C)]
-pub(crate) struct Delivery {
-    pub(crate) tool: usize,
-    pub(crate) next: usize,
+struct Delivery {
+    tool: usize,
+    next: usize,
+}
+
+machine_code!(["pcontrol"], { tool = const offset_of!(Delivery, tool), next = const offset_of!(Delivery, next) });
+
+unsafe extern "C" {
+    /// The payload is a [`Delivery`].
+    fn qmpi_pcontrol();
 }
 
 /// Makes the link that calls `tool`, then `next`, with the same arguments.
@@ -19,5 +32,5 @@ pub(crate) struct Delivery {
 /// # Errors
 /// When no further stubs can be mapped.
 pub fn deliver_to_both(tool: usize, next: usize) -> Result<usize, StubError> {
-    trampoline::allocate(arch::pcontrol, Box::leak(Box::new(Delivery { tool, next })))
+    trampoline::allocate(qmpi_pcontrol, Box::leak(Box::new(Delivery { tool, next })))
 }

@@ -18,27 +18,19 @@
 
 mod table;
 
+use std::ffi::c_int;
+use std::mem::offset_of;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use qmpi_abi::{FnId, Handles};
 
-use crate::arch;
-use crate::conversion::{Arity, arity};
+use crate::arch::{ARGUMENT_REGISTERS, machine_code, thread_pointer};
 use crate::error::StubError;
-use crate::requests::table::{Bucket, RequestTable, SlotNumber};
-use crate::trampoline;
-
-/// How an MPI represents requests.
-#[derive(Debug, Clone, Copy)]
-pub struct Requests {
-    /// Bytes of a handle, 4 or 8.
-    pub size: usize,
-    /// `MPI_REQUEST_NULL`.
-    pub null: usize,
-    /// The address of `MPI_Request_f2c`; 0: Fortran's handles are C's.
-    pub from_fortran: usize,
-}
+use crate::handles::{Caller, KnownHandles};
+use crate::requests::table::{RequestTable, SlotNumber};
+use crate::shift::{Arity, arity};
+use crate::{thread_offsets, trampoline};
 
 /// Layers that can be switched off, at most: each has a bit.
 pub const MAX_SWITCHES: usize = 64;
@@ -46,21 +38,24 @@ pub const MAX_SWITCHES: usize = 64;
 /// How many requests there are that were started past a layer. Machine code reads it.
 pub(crate) static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// Not 0 once a layer has been off. Machine code reads it.
-pub(crate) static ACTIVE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+static ACTIVE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 
-static SIZE: AtomicUsize = AtomicUsize::new(0);
-static NULL: AtomicUsize = AtomicUsize::new(0);
-static FROM_FORTRAN: AtomicUsize = AtomicUsize::new(0);
 /// The state of each layer that can be switched, by its bit.
 static STATES: [AtomicPtr<AtomicU32>; MAX_SWITCHES] = [const { AtomicPtr::new(ptr::null_mut()) }; MAX_SWITCHES];
-static BUCKETS: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
+static PREPARED: AtomicPtr<Prepared> = AtomicPtr::new(ptr::null_mut());
+
+/// What [`prepare`] has made.
+struct Prepared {
+    handles: KnownHandles,
+    table: RequestTable,
+}
 
 /// A function that is watched.
 #[repr(C)]
 pub struct Watch {
-    pub(crate) target: usize,
+    target: usize,
     /// Words of its arguments on the stack.
-    pub(crate) words: usize,
+    words: usize,
     handles: Handles,
     last: usize,
     /// The layers that have a wrapper of it, and those of them that may not get the call.
@@ -70,8 +65,8 @@ pub struct Watch {
 
 /// A call that is watched.
 #[repr(C)]
-pub(crate) struct Watched {
-    registers: [usize; arch::ARGUMENT_REGISTERS],
+struct Watched {
+    registers: [usize; ARGUMENT_REGISTERS],
     /// The first place of the table that was taken out, plus one.
     taken: usize,
     watch: &'static Watch,
@@ -79,18 +74,41 @@ pub(crate) struct Watched {
     unused: usize,
 }
 
+machine_code!(["requests"], {
+    active = sym ACTIVE,
+    count = sym COUNT,
+    words = const offset_of!(Watch, words),
+    target = const offset_of!(Watch, target),
+    size = const size_of::<Watched>(),
+    watch = const offset_of!(Watched, watch),
+    result = const offset_of!(Watched, result),
+    before = sym before_completion,
+    after_start = sym after_start,
+    after_completion = sym after_completion,
+});
+
+unsafe extern "C" {
+    // The payload is a `Watch`.
+    /// A function that stores a new request: watched from the moment when a layer was off for the first time.
+    fn qmpi_watch_start();
+    /// A function that completes requests: watched as long as there are some that were started past a layer.
+    fn qmpi_watch_completion();
+}
+
 /// Prepares for an MPI with such requests. `active` is not 0 once a layer has been off.
 ///
 /// # Errors
 /// When no memory can be mapped.
-pub fn prepare(requests: Requests, active: &'static AtomicU32) -> Result<(), StubError> {
-    let buckets = RequestTable::map().map_err(StubError)?;
-    SIZE.store(requests.size, Ordering::Relaxed);
-    NULL.store(requests.null, Ordering::Relaxed);
-    FROM_FORTRAN.store(requests.from_fortran, Ordering::Relaxed);
+pub fn prepare(handles: KnownHandles, active: &'static AtomicU32) -> Result<(), StubError> {
+    let table = RequestTable::new(&COUNT).map_err(StubError)?;
     ACTIVE.store(ptr::from_ref(active).cast_mut(), Ordering::Relaxed);
-    BUCKETS.store(buckets, Ordering::Release);
+    PREPARED.store(Box::into_raw(Box::new(Prepared { handles, table })), Ordering::Release);
     Ok(())
+}
+
+fn prepared() -> &'static Prepared {
+    // SAFETY: stubs that come here are made after [`prepare`], which never frees it.
+    unsafe { &*PREPARED.load(Ordering::Acquire) }
 }
 
 /// Sets where the state of the layer with this bit is.
@@ -105,15 +123,15 @@ pub(crate) fn set_state(bit: usize, state: &'static AtomicU32) {
 pub fn watch(id: FnId, target: usize) -> Result<Option<(usize, &'static Watch)>, StubError> {
     let handles = Handles::of(id);
     let stub = match handles {
-        Handles::Starts | Handles::ObjectAndStarts => arch::watch_start,
-        Handles::Request(_) | Handles::Requests => arch::watch_completion,
+        Handles::Starts | Handles::ObjectAndStarts => qmpi_watch_start,
+        Handles::Request(_) | Handles::Requests => qmpi_watch_completion,
         Handles::RequestValue(_) | Handles::Object | Handles::Uses => return Ok(None),
     };
     let Arity::Fixed(arguments) = arity(id) else { return Ok(None) };
     let arguments = usize::from(arguments);
     let watch: &'static Watch = Box::leak(Box::new(Watch {
         target,
-        words: arguments.saturating_sub(arch::ARGUMENT_REGISTERS),
+        words: arguments.saturating_sub(ARGUMENT_REGISTERS),
         handles,
         last: arguments.saturating_sub(1),
         intercepted: AtomicU64::new(0),
@@ -133,7 +151,7 @@ impl Watch {
     fn past(&self) -> u64 {
         let switched = self.switched.load(Ordering::Relaxed);
         let intercepted = self.intercepted.load(Ordering::Relaxed);
-        let mut past = arch::past() & switched;
+        let mut past = past_in_thread() & switched;
         for (bit, state) in STATES.iter().enumerate().filter(|(bit, _)| intercepted >> bit & 1 == 0) {
             // SAFETY: null, or a word that is never freed.
             match unsafe { state.load(Ordering::Relaxed).as_ref() } {
@@ -166,67 +184,54 @@ impl Watched {
     }
 }
 
+/// The layers that the call which starts a request, and is under way in this thread, went past.
+fn past_in_thread() -> u64 {
+    let offset = thread_offsets::PAST.load(Ordering::Relaxed);
+    let word = ptr::with_exposed_provenance::<u64>(thread_pointer().wrapping_add(offset));
+    // SAFETY: a word of the thread's own, of the library that is in the process from the start. Stubs write to it.
+    unsafe { word.read_volatile() }
+}
+
 /// `int count`, as it is in a register: the upper half may be anything.
 #[expect(clippy::cast_possible_truncation, reason = "an int in a word")]
 fn count(word: usize) -> usize {
     usize::try_from(word as u32 as i32).unwrap_or(0)
 }
 
-/// The handle number `index` of an array, or of a variable.
-fn handle(array: usize, index: usize) -> usize {
-    if array == 0 {
-        return NULL.load(Ordering::Relaxed);
-    }
-    if SIZE.load(Ordering::Relaxed) == 4 {
-        // SAFETY: the caller of MPI's function passes so many handles.
-        return unsafe { ptr::with_exposed_provenance::<u32>(array).wrapping_add(index).read() } as usize;
-    }
-    // SAFETY: as above.
-    unsafe { ptr::with_exposed_provenance::<usize>(array).wrapping_add(index).read() }
-}
-
 /// A request was started.
-pub(crate) extern "C" fn after_start(call: &Watched) {
-    let variable = call.argument(call.watch.last);
+extern "C" fn after_start(call: &Watched) {
+    let (variable, handles) = (call.argument(call.watch.last), prepared().handles);
     // An `int`: what is above it in the register is undefined (psABI 3.2.3). MPI_SUCCESS is 0.
     if call.result as u32 == 0 && variable != 0 {
-        keep(handle(variable, 0), call.watch.past());
+        let handle = handles.read(variable, 0);
+        if handle != handles.null {
+            prepared().table.keep(handle, call.watch.past());
+        }
     }
 }
 
 /// Requests are about to be completed: they are taken out of the table.
-pub(crate) extern "C" fn before_completion(call: &mut Watched) {
-    let (count, array) = call.requests();
+extern "C" fn before_completion(call: &mut Watched) {
+    let (Prepared { handles, table }, (count, array)) = (prepared(), call.requests());
     let mut taken = None;
     for index in 0..count {
-        taken = table().take_out(handle(array, index), index, taken).or(taken);
+        taken = table.take_out(handles.read(array, index), index, taken).or(taken);
     }
     call.taken = SlotNumber::word(taken);
 }
 
 /// The call is over: those that are still what they were are put back.
-pub(crate) extern "C" fn after_completion(call: &Watched) {
-    let (table, (_, array)) = (table(), call.requests());
+extern "C" fn after_completion(call: &Watched) {
+    let (Prepared { handles, table }, (_, array)) = (prepared(), call.requests());
     let mut next = SlotNumber::of_word(call.taken);
     while let Some(place) = next {
         let taken = table.taken(place);
-        if handle(array, taken.index) == taken.handle {
+        if handles.read(array, taken.index) == taken.handle {
             table.put_back(place)
         } else {
             table.forget(place)
         }
         next = taken.next;
-    }
-}
-
-fn table() -> RequestTable {
-    // SAFETY: stubs that come here are made after the memory, and no other table has this count.
-    unsafe { RequestTable::at(BUCKETS.load(Ordering::Acquire), &COUNT) }
-}
-
-fn keep(handle: usize, past: u64) {
-    if handle != NULL.load(Ordering::Relaxed) {
-        table().keep(handle, past);
     }
 }
 
@@ -245,27 +250,26 @@ pub(crate) enum KnownRequests {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arguments {
     pub(crate) handles: Handles,
-    /// Words before the arguments of MPI.
-    pub(crate) shift: usize,
-    /// All arguments are addresses, and handles are Fortran's.
-    pub(crate) is_fortran: bool,
+    pub(crate) caller: Caller,
 }
 
 impl Arguments {
     /// What the layer with this bit knows.
-    pub(crate) fn known(self, bit: usize, arguments: &[usize; arch::ARGUMENT_REGISTERS]) -> KnownRequests {
-        let argument = |place: usize| arguments.get(place + self.shift).copied().unwrap_or(0);
+    pub(crate) fn known(self, bit: usize, arguments: &[usize; ARGUMENT_REGISTERS]) -> KnownRequests {
+        let argument = |place: usize| arguments.get(self.caller.word(place)).copied().unwrap_or(0);
+        let is_fortran = self.caller == Caller::Fortran;
         let (count, array) = match self.handles {
-            Handles::Requests if self.is_fortran => (fortran_count(argument(0)), argument(1)),
+            Handles::Requests if is_fortran => (fortran_count(argument(0)), argument(1)),
             Handles::Requests => (count(argument(0)), argument(1)),
             Handles::Request(place) => (1, argument(place.into())),
-            Handles::RequestValue(place) if self.is_fortran => (1, argument(place.into())),
-            Handles::RequestValue(place) => return knows(bit, value(argument(place.into()))),
+            Handles::RequestValue(place) if is_fortran => (1, argument(place.into())),
+            Handles::RequestValue(place) => return knows(bit, prepared().handles.value(argument(place.into()))),
             Handles::Uses | Handles::Object | Handles::Starts | Handles::ObjectAndStarts => (0, 0),
         };
         let mut known = KnownRequests::None;
         for index in 0..count {
-            let handle = if self.is_fortran { fortran_handle(array, index) } else { handle(array, index) };
+            let handles = prepared().handles;
+            let handle = if is_fortran { handles.read_fortran(array, index) } else { handles.read(array, index) };
             match knows(bit, handle) {
                 KnownRequests::None => {}
                 KnownRequests::NotSeen => known = KnownRequests::NotSeen,
@@ -276,16 +280,12 @@ impl Arguments {
     }
 }
 
-/// A handle in a register.
-fn value(word: usize) -> usize {
-    if SIZE.load(Ordering::Relaxed) == 4 { word & 0xffff_ffff } else { word }
-}
-
 fn knows(bit: usize, handle: usize) -> KnownRequests {
-    if handle == NULL.load(Ordering::Relaxed) {
+    let Prepared { handles, table } = prepared();
+    if handle == handles.null {
         return KnownRequests::None;
     }
-    let past = table().past(handle).unwrap_or(0);
+    let past = table.past(handle).unwrap_or(0);
     if past >> bit & 1 == 0 { KnownRequests::Seen } else { KnownRequests::NotSeen }
 }
 
@@ -294,24 +294,8 @@ fn fortran_count(address: usize) -> usize {
         return 0;
     }
     // SAFETY: Fortran passes the address of an INTEGER.
-    let count = unsafe { ptr::with_exposed_provenance::<i32>(address).read() };
+    let count = unsafe { ptr::with_exposed_provenance::<c_int>(address).read() };
     usize::try_from(count).unwrap_or(0)
-}
-
-fn fortran_handle(array: usize, index: usize) -> usize {
-    if array == 0 {
-        return NULL.load(Ordering::Relaxed);
-    }
-    // SAFETY: the caller passes so many handles, INTEGERs.
-    let handle = unsafe { ptr::with_exposed_provenance::<i32>(array).wrapping_add(index).read() };
-    match FROM_FORTRAN.load(Ordering::Relaxed) {
-        0 => value(handle as usize),
-        function => {
-            // SAFETY: `MPI_Request MPI_Request_f2c(MPI_Fint)` of an MPI whose handles are pointers.
-            let convert = unsafe { std::mem::transmute::<usize, extern "C" fn(i32) -> usize>(function) };
-            convert(handle)
-        }
-    }
 }
 
 #[cfg(test)]
@@ -321,15 +305,15 @@ mod tests {
     use super::*;
 
     static OFF: AtomicU32 = AtomicU32::new(1);
-    static WAIT: Arguments = Arguments { handles: Handles::Requests, shift: 0, is_fortran: false };
+    static WAIT: Arguments = Arguments { handles: Handles::Requests, caller: Caller::C };
 
-    fn prepared() {
+    fn prepare_once() {
         static ONCE: std::sync::Once = std::sync::Once::new();
-        ONCE.call_once(|| prepare(Requests { size: 8, null: 7, from_fortran: 0 }, &OFF).unwrap());
+        ONCE.call_once(|| prepare(KnownHandles { size: 8, null: 7, from_fortran: 0 }, &OFF).unwrap());
     }
 
     fn known(bit: usize, handles: &[usize]) -> KnownRequests {
-        let mut arguments = [0; arch::ARGUMENT_REGISTERS];
+        let mut arguments = [0; ARGUMENT_REGISTERS];
         arguments[..2].copy_from_slice(&[handles.len(), handles.as_ptr().addr()]);
         WAIT.known(bit, &arguments)
     }
@@ -369,7 +353,7 @@ mod tests {
 
     #[test]
     fn requests_that_were_started_past_a_layer() {
-        prepared();
+        prepare_once();
         let id = |name| FnId::by_name(name).unwrap();
         let (address, watched) = watch(id("MPI_Ialltoallw"), start as Start as usize).unwrap().unwrap();
         // SAFETY: a stub that calls `start`.
@@ -402,7 +386,7 @@ mod tests {
         assert_eq!(complete(4, requests.as_mut_ptr()), 0);
         assert_eq!(requests, [7, 7, 101, 7]);
         assert_eq!((known(0, &[100]), known(0, &[101])), (KnownRequests::Seen, KnownRequests::NotSeen));
-        keep(101, 0);
+        prepared().table.keep(101, 0);
         assert_eq!(COUNT.load(Ordering::Relaxed), 0);
     }
 }

@@ -12,16 +12,23 @@
 //! | all others | always |
 //!
 //! A layer that is on may have a filter ([`crate::filter`]), which sends some calls past it as if it were off.
+//!
+//! The stub of most functions is one of a block ([`crate::blocks`]) and jumps itself: a load, a comparison, a branch, a jump. All stubs leave
+//! the arguments, the stack and its return address as they are, and end in a jump.
+#![expect(unsafe_code, reason = "the rows that machine code jumps through")]
 
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use qmpi_abi::{FnId, Handles};
 
-use crate::arch;
+use crate::arch::{ARGUMENT_REGISTERS, PAGE, SWITCH_SIZE, WholePages, machine_code};
+use crate::blocks::Blocks;
 use crate::error::StubError;
 use crate::filter::CallFilter;
+pub use crate::handles::Caller;
 use crate::requests::{self, Arguments, KnownRequests, Watch};
-use crate::trampoline;
+use crate::{thread_offsets, trampoline};
 
 /// The switch of a layer.
 #[derive(Debug, Clone, Copy)]
@@ -33,32 +40,73 @@ pub struct Switch {
     filter: Option<&'static CallFilter>,
 }
 
-/// How a link is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Caller {
-    /// With MPI's arguments.
-    C,
-    /// With context and tool id before them.
-    Qmpi,
-    /// From Fortran.
-    Fortran,
-}
-
 /// A call that starts a request, on its way into the layer or past it.
 #[repr(C)]
-pub(crate) struct Passing {
+struct Passing {
     /// To be set, or all others.
-    pub(crate) bits: u64,
-    pub(crate) target: AtomicUsize,
+    bits: u64,
+    target: AtomicUsize,
 }
 
 /// A function that takes requests.
 #[repr(C)]
-pub(crate) struct Taking {
-    pub(crate) on: AtomicUsize,
+struct Taking {
+    on: AtomicUsize,
     off: usize,
     bit: usize,
     arguments: Arguments,
+}
+
+/// How many stubs a block has.
+const SWITCHES: usize = 2048;
+
+/// What a stub of a block reads.
+#[repr(C)]
+struct SwitchRow {
+    /// The address of the layer's state: 0 as long as it is on.
+    state: AtomicUsize,
+    /// Into the layer.
+    on: AtomicUsize,
+    /// Past it.
+    off: AtomicUsize,
+    unused: usize,
+}
+
+type SwitchRows = [SwitchRow; SWITCHES];
+
+static ROWS: WholePages<SwitchRows> = WholePages(
+    [const { SwitchRow { state: AtomicUsize::new(0), on: AtomicUsize::new(0), off: AtomicUsize::new(0), unused: 0 } };
+        SWITCHES],
+);
+
+const _: () = assert!((SWITCHES * SWITCH_SIZE).is_multiple_of(PAGE));
+
+machine_code!(["switch"], {
+    page = const PAGE,
+    count = const SWITCHES,
+    size = const SWITCH_SIZE,
+    row = const size_of::<SwitchRow>(),
+    rows = sym ROWS,
+    past = sym thread_offsets::PAST,
+    bits = const offset_of!(Passing, bits),
+    target = const offset_of!(Passing, target),
+    requests = sym requests::COUNT,
+    on = const offset_of!(Taking, on),
+    decide_on = sym decide_on,
+    decide_off = sym decide_off,
+});
+
+unsafe extern "C" {
+    static qmpi_switches: u8;
+    static qmpi_switches_end: u8;
+    /// Into a layer that is on: the payload is a [`Passing`].
+    fn qmpi_switch_into();
+    /// Past a layer that is off: the payload is a [`Passing`].
+    fn qmpi_switch_past();
+    /// Of a layer that is on: the payload is a [`Taking`].
+    fn qmpi_switch_taking_on();
+    /// Of a layer that is off: the payload is a [`Taking`].
+    fn qmpi_switch_taking_off();
 }
 
 /// A link that can be led past a layer.
@@ -96,8 +144,8 @@ impl Switch {
             let bit = 1u64 << self.bit;
             let passing = |bits, target| &*Box::leak(Box::new(Passing { bits, target: AtomicUsize::new(target) }));
             let into = passing(!bit, on);
-            let on = trampoline::allocate(arch::switch_into, into)?;
-            let off = trampoline::allocate(arch::switch_past, passing(bit, off))?;
+            let on = trampoline::allocate(qmpi_switch_into, into)?;
+            let off = trampoline::allocate(qmpi_switch_past, passing(bit, off))?;
             let on = match self.filter {
                 Some(filter) => filter.before(id, on, off, caller)?.0,
                 None => on,
@@ -106,12 +154,11 @@ impl Switch {
             return Ok(Some(Switched { address, function: &into.target }));
         }
         if handles.takes_requests() {
-            let shift = if caller == Caller::Qmpi { 2 } else { 0 };
-            let arguments = Arguments { handles, shift, is_fortran: caller == Caller::Fortran };
+            let arguments = Arguments { handles, caller };
             let taking: &'static Taking =
                 Box::leak(Box::new(Taking { on: AtomicUsize::new(on), off, bit: self.bit, arguments }));
-            let on = trampoline::allocate(arch::switch_taking_on, taking)?;
-            let off = trampoline::allocate(arch::switch_taking_off, taking)?;
+            let on = trampoline::allocate(qmpi_switch_taking_on, taking)?;
+            let off = trampoline::allocate(qmpi_switch_taking_off, taking)?;
             let (address, _) = self.stub(on, off)?;
             return Ok(Some(Switched { address, function: &taking.on }));
         }
@@ -124,21 +171,37 @@ impl Switch {
     /// The same for a function that has nothing to do with requests, or is not MPI's.
     ///
     /// # Errors
-    /// As above.
+    /// When no further stubs can be mapped.
     pub fn other(self, on: usize, off: usize) -> Result<Switched, StubError> {
         let (address, function) = self.stub(on, off)?;
         Ok(Switched { address, function })
     }
 
+    /// A stub that goes to `on` as long as the state is 0, else to `off`, and the word that `on` is in.
     fn stub(self, on: usize, off: usize) -> Result<(usize, &'static AtomicUsize), StubError> {
-        let state = std::ptr::from_ref(self.state).expose_provenance();
-        let (address, row) = arch::switch(state, on, off).map_err(StubError)?;
-        Ok((address, &row.on))
+        static BLOCKS: Blocks<SwitchRows> =
+            // SAFETY: what the text above is; rows are atomic words.
+            unsafe { Blocks::new(&raw const qmpi_switches, &raw const qmpi_switches_end, &ROWS) };
+        let (block, index) = BLOCKS.take(SWITCHES)?;
+        let row = &block.rows[index];
+        row.on.store(on, Ordering::Relaxed);
+        row.off.store(off, Ordering::Relaxed);
+        // Nothing jumps through it before its address is given away.
+        row.state.store(std::ptr::from_ref(self.state).expose_provenance(), Ordering::Release);
+        Ok((block.code + index * SWITCH_SIZE, &row.on))
     }
 }
 
+extern "C" fn decide_on(link: &Taking, arguments: &[usize; ARGUMENT_REGISTERS]) -> usize {
+    decide(link, arguments, true)
+}
+
+extern "C" fn decide_off(link: &Taking, arguments: &[usize; ARGUMENT_REGISTERS]) -> usize {
+    decide(link, arguments, false)
+}
+
 /// Where a call goes that takes requests.
-pub(crate) fn decide(link: &Taking, arguments: &[usize; arch::ARGUMENT_REGISTERS], is_on: bool) -> usize {
+fn decide(link: &Taking, arguments: &[usize; ARGUMENT_REGISTERS], is_on: bool) -> usize {
     let goes_in = match link.arguments.known(link.bit, arguments) {
         KnownRequests::None => is_on,
         KnownRequests::NotSeen => false,

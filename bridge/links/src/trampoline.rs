@@ -1,15 +1,57 @@
 //! Trampolines: each is a function of its own that carries one word of data.
 //!
-//! They exist so that one shim can serve many instances: the word says for which one it is called. There are as many as are needed
-//! (`blocks.rs`).
+//! They exist so that one stub can serve many instances: the word says for which one it is called. There are as many as are needed
+//! ([`crate::blocks`]).
+#![expect(unsafe_code, reason = "the rows that machine code jumps through")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::arch::{self, Stub};
+use crate::arch::{PAGE, WholePages, machine_code};
 use crate::blocks::Blocks;
 use crate::error::StubError;
 
-/// Makes the function `target` with `payload` in the register that the shims of [`arch`] read it from.
+/// Code that a trampoline leads to; it is no function that Rust could call.
+pub type Stub = unsafe extern "C" fn();
+
+/// How many trampolines a block has: 64 KB of code and as much data, touched only where used.
+const TRAMPOLINES: usize = 4096;
+
+/// Bytes of one trampoline's code.
+const TRAMPOLINE_SIZE: usize = 16;
+
+const _: () = assert!((TRAMPOLINES * TRAMPOLINE_SIZE).is_multiple_of(PAGE));
+
+/// What a trampoline loads.
+#[repr(C)]
+pub(crate) struct TrampolineRow {
+    payload: AtomicUsize,
+    target: AtomicUsize,
+}
+
+pub(crate) type TrampolineRows = [TrampolineRow; TRAMPOLINES];
+
+static ROWS: WholePages<TrampolineRows> =
+    WholePages([const { TrampolineRow { payload: AtomicUsize::new(0), target: AtomicUsize::new(0) } }; TRAMPOLINES]);
+
+machine_code!(["trampoline"], {
+    page = const PAGE,
+    count = const TRAMPOLINES,
+    size = const TRAMPOLINE_SIZE,
+    rows = sym ROWS,
+});
+
+unsafe extern "C" {
+    static qmpi_trampolines: u8;
+    static qmpi_trampolines_end: u8;
+}
+
+/// The block that is in the library, without copies.
+pub(crate) const fn blocks() -> Blocks<TrampolineRows> {
+    // SAFETY: what the text above is; rows are atomic words.
+    unsafe { Blocks::new(&raw const qmpi_trampolines, &raw const qmpi_trampolines_end, &ROWS) }
+}
+
+/// Makes the function `target` with `payload` in the register that stubs read it from (`arch/x86_64.rs`, `arch/aarch64.rs`).
 ///
 /// Trampolines are never given back: a tool may keep their addresses for ever.
 ///
@@ -24,34 +66,28 @@ pub fn allocate<T: Sync>(target: Stub, payload: &'static T) -> Result<usize, Stu
 /// # Errors
 /// When no further trampolines can be mapped.
 pub(crate) fn with_word(target: Stub, payload: usize) -> Result<usize, StubError> {
-    #![expect(unsafe_code, reason = "fills in a row of the table that machine code jumps through")]
-    static BLOCKS: Blocks = Blocks::new(arch::trampolines);
-    static TAKEN: AtomicUsize = AtomicUsize::new(0);
-    let number = TAKEN.fetch_add(1, Ordering::Relaxed);
-    let block = BLOCKS.get(number / arch::TRAMPOLINES).map_err(StubError)?;
-    // SAFETY: the counter hands out each number once; shims come with the type of their payload.
-    Ok(unsafe { arch::set_trampoline(block, number % arch::TRAMPOLINES, target as usize, payload) })
+    static BLOCKS: Blocks<TrampolineRows> = blocks();
+    let (block, index) = BLOCKS.take(TRAMPOLINES)?;
+    let row = &block.rows[index];
+    row.payload.store(payload, Ordering::Relaxed);
+    // Nothing jumps through it before its address is given away.
+    row.target.store(target as usize, Ordering::Release);
+    Ok(block.code + index * TRAMPOLINE_SIZE)
 }
 
 #[cfg(test)]
 mod tests {
-    #![expect(unsafe_code, reason = "calls trampolines")]
     #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
-
-    /// Returns the payload.
-    #[unsafe(naked)]
-    extern "C" fn payload() {
-        std::arch::naked_asm!(arch::in_tests::return_payload!())
-    }
+    use crate::in_tests::qmpi_test_payload;
 
     #[test]
     fn there_is_no_limit() {
-        let count = 20 * arch::TRAMPOLINES;
-        let all: Vec<usize> = (0..count).map(|word| with_word(payload, word).unwrap()).collect();
+        let count = 20 * TRAMPOLINES;
+        let all: Vec<usize> = (0..count).map(|word| with_word(qmpi_test_payload, word).unwrap()).collect();
         for (word, address) in all.into_iter().enumerate() {
-            // SAFETY: a trampoline to the function above.
+            // SAFETY: a trampoline to the function, which returns its payload.
             let call = unsafe { std::mem::transmute::<usize, extern "C" fn() -> usize>(address) };
             assert_eq!(call(), word);
         }

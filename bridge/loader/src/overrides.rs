@@ -19,8 +19,8 @@ use std::ffi::CStr;
 
 use qmpi_elf::Name;
 use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion};
-use qmpi_links::arch::Stub;
 use qmpi_links::trampoline;
+use qmpi_links::trampoline::Stub;
 use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
 use crate::error::LoadError;

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use qmpi_links::filter::{CallFilter, Communicators, Conditions};
 use qmpi_loader::Process;
 
-use super::handles::{HandleKind, KnownHandles, real};
+use super::handles::{HandleKind, real};
 
 /// The filter, from now on.
 pub(super) fn made(process: &Process, settings: &qmpi_plan::Filter) -> &'static CallFilter {
@@ -22,8 +22,7 @@ const COMMUNICATORS: HandleKind =
     HandleKind { mpich: 0x0400_0000, abi: 0x100, open_mpi: c"ompi_mpi_comm_null", from_fortran: "MPI_Comm_f2c" };
 
 fn communicators(process: &Process, names: &[String]) -> Communicators {
-    let KnownHandles { size, null, from_fortran } = COMMUNICATORS.of(process);
     // The configuration allows no zero bytes in names.
     let names = names.iter().filter_map(|name| CString::new(name.as_str()).ok()).collect();
-    Communicators { names, get_name: real(process, "MPI_Comm_get_name"), null, size, from_fortran }
+    Communicators { names, get_name: real(process, "MPI_Comm_get_name"), handles: COMMUNICATORS.of(process) }
 }

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use qmpi_abi::FnId;
 use qmpi_elf::MpiFamily;
+use qmpi_links::handles::KnownHandles;
 use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
 
@@ -17,15 +18,6 @@ pub(super) struct HandleKind {
     pub(super) open_mpi: &'static CStr,
     /// Such as `MPI_Comm_f2c`.
     pub(super) from_fortran: &'static str,
-}
-
-/// Handles of one kind in this process.
-pub(super) struct KnownHandles {
-    /// Bytes of a handle, 4 or 8.
-    pub(super) size: usize,
-    pub(super) null: usize,
-    /// The address of the function; 0: Fortran's handles are C's.
-    pub(super) from_fortran: usize,
 }
 
 impl HandleKind {

@@ -1,78 +1,97 @@
-//! Machine code for x86-64: trampolines, and the shims and stubs they lead to.
+//! The numbers and the instructions of x86-64.
 //!
-//! Nothing is written at run time; a trampoline is made by filling in a row of data.
+//! Stubs are reached through a trampoline:
 //!
-//! | register | at a shim's entry |
+//! | register | at a stub's entry |
 //! |---|---|
 //! | `r11` | the trampoline's payload (the psABI lets a linkage stub use it: figure 3.4) |
 //! | `rdi rsi rdx rcx r8 r9`, stack, `al`, `xmm0-7` | the arguments, untouched |
 //! | `[rsp]` | the return address in the caller, which a tail jump keeps |
 //!
 //! Every function carries its own CFI, so that a back trace and a signal-driven profiler find the way through.
-//!
-//! | file | what |
-//! |---|---|
-//! | `trampoline.rs` | one word of data for a shim |
-//! | `lazy.rs` | links that are found when they are first called |
-//! | `links.rs` | links that tell, or deliver `MPI_Pcontrol` |
-//! | `fortran.rs` | at which layer Fortran calls enter the chain |
-//! | `publication.rs` | a stub before its address |
-//! | `own_calls.rs` | which calls of a layer are its own |
-//! | `caller.rs` | text for stubs that keep the application's return address |
-//! | `numbered.rs` | a function of a QMPI tool with its id |
-//! | `look_ups.rs` | what a tool that wraps `dlsym` goes on to |
-//! | `stack_words.rs` | text that copies words of the stack, as many as can be read |
-//! | `switch.rs` | past a layer that is switched off, or into it |
-//! | `requests.rs` | functions of the MPI library that start or complete requests, watched |
-//! | `shift.rs` | from one calling convention of tools to another |
+#![expect(unsafe_code, reason = "single instructions")]
 
-mod caller;
-mod fortran;
-#[cfg(test)]
-pub(crate) mod in_tests;
-mod lazy;
-mod links;
-mod look_ups;
-mod numbered;
-mod own_calls;
-#[cfg(planted)]
-mod planted;
-mod publication;
-mod requests;
-mod shift;
-mod stack_words;
-mod switch;
-mod trampoline;
-
-pub(crate) use fortran::*;
-pub(crate) use lazy::*;
-pub(crate) use links::*;
-pub(crate) use look_ups::*;
-pub(crate) use numbered::*;
-pub(crate) use own_calls::*;
-#[cfg(planted)]
-pub(crate) use planted::*;
-pub use publication::publish_stubs;
-pub(crate) use requests::*;
-pub(crate) use switch::*;
-pub use trampoline::*;
+use crate::arch::can_be_read;
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
 
-/// Bytes of a page of this system.
-pub const fn page_size() -> usize {
-    PAGE
-}
-
 /// Words that are passed in registers (psABI 3.2.3).
 pub(crate) const ARGUMENT_REGISTERS: usize = 6;
 
+/// Bytes of a lazy link's first jump.
+pub(crate) const LAZY_JUMP: usize = 6;
+
+/// Bytes of the code of a switch.
+pub(crate) const SWITCH_SIZE: usize = 32;
+
+/// Assembles the text of features. Operands as of `global_asm!`: those of all machines, then those of each.
+macro_rules! machine_code {
+    (
+        [$($feature:literal),+], { $($name:ident = $kind:tt $value:expr),* $(,)? }
+        $(, x86_64 { $($own_name:ident = $own_kind:tt $own_value:expr),* $(,)? })?
+        $(, aarch64 { $($other:tt)* })?
+    ) => {
+        std::arch::global_asm!(
+            ".ifndef .Lqmpi_macros",
+            ".set .Lqmpi_macros, 1",
+            ".macro qmpi_keep_arguments",
+            qmpi_ring::keep_arguments!(),
+            ".endm",
+            ".macro qmpi_go_on_with_arguments",
+            qmpi_ring::go_on_with_arguments!(),
+            ".endm",
+            include_str!("arch/x86_64/macros.s"),
+            ".endif",
+            $(include_str!(concat!("arch/x86_64/", $feature, ".s")),)+
+            $($name = $kind $value,)*
+            $($($own_name = $own_kind $own_value,)*)?
+        );
+    };
+}
+pub(crate) use machine_code;
+
+/// Says that from here on an address of a stub may be stored where machine code reads it, in threads that run: processors of this kind
+/// keep their loads in order, so who sees the address sees the stub.
+pub const fn publish_stubs() {}
+
 /// The thread pointer.
 pub fn thread_pointer() -> usize {
-    #![expect(unsafe_code, reason = "reads the thread pointer")]
     let pointer: usize;
     // SAFETY: the thread control block begins with its own address (psABI 3.4.2).
     unsafe { std::arch::asm!("mov {}, fs:0", out(reg) pointer, options(nostack, readonly, preserves_flags)) };
     pointer
+}
+
+/// Is a call under way whose return address stood at `place`, seen from here on the stack?
+pub(crate) fn is_under_way(place: usize, return_address: usize, stack: usize) -> bool {
+    if place < stack || !can_be_read(place, stack) {
+        return false;
+    }
+    // SAFETY: readable memory; a word whatever it holds.
+    let word = unsafe { std::ptr::with_exposed_provenance::<usize>(place).read_volatile() };
+    word == return_address
+}
+
+/// What `rt_sigprocmask` returns that is told to read a new mask at `address`, and an invalid way to change the mask.
+///
+/// It copies the mask from user space before it looks at `how`, so nothing is changed and the error is EFAULT or EINVAL (Linux:
+/// kernel/signal.c). It is async-signal-safe; `errno` stays as it is.
+pub(crate) fn read_by_invalid_sigprocmask(address: usize) -> isize {
+    let result: isize;
+    // SAFETY: the kernel reads a word, or refuses to; no other memory and no mask is changed.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_rt_sigprocmask as isize => result,
+            in("rdi") -1isize,
+            in("rsi") address,
+            in("rdx") 0usize,
+            in("r10") size_of::<u64>(),
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack, readonly),
+        )
+    };
+    result
 }

@@ -45,7 +45,7 @@ struct SlotWords {
 
 #[derive(Debug)]
 #[repr(C, align(64))]
-pub(super) struct Bucket {
+struct Bucket {
     keys: [AtomicU64; WIDTH],
     requests: [SlotWords; WIDTH],
 }
@@ -84,22 +84,18 @@ pub(super) struct RequestTable {
 }
 
 impl RequestTable {
-    /// Memory for the buckets of a table, which all are empty.
-    pub(super) fn map() -> io::Result<*mut Bucket> {
+    /// An empty table. `count` counts its requests.
+    pub(super) fn new(count: &'static AtomicUsize) -> io::Result<RequestTable> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         let (len, protection) = (BUCKETS * size_of::<Bucket>(), libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: new addresses, chosen by the kernel.
         let memory = unsafe { libc::mmap(std::ptr::null_mut(), len, protection, flags, -1, 0) };
-        if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(memory.cast()) }
-    }
-
-    /// The table in this memory.
-    ///
-    /// # Safety
-    /// The memory is that of [`RequestTable::map`], and `count` counts the requests of this table alone.
-    pub(super) unsafe fn at(buckets: *mut Bucket, count: &'static AtomicUsize) -> RequestTable {
+        if memory == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
         // SAFETY: so many, never unmapped; zeros are a bucket, and all of it is atomic.
-        RequestTable { buckets: unsafe { std::slice::from_raw_parts(buckets, BUCKETS) }, count }
+        let buckets = unsafe { std::slice::from_raw_parts(memory.cast::<Bucket>(), BUCKETS) };
+        Ok(RequestTable { buckets, count })
     }
 
     /// The layers that the request with this handle was started past, if it is in the table.
@@ -235,8 +231,7 @@ mod tests {
 
     fn table() -> RequestTable {
         let count: &'static AtomicUsize = Box::leak(Box::new(AtomicUsize::new(0)));
-        // SAFETY: new memory, with a count of its own.
-        unsafe { RequestTable::at(RequestTable::map().unwrap(), count) }
+        RequestTable::new(count).unwrap()
     }
 
     /// The most slots that one of these look-ups looks at.
