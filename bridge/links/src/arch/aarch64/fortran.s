@@ -1,3 +1,5 @@
+// Fortran calls: at which layer the C functions that MPI's Fortran library calls enter the chain.
+
 // While these frames last, the level is `level`; it is set back afterwards. `frame` bytes are free at the stack pointer, the
 // caller's words begin at x29 + 32. x9 to x11 are used.
 .macro qmpi_enter_level level, frame
@@ -16,6 +18,7 @@
     str \level, [x9]
     sub sp, sp, \frame
 .endm
+
 .macro qmpi_leave_level
     mov sp, x29
     ldp x9, x10, [x29, 16]
@@ -26,6 +29,7 @@
     .cfi_restore x30
     ret
 .endm
+
 // Calls x17 with all arguments. Fortran has no prototypes here: eight registers and eighteen words of the stack hold every
 // call of MPI's, hidden lengths of strings included; how many the caller wrote is unknown.
 .macro qmpi_call_at_level level
@@ -34,13 +38,15 @@
     blr x17
     qmpi_leave_level
 .endm
+
 .pushsection .text.qmpi_fortran, "ax", @progbits
-    // A tool's call of `pmpi_f_`: x17 is the payload.
-    qmpi_function qmpi_fortran_resume
+// A tool's call of `pmpi_f_`: x17 is the payload.
+qmpi_function qmpi_fortran_resume
     ldr x12, [x17, {level}]
     ldr x17, [x17, {target}]
     qmpi_call_at_level x12
-    qmpi_end qmpi_fortran_resume
+qmpi_end qmpi_fortran_resume
+
 // The Fortran library's call of a C function: x17 is a table of links, one for each level. On the way, the level is 0
 // again: MPI may call the program back, whose calls are new ones. The C function's prototype is known: `n` is how many words of
 // the stack it reads, `v` stands for a variadic one.
@@ -58,28 +64,30 @@ qmpi_fortran_to_c_\n:
 2:
     ldr x17, [x17, x9, lsl 3]
     .ifc \n, v
-    qmpi_call_at_level xzr
+        qmpi_call_at_level xzr
     .else
-    qmpi_enter_level xzr, 8 * (\n + \n % 2)
-    .set .Lqmpi_k, 0
-    .rept \n
-    ldr x9, [x29, 32 + 8 * .Lqmpi_k]
-    str x9, [sp, 8 * .Lqmpi_k]
-    .set .Lqmpi_k, .Lqmpi_k + 1
-    .endr
-    blr x17
-    qmpi_leave_level
+        qmpi_enter_level xzr, 8 * (\n + \n % 2)
+        .set .Lqmpi_k, 0
+        .rept \n
+            ldr x9, [x29, 32 + 8 * .Lqmpi_k]
+            str x9, [sp, 8 * .Lqmpi_k]
+            .set .Lqmpi_k, .Lqmpi_k + 1
+        .endr
+        blr x17
+        qmpi_leave_level
     .endif
     .cfi_endproc
 .endm
+
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, v
-    qmpi_fortran_to_c \n
+        qmpi_fortran_to_c \n
     .endr
 .popsection
+
 .pushsection .data.rel.ro.qmpi_fortran, "aw", @progbits
     .balign 8
-    qmpi_label qmpi_fortran_to_c_table
+qmpi_label qmpi_fortran_to_c_table
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, v
-    .quad qmpi_fortran_to_c_\n
+        .quad qmpi_fortran_to_c_\n
     .endr
 .popsection

@@ -1,6 +1,7 @@
+// The resolver; x11: the rows, x9: the number of the stub. The context that is recorded for this thread may be of use.
+
 .pushsection .text.qmpi_resolve, "ax", @progbits
-    // The resolver; x11: the rows, x9: the number of the function. The context that is recorded for this thread may be of use.
-    qmpi_function qmpi_resolve
+qmpi_function qmpi_resolve
     qmpi_keep_arguments
     str x11, [x29, 88]
     sub sp, sp, 16
@@ -11,5 +12,5 @@
     ldr w1, [sp]
     bl {resolve}
     qmpi_go_on_with_arguments
-    qmpi_end qmpi_resolve
+qmpi_end qmpi_resolve
 .popsection

@@ -1,5 +1,5 @@
 // What the text of several features needs. `qmpi_keep_arguments`, `qmpi_restore_arguments` and `qmpi_go_on_with_arguments` are those of
-// `ring/src/arch/aarch64/`.
+    // `ring/src/arch/aarch64/`.
 
 .macro qmpi_label name
     .hidden \name

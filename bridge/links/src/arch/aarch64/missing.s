@@ -1,8 +1,10 @@
+// A call of something that did not exist when the tool was loaded: asks where it goes.
+
 .pushsection .text.qmpi_missing, "ax", @progbits
-    qmpi_function qmpi_missing
+qmpi_function qmpi_missing
     qmpi_keep_arguments
     mov x0, x17
     bl {destination}
     qmpi_go_on_with_arguments
-    qmpi_end qmpi_missing
+qmpi_end qmpi_missing
 .popsection

@@ -1,3 +1,13 @@
+// Stubs in front of functions of the MPI library that start or complete requests. As long as there is nothing to watch for they are a jump.
+// Otherwise the function is called from a frame, with CFI:
+//
+//     x29+16      the caller's stack arguments
+//     x29+8       x30, the return address
+//     x29         saved x29
+//     x29-`size`  `Watched`: x0 .. x7, what the two functions of Rust tell each other, the payload, the result
+//     sp          copy of the stack arguments
+
+// Makes the frame, with the payload in it.
 .macro qmpi_watch_enter
     stp x29, x30, [sp, -16]!
     .cfi_def_cfa_offset 16
@@ -12,6 +22,8 @@
     stp x6, x7, [sp, 48]
     str x17, [sp, {watch}]
 .endm
+
+// Calls the function with the arguments, and stores its result.
 .macro qmpi_watch_call
     ldur x17, [x29, {watch} - {size}]
     ldr x11, [x17, {words}]
@@ -34,6 +46,8 @@
     blr x16
     stur x0, [x29, {result} - {size}]
 .endm
+
+// Returns the result.
 .macro qmpi_watch_leave
     ldur x0, [x29, {result} - {size}]
     mov sp, x29
@@ -43,8 +57,9 @@
     .cfi_restore x30
     ret
 .endm
+
 .pushsection .text.qmpi_requests, "ax", @progbits
-    qmpi_function qmpi_watch_start
+qmpi_function qmpi_watch_start
     adrp x9, {active}
     ldr x9, [x9, :lo12:{active}]
     ldr w9, [x9]
@@ -57,8 +72,9 @@
     sub x0, x29, {size}
     bl {after_start}
     qmpi_watch_leave
-    qmpi_end qmpi_watch_start
-    qmpi_function qmpi_watch_completion
+qmpi_end qmpi_watch_start
+
+qmpi_function qmpi_watch_completion
     adrp x9, {count}
     ldr x9, [x9, :lo12:{count}]
     cbnz x9, 2f
@@ -72,5 +88,5 @@
     sub x0, x29, {size}
     bl {after_completion}
     qmpi_watch_leave
-    qmpi_end qmpi_watch_completion
+qmpi_end qmpi_watch_completion
 .popsection

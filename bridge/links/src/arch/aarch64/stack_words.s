@@ -1,6 +1,10 @@
+// Copies words that may be arguments from the caller's stack, as many as can be read. The words begin right above the stub's own frame: how far
+// its page goes they can be read. The kernel says whether the next page can: `rt_sigprocmask` reads the new mask there before it looks at
+// `how`, which is invalid.
+
 .pushsection .text.qmpi_copy_readable, "ax", @progbits
-    // Copies x14 words from x16 to x15.
-    qmpi_function qmpi_copy_readable
+// Copies x14 words from x16 to x15.
+qmpi_function qmpi_copy_readable
     // The page that the byte before the first word lies in, and the last byte.
     sub x9, x16, 1
     orr x9, x9, {smallest_page} - 1
@@ -38,5 +42,5 @@
     b 3b
 4:
     ret
-    qmpi_end qmpi_copy_readable
+qmpi_end qmpi_copy_readable
 .popsection

@@ -1,8 +1,22 @@
+// Stubs that keep the application's return address across PMPI tools, or look it up.
+//
+// With the address goes a *witness*: a place on the stack that holds a return address as long as the recorded call is under way. Where
+// it does not any more (the tool was called past the stub, or called back from below), the record is stale, and the
+// caller of the stub is the next best answer.
+//
+// Calls nest: MPI calls back into the application (a reduction's operation, an attribute's destructor), which calls MPI. So
+// the records are a stack. Adding one takes away those whose calls are over; a look-up takes the topmost whose call is not. A record more
+// than there is room for takes the place of the last.
+//
+// The records are a thread-local variable of the library that is in the process from the start (`ring/src/arch/x86_64/thread_storage.rs`),
+// found by its offset from the thread pointer.
+
 // r10 is where the topmost record is, less 8.
 .macro qmpi_top_record
     mov r10, qword ptr [rip + {caller_offset}]
     add r10, qword ptr fs:[r10]
 .endm
+
 // The zero flag says whether the record's call is still under way. It lies above, and not far: a stack that it was on
 // may be gone by now.
 .macro qmpi_is_under_way scratch
@@ -15,6 +29,7 @@
     cmp \scratch, qword ptr fs:[r10 + 24]
 1:
 .endm
+
 // A new record but for its context, and r10 for it. What is on top of the stack is the witness, so the caller must have
 // made a call, not a jump. No other register is free.
 .macro qmpi_record_witness
@@ -63,6 +78,7 @@
     push qword ptr fs:[r10 + 24]
     .cfi_adjust_cfa_offset 8
 .endm
+
 // A new record of the return address.
 .macro qmpi_record_return
     qmpi_record_witness
@@ -71,6 +87,7 @@
     push qword ptr fs:[r10 + 8]
     .cfi_adjust_cfa_offset 8
 .endm
+
 // The same of a context that came down in rdi: a record of it that still holds has the better witness, one further up.
 .macro qmpi_record_context
     qmpi_top_record
@@ -88,6 +105,7 @@
     mov qword ptr fs:[r10 + 8], rdi
 9:
 .endm
+
 // The context of the topmost record whose call is under way, in rdi; to `none` if there is none.
 .macro qmpi_recall none
     qmpi_top_record

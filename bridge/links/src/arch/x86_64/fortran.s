@@ -1,3 +1,5 @@
+// Fortran calls: at which layer the C functions that MPI's Fortran library calls enter the chain.
+
 // While these frames last, the level is `level`; it is set back afterwards. `frame` bytes are free at the stack pointer, the
 // caller's words begin 24 bytes above them. r10 is used; rax counts no vector registers, Fortran is never variadic.
 .macro qmpi_enter_level level, frame
@@ -12,6 +14,7 @@
     sub rsp, \frame
     .cfi_adjust_cfa_offset \frame
 .endm
+
 .macro qmpi_leave_level frame
     add rsp, \frame
     .cfi_adjust_cfa_offset -\frame
@@ -22,6 +25,7 @@
     .cfi_restore rbp
     ret
 .endm
+
 // Calls `target` with all arguments. Fortran has no prototypes here: six registers and eighteen words of the stack hold every
 // call of MPI's, hidden lengths of strings included; how many the caller wrote is unknown.
 .macro qmpi_call_at_level level, target
@@ -31,13 +35,15 @@
     qmpi_leave_level 152
     qmpi_copy_words_across_pages 18, 176
 .endm
+
 .pushsection .text.qmpi_fortran, "ax", @progbits
-    // A tool's call of `pmpi_f_`: r11 is the payload.
-    qmpi_function qmpi_fortran_resume
+// A tool's call of `pmpi_f_`: r11 is the payload.
+qmpi_function qmpi_fortran_resume
     mov r10, qword ptr [r11 + {level}]
     mov r11, qword ptr [r11 + {target}]
     qmpi_call_at_level r10, r11
-    qmpi_end qmpi_fortran_resume
+qmpi_end qmpi_fortran_resume
+
 // The Fortran library's call of a C function: r11 is a table of links, one for each level. On the way, the level is 0
 // again: MPI may call the program back, whose calls are new ones. The C function's prototype is known: `n` is how many words of
 // the stack it reads, `v` stands for a variadic one.
@@ -53,30 +59,32 @@ qmpi_fortran_to_c_\n:
 2:
     mov r11, qword ptr [r11 + 8 * r10]
     .ifc \n, v
-    qmpi_call_at_level 0, r11
+        qmpi_call_at_level 0, r11
     .else
-    // Aligned to 16 at the call, with the return address and two words.
-    .set .Lqmpi_frame, 8 * (\n + (\n + 1) % 2)
-    qmpi_enter_level 0, .Lqmpi_frame
-    .set .Lqmpi_k, 0
-    .rept \n
-    mov r10, qword ptr [rsp + .Lqmpi_frame + 24 + 8 * .Lqmpi_k]
-    mov qword ptr [rsp + 8 * .Lqmpi_k], r10
-    .set .Lqmpi_k, .Lqmpi_k + 1
-    .endr
-    call r11
-    qmpi_leave_level .Lqmpi_frame
+        // Aligned to 16 at the call, with the return address and two words.
+        .set .Lqmpi_frame, 8 * (\n + (\n + 1) % 2)
+        qmpi_enter_level 0, .Lqmpi_frame
+        .set .Lqmpi_k, 0
+        .rept \n
+            mov r10, qword ptr [rsp + .Lqmpi_frame + 24 + 8 * .Lqmpi_k]
+            mov qword ptr [rsp + 8 * .Lqmpi_k], r10
+            .set .Lqmpi_k, .Lqmpi_k + 1
+        .endr
+        call r11
+        qmpi_leave_level .Lqmpi_frame
     .endif
     .cfi_endproc
 .endm
+
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, v
-    qmpi_fortran_to_c \n
+        qmpi_fortran_to_c \n
     .endr
 .popsection
+
 .pushsection .data.rel.ro.qmpi_fortran, "aw", @progbits
     .balign 8
-    qmpi_label qmpi_fortran_to_c_table
+qmpi_label qmpi_fortran_to_c_table
     .irp n, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, v
-    .quad qmpi_fortran_to_c_\n
+        .quad qmpi_fortran_to_c_\n
     .endr
 .popsection

@@ -1,14 +1,16 @@
+// What unit tests call.
+
 .pushsection .text.qmpi_in_tests, "ax", @progbits
-    qmpi_function qmpi_test_payload
+qmpi_function qmpi_test_payload
     mov rax, r11
     ret
-    qmpi_end qmpi_test_payload
+qmpi_end qmpi_test_payload
 
-    qmpi_function qmpi_test_jump
+qmpi_function qmpi_test_jump
     jmp qword ptr [rip + {link}]
-    qmpi_end qmpi_test_jump
+qmpi_end qmpi_test_jump
 
-    qmpi_function qmpi_test_call_on
+qmpi_function qmpi_test_call_on
     push rbp
     mov rbp, rsp
     mov rsp, rdi
@@ -24,5 +26,5 @@
     mov rsp, rbp
     pop rbp
     ret
-    qmpi_end qmpi_test_call_on
+qmpi_end qmpi_test_call_on
 .popsection

@@ -59,9 +59,9 @@
     .cfi_remember_state
     .set .Lqmpi_k, 0
     .rept \words
-    mov r10, qword ptr [rsp + \from + 8 * .Lqmpi_k]
-    mov qword ptr [rsp + 8 * .Lqmpi_k], r10
-    .set .Lqmpi_k, .Lqmpi_k + 1
+        mov r10, qword ptr [rsp + \from + 8 * .Lqmpi_k]
+        mov qword ptr [rsp + 8 * .Lqmpi_k], r10
+        .set .Lqmpi_k, .Lqmpi_k + 1
     .endr
 19:
 .endm

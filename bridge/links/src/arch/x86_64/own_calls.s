@@ -1,6 +1,13 @@
+// Stubs of a layer whose own calls are hidden. All arguments, the stack and its return address stay as they are; both end in a jump.
+//
+//     records  +0   bytes to the topmost record, 0 without one
+//              +8   the largest number: a place above all others
+//              +24  record 1: key, place of the return address, the return address
+//              +48  record 2: ...
+
 .pushsection .text.qmpi_own_calls, "ax", @progbits
-    // The layer above calls a wrapper: r11 is its `Entry`.
-    qmpi_function qmpi_own_entry
+// The layer above calls a wrapper: r11 is an `EnteredEntry`.
+qmpi_function qmpi_own_entry
     mov r10, qword ptr [rip + {offset}]
     add r10, qword ptr fs:[r10]
     cmp qword ptr fs:[r10 + {place}], rsp
@@ -45,9 +52,10 @@
     mov rdx, [rsi]
     call {enter}
     qmpi_go_on_with_arguments
-    qmpi_end qmpi_own_entry
-    // The layer calls `PMPI_f`: r11 is a `Link`.
-    qmpi_function qmpi_own_link
+qmpi_end qmpi_own_entry
+
+// The layer calls `PMPI_f`: r11 is a `CalledLink`.
+qmpi_function qmpi_own_link
     mov r10, qword ptr [rip + {offset}]
     add r10, qword ptr fs:[r10]
 1:
@@ -108,5 +116,5 @@
     lea rsi, [rbp + 8]
     call {decide}
     qmpi_go_on_with_arguments
-    qmpi_end qmpi_own_link
+qmpi_end qmpi_own_link
 .popsection

@@ -1,5 +1,12 @@
+// `MPI_Pcontrol(level, ...)`: calls the tool, then goes on to the next link. All that can hold an argument is kept: six registers, eight vector
+// registers (psABI 3.5.7; `al` counts them) and twelve words of the stack.
+//
+//     rbp+16  the caller's stack arguments      rsp+160  xmm0..xmm7
+//     rbp+8   return address                    rsp+96   rdi rsi rdx rcx r8 r9 rax r11
+//     rbp     saved rbp                         rsp      copy of twelve stack words
+
 .pushsection .text.qmpi_pcontrol, "ax", @progbits
-    qmpi_function qmpi_pcontrol
+qmpi_function qmpi_pcontrol
     push rbp
     .cfi_def_cfa_offset 16
     .cfi_offset rbp, -16
@@ -44,5 +51,5 @@
     .cfi_def_cfa rsp, 8
     jmp qword ptr [r11 + {next}]
     qmpi_copy_words_across_pages 12, 304
-    qmpi_end qmpi_pcontrol
+qmpi_end qmpi_pcontrol
 .popsection

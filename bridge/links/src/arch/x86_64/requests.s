@@ -1,3 +1,13 @@
+// Stubs in front of functions of the MPI library that start or complete requests. As long as there is nothing to watch for they are a jump.
+// Otherwise the function is called from a frame, with CFI:
+//
+//     rbp+16      the caller's stack arguments
+//     rbp+8       return address
+//     rbp         saved rbp
+//     rbp-`size`  `Watched`: rdi rsi rdx rcx r8 r9, what the two functions of Rust tell each other, the payload, the result
+//     rsp         copy of the stack arguments
+
+// Makes the frame, with the payload in it.
 .macro qmpi_watch_enter
     push rbp
     .cfi_def_cfa_offset 16
@@ -13,6 +23,8 @@
     mov [rbp - {size} + 40], r9
     mov [rbp - {size} + {watch}], r11
 .endm
+
+// Calls the function with the arguments, and stores its result.
 .macro qmpi_watch_call
     mov r11, [rbp - {size} + {watch}]
     mov rcx, qword ptr [r11 + {words}]
@@ -37,14 +49,17 @@
     call qword ptr [r11 + {target}]
     mov [rbp - {size} + {result}], rax
 .endm
+
+// Returns the result.
 .macro qmpi_watch_leave
     mov rax, [rbp - {size} + {result}]
     leave
     .cfi_def_cfa rsp, 8
     ret
 .endm
+
 .pushsection .text.qmpi_requests, "ax", @progbits
-    qmpi_function qmpi_watch_start
+qmpi_function qmpi_watch_start
     mov r10, qword ptr [rip + {active}]
     cmp dword ptr [r10], 0
     jne 2f
@@ -55,8 +70,9 @@
     lea rdi, [rbp - {size}]
     call {after_start}
     qmpi_watch_leave
-    qmpi_end qmpi_watch_start
-    qmpi_function qmpi_watch_completion
+qmpi_end qmpi_watch_start
+
+qmpi_function qmpi_watch_completion
     cmp qword ptr [rip + {count}], 0
     jne 2f
     jmp qword ptr [r11 + {target}]
@@ -68,5 +84,5 @@
     lea rdi, [rbp - {size}]
     call {after_completion}
     qmpi_watch_leave
-    qmpi_end qmpi_watch_completion
+qmpi_end qmpi_watch_completion
 .popsection
