@@ -20,7 +20,7 @@ pub struct Handle(pub *mut c_void);
 
 // SAFETY: objects in a namespace are never unloaded, and `ld.so` locks its own structures.
 unsafe impl Send for Handle {}
-// SAFETY: as above.
+// SAFETY: a handle is shared as `ld.so` shares it between threads: by calls of its functions, which lock.
 unsafe impl Sync for Handle {}
 
 /// The public part of glibc's `struct link_map` (`link.h`).
@@ -58,7 +58,7 @@ impl Handle {
 
     /// The same in this version.
     pub fn find_version(self, name: &CStr, version: &CStr) -> Option<usize> {
-        // SAFETY: as above.
+        // SAFETY: handles stay open, and both names are C strings.
         found(unsafe { glibc::dlvsym()(self.0, name.as_ptr(), version.as_ptr()) })
     }
 }

@@ -32,4 +32,4 @@ pub use next_table::NextTable;
 pub use progress::Progress;
 pub use published::Published;
 pub use ring::{Glibc, Ring, ThreadOffsets};
-pub use tools::{Next, Tool};
+pub use tools::{Next, RegisteredTool};
