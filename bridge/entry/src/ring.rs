@@ -5,11 +5,9 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::COUNT;
 use qmpi_ring::next_table::Current;
-use qmpi_ring::{Glibc, NextTable, Published, RegisteredTool, Ring, ring};
+use qmpi_ring::{Glibc, NextTable, Published, RegisteredTool, Ring, ring, thread_offsets};
 
 use crate::arch;
-
-qmpi_ring::define_thread_storage!();
 
 /// Where each function goes. Slots are written at start-up and never again; before any code of the process can call a function, they lead to
 /// the lazy stubs.

@@ -1,6 +1,6 @@
 //! Fortran calls: at which layer the C functions that MPI's Fortran library calls enter the chain.
 //!
-//! A word of thread-local storage (`ring/src/arch/aarch64/thread_storage.rs`) says how many layers the call has behind it; 0 outside of such
+//! A word of thread-local storage (`ring/src/arch/thread_storage.s`) says how many layers the call has behind it; 0 outside of such
 //! calls. Only tools with Fortran wrappers ever set it.
 #![expect(unsafe_code, reason = "machine code behind trampolines")]
 

@@ -10,7 +10,7 @@
 //! takes the topmost whose call is not. A record more than there is room for takes the place of the last.
 //!
 //! The records are a thread-local variable of the library that is in the process from the start
-//! (`ring/src/arch/x86_64/thread_storage.rs`), found by its offset from the thread pointer.
+//! (`ring/src/arch/thread_storage.s`), found by its offset from the thread pointer.
 
 use qmpi_ring::ring::{CALLER_DEPTH as DEPTH, CALLER_RECORD as RECORD};
 
