@@ -4,17 +4,18 @@
 //! takes no lock of its own, and does what it does in some microseconds. Where there is an MPI and a stack it opens
 //! `libqmpi_core.so`, which loads the tools and fills in the tables that are read here.
 //!
-//! | when | what | file |
-//! |---|---|---|
-//! | a call | one jump through a slot, nothing else | `exports/functions.rs`, `exports/shifted.rs`, `arch/` |
-//! | the process is loaded, or calls MPI for the first time | is there an MPI, and a stack? | `start.rs`, `process/environment.rs` |
-//! | | yes: the core does the rest | `core_library.rs` |
-//! | | an MPI without a stack: calls go to the MPI library | `pass_through.rs` |
-//! | `dlsym`, `dlvsym`, a weak reference, a library that is opened | the process finds what it would find without this library | `exports/dlsym.rs`, `process/{weak,opened}.rs` |
-//! | a QMPI tool asks what comes next | a look into a table | `exports/interface.rs` |
-//! | the same by the 2018 prototype's functions | | `exports/thesis.rs`, `arch/x86_64/exec.rs` |
-//! | under `qmpi run --mpir` | a rank tells of itself, and waits for a debugger | `mpir.rs` |
-//! | objects of the process, glibc's own functions, this library itself | | `process/{objects,glibc,own}.rs` |
+//! | module | what |
+//! |---|---|
+//! | `planted` | defects for the tests of the tests |
+//! | `message` | the end of a process in which nothing can be done |
+//! | `arch/` | the machine code: its text, and what Rust knows of it |
+//! | `ring.rs` | the words that the core reads and writes, the slots of calls among them |
+//! | `process/` | its environment and objects, glibc's own functions, this library itself: is there an MPI, and a stack? |
+//! | `core_library.rs` | yes: the core does the rest |
+//! | `references/` | weak references, calls where there is no stack, libraries that are opened: the process finds what it would find without this library |
+//! | `mpir.rs` | under `qmpi run --mpir` a rank tells of itself, and waits for a debugger |
+//! | `start.rs` | when all that happens: the process is loaded, or calls MPI for the first time |
+//! | `exports/` | what others find by name: a call is one jump through a slot; `dlsym`; QMPI's functions, and those of the 2018 prototype |
 //!
 //! Symbols are exported here and nowhere else in the workspace: `MPI_*`, `QMPI_*`, `dlsym` and `dlvsym`, never `PMPI_*` (the MPI library
 //! calls those itself, and an application that does means to bypass tools).
@@ -26,10 +27,10 @@ mod core_library;
 mod exports;
 mod message;
 mod mpir;
-mod pass_through;
 #[cfg(planted)]
 mod planted;
 mod process;
+mod references;
 mod ring;
 mod start;
 

@@ -11,7 +11,7 @@ pub(crate) fn race() {
     let shared = &raw mut SHARED;
     // SAFETY: none. This is a data race.
     let value = unsafe { shared.read_volatile() };
-    // SAFETY: as above.
+    // SAFETY: none. This is the other half of the data race.
     unsafe { shared.write_volatile(value.wrapping_add(1)) };
 }
 

@@ -13,10 +13,11 @@ use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_ring::Moment;
 
 use crate::arch::LAZY_SIZE;
-use crate::process::opened::{self, All};
 use crate::process::{environment, objects};
+use crate::references::opened::{self, All};
+use crate::references::pass_through;
 use crate::ring::RING;
-use crate::{core_library, message, mpir, pass_through};
+use crate::{core_library, message, mpir};
 
 // Miri runs constructors as well, and has no dynamic linker to look at.
 #[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]
@@ -52,19 +53,15 @@ pub(crate) fn is_loaded() -> bool {
     LOADED.load(Ordering::Acquire)
 }
 
-/// Sets everything up, if there is a stack and an MPI.
-pub(crate) fn before_first_call() {
-    begin(Moment::FirstCall);
-}
-
 /// Sets everything up for a constructor that comes before this library's, if there is a stack and an MPI. Returns whether it did.
 pub(crate) fn before_constructor_goes_on() -> bool {
     environment::names_a_stack() && objects::has_mpi() && start(Moment::EarlyCall)
 }
 
-fn begin(moment: Moment) {
+/// Sets everything up, if there is a stack and an MPI.
+pub(crate) fn begin(moment: Moment) {
     let has_stack = environment::names_a_stack();
-    if (has_stack || mpir::is_asked_for()) && objects::has_mpi() {
+    if (has_stack || environment::is_under_mpir()) && objects::has_mpi() {
         if has_stack {
             let _ = start(moment);
         }

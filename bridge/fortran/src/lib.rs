@@ -9,6 +9,12 @@
 //! | `qmpi_send_`, `qmpi_send__`, `qmpi_send`, `QMPI_SEND` | `pmpi_send_` | `mpif.h`, `use mpi` |
 //! | `qmpi_send_f08_`, `qmpi_send_f08ts_`, `..._large_` | `pmpi_send_f08_` and so on, of MPICH `pmpir_send_f08_` | `use mpi_f08` (MPI 4.0, 19.1.5) |
 //!
+//! | module | what |
+//! |---|---|
+//! | `missing` | what happens where no library has the procedure |
+//! | `arch` | the machine code |
+//! | `list` | all entry points |
+//!
 //! It is a library of its own because few programs want it, while `libqmpi.so` is in every process of a job:
 //! docs/maintainers/decisions/fortran.md.
 #![cfg_attr(not(test), no_std)]

@@ -4,7 +4,7 @@
 //! one, else through MPI's Fortran library, which calls C. A wrapper goes on with `pmpi_f_`; what MPI's Fortran library then
 //! calls in C must enter the chain *below* the wrapper's layer, not at the top again.
 //!
-//! A word of thread-local storage (`ring/src/arch/x86_64/thread_storage.rs`) says how many layers the call has behind it; 0 outside of such
+//! A word of thread-local storage (`ring/src/arch/thread_storage.s`) says how many layers the call has behind it; 0 outside of such
 //! calls. Only tools with Fortran wrappers ever set it.
 #![expect(unsafe_code, reason = "machine code, and a word that it reads")]
 

@@ -17,7 +17,7 @@
 //! less deep.
 //!
 //! The records are in thread-local storage of the library that is in the process from the start
-//! (`ring/src/arch/x86_64/thread_storage.rs`), [`OWN_DEPTH`] of them for all layers of a thread.
+//! (`ring/src/arch/thread_storage.s`), [`OWN_DEPTH`] of them for all layers of a thread.
 #![expect(unsafe_code, reason = "reads the records of a thread, and the stack")]
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -30,7 +30,7 @@ pub fn set(offsets: ThreadOffsets) {
 mod of_tests {
     #![expect(unsafe_code, reason = "an init_array entry")]
 
-    qmpi_ring::define_thread_storage!();
+    use qmpi_ring::thread_offsets;
 
     #[used]
     #[unsafe(link_section = ".init_array")]

@@ -79,7 +79,7 @@ impl Instance {
         };
         if self.is_alone() {
             let namespace = self.answers.loaded_namespace();
-            let objects = namespace.into_iter().flat_map(|namespace| namespace.objects().iter());
+            let objects = namespace.into_iter().flat_map(|namespace| namespace.objects.get());
             let head = namespace.and_then(|namespace| namespace.head());
             let head = head.map_or(0, |head| std::ptr::from_ref(head).addr());
             return (head, objects.filter(|object| object.is_private).filter_map(|object| range(object.map)).collect());

@@ -94,8 +94,9 @@ pub(crate) fn list(
     lock: &LinkerLock,
 ) -> Vec<&'static Object> {
     let is_wanted = |map: &LinkMap| wanted.iter().any(|wanted| std::ptr::eq(*wanted, map));
-    let mut listed: Vec<&'static Object> = namespace.objects().iter().filter(|object| is_wanted(object.map)).collect();
-    let last = namespace.objects().last().map(|object| object.map);
+    let mut all = namespace.objects.get().to_vec();
+    let mut listed: Vec<&'static Object> = all.iter().copied().filter(|object| is_wanted(object.map)).collect();
+    let last = all.last().map(|object| object.map);
     let mut is_new = last.is_none();
     let mut new = Vec::new();
     for map in namespace.maps() {
@@ -107,18 +108,21 @@ pub(crate) fn list(
     for (object, is_new) in new {
         // One that stands before others that are listed already was a library that a tool had opened: it serves its purpose unlisted.
         if is_new {
-            namespace.objects().add(object, lock);
+            all.push(object);
         }
         listed.push(object);
+    }
+    if all.len() > namespace.objects.get().len() {
+        namespace.objects.publish(all.leak(), lock);
     }
     listed
 }
 
 fn describe(namespace: &Namespace, map: &'static LinkMap) -> Option<&'static Object> {
     let headers = map.program_headers()?;
-    let module = dl_iterate_phdr::tls_module(map, headers);
+    let tls_module = dl_iterate_phdr::tls_module(map, headers);
     let is_private = !map.is_linker() && !namespace.is_provider(map);
-    Some(Box::leak(Box::new(Object::new(map, headers, module, is_private, map.mapped()))))
+    Some(Box::leak(Box::new(Object { map, headers, tls_module, is_private, mapped: map.mapped() })))
 }
 
 /// Loads a provider, unless the namespace has one of this SONAME.

@@ -9,7 +9,6 @@ use qmpi_dynamic::{Mapped, hash};
 use qmpi_ring::{List, Published};
 
 use crate::environment::{InheritedVariable, Setting, View};
-use crate::names;
 use crate::namespace::Namespace;
 use crate::object::Object;
 
@@ -76,7 +75,10 @@ impl Answers {
     pub(crate) fn link_by_name(&self, name: &str) -> Option<usize> {
         let is_it = |(id, _): &&(FnId, usize)| id.name() == name;
         let other = self.links_by_name.iter().find(is_it).map(|(_, address)| *address);
-        other.or_else(|| names::link(self.links, name))
+        other.or_else(|| {
+            let id = qmpi_abi::classify(name)?.c_function()?;
+            self.links.get(id.index()).copied().filter(|address| *address != 0)
+        })
     }
 
     /// The wrapper of a layer below of a function that is not MPI's.

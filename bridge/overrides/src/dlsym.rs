@@ -13,10 +13,9 @@ use core::ffi::{CStr, c_char, c_void};
 use qmpi_dynamic::{Mapped, Symbol, SymbolKind, objects};
 
 use crate::answers::Answers;
-use crate::link_map::{Handle, LinkMap};
+use crate::link_map::{DEEPEST, Handle, LinkMap, find};
 use crate::namespace::Namespace;
-use crate::object::find;
-use crate::{glibc, names, parts, plugins};
+use crate::{glibc, names, plugins};
 
 /// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
 pub(crate) extern "C" fn decide(
@@ -35,8 +34,7 @@ pub(crate) extern "C" fn decide(
     } else {
         let namespace = answers.namespace(caller);
         let is_next = handle == libc::RTLD_NEXT;
-        let behind = |namespace: &Namespace| parts::defines_behind(namespace, answers.before, caller, name);
-        if is_next && namespace.is_some_and(behind) {
+        if is_next && namespace.is_some_and(|namespace| is_in_next_file(answers, namespace, caller, name)) {
             None // glibc finds what is in the tool's own files.
         } else if is_next && let Some(next) = answers.next_by_name(name) {
             Some(next)
@@ -62,6 +60,14 @@ fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: 
         return None;
     }
     opened_global(answers, namespace, name).or_else(|| of_process(namespace, name))
+}
+
+/// Does a file of the tool that stands behind the one with the code at `caller` define the name? In a tool of several files the next definition
+/// may be in the next file, as in a list in LD_PRELOAD; only what none of them has comes from the layer below. They are the first that the first
+/// object needs: `answers.before` files, then the tool's own.
+fn is_in_next_file(answers: &Answers, namespace: &Namespace, caller: usize, name: &CStr) -> bool {
+    let files = || namespace.first_maps().skip(1).take(answers.before.saturating_add(1));
+    answers.before != 0 && LinkMap::defined_behind(files(), caller, name) == Some(true)
 }
 
 /// For a tool of the base namespace: its next function is that of the chain, however it asks.
@@ -106,7 +112,7 @@ fn is_behind(namespace: &Namespace, caller: usize, name: &CStr) -> bool {
 pub fn opened_global(answers: &Answers, namespace: &Namespace, name: &CStr) -> Option<usize> {
     answers.opened_global.iter().next()?;
     let look = || {
-        let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| is_name_of(map, opened));
+        let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| map.is_named(opened));
         namespace.opened_maps().find_map(|map| {
             let mapped = map.mapped()?;
             let found = function_or_variable(&find(&mapped, name)?)?;
@@ -124,13 +130,10 @@ pub fn each_global(answers: &Answers, namespace: &Namespace, visit: &mut dyn FnM
     if answers.opened_global.iter().next().is_none() {
         return;
     }
-    let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| is_name_of(map, opened));
+    let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| map.is_named(opened));
     let own = || namespace.opened_maps().filter(|map| !namespace.is_provider(map));
     own().filter(|map| is_brought_by(namespace, map, &is_global, 0)).for_each(visit);
 }
-
-/// How far a walk over what libraries need goes: farther than they need each other. A stack that a signal handler has must do.
-pub(crate) const DEEPEST: usize = 8;
 
 /// Is `map` an object for which `is_wanted` holds, or one that such an object needs?
 fn is_brought_by(
@@ -142,21 +145,11 @@ fn is_brought_by(
     is_wanted(map)
         || depth < DEEPEST
             && namespace.opened_maps().any(|other| {
-                let needs = |mapped: Mapped<'_>| mapped.tables().needed().any(|needed| is_name_of(map, needed));
+                let needs = |mapped: Mapped<'_>| mapped.tables().needed().any(|needed| map.is_named(needed));
                 !core::ptr::eq(other, map)
                     && other.mapped().is_some_and(needs)
                     && is_brought_by(namespace, other, is_wanted, depth.saturating_add(1))
             })
-}
-
-/// Did `dlopen`, or a DT_NEEDED, mean this object by this name? By its path, by its SONAME, or by its file's name where the path
-/// was searched for, or has `$ORIGIN` in it.
-pub(crate) fn is_name_of(map: &LinkMap, name: &CStr) -> bool {
-    let (path, name) = (map.name().to_bytes(), name.to_bytes());
-    let file = |path: &'_ [u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.saturating_add(1));
-    let is_searched = !name.contains(&b'/') || name.contains(&b'$');
-    let same_file = || path.get(file(path)..).is_some_and(|last| name.get(file(name)..) == Some(last));
-    path == name || is_searched && same_file()
 }
 
 /// What the process's own scope has under this name.
@@ -195,18 +188,6 @@ fn function_or_variable(found: &(Symbol<'_>, usize)) -> Option<usize> {
 mod tests {
     use super::*;
     use crate::namespace::object_at;
-
-    #[test]
-    fn names_by_which_an_object_is_meant() {
-        let own = object_at(names_by_which_an_object_is_meant as fn() as usize).unwrap().map().unwrap();
-        let library = own.and_following().find(|map| map.name().to_bytes().ends_with(b"/libc.so.6")).unwrap();
-        for name in [library.name(), c"libc.so.6", c"$ORIGIN/libc.so.6"] {
-            assert!(is_name_of(library, name), "{name:?}");
-        }
-        for name in [c"", c"libc.so", c"c.so.6", c"/libc.so.6", c"./libc.so.6", c"libm.so.6"] {
-            assert!(!is_name_of(library, name), "{name:?}");
-        }
-    }
 
     #[test]
     fn functions_of_the_process() {

@@ -30,11 +30,11 @@ pub struct InheritedVariable {
 
 // SAFETY: nothing here reads or writes the text: it is handed to the tool, as `getenv` hands out the environment.
 unsafe impl Send for Setting {}
-// SAFETY: as above.
+// SAFETY: shared, the text is only handed on, too.
 unsafe impl Sync for Setting {}
-// SAFETY: as above.
+// SAFETY: nothing here reads or writes the instance's text: `getenv` hands it to the tool.
 unsafe impl Send for InheritedVariable {}
-// SAFETY: as above.
+// SAFETY: shared, the instance's text is only handed on, too.
 unsafe impl Sync for InheritedVariable {}
 
 /// Where the value starts in `NAME=VALUE`.

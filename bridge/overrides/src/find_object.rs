@@ -5,15 +5,13 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::link_map::LinkMap;
-
 /// `struct dl_find_object` (dlfcn.h), with room for what later versions add.
 #[repr(C)]
 struct DlFindObject {
     flags: u64,
     start: *const c_void,
     end: *const c_void,
-    map: *const LinkMap,
+    map: *const c_void,
     eh_frame: *const c_void,
     reserved: [u64; 16],
 }
@@ -27,8 +25,8 @@ pub fn set(address: usize) {
     FUNCTION.store(core::ptr::with_exposed_provenance_mut(address), Ordering::Relaxed);
 }
 
-/// The object that an address lies in, and where its first segment begins. `None`: in none, or this glibc is older.
-pub(crate) fn find(address: usize) -> Option<(&'static LinkMap, usize)> {
+/// The link map of the object that an address lies in, and where its first segment begins. `None`: in none, or this glibc is older.
+pub(crate) fn find(address: usize) -> Option<(*const c_void, usize)> {
     let function = FUNCTION.load(Ordering::Relaxed);
     if function.is_null() {
         return None;
@@ -41,8 +39,7 @@ pub(crate) fn find(address: usize) -> Option<(&'static LinkMap, usize)> {
     if unsafe { function(core::ptr::without_provenance(address), &raw mut found) } != 0 {
         return None;
     }
-    // SAFETY: a loaded object, which is not unloaded while the caller uses an address in it.
-    Some((unsafe { found.map.as_ref() }?, found.start.addr()))
+    (!found.map.is_null()).then(|| (found.map, found.start.addr()))
 }
 
 #[cfg(test)]
@@ -57,7 +54,7 @@ mod tests {
         let headers = map.program_headers().unwrap();
         let Some(function) = glibc::global(c"_dl_find_object") else { return };
         set(function);
-        assert!(core::ptr::eq(find(own).unwrap().0, map));
+        assert!(core::ptr::eq(find(own).unwrap().0.cast(), map));
         assert!(core::ptr::eq(namespace::object_at(own).unwrap().map().unwrap(), map));
         assert_eq!(map.program_headers().unwrap().as_ptr(), headers.as_ptr());
         assert!(find(1).is_none());

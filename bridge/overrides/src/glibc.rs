@@ -35,7 +35,7 @@ pub fn dlsym() -> Dlsym {
 
 /// `dlvsym`.
 pub fn dlvsym() -> Dlvsym {
-    // SAFETY: as above.
+    // SAFETY: a function of this type is what this name means in the C library.
     unsafe { core::mem::transmute::<*mut c_void, Dlvsym>(DLVSYM.load(Ordering::Relaxed)) }
 }
 

@@ -7,15 +7,15 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | what is known of the instance that calls | [`answers`] |
-//! | its namespace, from before the first constructor in it runs | [`namespace`] |
-//! | the objects of a namespace: those that the loader listed, and those that the tool opened | [`object`], [`link_map`] |
-//! | the answers | [`dlsym`], [`dl_iterate_phdr`], [`getenv`] |
-//! | the environment of an instance | [`environment`] |
-//! | which names are MPI's | [`names`] |
-//! | which of a tool's files comes next | `parts` |
-//! | the object at an address, without a lock | [`find_object`] |
 //! | the C library's own functions | [`glibc`] |
+//! | which names are MPI's | [`names`] |
+//! | the environment of an instance | [`environment`] |
+//! | the object at an address, without a lock | [`find_object`] |
+//! | the objects of a namespace: those that the tool opened, and those that the loader listed | [`link_map`], [`object`] |
+//! | the namespace of an instance, from before the first constructor in it runs | [`namespace`] |
+//! | what is known of the instance that calls | [`answers`] |
+//! | does a look-up by a plugin's handle come to MPI? | `plugins` |
+//! | the functions | [`dlsym`], [`dl_iterate_phdr`], [`getenv`] |
 //! | what the tool's references are bound to | [`arch`] |
 //!
 //! # What is left to the C library
@@ -48,7 +48,6 @@ pub mod link_map;
 pub mod names;
 pub mod namespace;
 pub mod object;
-mod parts;
 mod plugins;
 
 pub use answers::Answers;

@@ -7,9 +7,9 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use libc::{Elf64_Ehdr, Elf64_Phdr};
-use qmpi_dynamic::{Mapped, Segments};
+use qmpi_dynamic::{Mapped, Segments, Symbol, hash};
 
-use crate::{find_object, glibc, object};
+use crate::{find_object, glibc};
 
 /// A request of dlinfo (dlfcn.h) that the libc crate lacks.
 const RTLD_DI_PHDR: c_int = 11;
@@ -20,7 +20,7 @@ pub struct Handle(pub *mut c_void);
 
 // SAFETY: objects in a namespace are never unloaded, and `ld.so` locks its own structures.
 unsafe impl Send for Handle {}
-// SAFETY: as above.
+// SAFETY: a handle is shared as `ld.so` shares it between threads: by calls of its functions, which lock.
 unsafe impl Sync for Handle {}
 
 /// The public part of glibc's `struct link_map` (`link.h`).
@@ -58,7 +58,7 @@ impl Handle {
 
     /// The same in this version.
     pub fn find_version(self, name: &CStr, version: &CStr) -> Option<usize> {
-        // SAFETY: as above.
+        // SAFETY: handles stay open, and both names are C strings.
         found(unsafe { glibc::dlvsym()(self.0, name.as_ptr(), version.as_ptr()) })
     }
 }
@@ -71,6 +71,14 @@ fn found(address: *mut c_void) -> Option<usize> {
     (!address.is_null()).then(|| address.addr())
 }
 
+/// How far a walk over what libraries need goes: farther than they need each other. A stack that a signal handler has must do.
+pub(crate) const DEEPEST: usize = 8;
+
+/// The definition of a name in an object's tables.
+pub(crate) fn find<'a>(mapped: &Mapped<'a>, name: &CStr) -> Option<(Symbol<'a>, usize)> {
+    mapped.find(name.to_bytes(), hash::gnu(name.to_bytes()))
+}
+
 impl LinkMap {
     pub(crate) fn pointer(&'static self) -> *mut LinkMap {
         core::ptr::from_ref(self).cast_mut()
@@ -80,6 +88,17 @@ impl LinkMap {
     pub fn name(&self) -> &CStr {
         // SAFETY: the name of a link map is a C string.
         unsafe { CStr::from_ptr(self.name) }
+    }
+
+    /// Did `dlopen`, or a DT_NEEDED, mean this object by this name? By its path, by its SONAME, or by its file's name where the path
+    /// was searched for, or has `$ORIGIN` in it.
+    pub(crate) fn is_named(&self, name: &CStr) -> bool {
+        let (path, name) = (self.name().to_bytes(), name.to_bytes());
+        let file =
+            |path: &'_ [u8]| path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash.saturating_add(1));
+        let is_searched = !name.contains(&b'/') || name.contains(&b'$');
+        let same_file = || path.get(file(path)..).is_some_and(|last| name.get(file(name)..) == Some(last));
+        path == name || is_searched && same_file()
     }
 
     /// The object and those that follow it in its namespace.
@@ -115,7 +134,7 @@ impl LinkMap {
 
     /// Does it define the name?
     pub(crate) fn defines(&'static self, name: &CStr) -> bool {
-        self.mapped().is_some_and(|mapped| object::find(&mapped, name).is_some())
+        self.mapped().is_some_and(|mapped| find(&mapped, name).is_some())
     }
 
     /// Does an object of `maps` behind the one with the code at `caller` define the name? `None`: that code is in none of them.
@@ -132,7 +151,7 @@ impl LinkMap {
     pub fn program_headers(&'static self) -> Option<&'static [Elf64_Phdr]> {
         /// A file may have them anywhere; what is mapped without doubt is the first page.
         const FIRST_PAGE: usize = 4096;
-        let start = find_object::find(self.dynamic.addr()).filter(|(map, _)| core::ptr::eq(*map, self));
+        let start = find_object::find(self.dynamic.addr()).filter(|(map, _)| core::ptr::eq(map.cast(), self));
         let in_first_page = start.and_then(|(_, start)| headers_at(start, FIRST_PAGE));
         in_first_page.or_else(|| self.headers_by_dlinfo()).or_else(|| headers_at(self.base, usize::MAX))
     }
@@ -187,4 +206,21 @@ pub fn shows_headers() -> bool {
 fn take_message_back() {
     // SAFETY: glibc keeps the message per thread.
     unsafe { libc::dlerror() };
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::namespace::object_at;
+
+    #[test]
+    fn names_by_which_an_object_is_meant() {
+        let own = object_at(names_by_which_an_object_is_meant as fn() as usize).unwrap().map().unwrap();
+        let library = own.and_following().find(|map| map.name().to_bytes().ends_with(b"/libc.so.6")).unwrap();
+        for name in [library.name(), c"libc.so.6", c"$ORIGIN/libc.so.6"] {
+            assert!(library.is_named(name), "{name:?}");
+        }
+        for name in [c"", c"libc.so", c"c.so.6", c"/libc.so.6", c"./libc.so.6", c"libm.so.6"] {
+            assert!(!library.is_named(name), "{name:?}");
+        }
+    }
 }

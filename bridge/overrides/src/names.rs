@@ -1,12 +1,6 @@
-//! Which names are MPI's, and what comes next under them.
+//! Which names are MPI's.
 
 use core::ffi::CStr;
-
-/// The next link for a name, if it is one of a C function of MPI and something below has it.
-pub fn link(links: &[usize], name: &str) -> Option<usize> {
-    let id = qmpi_abi::classify(name)?.c_function()?;
-    links.get(id.index()).copied().filter(|address| *address != 0)
-}
 
 /// Is it a name of MPI, whether the table has it or not?
 pub fn is_mpi_function(name: &str) -> bool {

@@ -6,15 +6,15 @@
 #![expect(unsafe_code, reason = "dladdr1")]
 
 use core::ffi::{CStr, c_int, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_dynamic::LinkerLock;
-use qmpi_ring::List;
 use qmpi_ring::list::Node;
+use qmpi_ring::{List, Published};
 
 use crate::find_object;
 use crate::link_map::{Handle, LinkMap};
-use crate::object::{Object, Objects};
+use crate::object::Object;
 
 /// dlfcn.h; the libc crate lacks it.
 const RTLD_DL_LINKMAP: c_int = 2;
@@ -34,7 +34,8 @@ pub struct Namespace {
     /// The last of the objects that came with the first.
     last: AtomicPtr<LinkMap>,
     providers: List<Provider>,
-    objects: Objects,
+    /// The objects that the loader listed, in the order of `ld.so`.
+    pub objects: Published<&'static Object>,
 }
 
 /// A provider in a namespace.
@@ -77,7 +78,7 @@ impl Namespace {
             head: AtomicPtr::new(core::ptr::null_mut()),
             last: AtomicPtr::new(core::ptr::null_mut()),
             providers: List::new(AtomicPtr::new(core::ptr::null_mut())),
-            objects: Objects::new(),
+            objects: Published::new(AtomicPtr::new(Published::NOWHERE), AtomicUsize::new(0)),
         }
     }
 
@@ -150,11 +151,6 @@ impl Namespace {
         self.maps().skip_while(move |map| !core::ptr::eq(*map, last)).skip(1)
     }
 
-    /// The objects that the loader listed, in the order of `ld.so`.
-    pub fn objects(&self) -> &Objects {
-        &self.objects
-    }
-
     /// Is there a provider of this SONAME?
     pub fn has_provider(&self, soname: &str) -> bool {
         self.providers.iter().any(|provider| provider.soname == soname)
@@ -183,7 +179,7 @@ impl Namespace {
 
     /// The objects as the loader listed them, with those that it did not.
     pub(crate) fn each_object(&self) -> impl Iterator<Item = (&'static LinkMap, Option<&'static Object>)> {
-        let mut listed = self.objects.iter().peekable();
+        let mut listed = self.objects.get().iter().copied().peekable();
         self.maps().map(move |map| (map, listed.next_if(|object| core::ptr::eq(object.map, map))))
     }
 }
@@ -191,7 +187,7 @@ impl Namespace {
 /// The object that the code at `address` belongs to, in whatever namespace.
 pub fn object_at(address: usize) -> Option<Handle> {
     if let Some((map, _)) = find_object::find(address) {
-        return Some(Handle::of(map));
+        return Some(Handle(map.cast_mut()));
     }
     // SAFETY: all-zero is a valid value.
     let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
@@ -200,7 +196,5 @@ pub fn object_at(address: usize) -> Option<Handle> {
     let found = unsafe {
         dladdr1(core::ptr::without_provenance(address), &raw mut info, (&raw mut map).cast(), RTLD_DL_LINKMAP)
     };
-    // SAFETY: `dladdr1` found the object; it is not unloaded while its code is running.
-    let map = unsafe { map.as_ref() }.filter(|_| found != 0)?;
-    Some(Handle::of(map))
+    (found != 0 && !map.is_null()).then(|| Handle(map.cast()))
 }

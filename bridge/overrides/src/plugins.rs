@@ -8,8 +8,7 @@ use core::ffi::{CStr, c_void};
 
 use qmpi_dynamic::objects;
 
-use crate::dlsym::{DEEPEST, is_name_of};
-use crate::link_map::{Handle, LinkMap};
+use crate::link_map::{DEEPEST, Handle, LinkMap};
 use crate::namespace::Namespace;
 
 /// Is `handle` that of a library that the tool has opened, and would the search by it reach the MPI library, and no other definition of
@@ -40,7 +39,7 @@ impl PluginSearch<'_> {
             if self.namespace.has_mpi_provider(needed) {
                 self.reaches_mpi = true;
             } else {
-                let is_it = |map: &&'static LinkMap| !self.namespace.is_provider(map) && is_name_of(map, needed);
+                let is_it = |map: &&'static LinkMap| !self.namespace.is_provider(map) && map.is_named(needed);
                 if let Some(map) = self.namespace.maps().find(is_it) {
                     self.look_in(map, depth.saturating_add(1));
                 }

@@ -9,11 +9,10 @@ use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
 use qmpi_loader::process::loader_lock;
 use qmpi_plan::{Layer, LogLevel, rank_from_env, variable};
+use qmpi_ring::thread_offsets;
 use qmpi_system::log;
 
 use crate::{configured, instances, qmpi};
-
-qmpi_ring::define_thread_storage!();
 
 #[used]
 #[unsafe(link_section = ".init_array")]

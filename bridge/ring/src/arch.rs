@@ -1,10 +1,11 @@
-//! Machine code that both libraries have, for this architecture.
+//! Text for the assembler that both libraries have: a folder for each machine.
 
 #[cfg(target_arch = "aarch64")]
-pub mod aarch64;
-#[cfg(target_arch = "aarch64")]
-pub use aarch64::registers;
+pub mod aarch64 {
+    //! Text for the assembler on AArch64.
+    pub mod arguments;
+}
 #[cfg(target_arch = "x86_64")]
-pub mod x86_64;
-#[cfg(target_arch = "x86_64")]
-pub use x86_64::registers;
+mod x86_64 {
+    mod arguments;
+}

@@ -50,9 +50,9 @@ pub struct CoreFunctions {
     pub shifted: extern "C" fn(usize) -> usize,
     /// A function of this number was called that MPI does not have; ends the process.
     pub unsupported: extern "C" fn(usize) -> !,
-    /// Finds what comes next where neither [`crate::NextTable`] nor [`crate::tools::Tool::next`] has it.
+    /// Finds what comes next where neither [`crate::NextTable`] nor [`crate::tools::RegisteredTool::next`] has it.
     pub get_function: extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int,
-    /// Finds a storage that [`crate::tools::Tool::storage`] has not.
+    /// Finds a storage that [`crate::tools::RegisteredTool::storage`] has not.
     pub get_tool_storage: extern "C" fn(*mut c_void, c_int, *mut *mut c_void) -> c_int,
     /// The number of `MPI_ERR_ARG`.
     pub error_argument: extern "C" fn() -> c_int,

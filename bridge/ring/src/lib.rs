@@ -5,14 +5,18 @@
 //!
 //! | what | written by | file |
 //! |---|---|---|
-//! | slots of the entry stubs, and other words of `libqmpi.so` | the core | [`ring`] |
-//! | functions of the core | the core, once | [`core_functions`] |
+//! | atomics; where all interleavings of threads are tried, loom's take their place | | `sync` |
+//! | text for the assembler that both need | | [`arch`] |
 //! | tables that are replaced as a whole, never freed | the holder of a [`qmpi_dynamic::LinkerLock`] | [`published`] |
 //! | lists that only grow, read from signal handlers | the holder of a [`qmpi_dynamic::LinkerLock`] | [`list`] |
+//! | how far something has come that happens once | the holder of a [`qmpi_dynamic::LinkerLock`] | [`progress`] |
 //! | the layers as QMPI tools know them | the core | [`tools`], [`next_table`] |
 //! | the C structs of the 2018 prototype | the core | [`thesis`] |
+//! | slots of the entry stubs, and other words of `libqmpi.so` | the core | [`ring`] |
+//! | functions of the core | the core, once | [`core_functions`] |
+//! | thread-local variables of stubs | the stubs | `thread_storage` |
 //!
-//! Text for the assembler that both need is in [`arch`]. Nothing here allocates, locks or panics.
+//! Nothing here allocates, locks or panics.
 #![cfg_attr(not(test), no_std)]
 
 pub mod arch;
@@ -24,6 +28,7 @@ pub mod published;
 pub mod ring;
 mod sync;
 pub mod thesis;
+mod thread_storage;
 pub mod tools;
 
 pub use core_functions::{CoreFunctions, Moment};
@@ -32,4 +37,5 @@ pub use next_table::NextTable;
 pub use progress::Progress;
 pub use published::Published;
 pub use ring::{Glibc, Ring, ThreadOffsets};
-pub use tools::{Next, Tool};
+pub use thread_storage::thread_offsets;
+pub use tools::{Next, RegisteredTool};

@@ -45,7 +45,7 @@ impl<T: Sync> List<T> {
         let mut node: Option<&'static Node<T>> = unsafe { self.first.load(Ordering::Acquire).as_ref() };
         core::iter::from_fn(move || {
             let Node { item, rest } = node?;
-            // SAFETY: as above.
+            // SAFETY: nodes are never freed, and the rest was in the list before this node.
             node = unsafe { rest.as_ref() };
             Some(item)
         })

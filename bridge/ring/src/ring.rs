@@ -7,7 +7,7 @@ use qmpi_abi::{COUNT, FnId};
 
 use crate::next_table::Current;
 use crate::published::Published;
-use crate::tools::Tool;
+use crate::tools::RegisteredTool;
 
 /// What tells builds apart, as text: `strings` shows it.
 pub type Build = [u8; 32];
@@ -87,7 +87,7 @@ pub struct Ring {
     /// The functions of which a layer has a wrapper: preloaded, the tool would be found.
     pub intercepted: [AtomicBool; COUNT],
     /// All layers by their id, `[0]` standing for the application: what it would call next is the top of the stack.
-    pub tools: Published<Tool>,
+    pub tools: Published<RegisteredTool>,
     /// What comes next for the tools of the stack; for those of named stacks, which are opened later, each has a table.
     pub next: Current,
     /// glibc's own functions.

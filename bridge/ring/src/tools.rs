@@ -14,7 +14,7 @@ pub struct Next {
 
 /// A layer, at the index that is its id.
 #[derive(Debug, Clone, Copy)]
-pub struct Tool {
+pub struct RegisteredTool {
     /// By the value of the enumerator in the tool's own numbering. Empty for layers that are no QMPI tools, and for those that
     /// are in the [`crate::NextTable`].
     pub next: &'static [Next],
@@ -33,7 +33,7 @@ pub struct More {
     pub numbering: &'static Numbering,
 }
 
-impl Tool {
+impl RegisteredTool {
     /// A layer that is no QMPI tool.
-    pub const NONE: Tool = Tool { next: &[], storage: 0, more: None };
+    pub const NONE: RegisteredTool = RegisteredTool { next: &[], storage: 0, more: None };
 }

@@ -1,7 +1,7 @@
 //! Libraries that the program opens after start-up: Fortran calls in them enter the stack, and C calls find the version of a wrapper
 //! that they ask for.
 //!
-//! `libqmpi.so` tells when there are any (`entry/src/process/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
+//! `libqmpi.so` tells when there are any (`entry/src/references/opened.rs`). They are dealt with under `ld.so`'s lock, so that no other
 //! thread closes one meanwhile.
 
 use qmpi_loader::Process;

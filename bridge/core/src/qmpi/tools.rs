@@ -1,7 +1,7 @@
 //! The layers as QMPI tools know them: storage, registered functions, and what comes next.
 //!
 //! Two phases. While init callbacks run, tools register into [`Draft`]s under a lock. Then the chain is built, and all is
-//! frozen into [`Tool`]s, a table of `libqmpi.so`: from there on a look-up is an index into it, without a lock.
+//! frozen into [`RegisteredTool`]s, a table of `libqmpi.so`: from there on a look-up is an index into it, without a lock.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -11,7 +11,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 use qmpi_dynamic::LinkerLock;
 use qmpi_ring::tools::More;
-use qmpi_ring::{Next, NextTable, Tool};
+use qmpi_ring::{Next, NextTable, RegisteredTool};
 
 use crate::chain::{Chain, ToolId};
 use crate::report::edges;
@@ -87,7 +87,7 @@ pub(super) fn unreadable(tool: i32) -> Option<i32> {
 pub(crate) struct Builder {
     /// Of a caller that is no QMPI tool: the application.
     numbering: &'static Numbering,
-    tools: BTreeMap<i32, Tool>,
+    tools: BTreeMap<i32, RegisteredTool>,
 }
 
 impl Builder {
@@ -102,7 +102,7 @@ impl Builder {
         let (numbering, storage) =
             change(tool.0, |draft| (draft.numbering, draft.storage)).unwrap_or((self.numbering, 0));
         let more = Box::leak(Box::new(More { by_id: Box::leak(by_id), numbering }));
-        self.tools.insert(tool.0, Tool { next: &[], storage, more: Some(more) });
+        self.tools.insert(tool.0, RegisteredTool { next: &[], storage, more: Some(more) });
     }
 
     /// Freezes everything. `last` is the highest number given to a layer.
@@ -110,7 +110,7 @@ impl Builder {
         let mut all = ring().tools.get().to_vec();
         let is_first = all.is_empty();
         let len = usize::try_from(last.0).unwrap_or(0) + 1;
-        all.resize(len.max(all.len()), Tool::NONE);
+        all.resize(len.max(all.len()), RegisteredTool::NONE);
         // The tools of the stack are in one table; those of named stacks, which are opened one after the other, have one each.
         let in_table = if is_first { all.len() } else { ring().next.get().tools() as usize };
         let mut is_in_table = false;
@@ -138,7 +138,7 @@ impl Builder {
 }
 
 /// What comes next for these tools, by the values of their enumerators.
-fn next_table(tools: &[Tool]) -> NextTable {
+fn next_table(tools: &[RegisteredTool]) -> NextTable {
     let more = || tools.iter().map(|tool| tool.more);
     let values = more().flatten().map(|more| more.numbering.len()).max().unwrap_or(0);
     let mut answers = Vec::with_capacity(values * tools.len());
@@ -205,7 +205,7 @@ pub(crate) fn function_of(tool: i32, value: i32) -> Option<FnId> {
     }
 }
 
-fn tool_of(tool: i32) -> Option<&'static Tool> {
+fn tool_of(tool: i32) -> Option<&'static RegisteredTool> {
     let tool = ring().tools.get().get(usize::try_from(tool).ok()?)?;
     tool.more.is_some().then_some(tool)
 }

@@ -6,13 +6,13 @@
 #![expect(unsafe_code, reason = "exports an unmangled symbol")]
 #![allow(unreachable_pub, reason = "it is reached by name from other objects")]
 
-use crate::process::opened;
+use crate::references::opened;
 use crate::start;
 
 /// Called by a library that is about to be initialized. Those that the program is linked with are looked at later, all at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn __gmon_start__() {
     if start::is_loaded() {
-        opened::look();
+        opened::deal_with_new();
     }
 }

@@ -10,12 +10,13 @@ use core::ptr::{null, with_exposed_provenance_mut};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::Asked;
+use qmpi_ring::Moment;
 
-use crate::exports::functions;
 use crate::process::objects::ObjectOwner;
-use crate::process::{glibc, objects, opened, own};
+use crate::process::{glibc, objects, own};
+use crate::references::{opened, pass_through};
 use crate::ring::RING;
-use crate::{core_library, message, pass_through, start};
+use crate::{core_library, message, start};
 
 /// With which handle to go on, and where.
 #[repr(C)]
@@ -50,7 +51,7 @@ pub(crate) extern "C" fn decide(handle: *mut c_void, name: *const c_char, caller
     let behind_own = || unsafe { !glibc::dlsym()(libc::RTLD_NEXT, name.as_ptr()).is_null() };
     if !behind_own() {
         // MPI may have been opened for one library only; the layers are there for all.
-        start::before_first_call();
+        start::begin(Moment::FirstCall);
         if !RING.is_intercepted(id) {
             return lookup(without_mpi());
         }
@@ -111,7 +112,7 @@ fn of_preloaded_tool(handle: *mut c_void, name: *const c_char, caller: usize) ->
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
     let plain = name.to_bytes_with_nul().strip_prefix(b"P").and_then(|rest| CStr::from_bytes_with_nul(rest).ok());
-    functions::by_name(plain.unwrap_or(name))?;
+    own::function(plain.unwrap_or(name))?;
     if objects::owner_of(caller) != Some(ObjectOwner::Behind) || !start::before_constructor_goes_on() {
         return None;
     }
@@ -124,10 +125,10 @@ fn function<'a>(name: *const c_char, caller: usize) -> Option<(FnId, &'a CStr)> 
     if name.is_null() || !start::is_loaded() {
         return None;
     }
-    opened::look();
+    opened::deal_with_new();
     // SAFETY: `dlsym` wants a C string.
     let name = unsafe { CStr::from_ptr(name) };
-    let id = functions::by_name(name)?;
+    let id = own::function(name)?;
     objects::is_others(caller).then_some((id, name))
 }
 
@@ -137,7 +138,7 @@ fn finds_stub(handle: *mut c_void, name: &CStr) -> bool {
     let asked = if handle == libc::RTLD_NEXT { libc::RTLD_DEFAULT } else { handle };
     // SAFETY: `name` is a C string; the caller of `dlsym` vouches for the handle.
     let found = unsafe { glibc::dlsym()(asked, name.as_ptr()) };
-    functions::at(found.addr()).is_some()
+    own::function_at(found.addr()).is_some()
 }
 
 /// Is this library among the objects that come next?

@@ -8,11 +8,11 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::AtomicUsize;
 
+use qmpi_ring::Next;
 use qmpi_ring::core_functions::{AnyFunction, Init};
-use qmpi_ring::{Next, Tool};
 
 use crate::core_library;
-use crate::process::mpi_with_qmpi;
+use crate::references::mpi_with_qmpi;
 use crate::ring::RING;
 
 /// `QMPI_Context`, a struct of one pointer, as it is passed: in a register. Here, the application's return address.
@@ -23,13 +23,6 @@ fn next_in_named_stack(tool: c_int, value: c_int) -> Option<&'static Next> {
     // What is negative is too large.
     let next = RING.tools.get().get(tool as u32 as usize)?.next.get(value as u32 as usize)?;
     (next.function != 0).then_some(next)
-}
-
-/// The layer with this id, if it is a QMPI tool that is set up.
-#[inline]
-fn tool_of(tool: c_int) -> Option<&'static Tool> {
-    let tool = RING.tools.get().get(tool as u32 as usize)?;
-    tool.more.is_some().then_some(tool)
 }
 
 /// Defines functions that hand a call on: to the MPI library's own QMPI, if it has one and there is no stack, else to the core. Apart, so
@@ -62,7 +55,7 @@ hand_on! {
     get_calling_address to c"QMPI_Get_calling_address" (context: Context, address: *mut *mut c_void);
 }
 
-/// What is not in the table of the stack. Apart, as above.
+/// What is not in the table of the stack. Apart, so that the way of nearly every call saves no registers.
 #[cold]
 #[inline(never)]
 extern "C" fn look_further(tool: c_int, value: c_int, function: *mut usize, next: *mut c_int) -> c_int {
@@ -70,7 +63,7 @@ extern "C" fn look_further(tool: c_int, value: c_int, function: *mut usize, next
         Some(found) if !function.is_null() && !next.is_null() => {
             // SAFETY: not null, so a variable of the caller's.
             unsafe { function.write(found.function) };
-            // SAFETY: as above.
+            // SAFETY: not null, so another variable of the caller's.
             unsafe { next.write(found.tool) };
             0
         }
@@ -102,7 +95,7 @@ interface! {
         if let Some(found) = RING.next.get().find(tool as u32, value as u32) && !function.is_null() && !next_tool.is_null() {
             // SAFETY: not null, so a variable of the caller's.
             unsafe { function.write(found.function) };
-            // SAFETY: as above.
+            // SAFETY: not null, so another variable of the caller's.
             unsafe { next_tool.write(found.tool) };
             return 0;
         }
@@ -111,7 +104,8 @@ interface! {
 
     /// What the tool registered as its storage.
     [QMPI_Get_tool_storage, MPI_Get_tool_storage](context: Context, tool: c_int, storage: *mut *mut c_void) {
-        if let Some(found) = tool_of(tool) && !storage.is_null() {
+        // A layer that is a QMPI tool and set up.
+        if let Some(found) = RING.tools.get().get(tool as u32 as usize).filter(|tool| tool.more.is_some()) && !storage.is_null() {
             // SAFETY: not null, so a variable of the caller's.
             unsafe { storage.write(core::ptr::with_exposed_provenance_mut(found.storage)) };
             return 0;
@@ -129,28 +123,7 @@ interface! {
         unsafe { address.write(context) };
         0
     }
-}
 
-/// Defines functions that are the core's.
-macro_rules! of_the_core {
-    ($( $(#[$doc:meta])* [$($name:ident),+] = $field:ident $args:tt; )*) => {
-        $( of_the_core!(@each [$($name)+] { $(#[$doc])* } $field $args); )*
-    };
-    (@each [] $doc:tt $field:ident $args:tt) => {};
-    (@each [$first:ident $($rest:ident)*] $doc:tt $field:ident $args:tt) => {
-        of_the_core!(@one $first $doc $field $args);
-        of_the_core!(@each [$($rest)*] $doc $field $args);
-    };
-    (@one $name:ident { $(#[$doc:meta])* } $field:ident ($($arg:ident: $type:ty),*)) => {
-        $(#[$doc])*
-        #[unsafe(no_mangle)]
-        pub extern "C" fn $name($($arg: $type),*) -> c_int {
-            (core_library::functions().$field)($($arg),*)
-        }
-    };
-}
-
-interface! {
     /// Registers a tool's name and its init callback; before MPI is initialized.
     [QMPI_Register_tool_name, MPI_Register_tool_name](name: *const c_char, init: Option<Init>) {
         register_tool_name(name, init)
@@ -167,56 +140,67 @@ interface! {
     }
 }
 
+/// Defines functions that are the core's.
+macro_rules! of_the_core {
+    ($( $(#[$doc:meta])* $name:ident = $field:ident ($($arg:ident: $type:ty),*); )*) => { $(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($($arg: $type),*) -> c_int {
+            (core_library::functions().$field)($($arg),*)
+        }
+    )* };
+}
+
 of_the_core! {
     /// The same for a function by its name, such as `MPIX_Comm_agree`.
-    [QMPIX_Register_function_by_name] = register_function_by_name(tool: c_int, name: *const c_char, function: AnyFunction);
+    QMPIX_Register_function_by_name = register_function_by_name(tool: c_int, name: *const c_char, function: AnyFunction);
     /// What to call next for a function by its name.
-    [QMPIX_Get_function_by_name] =
+    QMPIX_Get_function_by_name =
         get_function_by_name(tool: c_int, name: *const c_char, function: *mut usize, next: *mut c_int);
     /// What a tool says of itself; in the init callback.
-    [QMPIX_Register_tool_info] = register_tool_info(tool: c_int, version: *const c_char, description: *const c_char);
+    QMPIX_Register_tool_info = register_tool_info(tool: c_int, version: *const c_char, description: *const c_char);
     /// The tools that are present.
-    [QMPIX_Get_tools] = get_tools(max: c_int, records: *mut c_void, count: *mut c_int);
+    QMPIX_Get_tools = get_tools(max: c_int, records: *mut c_void, count: *mut c_int);
     /// The layer that a tool is, or in front of which it stands.
-    [QMPIX_Get_layer] = get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char);
+    QMPIX_Get_layer = get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char);
     /// What is known of the process.
-    [QMPIX_Get_process] = get_process(process: *mut c_void);
+    QMPIX_Get_process = get_process(process: *mut c_void);
     /// The MPI library's own function of a name, as PMPI has it, or a variable of it.
-    [QMPIX_Get_mpi_symbol] = get_mpi_symbol(name: *const c_char, address: *mut usize);
+    QMPIX_Get_mpi_symbol = get_mpi_symbol(name: *const c_char, address: *mut usize);
     /// A new table in which nothing is set.
-    [QMPIX_Table_create] = table_create(handle: *mut c_int);
+    QMPIX_Table_create = table_create(handle: *mut c_int);
     /// The same, for functions numbered as a note of this value says.
-    [QMPIX_Table_create_numbered] = table_create_numbered(numbering: u32, handle: *mut c_int);
+    QMPIX_Table_create_numbered = table_create_numbered(numbering: u32, handle: *mut c_int);
     /// A new table of what comes next below a tool.
-    [QMPIX_Table_next] = table_next(tool: c_int, handle: *mut c_int);
+    QMPIX_Table_next = table_next(tool: c_int, handle: *mut c_int);
     /// A copy.
-    [QMPIX_Table_copy] = table_copy(from: c_int, handle: *mut c_int);
+    QMPIX_Table_copy = table_copy(from: c_int, handle: *mut c_int);
     /// Destroys a table.
-    [QMPIX_Table_destroy] = table_destroy(handle: *mut c_int);
+    QMPIX_Table_destroy = table_destroy(handle: *mut c_int);
     /// What is set for an enumerator.
-    [QMPIX_Table_query] = table_query(table: c_int, value: c_int, function: *mut usize, tool: *mut c_int);
+    QMPIX_Table_query = table_query(table: c_int, value: c_int, function: *mut usize, tool: *mut c_int);
     /// The same by name.
-    [QMPIX_Table_query_name] = table_query_name(table: c_int, name: *const c_char, function: *mut usize, tool: *mut c_int);
+    QMPIX_Table_query_name = table_query_name(table: c_int, name: *const c_char, function: *mut usize, tool: *mut c_int);
     /// Sets a function.
-    [QMPIX_Table_set] = table_set(table: c_int, value: c_int, function: AnyFunction, tool: c_int);
+    QMPIX_Table_set = table_set(table: c_int, value: c_int, function: AnyFunction, tool: c_int);
     /// The same by name.
-    [QMPIX_Table_set_name] = table_set_name(table: c_int, name: *const c_char, function: AnyFunction, tool: c_int);
+    QMPIX_Table_set_name = table_set_name(table: c_int, name: *const c_char, function: AnyFunction, tool: c_int);
     /// Unsets a function.
-    [QMPIX_Table_unset] = table_unset(table: c_int, value: c_int);
+    QMPIX_Table_unset = table_unset(table: c_int, value: c_int);
     /// The same by name.
-    [QMPIX_Table_unset_name] = table_unset_name(table: c_int, name: *const c_char);
+    QMPIX_Table_unset_name = table_unset_name(table: c_int, name: *const c_char);
     /// Loads a named stack on top of a table.
-    [QMPIX_Stack_open] = stack_open(name: *const c_char, below: c_int, top: *mut c_int);
+    QMPIX_Stack_open = stack_open(name: *const c_char, below: c_int, top: *mut c_int);
     /// Lets calls go into a layer again.
-    [QMPIX_Tool_enable] = tool_enable(tool: c_int);
+    QMPIX_Tool_enable = tool_enable(tool: c_int);
     /// Lets calls go past a layer.
-    [QMPIX_Tool_disable] = tool_disable(tool: c_int);
+    QMPIX_Tool_disable = tool_disable(tool: c_int);
     /// Do calls go into a layer?
-    [QMPIX_Tool_is_enabled] = tool_is_enabled(tool: c_int, flag: *mut c_int);
+    QMPIX_Tool_is_enabled = tool_is_enabled(tool: c_int, flag: *mut c_int);
     /// Puts a function in the place of one of a layer's.
-    [QMPIX_Tool_set_function] =
+    QMPIX_Tool_set_function =
         tool_set_function(tool: c_int, value: c_int, function: AnyFunction, old: *mut usize);
     /// The same by name.
-    [QMPIX_Tool_set_function_name] =
+    QMPIX_Tool_set_function_name =
         tool_set_function_name(tool: c_int, name: *const c_char, function: AnyFunction, old: *mut usize);
 }

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use qmpi_abi::{COUNT, FnId};
 
 use crate::core_library;
-use crate::process::mpi_with_qmpi;
+use crate::references::mpi_with_qmpi;
 
 /// Where each goes; 0 before the first call.
 pub(crate) static FUNCTIONS: [AtomicUsize; COUNT] = [const { AtomicUsize::new(0) }; COUNT];
@@ -26,8 +26,14 @@ pub(crate) extern "C" fn resolve(id: usize) -> usize {
 
 /// Defines one stub per row; the count of arguments is the core's business.
 macro_rules! define {
-    ($($id:literal $name:ident $args:tt;)*) => {
-        $( $crate::arch::shifted_stub!($id $name); )*
-    };
+    ($($id:literal $name:ident $args:tt;)*) => { $(
+        /// Goes on with the number of the function.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        #[unsafe(link_section = "qmpi_shifted")]
+        pub extern "C" fn $name() {
+            core::arch::naked_asm!($crate::arch::text!("shifted_stub.s"), id = const $id)
+        }
+    )* };
 }
 pub(crate) use define;

@@ -28,7 +28,7 @@ pub(crate) fn get(name: &str) -> Option<&'static [u8]> {
         if name.as_bytes().first() != Some(&first) {
             continue;
         }
-        // SAFETY: as above.
+        // SAFETY: entries of the environment are C strings.
         let text = unsafe { CStr::from_ptr(entry) }.to_bytes();
         if let Some(value) = text.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")) {
             return Some(value);
@@ -37,7 +37,7 @@ pub(crate) fn get(name: &str) -> Option<&'static [u8]> {
 }
 
 /// Is the variable set, and not empty?
-pub(crate) fn is_set(name: &str) -> bool {
+fn is_set(name: &str) -> bool {
     get(name).is_some_and(|value| !value.is_empty())
 }
 
@@ -63,6 +63,11 @@ pub(crate) fn means_all_processes() -> bool {
     get("QMPI_PROCESSES") == Some(b"all")
 }
 
+/// Is the job under `qmpi run --mpir`?
+pub(crate) fn is_under_mpir() -> bool {
+    is_set(qmpi_mpir::VARIABLE)
+}
+
 /// Is this a rank of a job that was given this library, and none of the variables that belong to it? They may have been lost on
 /// the way.
 pub(crate) fn has_lost_a_stack() -> bool {
@@ -82,7 +87,7 @@ mod tests {
             unsafe { std::env::set_var(name, value) }
         };
         for name in SETTINGS.into_iter().chain(["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"]) {
-            // SAFETY: as above.
+            // SAFETY: no other test of this program reads or changes the environment.
             unsafe { std::env::remove_var(name) };
         }
         assert!(!names_a_stack() && !has_lost_a_stack());

@@ -108,18 +108,18 @@ pub(crate) fn dlsym() -> Dlsym {
 
 /// `dlvsym`. As [`dlsym`].
 pub(crate) fn dlvsym() -> Dlvsym {
-    // SAFETY: as above.
+    // SAFETY: a function of this type is what the name means in glibc.
     unsafe { core::mem::transmute::<usize, Dlvsym>(function(&RING.glibc.dlvsym, c"dlvsym")) }
 }
 
 /// `dlopen`.
 pub(crate) fn dlopen() -> Dlopen {
-    // SAFETY: as above.
+    // SAFETY: a function of this type is what the name means in glibc.
     unsafe { core::mem::transmute::<usize, Dlopen>(function(&RING.glibc.dlopen, c"dlopen")) }
 }
 
 fn dl_iterate_phdr() -> DlIteratePhdr {
-    // SAFETY: as above.
+    // SAFETY: a function of this type is what the name means in glibc.
     unsafe { core::mem::transmute::<usize, DlIteratePhdr>(function(&RING.glibc.dl_iterate_phdr, c"dl_iterate_phdr")) }
 }
 

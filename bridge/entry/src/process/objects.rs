@@ -11,7 +11,7 @@ use crate::process::{glibc, own};
 
 /// The object, for a look at some names of MPI; `None` for objects that have to do with none: this library, the C library, `ld.so`
 /// and the kernel's vDSO. They are in every process, and reading the tables of an object takes a microsecond.
-pub(crate) fn look_at(info: Info<'_>) -> Option<Mapped<'_>> {
+pub(crate) fn mapped_unless_system(info: Info<'_>) -> Option<Mapped<'_>> {
     const WITHOUT_MPI: [&[u8]; 3] = [b"/libc.so.6", b"/ld-linux-x86-64.so.2", b"linux-vdso.so.1"];
     let name = info.name().to_bytes();
     let segments = info.segments();
@@ -31,7 +31,7 @@ pub(crate) fn each_of_last(count: usize, visit: &mut dyn FnMut(&Mapped<'_>)) {
     let mut index = 0;
     glibc::find_object(|info| {
         if index >= objects.saturating_sub(count) {
-            look_at(info).iter().for_each(&mut *visit);
+            mapped_unless_system(info).iter().for_each(&mut *visit);
         }
         index += 1;
         None::<()>
@@ -40,7 +40,7 @@ pub(crate) fn each_of_last(count: usize, visit: &mut dyn FnMut(&Mapped<'_>)) {
 
 /// Is there an MPI library?
 pub(crate) fn has_mpi() -> bool {
-    glibc::find_object(|info| look_at(info).filter(is_mpi).map(|_| ())).is_some()
+    glibc::find_object(|info| mapped_unless_system(info).filter(is_mpi).map(|_| ())).is_some()
 }
 
 /// Has the object MPI's profiling interface? A tool may define `PMPI_*` as well.
@@ -51,7 +51,7 @@ pub(crate) fn is_mpi(object: &Mapped<'_>) -> bool {
 /// Does an object other than this library define the name?
 pub(crate) fn defines(name: &CStr) -> bool {
     let hash = hash::gnu(name.to_bytes());
-    glibc::find_object(|info| look_at(info)?.find(name.to_bytes(), hash).map(|_| ())).is_some()
+    glibc::find_object(|info| mapped_unless_system(info)?.find(name.to_bytes(), hash).map(|_| ())).is_some()
 }
 
 /// Does an object that `ld.so` searches before this library have a definition of the name for what asks?
@@ -61,7 +61,7 @@ pub(crate) fn defines_before_own(name: &CStr, asked: Asked<'_>) -> bool {
         if is_own(info) {
             return Some(false);
         }
-        look_at(info)?.tables().find_asked(name.to_bytes(), hash, asked).map(|_| true)
+        mapped_unless_system(info)?.tables().find_asked(name.to_bytes(), hash, asked).map(|_| true)
     });
     found == Some(true)
 }
@@ -80,7 +80,7 @@ pub(crate) fn defined_behind_own(name: &CStr, asked: Asked<'_>) -> Option<Functi
     let mut is_behind = false;
     glibc::find_object(|info| {
         is_behind |= is_own(info);
-        let object = if is_behind { look_at(info)? } else { return None };
+        let object = if is_behind { mapped_unless_system(info)? } else { return None };
         let symbol = object.tables().find_asked(name.to_bytes(), hash, asked)?;
         let has_version = object.tables().version_index(symbol.index()).is_some_and(|index| index.number() >= 2);
         Some(FunctionDefinition { address: object.address(&symbol), has_version })
@@ -92,7 +92,7 @@ pub(crate) fn function_of_mpi(name: &CStr) -> Option<usize> {
     let hash = hash::gnu(name.to_bytes());
     // The name first: what an object refers to is looked at only where it has the name.
     glibc::find_object(|info| {
-        let object = look_at(info)?;
+        let object = mapped_unless_system(info)?;
         let (_, address) = object.find(name.to_bytes(), hash)?;
         is_mpi(&object).then_some(address)
     })

@@ -8,7 +8,7 @@
 // the records are a stack. Adding one takes away those whose calls are over; a look-up takes the topmost whose call is not. A record more
 // than there is room for takes the place of the last.
 //
-// The records are a thread-local variable of the library that is in the process from the start (`ring/src/arch/x86_64/thread_storage.rs`),
+// The records are a thread-local variable of the library that is in the process from the start (`ring/src/arch/thread_storage.s`),
 // found by its offset from the thread pointer.
 
 // r10 is where the topmost record is, less 8.

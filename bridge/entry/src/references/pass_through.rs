@@ -3,31 +3,21 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use qmpi_abi::FnId;
+use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::rebind::{self, Which};
 use qmpi_dynamic::relocation::Binding;
 use qmpi_dynamic::{Asked, LinkerLock, Mapped};
 
-use crate::exports::functions;
-use crate::mpir;
-use crate::process::{mpi_with_qmpi, objects, own, weak};
+use crate::process::{environment, objects, own};
+use crate::references::{is_bound_by_linker, mpi_with_qmpi, weak};
 
 /// Whether a tool of the program has versions of a function: then references may ask for others than the entry stubs lead to.
 static HAS_VERSIONS: AtomicBool = AtomicBool::new(false);
 
-/// Points calls that are bound, or will be bound, to an entry stub past it, and clears weak references to functions that the MPI
-/// library does not have.
-pub(crate) fn enter(lock: &LinkerLock) {
-    see_to(lock, usize::MAX, true);
-}
-
-/// The same for objects that were opened last, so many of them: calls use the stubs, as far as these lead to the right version.
-pub(crate) fn enter_last(lock: &LinkerLock, count: usize) {
-    see_to(lock, count, false);
-}
-
-/// Sees to all that the last `count` objects refer to, in one pass: it takes a microsecond to read the tables of an object.
-fn see_to(lock: &LinkerLock, count: usize, all_calls: bool) {
+/// Sees to all that the objects which were opened last, so many of them, refer to: in one pass, since it takes a microsecond to read the tables
+/// of an object. Weak references to functions that the MPI library does not have are cleared. With `all_calls`, those that are bound, or will be
+/// bound, to an entry stub go past it; else they use the stubs, as far as these lead to the right version.
+pub(crate) fn enter(lock: &LinkerLock, count: usize, all_calls: bool) {
     let mut has_qmpi = false;
     objects::each_of_last(count, &mut |object| {
         weak::clear(lock, object);
@@ -44,10 +34,10 @@ fn see_to(lock: &LinkerLock, count: usize, all_calls: bool) {
 /// Binds references of an object whose version, if any, is among those that are `meant`.
 #[expect(unsafe_code, reason = "rebinds calls of MPI")]
 fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
-    // Bound to an entry stub, or to the object's own PLT, which the first call leads to one. Anything else a tool has put there (GOTCHA).
-    let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
+    // A debugger wants to see calls of MPI_Abort.
+    let is_watched = |id: FnId| id == ABORT && environment::is_under_mpir();
     let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
-        if !functions::may_be_name(reference.name) {
+        if !own::may_be_function(reference.name) {
             return None;
         }
         let version = object.tables().needed_version(reference.symbol);
@@ -55,16 +45,16 @@ fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool
         if !meant(version) || !(reference.is_call || version.is_some()) {
             return None;
         }
-        if functions::by_name(reference.name).is_none_or(mpir::watches) {
+        if own::function(reference.name).is_none_or(is_watched) {
             return None;
         }
-        if reference.is_call && !is_bound_by_linker(held()) {
+        if reference.is_call && !is_bound_by_linker(object, held()) {
             return None;
         }
         next(reference, version)
     };
     // SAFETY: the words hold addresses of functions.
-    unsafe { rebind::rebind(lock, object, Which::All, functions::may_begin_name, target) };
+    unsafe { rebind::rebind(lock, object, Which::All, own::may_begin_function, target) };
 }
 
 /// Where a reference leads without this library; `None` if it does not come to it, or may stay. A function pointer stays where the
@@ -84,7 +74,7 @@ fn next(reference: &Binding<'_>, version: Option<&CStr>) -> Option<usize> {
 
 /// Where calls of the function go without this library that come to its entry stub.
 pub(crate) fn function(id: FnId) -> Option<usize> {
-    let name = name(id)?;
+    let name = own::name_of(id)?;
     oldest(name).or_else(|| objects::function_of_mpi(name))
 }
 
@@ -97,11 +87,4 @@ fn oldest(name: &CStr) -> Option<usize> {
 pub(crate) fn newest(name: &CStr) -> Option<usize> {
     let newest = objects::defined_behind_own(name, Asked::Dlsym).filter(|definition| definition.has_version)?;
     (oldest(name) != Some(newest.address)).then_some(newest.address)
-}
-
-/// The C name of a function: that of its entry stub.
-pub(crate) fn name(id: FnId) -> Option<&'static CStr> {
-    let own: Mapped<'static> = own::mapped()?;
-    let is_it = |address| functions::at(address) == Some(id);
-    own.tables().symbols().find(|symbol| symbol.is_defined() && is_it(own.address(symbol)))?.name()
 }

@@ -14,15 +14,15 @@ use qmpi_dynamic::rebind::{self, Which};
 use qmpi_dynamic::relocation::Binding;
 use qmpi_dynamic::{LinkerLock, Mapped, hash};
 
-use crate::pass_through;
 use crate::process::{environment, objects, own};
+use crate::references::is_bound_by_linker;
 
 /// "Q", and the longest name of MPI with its end.
 const ROOM: usize = 80;
 
 /// The name-shifted function of the MPI library.
 pub(crate) fn shifted(id: FnId) -> Option<usize> {
-    let name = pass_through::name(id)?.to_bytes_with_nul();
+    let name = own::name_of(id)?.to_bytes_with_nul();
     let mut shifted = [0; ROOM];
     let (first, rest) = shifted.split_first_mut()?;
     *first = b'Q';
@@ -77,9 +77,8 @@ fn find(object: &Mapped<'_>, name: &CStr) -> Option<usize> {
 
 /// Points references to functions of QMPI that `ld.so` has bound to this library, or will, to what `target` says.
 fn rebind(lock: &LinkerLock, object: &Mapped<'_>, target: &dyn Fn(&CStr) -> Option<usize>) {
-    let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
     let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
-        let is_meant = reference.name.to_bytes().starts_with(b"QMPI_") && is_bound_by_linker(held());
+        let is_meant = reference.name.to_bytes().starts_with(b"QMPI_") && is_bound_by_linker(object, held());
         is_meant.then(|| target(reference.name)).flatten()
     };
     // SAFETY: the words hold addresses of functions.

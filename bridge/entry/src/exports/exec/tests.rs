@@ -130,7 +130,7 @@ fn every_function() {
     let vector = vector(3);
     // SAFETY: there are three items.
     let layer = unsafe { vector.items.load(Ordering::Relaxed).add(2) };
-    // SAFETY: as above.
+    // SAFETY: the item is one of `vector`'s, which are never freed.
     let layer = unsafe { *layer };
     for (index, args) in ARGS.iter().enumerate() {
         let level = c_int::try_from(1000 + index).unwrap();
