@@ -6,12 +6,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::numbering::{Numbering, Release, release};
+use crate::numbering::{HeaderNumbering, Release, release};
 use crate::read::header::{Header, Label};
-use crate::read::origin::{Origin, Version};
 use crate::read::prototype::Prototype;
-use crate::read::source::pattern;
-use crate::table::Table;
+use crate::standard::{DefinedBy, StandardVersion};
+use crate::table::FunctionList;
+use crate::text::pattern;
 
 /// Types of MPI and of its vendors in the text of a type, and C's only type that needs a header.
 static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:(?:MPIX?_|ompi_)\w+|bool\b)"));
@@ -33,7 +33,7 @@ const SPECIAL_TYPES: [(&str, &str); 7] = [
 /// Since when something is there: `QMPIX_HAS_(4, 0, 5)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Since {
-    version: Version,
+    version: StandardVersion,
     /// Major version of Open MPI; 0 for all, one more than the newest known for none of those.
     openmpi: u8,
 }
@@ -45,7 +45,7 @@ impl fmt::Display for Since {
 }
 
 impl Since {
-    const ALWAYS: Self = Self { version: Version(1, 0), openmpi: 0 };
+    const ALWAYS: Self = Self { version: StandardVersion(1, 0), openmpi: 0 };
 
     fn with(self, other: Self) -> Self {
         Self { version: self.version.max(other.version), openmpi: self.openmpi.max(other.openmpi) }
@@ -66,7 +66,7 @@ pub(crate) struct Availability {
 
 impl Availability {
     /// Dates standard functions by the table and by Open MPI's headers, and a type by the first functions that use it.
-    pub(crate) fn new(headers: &[(Label, Header)], table: &Table) -> Self {
+    pub(crate) fn new(headers: &[(Label, Header)], table: &FunctionList) -> Self {
         let openmpi = |label: &Label| {
             let number = label.name.strip_prefix("openmpi-").and_then(release);
             number.map(|(major, _, _)| major)
@@ -75,11 +75,10 @@ impl Availability {
         let oldest = majors.iter().min().copied();
         let newest = majors.iter().max().copied().unwrap_or(0);
         let mut found = Self { functions: BTreeMap::new(), types: BTreeMap::new(), newest_openmpi: newest };
-        // A macro will do: the name-shifted function is there for it, too.
-        let declares = |header: &Header, name: &str| header.function(name).is_some() || header.has_macro(name);
         for row in table.rows() {
-            let Origin::Standard(version) = row.since else { continue };
-            let declaring = headers.iter().filter(|(_, header)| declares(header, &row.name));
+            let DefinedBy::Standard(version) = row.since else { continue };
+            // A macro will do: the name-shifted function is there for it, too.
+            let declaring = headers.iter().filter(|(_, header)| header.has(&row.name));
             let first = declaring.filter_map(|(label, _)| openmpi(label)).min();
             let openmpi = match first {
                 first if first == oldest => 0,
@@ -137,8 +136,8 @@ fn types(prototype: &Prototype) -> Vec<String> {
 /// When an MPICH that has QMPI lacks a number for the function: a condition on MPICH_NUMVERSION. `None` for never.
 ///
 /// Between two known releases of different series the change is taken to have come with the later series.
-pub(crate) fn missing(function: &str, numberings: &[Numbering]) -> Option<String> {
-    let first = |numbering: &Numbering| numbering.releases.first().copied().unwrap_or_default();
+pub(crate) fn missing(function: &str, numberings: &[HeaderNumbering]) -> Option<String> {
+    let first = |numbering: &HeaderNumbering| numbering.releases.first().copied().unwrap_or_default();
     let start = |place: usize| {
         let (major, minor, patch): Release = first(&numberings[place]);
         let before = place.checked_sub(1).map(|place| first(&numberings[place]));
@@ -147,23 +146,21 @@ pub(crate) fn missing(function: &str, numberings: &[Numbering]) -> Option<String
             + u32::from(minor) * 100_000
             + if same_series { u32::from(patch) * 1000 } else { 0 }
     };
-    let has: Vec<_> = numberings.iter().map(|numbering| numbering.has(function)).collect();
     let mut spans = Vec::new();
-    let mut place = 0;
-    while place < has.len() {
-        if has[place] {
-            place += 1;
+    let mut end = 0;
+    for run in numberings.chunk_by(|left, right| left.has(function) == right.has(function)) {
+        let place = end;
+        end += run.len();
+        if run[0].has(function) {
             continue;
         }
-        let end = (place..has.len()).find(|&later| has[later]);
         let from = (place > 0).then(|| format!("MPICH_NUMVERSION >= {}", start(place)));
-        let to = end.map(|end| format!("MPICH_NUMVERSION < {}", start(end)));
+        let to = (end < numberings.len()).then(|| format!("MPICH_NUMVERSION < {}", start(end)));
         spans.push(match (from, to) {
             (None, None) => "1".to_owned(),
             (Some(bound), None) | (None, Some(bound)) => bound,
             (Some(from), Some(to)) => format!("({from} && {to})"),
         });
-        place = end.unwrap_or(has.len());
     }
     (!spans.is_empty()).then(|| spans.join(" || "))
 }
@@ -174,7 +171,7 @@ mod tests {
 
     #[test]
     fn gaps_in_the_numberings() {
-        let numbering = |release, names: &[&str]| Numbering {
+        let numbering = |release, names: &[&str]| HeaderNumbering {
             releases: vec![release],
             values: (0..).zip(names.iter().map(|name| (*name).to_owned())).collect(),
         };

@@ -14,7 +14,21 @@
 //!                                                       └─ with functions.tsv and all headers, availability, qmpi ─► qmpi.h
 //! ```
 //!
-//! The command `shim-gen` is [`cli`] over these modules; other generators can be built on [`Header`] and [`Table`].
+//! The command `shim-gen` is [`cli`] over these modules; other generators can be built on [`Header`] and [`FunctionList`]. It does not use
+//! the types of `qmpi-abi`, whose tables it writes: a table that is wrong must not keep its generator from being built.
+//!
+//! Each module uses those above it only:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`error`] | what can go wrong, with advice |
+//! | [`text`] | text files of one fact a line |
+//! | [`standard`], [`fortran`] | what the standard and Fortran say of a function |
+//! | `read/` | from `mpi.h` to prototypes |
+//! | [`table`], [`numbering`], [`parameters`] | the files that are kept: functions, their numbers in each MPICH, their parameters |
+//! | [`availability`] | which `mpi.h` has what |
+//! | `write/` | what is generated |
+//! | [`manual`], [`cli`] | the command |
 #![forbid(unsafe_code)]
 
 mod availability;
@@ -27,21 +41,23 @@ mod parameters;
 mod read;
 mod standard;
 mod table;
+mod text;
 mod write;
 
-pub use error::{Error, Result};
+pub use error::{Result, ShimError};
 pub use fortran::base_name;
-pub use numbering::{Numbering, Release, enumerator, numbering_rust};
+pub use numbering::{HeaderNumbering, Release, enumerator};
+pub use parameters::Parameters;
+pub use parameters::row::{ListedParameter, ParameterDirection};
 pub use parameters::rules::Rules;
-pub use parameters::{Direction, Parameter, Parameters};
 pub use read::header::{Declared, Header, Label};
-pub use read::macros::Expression;
-pub use read::origin::{Origin, Version};
+pub use read::macros::MacroExpression;
 pub use read::prototype::{Param, Prototype};
-pub use standard::Standard;
-pub use table::{ResultKind, Row, Table};
+pub use standard::{DefinedBy, Standard, StandardVersion};
+pub use table::{FunctionList, ListedFunction, ResultClass};
 pub use write::fortran::fortran_stubs;
 pub use write::macros::macros_rust;
+pub use write::numbering::numbering_rust;
 pub use write::parameters::{kinds_rust, parameters_page, parameters_rust};
 pub use write::passthrough::passthrough;
 pub use write::qmpi::{qmpi_header, qmpi_stubs, shifted_name};

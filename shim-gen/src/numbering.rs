@@ -1,16 +1,15 @@
-//! The values of `enum QMPI_Functions_enum`, which are others in every MPICH: from `mpi_proto.h` to text to Rust.
+//! The values of `enum QMPI_Functions_enum`, which are others in every MPICH: from `mpi_proto.h` to text.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::error::{Error, Result};
-use crate::read::origin::Version;
-use crate::read::source::{Source, pattern};
-use crate::table::Table;
+use crate::error::{Result, ShimError};
+use crate::read::source::Source;
+use crate::standard::StandardVersion;
+use crate::text::{each_line, pattern, read};
 
 /// First lines of a numbering's file; the versions follow.
 const HEAD: &str = "\
@@ -26,22 +25,23 @@ pub type Release = (u8, u8, u8);
 
 /// Which number each function has in one MPICH, or in several.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Numbering {
+pub struct HeaderNumbering {
     /// The releases, oldest first; none if the header was given without one.
     pub releases: Vec<Release>,
     /// Number and enumerator (`MPI_SEND_T`), by number.
     pub values: Vec<(u16, String)>,
 }
 
-impl Numbering {
+impl HeaderNumbering {
     /// Reads the enumeration of a header: `mpi_proto.h`, or an `mpi.h` beside it.
     ///
     /// # Errors
     /// If the header cannot be read, has no such enumeration, or an enumerator has a value that is no plain number.
     pub fn read_header(path: &Path, releases: Vec<Release>) -> Result<Self> {
-        let text = if path.is_dir() { Source::read(&path.join("mpi.h"))? } else { Source::read(path)? };
-        let wrong = |problem: String| Error::Enumeration { path: path.to_owned(), problem };
-        let body = ENUMERATION.captures(&text).ok_or_else(|| wrong("has no enum QMPI_Functions_enum".to_owned()))?;
+        let source = if path.is_dir() { Source::read(&path.join("mpi.h"))? } else { Source::read(path)? };
+        let wrong = |problem: String| ShimError::Enumeration(path.to_owned(), problem);
+        let body =
+            ENUMERATION.captures(&source.text).ok_or_else(|| wrong("has no enum QMPI_Functions_enum".to_owned()))?;
         let mut values = Vec::new();
         let mut next = 0;
         for enumerator in body[1].split(',').map(str::trim).filter(|text| !text.is_empty()) {
@@ -71,25 +71,24 @@ impl Numbering {
         text
     }
 
-    /// Reads what [`Numbering::to_text`] writes; `file` is for messages.
+    /// Reads what [`HeaderNumbering::to_text`] writes; `file` is for messages.
     ///
     /// # Errors
     /// If a line is something else.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         let mut numbering = Self { releases: Vec::new(), values: Vec::new() };
-        for (index, line) in text.lines().enumerate() {
-            let wrong = |problem: String| Error::Line { file: file.to_owned(), line: index + 1, problem };
+        each_line(text, file, |line| {
             if let Some(releases) = line.strip_prefix("# mpich") {
                 for text in releases.split_whitespace() {
-                    numbering
-                        .releases
-                        .push(release(text).ok_or_else(|| wrong(format!("`{text}` is no release like 4.0.2")))?);
+                    let release = release(text).ok_or_else(|| format!("`{text}` is no release like 4.0.2"));
+                    numbering.releases.push(release?);
                 }
             } else if !line.starts_with('#') {
                 let row = line.split_once('\t').and_then(|(value, name)| Some((number(value)?, name.to_owned())));
-                numbering.values.push(row.ok_or_else(|| wrong(format!("`{line}` is no number and enumerator")))?);
+                numbering.values.push(row.ok_or_else(|| format!("`{line}` is no number and enumerator"))?);
             }
-        }
+            Ok(())
+        })?;
         Ok(numbering)
     }
 
@@ -98,15 +97,13 @@ impl Numbering {
     /// # Errors
     /// If a file cannot be read, or is none.
     pub fn read_all(directory: &Path) -> Result<Vec<Self>> {
-        let read = |path: &Path| std::fs::read_to_string(path);
-        let cannot = |source| Error::Read { path: directory.to_owned(), source };
+        let cannot = |source| ShimError::Read(directory.to_owned(), source);
         let mut found = Vec::new();
         for entry in std::fs::read_dir(directory).map_err(cannot)? {
             let path = entry.map_err(cannot)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
             if name.starts_with("mpich-") && name.ends_with(".txt") {
-                let text = read(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
-                found.push(Self::parse(&text, &path.display().to_string())?);
+                found.push(read(&path, Self::parse)?);
             }
         }
         found.sort_by(|left, right| left.releases.cmp(&right.releases));
@@ -129,12 +126,13 @@ pub fn enumerator(function: &str) -> String {
 
 /// Reads `4.0.2`; a word behind the numbers, as in `5.0.1.post1`, does not count.
 pub(crate) fn release(text: &str) -> Option<Release> {
-    let Version(major, minor) = text.splitn(3, '.').take(2).collect::<Vec<_>>().join(".").parse().ok()?;
+    let StandardVersion(major, minor) = text.splitn(3, '.').take(2).collect::<Vec<_>>().join(".").parse().ok()?;
     let patch = text.split('.').nth(2).unwrap_or("0").parse().ok()?;
     Some((major, minor, patch))
 }
 
-fn shown((major, minor, patch): Release) -> String {
+/// `4.0.2`
+pub(crate) fn shown((major, minor, patch): Release) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
@@ -143,45 +141,6 @@ fn number(text: &str) -> Option<u16> {
         Some(digits) => u16::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
     }
-}
-
-/// The text of `bridge/abi/src/numbering/tables.rs`.
-///
-/// # Errors
-/// If the table lacks a function of a numbering: every function with a number anywhere has a row.
-pub fn numbering_rust(numberings: &[Numbering], table: &Table) -> Result<String> {
-    let rows: BTreeMap<_, _> = table.rows().iter().enumerate().map(|(id, row)| (enumerator(&row.name), id)).collect();
-    let mut text = "//! The numberings of all known MPICH releases.\n\
-                    //!\n\
-                    //! @generated from numbering/*.txt and functions.tsv by `shim-gen numbering-rust`.\n\
-                    \n\
-                    use super::{Numbering, ReleasedNumbering};\n\
-                    \n\
-                    /// Oldest first. A function's number is its place, what stands there its row in `FUNCTIONS`.\n\
-                    #[rustfmt::skip]\n\
-                    pub(super) static KNOWN: &[ReleasedNumbering] = &[\n"
-        .to_owned();
-    for numbering in numberings {
-        let name = numbering.releases.first().map_or_else(String::new, |first| shown(*first));
-        let _ = write!(
-            text,
-            "    ReleasedNumbering {{ releases: &{:?}, numbering: Numbering {{ name: \"mpich-{name}\", functions: &[",
-            numbering.releases
-        );
-        let count = numbering.values.last().map_or(0, |(value, _)| usize::from(*value) + 1);
-        let mut places = vec!["u16::MAX".to_owned(); count];
-        for (value, name) in &numbering.values {
-            let id = rows.get(name).ok_or_else(|| Error::Unnumbered { name: name.clone() })?;
-            places[usize::from(*value)] = id.to_string();
-        }
-        for (place, id) in places.iter().enumerate() {
-            let before = if place % 20 == 0 { "\n        " } else { " " };
-            let _ = write!(text, "{before}{id},");
-        }
-        text.push_str("\n    ] } },\n");
-    }
-    text.push_str("];\n");
-    Ok(text)
 }
 
 #[cfg(test)]
@@ -200,17 +159,17 @@ mod tests {
 
     #[test]
     fn text_and_back() -> Result<()> {
-        let numbering = Numbering {
+        let numbering = HeaderNumbering {
             releases: vec![(4, 3, 1), (4, 3, 2)],
             values: vec![(0, "MPI_SEND_T".to_owned()), (7, "MPI_RECV_T".to_owned())],
         };
-        assert_eq!(Numbering::parse(&numbering.to_text(), "x")?, numbering);
+        assert_eq!(HeaderNumbering::parse(&numbering.to_text(), "x")?, numbering);
         assert!(numbering.has("MPI_Recv") && !numbering.has("MPI_Wait"));
         for (text, message) in [
             ("# mpich 4.x", "x:1: `4.x` is no release like 4.0.2"),
             ("#\nMPI_SEND_T", "x:2: `MPI_SEND_T` is no number and enumerator"),
         ] {
-            let error = Numbering::parse(text, "x").map_err(|error| error.to_string());
+            let error = HeaderNumbering::parse(text, "x").map_err(|error| error.to_string());
             assert_eq!(error, Err(message.to_owned()));
         }
         Ok(())

@@ -1,21 +1,23 @@
 //! `parameters.tsv`: what the parameters of each function are, worked out by the rules of `data/parameters.txt`.
 //!
 //! Types and names are those of the newest standard among the headers: it has `const` where arguments are only read. Older headers
-//! and other MPIs may spell them differently, but must agree about what the compiler passes: see [`shape::Shape`].
+//! and other MPIs may spell them differently, but must agree about what the compiler passes: see [`shape::TypeShape`].
 
 pub(crate) mod length;
+pub(crate) mod row;
 pub(crate) mod rules;
 pub(crate) mod shape;
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::error::{Error, Result};
-use crate::parameters::rules::{Question, Rules};
-use crate::parameters::shape::Shape;
+use crate::error::{Result, ShimError};
+use crate::parameters::row::{ListedParameter, ParameterDirection};
+use crate::parameters::rules::{DeclaredParameter, ONE, Rules};
+use crate::parameters::shape::TypeShape;
 use crate::read::header::{Header, Label};
 use crate::read::prototype::Prototype;
-use crate::table::Table;
+use crate::table::FunctionList;
+use crate::text::{each_line, read};
 
 /// First lines of the file.
 const HEAD: &str = "\
@@ -23,58 +25,10 @@ const HEAD: &str = "\
 function\tplace\tname\ttype\tdirection\tkind\tlength\tat
 ";
 
-/// The length of what is no array.
-const ONE: &str = "1";
-
-/// Whether a function reads or writes through a parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// The function reads it.
-    In,
-    /// The function writes it.
-    Out,
-    /// Both.
-    InOut,
-    /// What the function returns.
-    Result,
-}
-
-impl Direction {
-    const ALL: [(Self, &'static str); 4] =
-        [(Self::In, "in"), (Self::Out, "out"), (Self::InOut, "inout"), (Self::Result, "result")];
-
-    /// The word of the file.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(direction, _)| *direction == self).map_or("", |(_, word)| word)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(_, word)| *word == text).map(|(direction, _)| *direction)
-    }
-}
-
-/// One parameter, or the result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name in the newest standard.
-    pub name: String,
-    /// C text of the type without the name.
-    pub ctype: String,
-    /// Whether the function reads or writes it.
-    pub direction: Direction,
-    /// What it is: a word of the rules.
-    pub kind: String,
-    /// How many elements there are, as the rules write it; `length::factors` resolves it.
-    pub length: String,
-    /// Only the root's argument has a meaning.
-    pub at_root: bool,
-}
-
 /// The parameters of every function of the table, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
-    functions: Vec<(String, Vec<Parameter>)>,
+    functions: Vec<(String, Vec<ListedParameter>)>,
 }
 
 impl Parameters {
@@ -82,13 +36,13 @@ impl Parameters {
     ///
     /// # Errors
     /// If headers do not agree about a type, no header declares a function of the table, no rule covers a parameter, or a rule covers none.
-    pub fn build(headers: &[(Label, Header)], table: &Table, rules: &Rules) -> Result<Self> {
+    pub fn build(headers: &[(Label, Header)], table: &FunctionList, rules: &Rules) -> Result<Self> {
         let mut newest: Vec<_> = headers.iter().collect();
         newest.sort_by_key(|(label, _)| std::cmp::Reverse(label.version));
         let mut functions = Vec::new();
         for row in table.rows() {
             let mut declared = newest.iter().filter_map(|(label, header)| Some((label, header.function(&row.name)?)));
-            let (label, prototype) = declared.next().ok_or_else(|| Error::NoFunction { name: row.name.clone() })?;
+            let (label, prototype) = declared.next().ok_or_else(|| ShimError::NoFunction(row.name.clone()))?;
             for (other, older) in declared {
                 agree((label, prototype), (other, older))?;
             }
@@ -99,7 +53,7 @@ impl Parameters {
     }
 
     /// The functions, and the parameters of each; a result comes last.
-    pub fn functions(&self) -> impl ExactSizeIterator<Item = (&str, &[Parameter])> {
+    pub fn functions(&self) -> impl ExactSizeIterator<Item = (&str, &[ListedParameter])> {
         self.functions.iter().map(|(name, parameters)| (name.as_str(), parameters.as_slice()))
     }
 
@@ -108,70 +62,55 @@ impl Parameters {
     /// # Errors
     /// If the file cannot be read or a line is not what [`Parameters::to_tsv`] writes.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        let mut functions: Vec<(String, Vec<Parameter>)> = Vec::new();
-        for (index, line) in text.lines().enumerate().skip(HEAD.lines().count()) {
-            let damaged = |problem| Error::Line { file: path.display().to_string(), line: index + 1, problem };
-            let (function, place, parameter) = parse(line).map_err(damaged)?;
-            if functions.last().is_none_or(|(last, _)| last != function) {
-                functions.push((function.to_owned(), Vec::new()));
-            }
-            let known = functions.last_mut().map(|(_, parameters)| parameters);
-            let known = known.filter(|known| place.is_none_or(|place| place == known.len()));
-            known.ok_or_else(|| damaged("a place is missing".to_owned()))?.push(parameter);
-        }
-        Ok(Self { functions })
+        read(path, |text, file| {
+            let mut functions: Vec<(String, Vec<ListedParameter>)> = Vec::new();
+            each_line(text, file, |line| {
+                if HEAD.lines().any(|head| head == line) {
+                    return Ok(());
+                }
+                let (function, place, parameter) = ListedParameter::parse(line)?;
+                if functions.last().is_none_or(|(last, _)| last != function) {
+                    functions.push((function.to_owned(), Vec::new()));
+                }
+                let known = functions.last_mut().map(|(_, parameters)| parameters);
+                let known = known.filter(|known| place.is_none_or(|place| place == known.len()));
+                known.ok_or("a place is missing")?.push(parameter);
+                Ok(())
+            })?;
+            Ok(Self { functions })
+        })
     }
 
     /// The text of `parameters.tsv`.
     #[must_use]
     pub fn to_tsv(&self) -> String {
-        let mut text = HEAD.to_owned();
-        for (function, parameters) in self.functions() {
-            for (place, parameter) in parameters.iter().enumerate() {
-                let Parameter { name, ctype, direction, kind, length, at_root } = parameter;
-                let place = if *direction == Direction::Result { "-".to_owned() } else { place.to_string() };
-                let at = if *at_root { "root" } else { "-" };
-                // Writing into a String cannot fail.
-                let _ = writeln!(
-                    text,
-                    "{function}\t{place}\t{name}\t{ctype}\t{}\t{kind}\t{length}\t{at}",
-                    direction.word()
-                );
-            }
-        }
-        text
+        let lines = self.functions().flat_map(|(function, parameters)| {
+            parameters.iter().enumerate().map(move |(place, parameter)| parameter.line(function, place))
+        });
+        HEAD.to_owned() + &lines.collect::<String>()
     }
 }
 
 /// The parameters of one function, and its result.
-fn parameters(prototype: &Prototype, rules: &Rules) -> Result<Vec<Parameter>> {
-    let mut found: Vec<Parameter> = Vec::new();
+fn parameters(prototype: &Prototype, rules: &Rules) -> Result<Vec<ListedParameter>> {
+    let new = |name: &str, ctype: &str, direction, kind: &str, at_root| {
+        let [name, ctype, kind, length] = [name, ctype, kind, ONE].map(str::to_owned);
+        ListedParameter { name, ctype, direction, kind, length, at_root }
+    };
+    let mut found: Vec<ListedParameter> = Vec::new();
     for param in &prototype.params {
-        let question = Question::new(&prototype.name, &param.name, &param.ctype);
-        found.push(Parameter {
-            name: param.name.clone(),
-            ctype: param.ctype.clone(),
-            direction: rules.direction(&question)?,
-            kind: rules.kind(&question)?.to_owned(),
-            length: ONE.to_owned(),
-            at_root: rules.at_root(&question),
-        });
+        let declared = DeclaredParameter::new(&prototype.name, &param.name, &param.ctype);
+        let (direction, kind) = (rules.direction(&declared)?, rules.kind(&declared)?);
+        found.push(new(&param.name, &param.ctype, direction, kind, rules.at_root(&declared)));
     }
-    for place in 0..found.len() {
-        let question = Question::new(&prototype.name, &found[place].name, &found[place].ctype);
-        found[place].length = rules.length(&question, &found)?;
+    for (place, param) in prototype.params.iter().enumerate() {
+        let declared = DeclaredParameter::new(&prototype.name, &param.name, &param.ctype);
+        found[place].length = rules.length(&declared, &found)?;
     }
     if prototype.result != "void" {
-        let question = Question::new(&prototype.name, "result", &prototype.result);
-        found.push(Parameter {
-            name: "result".to_owned(),
-            ctype: prototype.result.clone(),
-            direction: Direction::Result,
-            kind: rules.result(&question)?.to_owned(),
-            length: ONE.to_owned(),
-            at_root: false,
-        });
+        let declared = DeclaredParameter::new(&prototype.name, "result", &prototype.result);
+        let kind = rules.result(&declared)?;
+        found.push(new("result", &prototype.result, ParameterDirection::Result, kind, false));
     }
     Ok(found)
 }
@@ -179,35 +118,13 @@ fn parameters(prototype: &Prototype, rules: &Rules) -> Result<Vec<Parameter>> {
 /// Headers that differ in what they pass cannot be described by one row.
 fn agree((label, newer): (&Label, &Prototype), (other, older): (&Label, &Prototype)) -> Result<()> {
     for (new, old) in newer.params.iter().zip(&older.params) {
-        if Shape::of(&new.ctype).passed() != Shape::of(&old.ctype).passed() {
-            return Err(Error::Conflict {
+        if TypeShape::of(&new.ctype).passed() != TypeShape::of(&old.ctype).passed() {
+            return Err(ShimError::Conflict {
                 name: newer.name.clone(),
-                first: label.name.clone(),
-                first_says: format!("`{}` for `{}`", new.ctype, new.name),
-                second: other.name.clone(),
-                second_says: format!("`{}` for `{}`", old.ctype, old.name),
+                says: [new, old].map(|param| format!("`{}` for `{}`", param.ctype, param.name)),
+                headers: [label, other].map(|label| label.name.clone()),
             });
         }
     }
     Ok(())
-}
-
-fn parse(line: &str) -> std::result::Result<(&str, Option<usize>, Parameter), String> {
-    let columns: Vec<_> = line.split('\t').collect();
-    let [function, place, name, ctype, direction, kind, length, at] = columns[..] else {
-        return Err(format!("{} columns instead of 8", columns.len()));
-    };
-    let place = match place {
-        "-" => None,
-        number => Some(number.parse().map_err(|_| format!("`{number}` is not a place"))?),
-    };
-    let parameter = Parameter {
-        name: name.to_owned(),
-        ctype: ctype.to_owned(),
-        direction: Direction::parse(direction).ok_or_else(|| format!("`{direction}` is not a direction"))?,
-        kind: kind.to_owned(),
-        length: length.to_owned(),
-        at_root: at == "root",
-    };
-    Ok((function, place, parameter))
 }

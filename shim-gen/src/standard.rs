@@ -1,22 +1,75 @@
 //! Which version of the standard introduced and removed a function.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
 
-use crate::error::{Error, Result};
-use crate::read::origin::{Origin, Version};
+use crate::error::Result;
+use crate::text::{Parsed, each_line};
+
+/// A version of the MPI standard: major and minor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StandardVersion(pub u8, pub u8);
+
+impl StandardVersion {
+    /// The list of functions is complete up to here; what came later is dated by the headers.
+    pub const LISTED: Self = Self(3, 1);
+}
+
+impl fmt::Display for StandardVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+impl FromStr for StandardVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        text.split_once('.')
+            .and_then(|(major, minor)| Some(Self(major.parse().ok()?, minor.parse().ok()?)))
+            .ok_or_else(|| format!("`{text}` is not a version of the standard like 3.1"))
+    }
+}
+
+/// What defines a function, the standard or an MPI: column `since`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DefinedBy {
+    /// The standard, since this version.
+    Standard(StandardVersion),
+    /// MPICH.
+    Mpich,
+    /// Open MPI.
+    OpenMpi,
+}
+
+impl fmt::Display for DefinedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Standard(version) => version.fmt(f),
+            Self::Mpich => f.write_str("mpich"),
+            Self::OpenMpi => f.write_str("openmpi"),
+        }
+    }
+}
+
+impl FromStr for DefinedBy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Parsed<Self> {
+        match text {
+            "mpich" => Ok(Self::Mpich),
+            "openmpi" => Ok(Self::OpenMpi),
+            _ => text.parse().map(Self::Standard),
+        }
+    }
+}
 
 /// The list of standard functions, as in `shim-gen/data/standard.txt`.
 #[derive(Debug, Clone, Default)]
 pub struct Standard {
-    since: BTreeMap<String, Origin>,
-    removed: BTreeMap<String, Version>,
-}
-
-/// What the names that follow are.
-#[derive(Clone, Copy)]
-enum Section {
-    Since(Origin),
-    Removed(Version),
+    since: BTreeMap<String, DefinedBy>,
+    removed: BTreeMap<String, StandardVersion>,
 }
 
 impl Standard {
@@ -27,32 +80,27 @@ impl Standard {
     /// If a name comes before the first section, or twice in the same kind of section.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         let mut standard = Self::default();
-        let mut section = None;
-        for (index, line) in text.lines().enumerate() {
-            let wrong = |problem: String| Error::Line { file: file.to_owned(), line: index + 1, problem };
-            let line = line.split('#').next().unwrap_or_default();
-            let words: Vec<_> = line.split_whitespace().collect();
+        let (mut since, mut removed) = (None, None);
+        each_line(text, file, |line| {
+            let words: Vec<_> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
             match words[..] {
-                ["since", origin] => section = Some(Section::Since(origin.parse().map_err(wrong)?)),
-                ["removed", version] => section = Some(Section::Removed(version.parse().map_err(wrong)?)),
+                ["since", origin] => (since, removed) = (Some(origin.parse()?), None),
+                ["removed", version] => (since, removed) = (None, Some(version.parse()?)),
                 _ => {
                     for name in words {
-                        let twice = match section {
-                            None => {
-                                return Err(wrong(format!("`{name}` stands before the first `since VERSION`")));
-                            }
-                            Some(Section::Since(origin)) => standard.since.insert(name.to_owned(), origin).is_some(),
-                            Some(Section::Removed(version)) => {
-                                standard.removed.insert(name.to_owned(), version).is_some()
-                            }
+                        let is_listed = match (since, removed) {
+                            (Some(origin), _) => standard.since.insert(name.to_owned(), origin).is_some(),
+                            (_, Some(version)) => standard.removed.insert(name.to_owned(), version).is_some(),
+                            _ => return Err(format!("`{name}` stands before the first `since VERSION`")),
                         };
-                        if twice {
-                            return Err(wrong(format!("`{name}` is listed already")));
+                        if is_listed {
+                            return Err(format!("`{name}` is listed already"));
                         }
                     }
                 }
             }
-        }
+            Ok(())
+        })?;
         Ok(standard)
     }
 
@@ -66,18 +114,18 @@ impl Standard {
 
     /// The origin of the function, if the list has it.
     #[must_use]
-    pub fn since(&self, name: &str) -> Option<Origin> {
+    pub fn since(&self, name: &str) -> Option<DefinedBy> {
         self.since.get(name).copied()
     }
 
     /// All names with their origins.
-    pub fn names(&self) -> impl Iterator<Item = (&str, Origin)> {
+    pub fn names(&self) -> impl Iterator<Item = (&str, DefinedBy)> {
         self.since.iter().map(|(name, origin)| (name.as_str(), *origin))
     }
 
     /// The version that removed the function.
     #[must_use]
-    pub fn removed(&self, name: &str) -> Option<Version> {
+    pub fn removed(&self, name: &str) -> Option<StandardVersion> {
         self.removed.get(name).copied()
     }
 }
@@ -89,9 +137,9 @@ mod tests {
     #[test]
     fn the_built_in_list_is_readable() -> Result<()> {
         let standard = Standard::built_in()?;
-        assert_eq!(standard.since("MPI_Send"), Some(Origin::Standard(Version(1, 0))));
-        assert_eq!(standard.since("MPI_Mprobe"), Some(Origin::Standard(Version(3, 0))));
-        assert_eq!(standard.removed("MPI_Address"), Some(Version(3, 0)));
+        assert_eq!(standard.since("MPI_Send"), Some(DefinedBy::Standard(StandardVersion(1, 0))));
+        assert_eq!(standard.since("MPI_Mprobe"), Some(DefinedBy::Standard(StandardVersion(3, 0))));
+        assert_eq!(standard.removed("MPI_Address"), Some(StandardVersion(3, 0)));
         for name in standard.removed.keys() {
             assert!(standard.since.contains_key(name), "{name} was removed but never introduced");
         }

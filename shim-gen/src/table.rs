@@ -1,15 +1,14 @@
 //! `functions.tsv`: one row per function, in an order that only ever grows at its end.
 
-use std::collections::BTreeMap;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::path::Path;
-use std::str::FromStr;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, ShimError};
 use crate::fortran::base_name;
-use crate::read::header::{Header, Label, Shape};
-use crate::read::origin::{Origin, Version};
-use crate::standard::Standard;
+use crate::read::header::{Header, Label};
+use crate::read::prototype::{Prototype, arity};
+use crate::standard::{DefinedBy, Standard, StandardVersion};
+use crate::text::{Parsed, columns, each_line, read};
 
 /// First lines of the file.
 const HEAD: &str = "\
@@ -17,9 +16,9 @@ const HEAD: &str = "\
 id\tname\targs\tresult\tvariadic\tsince\tremoved\tfortran
 ";
 
-/// The class of a result.
+/// The class of a result. The file has the names of the variants in lower case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResultKind {
+pub enum ResultClass {
     /// `int`.
     Int,
     /// A handle, an address, an `MPI_Fint`: something in one general-purpose register.
@@ -30,77 +29,45 @@ pub enum ResultKind {
     Void,
 }
 
-impl ResultKind {
-    fn of(ctype: &str) -> Self {
-        match ctype {
-            "int" => Self::Int,
-            "double" => Self::Double,
-            "void" => Self::Void,
-            _ => Self::Word,
-        }
+impl ResultClass {
+    fn word(self) -> String {
+        format!("{self:?}").to_lowercase()
     }
-}
 
-impl fmt::Display for ResultKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Int => "int",
-            Self::Word => "word",
-            Self::Double => "double",
-            Self::Void => "void",
-        })
-    }
-}
-
-impl FromStr for ResultKind {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        match text {
-            "int" => Ok(Self::Int),
-            "word" => Ok(Self::Word),
-            "double" => Ok(Self::Double),
-            "void" => Ok(Self::Void),
-            _ => Err(format!("`{text}` is not a kind of result")),
-        }
+    fn parse(word: &str) -> Option<Self> {
+        [Self::Int, Self::Word, Self::Double, Self::Void].into_iter().find(|class| class.word() == word)
     }
 }
 
 /// One function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct ListedFunction {
     /// C name without `P`.
     pub name: String,
     /// Number of fixed arguments.
     pub args: u8,
     /// How the result comes back.
-    pub result: ResultKind,
+    pub result: ResultClass,
     /// Whether more arguments may follow.
     pub variadic: bool,
     /// What defines it.
-    pub since: Origin,
+    pub since: DefinedBy,
     /// The version of the standard that removed it.
-    pub removed: Option<Version>,
+    pub removed: Option<StandardVersion>,
     /// Name in `mpif.h`, lower case, no underscores at its end.
     pub fortran: Option<String>,
 }
 
 /// All functions; the index of a row is the function's number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Table {
-    rows: Vec<Row>,
+pub struct FunctionList {
+    rows: Vec<ListedFunction>,
 }
 
-/// A row in the making, with the header that it comes from.
-struct Found {
-    row: Row,
-    label: String,
-}
-
-impl Table {
+impl FunctionList {
     /// The rows in order.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[ListedFunction] {
         &self.rows
     }
 
@@ -110,69 +77,45 @@ impl Table {
     /// # Errors
     /// If two headers, or a header and `existing`, do not agree about a function, or a function cannot be dated.
     pub fn build(headers: &[(Label, Header)], existing: Option<&Self>, standard: &Standard) -> Result<Self> {
-        let mut found: BTreeMap<String, Found> = BTreeMap::new();
-        for row in existing.into_iter().flat_map(Self::rows) {
-            found.insert(row.name.clone(), Found { row: row.clone(), label: "the existing table".to_owned() });
-        }
+        // Each with what declares it first.
+        let mut found: Vec<(ListedFunction, &str)> =
+            existing.into_iter().flat_map(Self::rows).map(|row| (row.clone(), "the existing table")).collect();
+        let count = found.len();
         for (label, header) in headers {
             for declared in header.functions() {
-                let prototype = &declared.prototype;
-                let row = Row {
-                    name: prototype.name.clone(),
-                    args: u8::try_from(prototype.params.len()).unwrap_or(u8::MAX),
-                    result: ResultKind::of(&prototype.result),
-                    variadic: prototype.variadic,
-                    since: origin(&prototype.name, label, standard)?,
-                    removed: standard.removed(&prototype.name),
-                    fortran: base_name(&prototype.name),
-                };
-                match found.get_mut(&row.name) {
-                    Some(known) => known.merge(row, label)?,
-                    None => {
-                        found.insert(row.name.clone(), Found { row, label: label.name.clone() });
-                    }
+                let row = ListedFunction::of(&declared.prototype, label, standard)?;
+                match found.iter_mut().find(|(known, _)| known.name == row.name) {
+                    Some((known, first)) => known.merge(row, [first, &label.name])?,
+                    None => found.push((row, &label.name)),
                 }
             }
         }
-        let mut rows = Vec::with_capacity(found.len());
-        for row in existing.into_iter().flat_map(Self::rows) {
-            rows.extend(found.remove(&row.name).map(|found| found.row));
-        }
-        let start = rows.len();
-        rows.extend(found.into_values().map(|found| found.row));
-        if start == 0 {
-            rows.sort_by_key(|row| !matches!(row.since, Origin::Standard(_)));
-        }
-        Ok(Self { rows })
+        let is_extension = |row: &ListedFunction| !matches!(row.since, DefinedBy::Standard(_));
+        found[count..].sort_by_cached_key(|(row, _)| (count == 0 && is_extension(row), row.name.clone()));
+        Ok(Self { rows: found.into_iter().map(|(row, _)| row).collect() })
     }
 
     /// Reads `functions.tsv`.
     ///
     /// # Errors
-    /// If the file cannot be read or a line is not what [`Table::to_tsv`] writes.
+    /// If the file cannot be read or a line is not what [`FunctionList::to_tsv`] writes.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-        Self::parse(&text, &path.display().to_string())
+        read(path, Self::parse)
     }
 
     /// Reads the text of `functions.tsv`; `file` is for messages.
     ///
     /// # Errors
-    /// If a line is not what [`Table::to_tsv`] writes.
+    /// If a line is not what [`FunctionList::to_tsv`] writes.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
-        let mut table = Self::default();
-        for (index, line) in text.lines().enumerate() {
-            if line.starts_with('#') || line.starts_with("id\t") || line.is_empty() {
-                continue;
+        let mut rows = Vec::new();
+        each_line(text, file, |line| {
+            if !line.starts_with('#') && !line.starts_with("id\t") && !line.is_empty() {
+                rows.push(ListedFunction::parse(line, rows.len())?);
             }
-            let row = row(line, table.rows.len()).map_err(|problem| Error::Line {
-                file: file.to_owned(),
-                line: index + 1,
-                problem,
-            })?;
-            table.rows.push(row);
-        }
-        Ok(table)
+            Ok(())
+        })?;
+        Ok(Self { rows })
     }
 
     /// The text of `functions.tsv`.
@@ -180,74 +123,68 @@ impl Table {
     pub fn to_tsv(&self) -> String {
         let mut text = HEAD.to_owned();
         for (id, row) in self.rows.iter().enumerate() {
+            let ListedFunction { name, args, since, .. } = row;
+            let (result, variadic) = (row.result.word(), if row.variadic { "yes" } else { "no" });
             let removed = row.removed.map_or_else(|| "-".to_owned(), |version| version.to_string());
-            let variadic = if row.variadic { "yes" } else { "no" };
             let fortran = row.fortran.as_deref().unwrap_or("-");
             // Writing into a String cannot fail.
-            let _ = writeln!(
-                text,
-                "{id}\t{}\t{}\t{}\t{variadic}\t{}\t{removed}\t{fortran}",
-                row.name, row.args, row.result, row.since
-            );
+            let _ = writeln!(text, "{id}\t{name}\t{args}\t{result}\t{variadic}\t{since}\t{removed}\t{fortran}");
         }
         text
     }
 }
 
-impl Found {
-    /// Another header declares the function too.
-    fn merge(&mut self, row: Row, label: &Label) -> Result<()> {
-        let says = |row: &Row| {
-            format!("{} and result {}", Shape { args: row.args.into(), variadic: row.variadic }, row.result)
+impl ListedFunction {
+    fn of(prototype: &Prototype, label: &Label, standard: &Standard) -> Result<Self> {
+        let name = &prototype.name;
+        let since = match standard.since(name) {
+            Some(since) => since,
+            // Open MPI has relatives (Spectrum, Fujitsu), MPICH has more of them (Intel, Cray, MVAPICH).
+            None if !name.starts_with("MPI_") && label.vendor() == "openmpi" => DefinedBy::OpenMpi,
+            None if !name.starts_with("MPI_") => DefinedBy::Mpich,
+            None if label.version > StandardVersion::LISTED => DefinedBy::Standard(label.version),
+            None => return Err(ShimError::NoVersion(name.clone(), label.name.clone())),
         };
-        let (first, second) = (says(&self.row), says(&row));
-        if first != second {
-            return Err(Error::Conflict {
-                name: row.name,
-                first: self.label.clone(),
-                first_says: first,
-                second: label.name.clone(),
-                second_says: second,
-            });
+        Ok(Self {
+            name: name.clone(),
+            args: u8::try_from(prototype.params.len()).unwrap_or(u8::MAX),
+            result: ResultClass::parse(&prototype.result).unwrap_or(ResultClass::Word),
+            variadic: prototype.variadic,
+            since,
+            removed: standard.removed(name),
+            fortran: base_name(name),
+        })
+    }
+
+    fn parse(line: &str, id: usize) -> Parsed<Self> {
+        let [number, name, args, result, variadic, since, removed, fortran] = columns(line.split('\t'))?;
+        if number != id.to_string() {
+            return Err(format!("number {number} where {id} comes next"));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            args: args.parse().map_err(|_| format!("`{args}` is not a number of arguments"))?,
+            result: ResultClass::parse(result).ok_or_else(|| format!("`{result}` is not a kind of result"))?,
+            variadic: variadic == "yes",
+            since: since.parse()?,
+            removed: if removed == "-" { None } else { Some(removed.parse()?) },
+            fortran: (fortran != "-").then(|| fortran.to_owned()),
+        })
+    }
+
+    /// Another header declares the function too.
+    fn merge(&mut self, row: Self, headers: [&str; 2]) -> Result<()> {
+        let says = [&*self, &row]
+            .map(|row| format!("{} and result {}", arity(row.args.into(), row.variadic), row.result.word()));
+        if says[0] != says[1] {
+            return Err(ShimError::Conflict { name: row.name, says, headers: headers.map(str::to_owned) });
         }
         // Of two versions the older counts. An extension stays with the MPI that was seen first.
-        if matches!((self.row.since, row.since), (Origin::Standard(_), Origin::Standard(_))) {
-            self.row.since = self.row.since.min(row.since);
+        if matches!((self.since, row.since), (DefinedBy::Standard(_), DefinedBy::Standard(_))) {
+            self.since = self.since.min(row.since);
         }
-        self.row.removed = row.removed;
-        self.row.fortran = row.fortran;
+        self.removed = row.removed;
+        self.fortran = row.fortran;
         Ok(())
     }
-}
-
-fn origin(name: &str, label: &Label, standard: &Standard) -> Result<Origin> {
-    if let Some(origin) = standard.since(name) {
-        Ok(origin)
-    } else if !name.starts_with("MPI_") {
-        // Open MPI has relatives (Spectrum, Fujitsu), MPICH has more of them (Intel, Cray, MVAPICH).
-        Ok(if label.vendor() == "openmpi" { Origin::OpenMpi } else { Origin::Mpich })
-    } else if label.version > Version::LISTED {
-        Ok(Origin::Standard(label.version))
-    } else {
-        Err(Error::NoVersion { name: name.to_owned(), label: label.name.clone() })
-    }
-}
-
-fn row(line: &str, id: usize) -> std::result::Result<Row, String> {
-    let columns: Vec<_> = line.split('\t').collect();
-    let [number, name, args, result, variadic, since, removed, fortran] = columns[..] else {
-        return Err(format!("{} columns instead of 8", columns.len()));
-    };
-    if number != id.to_string() {
-        return Err(format!("number {number} where {id} comes next"));
-    }
-    Ok(Row {
-        name: name.to_owned(),
-        args: args.parse().map_err(|_| format!("`{args}` is not a number of arguments"))?,
-        result: result.parse()?,
-        variadic: variadic == "yes",
-        since: since.parse()?,
-        removed: if removed == "-" { None } else { Some(removed.parse()?) },
-        fortran: (fortran != "-").then(|| fortran.to_owned()),
-    })
 }

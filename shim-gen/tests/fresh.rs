@@ -19,18 +19,18 @@ mod headers;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use shim_gen::{Numbering, Origin, Parameters, Rules, Standard, Table, Version};
+use shim_gen::{DefinedBy, FunctionList, HeaderNumbering, Parameters, Rules, Standard, StandardVersion};
 
 const FUNCTIONS: &str = "../bridge/abi/functions.tsv";
 const PARAMETERS: &str = "../bridge/abi/parameters.tsv";
 const NUMBERINGS: &str = "../bridge/abi/numbering";
 
-fn existing() -> Table {
-    Table::read(Path::new(FUNCTIONS)).unwrap_or_else(|error| panic!("{error}"))
+fn existing() -> FunctionList {
+    FunctionList::read(Path::new(FUNCTIONS)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn numberings() -> Vec<Numbering> {
-    Numbering::read_all(Path::new(NUMBERINGS)).unwrap_or_else(|error| panic!("{error}"))
+fn numberings() -> Vec<HeaderNumbering> {
+    HeaderNumbering::read_all(Path::new(NUMBERINGS)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn standard() -> Standard {
@@ -38,10 +38,10 @@ fn standard() -> Standard {
 }
 
 /// The table from the real headers, its functions in the places they have.
-fn from_headers() -> Option<Table> {
+fn from_headers() -> Option<FunctionList> {
     let headers: Vec<_> =
         headers::directories()?.into_iter().map(|(label, path)| (label, headers::read(&path))).collect();
-    Some(Table::build(&headers, Some(&existing()), &standard()).unwrap_or_else(|error| panic!("{error}")))
+    Some(FunctionList::build(&headers, Some(&existing()), &standard()).unwrap_or_else(|error| panic!("{error}")))
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn parameters_are_those_of_the_headers_and_the_rules() {
     golden::check(Path::new("../docs/parameters.md"), &shim_gen::parameters_page(&parameters, &rules));
     // The columns that both tables have.
     let of_functions: Vec<_> = existing().rows().iter().map(|row| (row.name.clone(), usize::from(row.args))).collect();
-    let is_parameter = |parameter: &&shim_gen::Parameter| parameter.direction != shim_gen::Direction::Result;
+    let is_parameter = |parameter: &&shim_gen::ListedParameter| !parameter.is_result();
     let of_parameters: Vec<_> = parameters
         .functions()
         .map(|(name, list)| (name.to_owned(), list.iter().filter(is_parameter).count()))
@@ -104,7 +104,7 @@ fn numberings_are_those_of_the_headers() {
         let Some(release) = label.name.strip_prefix("mpich-") else { continue };
         let text = |(major, minor, patch): (u8, u8, u8)| format!("{major}.{minor}.{patch}");
         let numbering = known.iter().find(|numbering| numbering.releases.iter().any(|&known| text(known) == release));
-        let fresh = Numbering::read_header(&path, Vec::new()).unwrap_or_else(|error| panic!("{error}"));
+        let fresh = HeaderNumbering::read_header(&path, Vec::new()).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(numbering.map(|numbering| &numbering.values), Some(&fresh.values), "{release}");
     }
 }
@@ -115,8 +115,8 @@ fn every_row_still_has_a_header() {
         return;
     };
     let headers: Vec<_> = directories.into_iter().map(|(label, path)| (label, headers::read(&path))).collect();
-    let fresh = Table::build(&headers, None, &standard()).unwrap_or_else(|error| panic!("{error}"));
-    let sorted = |table: &Table| {
+    let fresh = FunctionList::build(&headers, None, &standard()).unwrap_or_else(|error| panic!("{error}"));
+    let sorted = |table: &FunctionList| {
         let mut rows: Vec<_> = table.rows().to_vec();
         rows.sort_by(|left, right| left.name.cmp(&right.name));
         rows
@@ -135,7 +135,7 @@ fn the_list_of_standard_functions_and_the_table_agree() {
         assert_eq!(rows.get(name), Some(&origin), "{name}");
     }
     for (name, origin) in rows {
-        if origin <= Origin::Standard(Version::LISTED) {
+        if origin <= DefinedBy::Standard(StandardVersion::LISTED) {
             assert!(standard.since(name).is_some(), "{name} has no version");
         }
     }

@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use shim_gen::{Header, Label, Result, Standard, Table, Version};
+use shim_gen::{FunctionList, Header, Label, Result, Standard, StandardVersion};
 
 /// A header with this text, in a file of its own.
 fn header(name: &str, text: &str) -> (Label, Header) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.h"));
     std::fs::write(&path, text).unwrap_or_else(|error| panic!("{error}"));
     let header = Header::read(&path).unwrap_or_else(|error| panic!("{error}"));
-    (Label { name: name.to_owned(), version: Version(4, 0) }, header)
+    (Label { name: name.to_owned(), version: StandardVersion(4, 0) }, header)
 }
 
-fn build(headers: &[(Label, Header)], existing: Option<&Table>) -> Result<Table> {
-    Table::build(headers, existing, &Standard::built_in()?)
+fn build(headers: &[(Label, Header)], existing: Option<&FunctionList>) -> Result<FunctionList> {
+    FunctionList::build(headers, existing, &Standard::built_in()?)
 }
 
-fn names(table: &Table) -> Vec<&str> {
+fn names(table: &FunctionList) -> Vec<&str> {
     table.rows().iter().map(|row| row.name.as_str()).collect()
 }
 
@@ -35,7 +35,7 @@ fn numbers_stay() -> Result<()> {
     );
     let since: Vec<_> = second.rows().iter().map(|row| row.since.to_string()).collect();
     assert_eq!(since, ["1.0", "1.0", "mpich", "openmpi", "1.0", "4.0"]);
-    assert_eq!(Table::parse(&second.to_tsv(), "x")?, second);
+    assert_eq!(FunctionList::parse(&second.to_tsv(), "x")?, second);
     Ok(())
 }
 
@@ -55,7 +55,7 @@ fn disagreement_names_both_headers() -> Result<()> {
 #[test]
 fn an_undated_function_is_refused() {
     let (mut label, header) = header("openmpi-undated", "int MPI_Unheard_of(int a);");
-    label.version = Version(3, 1);
+    label.version = StandardVersion(3, 1);
     let message = build(&[(label, header)], None).map(|_| ()).map_err(|error| error.to_string());
     assert!(message.is_err_and(|message| message.contains("MPI_Unheard_of of openmpi-undated")));
 }
@@ -70,7 +70,10 @@ fn damaged_tables_name_the_line() {
         (good.replace('6', "many"), "x:1: `many` is not a number of arguments"),
         (good.replace("1.0", "lam"), "x:1: `lam` is not a version of the standard like 3.1"),
     ] {
-        assert_eq!(Table::parse(&text, "x").map(|_| ()).map_err(|error| error.to_string()), Err(message.to_owned()));
+        assert_eq!(
+            FunctionList::parse(&text, "x").map(|_| ()).map_err(|error| error.to_string()),
+            Err(message.to_owned())
+        );
     }
-    assert!(Table::read(&PathBuf::from("no/such/file")).is_err());
+    assert!(FunctionList::read(&PathBuf::from("no/such/file")).is_err());
 }

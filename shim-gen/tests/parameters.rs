@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use shim_gen::{Header, Label, Parameters, Result, Rules, Standard, Table, Version};
+use shim_gen::{FunctionList, Header, Label, Parameters, Result, Rules, Standard, StandardVersion};
 
 /// Headers with these texts, and what the rules say of them.
 fn build(texts: &[(&str, &str)], rules: &str) -> Result<Parameters> {
@@ -15,11 +15,11 @@ fn build(texts: &[(&str, &str)], rules: &str) -> Result<Parameters> {
             let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file);
             std::fs::write(&path, text).unwrap_or_else(|error| panic!("{error}"));
             let header = Header::read(&path).unwrap_or_else(|error| panic!("{error}"));
-            let version = Version(4, u8::try_from(place).unwrap_or(0));
+            let version = StandardVersion(4, u8::try_from(place).unwrap_or(0));
             (Label { name: (*name).to_owned(), version }, header)
         })
         .collect();
-    let table = Table::build(&headers, None, &Standard::built_in()?)?;
+    let table = FunctionList::build(&headers, None, &Standard::built_in()?)?;
     Parameters::build(&headers, &table, &Rules::parse(rules, "rules")?)
 }
 

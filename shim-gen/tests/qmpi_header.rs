@@ -8,15 +8,15 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use headers::{compiles, include_directories};
-use shim_gen::{Numbering, Table, enumerator};
+use shim_gen::{FunctionList, HeaderNumbering, enumerator};
 
 const C: &[&str] = &["-std=c99", "-pedantic"];
 const CXX: &[&str] = &["-std=c++11", "-pedantic", "-Wno-long-long"];
 const AFTER: &str = "#include <mpi.h>\n#include <qmpi.h>\n";
 const BEFORE: &str = "#include <qmpi.h>\n#include <mpi.h>\n#include <qmpi.h>\n";
 
-fn table() -> Table {
-    Table::read(Path::new("../bridge/abi/functions.tsv")).unwrap_or_else(|error| panic!("{error}"))
+fn table() -> FunctionList {
+    FunctionList::read(Path::new("../bridge/abi/functions.tsv")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Compiles `text` in both languages beside every header, behind `includes`.
@@ -48,7 +48,7 @@ fn assertion(text: &mut String, condition: &str) {
 fn numbers_are_those_of_the_table_or_of_the_mpi() {
     let table = table();
     let numberings =
-        Numbering::read_all(Path::new("../bridge/abi/numbering")).unwrap_or_else(|error| panic!("{error}"));
+        HeaderNumbering::read_all(Path::new("../bridge/abi/numbering")).unwrap_or_else(|error| panic!("{error}"));
     everywhere("numbers", AFTER, &|label| {
         let mut text = String::new();
         let native = numberings.iter().find(|numbering| {

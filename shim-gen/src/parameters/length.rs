@@ -1,36 +1,23 @@
 //! Lengths as products of factors: `size(comm)*recvcount*recvtype`.
 
-use crate::parameters::Parameter;
-use crate::parameters::shape::Shape;
+use crate::parameters::row::ListedParameter;
+use crate::parameters::shape::TypeShape;
 
-/// One factor; numbers are places of parameters.
+/// One factor: `qmpi_abi::parameters::Factor`, which says what each is, in the order of the generated table of lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Factor {
-    /// A number of its own.
+pub(crate) enum LengthFactor {
     Number(u8),
-    /// Up to a zero byte or a null pointer.
     Zero,
-    /// Nothing in the call tells.
     Unknown,
-    /// A constant of `mpi.h`.
-    Constant(&'static str),
-    /// An argument.
+    Constant(u8),
     Argument(u8),
-    /// What an argument points to.
     Pointee(u8),
-    /// All elements of an array, added up.
     Sum(u8),
-    /// The last element of an array.
     Last(u8),
-    /// The size of a datatype; of an array of datatypes, each goes with an element of the sum.
     Size(u8),
-    /// How many ranks take part in an operation on a communicator.
     Ranks(u8),
-    /// Neighbors that a rank receives from.
     Sources(u8),
-    /// Neighbors that a rank sends to.
     Destinations(u8),
-    /// Dimensions of a Cartesian communicator.
     Dimensions(u8),
 }
 
@@ -48,47 +35,47 @@ pub(crate) const CONSTANTS: [&str; 9] = [
 ];
 
 /// The factors of a length, in the order written; `None` if it names a parameter that the function has not.
-pub(crate) fn factors(text: &str, parameters: &[Parameter]) -> Option<Vec<Factor>> {
+pub(crate) fn factors(text: &str, parameters: &[ListedParameter]) -> Option<Vec<LengthFactor>> {
     // A star before a name is not one between factors.
     if let Some(name) = text.strip_prefix('*') {
-        return Some(vec![Factor::Pointee(place(name, parameters)?.0)]);
+        return Some(vec![LengthFactor::Pointee(place(name, parameters)?)]);
     }
     text.split('*').map(|text| factor(text, parameters)).collect()
 }
 
-fn factor(text: &str, parameters: &[Parameter]) -> Option<Factor> {
-    match text {
-        "zero" => return Some(Factor::Zero),
-        "unknown" => return Some(Factor::Unknown),
-        _ => {}
-    }
+fn factor(text: &str, parameters: &[ListedParameter]) -> Option<LengthFactor> {
     if let Ok(number) = text.parse() {
-        return Some(Factor::Number(number));
+        return Some(LengthFactor::Number(number));
     }
-    if let Some(constant) = CONSTANTS.iter().find(|constant| **constant == text) {
-        return Some(Factor::Constant(constant));
+    if let Some(constant) = CONSTANTS.iter().position(|constant| *constant == text) {
+        return Some(LengthFactor::Constant(u8::try_from(constant).ok()?));
     }
     if let Some((of, name)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
-        let (place, _) = place(name, parameters)?;
+        let place = place(name, parameters)?;
         return match of {
-            "last" => Some(Factor::Last(place)),
-            "size" => Some(Factor::Ranks(place)),
-            "in" => Some(Factor::Sources(place)),
-            "out" => Some(Factor::Destinations(place)),
-            "dims" => Some(Factor::Dimensions(place)),
+            "last" => Some(LengthFactor::Last(place)),
+            "size" => Some(LengthFactor::Ranks(place)),
+            "in" => Some(LengthFactor::Sources(place)),
+            "out" => Some(LengthFactor::Destinations(place)),
+            "dims" => Some(LengthFactor::Dimensions(place)),
             _ => None,
         };
     }
-    let (place, parameter) = place(text, parameters)?;
-    Some(match parameter {
-        _ if parameter.kind == "datatype" => Factor::Size(place),
-        _ if Shape::of(&parameter.ctype).indirections > 0 => Factor::Sum(place),
-        _ => Factor::Argument(place),
+    Some(match text {
+        "zero" => LengthFactor::Zero,
+        "unknown" => LengthFactor::Unknown,
+        _ => {
+            let place = place(text, parameters)?;
+            match &parameters[usize::from(place)] {
+                parameter if parameter.kind == "datatype" => LengthFactor::Size(place),
+                parameter if TypeShape::of(&parameter.ctype).indirections > 0 => LengthFactor::Sum(place),
+                _ => LengthFactor::Argument(place),
+            }
+        }
     })
 }
 
-/// A parameter by its name, and its place.
-fn place<'a>(name: &str, parameters: &'a [Parameter]) -> Option<(u8, &'a Parameter)> {
-    let place = parameters.iter().position(|parameter| parameter.name == name)?;
-    Some((u8::try_from(place).ok()?, &parameters[place]))
+/// The place of a parameter by its name.
+fn place(name: &str, parameters: &[ListedParameter]) -> Option<u8> {
+    u8::try_from(parameters.iter().position(|parameter| parameter.name == name)?).ok()
 }

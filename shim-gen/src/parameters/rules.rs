@@ -4,46 +4,46 @@ use std::cell::Cell;
 
 use regex::Regex;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, ShimError};
 use crate::parameters::length::factors;
-use crate::parameters::shape::Shape;
-use crate::parameters::{Direction, ONE, Parameter};
+use crate::parameters::row::{ListedParameter, ParameterDirection};
+use crate::parameters::shape::TypeShape;
+use crate::text::{Parsed, columns, each_line};
 
 /// The rules of the workspace.
 const BUILT_IN: &str = include_str!("../../data/parameters.txt");
 
-/// What the rules are asked about.
-pub(crate) struct Question<'a> {
-    /// The whole name, for messages.
-    name: &'a str,
-    /// The name as rules have it.
+/// The length of what is no array.
+pub(crate) const ONE: &str = "1";
+
+/// A parameter of a function, or its result, as a header declares it.
+pub(crate) struct DeclaredParameter<'a> {
+    /// The whole name of the function, for messages.
     function: &'a str,
-    parameter: &'a str,
+    /// The same as rules have it.
+    stem: &'a str,
+    name: &'a str,
     ctype: &'a str,
-    shape: Shape,
+    shape: TypeShape,
 }
 
-impl<'a> Question<'a> {
-    pub(crate) fn new(name: &'a str, parameter: &'a str, ctype: &'a str) -> Self {
-        let function = ["MPIX_", "MPI_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
-        let function = function.strip_suffix("_c").unwrap_or(function);
-        Self { name, function, parameter, ctype, shape: Shape::of(ctype) }
+impl<'a> DeclaredParameter<'a> {
+    pub(crate) fn new(function: &'a str, name: &'a str, ctype: &'a str) -> Self {
+        let stem = ["MPIX_", "MPI_"].iter().find_map(|prefix| function.strip_prefix(prefix)).unwrap_or(function);
+        let stem = stem.strip_suffix("_c").unwrap_or(stem);
+        Self { function, stem, name, ctype, shape: TypeShape::of(ctype) }
     }
 
-    fn uncovered(&self, what: &'static str) -> Error {
-        let Self { name, parameter, ctype, .. } = self;
-        Error::NoRule {
-            function: (*name).to_owned(),
-            parameter: (*parameter).to_owned(),
-            ctype: (*ctype).to_owned(),
-            what,
-        }
+    fn uncovered(&self, what: &'static str) -> ShimError {
+        let [function, parameter, ctype] = [self.function, self.name, self.ctype].map(str::to_owned);
+        ShimError::NoRule { function, parameter, ctype, what }
     }
 }
 
 /// One line of the page.
 struct Rule {
     line: usize,
+    section: String,
     says: String,
     types: String,
     /// `None` fits everything.
@@ -53,11 +53,11 @@ struct Rule {
 }
 
 impl Rule {
-    fn fits(&self, question: &Question) -> bool {
+    fn fits(&self, parameter: &DeclaredParameter) -> bool {
         let all = |pattern: &Option<Regex>, text: &str| pattern.as_ref().is_none_or(|pattern| pattern.is_match(text));
-        let fits = question.shape.is_one_of(&self.types)
-            && all(&self.name, question.parameter)
-            && all(&self.function, question.function);
+        let fits = parameter.shape.is_one_of(&self.types)
+            && all(&self.name, parameter.name)
+            && all(&self.function, parameter.stem);
         self.is_used.set(self.is_used.get() || fits);
         fits
     }
@@ -69,11 +69,7 @@ pub struct Rules {
     /// Where they are from, for messages.
     file: String,
     means: Vec<(String, String)>,
-    kinds: Vec<Rule>,
-    results: Vec<Rule>,
-    directions: Vec<Rule>,
-    lengths: Vec<Rule>,
-    roots: Vec<Rule>,
+    rules: Vec<Rule>,
 }
 
 impl Rules {
@@ -91,49 +87,33 @@ impl Rules {
     /// If a line is no rule, or names a kind that the page does not explain.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
         let mut rules = Self { file: file.to_owned(), ..Self::default() };
-        for (index, line) in text.lines().enumerate() {
+        let mut number = 0;
+        each_line(text, file, |line| {
+            number += 1;
             let line = line.trim();
-            if !line.is_empty() && !line.starts_with('#') {
-                rules.line(index + 1, line).map_err(|problem| Error::Line {
-                    file: file.to_owned(),
-                    line: index + 1,
-                    problem,
-                })?;
-            }
-        }
+            if line.is_empty() || line.starts_with('#') { Ok(()) } else { rules.line(number, line) }
+        })?;
         Ok(rules)
     }
 
-    fn line(&mut self, number: usize, line: &str) -> std::result::Result<(), String> {
-        if let Some(("means", rest)) = line.split_once(' ') {
+    fn line(&mut self, line: usize, text: &str) -> Parsed<()> {
+        if let Some(("means", rest)) = text.split_once(' ') {
             let (kind, meaning) = rest.trim().split_once(' ').ok_or("a kind without a meaning")?;
             self.means.push((kind.to_owned(), meaning.trim().to_owned()));
             return Ok(());
         }
-        let columns: Vec<_> = line.split_whitespace().collect();
-        let [section, says, types, name, function] = columns[..] else {
-            return Err(format!("{} columns instead of 5", columns.len()));
-        };
-        let rule = Rule {
-            line: number,
-            says: says.to_owned(),
-            types: types.to_owned(),
-            name: pattern(name)?,
-            function: pattern(function)?,
-            is_used: Cell::new(false),
-        };
+        let [section, says, types, name, function] = columns(text.split_whitespace())?;
+        let (name, function) = (pattern(name)?, pattern(function)?);
         match section {
             "kind" | "result" if !self.means.iter().any(|(kind, _)| kind == says) => {
                 return Err(format!("the page does not say what `{says}` means"));
             }
-            "kind" => self.kinds.push(rule),
-            "result" => self.results.push(rule),
-            "direction" if Direction::parse(says).is_none() => return Err(format!("`{says}` is not a direction")),
-            "direction" => self.directions.push(rule),
-            "length" => self.lengths.push(rule),
-            "root" => self.roots.push(rule),
+            "direction" => drop(ParameterDirection::parse(says)?),
+            "kind" | "result" | "length" | "root" => {}
             _ => return Err(format!("`{section}` is not a section")),
         }
+        let [section, says, types] = [section, says, types].map(str::to_owned);
+        self.rules.push(Rule { line, section, says, types, name, function, is_used: Cell::new(false) });
         Ok(())
     }
 
@@ -142,57 +122,56 @@ impl Rules {
         self.means.iter().map(|(kind, meaning)| (kind.as_str(), meaning.as_str()))
     }
 
-    pub(crate) fn kind(&self, question: &Question) -> Result<&str> {
-        first(&self.kinds, question).map(|rule| rule.says.as_str()).ok_or_else(|| question.uncovered("kind"))
+    /// The rules of a section that fit the parameter; the first of them counts.
+    fn fitting(&self, section: &str, parameter: &DeclaredParameter) -> impl Iterator<Item = &str> {
+        let rules = self.rules.iter().filter(move |rule| rule.section == section && rule.fits(parameter));
+        rules.map(|rule| rule.says.as_str())
+    }
+
+    pub(crate) fn kind(&self, parameter: &DeclaredParameter) -> Result<&str> {
+        self.fitting("kind", parameter).next().ok_or_else(|| parameter.uncovered("kind"))
     }
 
     /// The kind of a result; handles are what they are as parameters.
-    pub(crate) fn result(&self, question: &Question) -> Result<&str> {
-        first(&self.results, question).map_or_else(|| self.kind(question), |rule| Ok(rule.says.as_str()))
+    pub(crate) fn result(&self, parameter: &DeclaredParameter) -> Result<&str> {
+        self.fitting("result", parameter).next().map_or_else(|| self.kind(parameter), Ok)
     }
 
-    pub(crate) fn direction(&self, question: &Question) -> Result<Direction> {
-        if !question.shape.is_pointer() || question.shape.is_const {
-            return Ok(Direction::In);
+    pub(crate) fn direction(&self, parameter: &DeclaredParameter) -> Result<ParameterDirection> {
+        if !parameter.shape.is_pointer() || parameter.shape.is_const {
+            return Ok(ParameterDirection::In);
         }
-        let rule = first(&self.directions, question);
-        rule.and_then(|rule| Direction::parse(&rule.says)).ok_or_else(|| question.uncovered("direction"))
+        let says = self.fitting("direction", parameter).next();
+        says.and_then(|says| ParameterDirection::parse(says).ok()).ok_or_else(|| parameter.uncovered("direction"))
     }
 
     /// The first rule that fits and names only parameters that there are.
-    pub(crate) fn length(&self, question: &Question, parameters: &[Parameter]) -> Result<String> {
-        if !question.shape.is_pointer() {
+    pub(crate) fn length(&self, parameter: &DeclaredParameter, parameters: &[ListedParameter]) -> Result<String> {
+        if !parameter.shape.is_pointer() {
             return Ok(ONE.to_owned());
         }
-        let possible = |rule: &&Rule| factors(&rule.says, parameters).is_some() && rule.fits(question);
-        let rule = self.lengths.iter().find(possible).ok_or_else(|| question.uncovered("length"))?;
+        let mut possible =
+            self.rules.iter().filter(|rule| rule.section == "length" && factors(&rule.says, parameters).is_some());
+        let rule = possible.find(|rule| rule.fits(parameter)).ok_or_else(|| parameter.uncovered("length"))?;
         Ok(rule.says.clone())
     }
 
-    pub(crate) fn at_root(&self, question: &Question) -> bool {
-        first(&self.roots, question).is_some()
+    pub(crate) fn at_root(&self, parameter: &DeclaredParameter) -> bool {
+        self.fitting("root", parameter).next().is_some()
     }
 
     /// # Errors
     /// A rule that was never the first to fit says nothing: the page is wrong, or something has gone from the headers.
     pub(crate) fn all_used(&self) -> Result<()> {
-        let sections = [&self.kinds, &self.results, &self.directions, &self.lengths, &self.roots];
-        match sections.into_iter().flatten().find(|rule| !rule.is_used.get()) {
+        let problem = |rule: &Rule| format!("nothing is left for the rule that says `{}`", rule.says);
+        match self.rules.iter().find(|rule| !rule.is_used.get()) {
             None => Ok(()),
-            Some(rule) => Err(Error::Line {
-                file: self.file.clone(),
-                line: rule.line,
-                problem: format!("nothing is left for the rule that says `{}`", rule.says),
-            }),
+            Some(rule) => Err(ShimError::Line(self.file.clone(), rule.line, problem(rule))),
         }
     }
 }
 
-fn first<'a>(rules: &'a [Rule], question: &Question) -> Option<&'a Rule> {
-    rules.iter().find(|rule| rule.fits(question))
-}
-
-fn pattern(text: &str) -> std::result::Result<Option<Regex>, String> {
+fn pattern(text: &str) -> Parsed<Option<Regex>> {
     if text == "-" {
         return Ok(None);
     }

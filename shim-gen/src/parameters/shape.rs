@@ -1,8 +1,10 @@
 //! The shape of a C type: what it is based on, and how often a pointer has to be followed to get there.
 
+use crate::text::words;
+
 /// `const int[][3]` is `int`, two times.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct TypeShape {
     /// The type without `const`, stars and brackets.
     base: String,
     /// Stars and brackets.
@@ -11,18 +13,18 @@ pub(crate) struct Shape {
     pub(crate) is_const: bool,
 }
 
-impl Shape {
+impl TypeShape {
     /// The shape of a parameter's type.
     pub(crate) fn of(ctype: &str) -> Self {
-        let is_const = ctype.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "const");
+        let is_const = words(ctype).any(|word| word == "const");
         // `void (*)(int)`: a callback without a name for its type.
         if ctype.contains('(') {
             return Self { base: "unnamed_function".to_owned(), indirections: 1, is_const };
         }
         let indirections = ctype.matches(['*', '[']).count();
         let end = ctype.find(['*', '[']).unwrap_or(ctype.len());
-        let words: Vec<_> = ctype[..end].split_whitespace().filter(|word| *word != "const").collect();
-        Self { base: words.join(" "), indirections, is_const }
+        let base: Vec<_> = ctype[..end].split_whitespace().filter(|word| *word != "const").collect();
+        Self { base: base.join(" "), indirections, is_const }
     }
 
     /// A function of the program, which C passes by address with or without a star.
@@ -67,7 +69,7 @@ impl Shape {
 
 #[cfg(test)]
 mod tests {
-    use super::Shape;
+    use super::TypeShape;
 
     #[test]
     fn of_every_form() {
@@ -79,7 +81,7 @@ mod tests {
             ("unsigned int", "unsigned int", 0, false),
             ("void (*)(int)", "unnamed_function", 1, false),
         ] {
-            let shape = Shape::of(ctype);
+            let shape = TypeShape::of(ctype);
             assert_eq!((shape.base.as_str(), shape.indirections), (base, indirections), "{ctype}");
             assert_eq!(shape.is_const, is_const, "{ctype}");
         }
@@ -87,11 +89,11 @@ mod tests {
 
     #[test]
     fn alternatives() {
-        let strings = Shape::of("char *[]");
+        let strings = TypeShape::of("char *[]");
         assert!(strings.is_one_of("-") && strings.is_one_of("int|char") && strings.is_one_of("char**"));
         assert!(!strings.is_one_of("char*") && !strings.is_one_of("cha"));
-        let callback = Shape::of("MPI_User_function_c *");
+        let callback = TypeShape::of("MPI_User_function_c *");
         assert!(callback.is_one_of("%_function_c") && callback.is_callback() && !callback.is_pointer());
-        assert!(!Shape::of("MPI_T").is_one_of("MPI_T_%"));
+        assert!(!TypeShape::of("MPI_T").is_one_of("MPI_T_%"));
     }
 }

@@ -5,6 +5,11 @@
 //! then every branch is read. Open MPI hides the removed MPI-1 functions behind such a condition, its library has them.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::text::pattern;
 
 /// Names that `#define` has introduced so far.
 pub(crate) type Macros = BTreeSet<String>;
@@ -12,30 +17,15 @@ pub(crate) type Macros = BTreeSet<String>;
 /// What is known about a condition: `None` is undecided.
 pub(crate) type Verdict = Option<bool>;
 
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\w+|&&|\|\||!=|\S"));
+
 /// Decides the expression after `#if` or `#elif`.
 pub(crate) fn decide(expression: &str, macros: &Macros) -> Verdict {
-    let tokens = tokens(expression);
+    let tokens: Vec<_> = TOKEN.find_iter(expression).map(|token| token.as_str()).collect();
     let mut parser = Parser { tokens: &tokens, at: 0, macros };
     let verdict = parser.either();
     // Something unread means an operator that this evaluator does not know.
     if parser.at == tokens.len() { verdict } else { None }
-}
-
-fn tokens(expression: &str) -> Vec<&str> {
-    let mut tokens = Vec::new();
-    let mut rest = expression.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let end = if first.is_alphanumeric() || first == '_' {
-            rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
-        } else if rest.starts_with("&&") || rest.starts_with("||") || rest.starts_with("!=") {
-            2
-        } else {
-            first.len_utf8()
-        };
-        tokens.push(&rest[..end]);
-        rest = rest[end..].trim_start();
-    }
-    tokens
 }
 
 struct Parser<'a> {

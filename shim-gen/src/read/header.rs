@@ -1,14 +1,13 @@
 //! All MPI functions that one header declares.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
-use crate::read::macros::{Expression, Macro};
-use crate::read::origin::Version;
-use crate::read::prototype::{Prototype, looks_like_one, parse};
+use crate::error::{Result, ShimError};
+use crate::read::macros::{Macro, MacroExpression};
+use crate::read::prototype::{Prototype, arity, collapse, looks_like_one, parse};
 use crate::read::source::Source;
+use crate::standard::StandardVersion;
 
 /// Where a header comes from: `mpich-4.0.2` that follows MPI 4.0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +15,7 @@ pub struct Label {
     /// Vendor and release, for messages; the vendor is the part before the first `-`.
     pub name: String,
     /// Version of the standard that functions are counted under when they first appear here.
-    pub version: Version,
+    pub version: StandardVersion,
 }
 
 impl Label {
@@ -54,22 +53,16 @@ impl Header {
     pub fn read(path: &Path) -> Result<Self> {
         let mut header = Self::default();
         if path.is_dir() {
-            let main = path.join("mpi.h");
-            if !main.is_file() {
-                return Err(Error::NoHeader { path: path.to_owned() });
+            if !path.join("mpi.h").is_file() {
+                return Err(ShimError::NoHeader(path.to_owned()));
             }
-            header.add(&main)?;
-            for name in ["mpi_abi.h", "mpi-ext.h"] {
-                let beside = path.join(name);
-                if beside.is_file() {
-                    header.add(&beside)?;
-                }
-            }
+            let files = ["mpi.h", "mpi_abi.h", "mpi-ext.h"].map(|name| path.join(name));
+            files.iter().filter(|file| file.is_file()).try_for_each(|file| header.add(file))?;
         } else {
             header.add(path)?;
         }
         if header.functions.is_empty() {
-            return Err(Error::NoPrototypes { path: path.to_owned() });
+            return Err(ShimError::NoPrototypes(path.to_owned()));
         }
         Ok(header)
     }
@@ -89,60 +82,43 @@ impl Header {
     ///
     /// # Errors
     /// If one stands for something unknown.
-    pub fn macros(&self) -> Result<Vec<(&str, Expression)>> {
+    pub fn macros(&self) -> Result<Vec<(&str, MacroExpression)>> {
         // A prototype beside it: the library has the function.
-        let only =
-            self.macros.iter().filter(|(name, (found, _))| !self.functions.contains_key(*name) && !found.is_variadic());
+        let only = self.macros.iter().filter(|(name, _)| !self.functions.contains_key(*name));
         only.map(|(name, (found, path))| {
-            let unknown = || Error::Macro { path: path.clone(), name: name.clone() };
+            let unknown = || ShimError::Macro(path.clone(), name.clone());
             Ok((name.as_str(), found.expression().ok_or_else(unknown)?))
         })
         .collect()
     }
 
-    /// Whether the header has a macro of this name that stands for a function.
-    pub(crate) fn has_macro(&self, name: &str) -> bool {
-        self.macros.get(name).is_some_and(|(found, _)| !found.is_variadic())
+    /// Whether the header has the function, be it as a macro.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.functions.contains_key(name) || self.macros.contains_key(name)
     }
 
     fn add(&mut self, path: &Path) -> Result<()> {
-        let (text, macros) = Source::read_with_macros(path)?;
-        for found in macros {
+        let source = Source::read(path)?;
+        for found in source.functions {
             self.macros.entry(found.name.clone()).or_insert((found, path.to_owned()));
         }
-        for statement in statements(&text) {
-            if !looks_like_one(&statement) {
-                continue;
-            }
-            let unreadable = || Error::Prototype {
-                path: path.to_owned(),
-                text: statement.split_whitespace().collect::<Vec<_>>().join(" "),
-            };
-            let prototype = parse(&statement).ok_or_else(unreadable)?;
-            self.fold(prototype, path)?;
+        for statement in statements(&source.text).iter().filter(|statement| looks_like_one(statement)) {
+            let unreadable = || ShimError::Prototype(path.to_owned(), collapse(statement));
+            self.fold(parse(statement).ok_or_else(unreadable)?, path)?;
         }
         Ok(())
     }
 
     /// Adds a declaration; the first text stays, the plain name's before the profiling name's.
     fn fold(&mut self, mut prototype: Prototype, path: &Path) -> Result<()> {
-        let (name, profiling) = match prototype.name.strip_prefix('P') {
-            Some(name) => (name.to_owned(), true),
-            None => (prototype.name.clone(), false),
-        };
-        prototype.name.clone_from(&name);
-        let Some(known) = self.functions.get_mut(&name) else {
-            self.functions.insert(name, Declared { prototype, plain: !profiling, profiling });
-            return Ok(());
-        };
-        if Shape::of(&known.prototype) != Shape::of(&prototype) {
-            return Err(Error::Conflict {
-                name,
-                first: path.display().to_string(),
-                first_says: Shape::of(&known.prototype).to_string(),
-                second: "another declaration there".to_owned(),
-                second_says: Shape::of(&prototype).to_string(),
-            });
+        let profiling = prototype.name.starts_with('P');
+        prototype.name.drain(..usize::from(profiling));
+        let new = || Declared { prototype: prototype.clone(), plain: false, profiling: false };
+        let known = self.functions.entry(prototype.name.clone()).or_insert_with(new);
+        let says = [&known.prototype, &prototype].map(|found| arity(found.params.len(), found.variadic));
+        if says[0] != says[1] {
+            let headers = [path.display().to_string(), "another declaration there".to_owned()];
+            return Err(ShimError::Conflict { name: prototype.name, says, headers });
         }
         if !profiling && !known.plain {
             known.prototype = prototype;
@@ -150,27 +126,6 @@ impl Header {
         known.plain |= !profiling;
         known.profiling |= profiling;
         Ok(())
-    }
-}
-
-/// What every header must agree on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shape {
-    pub(crate) args: usize,
-    pub(crate) variadic: bool,
-}
-
-impl Shape {
-    pub(crate) fn of(prototype: &Prototype) -> Self {
-        Self { args: prototype.params.len(), variadic: prototype.variadic }
-    }
-}
-
-impl fmt::Display for Shape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let plural = if self.args == 1 { "" } else { "s" };
-        let more = if self.variadic { " and more" } else { "" };
-        write!(f, "{} argument{plural}{more}", self.args)
     }
 }
 
@@ -209,9 +164,4 @@ fn statements(text: &str) -> Vec<String> {
         }
     }
     found
-}
-
-/// Reads every header of a `LABEL=PATH:VERSION` list.
-pub(crate) fn read_all(inputs: &[(Label, PathBuf)]) -> Result<Vec<(Label, Header)>> {
-    inputs.iter().map(|(label, path)| Ok((label.clone(), Header::read(path)?))).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::read::source::pattern;
+use crate::text::{pattern, words};
 
 /// A function as its header declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,13 @@ impl Prototype {
     }
 }
 
+/// `2 arguments and more`: what every header must agree on.
+pub(crate) fn arity(args: usize, variadic: bool) -> String {
+    let plural = if args == 1 { "" } else { "s" };
+    let more = if variadic { " and more" } else { "" };
+    format!("{args} argument{plural}{more}")
+}
+
 /// Result type (with whatever macros stand before it) and name; `(MPI_Send)` in parentheses is fine too.
 ///
 /// A name has a lower-case letter. Predefined callbacks (`MPI_DUP_FN`, `OMPI_C_MPI_DUP_FN`) have none: they are functions,
@@ -82,6 +89,15 @@ static FUNCTION: LazyLock<Regex> = LazyLock::new(|| pattern(r"^([^(]*[\s*])(\w+)
 /// `type name[a][b]`
 static PLAIN: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(.*?)(\w*)\s*((?:\[[^\]]*\]\s*)*)$"));
 
+/// Words that belong to a type, so that they name no parameter.
+static OF_TYPE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        "^(?:void|char|short|int|long|float|double|signed|unsigned|const|volatile|restrict|__restrict|__restrict__)?$",
+    )
+});
+/// Words that are no type by themselves.
+static QUALIFIER: LazyLock<Regex> = LazyLock::new(|| pattern("^(?:const|volatile|restrict|struct|enum|union)$"));
+
 /// The statement names an MPI function in front of a parenthesis, so it has to be a prototype that can be read.
 pub(crate) fn looks_like_one(statement: &str) -> bool {
     let statement = collapse(statement);
@@ -99,14 +115,13 @@ pub(crate) fn parse(statement: &str) -> Option<Prototype> {
     if result.is_empty() || !result.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '*' | ' ')) {
         return None;
     }
-    let list = enclosed(&statement[head[0].len()..])?;
     let mut prototype = Prototype { name: head[2].to_owned(), result, params: Vec::new(), variadic: false };
-    let parts = split(list);
-    if parts.as_slice() == ["void"] || parts.as_slice() == [""] {
+    let parts = list(&statement[head[0].len()..])?;
+    if let ["" | "void"] = parts[..] {
         return Some(prototype);
     }
-    for (index, part) in parts.iter().enumerate() {
-        if *part == "..." {
+    for (index, part) in parts.into_iter().enumerate() {
+        if part == "..." {
             prototype.variadic = true;
         } else {
             prototype.params.push(param(part, index + 1)?);
@@ -116,43 +131,27 @@ pub(crate) fn parse(statement: &str) -> Option<Prototype> {
 }
 
 /// Blanks of any kind become single spaces, none around the text.
-fn collapse(text: &str) -> String {
+pub(crate) fn collapse(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The text up to the parenthesis that closes the one before it.
-fn enclosed(text: &str) -> Option<&str> {
-    let mut depth = 1;
+/// The parts of a parameter list up to the parenthesis that closes it: commas of a function pointer inside it do not count.
+fn list(text: &str) -> Option<Vec<&str>> {
+    let mut parts = Vec::new();
+    let (mut depth, mut start) = (0, 0);
     for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
+        if depth == 0 && matches!(c, ',' | ')') {
+            parts.push(text[start..at].trim());
+            start = at + 1;
         }
-        if depth == 0 {
-            return Some(&text[..at]);
+        match c {
+            ')' if depth == 0 => return Some(parts),
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            _ => {}
         }
     }
     None
-}
-
-/// Splits a parameter list at its own commas, not at those of a function pointer inside it.
-fn split(list: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    let (mut depth, mut start) = (0, 0);
-    for (at, c) in list.char_indices() {
-        match c {
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(list[start..at].trim());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(list[start..].trim());
-    parts
 }
 
 fn param(text: &str, number: usize) -> Option<Param> {
@@ -163,7 +162,7 @@ fn param(text: &str, number: usize) -> Option<Param> {
     } else {
         let [before, last, after] = PLAIN.captures(text)?.extract().1;
         // In `const MPI_Comm` and `unsigned int` the last word belongs to the type.
-        if has_type(before) && !is_type_word(last) {
+        if has_type(before) && !OF_TYPE.is_match(last) {
             (before, last, after)
         } else {
             (&text[..before.len() + last.len()], "", after)
@@ -182,31 +181,9 @@ fn param(text: &str, number: usize) -> Option<Param> {
 
 /// Whether the text is a type by itself, not only qualifiers or `struct`.
 fn has_type(text: &str) -> bool {
-    let is_qualifier = |word: &str| matches!(word, "const" | "volatile" | "restrict" | "struct" | "enum" | "union");
-    let words: Vec<_> =
-        text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
-    let open = words.last().is_some_and(|word| matches!(*word, "struct" | "enum" | "union"));
-    !open && words.iter().any(|word| !is_qualifier(word))
-}
-
-fn is_type_word(word: &str) -> bool {
-    matches!(
-        word,
-        "" | "void"
-            | "char"
-            | "short"
-            | "int"
-            | "long"
-            | "float"
-            | "double"
-            | "signed"
-            | "unsigned"
-            | "const"
-            | "volatile"
-            | "restrict"
-            | "__restrict"
-            | "__restrict__"
-    )
+    let words: Vec<_> = words(text).collect();
+    let is_open = matches!(words.last(), Some(&("struct" | "enum" | "union")));
+    !is_open && words.iter().any(|word| !QUALIFIER.is_match(word))
 }
 
 #[cfg(test)]

@@ -4,44 +4,56 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
-use crate::error::{Error, Result};
-use crate::read::comments;
+use crate::error::{Result, ShimError};
 use crate::read::condition::{Macros, Verdict, decide};
 use crate::read::macros::Macro;
+use crate::text::{pattern, words};
 
 /// `#  name   rest`
 static DIRECTIVE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*#\s*(\w+)\s*(.*?)\s*$"));
 /// Both forms: MPICH writes `#include <mpi_proto.h>`.
 static INCLUDE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^[<"]([^>"]+)[>"]"#));
 
-/// A regular expression that is part of the program.
-#[expect(clippy::expect_used, reason = "every caller passes a literal, and a test compiles each")]
-pub(crate) fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("valid regular expression")
+/// A comment, or a literal, which may look like one inside. A literal ends at the end of the line at the latest: an apostrophe in an
+/// `#error` line opens nothing.
+static COMMENT: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?s)//[^\n]*|/\*.*?(?:\*/|$)|"(?:\\[^\n]|[^"\\\n])*"?|'(?:\\[^\n]|[^'\\\n])*'?"#));
+
+/// The first phases of translation (C11 5.1.1.2): continued lines are joined, comments become blanks.
+///
+/// ```text
+/// before   int MPI_Send(const void *buf, /* count */ int n); // old
+/// after    int MPI_Send(const void *buf,   int n);
+/// ```
+fn without_comments(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace("\\\n", "");
+    let replaced = COMMENT.replace_all(&text, |found: &Captures| match &found[0] {
+        // One blank, also for a comment of many lines: a directive goes on behind it.
+        comment if comment.starts_with("/*") => " ".to_owned(),
+        comment if comment.starts_with("//") => String::new(),
+        literal => literal.to_owned(),
+    });
+    replaced.into_owned()
 }
 
 /// C text that a compiler would see, as far as that can be told without one.
 #[derive(Default)]
 pub(crate) struct Source {
-    text: String,
+    pub(crate) text: String,
     macros: Macros,
-    functions: Vec<Macro>,
+    /// Macros that have the names of functions.
+    pub(crate) functions: Vec<Macro>,
     seen: BTreeSet<PathBuf>,
 }
 
 impl Source {
     /// Reads `path`; an include is followed if the file lies beside the including one (or below, if it says so).
-    pub(crate) fn read(path: &Path) -> Result<String> {
-        Ok(Self::read_with_macros(path)?.0)
-    }
-
-    /// The same, and the macros that have the names of functions.
-    pub(crate) fn read_with_macros(path: &Path) -> Result<(String, Vec<Macro>)> {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
         let mut source = Self::default();
         source.file(path)?;
-        Ok((source.text, source.functions))
+        Ok(source)
     }
 
     fn file(&mut self, path: &Path) -> Result<()> {
@@ -49,9 +61,9 @@ impl Source {
         if !self.seen.insert(path.to_owned()) {
             return Ok(());
         }
-        let bytes = std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+        let bytes = std::fs::read(path).map_err(|source| ShimError::Read(path.to_owned(), source))?;
         // Comments of real headers hold Latin-1 names; they are thrown away.
-        let text = comments::strip(&String::from_utf8_lossy(&bytes));
+        let text = without_comments(&String::from_utf8_lossy(&bytes));
         let mut branches = Branches::default();
         for line in text.lines() {
             let Some((_, [directive, rest])) = DIRECTIVE.captures(line).map(|found| found.extract()) else {
@@ -61,7 +73,7 @@ impl Source {
                 }
                 continue;
             };
-            let word = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+            let word = words(rest).next().unwrap_or("");
             match directive {
                 "if" => branches.enter(decide(rest, &self.macros)),
                 "ifdef" => branches.enter(Some(self.macros.contains(word))),
@@ -122,5 +134,33 @@ impl Branches {
 
     fn leave(&mut self) {
         self.0.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_comments;
+
+    #[test]
+    fn comments_and_continuations() {
+        for (text, expected) in [
+            ("a/* ; */b", "a b"),
+            ("a// b\nc", "a\nc"),
+            ("#define X \\\n 1\nint", "#define X  1\nint"),
+            ("a / b", "a / b"),
+            ("a/*b*//c", "a /c"),
+            ("open /* never closed", "open  "),
+        ] {
+            assert_eq!(without_comments(text), expected);
+        }
+    }
+
+    #[test]
+    fn literals_hide_comments() {
+        for text in
+            [r#"__dep__("see // or /* \" */ x");"#, "#error don't // now\nint", r"'\'' '//'", "\"open // x\n\"//\""]
+        {
+            assert_eq!(without_comments(text), text);
+        }
     }
 }

@@ -1,9 +1,6 @@
 //! `bridge/fortran/src/list.rs`: the name-shifted entry points in Fortran.
 
-use std::collections::BTreeSet;
-use std::fmt::Write as _;
-
-use crate::table::Table;
+use crate::table::FunctionList;
 
 /// Procedures of Fortran that C has not got, and that a library has under one name (MPI 4.0, 19.1.17, 19.3.5).
 const OF_FORTRAN_ALONE: [&str; 3] = ["mpi_f_sync_reg", "mpi_status_f2f08", "mpi_status_f082f"];
@@ -16,7 +13,7 @@ const OF_FORTRAN_ALONE: [&str; 3] = ["mpi_f_sync_reg", "mpi_status_f2f08", "mpi_
 /// entry_point!(qmpi_send_f08_ "pmpi_send_f08_" "pmpir_send_f08_");
 /// ```
 #[must_use]
-pub fn fortran_stubs(table: &Table) -> String {
+pub fn fortran_stubs(table: &FunctionList) -> String {
     let mut text =
         "//! Every name-shifted entry point of Fortran, and the profiling names of MPI libraries that it goes on to.\n\
                     //!\n\
@@ -26,20 +23,18 @@ pub fn fortran_stubs(table: &Table) -> String {
                     use crate::arch::{entry_point, other_spelling};\n\n"
             .to_owned();
     let rows = table.rows();
-    let large: BTreeSet<&str> = rows.iter().filter_map(|row| row.name.strip_suffix("_c")).collect();
-    let of_c = rows.iter().filter_map(|row| Some((row.fortran.as_deref()?, large.contains(row.name.as_str()))));
+    let has_large = |name: &str| rows.iter().any(|row| row.name.strip_suffix("_c") == Some(name));
+    let of_c = rows.iter().filter_map(|row| Some((row.fortran.as_deref()?, has_large(&row.name))));
     for (name, has_large) in of_c.chain(OF_FORTRAN_ALONE.map(|name| (name, false))) {
-        // Writing into a String cannot fail, here and below.
-        let _ = writeln!(text, "entry_point!(q{name}_ \"p{name}_\");");
+        text += &format!("entry_point!(q{name}_ \"p{name}_\");\n");
         for other in [format!("q{name}"), format!("q{name}__"), format!("Q{}", name.to_uppercase())] {
-            let _ = writeln!(text, "other_spelling!({other} q{name}_);");
+            text += &format!("other_spelling!({other} q{name}_);\n");
         }
         // MPICH's profiling names have another prefix: pmpir_send_f08_, pmpixr_comm_revoke_f08_.
         let (prefix, stem) = name.split_once('_').unwrap_or((name, ""));
         let suffixes = ["f08_", "f08ts_", "f08_large_", "f08ts_large_"];
         for suffix in &suffixes[..if has_large { 4 } else { 2 }] {
-            let _ =
-                writeln!(text, "entry_point!(q{name}_{suffix} \"p{name}_{suffix}\" \"p{prefix}r_{stem}_{suffix}\");");
+            text += &format!("entry_point!(q{name}_{suffix} \"p{name}_{suffix}\" \"p{prefix}r_{stem}_{suffix}\");\n");
         }
     }
     text

@@ -1,37 +1,37 @@
 //! What is made from `parameters.tsv`: tables in Rust, and the page about kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
+use std::fmt::Debug;
 
-use crate::error::{Error, Result};
-use crate::parameters::length::{CONSTANTS, Factor, factors};
+use crate::error::{Result, ShimError};
+use crate::parameters::Parameters;
+use crate::parameters::length::{CONSTANTS, factors};
 use crate::parameters::rules::Rules;
-use crate::parameters::{Direction, Parameters};
+use crate::write::{array, elements, lines};
 
 /// The text of `bridge/abi/src/parameters/kind.rs`: an enumeration of the kinds.
 #[must_use]
 pub fn kinds_rust(rules: &Rules) -> String {
-    let mut text = "//! What parameters of MPI functions are.\n\
-                    //!\n\
-                    //! @generated from shim-gen/data/parameters.txt by `shim-gen parameters-kinds`.\n\
-                    \n\
-                    /// What a parameter is, whatever its type. The word of an argument is a value; of an array, and of what a function writes,\n\
-                    /// it is the address of one.\n\
-                    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]\n\
-                    #[repr(u8)]\n\
-                    pub enum Kind {\n"
-        .to_owned();
-    for (kind, meaning) in rules.kinds() {
-        // Writing into a String cannot fail, here and below.
-        let _ = writeln!(text, "    /// {}.\n    {},", documented(meaning), camel(kind));
-    }
-    text.push_str("}\n\nimpl Kind {\n    /// Every kind and its word in `parameters.tsv`.\n    #[rustfmt::skip]\n");
-    let _ = writeln!(text, "    pub const ALL: [(Self, &'static str); {}] = [", rules.kinds().len());
-    for (kind, _) in rules.kinds() {
-        let _ = writeln!(text, "        (Self::{}, {kind:?}),", camel(kind));
-    }
-    text.push_str("    ];\n}\n");
-    text
+    let variants =
+        rules.kinds().map(|(kind, meaning)| format!("    /// {}.\n    {},", documented(meaning), camel(kind)));
+    let all = rules.kinds().map(|(kind, _)| format!("        (Self::{}, {kind:?}),", camel(kind)));
+    format!(
+        "//! What parameters of MPI functions are.\n\
+         //!\n\
+         //! @generated from shim-gen/data/parameters.txt by `shim-gen parameters-kinds`.\n\
+         \n\
+         /// What a parameter is, whatever its type. The word of an argument is a value; of an array, and of what a function writes,\n\
+         /// it is the address of one.\n\
+         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]\n\
+         #[repr(u8)]\n\
+         pub enum Kind {{\n{}}}\n\
+         \n\
+         impl Kind {{\n    /// Every kind and its word in `parameters.tsv`.\n    #[rustfmt::skip]\n    \
+         pub const ALL: [(Self, &'static str); {}] = [\n{}    ];\n}}\n",
+        lines(variants),
+        rules.kinds().len(),
+        lines(all)
+    )
 }
 
 /// The text of `bridge/abi/src/parameters/table.rs`.
@@ -39,93 +39,73 @@ pub fn kinds_rust(rules: &Rules) -> String {
 /// # Errors
 /// If the length of a parameter names one that the function has not.
 pub fn parameters_rust(parameters: &Parameters) -> Result<String> {
-    let (mut names, mut types, mut lengths) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     let mut rows = Vec::new();
     let mut starts = vec![0];
     for (function, list) in parameters.functions() {
         for parameter in list {
-            let length = factors(&parameter.length, list).ok_or_else(|| Error::NoRule {
+            let length = factors(&parameter.length, list).ok_or_else(|| ShimError::NoRule {
                 function: function.to_owned(),
                 parameter: parameter.name.clone(),
                 ctype: parameter.ctype.clone(),
                 what: "length",
             })?;
-            names.insert(parameter.name.as_str());
-            types.insert(parameter.ctype.as_str());
-            lengths.insert(length.clone());
             rows.push((parameter, length));
         }
         starts.push(rows.len());
     }
-    let (names, types, lengths) = (places(names), places(types), places(lengths));
-    let mut text = format!(
+    let names = places(rows.iter().map(|(parameter, _)| parameter.name.as_str()));
+    let types = places(rows.iter().map(|(parameter, _)| parameter.ctype.as_str()));
+    let lengths = places(rows.iter().map(|(_, length)| length));
+    let table = rows.iter().map(|(parameter, length)| {
+        let (name, ctype) = (names[parameter.name.as_str()], types[parameter.ctype.as_str()]);
+        let (kind, direction, length) = (camel(&parameter.kind), parameter.direction, lengths[length]);
+        format!("    Parameter::row({name}, {ctype}, {kind}, {direction:?}, {length}, {}),", parameter.at_root)
+    });
+    let products = lengths.keys().map(|length| {
+        let factors: Vec<_> = length.iter().map(|factor| format!("Factor::{factor:?}")).collect();
+        format!("&[{}]", factors.join(", "))
+    });
+    Ok([
         "//! The parameters of every function.\n\
          //!\n\
          //! @generated from parameters.tsv by `shim-gen parameters-rust`.\n\
          \n\
-         use crate::parameters::Direction::{{In, InOut, Out, Result}};\n\
+         use crate::parameters::Direction::{In, InOut, Out, Result};\n\
          use crate::parameters::Factor;\n\
          use crate::parameters::Kind::*;\n\
          use crate::parameters::Parameter;\n\
-         use crate::table::COUNT;\n\
-         \n\
-         /// Parameters and results of all functions, one function after the other: name, type, kind, direction, length, at the root only.\n\
-         #[rustfmt::skip]\n\
-         pub(super) static PARAMETERS: [Parameter; {}] = [\n",
-        rows.len()
-    );
-    for (parameter, length) in rows {
-        let direction = match parameter.direction {
-            Direction::In => "In",
-            Direction::Out => "Out",
-            Direction::InOut => "InOut",
-            Direction::Result => "Result",
-        };
-        let (name, ctype) = (names[parameter.name.as_str()], types[parameter.ctype.as_str()]);
-        let (kind, length) = (camel(&parameter.kind), lengths[&length]);
-        let _ = writeln!(
-            text,
-            "    Parameter::row({name}, {ctype}, {kind}, {direction}, {length}, {}),",
-            parameter.at_root
-        );
-    }
-    text.push_str("];\n\n/// Where the parameters of each function begin.\n#[rustfmt::skip]\npub(super) static STARTS: [u16; COUNT + 1] = [");
-    for (place, start) in starts.iter().enumerate() {
-        let before = if place % 16 == 0 { "\n    " } else { " " };
-        let _ = write!(text, "{before}{start},");
-    }
-    text.push_str("\n];\n");
-    list(&mut text, "NAMES", "Names of parameters.", "&str", names.keys().map(|name| format!("{name:?}")));
-    list(&mut text, "TYPES", "Their types, in C.", "&str", types.keys().map(|ctype| format!("{ctype:?}")));
-    let lengths =
-        lengths.keys().map(|length| format!("&[{}]", length.iter().map(shown).collect::<Vec<_>>().join(", ")));
-    list(&mut text, "LENGTHS", "How many elements there are.", "&[Factor]", lengths);
-    let constants = CONSTANTS.iter().map(|name| format!("{name:?}"));
-    list(&mut text, "CONSTANTS", "Constants of `mpi.h` that lengths are given by.", "&str", constants);
-    Ok(text)
+         use crate::table::COUNT;\n"
+            .to_owned(),
+        array(
+            "Parameters and results of all functions, one function after the other: name, type, kind, direction, length, at the root only.",
+            &format!("pub(super) static PARAMETERS: [Parameter; {}]", rows.len()),
+            &format!("\n{}", lines(table)),
+        ),
+        array(
+            "Where the parameters of each function begin.",
+            "pub(super) static STARTS: [u16; COUNT + 1]",
+            &elements(starts, 16, "    "),
+        ),
+        list("NAMES", "Names of parameters.", "&str", quoted(names.keys())),
+        list("TYPES", "Their types, in C.", "&str", quoted(types.keys())),
+        list("LENGTHS", "How many elements there are.", "&[Factor]", products),
+        list("CONSTANTS", "Constants of `mpi.h` that lengths are given by.", "&str", quoted(CONSTANTS.iter())),
+    ]
+    .concat())
 }
 
-fn places<T: Ord>(items: BTreeSet<T>) -> BTreeMap<T, usize> {
-    items.into_iter().enumerate().map(|(place, item)| (item, place)).collect()
+/// Each item once, and its place among them.
+fn places<T: Ord>(items: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
+    items.collect::<BTreeSet<_>>().into_iter().zip(0..).collect()
 }
 
-fn list(text: &mut String, name: &str, summary: &str, of: &str, items: impl ExactSizeIterator<Item = String>) {
-    let count = items.len();
-    let _ = writeln!(text, "\n/// {summary}\n#[rustfmt::skip]\npub(super) static {name}: [{of}; {count}] = [");
-    for item in items {
-        let _ = writeln!(text, "    {item},");
-    }
-    text.push_str("];\n");
+fn quoted(items: impl ExactSizeIterator<Item = impl Debug>) -> impl ExactSizeIterator<Item = String> {
+    items.map(|item| format!("{item:?}"))
 }
 
-/// A factor in Rust.
-fn shown(factor: &Factor) -> String {
-    match factor {
-        Factor::Constant(name) => {
-            format!("Factor::Constant({})", CONSTANTS.iter().position(|constant| constant == name).unwrap_or(0))
-        }
-        other => format!("Factor::{other:?}"),
-    }
+fn list(name: &str, summary: &str, of: &str, items: impl ExactSizeIterator<Item = String>) -> String {
+    let declaration = format!("pub(super) static {name}: [{of}; {}]", items.len());
+    array(summary, &declaration, &elements(items, 1, "    "))
 }
 
 /// `ErrorCode` of `error_code`.
@@ -148,36 +128,29 @@ fn documented(meaning: &str) -> String {
 /// The text of `docs/parameters.md`.
 #[must_use]
 pub fn parameters_page(parameters: &Parameters, rules: &Rules) -> String {
-    let mut text = include_str!("../../data/parameters.md").to_owned();
-    let mut table = String::new();
-    for (kind, meaning) in rules.kinds() {
-        let of = || parameters.functions().flat_map(|(_, list)| list).filter(|parameter| parameter.kind == kind);
-        let types: BTreeSet<_> = of().map(|parameter| base(&parameter.ctype)).collect();
+    let shown = |list: &[&str]| {
+        let more = if list.len() > 3 { ", ..." } else { "" };
+        list.iter().take(3).map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ") + more
+    };
+    let all = || parameters.functions().flat_map(|(_, list)| list);
+    let table = rules.kinds().map(|(kind, meaning)| {
+        let of: Vec<_> = all().filter(|parameter| parameter.kind == kind).collect();
+        let types: BTreeSet<_> = of.iter().map(|parameter| base(&parameter.ctype)).collect();
+        let types: Vec<_> = types.iter().map(String::as_str).collect();
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-        for parameter in of().filter(|parameter| parameter.direction != Direction::Result) {
+        for parameter in of.iter().filter(|parameter| !parameter.is_result()) {
             *names.entry(&parameter.name).or_default() += 1;
         }
-        let mut frequent: Vec<_> = names.into_iter().collect();
-        frequent.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
-        let shown = |list: Vec<&str>| {
-            let more = if list.len() > 3 { ", ..." } else { "" };
-            list.iter().take(3).map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ") + more
-        };
-        let names = shown(frequent.into_iter().map(|(name, _)| name).collect());
-        let types = shown(types.iter().map(String::as_str).collect());
-        let _ = writeln!(table, "| `{kind}` | {} | {types} | {names} | {} |", documented(meaning), of().count());
-    }
-    let functions = parameters.functions().len();
-    let count: usize = parameters
-        .functions()
-        .map(|(_, list)| list.iter().filter(|parameter| parameter.direction != Direction::Result).count())
-        .sum();
-    for (name, value) in
-        [("@KINDS@", table.trim_end()), ("@FUNCTIONS@", &functions.to_string()), ("@COUNT@", &count.to_string())]
-    {
-        text = text.replace(name, value);
-    }
-    text
+        let mut frequent: Vec<_> = names.keys().copied().collect();
+        frequent.sort_by_key(|name| std::cmp::Reverse(names[name]));
+        let (types, frequent) = (shown(&types), shown(&frequent));
+        format!("| `{kind}` | {} | {types} | {frequent} | {} |", documented(meaning), of.len())
+    });
+    let count = all().filter(|parameter| !parameter.is_result()).count();
+    include_str!("../../data/parameters.md")
+        .replace("@KINDS@", lines(table).trim_end())
+        .replace("@FUNCTIONS@", &parameters.functions().len().to_string())
+        .replace("@COUNT@", &count.to_string())
 }
 
 /// The type without `const`, stars and brackets.

@@ -1,9 +1,10 @@
 //! A PMPI tool that intercepts everything and does nothing: the skeleton of a tool, and a test of the bridge.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
-use crate::read::header::{Declared, Header};
+use crate::read::header::Header;
+use crate::read::prototype::Prototype;
+use crate::write::lines;
 
 /// C text with one wrapper for every function that has both names in one of the headers.
 ///
@@ -23,25 +24,21 @@ pub fn passthrough(headers: &[Header], includes: &[String], exclude: &BTreeSet<S
 #define OMPI_OMIT_MPI1_COMPAT_DECLS 0
 "
     .to_owned();
-    for include in includes {
-        // Writing into a String cannot fail, here and below.
-        let _ = writeln!(text, "#include <{include}>");
-    }
+    text += &lines(includes.iter().map(|include| format!("#include <{include}>")));
     let mut done = BTreeSet::new();
     for declared in headers.iter().flat_map(Header::functions) {
         let name = &declared.prototype.name;
         if declared.profiling && !exclude.contains(name) && done.insert(name) {
-            text.push('\n');
-            text.push_str(&wrapper(declared));
+            text += &wrapper(&declared.prototype);
         }
     }
     text
 }
 
-fn wrapper(declared: &Declared) -> String {
-    let prototype = &declared.prototype;
+fn wrapper(prototype: &Prototype) -> String {
     let (result, name) = (&prototype.result, &prototype.name);
     let back = if result == "void" { "" } else { "return " };
     // What follows the fixed arguments of MPI_Pcontrol is for tools that know each other: it cannot be passed on in C.
-    format!("{result} ({name})({})\n{{\n    {back}(P{name})({});\n}}\n", prototype.parameters(), prototype.arguments())
+    let (parameters, arguments) = (prototype.parameters(), prototype.arguments());
+    format!("\n{result} ({name})({parameters})\n{{\n    {back}(P{name})({arguments});\n}}\n")
 }

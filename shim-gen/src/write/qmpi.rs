@@ -1,14 +1,14 @@
 //! `bridge/include/qmpi.h` and `bridge/entry/src/exports/shifted/list.rs`: MPI functions in the shape that QMPI gives them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use crate::availability::{Availability, missing};
-use crate::numbering::{Numbering, enumerator};
+use crate::numbering::{HeaderNumbering, enumerator};
 use crate::read::header::{Header, Label};
-use crate::read::origin::Origin;
 use crate::read::prototype::Prototype;
-use crate::table::{Row, Table};
+use crate::standard::DefinedBy;
+use crate::table::{FunctionList, ListedFunction};
+use crate::write::lines;
 
 /// Text of the header around what is generated for each function.
 const TEMPLATE: &str = include_str!("../../data/qmpi.h");
@@ -34,19 +34,20 @@ pub fn shifted_name(function: &str) -> Option<String> {
 
 /// `QMPI_Context context, int tool_id, const void *buf, int count`
 pub(crate) fn shifted_parameters(prototype: &Prototype) -> String {
-    let own = prototype.parameters();
+    // MPI_Handler_function went with MPI-3.0, and is the same type.
+    let own = prototype.parameters().replace("MPI_Handler_function", "MPI_Comm_errhandler_function");
     let more = if own == "void" { String::new() } else { format!(", {own}") };
     format!("QMPI_Context context, int tool_id{more}")
 }
 
 /// The text of `qmpi.h`.
 #[must_use]
-pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[Numbering], table: &Table) -> String {
+pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[HeaderNumbering], table: &FunctionList) -> String {
     let availability = Availability::new(headers, table);
     // The newest standard has the best types: arguments that are only read are const.
     let mut newest: Vec<_> = headers.iter().collect();
     newest.sort_by_key(|(label, _)| std::cmp::Reverse(label.version));
-    let prototype = |row: &Row| newest.iter().find_map(|(_, header)| header.function(&row.name));
+    let prototype = |row: &ListedFunction| newest.iter().find_map(|(_, header)| header.function(&row.name));
 
     let mut missing_numbers: Groups = BTreeMap::new();
     let mut functions: Groups = BTreeMap::new();
@@ -66,11 +67,10 @@ pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[Numbering], table:
         };
         let lines = functions.entry(both(&available, &here)).or_default();
         let result = &prototype.result;
-        // MPI_Handler_function went with MPI-3.0, and is the same type.
-        let parameters = shifted_parameters(prototype).replace("MPI_Handler_function", "MPI_Comm_errhandler_function");
+        let parameters = shifted_parameters(prototype);
         lines.push(format!("typedef {result} {name}_t({parameters});\n{name}_t {name};"));
         // Of MPICH's extensions it is MPICH's own header that knows which are there.
-        if matches!(row.since, Origin::Standard(_)) || lacking.as_deref() == Some("1") {
+        if matches!(row.since, DefinedBy::Standard(_)) || lacking.as_deref() == Some("1") {
             let parameters = parameters.replacen("QMPI_Context", "QMPIX_Context_", 1);
             let line = format!("typedef {result} {}_t({parameters});", row.name);
             aliases.entry(available).or_default().push(line);
@@ -103,30 +103,24 @@ fn both(left: &str, right: &str) -> String {
 }
 
 fn shown(groups: &Groups) -> String {
-    let mut text = String::new();
-    for (condition, lines) in groups {
-        // Writing into a String cannot fail.
-        let _ = write!(text, "\n#if {condition}\n{}\n#endif\n", lines.join("\n"));
-    }
-    text.trim().to_owned()
+    let groups = groups.iter().map(|(condition, lines)| format!("\n#if {condition}\n{}\n#endif\n", lines.join("\n")));
+    groups.collect::<String>().trim().to_owned()
 }
 
 /// The text of `bridge/entry/src/exports/shifted/list.rs`. What an entry point looks like is that of the crate.
 #[must_use]
-pub fn qmpi_stubs(table: &Table) -> String {
-    let mut text =
-        "//! Every name-shifted entry point: the function's number, the exported name, the number of its own\n\
-                    //! arguments, `v` if there may be any number of them.\n\
-                    //!\n\
-                    //! @generated from functions.tsv by `shim-gen stubs --qmpi`.\n\
-                    \n\
-                    crate::exports::shifted::define! {\n"
-            .to_owned();
-    for (id, row) in table.rows().iter().enumerate() {
-        let Some(name) = shifted_name(&row.name) else { continue };
+pub fn qmpi_stubs(table: &FunctionList) -> String {
+    let entry_points = table.rows().iter().enumerate().filter_map(|(id, row)| {
         let args = if row.variadic { "v".to_owned() } else { row.args.to_string() };
-        let _ = writeln!(text, "    {id} {name} {args};");
-    }
-    text.push_str("}\n");
-    text
+        Some(format!("    {id} {} {args};", shifted_name(&row.name)?))
+    });
+    format!(
+        "//! Every name-shifted entry point: the function's number, the exported name, the number of its own\n\
+         //! arguments, `v` if there may be any number of them.\n\
+         //!\n\
+         //! @generated from functions.tsv by `shim-gen stubs --qmpi`.\n\
+         \n\
+         crate::exports::shifted::define! {{\n{}}}\n",
+        lines(entry_points)
+    )
 }

@@ -1,10 +1,9 @@
 //! QMPI tools in C: the skeleton of a new one, and one that intercepts everything and does nothing.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use crate::availability::has_vendor_types;
-use crate::error::{Error, Result};
+use crate::error::{Result, ShimError};
 use crate::numbering::enumerator;
 use crate::read::header::Header;
 use crate::read::prototype::Prototype;
@@ -27,7 +26,7 @@ pub fn skeleton(headers: &[Header], includes: &[String], name: &str, functions: 
     let mut prototypes: Vec<_> = INITIALIZATION.iter().filter_map(|function| find(function)).collect();
     let mut done: BTreeSet<_> = prototypes.iter().map(|prototype| prototype.name.clone()).collect();
     for function in functions {
-        let prototype = find(function).ok_or_else(|| Error::NoFunction { name: function.clone() })?;
+        let prototype = find(function).ok_or_else(|| ShimError::NoFunction(function.clone()))?;
         if done.insert(function.clone()) {
             prototypes.push(prototype);
         }
@@ -79,98 +78,86 @@ fn head(prototype: &Prototype, tool: &str) -> String {
 }
 
 fn declaration(prototype: &Prototype, class: &str, name: &str) -> String {
-    // MPI-3.0 removed the name; the type is the same.
-    let parameters = shifted_parameters(prototype).replace("MPI_Handler_function", "MPI_Comm_errhandler_function");
-    wrapped(&format!("{class} {} {name}({parameters})", prototype.result), '(')
+    wrapped(&format!("{class} {} {name}({})", prototype.result, shifted_parameters(prototype)))
 }
 
-/// The line, broken at commas where it is too long, the rest below what follows the last `opening` before the first comma.
-fn wrapped(line: &str, opening: char) -> String {
+/// The line, broken at commas where it is too long, the rest below what follows the last parenthesis before the first comma.
+fn wrapped(line: &str) -> String {
     const WIDTH: usize = 110;
-    let list = line.split(", ").next().unwrap_or_default();
-    let indent = " ".repeat(list.rfind(opening).map_or(8, |place| place + 1));
-    let mut text = String::new();
-    let mut column = 0;
-    for (number, part) in line.split(", ").enumerate() {
-        if number > 0 {
-            text.push(',');
-            if column + part.len() + 3 > WIDTH {
-                text.push('\n');
-                text.push_str(&indent);
-                column = indent.len();
-            } else {
-                text.push(' ');
-                column += 2;
-            }
+    let mut parts = line.split(", ");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let indent = text.rfind('(').map_or(8, |place| place + 1);
+    let mut column = text.len();
+    for part in parts {
+        if column + part.len() + 3 > WIDTH {
+            text += &format!(",\n{:indent$}{part}", "");
+            column = indent + part.len();
+        } else {
+            text += &format!(", {part}");
+            column += 2 + part.len();
         }
-        text.push_str(part);
-        column += part.len();
     }
     text
 }
 
 /// The type of a function as tools see it: that of `qmpi.h`, or one of this tool's own, and its declaration.
-fn function_type(prototype: &Prototype, tool: &str) -> (String, Option<String>) {
+fn function_type(prototype: &Prototype, tool: &str) -> (String, String) {
     if !has_vendor_types(prototype) {
-        return (format!("Q{}_t", prototype.name), None);
+        return (format!("Q{}_t", prototype.name), String::new());
     }
     let name = format!("{tool}_{}_t", stem(&prototype.name));
     let declaration = format!("\n{};\n", declaration(prototype, "typedef", &name));
-    (name, Some(declaration))
+    (name, declaration)
+}
+
+/// `context, tool_id, buf, count`
+fn arguments(tool_id: &str, prototype: &Prototype) -> String {
+    let own = prototype.arguments();
+    format!("context, {tool_id}{}{own}", if own.is_empty() { "" } else { ", " })
 }
 
 /// `((QMPI_Send_t *) next->function)(context, next->tool_id, buf, count)`
 fn call(prototype: &Prototype, function_type: &str) -> String {
-    let own = prototype.arguments();
-    let more = if own.is_empty() { String::new() } else { format!(", {own}") };
-    format!("(({function_type} *) next->function)(context, next->tool_id{more})")
+    format!("(({function_type} *) next->function)({})", arguments("next->tool_id", prototype))
 }
 
 fn skeleton_wrapper(prototype: &Prototype, tool: &str) -> String {
     let (function_type, declaration) = function_type(prototype, tool);
-    let mut text = format!("{}\n{}\n{{\n", declaration.unwrap_or_default(), head(prototype, tool));
-    let stem = stem(&prototype.name);
-    let has_result = prototype.result != "void";
-    // Writing into a String cannot fail, here and below.
-    let _ = writeln!(text, "    struct instance *self = instance_of(context, tool_id);");
-    let _ = writeln!(text, "    const struct next *next = &self->next[NEXT_{stem}];");
-    if has_result {
-        let _ = writeln!(text, "    {} returned;", prototype.result);
-    }
-    text.push_str("\n    /* TODO: before the call */\n");
-    if prototype.variadic {
-        text.push_str(
-            "    /* C has no way to pass on what follows the named arguments: read it here if your tool knows it. */\n",
-        );
-    }
-    let set = if has_result { "returned = " } else { "" };
-    let _ = writeln!(text, "{}", wrapped(&format!("    {set}{};", call(prototype, &function_type)), '('));
-    text.push_str("    /* TODO: after the call */\n");
-    if has_result {
-        text.push_str("    return returned;\n");
-    }
-    text.push_str("}\n");
-    text
+    let (result, stem) = (&prototype.result, stem(&prototype.name));
+    let [variable, set, back] = if result == "void" {
+        Default::default()
+    } else {
+        [&format!("    {result} returned;\n"), "returned = ", "    return returned;\n"].map(str::to_owned)
+    };
+    let variadic = if prototype.variadic {
+        "    /* C has no way to pass on what follows the named arguments: read it here if your tool knows it. */\n"
+    } else {
+        ""
+    };
+    format!(
+        "{declaration}\n{}\n{{\n    struct instance *self = instance_of(context, tool_id);\n    const struct next *next = \
+         &self->next[NEXT_{stem}];\n{variable}\n    /* TODO: before the call */\n{variadic}{}\n    /* TODO: after the call \
+         */\n{back}}}\n",
+        head(prototype, tool),
+        wrapped(&format!("    {set}{};", call(prototype, &function_type))),
+    )
 }
 
 /// The wrapper, and what it calls instead of going on when an instance has not asked yet.
 fn passthrough_wrapper(prototype: &Prototype, tool: &str) -> String {
     let stem = stem(&prototype.name);
-    let own = prototype.arguments();
-    let more = if own.is_empty() { String::new() } else { format!(", {own}") };
     let back = if prototype.result == "void" { "" } else { "return " };
-    let again = |name: &str| wrapped(&format!("{back}{name}_{stem}(context, tool_id{more});"), '(');
+    let again = |name: &str| wrapped(&format!("{back}{name}_{stem}({});", arguments("tool_id", prototype)));
     let first = format!("{tool}_first");
+    let first_head = head(prototype, &first).replacen("static", "FIRST", 1);
     let (function_type, declaration) = function_type(prototype, tool);
     format!(
-        "{}\n{};\n\n{}\n{{\n    const struct next *next = &table[NEXT_{stem}][tool_id];\n    if (IS_FIRST(next)) {{\n        \
-         {}\n    }} else {{\n        {back}{};\n    }}\n}}\n\n{}\n{{\n    ask(tool_id, NEXT_{stem});\n    {}\n}}\n",
-        declaration.unwrap_or_default(),
-        head(prototype, &first).replacen("static", "FIRST", 1),
+        "{declaration}\n{first_head};\n\n{}\n{{\n    const struct next *next = &table[NEXT_{stem}][tool_id];\n    if \
+         (IS_FIRST(next)) {{\n        {}\n    }} else {{\n        {back}{};\n    }}\n}}\n\n{first_head}\n{{\n    ask(tool_id, \
+         NEXT_{stem});\n    {}\n}}\n",
         head(prototype, tool),
         again(&first),
         call(prototype, &function_type),
-        head(prototype, &first).replacen("static", "FIRST", 1),
         again(tool),
     )
 }

@@ -3,17 +3,17 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use shim_gen::{Header, Label, Version};
+use shim_gen::{Header, Label, StandardVersion};
 
 /// Vendor and release of a real header, which is also the name of its directory, and the standard it follows.
 ///
 /// Open MPI 5.0 says 3.1 of itself, but what it adds to 4.1 is from MPI 4.0.
-const KNOWN: [(&str, Version); 5] = [
-    ("mpich-4.0.2", Version(4, 0)),
-    ("openmpi-4.1.4", Version(3, 1)),
-    ("mpich-4.3.2", Version(4, 1)),
-    ("mpich-5.0.1", Version(5, 0)),
-    ("openmpi-5.0.11", Version(4, 0)),
+const KNOWN: [(&str, StandardVersion); 5] = [
+    ("mpich-4.0.2", StandardVersion(4, 0)),
+    ("openmpi-4.1.4", StandardVersion(3, 1)),
+    ("mpich-4.3.2", StandardVersion(4, 1)),
+    ("mpich-5.0.1", StandardVersion(5, 0)),
+    ("openmpi-5.0.11", StandardVersion(4, 0)),
 ];
 
 /// The include directories below `QMPI_TEST_HEADERS`, in the order that the table is made from them.

@@ -1,0 +1,39 @@
+//! `bridge/abi/src/numbering/tables.rs`: all numberings as Rust.
+
+use crate::error::{Result, ShimError};
+use crate::numbering::{HeaderNumbering, enumerator, shown};
+use crate::table::FunctionList;
+use crate::write::elements;
+
+/// The text of `tables.rs`.
+///
+/// # Errors
+/// If the table lacks a function of a numbering: every function with a number anywhere has a row.
+pub fn numbering_rust(numberings: &[HeaderNumbering], table: &FunctionList) -> Result<String> {
+    let rows: Vec<_> = table.rows().iter().map(|row| enumerator(&row.name)).collect();
+    let mut text = "//! The numberings of all known MPICH releases.\n\
+                    //!\n\
+                    //! @generated from numbering/*.txt and functions.tsv by `shim-gen numbering-rust`.\n\
+                    \n\
+                    use super::{Numbering, ReleasedNumbering};\n\
+                    \n\
+                    /// Oldest first. A function's number is its place, what stands there its row in `FUNCTIONS`.\n\
+                    #[rustfmt::skip]\n\
+                    pub(super) static KNOWN: &[ReleasedNumbering] = &[\n"
+        .to_owned();
+    for HeaderNumbering { releases, values } in numberings {
+        let count = values.last().map_or(0, |(value, _)| usize::from(*value) + 1);
+        let mut places = vec!["u16::MAX".to_owned(); count];
+        for (value, name) in values {
+            let id = rows.iter().position(|row| row == name).ok_or_else(|| ShimError::Unnumbered(name.clone()))?;
+            places[usize::from(*value)] = id.to_string();
+        }
+        let name = releases.first().map_or_else(String::new, |first| shown(*first));
+        text += &format!(
+            "    ReleasedNumbering {{ releases: &{releases:?}, numbering: Numbering {{ name: \"mpich-{name}\", \
+             functions: &[{}    ] }} }},\n",
+            elements(places, 20, "        ")
+        );
+    }
+    Ok(text + "];\n")
+}
