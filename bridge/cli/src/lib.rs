@@ -36,7 +36,7 @@ use commands::{
     surveyed, tools,
 };
 use error::Error;
-use qmpi_launch::Error as LaunchError;
+use qmpi_launch::LaunchError;
 
 /// The whole command: parses `args`, does what they say, prints an error once.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {

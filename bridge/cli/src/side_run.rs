@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use qmpi_launch::command_line::CommandLine;
 use qmpi_launch::rank_start::{self, RankStart};
 use qmpi_launch::run_directory::{FileChanges, RunTemplate};
+use qmpi_measured::MeasuredError;
 use qmpi_measured::compare::mask::RunFacts;
 use qmpi_measured::compare::run::Run;
 use qmpi_measured::ended::{self, Ended};
@@ -123,7 +124,7 @@ impl RunSetting<'_> {
 
 /// A directory of a comparison, or a file in it, with which something is wrong.
 pub(crate) fn report_error(path: &Path, error: &io::Error) -> Error {
-    qmpi_measured::Error::Report { path: path.to_owned(), problem: error.to_string() }.into()
+    MeasuredError::Report { path: path.to_owned(), problem: error.to_string() }.into()
 }
 
 /// Waits, and ends the job if it takes too long: the launcher ends its ranks.

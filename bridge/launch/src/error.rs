@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Why a command cannot be started, or a process not be looked into.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum LaunchError {
     /// The tool list, the configuration file or the search for a tool.
     #[error(transparent)]
     Stack(#[from] qmpi_plan::Error),
@@ -119,7 +119,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl LaunchError {
     /// Why a command could not be started, by what the system said.
     pub fn of_start(command: &std::ffi::OsStr, source: io::Error) -> Self {
         let command = command.to_string_lossy().into_owned();

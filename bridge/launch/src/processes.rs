@@ -12,7 +12,7 @@ use std::str::FromStr;
 use qmpi_plan::control::{self, Switchable};
 use qmpi_plan::rank_from_env;
 
-use crate::Error;
+use crate::LaunchError;
 
 /// Which processes of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +54,11 @@ impl SwitchableProcess {
     /// Switches a layer.
     ///
     /// # Errors
-    /// [`Error::Control`].
-    pub fn set(&self, layer: &Switchable, enabled: bool) -> Result<(), Error> {
+    /// [`LaunchError::Control`].
+    pub fn set(&self, layer: &Switchable, enabled: bool) -> Result<(), LaunchError> {
         let write = |value: u32, place| {
             let written = self.file.write_all_at(&value.to_ne_bytes(), place);
-            written.map_err(|source| Error::Control { pid: self.pid, source })
+            written.map_err(|source| LaunchError::Control { pid: self.pid, source })
         };
         if enabled {
             return write(control::ON, layer.place);
@@ -72,12 +72,12 @@ impl SwitchableProcess {
 /// Finds the processes of a job that have layers which can be switched, by their numbers.
 ///
 /// # Errors
-/// [`Error::NoProcess`], [`Error::NothingToSwitch`], and [`Error::Control`] for a process that cannot be looked into.
-pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, Error> {
+/// [`LaunchError::NoProcess`], [`LaunchError::NothingToSwitch`], and [`LaunchError::Control`] for a process that cannot be looked into.
+pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
     let parents = parents();
     let of = match job {
         ProcessChoice::All => None,
-        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(Error::NoProcess { pid }),
+        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(LaunchError::NoProcess { pid }),
         ProcessChoice::Of(pid) => Some(pid),
     };
     let pids = parents.keys().copied().filter(|pid| of.is_none_or(|first| descends(*pid, first, &parents)));
@@ -93,11 +93,11 @@ pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, Error> {
                 }
             }
             // Others are not the user's, or are gone by now.
-            Err(source) if of == Some(pid) => return Err(Error::Control { pid, source }),
+            Err(source) if of == Some(pid) => return Err(LaunchError::Control { pid, source }),
             Err(_) => {}
         }
     }
-    if found.is_empty() { Err(Error::NothingToSwitch { pid: of }) } else { Ok(found) }
+    if found.is_empty() { Err(LaunchError::NothingToSwitch { pid: of }) } else { Ok(found) }
 }
 
 /// The name of this host, as the kernel has it.
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn processes_without_layers() {
-        assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(Error::NothingToSwitch { .. })));
-        assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(Error::NoProcess { pid: u32::MAX })));
+        assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(LaunchError::NothingToSwitch { .. })));
+        assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(LaunchError::NoProcess { pid: u32::MAX })));
     }
 }

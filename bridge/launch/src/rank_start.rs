@@ -14,7 +14,7 @@ use std::process::Command;
 
 use qmpi_plan::preload::{entries, has_runtime};
 
-use crate::Error;
+use crate::LaunchError;
 use crate::environment::preload::is_mpi;
 use crate::processes::host_name;
 
@@ -57,10 +57,10 @@ impl RankStart {
     ///
     /// # Errors
     /// Files that cannot be written, a program that cannot be started.
-    pub fn become_program(&self, words: &[OsString]) -> Result<std::convert::Infallible, Error> {
+    pub fn become_program(&self, words: &[OsString]) -> Result<std::convert::Infallible, LaunchError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
-            move |source| Error::RankFile { path, source }
+            move |source| LaunchError::RankFile { path, source }
         };
         let get = |name: &str| std::env::var_os(name);
         let rank = qmpi_plan::rank_from_env(&get).unwrap_or(0);
@@ -73,14 +73,14 @@ impl RankStart {
         }
         let path = self.to.join(format!("{PREFIX}{rank}"));
         std::fs::write(&path, format!("{} {}\n", std::process::id(), host_name())).map_err(fail(&path))?;
-        let (program, rest) = words.split_first().ok_or(Error::CommandNotFound { command: String::new() })?;
+        let (program, rest) = words.split_first().ok_or(LaunchError::CommandNotFound { command: String::new() })?;
         let mut command = Command::new(program);
         command.args(rest);
         if !self.preload.is_empty() {
             command.env("LD_PRELOAD", preload(get("LD_PRELOAD").as_deref(), &self.preload, self.traced));
         }
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        Err(Error::of_start(program, command.exec()))
+        Err(LaunchError::of_start(program, command.exec()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// Why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum MeasuredError {
     /// A directory of `--report` that has nothing to show.
     #[error("{}: {problem}", .path.display())]
     Report {
@@ -24,7 +24,7 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl MeasuredError {
     /// What the user can do about it, in one line.
     pub fn hint(&self) -> &'static str {
         match self {

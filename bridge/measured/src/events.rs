@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::Error;
+use crate::MeasuredError;
 use crate::trace::{Lines, RecordedCall, Recording, each};
 
 /// A part for each rank of the directory, a line for each call: seconds since the job's first call, the thread if there are several, who calls
@@ -14,7 +14,7 @@ use crate::trace::{Lines, RecordedCall, Recording, each};
 ///
 /// # Errors
 /// As [`each`].
-pub fn text(directory: &Path, has_sites: bool) -> Result<String, Error> {
+pub fn text(directory: &Path, has_sites: bool) -> Result<String, MeasuredError> {
     let (mut text, mut lines, began) = (String::new(), Lines::default(), began(directory)?);
     each(directory, |trace| {
         // Writing into a String cannot fail, here and below.
@@ -48,7 +48,7 @@ fn label<'a>(trace: &'a Recording<'_>, layer: usize) -> &'a str {
     trace.layers().get(layer).map_or("?", String::as_str)
 }
 
-fn began(directory: &Path) -> Result<u64, Error> {
+fn began(directory: &Path) -> Result<u64, MeasuredError> {
     let mut began = None;
     each(directory, |trace| {
         began = trace.outlines().map(|call| call.start_ns).chain(began).min();
@@ -76,7 +76,7 @@ fn missing(trace: &Recording<'_>) -> Vec<String> {
 ///
 /// # Errors
 /// As [`each`].
-pub fn events(directory: &Path) -> Result<Json, Error> {
+pub fn events(directory: &Path) -> Result<Json, MeasuredError> {
     let (mut lines, began) = (Lines::default(), began(directory)?);
     let (mut events, mut number) = (Vec::new(), 0);
     each(directory, |trace| {

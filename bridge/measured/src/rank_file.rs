@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
 
-use crate::Error;
+use crate::MeasuredError;
 use crate::counters;
 use crate::rank_record::RankFile;
 
@@ -25,9 +25,9 @@ pub struct Ranks {
 /// The records of a directory.
 ///
 /// # Errors
-/// [`Error::Report`] if the directory has none, or one that is not understood.
-pub fn read(directory: &Path) -> Result<Ranks, Error> {
-    let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
+/// [`MeasuredError::Report`] if the directory has none, or one that is not understood.
+pub fn read(directory: &Path) -> Result<Ranks, MeasuredError> {
+    let problem = |path: &Path, problem: String| MeasuredError::Report { path: path.to_owned(), problem };
     let entries = std::fs::read_dir(directory).map_err(|error| problem(directory, error.to_string()))?;
     let mut paths: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -64,7 +64,7 @@ pub fn read(directory: &Path) -> Result<Ranks, Error> {
 }
 
 /// Shows each record of a file; returns how many were damaged: a full disk, or a rank that was killed meanwhile.
-fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), Error>) -> Result<usize, Error> {
+fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), MeasuredError>) -> Result<usize, MeasuredError> {
     let (mut rest, mut damaged, mut text) = (bytes, 0, String::new());
     while !rest.is_empty() {
         text.clear();
@@ -95,10 +95,10 @@ pub fn is_trace(path: &Path) -> bool {
 /// Removes the files of an earlier job, which may have had more ranks.
 ///
 /// # Errors
-/// [`Error::Report`] if one cannot be removed, or the directory is something else.
-pub fn clear(directory: &Path) -> Result<(), Error> {
+/// [`MeasuredError::Report`] if one cannot be removed, or the directory is something else.
+pub fn clear(directory: &Path) -> Result<(), MeasuredError> {
     let problem =
-        |path: &Path, error: &std::io::Error| Error::Report { path: path.to_owned(), problem: error.to_string() };
+        |path: &Path, error: &std::io::Error| MeasuredError::Report { path: path.to_owned(), problem: error.to_string() };
     let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(|error| problem(directory, &error))?,

@@ -24,7 +24,7 @@ use std::path::Path;
 
 use qmpi_abi::FnId;
 
-use crate::Error;
+use crate::MeasuredError;
 
 pub use call::{Argument, Decoded, MpiStatus, RecordedCall};
 pub use sites::{Lines, Site};
@@ -33,9 +33,9 @@ pub use sites::{Lines, Site};
 /// what a rank has recorded takes much memory when all of it is made sense of.
 ///
 /// # Errors
-/// [`Error::Report`] if the directory has no trace, or one that is not understood.
-pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), Error> {
-    let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
+/// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
+pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), MeasuredError> {
+    let problem = |path: &Path, problem: String| MeasuredError::Report { path: path.to_owned(), problem };
     let mut files = Vec::new();
     for path in file::paths(directory)? {
         let head = file::TraceHead::read(&path).map_err(|error| problem(&path, error))?;

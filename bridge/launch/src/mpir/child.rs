@@ -17,7 +17,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
 
-use crate::Error;
+use crate::LaunchError;
 use crate::environment::EnvironmentVariable;
 
 /// What is passed on. SIGCHLD and what ends a process by an error are its own.
@@ -130,13 +130,13 @@ pub(super) fn start(program: &OsString, args: &[OsString], variables: &[Environm
 /// Runs a command to its end.
 ///
 /// # Errors
-/// One that cannot be started; [`Error::Mpir`].
-pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<ExitStatus, Error> {
+/// One that cannot be started; [`LaunchError::Mpir`].
+pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<ExitStatus, LaunchError> {
     let Some((program, args)) = command.split_first() else {
-        return Err(Error::CommandNotFound { command: String::new() });
+        return Err(LaunchError::CommandNotFound { command: String::new() });
     };
-    let signals = Signals::handle().map_err(Error::Mpir)?;
-    let child = start(program, args, variables).map_err(|source| Error::of_start(program, source))?;
+    let signals = Signals::handle().map_err(LaunchError::Mpir)?;
+    let child = start(program, args, variables).map_err(|source| LaunchError::of_start(program, source))?;
     loop {
         if let Some(status) = look_at(&child) {
             return Ok(status);

@@ -7,7 +7,7 @@ use qmpi_elf::is_mpi_soname;
 use qmpi_plan::Element;
 use serde::Serialize;
 
-use crate::Error;
+use crate::LaunchError;
 use crate::mapping;
 use crate::mpir::table::MpirProcess;
 use crate::mpir::target::MpirTarget;
@@ -43,19 +43,19 @@ pub struct RankLayer {
 /// The ranks of the job whose launcher, or a process above it, is `pid`.
 ///
 /// # Errors
-/// [`Error::NoProcess`], [`Error::Control`] for a process of another user, [`Error::NoRanks`].
-pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, Error> {
+/// [`LaunchError::NoProcess`], [`LaunchError::Control`] for a process of another user, [`LaunchError::NoRanks`].
+pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, LaunchError> {
     if processes::parent_of(pid).is_none() {
-        return Err(Error::NoProcess { pid });
+        return Err(LaunchError::NoProcess { pid });
     }
-    let own = MpirTarget::open(pid).map_err(|source| Error::Control { pid, source })?;
+    let own = MpirTarget::open(pid).map_err(|source| LaunchError::Control { pid, source })?;
     let family: Vec<u32> = processes::family(pid).into_iter().filter(|other| *other != pid).collect();
     let mut without = BTreeSet::new();
     let others = family.iter().filter_map(|pid| MpirTarget::open_unless(*pid, &mut without).ok()?);
     let table = own.into_iter().chain(others).map(|target| target.processes()).find(|table| !table.is_empty());
     let table = table.unwrap_or_else(|| by_environment(pid, &family));
     if table.is_empty() {
-        return Err(Error::NoRanks { pid });
+        return Err(LaunchError::NoRanks { pid });
     }
     Ok((0..).zip(&table).map(|(rank, process)| RankProcess::new(rank, process)).collect())
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use qmpi_mpir::VARIABLE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::Error;
+use crate::LaunchError;
 use crate::environment::EnvironmentVariable;
 use crate::mpir::child::{self, Signals};
 use crate::mpir::listener::{Listener, News, RankConnection};
@@ -46,30 +46,30 @@ impl Reception {
     /// Listens for ranks of this host, and on these addresses for those of others.
     ///
     /// # Errors
-    /// [`Error::Mpir`].
-    pub fn open(addresses: &[IpAddr]) -> Result<Reception, Error> {
-        Listener::open(addresses).map(Reception).map_err(Error::Mpir)
+    /// [`LaunchError::Mpir`].
+    pub fn open(addresses: &[IpAddr]) -> Result<Reception, LaunchError> {
+        Listener::open(addresses).map(Reception).map_err(LaunchError::Mpir)
     }
 
     /// The variable that tells ranks.
     ///
     /// # Errors
-    /// [`Error::Mpir`].
-    pub fn variable(&self) -> Result<EnvironmentVariable, Error> {
-        Ok(EnvironmentVariable { name: VARIABLE, value: self.0.address().map_err(Error::Mpir)? })
+    /// [`LaunchError::Mpir`].
+    pub fn variable(&self) -> Result<EnvironmentVariable, LaunchError> {
+        Ok(EnvironmentVariable { name: VARIABLE, value: self.0.address().map_err(LaunchError::Mpir)? })
     }
 }
 
 /// Starts the job, and ends as it ends.
 ///
 /// # Errors
-/// A job that cannot be started; [`Error::Mpir`].
-pub fn run(job: MpirJob<'_>, reception: Reception) -> Result<std::convert::Infallible, Error> {
+/// A job that cannot be started; [`LaunchError::Mpir`].
+pub fn run(job: MpirJob<'_>, reception: Reception) -> Result<std::convert::Infallible, LaunchError> {
     let Some((program, args)) = job.command.split_first() else {
-        return Err(Error::CommandNotFound { command: String::new() });
+        return Err(LaunchError::CommandNotFound { command: String::new() });
     };
-    let signals = Signals::handle().map_err(Error::Mpir)?;
-    let child = child::start(program, args, &job.variables).map_err(|source| Error::of_start(program, source))?;
+    let signals = Signals::handle().map_err(LaunchError::Mpir)?;
+    let child = child::start(program, args, &job.variables).map_err(|source| LaunchError::of_start(program, source))?;
     let now = Instant::now();
     let mut starter = Starter {
         listener: reception.0,
@@ -83,7 +83,7 @@ pub fn run(job: MpirJob<'_>, reception: Reception) -> Result<std::convert::Infal
         asks_launcher: true,
     };
     loop {
-        starter.wait(&signals).map_err(Error::Mpir)?;
+        starter.wait(&signals).map_err(LaunchError::Mpir)?;
         signals.pass_on(&child);
         if let Some(status) = child::look_at(&child) {
             child::end_as(status);

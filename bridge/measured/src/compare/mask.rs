@@ -5,7 +5,7 @@ use std::path::Path;
 
 use regex::Regex;
 
-use crate::Error;
+use crate::MeasuredError;
 
 /// Numbers of seconds since 1970 that are taken for a moment of the comparison: so far from now.
 const DAY: u64 = 24 * 60 * 60;
@@ -33,12 +33,12 @@ impl Masks {
     /// The user's patterns, then paths, then what is masked always.
     ///
     /// # Errors
-    /// [`Error::Mask`] for a pattern that is none.
-    pub fn new(users: &[String], paths: &[(&Path, &'static str)]) -> Result<Self, Error> {
+    /// [`MeasuredError::Mask`] for a pattern that is none.
+    pub fn new(users: &[String], paths: &[(&Path, &'static str)]) -> Result<Self, MeasuredError> {
         let mut patterns = Vec::new();
         for pattern in users {
             let regex = Regex::new(pattern)
-                .map_err(|error| Error::Mask { pattern: pattern.clone(), problem: last_line(&error.to_string()) })?;
+                .map_err(|error| MeasuredError::Mask { pattern: pattern.clone(), problem: last_line(&error.to_string()) })?;
             patterns.push((regex, "<mask>"));
         }
         for (path, mask) in paths.iter().filter(|(path, _)| !path.as_os_str().is_empty()) {

@@ -8,7 +8,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, Record, VERSION, Value};
 use serde::Deserialize;
 
-use crate::Error;
+use crate::MeasuredError;
 use crate::rank_file::is_trace;
 use crate::trace::constants::Family;
 
@@ -158,9 +158,9 @@ impl Clock {
 }
 
 /// The files of a directory.
-pub(super) fn paths(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn paths(directory: &Path) -> Result<Vec<PathBuf>, MeasuredError> {
     let entries = std::fs::read_dir(directory)
-        .map_err(|error| Error::Report { path: directory.to_owned(), problem: error.to_string() })?;
+        .map_err(|error| MeasuredError::Report { path: directory.to_owned(), problem: error.to_string() })?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| is_trace(path));
     paths.sort();
