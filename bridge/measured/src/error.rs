@@ -1,6 +1,6 @@
 //! What cannot be read, or not be compared: one line, one hint.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,11 @@ pub enum MeasuredError {
 }
 
 impl MeasuredError {
+    /// A directory, or a file in it, with which something is wrong.
+    pub fn report(path: &Path, problem: impl ToString) -> Self {
+        Self::Report { path: path.to_owned(), problem: problem.to_string() }
+    }
+
     /// What the user can do about it, in one line.
     pub fn hint(&self) -> &'static str {
         match self {

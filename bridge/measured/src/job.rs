@@ -228,10 +228,10 @@ impl MeasuredJob {
 
     fn add(&mut self, file: &RankFile, rank: u32, link: &LinkRecord, edges: &mut Edges) {
         let scale = file.ns_per_tick();
-        let calls: u64 = link.callers.iter().map(|(_, calls)| calls).sum();
+        let calls: u64 = link.callers.values().map(|(calls, _)| calls).sum();
         let to = self.place(&file.layers[link.layer]);
         let mut all = MovedBytes::default();
-        for ((caller, calls), [sent, received]) in link.callers.iter().zip(&link.bytes) {
+        for (caller, (calls, [sent, received])) in &link.callers {
             let bytes = MovedBytes { sent: *sent, received: *received };
             let label = file.layers.get(*caller).map_or("program", String::as_str);
             let from = self.place(label);

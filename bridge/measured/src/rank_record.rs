@@ -1,15 +1,17 @@
 //! What a rank leaves (`recorder/src/record.rs`), and the columns of numbers that its links are written as (`recorder/src/columns.rs`).
 
+use std::collections::BTreeMap;
+
 use qmpi_abi::FnId;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 /// The version of the records that this command reads.
 const SCHEMA: u32 = 3;
+
 /// What one rank measured. Times are in ticks of its time-stamp counter.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RankFile {
-    /// Version of the file.
     pub schema: u32,
     /// The rank, as its launcher told it.
     pub rank: u32,
@@ -19,17 +21,14 @@ pub struct RankFile {
     pub world: Option<String>,
     /// Where it ran.
     pub host: String,
-    /// The process.
     pub process: u32,
     /// When it started, since 1970.
     pub started_ms: u64,
-    /// How far it came.
     pub came_to: CameTo,
     /// Time from start-up to the end of the process.
     pub elapsed_ns: u64,
     /// The same in ticks.
     pub ticks: u64,
-    /// What a probe costs.
     pub probe_ticks: ProbeTicks,
     /// Threads that called MPI at a time.
     pub threads: u32,
@@ -74,12 +73,9 @@ pub struct ProbeTicks {
 pub struct LinkRecord {
     /// The place of the layer in the list.
     pub layer: usize,
-    /// The function.
     pub function: String,
-    /// Calls of each layer that called.
-    pub callers: Vec<(usize, u64)>,
-    /// Bytes that these calls sent and received, in the same order.
-    pub bytes: Vec<[u64; 2]>,
+    /// Of each layer that called: calls, and the bytes that these sent and received.
+    pub callers: BTreeMap<usize, (u64, [u64; 2])>,
     /// Time from call to return.
     pub inclusive: u64,
     /// Time without calls of layers below.
@@ -87,7 +83,16 @@ pub struct LinkRecord {
     /// The longest call.
     pub longest: u64,
     /// How many calls took a time of so many bits and one more.
-    pub histogram: Vec<(u32, u64)>,
+    pub histogram: BTreeMap<u32, u64>,
+}
+
+impl LinkRecord {
+    /// Adds calls of a layer, and the bytes that these sent and received.
+    pub(crate) fn add(&mut self, caller: usize, calls: u64, bytes: [u64; 2]) {
+        let known = self.callers.entry(caller).or_default();
+        known.0 += calls;
+        known.1 = [known.1[0].saturating_add(bytes[0]), known.1[1].saturating_add(bytes[1])];
+    }
 }
 
 impl RankFile {
@@ -144,8 +149,7 @@ fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
             links.push(LinkRecord { layer, function: id.name().to_owned(), ..LinkRecord::default() });
         }
         let link = links.last_mut()?;
-        link.callers.push((*callers.get(row)?, *calls.get(row)?));
-        link.bytes.push([*sent.get(row)?, *received.get(row)?]);
+        link.add(*callers.get(row)?, *calls.get(row)?, [*sent.get(row)?, *received.get(row)?]);
     }
     let mut counts = histogram.split(|count| *count < 0);
     for (row, link) in links.iter_mut().enumerate() {
@@ -172,20 +176,20 @@ mod tests {
     fn columns_are_links() {
         let read = links(&serde_json::from_str(TEXT).unwrap()).unwrap();
         let name = |index: usize| FnId::from_index(index).unwrap().name().to_owned();
-        let link = |layer, function, callers, bytes, [own, inclusive, longest]: [i64; 3]| LinkRecord {
-            layer,
-            function: name(function),
-            callers,
-            bytes,
-            inclusive: inclusive as u64,
-            own,
-            longest: longest as u64,
-            histogram: vec![(9, 3), (11, 1)],
-        };
+        let link =
+            |layer, function, callers: &[(usize, (u64, [u64; 2]))], [own, inclusive, longest]: [i64; 3]| LinkRecord {
+                layer,
+                function: name(function),
+                callers: callers.iter().copied().collect(),
+                inclusive: inclusive as u64,
+                own,
+                longest: longest as u64,
+                histogram: BTreeMap::from([(9, 3), (11, 1)]),
+            };
         let expected = [
-            link(1, 7, vec![(0, 1)], vec![[0, 0]], [9, 9, 9]),
-            link(1, 10, vec![(1, 1), (2, 3)], vec![[40, 0], [1, 2]], [500, 500, 500]),
-            link(2, 10, vec![(1, 4)], vec![[40, 0]], [-5, 1_235_000, 99]),
+            link(1, 7, &[(0, (1, [0, 0]))], [9, 9, 9]),
+            link(1, 10, &[(1, (1, [40, 0])), (2, (3, [1, 2]))], [500, 500, 500]),
+            link(2, 10, &[(1, (4, [40, 0]))], [-5, 1_235_000, 99]),
         ];
         assert_eq!(read, expected);
     }

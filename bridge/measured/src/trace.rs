@@ -24,7 +24,7 @@ use std::path::Path;
 
 use qmpi_abi::FnId;
 
-use crate::MeasuredError;
+use crate::{MeasuredError, rank_file};
 
 pub use call::{Argument, Decoded, MpiStatus, RecordedCall};
 pub use sites::{Lines, Site};
@@ -35,21 +35,19 @@ pub use sites::{Lines, Site};
 /// # Errors
 /// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
 pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), MeasuredError> {
-    let problem = |path: &Path, problem: String| MeasuredError::Report { path: path.to_owned(), problem };
     let mut files = Vec::new();
-    for path in file::paths(directory)? {
-        let head = file::TraceHead::read(&path).map_err(|error| problem(&path, error))?;
+    for path in rank_file::paths(directory, rank_file::is_trace)? {
+        let head = file::TraceHead::read(&path).map_err(|error| MeasuredError::report(&path, error))?;
         files.push((head.rank, head.process, path));
     }
     files.sort();
     for (_, _, path) in &files {
-        let bytes = std::fs::read(path).map_err(|error| problem(path, error.to_string()))?;
-        let file = file::TraceFile::parse(&bytes).map_err(|error| problem(path, error))?;
+        let bytes = std::fs::read(path).map_err(|error| MeasuredError::report(path, error))?;
+        let file = file::TraceFile::parse(&bytes).map_err(|error| MeasuredError::report(path, error))?;
         tell(&Recording::of(&file));
     }
     if files.is_empty() {
-        let nothing = "no calls are recorded there: they are with `qmpi run --trace`".to_owned();
-        return Err(problem(directory, nothing));
+        return Err(MeasuredError::report(directory, "no calls are recorded there: they are with `qmpi run --trace`"));
     }
     Ok(())
 }
@@ -125,7 +123,7 @@ impl<'a> Recording<'a> {
                 let raw = &self.file.calls[number];
                 let names = self.objects.of_call(number);
                 call.arguments = decode::arguments(raw, &self.constants, &names);
-                call.result = raw.end.and_then(|_| decode::result(raw, &self.constants, &names));
+                call.result = raw.end().and_then(|_| decode::result(raw, &self.constants, &names));
                 call
             },
         )
@@ -134,18 +132,18 @@ impl<'a> Recording<'a> {
     /// The calls without their arguments and results.
     pub fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| RecordedCall {
-            thread: call.thread,
-            sequence: call.sequence,
+            thread: call.record.thread,
+            sequence: call.record.sequence,
             depth: *depth,
             function: call.function,
-            caller: self.place(call.caller),
-            layer: self.place(call.layer),
-            start_ns: self.clock.nanoseconds(call.start),
-            end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
-            duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
+            caller: self.place(call.record.caller),
+            layer: self.place(call.record.layer),
+            start_ns: self.clock.nanoseconds(call.record.start),
+            end_ns: call.end().map(|end| self.clock.nanoseconds(end)),
+            duration_ns: call.end().map(|end| end.saturating_sub(call.record.start) as f64 * self.clock.ns_per_tick),
             arguments: Vec::new(),
             result: None,
-            site: call.site.and_then(|address| self.code.site(address)),
+            site: self.code.site(call.record.site),
         })
     }
 

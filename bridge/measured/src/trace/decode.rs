@@ -82,9 +82,9 @@ fn content(value: &RawValue<'_>) -> Decoded {
 pub(super) fn result(call: &RawCall<'_>, constants: &Constants, names: &HandleNames<'_>) -> Option<Decoded> {
     let parameter = call.function.result()?;
     if matches!(parameter.kind, Kind::Seconds) {
-        return Some(Decoded::Float(f64::from_bits(call.result)));
+        return Some(Decoded::Float(f64::from_bits(call.record.result)));
     }
-    Some(scalar(parameter, call.result, constants, names.at(HandlePlace::Result)))
+    Some(scalar(parameter, call.record.result, constants, names.at(HandlePlace::Result)))
 }
 
 /// Whether a function that says by a flag whether there is anything has set it: else what it would have stored means nothing.

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use qmpi_abi::FnId;
 use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, Record, VERSION, Value};
 use serde::Deserialize;
 
-use crate::MeasuredError;
-use crate::rank_file::is_trace;
 use crate::trace::constants::Family;
 
 /// The first line.
@@ -42,9 +40,8 @@ pub struct TraceHead {
     pub code: Vec<CodeRange>,
 }
 
-/// A part of an object that has code.
+/// A part of an object that has code: in the file a list of these four.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "(u64, u64, u64, String)")]
 pub struct CodeRange {
     /// Its first address.
     pub start: u64,
@@ -54,12 +51,6 @@ pub struct CodeRange {
     pub base: u64,
     /// The file.
     pub path: String,
-}
-
-impl From<(u64, u64, u64, String)> for CodeRange {
-    fn from((start, end, base, path): (u64, u64, u64, String)) -> Self {
-        Self { start, end, base, path }
-    }
 }
 
 /// A file.
@@ -78,22 +69,8 @@ pub struct TraceFile<'a> {
 pub struct RawCall<'a> {
     /// The function.
     pub function: FnId,
-    /// The layer that was called, and the one that called.
-    pub layer: u16,
-    /// The caller.
-    pub caller: u16,
-    /// The thread.
-    pub thread: u32,
-    /// Its number in the thread.
-    pub sequence: u64,
-    /// Ticks.
-    pub start: u64,
-    /// Ticks; `None` if it has not returned.
-    pub end: Option<u64>,
-    /// The word that it returned.
-    pub result: u64,
-    /// Where the program made it, if it did.
-    pub site: Option<u64>,
+    /// The rest of its head.
+    pub record: Record,
     /// The words that were passed, and what they point to, as in the file.
     words: &'a [u8],
     values: &'a [u8],
@@ -115,6 +92,11 @@ pub struct RawValue<'a> {
 }
 
 impl<'a> RawCall<'a> {
+    /// When it ended, in ticks; `None` if it has not returned.
+    pub fn end(&self) -> Option<u64> {
+        (self.record.state == RETURNED).then_some(self.record.end)
+    }
+
     /// A word that was passed; 0 if there is none.
     pub fn word(&self, place: usize) -> u64 {
         WordReader(self.words.get(8 * place..).unwrap_or_default()).u64()
@@ -155,16 +137,6 @@ impl Clock {
         let since = ticks.wrapping_sub(self.base.1).cast_signed() as f64 * self.ns_per_tick;
         self.base.0.saturating_add_signed(since as i64)
     }
-}
-
-/// The files of a directory.
-pub(super) fn paths(directory: &Path) -> Result<Vec<PathBuf>, MeasuredError> {
-    let entries = std::fs::read_dir(directory)
-        .map_err(|error| MeasuredError::Report { path: directory.to_owned(), problem: error.to_string() })?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| is_trace(path));
-    paths.sort();
-    Ok(paths)
 }
 
 /// Words of the file, one after the other.
@@ -272,7 +244,7 @@ impl<'a> TraceFile<'a> {
         for (layer, calls) in beyond {
             file.beyond_limit.push((layer as u16, calls));
         }
-        file.calls.sort_by_key(|call| (call.start, call.thread, call.sequence));
+        file.calls.sort_by_key(|call| (call.record.start, call.record.thread, call.record.sequence));
         file.head = head;
         file.keep_last();
         Ok(file)
@@ -288,19 +260,7 @@ impl<'a> TraceFile<'a> {
             let Some((words, values)) = body.split_at_checked(8 * arguments) else { break };
             // A call that did not get as far as the function itself has no time.
             if head.start != 0 {
-                self.calls.push(RawCall {
-                    function,
-                    layer: head.layer,
-                    caller: head.caller,
-                    thread: head.thread,
-                    sequence: head.sequence,
-                    start: head.start,
-                    end: (head.state == RETURNED).then_some(head.end),
-                    result: head.result,
-                    site: (head.site != 0).then_some(head.site),
-                    words,
-                    values,
-                });
+                self.calls.push(RawCall { function, record: head, words, values });
             }
             rest = rest.get(size..).unwrap_or_default();
         }
@@ -314,7 +274,7 @@ impl<'a> TraceFile<'a> {
         let mut seen: BTreeMap<(u32, u16), usize> = BTreeMap::new();
         let mut extra: BTreeMap<u16, u64> = BTreeMap::new();
         let mut kept = BTreeSet::new();
-        for call in self.calls.iter().rev() {
+        for call in self.calls.iter().rev().map(|call| call.record) {
             let calls = seen.entry((call.thread, call.layer)).or_default();
             *calls += 1;
             if *calls <= limit {
@@ -323,7 +283,7 @@ impl<'a> TraceFile<'a> {
                 *extra.entry(call.layer).or_default() += 1;
             }
         }
-        self.calls.retain(|call| kept.contains(&(call.thread, call.sequence)));
+        self.calls.retain(|call| kept.contains(&(call.record.thread, call.record.sequence)));
         self.beyond_limit.extend(extra);
     }
 
@@ -427,7 +387,7 @@ mod tests {
         let file = TraceFile::parse(&bytes).unwrap();
         assert_eq!((file.head.rank, file.calls.len()), (3, 5));
         assert_eq!((file.calls[4].word(1), file.calls[4].word(9)), (4, 0));
-        assert_eq!((file.calls[4].start, file.calls[4].end), (50, Some(55)));
+        assert_eq!((file.calls[4].record.start, file.calls[4].end()), (50, Some(55)));
         assert_eq!(file.beyond_limit, [(1, 2)]);
         let clock = file.clock();
         assert_eq!((clock.ns_per_tick, clock.nanoseconds(100)), (2.0, 1200));

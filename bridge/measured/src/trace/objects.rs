@@ -133,11 +133,11 @@ impl MadeObjects {
         for object in order {
             let MadeObject { kind, maker } = self.made[object];
             let call = &calls[maker];
-            let count = counts.entry((kind, call.caller, call.thread)).or_default();
+            let count = counts.entry((kind, call.record.caller, call.record.thread)).or_default();
             *count += 1;
             let word = KINDS.iter().find(|(known, _)| *known == kind).map_or("object", |(_, word)| word);
-            let thread = if call.thread == 0 { String::new() } else { format!("@t{}", call.thread) };
-            let layer = layers.get(usize::from(call.caller)).filter(|_| call.caller != 0);
+            let thread = if call.record.thread == 0 { String::new() } else { format!("@t{}", call.record.thread) };
+            let layer = layers.get(usize::from(call.record.caller)).filter(|_| call.record.caller != 0);
             let layer = layer.map_or_else(String::new, |layer| format!("{layer}:"));
             self.names[object] = format!("{layer}{word}#{count}{thread}");
         }
@@ -218,7 +218,7 @@ impl Tracker<'_> {
             }
         }
         let result = call.function.result().filter(|result| is_handle(result.kind));
-        let key = result.and_then(|result| self.handle(result.kind, call.result));
+        let key = result.and_then(|result| self.handle(result.kind, call.record.result));
         if let Some(object) = key.and_then(|key| self.find(key, 0)) {
             self.uses(number, HandlePlace::Result, object);
         }
@@ -256,7 +256,7 @@ impl Tracker<'_> {
         let last = self.alive.get(&key).and_then(|alive| alive.last()).copied();
         if let Some(object) = last {
             let maker = &self.calls[self.objects.made[object].maker];
-            let is_inside = maker.thread == call.thread && maker.sequence > call.sequence;
+            let is_inside = maker.record.thread == call.record.thread && maker.record.sequence > call.record.sequence;
             if is_inside {
                 // A layer hands up what it got from below.
                 self.objects.made[object].maker = number;

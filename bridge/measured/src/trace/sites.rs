@@ -33,19 +33,12 @@ pub(super) struct CodeObjects(Vec<(CodeRange, Arc<Path>)>);
 
 impl CodeObjects {
     pub(super) fn new(code: &[CodeRange]) -> Self {
-        let mut known: Vec<Arc<Path>> = Vec::new();
-        let mut object = |code: &CodeRange| {
-            let path = Path::new(&code.path);
-            if let Some(same) = known.iter().find(|known| &***known == path) {
-                return Arc::clone(same);
-            }
-            known.push(path.into());
-            Arc::from(path)
-        };
-        Self(code.iter().map(|code| (code.clone(), object(code))).collect())
+        let mut known: HashMap<&str, Arc<Path>> = HashMap::new();
+        let mut object = |path| Arc::clone(known.entry(path).or_insert_with(|| Path::new(path).into()));
+        Self(code.iter().map(|code| (code.clone(), object(&code.path))).collect())
     }
 
-    /// The call that returns to an address; `None` if no object is known there. What is behind the call may be another line, so its own last
+    /// The call that returns to an address; `None` if no object is known there, and for 0. What is behind the call may be another line, so its own last
     /// byte is what counts.
     pub(super) fn site(&self, returns_to: u64) -> Option<Site> {
         let address = returns_to.checked_sub(1)?;
