@@ -60,7 +60,7 @@ impl RunSetting<'_> {
     ) -> Result<(Run, PathBuf), Error> {
         let name = format!("{}-{number}{}", side.facts.name, if traced { "-traced" } else { "" });
         let place = self.output.join(name);
-        let fail = |error: io::Error| report_error(&place, &error);
+        let fail = |error: io::Error| MeasuredError::report(&place, error);
         let running = self.running();
         if running.exists() {
             std::fs::remove_dir_all(&running).map_err(fail)?;
@@ -98,7 +98,7 @@ impl RunSetting<'_> {
         let mut start = RankStart { to: place.to_owned(), whole, traced: measured.is_some(), ..RankStart::default() };
         if let SideKind::Native { libraries, variables } = &side.kind {
             start.preload.clone_from(libraries);
-            start.variables.clone_from(variables);
+            start.variable = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         }
         let command = self.command.with(&start.words(&self.qmpi));
         let options = match &side.kind {
@@ -120,11 +120,6 @@ impl RunSetting<'_> {
         words.extend(command);
         words
     }
-}
-
-/// A directory of a comparison, or a file in it, with which something is wrong.
-pub(crate) fn report_error(path: &Path, error: &io::Error) -> Error {
-    MeasuredError::Report { path: path.to_owned(), problem: error.to_string() }.into()
 }
 
 /// Waits, and ends the job if it takes too long: the launcher ends its ranks.

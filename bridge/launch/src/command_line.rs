@@ -25,7 +25,7 @@ impl CommandLine {
             return Self { words, programs: Vec::new() };
         };
         let start = found.index + 1;
-        let args: Vec<String> = words.iter().skip(start).map(|word| word.to_string_lossy().into_owned()).collect();
+        let args = found.args(&words);
         let line = Line { launcher: found.launcher, args: &args, get };
         let mut programs = Vec::new();
         let mut at = start;

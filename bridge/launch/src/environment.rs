@@ -21,6 +21,11 @@ pub struct EnvironmentVariable {
     pub value: String,
 }
 
+/// A variable of this process.
+pub fn of_process(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 /// What the variables are made of.
 pub struct Ingredients<'a> {
     /// The layers and what holds for all of them.

@@ -77,7 +77,7 @@ pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
     let parents = parents();
     let of = match job {
         ProcessChoice::All => None,
-        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(LaunchError::NoProcess { pid }),
+        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(LaunchError::NoProcess(pid)),
         ProcessChoice::Of(pid) => Some(pid),
     };
     let pids = parents.keys().copied().filter(|pid| of.is_none_or(|first| descends(*pid, first, &parents)));
@@ -97,7 +97,11 @@ pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
             Err(_) => {}
         }
     }
-    if found.is_empty() { Err(LaunchError::NothingToSwitch { pid: of }) } else { Ok(found) }
+    match of {
+        _ if !found.is_empty() => Ok(found),
+        Some(pid) => Err(LaunchError::NothingToSwitch(pid)),
+        None => Err(LaunchError::NothingToSwitchAtAll),
+    }
 }
 
 /// The name of this host, as the kernel has it.
@@ -219,7 +223,7 @@ mod tests {
 
     #[test]
     fn processes_without_layers() {
-        assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(LaunchError::NothingToSwitch { .. })));
-        assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(LaunchError::NoProcess { pid: u32::MAX })));
+        assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(LaunchError::NothingToSwitch(_))));
+        assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(LaunchError::NoProcess(u32::MAX))));
     }
 }

@@ -70,7 +70,7 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
             Ok(elf) => elf,
             Err(qmpi_elf::Error::Static { path }) => {
                 if defines_mpi(&path) {
-                    return Err(LaunchError::StaticMpi { program: path });
+                    return Err(LaunchError::StaticMpi(path));
                 }
                 without_linker.get_or_insert(path);
                 continue;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::args::{CtlAction, CtlArgs};
-use crate::terminal::{self, Style};
+use crate::terminal;
 
 #[derive(Debug, Serialize)]
 struct SwitchableProcessReport {
@@ -67,7 +67,7 @@ fn list(processes: &[SwitchableProcess], json: bool) -> Result<(), Error> {
         let processes: Vec<_> = processes.iter().map(SwitchableProcessReport::new).collect();
         return terminal::answer_json(BTreeMap::from([("processes", processes)]));
     }
-    terminal::answer(&text(processes, Style::stdout()))
+    terminal::answer(&text(processes))
 }
 
 impl SwitchableProcessReport {
@@ -86,14 +86,14 @@ impl SwitchableProcessReport {
     }
 }
 
-fn text(processes: &[SwitchableProcess], style: Style) -> String {
+fn text(processes: &[SwitchableProcess]) -> String {
     let mut text = String::new();
     let width = processes.iter().flat_map(|process| &process.layers).map(|layer| layer.label.len()).max().unwrap_or(0);
     for process in processes {
         let rank = process.rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
-        let _ = writeln!(text, "{}", style.bold(&format!("process {}{rank}: {}", process.pid, process.program)));
+        let _ = writeln!(text, "{}", terminal::bold(&format!("process {}{rank}: {}", process.pid, process.program)));
         for layer in &process.layers {
-            let state = if layer.is_on { style.green("on") } else { style.yellow("off") };
+            let state = if layer.is_on { terminal::green("on") } else { terminal::yellow("off") };
             let _ = writeln!(text, "  {:>2}  {:width$}  {state}", layer.tool, layer.label);
         }
     }

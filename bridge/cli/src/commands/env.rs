@@ -19,9 +19,9 @@ pub(crate) fn env(args: &EnvArgs) -> Result<(), Error> {
     let get = |name: &str| -> Option<OsString> { std::env::var_os(name).filter(|_| !hidden(name)) };
     let (mut checked, variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     checked.check_mpis()?;
-    checked.check_command(None, &[], &get)?;
+    checked.check_command(None, &[])?;
     if !args.verbosity.quiet {
-        terminal::warn_once(&checked.warnings, &get);
+        terminal::warn_once(&checked.warnings);
     }
     terminal::answer(&written(&variables, args.shell))
 }

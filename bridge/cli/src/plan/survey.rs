@@ -4,13 +4,12 @@
 //! other is described in `survey.rs` of the core, which `surveyed.rs` calls there.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use qmpi_launch::environment::{runtime, tunables};
+use qmpi_launch::environment::{of_process, runtime, tunables};
 use qmpi_plan::variable;
 
 use crate::plan::layer::{self, InspectedLayer, RegisteredFunctions};
@@ -19,16 +18,13 @@ use crate::plan::layer::{self, InspectedLayer, RegisteredFunctions};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asks all tools that register themselves; the answers by their place in the stack.
-pub(crate) fn ask(
-    layers: &[InspectedLayer],
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> BTreeMap<usize, RegisteredFunctions> {
+pub(crate) fn ask(layers: &[InspectedLayer]) -> BTreeMap<usize, RegisteredFunctions> {
     let asked: Vec<(usize, &InspectedLayer)> =
         layers.iter().enumerate().filter(|(_, layer)| !layer.is_bridged()).collect();
     if asked.is_empty() {
         return BTreeMap::new();
     }
-    let (text, why) = match start(&asked, layers, get) {
+    let (text, why) = match start(&asked, layers) {
         Ok(child) => wait(child),
         Err(why) => (String::new(), why),
     };
@@ -39,12 +35,8 @@ pub(crate) fn ask(
     found
 }
 
-fn start(
-    asked: &[(usize, &InspectedLayer)],
-    layers: &[InspectedLayer],
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Child, String> {
-    let runtime = runtime::find(get).map_err(|error| error.to_string())?;
+fn start(asked: &[(usize, &InspectedLayer)], layers: &[InspectedLayer]) -> Result<Child, String> {
+    let runtime = runtime::find(&of_process).map_err(|error| error.to_string())?;
     let line = |(place, layer): &(usize, &InspectedLayer)| {
         let (kind, name) = (layer.kind(), &layer.layer().name);
         // A name alone: another tool of the list may register it.
@@ -59,7 +51,7 @@ fn start(
     for name in [variable::TOOL_LIST, variable::CONFIG, variable::REPORT, variable::THESIS_TOOLS] {
         command.env_remove(name);
     }
-    let existing = get("GLIBC_TUNABLES").map(|value| value.to_string_lossy().into_owned());
+    let existing = std::env::var_os("GLIBC_TUNABLES").map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing.as_deref(), layer::static_tls(layers)) {
         command.env("GLIBC_TUNABLES", value);
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::plan::manifest;
 use crate::report::advice;
 use crate::report::listing::{count, shortened, wrapped};
-use crate::terminal::Style;
+use crate::terminal;
 
 /// All findings, as they go into JSON.
 #[derive(Debug, Serialize)]
@@ -135,7 +135,7 @@ impl ToolReport {
     }
 
     /// For people.
-    pub(crate) fn text(&self, style: Style) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "  {name:<11}{value}");
@@ -197,7 +197,7 @@ impl ToolReport {
         if !self.wraps.is_empty() {
             self.wraps_text(&mut text);
         }
-        self.findings(&mut text, style);
+        self.findings(&mut text);
         text
     }
 
@@ -235,11 +235,11 @@ impl ToolReport {
         if ways.is_empty() { "no call of the next layer was seen".to_owned() } else { ways.join(" and ") }
     }
 
-    fn findings(&self, text: &mut String, style: Style) {
+    fn findings(&self, text: &mut String) {
         for (effect, heading) in [
-            ("fatal", style.red("will not work")),
-            ("limited", style.yellow("works in part")),
-            ("handled", style.bold("taken care of")),
+            ("fatal", terminal::red("will not work")),
+            ("limited", terminal::yellow("works in part")),
+            ("handled", terminal::bold("taken care of")),
         ] {
             let mut found = self.hazards.iter().filter(|hazard| hazard.effect == effect).peekable();
             if found.peek().is_some() {
@@ -250,7 +250,7 @@ impl ToolReport {
             }
         }
         if !self.advice.is_empty() {
-            let _ = writeln!(text, "  {}", style.bold("advice"));
+            let _ = writeln!(text, "  {}", terminal::bold("advice"));
         }
         for advice in &self.advice {
             let _ = writeln!(text, "    - {advice}");

@@ -35,7 +35,7 @@ pub fn is_mpi(entry: &str) -> bool {
 /// A path as an entry.
 fn entry(path: &Path) -> Result<&str, LaunchError> {
     let text = path.to_str().filter(|text| !text.contains([' ', ':']));
-    text.ok_or_else(|| LaunchError::Preload { path: path.to_owned() })
+    text.ok_or_else(|| LaunchError::Preload(path.to_owned()))
 }
 
 /// The names of libraries among those that are preloaded which tools share with the process: what takes the place of glibc's malloc,

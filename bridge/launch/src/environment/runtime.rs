@@ -25,18 +25,14 @@ pub const RECORDER: &str = "libqmpi_recorder.so";
 pub fn find(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, LaunchError> {
     if let Some(path) = get(VARIABLE).filter(|path| !path.is_empty()) {
         let path = qmpi_plan::lookup::absolute(Path::new(&path))?;
-        return if path.is_file() {
-            is_runtime(&path).map(|()| path)
-        } else {
-            Err(LaunchError::NoRuntime { searched: vec![path], given: true })
-        };
+        return if path.is_file() { is_runtime(&path).map(|()| path) } else { Err(LaunchError::NoRuntimeThere(path)) };
     }
     // The link's target, not the link: `~/bin/qmpi` may point into an installation.
     let command = this_command(get).and_then(|path| path.canonicalize().ok()).unwrap_or_default();
     let searched = candidates(&command);
     match searched.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
-        None => Err(LaunchError::NoRuntime { searched, given: false }),
+        None => Err(LaunchError::NoRuntime(searched)),
     }
 }
 

@@ -133,7 +133,7 @@ pub(super) fn start(program: &OsString, args: &[OsString], variables: &[Environm
 /// One that cannot be started; [`LaunchError::Mpir`].
 pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<ExitStatus, LaunchError> {
     let Some((program, args)) = command.split_first() else {
-        return Err(LaunchError::CommandNotFound { command: String::new() });
+        return Err(LaunchError::CommandNotFound(String::new()));
     };
     let signals = Signals::handle().map_err(LaunchError::Mpir)?;
     let child = start(program, args, variables).map_err(|source| LaunchError::of_start(program, source))?;

@@ -46,7 +46,7 @@ pub struct RankLayer {
 /// [`LaunchError::NoProcess`], [`LaunchError::Control`] for a process of another user, [`LaunchError::NoRanks`].
 pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, LaunchError> {
     if processes::parent_of(pid).is_none() {
-        return Err(LaunchError::NoProcess { pid });
+        return Err(LaunchError::NoProcess(pid));
     }
     let own = MpirTarget::open(pid).map_err(|source| LaunchError::Control { pid, source })?;
     let family: Vec<u32> = processes::family(pid).into_iter().filter(|other| *other != pid).collect();
@@ -55,7 +55,7 @@ pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, LaunchError> {
     let table = own.into_iter().chain(others).map(|target| target.processes()).find(|table| !table.is_empty());
     let table = table.unwrap_or_else(|| by_environment(pid, &family));
     if table.is_empty() {
-        return Err(LaunchError::NoRanks { pid });
+        return Err(LaunchError::NoRanks(pid));
     }
     Ok((0..).zip(&table).map(|(rank, process)| RankProcess::new(rank, process)).collect())
 }

@@ -4,10 +4,8 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use qmpi_mpir::VARIABLE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::LaunchError;
@@ -39,40 +37,19 @@ pub struct MpirJob<'a> {
     pub on_warning: &'a dyn Fn(&Warning),
 }
 
-/// Where the ranks of a job are to report.
-pub struct Reception(Listener);
-
-impl Reception {
-    /// Listens for ranks of this host, and on these addresses for those of others.
-    ///
-    /// # Errors
-    /// [`LaunchError::Mpir`].
-    pub fn open(addresses: &[IpAddr]) -> Result<Reception, LaunchError> {
-        Listener::open(addresses).map(Reception).map_err(LaunchError::Mpir)
-    }
-
-    /// The variable that tells ranks.
-    ///
-    /// # Errors
-    /// [`LaunchError::Mpir`].
-    pub fn variable(&self) -> Result<EnvironmentVariable, LaunchError> {
-        Ok(EnvironmentVariable { name: VARIABLE, value: self.0.address().map_err(LaunchError::Mpir)? })
-    }
-}
-
 /// Starts the job, and ends as it ends.
 ///
 /// # Errors
 /// A job that cannot be started; [`LaunchError::Mpir`].
-pub fn run(job: MpirJob<'_>, reception: Reception) -> Result<std::convert::Infallible, LaunchError> {
+pub fn run(job: MpirJob<'_>, listener: Listener) -> Result<std::convert::Infallible, LaunchError> {
     let Some((program, args)) = job.command.split_first() else {
-        return Err(LaunchError::CommandNotFound { command: String::new() });
+        return Err(LaunchError::CommandNotFound(String::new()));
     };
     let signals = Signals::handle().map_err(LaunchError::Mpir)?;
     let child = child::start(program, args, &job.variables).map_err(|source| LaunchError::of_start(program, source))?;
     let now = Instant::now();
     let mut starter = Starter {
-        listener: reception.0,
+        listener,
         connections: Vec::new(),
         table: ProcessTable::default(),
         on_table: job.on_table,
