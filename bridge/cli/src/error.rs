@@ -8,7 +8,6 @@ use qmpi_measured::MeasuredError;
 use qmpi_plan::Refusal;
 use serde::Serialize;
 
-/// Why a command cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The command line makes no sense: what is wrong, and what would be right.
@@ -55,7 +54,6 @@ impl Error {
         Self::Launch(LaunchError::CommandNotExecutable { command, source })
     }
 
-    /// The exit status of the command.
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Usage { .. } => 2,

@@ -38,9 +38,7 @@ pub(crate) struct CheckedStack {
     pub(crate) warnings: Vec<Warning>,
     /// Libraries of `share` that are here only if the program brings them.
     pub(crate) missing: Vec<MissingShare>,
-    /// How libraries were looked up.
     pub(crate) search: SearchPath,
-    /// Whether any tool was asked for.
     pub(crate) has_request: bool,
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_launch::environment::of_process;
-use qmpi_measured::compare::answer::SideFacts;
+use qmpi_measured::compare::SideFacts;
 use qmpi_plan::list;
 
 use crate::args::{CompareArgs, StackArgs, VerbosityArgs};
@@ -17,13 +17,10 @@ use crate::{Error, LaunchError};
 pub(crate) struct Side {
     /// What the comparison has to know of it.
     pub(crate) facts: SideFacts,
-    /// How it is run.
     pub(crate) kind: SideKind,
     /// Its tools as a stack.
     pub(crate) stack: StackArgs,
-    /// Files of its tools.
     pub(crate) files: Vec<PathBuf>,
-    /// Masks of its configuration file.
     pub(crate) masks: Vec<String>,
 }
 

@@ -12,8 +12,8 @@ use qmpi_launch::command_line::CommandLine;
 use qmpi_launch::rank_start::{self, RankStart};
 use qmpi_launch::run_directory::{FileChanges, RunTemplate};
 use qmpi_measured::MeasuredError;
-use qmpi_measured::compare::mask::RunFacts;
-use qmpi_measured::compare::run::Run;
+use qmpi_measured::compare::Run;
+use qmpi_measured::compare::RunFacts;
 use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
@@ -29,9 +29,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// What all runs have in common.
 #[derive(Debug)]
 pub(crate) struct RunSetting<'a> {
-    /// This command.
     pub(crate) qmpi: PathBuf,
-    /// COMMAND.
     pub(crate) command: &'a CommandLine,
     /// What is in the directories.
     pub(crate) template: &'a RunTemplate,

@@ -12,17 +12,14 @@ pub(crate) fn bold(text: &str) -> String {
     painted(&io::stdout(), "1", text)
 }
 
-/// Something good in an answer.
 pub(crate) fn green(text: &str) -> String {
     painted(&io::stdout(), "32", text)
 }
 
-/// Something to look at in an answer.
 pub(crate) fn yellow(text: &str) -> String {
     painted(&io::stdout(), "33", text)
 }
 
-/// Something bad in an answer.
 pub(crate) fn red(text: &str) -> String {
     painted(&io::stdout(), "1;31", text)
 }

@@ -46,11 +46,6 @@ impl CommandLine {
         !self.programs.is_empty()
     }
 
-    /// As it was given.
-    pub fn words(&self) -> &[OsString] {
-        &self.words
-    }
-
     /// With these words in front of each program, or of all of it.
     pub fn with(&self, front: &[OsString]) -> Vec<OsString> {
         if self.programs.is_empty() {

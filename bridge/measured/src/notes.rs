@@ -6,7 +6,7 @@ use crate::job::MeasuredJob;
 const RANGES: usize = 20;
 
 /// Sentences, none for a job of which everything is known.
-pub fn all(job: &MeasuredJob) -> Vec<String> {
+pub(crate) fn all(job: &MeasuredJob) -> Vec<String> {
     let mut notes = Vec::new();
     if !job.missing.is_empty() {
         let were = if job.missing.len() == 1 { "it was killed, or ended" } else { "they were killed, or ended" };
@@ -59,7 +59,7 @@ fn capital(text: &str) -> String {
 }
 
 /// `rank 3`, `ranks 1, 4–7`
-pub fn ranks(numbers: &[u32]) -> String {
+pub(crate) fn ranks(numbers: &[u32]) -> String {
     format!("{} {}", if numbers.len() == 1 { "rank" } else { "ranks" }, ranges(numbers, '–', RANGES))
 }
 

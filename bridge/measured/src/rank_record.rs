@@ -19,7 +19,6 @@ pub struct RankFile {
     pub size: Option<u32>,
     /// The name of its MPI_COMM_WORLD, if the launcher has one.
     pub world: Option<String>,
-    /// Where it ran.
     pub host: String,
     pub process: u32,
     /// When it started, since 1970.
@@ -49,9 +48,7 @@ pub struct RankFile {
 /// Where a rank was before it wrote its record.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct CameTo {
-    /// Its call of MPI_Finalize came to the MPI library.
-    pub finalize: bool,
-    /// The same of MPI_Abort.
+    /// Its call of MPI_Abort came to the MPI library.
     pub abort: bool,
     /// Its exit handlers ran.
     pub exit: bool,
@@ -71,7 +68,6 @@ pub struct ProbeTicks {
 /// A link into a layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkRecord {
-    /// The place of the layer in the list.
     pub layer: usize,
     pub function: String,
     /// Of each layer that called: calls, and the bytes that these sent and received.
@@ -80,7 +76,6 @@ pub struct LinkRecord {
     pub inclusive: u64,
     /// Time without calls of layers below.
     pub own: i64,
-    /// The longest call.
     pub longest: u64,
     /// How many calls took a time of so many bits and one more.
     pub histogram: BTreeMap<u32, u64>,

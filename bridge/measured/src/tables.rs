@@ -70,7 +70,7 @@ fn table<const N: usize>(head: [&str; N]) -> Table {
 }
 
 /// A table for a terminal: the first column is text, the others numbers.
-pub fn table_with(head: impl Iterator<Item = String>) -> Table {
+fn table_with(head: impl Iterator<Item = String>) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(head);
     // A line below the head, none below each row.

@@ -12,7 +12,7 @@
 //! | `call.rs` | a call with its arguments, also as a line of text |
 //! | `decode.rs` | what the words of a call mean |
 
-mod call;
+pub(crate) mod call;
 mod constants;
 mod decode;
 mod file;
@@ -26,15 +26,15 @@ use qmpi_abi::FnId;
 
 use crate::{MeasuredError, rank_file};
 
-pub use call::{Argument, Decoded, MpiStatus, RecordedCall};
-pub use sites::{Lines, Site};
+pub(crate) use call::{Argument, Decoded, RecordedCall};
+pub(crate) use sites::{Lines, Site};
 
 /// Tells what each rank of a job has recorded, by rank; processes that were spawned come behind those of the same rank. It is one by one, as
 /// what a rank has recorded takes much memory when all of it is made sense of.
 ///
 /// # Errors
 /// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
-pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), MeasuredError> {
+pub(crate) fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), MeasuredError> {
     let mut files = Vec::new();
     for path in rank_file::paths(directory, rank_file::is_trace)? {
         let head = file::TraceHead::read(&path).map_err(|error| MeasuredError::report(&path, error))?;
@@ -54,7 +54,7 @@ pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<()
 
 /// What one rank recorded, of which calls are made sense of one by one.
 #[derive(Debug)]
-pub struct Recording<'a> {
+pub(crate) struct Recording<'a> {
     file: &'a file::TraceFile<'a>,
     constants: constants::Constants,
     objects: objects::MadeObjects,
@@ -68,7 +68,7 @@ pub struct Recording<'a> {
 
 impl<'a> Recording<'a> {
     /// Of a file.
-    pub fn of(file: &'a file::TraceFile<'a>) -> Self {
+    pub(crate) fn of(file: &'a file::TraceFile<'a>) -> Self {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
         let nesting::Nesting { events, depths } = nesting::Nesting::of(&file.calls);
         let objects = objects::MadeObjects::of(&file.calls, &events, &constants, &file.head.layers);
@@ -89,32 +89,32 @@ impl<'a> Recording<'a> {
     }
 
     /// What the process said of itself.
-    pub fn head(&self) -> &file::TraceHead {
+    pub(crate) fn head(&self) -> &file::TraceHead {
         &self.file.head
     }
 
     /// The program, layers from the outermost inwards, the MPI library.
-    pub fn layers(&self) -> &[String] {
+    pub(crate) fn layers(&self) -> &[String] {
         &self.layers
     }
 
     /// Calls beyond the limit, by the layer that they came to.
-    pub fn beyond_limit(&self) -> &[u64] {
+    pub(crate) fn beyond_limit(&self) -> &[u64] {
         &self.beyond_limit
     }
 
     /// Were there more calls than were recorded?
-    pub fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.file.head.lost.is_some_and(|lost| lost > 0) || self.beyond_limit.iter().any(|calls| *calls > 0)
     }
 
     /// The calls in the order in which they began.
-    pub fn calls(&self) -> impl Iterator<Item = RecordedCall> + '_ {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.calls_that(|_, _| true)
     }
 
     /// Those to these layers and functions.
-    pub fn calls_that<'b>(
+    pub(crate) fn calls_that<'b>(
         &'b self,
         is_it: impl Fn(usize, FnId) -> bool + 'b,
     ) -> impl Iterator<Item = RecordedCall> + 'b {
@@ -130,7 +130,7 @@ impl<'a> Recording<'a> {
     }
 
     /// The calls without their arguments and results.
-    pub fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
+    pub(crate) fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| RecordedCall {
             thread: call.record.thread,
             sequence: call.record.sequence,

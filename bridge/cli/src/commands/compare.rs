@@ -11,10 +11,10 @@ use qmpi_launch::executable;
 use qmpi_launch::program;
 use qmpi_launch::run_directory::RunTemplate;
 use qmpi_measured::MeasuredError;
-use qmpi_measured::compare::answer::{Comparison, SideRuns};
-use qmpi_measured::compare::mask::Masks;
-use qmpi_measured::compare::recorded::Recorded;
-use qmpi_measured::compare::run::Run;
+use qmpi_measured::compare::Masks;
+use qmpi_measured::compare::Recorded;
+use qmpi_measured::compare::Run;
+use qmpi_measured::compare::{Comparison, SideRuns};
 use qmpi_measured::compare::{Pool, ToolsOfSide, page, text};
 use qmpi_measured::ended::Ended;
 

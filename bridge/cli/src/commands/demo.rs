@@ -41,7 +41,6 @@ const STACK: [&str; 10] = [
     "--",
 ];
 
-/// Compiles, runs, and says what comes next.
 pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
     let path = std::env::var_os("PATH");
     let mpicc = anywhere(&args.mpicc);

@@ -12,7 +12,6 @@ use crate::{Error, plan};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Prints the variables.
 pub(crate) fn env(args: &EnvArgs) -> Result<(), Error> {
     // A modulefile is loaded where other libraries are preloaded than here.
     let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;

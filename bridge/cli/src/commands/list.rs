@@ -79,7 +79,6 @@ struct ListedLayer {
     place: Option<&'static str>,
 }
 
-/// Shows the stack.
 pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
     let checked = plan::check(&args.stack, VerbosityArgs::default(), &of_process)
         .and_then(|checked| checked.check_mpis().map(|()| checked));

@@ -17,7 +17,7 @@ use qmpi_launch::mpir::{child, hosts};
 use qmpi_launch::program::{self, Program};
 use qmpi_launch::shell::quote_if_needed;
 use qmpi_launch::{Warning, executable};
-use qmpi_measured::job::MeasuredJob;
+use qmpi_measured::MeasuredJob;
 use qmpi_measured::{rank_file, tables};
 use qmpi_plan::launcher::Line;
 

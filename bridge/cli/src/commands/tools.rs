@@ -21,11 +21,9 @@ struct NamedTool {
     /// The configuration file, or the directory of names.
     from: PathBuf,
     about: Option<String>,
-    /// Whether the file is there.
     is_there: bool,
 }
 
-/// Prints a line for each tool.
 pub(crate) fn tools(args: &ToolsArgs) -> Result<(), Error> {
     let mut files = site::files(&of_process)?;
     let own = args

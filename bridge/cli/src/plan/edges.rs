@@ -10,9 +10,7 @@ use serde::Serialize;
 /// One layer as far as the edges are concerned. Functions are named as in C.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LayerNode {
-    /// Its label.
     pub(crate) label: String,
-    /// The functions that it intercepts.
     pub(crate) intercepts: BTreeSet<String>,
     /// The functions that it may call below: those it intercepts and those it calls as `PMPI_*`.
     pub(crate) calls: BTreeSet<String>,
@@ -35,7 +33,6 @@ pub(crate) struct LayerNode {
 pub(crate) enum Language {
     /// C, whatever the caller is written in.
     C,
-    /// Fortran.
     Fortran,
     /// C, of functions that are not MPI's.
     Other,
@@ -48,7 +45,6 @@ pub(crate) struct CallEdge {
     pub(crate) from: String,
     /// A label, [`MPI`] or [`PROCESS`].
     pub(crate) to: String,
-    /// How they are made.
     pub(crate) language: Language,
     /// The functions, those of MPI as `MPI_*`.
     pub(crate) functions: Vec<String>,

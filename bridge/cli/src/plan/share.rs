@@ -13,9 +13,7 @@ use crate::plan::layer::InspectedLayer;
 /// A library that a layer is to share with the program, and that only the program can bring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MissingShare {
-    /// The layer.
     pub(crate) layer: String,
-    /// The library's SONAME.
     pub(crate) soname: String,
 }
 

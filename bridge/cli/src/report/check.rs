@@ -11,7 +11,6 @@ pub(crate) enum Status {
     Fail,
 }
 
-/// One question and its answer.
 #[derive(Debug, Serialize)]
 pub(crate) struct Check {
     pub(crate) name: &'static str,

@@ -83,7 +83,6 @@ struct HazardReport {
 }
 
 impl ToolReport {
-    /// From an inspection.
     pub(crate) fn new(tool: &Tool, search: &SearchPath) -> Self {
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
@@ -134,7 +133,6 @@ impl ToolReport {
         }
     }
 
-    /// For people.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
@@ -274,7 +272,6 @@ fn wraps(tool: &Tool, search: &SearchPath) -> Vec<WrappedReport> {
     tool.wrapped.iter().map(report).collect()
 }
 
-/// Is it the profiling name of a procedure?
 fn is_profiling(name: &str) -> bool {
     classify(name).is_some_and(|symbol| symbol.profiling)
 }

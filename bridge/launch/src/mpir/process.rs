@@ -48,10 +48,10 @@ pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, LaunchError> {
     if processes::parent_of(pid).is_none() {
         return Err(LaunchError::NoProcess(pid));
     }
-    let own = MpirTarget::open(pid).map_err(|source| LaunchError::Control { pid, source })?;
-    let family: Vec<u32> = processes::family(pid).into_iter().filter(|other| *other != pid).collect();
     let mut without = BTreeSet::new();
-    let others = family.iter().filter_map(|pid| MpirTarget::open_unless(*pid, &mut without).ok()?);
+    let own = MpirTarget::open(pid, &mut without).map_err(|source| LaunchError::Control { pid, source })?;
+    let family: Vec<u32> = processes::family(pid).into_iter().filter(|other| *other != pid).collect();
+    let others = family.iter().filter_map(|pid| MpirTarget::open(*pid, &mut without).ok()?);
     let table = own.into_iter().chain(others).map(|target| target.processes()).find(|table| !table.is_empty());
     let table = table.unwrap_or_else(|| by_environment(pid, &family));
     if table.is_empty() {

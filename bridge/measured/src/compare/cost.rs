@@ -21,13 +21,11 @@ const LEAST_RUNS: usize = 3;
 /// What a function costs, in the tools and without what they call.
 #[derive(Debug, Clone, Serialize)]
 pub struct FunctionCost {
-    /// The function.
     pub function: String,
     /// The median of the medians of all runs and ranks, in nanoseconds a call.
     pub old_ns: f64,
     /// The same of the new side.
     pub new_ns: f64,
-    /// The ratio of the two.
     pub ratio: f64,
     /// The least and the greatest ratio of a rank's medians in two runs, one of each side.
     pub range: (f64, f64),

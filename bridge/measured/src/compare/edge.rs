@@ -14,9 +14,7 @@ use crate::trace::Lines;
 pub(super) struct ComparedEdge {
     /// Which.
     pub(super) kind: Aspect,
-    /// Of which rank.
     pub(super) rank: u32,
-    /// Names of the sides.
     pub(super) names: [&'static str; 2],
 }
 

@@ -17,11 +17,8 @@ use crate::ended::Ended;
 
 /// Two sides, and how to look at what they wrote.
 pub(super) struct OutputComparison<'a> {
-    /// Names of the sides.
     pub names: [&'static str; 2],
-    /// What is replaced.
     pub masks: &'a Masks,
-    /// Where what varies goes.
     pub varying: &'a mut Varying,
 }
 

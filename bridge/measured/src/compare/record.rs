@@ -48,7 +48,6 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// Those of a rank.
     pub(super) fn of(recording: &Recording<'_>, tools: &ToolsOfSide) -> Self {
         let of_program = || recording.outlines().filter(|call| call.caller == 0);
         let named = |call: &RecordedCall, names: &[&str]| names.contains(&call.function.name());

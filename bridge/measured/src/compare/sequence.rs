@@ -49,7 +49,6 @@ impl Difference {
         }
     }
 
-    /// What is there.
     pub(super) fn item(&self) -> &Item {
         match self {
             Self::Missing { item, .. } | Self::Added { item, .. } | Self::Moved { item, .. } => item,

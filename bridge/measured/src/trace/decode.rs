@@ -8,7 +8,6 @@ use crate::trace::constants::{Constants, Family};
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::objects::{HandleNames, HandlePlace, elements, is_handle};
 
-/// All arguments.
 pub(super) fn arguments(call: &RawCall<'_>, constants: &Constants, names: &HandleNames<'_>) -> Vec<Argument> {
     let parameters = call.function.parameters();
     let is_set = is_set(call);
@@ -78,7 +77,6 @@ fn content(value: &RawValue<'_>) -> Decoded {
     Decoded::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) }
 }
 
-/// What it returned.
 pub(super) fn result(call: &RawCall<'_>, constants: &Constants, names: &HandleNames<'_>) -> Option<Decoded> {
     let parameter = call.function.result()?;
     if matches!(parameter.kind, Kind::Seconds) {

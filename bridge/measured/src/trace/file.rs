@@ -12,65 +12,55 @@ use crate::trace::constants::Family;
 
 /// The first line.
 #[derive(Debug, Clone, Deserialize)]
-pub struct TraceHead {
-    /// Of all that follows.
-    pub version: u32,
-    /// The rank.
-    pub rank: u32,
-    /// How many ranks the job has.
-    pub size: Option<u32>,
-    /// The number of the process.
-    pub process: u32,
-    /// The MPI library.
-    pub mpi: String,
+pub(crate) struct TraceHead {
+    pub(crate) version: u32,
+    pub(crate) rank: u32,
+    pub(crate) process: u32,
+    pub(crate) mpi: String,
     /// Whose constants it has.
-    pub family: Family,
+    pub(crate) family: Family,
     /// Which calls were asked for: `all`, `first:N`, `last:N`.
-    pub calls: String,
+    pub(crate) calls: String,
     /// The program, the MPI library, layers from the innermost outwards.
-    pub layers: Vec<String>,
+    pub(crate) layers: Vec<String>,
     /// Moments: nanoseconds since 1970, and ticks.
-    pub clocks: Vec<(u64, u64)>,
+    pub(crate) clocks: Vec<(u64, u64)>,
     /// Calls for which there was no room, if the process has told.
-    pub lost: Option<u64>,
+    pub(crate) lost: Option<u64>,
     /// Objects of the MPI library that handles are the addresses of.
-    pub objects: BTreeMap<String, u64>,
+    pub(crate) objects: BTreeMap<String, u64>,
     /// The objects that have code.
     #[serde(default)]
-    pub code: Vec<CodeRange>,
+    pub(crate) code: Vec<CodeRange>,
 }
 
 /// A part of an object that has code: in the file a list of these four.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct CodeRange {
-    /// Its first address.
-    pub start: u64,
+pub(crate) struct CodeRange {
+    pub(crate) start: u64,
     /// The one behind it.
-    pub end: u64,
+    pub(crate) end: u64,
     /// What was added to the addresses in the file.
-    pub base: u64,
-    /// The file.
-    pub path: String,
+    pub(crate) base: u64,
+    pub(crate) path: String,
 }
 
 /// A file.
 #[derive(Debug, Clone)]
-pub struct TraceFile<'a> {
-    /// Its first line.
-    pub head: TraceHead,
+pub(crate) struct TraceFile<'a> {
+    pub(crate) head: TraceHead,
     /// Calls in the order in which they began.
-    pub calls: Vec<RawCall<'a>>,
+    pub(crate) calls: Vec<RawCall<'a>>,
     /// Layers, and calls that came to them and are not recorded.
-    pub beyond_limit: Vec<(u16, u64)>,
+    pub(crate) beyond_limit: Vec<(u16, u64)>,
 }
 
 /// A call, as it is recorded.
 #[derive(Debug, Clone, Copy)]
-pub struct RawCall<'a> {
-    /// The function.
-    pub function: FnId,
+pub(crate) struct RawCall<'a> {
+    pub(crate) function: FnId,
     /// The rest of its head.
-    pub record: Record,
+    pub(crate) record: Record,
     /// The words that were passed, and what they point to, as in the file.
     words: &'a [u8],
     values: &'a [u8],
@@ -78,32 +68,29 @@ pub struct RawCall<'a> {
 
 /// What an argument points to.
 #[derive(Debug, Clone, Copy)]
-pub struct RawValue<'a> {
-    /// Which argument.
-    pub place: usize,
+pub(crate) struct RawValue<'a> {
+    pub(crate) place: usize,
     /// [`BEFORE`] the call, [`AFTER`] it and others.
-    pub moment: u8,
+    pub(crate) moment: u8,
     /// Bytes of an element.
-    pub element: usize,
-    /// How many there are.
-    pub all: u64,
-    /// The first ones.
-    pub bytes: &'a [u8],
+    pub(crate) element: usize,
+    pub(crate) all: u64,
+    pub(crate) bytes: &'a [u8],
 }
 
 impl<'a> RawCall<'a> {
     /// When it ended, in ticks; `None` if it has not returned.
-    pub fn end(&self) -> Option<u64> {
+    pub(crate) fn end(&self) -> Option<u64> {
         (self.record.state == RETURNED).then_some(self.record.end)
     }
 
     /// A word that was passed; 0 if there is none.
-    pub fn word(&self, place: usize) -> u64 {
+    pub(crate) fn word(&self, place: usize) -> u64 {
         WordReader(self.words.get(8 * place..).unwrap_or_default()).u64()
     }
 
     /// What arguments point to.
-    pub fn values(&self) -> impl Iterator<Item = RawValue<'a>> + use<'a> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = RawValue<'a>> + use<'a> {
         let mut rest = self.values;
         std::iter::from_fn(move || {
             let mut words = WordReader(rest.get(..size_of::<Value>())?);
@@ -117,7 +104,7 @@ impl<'a> RawCall<'a> {
     }
 
     /// What an argument points to, before or after the call.
-    pub fn value(&self, place: usize, is_after: bool) -> Option<RawValue<'a>> {
+    pub(crate) fn value(&self, place: usize, is_after: bool) -> Option<RawValue<'a>> {
         let moment = if is_after { AFTER } else { BEFORE };
         self.values().find(|value| value.place == place && value.moment == moment)
     }
@@ -125,15 +112,13 @@ impl<'a> RawCall<'a> {
 
 /// From ticks to time.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock {
+pub(crate) struct Clock {
     base: (u64, u64),
-    /// Nanoseconds in a tick.
-    pub ns_per_tick: f64,
+    pub(crate) ns_per_tick: f64,
 }
 
 impl Clock {
-    /// Nanoseconds since 1970.
-    pub fn nanoseconds(self, ticks: u64) -> u64 {
+    pub(crate) fn nanoseconds(self, ticks: u64) -> u64 {
         let since = ticks.wrapping_sub(self.base.1).cast_signed() as f64 * self.ns_per_tick;
         self.base.0.saturating_add_signed(since as i64)
     }
@@ -202,7 +187,7 @@ fn record(bytes: &[u8]) -> Record {
 
 impl TraceHead {
     /// Of a file: its first line.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
         file.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -222,7 +207,7 @@ impl TraceHead {
 
 impl<'a> TraceFile<'a> {
     /// Reads what is there.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, String> {
         let mut head = TraceHead::parse(bytes)?;
         let mut file = Self { head: head.clone(), calls: Vec::new(), beyond_limit: Vec::new() };
         let (mut place, mut beyond) = (HEAD, BTreeMap::new());
@@ -288,7 +273,7 @@ impl<'a> TraceFile<'a> {
     }
 
     /// From the moments that the file has: the first and the last one.
-    pub fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> Clock {
         let first = self.head.clocks.iter().min_by_key(|clock| clock.1).copied().unwrap_or_default();
         let last = self.head.clocks.iter().max_by_key(|clock| clock.1).copied().unwrap_or_default();
         let ticks = last.1.saturating_sub(first.1);

@@ -27,7 +27,6 @@ const KINDS: [(Kind, &str); 11] = [
     (Kind::Session, "session"),
 ];
 
-/// Is it a handle?
 pub(super) fn is_handle(kind: Kind) -> bool {
     KINDS.iter().any(|(known, _)| *known == kind)
 }
@@ -39,12 +38,10 @@ pub(super) enum HandlePlace {
     Word(u8),
     /// An element of what it points to.
     Element(u8, bool, u32),
-    /// What the function returns.
     Result,
 }
 
 impl HandlePlace {
-    /// The argument with this number.
     pub(super) fn word(place: usize) -> Self {
         Self::Word(place as u8)
     }
@@ -119,7 +116,6 @@ impl MadeObjects {
         objects
     }
 
-    /// The names of the handles of a call.
     pub(super) fn of_call(&self, number: usize) -> HandleNames<'_> {
         HandleNames { objects: self, uses: self.uses.get(number) }
     }
@@ -144,7 +140,6 @@ impl MadeObjects {
     }
 }
 
-/// Follows the handles.
 struct Tracker<'a> {
     calls: &'a [RawCall<'a>],
     constants: &'a Constants,

@@ -12,11 +12,10 @@ use crate::trace::file::CodeRange;
 
 /// A call in the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
-    /// The file of the object.
-    pub object: Arc<Path>,
+pub(crate) struct Site {
+    pub(crate) object: Arc<Path>,
     /// The address of the call's last byte, as the file has it.
-    pub address: u64,
+    pub(crate) address: u64,
 }
 
 /// `OBJECT+0xADDRESS`, as `addr2line` understands it.
@@ -49,11 +48,11 @@ impl CodeObjects {
 
 /// Names of sites, from the debug information of objects; each file is read once. Empty: a file has none.
 #[derive(Default)]
-pub struct Lines(HashMap<Arc<Path>, Vec<Loader>>);
+pub(crate) struct Lines(HashMap<Arc<Path>, Vec<Loader>>);
 
 impl Lines {
     /// `FILE:LINE` where the object's debug information has it, else `OBJECT+0xADDRESS`.
-    pub fn name(&mut self, site: &Site) -> String {
+    pub(crate) fn name(&mut self, site: &Site) -> String {
         let loaders = self.0.entry(Arc::clone(&site.object)).or_insert_with(|| loaders(&site.object));
         let line = loaders.iter().find_map(|loader| {
             let location = loader.find_location(site.address).ok()??;
