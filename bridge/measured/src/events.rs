@@ -60,7 +60,7 @@ fn began(directory: &Path) -> Result<u64, MeasuredError> {
 fn missing(trace: &Recording<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let limit = &trace.head().calls;
-    for (layer, calls) in trace.beyond_limit().iter().enumerate().filter(|(_, calls)| **calls > 0) {
+    for (layer, calls) in trace.beyond_limit().into_iter().filter(|(_, calls)| *calls > 0) {
         let which = if limit.starts_with("last") { "earlier" } else { "further" };
         all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, layer)));
     }

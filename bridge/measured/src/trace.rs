@@ -20,6 +20,7 @@ mod nesting;
 mod objects;
 mod sites;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use qmpi_abi::FnId;
@@ -63,7 +64,6 @@ pub(crate) struct Recording<'a> {
     clock: file::Clock,
     code: sites::CodeObjects,
     layers: Vec<String>,
-    beyond_limit: Vec<u64>,
 }
 
 impl<'a> Recording<'a> {
@@ -77,15 +77,7 @@ impl<'a> Recording<'a> {
             called.reverse();
         }
         let code = sites::CodeObjects::new(&file.head.code);
-        let beyond_limit = vec![0; layers.len()];
-        let mut recording = Self { file, constants, objects, depths, clock: file.clock(), code, layers, beyond_limit };
-        for (layer, calls) in &file.beyond_limit {
-            let place = recording.place(*layer);
-            if let Some(sum) = recording.beyond_limit.get_mut(place) {
-                *sum += calls;
-            }
-        }
-        recording
+        Self { file, constants, objects, depths, clock: file.clock(), code, layers }
     }
 
     /// What the process said of itself.
@@ -99,13 +91,13 @@ impl<'a> Recording<'a> {
     }
 
     /// Calls beyond the limit, by the layer that they came to.
-    pub(crate) fn beyond_limit(&self) -> &[u64] {
-        &self.beyond_limit
+    pub(crate) fn beyond_limit(&self) -> BTreeMap<usize, u64> {
+        self.file.beyond_limit.iter().map(|(layer, calls)| (self.place(*layer), *calls)).collect()
     }
 
     /// Were there more calls than were recorded?
     pub(crate) fn is_cut(&self) -> bool {
-        self.file.head.lost.is_some_and(|lost| lost > 0) || self.beyond_limit.iter().any(|calls| *calls > 0)
+        self.file.head.lost.is_some_and(|lost| lost > 0) || self.file.beyond_limit.values().any(|calls| *calls > 0)
     }
 
     /// The calls in the order in which they began.
@@ -227,7 +219,7 @@ mod tests {
         let places: Vec<(usize, usize, usize)> =
             trace.outlines().map(|call| (call.caller, call.layer, call.depth)).collect();
         assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
-        assert_eq!(trace.beyond_limit, [0, 0, 2]);
+        assert_eq!(trace.beyond_limit(), BTreeMap::from([(2, 2)]));
     }
 
     #[test]

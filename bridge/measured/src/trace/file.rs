@@ -52,7 +52,7 @@ pub(crate) struct TraceFile<'a> {
     /// Calls in the order in which they began.
     pub(crate) calls: Vec<RawCall<'a>>,
     /// Layers, and calls that came to them and are not recorded.
-    pub(crate) beyond_limit: Vec<(u16, u64)>,
+    pub(crate) beyond_limit: BTreeMap<u16, u64>,
 }
 
 /// A call, as it is recorded.
@@ -208,9 +208,8 @@ impl TraceHead {
 impl<'a> TraceFile<'a> {
     /// Reads what is there.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, String> {
-        let mut head = TraceHead::parse(bytes)?;
-        let mut file = Self { head: head.clone(), calls: Vec::new(), beyond_limit: Vec::new() };
-        let (mut place, mut beyond) = (HEAD, BTreeMap::new());
+        let mut file = Self { head: TraceHead::parse(bytes)?, calls: Vec::new(), beyond_limit: BTreeMap::new() };
+        let mut place = HEAD;
         while let Some(rest) = bytes.get(place..).filter(|rest| rest.len() >= size_of::<Chunk>()) {
             let chunk = chunk(rest);
             let size = usize::try_from(chunk.size).unwrap_or(0);
@@ -219,18 +218,14 @@ impl<'a> TraceFile<'a> {
                 place += GRAIN;
                 continue;
             }
-            head.clocks.push((chunk.clock, chunk.ticks));
+            file.head.clocks.push((chunk.clock, chunk.ticks));
             let used = usize::try_from(chunk.used).unwrap_or(0).min(rest.len());
             file.read_records(rest.get(size_of::<Chunk>()..used).unwrap_or_default());
-            let calls: &mut u64 = beyond.entry(chunk.layer).or_default();
+            let calls = file.beyond_limit.entry(chunk.layer as u16).or_default();
             *calls = calls.saturating_add(chunk.unrecorded);
             place += size;
         }
-        for (layer, calls) in beyond {
-            file.beyond_limit.push((layer as u16, calls));
-        }
         file.calls.sort_by_key(|call| (call.record.start, call.record.thread, call.record.sequence));
-        file.head = head;
         file.keep_last();
         Ok(file)
     }
@@ -257,7 +252,6 @@ impl<'a> TraceFile<'a> {
             return;
         };
         let mut seen: BTreeMap<(u32, u16), usize> = BTreeMap::new();
-        let mut extra: BTreeMap<u16, u64> = BTreeMap::new();
         let mut kept = BTreeSet::new();
         for call in self.calls.iter().rev().map(|call| call.record) {
             let calls = seen.entry((call.thread, call.layer)).or_default();
@@ -265,11 +259,10 @@ impl<'a> TraceFile<'a> {
             if *calls <= limit {
                 kept.insert((call.thread, call.sequence));
             } else {
-                *extra.entry(call.layer).or_default() += 1;
+                *self.beyond_limit.entry(call.layer).or_default() += 1;
             }
         }
         self.calls.retain(|call| kept.contains(&(call.record.thread, call.record.sequence)));
-        self.beyond_limit.extend(extra);
     }
 
     /// From the moments that the file has: the first and the last one.
@@ -373,7 +366,7 @@ mod tests {
         assert_eq!((file.head.rank, file.calls.len()), (3, 5));
         assert_eq!((file.calls[4].word(1), file.calls[4].word(9)), (4, 0));
         assert_eq!((file.calls[4].record.start, file.calls[4].end()), (50, Some(55)));
-        assert_eq!(file.beyond_limit, [(1, 2)]);
+        assert_eq!(file.beyond_limit, BTreeMap::from([(1, 2)]));
         let clock = file.clock();
         assert_eq!((clock.ns_per_tick, clock.nanoseconds(100)), (2.0, 1200));
     }
@@ -384,7 +377,7 @@ mod tests {
         let file = TraceFile::parse(&bytes).unwrap();
         let numbers: Vec<u64> = file.calls.iter().map(|call| call.word(1)).collect();
         assert_eq!(numbers, [2, 3, 4]);
-        assert_eq!(file.beyond_limit.iter().map(|(_, calls)| calls).sum::<u64>(), 4);
+        assert_eq!(file.beyond_limit.values().sum::<u64>(), 4);
     }
 
     #[test]
