@@ -70,3 +70,11 @@ impl Finding {
 
 /// What varies between runs of one side, and was not compared: where, and what.
 pub(super) type Varying = BTreeMap<String, Vec<String>>;
+
+/// Notes once that something varies, and how.
+pub(super) fn vary(varying: &mut Varying, what: &str, how: &str) {
+    let list = varying.entry(what.to_owned()).or_default();
+    if !list.iter().any(|known| known == how) {
+        list.push(how.to_owned());
+    }
+}

@@ -86,20 +86,20 @@ impl<'a> RawCall<'a> {
 
     /// A word that was passed; 0 if there is none.
     pub(crate) fn word(&self, place: usize) -> u64 {
-        WordReader(self.words.get(8 * place..).unwrap_or_default()).u64()
+        words::<1>(self.words.get(8 * place..).unwrap_or_default())[0]
     }
 
     /// What arguments point to.
     pub(crate) fn values(&self) -> impl Iterator<Item = RawValue<'a>> + use<'a> {
         let mut rest = self.values;
         std::iter::from_fn(move || {
-            let mut words = WordReader(rest.get(..size_of::<Value>())?);
-            let (place, moment, element) = (words.u8(), words.u8(), words.u16());
-            let (stored, all) = (words.u32() as usize, words.u64());
-            let content = &rest[size_of::<Value>()..];
-            let bytes = content.get(..stored.saturating_mul(usize::from(element)))?;
+            let (head, content) = rest.split_at_checked(size_of::<Value>())?;
+            let [head, all] = words(head);
+            let (place, moment) = (usize::from(head as u8), (head >> 8) as u8);
+            let (element, stored) = (usize::from((head >> 16) as u16), (head >> 32) as usize);
+            let bytes = content.get(..stored.saturating_mul(element))?;
             rest = content.get(bytes.len().next_multiple_of(8)..).unwrap_or_default();
-            Some(RawValue { place: usize::from(place), moment, element: usize::from(element), all, bytes })
+            Some(RawValue { place, moment, element, all, bytes })
         })
     }
 
@@ -124,65 +124,26 @@ impl Clock {
     }
 }
 
-/// Words of the file, one after the other.
-struct WordReader<'a>(&'a [u8]);
-
-impl WordReader<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (word, rest) = self.0.split_first_chunk().unwrap_or((&[0; N], &[]));
-        self.0 = rest;
-        *word
+/// The first words of these bytes; 0 where there are no more.
+fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
+    let mut words = [0; N];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
     }
-
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.take())
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.take())
-    }
-
-    fn u16(&mut self) -> u16 {
-        u16::from_le_bytes(self.take())
-    }
-
-    fn u8(&mut self) -> u8 {
-        u8::from_le_bytes(self.take())
-    }
+    words
 }
 
 fn chunk(bytes: &[u8]) -> Chunk {
-    let mut words = WordReader(bytes);
-    Chunk {
-        magic: words.u64(),
-        size: words.u64(),
-        used: words.u64(),
-        generation: words.u64(),
-        layer: words.u64(),
-        ticks: words.u64(),
-        clock: words.u64(),
-        unrecorded: words.u64(),
-    }
+    let [magic, size, used, generation, layer, ticks, clock, unrecorded] = words(bytes);
+    Chunk { magic, size, used, generation, layer, ticks, clock, unrecorded }
 }
 
 fn record(bytes: &[u8]) -> Record {
-    let mut words = WordReader(bytes);
-    Record {
-        size: words.u32(),
-        function: words.u16(),
-        arguments: words.u8(),
-        state: words.u8(),
-        layer: words.u16(),
-        caller: words.u16(),
-        thread: words.u32(),
-        sequence: words.u64(),
-        start: words.u64(),
-        end: words.u64(),
-        result: words.u64(),
-        site: words.u64(),
-        used: words.u32(),
-        taken: words.u32(),
-    }
+    let [head, origin, sequence, start, end, result, site, lengths] = words(bytes);
+    let (size, function, arguments, state) = (head as u32, (head >> 32) as u16, (head >> 48) as u8, (head >> 56) as u8);
+    let (layer, caller, thread) = (origin as u16, (origin >> 16) as u16, (origin >> 32) as u32);
+    let (used, taken) = (lengths as u32, (lengths >> 32) as u32);
+    Record { size, function, arguments, state, layer, caller, thread, sequence, start, end, result, site, used, taken }
 }
 
 impl TraceHead {
