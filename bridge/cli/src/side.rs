@@ -69,7 +69,7 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
         tools: tools.to_vec(),
         config: config.clone(),
         exact: true,
-        command: Vec::new(),
+        ..StackArgs::default()
     };
     let (tools, config) = (&args.tools, &args.config);
     let (old, new) = match (&args.old, &args.new, &args.with, args.native) {
@@ -91,8 +91,8 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
 
 fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
     let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<Vec<_>, _>>()?;
-    let config = asked.config.map(|path| qmpi_plan::lookup::absolute(&path)).transpose()?;
-    let asked = StackArgs { tools: tools.clone(), config: config.clone(), exact: true, command: Vec::new() };
+    let config = asked.config.as_deref().map(qmpi_plan::lookup::absolute).transpose()?;
+    let asked = StackArgs { tools: tools.clone(), config: config.clone(), ..asked };
     let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, &of_process)?;
     let mut options: Vec<OsString> = vec!["-q".into(), "--exact".into()];
     for tool in &tools {

@@ -11,6 +11,7 @@ use std::str::FromStr;
 
 use qmpi_plan::control::{self, Switchable};
 use qmpi_plan::rank_from_env;
+use serde::Serialize;
 
 use crate::LaunchError;
 
@@ -37,7 +38,7 @@ impl FromStr for ProcessChoice {
 }
 
 /// A process with layers that can be switched.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct SwitchableProcess {
     /// Its number.
     pub pid: u32,
@@ -45,9 +46,29 @@ pub struct SwitchableProcess {
     pub rank: Option<u32>,
     /// Its executable, or its name.
     pub program: String,
-    /// Its layers, the innermost first as they were loaded; sorted by number.
-    pub layers: Vec<Switchable>,
+    /// Its layers, by number.
+    pub layers: Vec<SwitchableLayer>,
+    #[serde(skip)]
     file: File,
+}
+
+/// A layer that can be switched.
+#[derive(Debug, Serialize)]
+pub struct SwitchableLayer {
+    /// Its number in the stack.
+    pub tool_id: u32,
+    /// Its label.
+    pub label: String,
+    /// Whether it is on.
+    pub enabled: bool,
+    #[serde(skip)]
+    place: u64,
+}
+
+impl From<Switchable> for SwitchableLayer {
+    fn from(Switchable { tool, label, is_on, place }: Switchable) -> Self {
+        Self { tool_id: tool, label, enabled: is_on, place }
+    }
 }
 
 impl SwitchableProcess {
@@ -55,7 +76,7 @@ impl SwitchableProcess {
     ///
     /// # Errors
     /// [`LaunchError::Control`].
-    pub fn set(&self, layer: &Switchable, enabled: bool) -> Result<(), LaunchError> {
+    pub fn set(&self, layer: &SwitchableLayer, enabled: bool) -> Result<(), LaunchError> {
         let write = |value: u32, place| {
             let written = self.file.write_all_at(&value.to_ne_bytes(), place);
             written.map_err(|source| LaunchError::Control { pid: self.pid, source })
@@ -164,9 +185,9 @@ fn open(pid: u32) -> io::Result<Option<(SwitchableProcess, (u64, u64))>> {
             layers.sort_by_key(|layer| layer.tool);
             let process = SwitchableProcess {
                 pid,
-                rank: Environment::of(pid).ok().and_then(|environment| rank_from_env(&|name| environment.get(name))),
+                rank: environment(pid).and_then(|get| rank_from_env(&get)),
                 program: program(&directory),
-                layers,
+                layers: layers.into_iter().map(SwitchableLayer::from).collect(),
                 file,
             };
             return Ok(Some((process, (metadata.dev(), metadata.ino()))));
@@ -175,25 +196,14 @@ fn open(pid: u32) -> io::Result<Option<(SwitchableProcess, (u64, u64))>> {
     Ok(None)
 }
 
-/// The environment that a process was started with.
-#[derive(Debug, Default)]
-pub struct Environment(Vec<u8>);
-
-impl Environment {
-    /// Of a process.
-    ///
-    /// # Errors
-    /// One that is not there, or another user's.
-    pub fn of(pid: u32) -> io::Result<Environment> {
-        fs::read(format!("/proc/{pid}/environ")).map(Environment)
-    }
-
-    /// The value of a variable.
-    pub fn get(&self, name: &str) -> Option<OsString> {
-        let mut variables = self.0.split(|byte| *byte == 0);
+/// The variables that a process was started with; `None` if it is not there, or another user's.
+pub fn environment(pid: u32) -> Option<impl Fn(&str) -> Option<OsString>> {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    Some(move |name: &str| {
+        let mut variables = bytes.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
         Some(OsStr::from_bytes(value).to_owned())
-    }
+    })
 }
 
 fn program(directory: &Path) -> String {

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_elf::SearchPath;
-use qmpi_launch::Warning;
 use qmpi_launch::environment::runtime;
 use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::program::FoundPrograms;
@@ -193,8 +192,7 @@ fn programs(command: &[OsString]) -> (FoundPrograms, Vec<Check>) {
     match qmpi_launch::program::find(command, std::env::var_os("PATH").as_deref(), &SearchPath::from_process()) {
         Ok(mut survey) => {
             let warnings = std::mem::take(&mut survey.warnings).into_iter();
-            let check = |warning: Warning| Check::warn("program", warning.message, warning.hint.unwrap_or_default());
-            (survey, warnings.map(check).collect())
+            (survey, warnings.map(|warning| Check::of_warning("program", warning)).collect())
         }
         Err(error) => (FoundPrograms::default(), vec![Check::fail("program", error.to_string(), error.hint())]),
     }

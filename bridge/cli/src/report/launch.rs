@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use qmpi_launch::Warning;
 use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::launcher;
 use qmpi_launch::program::Program;
@@ -96,7 +95,7 @@ pub(crate) fn command(
     let args = found.args(command);
     let (launcher, names) = (found.launcher, forward::names(variables, &of_process));
     let dropped = Line { launcher, args: &args, get: &of_process }.dropped(&names);
-    let mut checks: Vec<Check> = forward.warnings.into_iter().map(|warning| lost(NAME, warning)).collect();
+    let mut checks: Vec<Check> = forward.warnings.into_iter().map(|warning| Check::of_warning(NAME, warning)).collect();
     if !checks.is_empty() {
         return checks;
     }
@@ -113,8 +112,4 @@ pub(crate) fn command(
         Check::ok(NAME, message).with_hint(format!("without `qmpi run` pass {}", launcher.advice(&dropped)))
     });
     checks
-}
-
-fn lost(name: &'static str, warning: Warning) -> Check {
-    Check::warn(name, warning.message, warning.hint.unwrap_or_default())
 }

@@ -179,7 +179,7 @@ impl ToolReport {
                 "TLS",
                 format!(
                     "{}; {} with its libraries in the static block",
-                    count_bytes(self.tls_bytes),
+                    count(self.tls_bytes as usize, "byte"),
                     self.static_tls_bytes
                 ),
             );
@@ -317,8 +317,4 @@ fn next_function_name(way: NextFunction) -> &'static str {
 
 fn or_none(text: String) -> String {
     if text.is_empty() { "no libraries".to_owned() } else { text }
-}
-
-fn count_bytes(bytes: u64) -> String {
-    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
 }

@@ -92,11 +92,12 @@ fn is_here(process: &MpirProcess) -> bool {
 fn by_environment(launcher: u32, family: &[u32]) -> Vec<MpirProcess> {
     let mut ranks = BTreeMap::new();
     for pid in family.iter().chain([&launcher]) {
-        let environment = processes::Environment::of(*pid).unwrap_or_default();
-        let get = |name: &str| environment.get(name);
         // A process without a launcher is a job of its own.
         let alone = || (*pid == launcher && ranks.is_empty()).then_some(0);
-        let Some(rank) = qmpi_plan::rank_from_env(&get).or_else(alone) else { continue };
+        let Some(rank) = processes::environment(*pid).and_then(|get| qmpi_plan::rank_from_env(&get)).or_else(alone)
+        else {
+            continue;
+        };
         let maps = mapping::of_files(*pid).unwrap_or_default();
         let names = maps.iter().filter_map(|mapping| mapping.path.rsplit('/').next());
         if names.into_iter().any(is_mpi_soname)
@@ -112,8 +113,7 @@ fn by_environment(launcher: u32, family: &[u32]) -> Vec<MpirProcess> {
 
 /// The stack of a process, by the environment that it was started with.
 fn layers(pid: u32) -> Option<Vec<RankLayer>> {
-    let environment = processes::Environment::of(pid).ok()?;
-    let list = environment.get(qmpi_plan::variable::TOOL_LIST).unwrap_or_default();
+    let list = processes::environment(pid)?(qmpi_plan::variable::TOOL_LIST).unwrap_or_default();
     let list = list.to_string_lossy().into_owned();
     let elements = list.split([',', ':']).filter_map(|element| Element::parse(element.trim()).ok());
     let layer = |element: Element| {

@@ -42,18 +42,13 @@ pub struct MpirJob<'a> {
 /// # Errors
 /// A job that cannot be started; [`LaunchError::Mpir`].
 pub fn run(job: MpirJob<'_>, listener: Listener) -> Result<std::convert::Infallible, LaunchError> {
-    let Some((program, args)) = job.command.split_first() else {
-        return Err(LaunchError::CommandNotFound(String::new()));
-    };
-    let signals = Signals::handle().map_err(LaunchError::Mpir)?;
-    let child = child::start(program, args, &job.variables).map_err(|source| LaunchError::of_start(program, source))?;
+    let (signals, child) = child::start(job.command, &job.variables)?;
     let now = Instant::now();
     let mut starter = Starter {
         listener,
         connections: Vec::new(),
         table: ProcessTable::default(),
-        on_table: job.on_table,
-        on_warning: job.on_warning,
+        job,
         last: now,
         asked: now,
         launcher: child.id(),
@@ -74,8 +69,7 @@ struct Starter<'a> {
     listener: Listener,
     connections: Vec<RankConnection>,
     table: ProcessTable,
-    on_table: &'a mut dyn FnMut(&[&MpirProcess]),
-    on_warning: &'a dyn Fn(&Warning),
+    job: MpirJob<'a>,
     /// When the last rank reported.
     last: Instant,
     /// When the launcher was last asked.
@@ -148,11 +142,11 @@ impl Starter<'_> {
         if is_late && symbols::is_debugged() {
             let (size, there) = self.table.missing();
             let message = format!("{there} of {size} ranks have come to MPI: the others are not waited for");
-            (self.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
+            (self.job.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
         }
         if self.table.has_news() || is_late {
             let processes = self.table.publish(is_late);
-            (self.on_table)(&processes);
+            (self.job.on_table)(&processes);
             symbols::publish(&processes);
         }
         let table = &self.table;
