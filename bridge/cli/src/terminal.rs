@@ -47,20 +47,14 @@ pub(crate) fn answer(text: &str) -> Result<(), Error> {
 }
 
 /// The version of everything printed with `--json`. It grows when a field is removed or changes its meaning, not when one is added.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// An answer with its version in front.
 #[derive(serde::Serialize)]
 pub(crate) struct Versioned<T> {
-    schema: u32,
+    pub(crate) schema: u32,
     #[serde(flatten)]
     pub(crate) answer: T,
-}
-
-impl<T> Versioned<T> {
-    pub(crate) fn new(answer: T) -> Self {
-        Self { schema: SCHEMA, answer }
-    }
 }
 
 /// A value in JSON, with a newline at its end.
@@ -69,8 +63,8 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
 }
 
 /// An answer in JSON with its version.
-pub(crate) fn answer_json(answer_: impl serde::Serialize) -> Result<(), Error> {
-    answer(&json(&Versioned::new(answer_))?)
+pub(crate) fn answer_json(value: impl serde::Serialize) -> Result<(), Error> {
+    answer(&json(&Versioned { schema: SCHEMA, answer: value })?)
 }
 
 /// Prints an error and its hint: two lines, whatever is in them.

@@ -57,7 +57,8 @@ pub struct Ingredients<'a> {
 /// # Errors
 /// [`LaunchError::Unlistable`] and [`LaunchError::Preload`] for paths that a list cannot carry; [`LaunchError::Stack`] for others.
 pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, LaunchError> {
-    let value = tool_list(&with.stack.layers, with.settings)?;
+    let elements = with.stack.layers.iter().map(|layer| element(layer, with.settings));
+    let value = elements.collect::<Result<Vec<_>, _>>()?.join(",");
     let mut variables = vec![EnvironmentVariable { name: variable::TOOL_LIST, value }];
     let mut set = |name, value| variables.push(EnvironmentVariable { name, value });
     if let Some(path) = with.config {
@@ -96,12 +97,7 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Lau
     Ok(variables)
 }
 
-/// The layers as a tool list that needs no search: `NAME=PATH`, or `PATH` where the name is the file's.
-fn tool_list(layers: &[Layer], settings: &Config) -> Result<String, LaunchError> {
-    let elements = layers.iter().map(|layer| element(layer, settings)).collect::<Result<Vec<_>, _>>()?;
-    Ok(elements.join(","))
-}
-
+/// A layer in a tool list that needs no search: `NAME=PATH`, or `PATH` where the name is the file's.
 fn element(layer: &Layer, settings: &Config) -> Result<String, LaunchError> {
     if layer.is_name_only() {
         return Ok(layer.name.clone());

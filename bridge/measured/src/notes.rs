@@ -48,8 +48,10 @@ pub(crate) fn all(job: &MeasuredJob) -> Vec<String> {
     notes
 }
 
-fn capital(text: &str) -> String {
-    text.replacen('r', "R", 1)
+/// A text with a capital at its beginning.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
 /// `rank 3`, `ranks 1, 4–7`

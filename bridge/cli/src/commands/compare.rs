@@ -21,7 +21,7 @@ use qmpi_measured::ended::Ended;
 use crate::args::{CompareArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::side::{self, Side};
 use crate::side_run::RunSetting;
-use crate::terminal::Versioned;
+use crate::terminal::{SCHEMA, Versioned};
 use crate::{Error, LaunchError, plan, terminal};
 
 /// What makes a directory one of an earlier comparison, which may be removed.
@@ -79,7 +79,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
         );
     }
     let _ = std::fs::remove_dir_all(&running);
-    let answer = Versioned::new(answer);
+    let answer = Versioned { schema: SCHEMA, answer };
     let json = terminal::json(&answer)?;
     let answer = answer.answer;
     std::fs::write(output.join(MARK), &json).map_err(|error| MeasuredError::report(&output, error))?;

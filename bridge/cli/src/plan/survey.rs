@@ -74,38 +74,27 @@ fn wait(mut child: Child) -> (String, String) {
         });
     }
     let end = Instant::now() + PATIENCE;
-    let mut text = Vec::new();
-    let mut why = "the runtime does not answer".to_owned();
-    loop {
-        match receiver.recv_timeout(Duration::from_millis(20)) {
-            Ok(part) => {
-                text.extend(part);
-                continue;
-            }
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-            // It is about to end.
-            Err(mpsc::RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(2)),
-        }
+    let status = loop {
         match child.try_wait() {
-            Ok(Some(status)) => {
-                // The process's last output may not have been read yet. Another process with the pipe writes no answers.
-                while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
-                    text.extend(part);
-                }
-                if !status.success() {
-                    why = format!("loading the tools ended the process ({status})");
-                }
-                break;
-            }
-            Ok(None) if Instant::now() < end => {}
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
             Ok(None) | Err(_) => {
-                why = format!("loading the tools takes more than {} seconds", PATIENCE.as_secs());
                 let _ = child.kill();
                 let _ = child.wait();
-                break;
+                break None;
             }
         }
+    };
+    // The process's last output may not have been read yet. Another process with the pipe writes no answers.
+    let mut text = Vec::new();
+    while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
+        text.extend(part);
     }
+    let why = match status {
+        None => format!("loading the tools takes more than {} seconds", PATIENCE.as_secs()),
+        Some(status) if status.success() => "the runtime does not answer".to_owned(),
+        Some(status) => format!("loading the tools ended the process ({status})"),
+    };
     (String::from_utf8_lossy(&text).into_owned(), why)
 }
 
