@@ -28,18 +28,7 @@ const FILES: [(&str, &str); 4] = [
     ("demo.toml", CONFIG),
 ];
 
-const STACK: [&str; 10] = [
-    "run",
-    "-c",
-    "demo.toml",
-    "-t",
-    "outer=./counter.so",
-    "-t",
-    "tbcast=./tbcast.so",
-    "-t",
-    "inner=./counter.so",
-    "--",
-];
+const STACK: &str = "run -c demo.toml -t outer=./counter.so -t tbcast=./tbcast.so -t inner=./counter.so --";
 
 pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
     let path = std::env::var_os("PATH");
@@ -58,7 +47,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
         directory.run(&mpicc, &compiler, words(line))?;
     }
     let command = std::env::current_exe().map_err(|source| Error::not_executable("qmpi".as_ref(), source))?;
-    let stack = STACK.map(OsString::from).into_iter().chain(launcher).chain(["./app".into()]).collect();
+    let stack = words(STACK).into_iter().chain(launcher).chain(["./app".into()]).collect();
     directory.run(OsStr::new("qmpi"), &command, stack)?;
     terminal::answer(
         "\nThe program makes three broadcasts. `outer` counted them; `tbcast` made them out of messages, which `inner` counted: the same file as `outer`.\n\

@@ -163,16 +163,10 @@ fn numbers<'a>(
 }
 
 /// As many calls of each run as there are of all.
-fn same_length(runs: [Vec<Vec<Arc<Item>>>; 2]) -> [Vec<Vec<Arc<Item>>>; 2] {
+fn same_length(mut runs: [Vec<Vec<Arc<Item>>>; 2]) -> [Vec<Vec<Arc<Item>>>; 2] {
     let least = runs.iter().flatten().map(Vec::len).min().unwrap_or(0);
-    runs.map(|side| {
-        side.into_iter()
-            .map(|mut run| {
-                run.truncate(least);
-                run
-            })
-            .collect()
-    })
+    runs.iter_mut().flatten().for_each(|run| run.truncate(least));
+    runs
 }
 
 /// Do only numbers of requests differ?

@@ -96,12 +96,8 @@ impl OutputComparison<'_> {
         let names: BTreeSet<String> = by_name.iter().flatten().flat_map(|run| run.keys().cloned()).collect();
         let mut found = Vec::new();
         for name in names {
-            let contents = [0, 1].map(|side: usize| {
-                by_name[side]
-                    .iter()
-                    .map(|run: &BTreeMap<String, FileContents>| run.get(&name).cloned().unwrap_or(FileContents::Absent))
-                    .collect::<Vec<_>>()
-            });
+            let of_run = |run: &BTreeMap<_, _>| run.get(&name).cloned().unwrap_or(FileContents::Absent);
+            let contents = by_name.each_ref().map(|runs| runs.iter().map(of_run).collect::<Vec<_>>());
             let finding = self.compare(&name, &contents);
             found.extend(finding.map(|finding| Finding { kind: Aspect::File, ..finding }));
         }
