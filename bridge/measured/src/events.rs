@@ -13,7 +13,7 @@ use crate::trace::{Lines, RecordedCall, Recording, each};
 /// whom, and the call, deeper by two places where it is inside of another. With `has_sites`, where the program made it, too.
 ///
 /// # Errors
-/// As [`each`].
+/// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
 pub fn text(directory: &Path, has_sites: bool) -> Result<String, MeasuredError> {
     let (mut text, mut lines, began) = (String::new(), Lines::default(), began(directory)?);
     each(directory, |trace| {
@@ -75,7 +75,7 @@ fn missing(trace: &Recording<'_>) -> Vec<String> {
 /// Events in Chrome's trace format: a process is a rank, a row of it a thread and layer.
 ///
 /// # Errors
-/// As [`each`].
+/// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
 pub fn events(directory: &Path) -> Result<Json, MeasuredError> {
     let (mut lines, began) = (Lines::default(), began(directory)?);
     let (mut events, mut number) = (Vec::new(), 0);
