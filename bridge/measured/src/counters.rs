@@ -77,7 +77,10 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     for bits in 0..BUCKETS {
         let count = at(24 + 4 * bits) & u64::from(u32::MAX);
         if count > 0 {
-            *link.histogram.entry(bits as u32).or_default() += count;
+            match link.histogram.iter_mut().find(|(known, _)| *known == bits as u32) {
+                Some((_, sum)) => *sum += count,
+                None => link.histogram.push((bits as u32, count)),
+            }
         }
     }
     let callers = 24 + 4 * BUCKETS;

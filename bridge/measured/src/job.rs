@@ -208,7 +208,7 @@ impl MeasuredJob {
 
     fn add(&mut self, file: &RankFile, rank: u32, link: &LinkRecord, edges: &mut Edges) {
         let scale = file.ns_per_tick();
-        let calls: u64 = link.callers.values().map(|(calls, _)| calls).sum();
+        let calls: u64 = link.callers.iter().map(|(_, (calls, _))| calls).sum();
         let to = self.place(&file.layers[link.layer]);
         let mut all = MovedBytes::default();
         for (caller, (calls, [sent, received])) in &link.callers {

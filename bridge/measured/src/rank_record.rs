@@ -1,7 +1,5 @@
 //! What a rank leaves (`recorder/src/record.rs`), and the columns of numbers that its links are written as (`recorder/src/columns.rs`).
 
-use std::collections::BTreeMap;
-
 use qmpi_abi::FnId;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -71,22 +69,26 @@ pub struct LinkRecord {
     pub layer: usize,
     pub function: String,
     /// Of each layer that called: calls, and the bytes that these sent and received.
-    pub callers: BTreeMap<usize, (u64, [u64; 2])>,
+    pub callers: Vec<(usize, (u64, [u64; 2]))>,
     /// Time from call to return.
     pub inclusive: u64,
     /// Time without calls of layers below.
     pub own: i64,
     pub longest: u64,
     /// How many calls took a time of so many bits and one more.
-    pub histogram: BTreeMap<u32, u64>,
+    pub histogram: Vec<(u32, u64)>,
 }
 
 impl LinkRecord {
     /// Adds calls of a layer, and the bytes that these sent and received.
     pub(crate) fn add(&mut self, caller: usize, calls: u64, bytes: [u64; 2]) {
-        let known = self.callers.entry(caller).or_default();
-        known.0 += calls;
-        known.1 = [known.1[0].saturating_add(bytes[0]), known.1[1].saturating_add(bytes[1])];
+        match self.callers.iter_mut().find(|(known, _)| *known == caller) {
+            Some((_, (sum, [sent, received]))) => {
+                *sum += calls;
+                (*sent, *received) = (sent.saturating_add(bytes[0]), received.saturating_add(bytes[1]));
+            }
+            None => self.callers.push((caller, (calls, bytes))),
+        }
     }
 }
 
@@ -175,11 +177,11 @@ mod tests {
             |layer, function, callers: &[(usize, (u64, [u64; 2]))], [own, inclusive, longest]: [i64; 3]| LinkRecord {
                 layer,
                 function: name(function),
-                callers: callers.iter().copied().collect(),
+                callers: callers.to_vec(),
                 inclusive: inclusive as u64,
                 own,
                 longest: longest as u64,
-                histogram: BTreeMap::from([(9, 3), (11, 1)]),
+                histogram: vec![(9, 3), (11, 1)],
             };
         let expected = [
             link(1, 7, &[(0, (1, [0, 0]))], [9, 9, 9]),
