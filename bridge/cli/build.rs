@@ -78,18 +78,13 @@ fn main() {
 fn references() -> Vec<u8> {
     let mut object = Object::new(BinaryFormat::Elf, architecture(), Endianness::Little);
     for name in NUMBERS.into_iter().chain(OTHERS) {
-        object.add_symbol(Symbol {
-            name: name.into(),
-            value: 0,
-            size: 0,
-            kind: SymbolKind::Unknown,
-            scope: SymbolScope::Unknown,
-            weak: false,
-            section: SymbolSection::Undefined,
-            flags: SymbolFlags::None,
-        });
+        object.add_symbol(symbol(name, SymbolKind::Unknown, SymbolScope::Unknown, SymbolSection::Undefined));
     }
     object.write().expect("an object file")
+}
+
+fn symbol(name: &str, kind: SymbolKind, scope: SymbolScope, section: SymbolSection) -> Symbol {
+    Symbol { name: name.into(), value: 0, size: 0, kind, scope, weak: false, section, flags: SymbolFlags::None }
 }
 
 /// Of the machine that the command is for, which need not be the one that it is built on.
@@ -114,16 +109,7 @@ fn types() -> Vec<u8> {
     let segment = object.segment_name(StandardSegment::Data).to_vec();
     // Without it, the stack would be executable.
     object.add_section(segment, b".note.GNU-stack".to_vec(), SectionKind::Other);
-    object.add_symbol(Symbol {
-        name: b"mpir_types".to_vec(),
-        value: 0,
-        size: 0,
-        kind: SymbolKind::Data,
-        scope: SymbolScope::Compilation,
-        weak: false,
-        section: SymbolSection::Absolute,
-        flags: SymbolFlags::None,
-    });
+    object.add_symbol(symbol("mpir_types", SymbolKind::Data, SymbolScope::Compilation, SymbolSection::Absolute));
     object.write().expect("an object file")
 }
 

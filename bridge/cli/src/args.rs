@@ -9,35 +9,19 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use qmpi_launch::processes::ProcessChoice;
+use qmpi_launch::rank_start::RankStart;
 use qmpi_plan::RankSet;
 
 const TOOL_HELP: &str = "\
 A tool; repeat the option for each layer, outermost first. TOOL is a PATH (with a `/`), a NAME, or NAME=PATH. A name is looked up in the configuration file, then in the directories \
 of QMPI_TOOL_PATH (NAME, NAME.so, libNAME.so, the highest libNAME.so.*), then in the dynamic linker's path. The same tool may be given more than once: each is an instance of its own.";
 
-const STATUS: &str = include_str!("args/status.txt").trim_ascii_end();
-const RUN_EXAMPLES: &str = include_str!("args/run.txt").trim_ascii_end();
-const COMPARE_EXAMPLES: &str = include_str!("args/compare.txt").trim_ascii_end();
-const INSPECT_EXAMPLES: &str = include_str!("args/inspect.txt").trim_ascii_end();
-const LIST_EXAMPLES: &str = include_str!("args/list.txt").trim_ascii_end();
-const ENV_EXAMPLES: &str = include_str!("args/env.txt").trim_ascii_end();
-const DOCTOR_EXAMPLES: &str = include_str!("args/doctor.txt").trim_ascii_end();
-const DEMO_EXAMPLES: &str = include_str!("args/demo.txt").trim_ascii_end();
-const CTL_EXAMPLES: &str = include_str!("args/ctl.txt").trim_ascii_end();
-const PS_EXAMPLES: &str = include_str!("args/ps.txt").trim_ascii_end();
-const ATTACH_EXAMPLES: &str = include_str!("args/attach.txt").trim_ascii_end();
-const BISECT_EXAMPLES: &str = include_str!("args/bisect.txt").trim_ascii_end();
-const TOOLS_EXAMPLES: &str = include_str!("args/tools.txt").trim_ascii_end();
-const REPORT_EXAMPLES: &str = include_str!("args/report.txt").trim_ascii_end();
-const COMPLETIONS_EXAMPLES: &str = include_str!("args/completions.txt").trim_ascii_end();
-const MAN_EXAMPLES: &str = include_str!("args/man.txt").trim_ascii_end();
-
 /// Run unmodified MPI programs under a stack of MPI tools
 ///
 /// Several tools at once, several instances of one tool, PMPI tools and QMPI tools mixed, with any MPI library.
 #[derive(Debug, Parser)]
-#[command(name = "qmpi", version, propagate_version = true, after_help = STATUS, disable_help_subcommand = true)]
-#[command(max_term_width = 110)]
+#[command(name = "qmpi", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = include_str!("args/status.txt").trim_ascii_end(), max_term_width = 110)]
 pub struct Cli {
     #[command(subcommand)]
     pub(crate) command: QmpiCommand,
@@ -49,40 +33,40 @@ pub(crate) enum QmpiCommand {
     ///
     /// Finds and inspects every tool, sets the environment, and is replaced by COMMAND, which is a launcher (`mpiexec -n 4
     /// ./app`, `srun ./app`) or the program itself. Without tools, the runtime alone is preloaded.
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = include_str!("args/run.txt").trim_ascii_end())]
     Run(RunArgs),
 
     /// Compile a small program and two tools, and run them in a stack: is all here that is needed?
     ///
     /// Each command is shown before it runs. The files stay in DIR, to look at and to try variations.
-    #[command(after_help = DEMO_EXAMPLES)]
+    #[command(after_help = include_str!("args/demo.txt").trim_ascii_end())]
     Demo(DemoArgs),
 
     /// Say what a tool, an MPI library or a program is, what it intercepts, what it needs, and what will not work
-    #[command(after_help = INSPECT_EXAMPLES)]
+    #[command(after_help = include_str!("args/inspect.txt").trim_ascii_end())]
     Inspect(InspectArgs),
 
     /// Show the stack: what each layer intercepts, which layer calls which
     ///
     /// Tools that register themselves are loaded for that, in a process of its own in which no MPI runs.
-    #[command(after_help = LIST_EXAMPLES)]
+    #[command(after_help = include_str!("args/list.txt").trim_ascii_end())]
     List(ListArgs),
 
     /// Show what `qmpi run --report` measured: what each layer costs, and what it does to the calls
-    #[command(after_help = REPORT_EXAMPLES)]
+    #[command(after_help = include_str!("args/report.txt").trim_ascii_end())]
     Report(ReportArgs),
 
     /// Show the tools that are known by name
     ///
     /// Those of the site's and the user's configuration, and what lies in the directories of names.
-    #[command(after_help = TOOLS_EXAMPLES)]
+    #[command(after_help = include_str!("args/tools.txt").trim_ascii_end())]
     Tools(ToolsArgs),
 
     /// Run a program under two sides of tools and say whether it is the same: the migration test for authors of tools
     ///
     /// The sides are a tool under plain LD_PRELOAD and in a stack, a tool and its port, or two stacks. Each runs several times, in turns,
     /// in directories of their own; what varies between runs of one side is not held against the other.
-    #[command(after_help = COMPARE_EXAMPLES)]
+    #[command(after_help = include_str!("args/compare.txt").trim_ascii_end())]
     Compare(CompareArgs),
 
     /// Start a rank of a run of `compare`, which puts this in front of the program
@@ -90,28 +74,28 @@ pub(crate) enum QmpiCommand {
     Rank(RankArgs),
 
     /// Print the variables that `run` would set, for a shell to evaluate
-    #[command(after_help = ENV_EXAMPLES)]
+    #[command(after_help = include_str!("args/env.txt").trim_ascii_end())]
     Env(EnvArgs),
 
     /// Switch layers of a running job off and on
     ///
     /// JOB is the number of a rank's process, or of its launcher's: then all its ranks on this host are meant. `all` means all of
     /// the user's processes on this host. The processes are not stopped; a call that is under way is completed.
-    #[command(after_help = CTL_EXAMPLES)]
+    #[command(after_help = include_str!("args/ctl.txt").trim_ascii_end())]
     Ctl(CtlArgs),
 
     /// Show the ranks of a job: host, process, program, and the layers of each
     ///
     /// PID is the number of the launcher's process: one with MPIR (`qmpi run --mpir`, srun, Open MPI 4's mpirun), any other one for the
     /// ranks on this host, or a process above it. With a COMMAND, starts it as `qmpi run --mpir` does, and shows the ranks when all are there.
-    #[command(after_help = PS_EXAMPLES)]
+    #[command(after_help = include_str!("args/ps.txt").trim_ascii_end())]
     Ps(PsArgs),
 
     /// Run a command for each rank of a job on this host, and show equal outputs once, back traces as one tree
     ///
     /// In the command, `{pid}`, `{rank}` and `{program}` stand for those of the rank. What gdb's `bt` and `py-spy dump` print becomes one tree
     /// of frames, with the layer that each is in.
-    #[command(after_help = ATTACH_EXAMPLES)]
+    #[command(after_help = include_str!("args/attach.txt").trim_ascii_end())]
     Attach(AttachArgs),
 
     /// Load tools that register themselves, and print what they intercept: `list` starts this process for itself
@@ -122,22 +106,22 @@ pub(crate) enum QmpiCommand {
     ///
     /// Runs COMMAND without a stack, with the stack, and then with fewer and fewer of its layers, as long as it ends in another way than
     /// without a stack. Says which layers it takes, and exits with 3 if the stack makes no difference.
-    #[command(after_help = BISECT_EXAMPLES)]
+    #[command(after_help = include_str!("args/bisect.txt").trim_ascii_end())]
     Bisect(BisectArgs),
 
     /// Check what a run needs of this machine
-    #[command(after_help = DOCTOR_EXAMPLES)]
+    #[command(after_help = include_str!("args/doctor.txt").trim_ascii_end())]
     Doctor(DoctorArgs),
 
     /// Print a completion script for a shell
-    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    #[command(after_help = include_str!("args/completions.txt").trim_ascii_end())]
     Completions {
         /// The shell.
         shell: Shell,
     },
 
     /// Print a manual page
-    #[command(after_help = MAN_EXAMPLES)]
+    #[command(after_help = include_str!("args/man.txt").trim_ascii_end())]
     Man(ManArgs),
 }
 
@@ -342,21 +326,8 @@ pub(crate) struct CompareArgs {
 /// What stands in front of a program in a run of `qmpi compare`.
 #[derive(Debug, Args)]
 pub(crate) struct RankArgs {
-    /// Where its output goes.
-    #[arg(long)]
-    pub to: PathBuf,
-    /// A library to preload.
-    #[arg(long)]
-    pub preload: Vec<PathBuf>,
-    /// NAME=VALUE
-    #[arg(long)]
-    pub variable: Vec<String>,
-    /// The runtime stays.
-    #[arg(long)]
-    pub traced: bool,
-    /// Output stays.
-    #[arg(long)]
-    pub whole: bool,
+    #[command(flatten)]
+    pub start: RankStart,
     /// The program.
     #[arg(required = true, last = true)]
     pub command: Vec<OsString>,

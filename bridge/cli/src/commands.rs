@@ -11,7 +11,6 @@ pub(crate) mod generate;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod ps;
-pub(crate) mod rank;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod surveyed;

@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::io;
 
+use qmpi_launch::LaunchError;
+use qmpi_measured::MeasuredError;
 use qmpi_plan::Refusal;
 use serde::Serialize;
 
-/// Why a command cannot do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     /// The command line makes no sense: what is wrong, and what would be right.
@@ -27,11 +28,11 @@ pub(crate) enum Error {
 
     /// What stands between the command line and the ranks.
     #[error(transparent)]
-    Launch(#[from] qmpi_launch::Error),
+    Launch(#[from] LaunchError),
 
     /// What a job recorded.
     #[error(transparent)]
-    Measured(#[from] qmpi_measured::Error),
+    Measured(#[from] MeasuredError),
 
     /// Stdout cannot be written.
     #[error("cannot write the answer: {0}")]
@@ -50,10 +51,9 @@ impl Error {
     /// A command that does not start, whatever the system says of it.
     pub(crate) fn not_executable(command: &OsStr, source: io::Error) -> Self {
         let command = command.to_string_lossy().into_owned();
-        Self::Launch(qmpi_launch::Error::CommandNotExecutable { command, source })
+        Self::Launch(LaunchError::CommandNotExecutable { command, source })
     }
 
-    /// The exit status of the command.
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Usage { .. } => 2,

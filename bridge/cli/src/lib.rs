@@ -32,11 +32,11 @@ use clap::Parser;
 pub use args::Cli;
 use args::QmpiCommand;
 use commands::{
-    attach, bisect, compare, ctl, demo, doctor, env, generate, inspect, list, ps, rank, report as reported, run,
-    surveyed, tools,
+    attach, bisect, compare, ctl, demo, doctor, env, generate, inspect, list, ps, report as reported, run, surveyed,
+    tools,
 };
 use error::Error;
-use qmpi_launch::Error as LaunchError;
+use qmpi_launch::LaunchError;
 
 /// The whole command: parses `args`, does what they say, prints an error once.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
@@ -56,7 +56,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let good = match &cli.command {
         QmpiCommand::Run(args) => run::run(args, &mut |_| {}).map(|()| true),
         QmpiCommand::Compare(args) => return compared_status(compare::compare(args)),
-        QmpiCommand::Rank(args) => rank::become_program(args).map(|()| true),
+        QmpiCommand::Rank(args) => {
+            args.start.become_program(&args.command).map(|never| match never {}).map_err(Error::from)
+        }
         QmpiCommand::Report(args) => reported::report(args).map(|()| true),
         QmpiCommand::Inspect(args) => inspect::inspect(args),
         QmpiCommand::List(args) => list::list(args).map(|()| true),

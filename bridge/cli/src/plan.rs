@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::{MpiFamily, SearchPath};
-use qmpi_launch::environment::{self, EnvironmentVariable, Ingredients, preload, runtime};
+use qmpi_launch::environment::{self, EnvironmentVariable, Ingredients, of_process, preload, runtime};
 use qmpi_launch::launcher::{self, LauncherInCommand};
 use qmpi_launch::program::Program;
 use qmpi_launch::{Warning, container};
@@ -38,9 +38,7 @@ pub(crate) struct CheckedStack {
     pub(crate) warnings: Vec<Warning>,
     /// Libraries of `share` that are here only if the program brings them.
     pub(crate) missing: Vec<MissingShare>,
-    /// How libraries were looked up.
     pub(crate) search: SearchPath,
-    /// Whether any tool was asked for.
     pub(crate) has_request: bool,
 }
 
@@ -86,7 +84,7 @@ pub(crate) fn check(
         }
     }
     resolved.stack.layers = layers.iter().map(|layer| layer.layer().clone()).collect();
-    check_room(&layers, namespaces(get))?;
+    check_room(&layers, namespaces())?;
     warnings.extend(hazards(&layers));
     warnings.extend(layers.iter().flat_map(InspectedLayer::warnings));
     warnings.extend(outputs::shared(&layers));
@@ -146,8 +144,8 @@ impl CheckedStack {
     }
 
     /// Which layers share a namespace as clones, on some rank at least.
-    pub(crate) fn clones(&self, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<bool> {
-        let namespaces = namespaces(get);
+    pub(crate) fn clones(&self) -> Vec<bool> {
+        let namespaces = namespaces();
         let mut clones = vec![false; self.layers.len()];
         for tools in layer::on_each_rank(&self.layers) {
             for (tool, place) in tools.iter().zip(namespaces.places(&tools, |tool| tool.needs_namespace())) {
@@ -165,23 +163,21 @@ impl CheckedStack {
         &mut self,
         program: Option<&Program>,
         command: &[OsString],
-        get: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Option<LauncherInCommand>, Error> {
-        let found = launcher::find(command, get("PATH").as_deref());
+        let found = launcher::find(command, of_process("PATH").as_deref());
         if let Some(program) = program {
             self.check_program(program)?;
         }
         if let (Some(found), Some(program)) = (&found, program) {
             self.check_launcher(found, command, program)?;
         }
-        self.check_shares(program, command, get)?;
+        self.check_shares(program, command)?;
         Ok(found)
     }
 
     /// Compares the MPI of the program with the launcher's, where the launcher starts just that program.
     fn check_launcher(&self, found: &LauncherInCommand, command: &[OsString], program: &Program) -> Result<(), Error> {
-        let args: Vec<String> =
-            command.iter().skip(found.index + 1).map(|word| word.to_string_lossy().into_owned()).collect();
+        let args = found.args(command);
         let line = Line { launcher: found.launcher, args: &args, get: &|_| None };
         let first = line.first_program().map(Path::new);
         let is_meant = first.is_some_and(|first| first.file_name() == program.path.file_name());
@@ -214,13 +210,8 @@ impl CheckedStack {
 
     /// Looks in the program for libraries of `share` that the dynamic linker does not find by their names. Where no program is known, they
     /// go to [`CheckedStack::warnings`]: it may bring them. So they do for a program in a container, which has other libraries than this machine.
-    pub(crate) fn check_shares(
-        &mut self,
-        program: Option<&Program>,
-        command: &[OsString],
-        get: &dyn Fn(&str) -> Option<OsString>,
-    ) -> Result<(), Error> {
-        let program = program.filter(|_| self.missing.is_empty() || container::find(command, get).is_none());
+    pub(crate) fn check_shares(&mut self, program: Option<&Program>, command: &[OsString]) -> Result<(), Error> {
+        let program = program.filter(|_| self.missing.is_empty() || container::find(command, &of_process).is_none());
         for missing in std::mem::take(&mut self.missing) {
             match program {
                 Some(program) if program.brings(&missing.soname, &self.search) => {}
@@ -242,8 +233,8 @@ const fn starts(launcher: Launcher, family: MpiFamily) -> bool {
 }
 
 /// The namespaces of a process before anything is loaded.
-fn namespaces(get: &dyn Fn(&str) -> Option<OsString>) -> Namespaces {
-    let audit = get("LD_AUDIT").map(|value| value.to_string_lossy().into_owned());
+fn namespaces() -> Namespaces {
+    let audit = of_process("LD_AUDIT").map(|value| value.to_string_lossy().into_owned());
     Namespaces::at_start(audit.as_deref())
 }
 

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use qmpi_measured::compare::answer::SideFacts;
+use qmpi_launch::environment::of_process;
+use qmpi_measured::compare::SideFacts;
 use qmpi_plan::list;
 
 use crate::args::{CompareArgs, StackArgs, VerbosityArgs};
@@ -16,13 +17,10 @@ use crate::{Error, LaunchError};
 pub(crate) struct Side {
     /// What the comparison has to know of it.
     pub(crate) facts: SideFacts,
-    /// How it is run.
     pub(crate) kind: SideKind,
     /// Its tools as a stack.
     pub(crate) stack: StackArgs,
-    /// Files of its tools.
     pub(crate) files: Vec<PathBuf>,
-    /// Masks of its configuration file.
     pub(crate) masks: Vec<String>,
 }
 
@@ -66,12 +64,12 @@ impl Side {
 const FORMS: &str = "write --native -t TOOL, --old TOOL --new TOOL, or -c FILE --with FILE";
 
 /// Both sides, the one that is right by definition first.
-pub(crate) fn both(args: &CompareArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<[Side; 2], Error> {
+pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
     let of = |tools: &[String], config: &Option<PathBuf>| StackArgs {
         tools: tools.to_vec(),
         config: config.clone(),
         exact: true,
-        command: Vec::new(),
+        ..StackArgs::default()
     };
     let (tools, config) = (&args.tools, &args.config);
     let (old, new) = match (&args.old, &args.new, &args.with, args.native) {
@@ -87,15 +85,15 @@ pub(crate) fn both(args: &CompareArgs, get: &dyn Fn(&str) -> Option<OsString>) -
         (true, None, None) => ["native", "bridge"],
         _ => ["old", "new"],
     };
-    let first = if args.native { native(names[0], old, get)? } else { stack(names[0], old, get)? };
-    Ok([first, stack(names[1], new, get)?])
+    let first = if args.native { native(names[0], old)? } else { stack(names[0], old)? };
+    Ok([first, stack(names[1], new)?])
 }
 
-fn stack(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Side, Error> {
+fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
     let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<Vec<_>, _>>()?;
-    let config = asked.config.map(|path| qmpi_plan::lookup::absolute(&path)).transpose()?;
-    let asked = StackArgs { tools: tools.clone(), config: config.clone(), exact: true, command: Vec::new() };
-    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, get)?;
+    let config = asked.config.as_deref().map(qmpi_plan::lookup::absolute).transpose()?;
+    let asked = StackArgs { tools: tools.clone(), config: config.clone(), ..asked };
+    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, &of_process)?;
     let mut options: Vec<OsString> = vec!["-q".into(), "--exact".into()];
     for tool in &tools {
         options.extend(["-t".into(), tool.into()]);
@@ -109,8 +107,8 @@ fn stack(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsSt
     Ok(Side::new(name, what, SideKind::Stack(options), asked, checked))
 }
 
-fn native(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Result<Side, Error> {
-    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, get)?;
+fn native(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
+    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, &of_process)?;
     let [layer] = &checked.layers[..] else {
         return Err(Error::usage(
             format!("--native has one tool, and there are {}", checked.layers.len()),
@@ -126,7 +124,7 @@ fn native(name: &'static str, asked: StackArgs, get: &dyn Fn(&str) -> Option<OsS
     let libraries = [layer.layer().with.clone(), vec![layer.path().to_owned()]].concat();
     let unusable = libraries.iter().find(|path| path.to_str().is_none_or(|text| text.contains([' ', ':'])));
     if let Some(path) = unusable {
-        return Err(LaunchError::Preload { path: path.clone() }.into());
+        return Err(LaunchError::Preload(path.clone()).into());
     }
     let what = format!("{} under LD_PRELOAD", layer.label());
     let kind = SideKind::Native { libraries, variables: layer.layer().env.clone() };

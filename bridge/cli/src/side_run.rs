@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use qmpi_launch::command_line::CommandLine;
 use qmpi_launch::rank_start::{self, RankStart};
 use qmpi_launch::run_directory::{FileChanges, RunTemplate};
-use qmpi_measured::compare::mask::RunFacts;
-use qmpi_measured::compare::run::Run;
+use qmpi_measured::MeasuredError;
+use qmpi_measured::compare::Run;
+use qmpi_measured::compare::RunFacts;
 use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
@@ -28,9 +29,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// What all runs have in common.
 #[derive(Debug)]
 pub(crate) struct RunSetting<'a> {
-    /// This command.
     pub(crate) qmpi: PathBuf,
-    /// COMMAND.
     pub(crate) command: &'a CommandLine,
     /// What is in the directories.
     pub(crate) template: &'a RunTemplate,
@@ -59,7 +58,7 @@ impl RunSetting<'_> {
     ) -> Result<(Run, PathBuf), Error> {
         let name = format!("{}-{number}{}", side.facts.name, if traced { "-traced" } else { "" });
         let place = self.output.join(name);
-        let fail = |error: io::Error| report_error(&place, &error);
+        let fail = |error: io::Error| MeasuredError::report(&place, error);
         let running = self.running();
         if running.exists() {
             std::fs::remove_dir_all(&running).map_err(fail)?;
@@ -97,7 +96,7 @@ impl RunSetting<'_> {
         let mut start = RankStart { to: place.to_owned(), whole, traced: measured.is_some(), ..RankStart::default() };
         if let SideKind::Native { libraries, variables } = &side.kind {
             start.preload.clone_from(libraries);
-            start.variables.clone_from(variables);
+            start.variable = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         }
         let command = self.command.with(&start.words(&self.qmpi));
         let options = match &side.kind {
@@ -119,11 +118,6 @@ impl RunSetting<'_> {
         words.extend(command);
         words
     }
-}
-
-/// A directory of a comparison, or a file in it, with which something is wrong.
-pub(crate) fn report_error(path: &Path, error: &io::Error) -> Error {
-    qmpi_measured::Error::Report { path: path.to_owned(), problem: error.to_string() }.into()
 }
 
 /// Waits, and ends the job if it takes too long: the launcher ends its ranks.

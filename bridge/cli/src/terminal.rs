@@ -1,59 +1,40 @@
 //! Messages to the user: answers on stdout, everything else on stderr, colours only on a terminal.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 
 use qmpi_launch::Warning;
+use qmpi_launch::environment::of_process;
 
 use crate::Error;
 
-/// Whether to emphasize.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Style(bool);
-
-impl Style {
-    /// For text without emphasis.
-    #[cfg(test)]
-    pub(crate) const PLAIN: Self = Self(false);
-
-    /// For stdout.
-    pub(crate) fn stdout() -> Self {
-        Self(io::stdout().is_terminal() && allowed())
-    }
-
-    fn stderr() -> Self {
-        Self(io::stderr().is_terminal() && allowed())
-    }
-
-    /// A heading.
-    pub(crate) fn bold(self, text: &str) -> String {
-        self.paint("1", text)
-    }
-
-    /// Something good.
-    pub(crate) fn green(self, text: &str) -> String {
-        self.paint("32", text)
-    }
-
-    /// Something to look at.
-    pub(crate) fn yellow(self, text: &str) -> String {
-        self.paint("33", text)
-    }
-
-    /// Something bad.
-    pub(crate) fn red(self, text: &str) -> String {
-        self.paint("1;31", text)
-    }
-
-    fn paint(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
+/// A heading of an answer.
+pub(crate) fn bold(text: &str) -> String {
+    painted(&io::stdout(), "1", text)
 }
 
-/// <https://no-color.org>: present and not empty means no colours. A terminal called `dumb` has none.
-fn allowed() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+pub(crate) fn green(text: &str) -> String {
+    painted(&io::stdout(), "32", text)
+}
+
+pub(crate) fn yellow(text: &str) -> String {
+    painted(&io::stdout(), "33", text)
+}
+
+pub(crate) fn red(text: &str) -> String {
+    painted(&io::stdout(), "1;31", text)
+}
+
+/// Text in a colour, on a terminal that is to have some. <https://no-color.org>: present and not empty means no colours. A terminal called
+/// `dumb` has none.
+fn painted(stream: &impl IsTerminal, code: &str, text: &str) -> String {
+    let is_plain = !stream.is_terminal()
+        || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    paint(is_plain || cfg!(test), code, text)
+}
+
+fn paint(is_plain: bool, code: &str, text: &str) -> String {
+    if is_plain { text.to_owned() } else { format!("\x1b[{code}m{text}\x1b[0m") }
 }
 
 /// Writes an answer to stdout.
@@ -66,20 +47,14 @@ pub(crate) fn answer(text: &str) -> Result<(), Error> {
 }
 
 /// The version of everything printed with `--json`. It grows when a field is removed or changes its meaning, not when one is added.
-const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 1;
 
 /// An answer with its version in front.
 #[derive(serde::Serialize)]
 pub(crate) struct Versioned<T> {
-    schema: u32,
+    pub(crate) schema: u32,
     #[serde(flatten)]
     pub(crate) answer: T,
-}
-
-impl<T> Versioned<T> {
-    pub(crate) fn new(answer: T) -> Self {
-        Self { schema: SCHEMA, answer }
-    }
 }
 
 /// A value in JSON, with a newline at its end.
@@ -88,8 +63,8 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
 }
 
 /// An answer in JSON with its version.
-pub(crate) fn answer_json(answer_: impl serde::Serialize) -> Result<(), Error> {
-    answer(&json(&Versioned::new(answer_))?)
+pub(crate) fn answer_json(value: impl serde::Serialize) -> Result<(), Error> {
+    answer(&json(&Versioned { schema: SCHEMA, answer: value })?)
 }
 
 /// Prints an error and its hint: two lines, whatever is in them.
@@ -99,25 +74,17 @@ pub(crate) fn report(error: &Error) {
 
 /// Prints a message that is not one of [`Error`]'s in the same form.
 pub(crate) fn report_lines(message: &str, hint: Option<&str>) {
-    let style = Style::stderr();
-    say(&style.red("error:"), message);
-    if let Some(hint) = hint {
-        say(&style.bold("hint:"), hint);
-    }
+    say_with_hint("1;31", "error:", message, hint);
 }
 
 /// Prints a warning, whatever the rank of this process.
 pub(crate) fn warn(Warning { message, hint }: &Warning) {
-    let style = Style::stderr();
-    say(&style.yellow("warning:"), message);
-    if let Some(hint) = hint {
-        say(&style.bold("hint:"), hint);
-    }
+    say_with_hint("33", "warning:", message, hint.as_deref());
 }
 
 /// Prints warnings once a job: where a launcher started this command on every rank, rank 0 speaks for all.
-pub(crate) fn warn_once<'a>(warnings: impl IntoIterator<Item = &'a Warning>, get: &dyn Fn(&str) -> Option<OsString>) {
-    if qmpi_plan::rank_from_env(get).is_none_or(|rank| rank == 0) {
+pub(crate) fn warn_once<'a>(warnings: impl IntoIterator<Item = &'a Warning>) {
+    if qmpi_plan::rank_from_env(&of_process).is_none_or(|rank| rank == 0) {
         warnings.into_iter().for_each(warn);
     }
 }
@@ -125,6 +92,13 @@ pub(crate) fn warn_once<'a>(warnings: impl IntoIterator<Item = &'a Warning>, get
 /// Prints what was done, for `-v`.
 pub(crate) fn note(message: &str) {
     say("note:", message);
+}
+
+fn say_with_hint(code: &str, tag: &str, message: &str, hint: Option<&str>) {
+    say(&painted(&io::stderr(), code, tag), message);
+    if let Some(hint) = hint {
+        say(&painted(&io::stderr(), "1", "hint:"), hint);
+    }
 }
 
 fn say(tag: &str, message: &str) {
@@ -140,7 +114,7 @@ mod tests {
 
     #[test]
     fn plain_text_stays() {
-        assert_eq!(Style::PLAIN.red("x"), "x");
-        assert_eq!(Style(true).red("x"), "\x1b[1;31mx\x1b[0m");
+        assert_eq!(paint(true, "1;31", "x"), "x");
+        assert_eq!(paint(false, "1;31", "x"), "\x1b[1;31mx\x1b[0m");
     }
 }

@@ -25,7 +25,7 @@ impl CommandLine {
             return Self { words, programs: Vec::new() };
         };
         let start = found.index + 1;
-        let args: Vec<String> = words.iter().skip(start).map(|word| word.to_string_lossy().into_owned()).collect();
+        let args = found.args(&words);
         let line = Line { launcher: found.launcher, args: &args, get };
         let mut programs = Vec::new();
         let mut at = start;
@@ -44,11 +44,6 @@ impl CommandLine {
     /// Does each rank's output go to files of its own?
     pub fn separates_ranks(&self) -> bool {
         !self.programs.is_empty()
-    }
-
-    /// As it was given.
-    pub fn words(&self) -> &[OsString] {
-        &self.words
     }
 
     /// With these words in front of each program, or of all of it.

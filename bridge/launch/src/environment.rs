@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
 use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, Stack, variable};
 
-use crate::Error;
+use crate::LaunchError;
 
 /// One variable for the child.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +19,11 @@ pub struct EnvironmentVariable {
     pub name: &'static str,
     /// Its value.
     pub value: String,
+}
+
+/// A variable of this process.
+pub fn of_process(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
 }
 
 /// What the variables are made of.
@@ -50,9 +55,10 @@ pub struct Ingredients<'a> {
 /// All variables to set, in a fixed order.
 ///
 /// # Errors
-/// [`Error::Unlistable`] and [`Error::Preload`] for paths that a list cannot carry; [`Error::Stack`] for others.
-pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Error> {
-    let value = tool_list(&with.stack.layers, with.settings)?;
+/// [`LaunchError::Unlistable`] and [`LaunchError::Preload`] for paths that a list cannot carry; [`LaunchError::Stack`] for others.
+pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, LaunchError> {
+    let elements = with.stack.layers.iter().map(|layer| element(layer, with.settings));
+    let value = elements.collect::<Result<Vec<_>, _>>()?.join(",");
     let mut variables = vec![EnvironmentVariable { name: variable::TOOL_LIST, value }];
     let mut set = |name, value| variables.push(EnvironmentVariable { name, value });
     if let Some(path) = with.config {
@@ -91,17 +97,12 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Err
     Ok(variables)
 }
 
-/// The layers as a tool list that needs no search: `NAME=PATH`, or `PATH` where the name is the file's.
-fn tool_list(layers: &[Layer], settings: &Config) -> Result<String, Error> {
-    let elements = layers.iter().map(|layer| element(layer, settings)).collect::<Result<Vec<_>, _>>()?;
-    Ok(elements.join(","))
-}
-
-fn element(layer: &Layer, settings: &Config) -> Result<String, Error> {
+/// A layer in a tool list that needs no search: `NAME=PATH`, or `PATH` where the name is the file's.
+fn element(layer: &Layer, settings: &Config) -> Result<String, LaunchError> {
     if layer.is_name_only() {
         return Ok(layer.name.clone());
     }
-    let fault = |why| Error::Unlistable { layer: layer.label.clone(), path: layer.path.clone(), why };
+    let fault = |why| LaunchError::Unlistable { layer: layer.label.clone(), path: layer.path.clone(), why };
     let path = layer.path.to_str().ok_or_else(|| fault("it is not valid UTF-8"))?;
     if path.contains([',', ':']) || path.trim() != path {
         // The processes read the same configuration file, and find the path there.
@@ -115,8 +116,8 @@ fn element(layer: &Layer, settings: &Config) -> Result<String, Error> {
     Ok(if file == Some(&layer.name) { path.to_owned() } else { format!("{}={path}", layer.name) })
 }
 
-fn text(path: &Path, variable: &'static str) -> Result<String, Error> {
-    path.to_str().map(str::to_owned).ok_or(Error::Stack(qmpi_plan::Error::NotUnicode { variable }))
+fn text(path: &Path, variable: &'static str) -> Result<String, LaunchError> {
+    path.to_str().map(str::to_owned).ok_or(LaunchError::Stack(qmpi_plan::Error::NotUnicode { variable }))
 }
 
 #[cfg(test)]
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn paths_that_a_list_cannot_carry() {
         let colon = layer("x", "/a:b/libx.so");
-        assert!(matches!(element(&colon, &Config::default()), Err(Error::Unlistable { .. })));
+        assert!(matches!(element(&colon, &Config::default()), Err(LaunchError::Unlistable { .. })));
         let config = Config::parse(Path::new("/c/q.toml"), "[tool.x]\npath = \"/a:b/libx.so\"").unwrap();
         assert_eq!(element(&colon, &config).unwrap(), "x");
         assert!(element(&layer("x", "/a,b"), &Config::default()).is_err());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Why a command cannot be started, or a process not be looked into.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum LaunchError {
     /// The tool list, the configuration file or the search for a tool.
     #[error(transparent)]
     Stack(#[from] qmpi_plan::Error),
@@ -15,11 +15,8 @@ pub enum Error {
     Inspect(#[from] qmpi_elf::Error),
 
     /// MPI is inside the executable, where nothing can be put in front of it.
-    #[error("{} is linked statically with MPI: its MPI calls cannot be intercepted", .program.display())]
-    StaticMpi {
-        /// The application.
-        program: PathBuf,
-    },
+    #[error("{} is linked statically with MPI: its MPI calls cannot be intercepted", .0.display())]
+    StaticMpi(PathBuf),
 
     /// A path that cannot be handed to the MPI processes.
     #[error("tool `{layer}`: {} cannot be passed on: {why}", .path.display())]
@@ -32,14 +29,13 @@ pub enum Error {
         why: &'static str,
     },
 
-    /// The runtime is nowhere.
-    #[error("{}", no_runtime(.searched, *.given))]
-    NoRuntime {
-        /// Where it could have been.
-        searched: Vec<PathBuf>,
-        /// The user said where.
-        given: bool,
-    },
+    /// The runtime is in none of these places.
+    #[error("libqmpi.so not found: no {}", .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
+    NoRuntime(Vec<PathBuf>),
+
+    /// The runtime is not where the user says.
+    #[error("QMPI_RUNTIME: {} is no file", .0.display())]
+    NoRuntimeThere(PathBuf),
 
     /// What the user calls the runtime is something else.
     #[error("QMPI_RUNTIME: {} is no libqmpi.so: {reason}", .path.display())]
@@ -50,19 +46,13 @@ pub enum Error {
         reason: String,
     },
 
-    /// A path that cannot stand in `LD_PRELOAD`.
-    #[error("{} cannot be preloaded: LD_PRELOAD is separated by blanks and colons", .path.display())]
-    Preload {
-        /// The runtime, or a tool.
-        path: PathBuf,
-    },
+    /// The path of a runtime or of a tool that cannot stand in `LD_PRELOAD`.
+    #[error("{} cannot be preloaded: LD_PRELOAD is separated by blanks and colons", .0.display())]
+    Preload(PathBuf),
 
     /// COMMAND is nowhere.
-    #[error("{command}: command not found")]
-    CommandNotFound {
-        /// As given.
-        command: String,
-    },
+    #[error("{0}: command not found")]
+    CommandNotFound(String),
 
     /// COMMAND is there but does not start.
     #[error("{command}: cannot be executed: {source}")]
@@ -83,11 +73,8 @@ pub enum Error {
     },
 
     /// No process has this number.
-    #[error("there is no process {pid}")]
-    NoProcess {
-        /// The number.
-        pid: u32,
-    },
+    #[error("there is no process {0}")]
+    NoProcess(u32),
 
     /// A process cannot be looked into, or not be changed.
     #[error("process {pid}: {source}")]
@@ -98,33 +85,31 @@ pub enum Error {
         source: io::Error,
     },
 
-    /// No process has a layer that can be switched.
-    #[error("{}", nothing_to_switch(*.pid))]
-    NothingToSwitch {
-        /// The process that was named; `None`: all of the user's were meant.
-        pid: Option<u32>,
-    },
+    /// No process has a layer that can be switched, of this one and those below it.
+    #[error("neither process {0} nor one below it has layers that can be switched")]
+    NothingToSwitch(u32),
+
+    /// The same of all processes.
+    #[error("no process of this user on this host has layers that can be switched")]
+    NothingToSwitchAtAll,
 
     /// The sockets or signals of `--mpir`.
     #[error("the job cannot be shown to debuggers: {0}")]
     Mpir(io::Error),
 
-    /// A job without ranks.
+    /// A job without ranks: the process that was named.
     #[error(
-        "neither process {pid} nor one below it has a table of processes (MPIR), and none is a rank of a known launcher"
+        "neither process {0} nor one below it has a table of processes (MPIR), and none is a rank of a known launcher"
     )]
-    NoRanks {
-        /// The process that was named.
-        pid: u32,
-    },
+    NoRanks(u32),
 }
 
-impl Error {
+impl LaunchError {
     /// Why a command could not be started, by what the system said.
     pub fn of_start(command: &std::ffi::OsStr, source: io::Error) -> Self {
         let command = command.to_string_lossy().into_owned();
         match source.kind() {
-            io::ErrorKind::NotFound => Self::CommandNotFound { command },
+            io::ErrorKind::NotFound => Self::CommandNotFound(command),
             _ => Self::CommandNotExecutable { command, source },
         }
     }
@@ -147,18 +132,16 @@ impl Error {
             Self::Unlistable { .. } => {
                 "make a symbolic link with a plain name, or set `path` in the configuration file"
             }
-            Self::NoRuntime { given: true, .. } | Self::NotRuntime { .. } => {
-                "unset QMPI_RUNTIME, or set it to a libqmpi.so"
-            }
-            Self::NoRuntime { .. } => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so",
+            Self::NoRuntimeThere(_) | Self::NotRuntime { .. } => "unset QMPI_RUNTIME, or set it to a libqmpi.so",
+            Self::NoRuntime(_) => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so",
             Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME",
-            Self::CommandNotFound { command } if command.contains('/') => "check the path",
+            Self::CommandNotFound(command) if command.contains('/') => "check the path",
             Self::CommandNotFound { .. } => "check the spelling and PATH",
             Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?",
             Self::RankFile { .. } => "is the disk full?",
             Self::NoProcess { .. } => "the process has to be on this host, and to be running",
             Self::Control { .. } => "only processes of the same user can be looked into, and be switched",
-            Self::NothingToSwitch { .. } => {
+            Self::NothingToSwitch(_) | Self::NothingToSwitchAtAll => {
                 "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section"
             }
             Self::Mpir(_) => "run the job without --mpir",
@@ -166,17 +149,4 @@ impl Error {
         };
         hint.to_owned()
     }
-}
-
-fn nothing_to_switch(pid: Option<u32>) -> String {
-    match pid {
-        Some(pid) => format!("neither process {pid} nor one below it has layers that can be switched"),
-        None => "no process of this user on this host has layers that can be switched".into(),
-    }
-}
-
-fn no_runtime(searched: &[PathBuf], given: bool) -> String {
-    let places: Vec<String> = searched.iter().map(|path| path.display().to_string()).collect();
-    let places = places.join(", ");
-    if given { format!("QMPI_RUNTIME: {places} is no file") } else { format!("libqmpi.so not found: no {places}") }
 }

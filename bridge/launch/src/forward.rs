@@ -43,10 +43,9 @@ pub fn forward(
     variables: &[EnvironmentVariable],
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Forward {
-    let words: Vec<String> = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let place = found.index + 1;
+    let (args, place) = (found.args(command), found.index + 1);
     let job = Forwarding {
-        line: Line { launcher: found.launcher, args: words.get(place..).unwrap_or_default(), get },
+        line: Line { launcher: found.launcher, args: &args, get },
         file: &found.file,
         names: names(variables, get),
         value: &|name| match variables.iter().find(|variable| variable.name == name) {

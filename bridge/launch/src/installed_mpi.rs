@@ -29,24 +29,15 @@ impl fmt::Display for InstalledMpi {
 }
 
 /// The names that programs ask for, newest first. The cache cannot be asked for patterns.
-const SONAMES: [&str; 9] = [
-    "libmpi_abi.so.1",
-    "libmpi_abi.so.0",
-    "libmpi.so.80",
-    "libmpi.so.40",
-    "libmpi.so.20",
-    "libmpi.so.12",
-    "libmpich.so.12",
-    "libmpi_cray.so.12",
-    "libmpi.so",
-];
+const SONAMES: &str = "libmpi_abi.so.1 libmpi_abi.so.0 libmpi.so.80 libmpi.so.40 libmpi.so.20 libmpi.so.12 libmpich.so.12 \
+    libmpi_cray.so.12 libmpi.so";
 
 /// All that a program started from here would find.
 pub fn find() -> Vec<InstalledMpi> {
     let search = SearchPath::from_process();
     let mut identities = Vec::new();
     let mut found = Vec::new();
-    for path in SONAMES.iter().filter_map(|name| search.find_by_name(name)) {
+    for path in SONAMES.split_whitespace().filter_map(|name| search.find_by_name(name)) {
         let Ok(file) = ElfFile::open(&path) else {
             continue;
         };

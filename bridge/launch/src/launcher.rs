@@ -26,6 +26,13 @@ pub struct LauncherInCommand {
     pub file: PathBuf,
 }
 
+impl LauncherInCommand {
+    /// Its arguments in COMMAND.
+    pub fn args(&self, command: &[OsString]) -> Vec<String> {
+        command.iter().skip(self.index + 1).map(|word| word.to_string_lossy().into_owned()).collect()
+    }
+}
+
 /// The launcher that COMMAND starts. `path` is the value of PATH.
 pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<LauncherInCommand> {
     let at = |index: usize| {

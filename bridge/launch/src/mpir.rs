@@ -18,7 +18,7 @@
 pub mod backtrace;
 pub mod child;
 pub mod hosts;
-mod listener;
+pub mod listener;
 pub mod outputs;
 pub mod process;
 pub mod starter;

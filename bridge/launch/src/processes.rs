@@ -11,8 +11,9 @@ use std::str::FromStr;
 
 use qmpi_plan::control::{self, Switchable};
 use qmpi_plan::rank_from_env;
+use serde::Serialize;
 
-use crate::Error;
+use crate::LaunchError;
 
 /// Which processes of this host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl FromStr for ProcessChoice {
 }
 
 /// A process with layers that can be switched.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct SwitchableProcess {
     /// Its number.
     pub pid: u32,
@@ -45,20 +46,40 @@ pub struct SwitchableProcess {
     pub rank: Option<u32>,
     /// Its executable, or its name.
     pub program: String,
-    /// Its layers, the innermost first as they were loaded; sorted by number.
-    pub layers: Vec<Switchable>,
+    /// Its layers, by number.
+    pub layers: Vec<SwitchableLayer>,
+    #[serde(skip)]
     file: File,
+}
+
+/// A layer that can be switched.
+#[derive(Debug, Serialize)]
+pub struct SwitchableLayer {
+    /// Its number in the stack.
+    pub tool_id: u32,
+    /// Its label.
+    pub label: String,
+    /// Whether it is on.
+    pub enabled: bool,
+    #[serde(skip)]
+    place: u64,
+}
+
+impl From<Switchable> for SwitchableLayer {
+    fn from(Switchable { tool, label, is_on, place }: Switchable) -> Self {
+        Self { tool_id: tool, label, enabled: is_on, place }
+    }
 }
 
 impl SwitchableProcess {
     /// Switches a layer.
     ///
     /// # Errors
-    /// [`Error::Control`].
-    pub fn set(&self, layer: &Switchable, enabled: bool) -> Result<(), Error> {
+    /// [`LaunchError::Control`].
+    pub fn set(&self, layer: &SwitchableLayer, enabled: bool) -> Result<(), LaunchError> {
         let write = |value: u32, place| {
             let written = self.file.write_all_at(&value.to_ne_bytes(), place);
-            written.map_err(|source| Error::Control { pid: self.pid, source })
+            written.map_err(|source| LaunchError::Control { pid: self.pid, source })
         };
         if enabled {
             return write(control::ON, layer.place);
@@ -72,12 +93,12 @@ impl SwitchableProcess {
 /// Finds the processes of a job that have layers which can be switched, by their numbers.
 ///
 /// # Errors
-/// [`Error::NoProcess`], [`Error::NothingToSwitch`], and [`Error::Control`] for a process that cannot be looked into.
-pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, Error> {
+/// [`LaunchError::NoProcess`], [`LaunchError::NothingToSwitch`], and [`LaunchError::Control`] for a process that cannot be looked into.
+pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
     let parents = parents();
     let of = match job {
         ProcessChoice::All => None,
-        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(Error::NoProcess { pid }),
+        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(LaunchError::NoProcess(pid)),
         ProcessChoice::Of(pid) => Some(pid),
     };
     let pids = parents.keys().copied().filter(|pid| of.is_none_or(|first| descends(*pid, first, &parents)));
@@ -93,11 +114,15 @@ pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, Error> {
                 }
             }
             // Others are not the user's, or are gone by now.
-            Err(source) if of == Some(pid) => return Err(Error::Control { pid, source }),
+            Err(source) if of == Some(pid) => return Err(LaunchError::Control { pid, source }),
             Err(_) => {}
         }
     }
-    if found.is_empty() { Err(Error::NothingToSwitch { pid: of }) } else { Ok(found) }
+    match of {
+        _ if !found.is_empty() => Ok(found),
+        Some(pid) => Err(LaunchError::NothingToSwitch(pid)),
+        None => Err(LaunchError::NothingToSwitchAtAll),
+    }
 }
 
 /// The name of this host, as the kernel has it.
@@ -160,9 +185,9 @@ fn open(pid: u32) -> io::Result<Option<(SwitchableProcess, (u64, u64))>> {
             layers.sort_by_key(|layer| layer.tool);
             let process = SwitchableProcess {
                 pid,
-                rank: Environment::of(pid).ok().and_then(|environment| rank_from_env(&|name| environment.get(name))),
+                rank: environment(pid).and_then(|get| rank_from_env(&get)),
                 program: program(&directory),
-                layers,
+                layers: layers.into_iter().map(SwitchableLayer::from).collect(),
                 file,
             };
             return Ok(Some((process, (metadata.dev(), metadata.ino()))));
@@ -171,25 +196,14 @@ fn open(pid: u32) -> io::Result<Option<(SwitchableProcess, (u64, u64))>> {
     Ok(None)
 }
 
-/// The environment that a process was started with.
-#[derive(Debug, Default)]
-pub struct Environment(Vec<u8>);
-
-impl Environment {
-    /// Of a process.
-    ///
-    /// # Errors
-    /// One that is not there, or another user's.
-    pub fn of(pid: u32) -> io::Result<Environment> {
-        fs::read(format!("/proc/{pid}/environ")).map(Environment)
-    }
-
-    /// The value of a variable.
-    pub fn get(&self, name: &str) -> Option<OsString> {
-        let mut variables = self.0.split(|byte| *byte == 0);
+/// The variables that a process was started with; `None` if it is not there, or another user's.
+pub fn environment(pid: u32) -> Option<impl Fn(&str) -> Option<OsString>> {
+    let bytes = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    Some(move |name: &str| {
+        let mut variables = bytes.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
         Some(OsStr::from_bytes(value).to_owned())
-    }
+    })
 }
 
 fn program(directory: &Path) -> String {
@@ -219,7 +233,7 @@ mod tests {
 
     #[test]
     fn processes_without_layers() {
-        assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(Error::NothingToSwitch { .. })));
-        assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(Error::NoProcess { pid: u32::MAX })));
+        assert!(matches!(find(ProcessChoice::Of(std::process::id())), Err(LaunchError::NothingToSwitch(_))));
+        assert!(matches!(find(ProcessChoice::Of(u32::MAX)), Err(LaunchError::NoProcess(u32::MAX))));
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use qmpi_elf::mpi::abi_family::{self, Role};
 use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool};
 
-use crate::Error;
+use crate::LaunchError;
 use crate::executable;
 use crate::executable::Privilege;
 use crate::warning::Warning;
@@ -55,8 +55,8 @@ pub struct FoundPrograms {
 /// Searches COMMAND. `path` is the value of PATH.
 ///
 /// # Errors
-/// [`Error::StaticMpi`] for a program that contains its MPI library.
-pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> Result<FoundPrograms, Error> {
+/// [`LaunchError::StaticMpi`] for a program that contains its MPI library.
+pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> Result<FoundPrograms, LaunchError> {
     let mut survey = FoundPrograms::default();
     let (mut without_linker, mut other_machine) = (None, None);
     for (i, word) in command.iter().enumerate() {
@@ -70,7 +70,7 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
             Ok(elf) => elf,
             Err(qmpi_elf::Error::Static { path }) => {
                 if defines_mpi(&path) {
-                    return Err(Error::StaticMpi { program: path });
+                    return Err(LaunchError::StaticMpi(path));
                 }
                 without_linker.get_or_insert(path);
                 continue;
@@ -131,7 +131,7 @@ pub enum Executable {
 ///
 /// # Errors
 /// If it is no executable of this machine that can be read.
-pub fn look_at(path: &Path, search: &SearchPath) -> Result<Executable, Error> {
+pub fn look_at(path: &Path, search: &SearchPath) -> Result<Executable, LaunchError> {
     match ElfFile::open_program_for(path, search.machine()) {
         Err(qmpi_elf::Error::Static { path }) => Ok(Executable::Static { has_mpi: defines_mpi(&path) }),
         Err(error) => Err(error.into()),

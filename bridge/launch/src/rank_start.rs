@@ -14,7 +14,7 @@ use std::process::Command;
 
 use qmpi_plan::preload::{entries, has_runtime};
 
-use crate::Error;
+use crate::LaunchError;
 use crate::environment::preload::is_mpi;
 use crate::processes::host_name;
 
@@ -22,17 +22,24 @@ use crate::processes::host_name;
 const PREFIX: &str = "process.";
 
 /// How to start it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct RankStart {
     /// Where its output goes.
+    #[arg(long)]
     pub to: PathBuf,
-    /// Libraries to preload.
+    /// A library to preload.
+    #[arg(long)]
     pub preload: Vec<PathBuf>,
-    /// Variables to set.
-    pub variables: Vec<(String, String)>,
-    /// The runtime stays among what is preloaded, and comes before these libraries.
+    /// NAME=VALUE
+    #[arg(long)]
+    pub variable: Vec<String>,
+    /// The runtime stays.
+    // Before these libraries.
+    #[arg(long)]
     pub traced: bool,
-    /// Output stays what it is: the command is not a rank, but starts them.
+    /// Output stays.
+    // The command is not a rank, but starts them.
+    #[arg(long)]
     pub whole: bool,
 }
 
@@ -44,8 +51,8 @@ impl RankStart {
         for library in &self.preload {
             words.extend(["--preload".into(), library.clone().into()]);
         }
-        for (name, value) in &self.variables {
-            words.extend(["--variable".into(), format!("{name}={value}").into()]);
+        for variable in &self.variable {
+            words.extend(["--variable".into(), variable.into()]);
         }
         words.extend(self.traced.then(|| "--traced".into()));
         words.extend(self.whole.then(|| "--whole".into()));
@@ -57,10 +64,10 @@ impl RankStart {
     ///
     /// # Errors
     /// Files that cannot be written, a program that cannot be started.
-    pub fn become_program(&self, words: &[OsString]) -> Result<std::convert::Infallible, Error> {
+    pub fn become_program(&self, words: &[OsString]) -> Result<std::convert::Infallible, LaunchError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
-            move |source| Error::RankFile { path, source }
+            move |source| LaunchError::RankFile { path, source }
         };
         let get = |name: &str| std::env::var_os(name);
         let rank = qmpi_plan::rank_from_env(&get).unwrap_or(0);
@@ -73,14 +80,14 @@ impl RankStart {
         }
         let path = self.to.join(format!("{PREFIX}{rank}"));
         std::fs::write(&path, format!("{} {}\n", std::process::id(), host_name())).map_err(fail(&path))?;
-        let (program, rest) = words.split_first().ok_or(Error::CommandNotFound { command: String::new() })?;
+        let (program, rest) = words.split_first().ok_or(LaunchError::CommandNotFound(String::new()))?;
         let mut command = Command::new(program);
         command.args(rest);
         if !self.preload.is_empty() {
             command.env("LD_PRELOAD", preload(get("LD_PRELOAD").as_deref(), &self.preload, self.traced));
         }
-        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        Err(Error::of_start(program, command.exec()))
+        command.envs(self.variable.iter().filter_map(|variable| variable.split_once('=')));
+        Err(LaunchError::of_start(program, command.exec()))
     }
 }
 

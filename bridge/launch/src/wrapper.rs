@@ -10,8 +10,8 @@ use std::path::Path;
 pub(crate) struct OptionsWithValue {
     /// Letters of short options.
     pub(crate) letters: &'static str,
-    /// Long options.
-    pub(crate) long: &'static [&'static str],
+    /// Long options, with blanks between them.
+    pub(crate) long: &'static str,
 }
 
 /// A wrapper: its options, and the words before the command that it runs.
@@ -33,37 +33,34 @@ enum BeforeCommand {
     Architecture,
 }
 
-const fn wrapper(
-    name: &'static str,
-    letters: &'static str,
-    long: &'static [&'static str],
-    before: BeforeCommand,
-) -> WrapperProgram {
+type Text = &'static str;
+
+const fn wrapper(name: Text, letters: Text, long: Text, before: BeforeCommand) -> WrapperProgram {
     WrapperProgram { name, options: OptionsWithValue { letters, long }, before }
 }
 
 const WRAPPERS: [WrapperProgram; 16] = [
-    wrapper("catchsegv", "", &[], BeforeCommand::Nothing),
-    wrapper("chrt", "DPT", &["sched-deadline", "sched-period", "sched-runtime"], BeforeCommand::Word),
-    wrapper("env", "CSu", &["chdir", "split-string", "unset"], BeforeCommand::Assignments),
-    wrapper("ionice", "cn", &["class", "classdata"], BeforeCommand::Nothing),
-    wrapper("ltrace", "DFaeloipsuwx", &[], BeforeCommand::Nothing),
-    wrapper("nice", "n", &["adjustment"], BeforeCommand::Nothing),
-    wrapper("nohup", "", &[], BeforeCommand::Nothing),
+    wrapper("catchsegv", "", "", BeforeCommand::Nothing),
+    wrapper("chrt", "DPT", "sched-deadline sched-period sched-runtime", BeforeCommand::Word),
+    wrapper("env", "CSu", "chdir split-string unset", BeforeCommand::Assignments),
+    wrapper("ionice", "cn", "class classdata", BeforeCommand::Nothing),
+    wrapper("ltrace", "DFaeloipsuwx", "", BeforeCommand::Nothing),
+    wrapper("nice", "n", "adjustment", BeforeCommand::Nothing),
+    wrapper("nohup", "", "", BeforeCommand::Nothing),
     wrapper(
         "numactl",
         "CNPmp",
-        &["cpunodebind", "interleave", "membind", "physcpubind", "preferred", "preferred-many", "weighted-interleave"],
+        "cpunodebind interleave membind physcpubind preferred preferred-many weighted-interleave",
         BeforeCommand::Nothing,
     ),
-    wrapper("setarch", "", &[], BeforeCommand::Architecture),
-    wrapper("setsid", "", &[], BeforeCommand::Nothing),
-    wrapper("stdbuf", "eio", &["error", "input", "output"], BeforeCommand::Nothing),
-    wrapper("strace", "EIOPSUXabeopsu", &["interruptible", "output", "trace", "user"], BeforeCommand::Nothing),
-    wrapper("taskset", "", &[], BeforeCommand::Word),
-    wrapper("time", "fo", &["format", "output"], BeforeCommand::Nothing),
-    wrapper("timeout", "ks", &["kill-after", "signal"], BeforeCommand::Word),
-    wrapper("valgrind", "", &[], BeforeCommand::Nothing),
+    wrapper("setarch", "", "", BeforeCommand::Architecture),
+    wrapper("setsid", "", "", BeforeCommand::Nothing),
+    wrapper("stdbuf", "eio", "error input output", BeforeCommand::Nothing),
+    wrapper("strace", "EIOPSUXabeopsu", "interruptible output trace user", BeforeCommand::Nothing),
+    wrapper("taskset", "", "", BeforeCommand::Word),
+    wrapper("time", "fo", "format output", BeforeCommand::Nothing),
+    wrapper("timeout", "ks", "kill-after signal", BeforeCommand::Word),
+    wrapper("valgrind", "", "", BeforeCommand::Nothing),
 ];
 
 /// The place of the command that the first word of `command` runs; `None` if that is no wrapper, or runs nothing.
@@ -104,7 +101,7 @@ impl OptionsWithValue {
     /// Does the option's value stand in the next word?
     pub(crate) fn takes_next(&self, option: &str) -> bool {
         if let Some(long) = option.strip_prefix("--") {
-            return self.long.contains(&long);
+            return self.long.split(' ').any(|name| name == long);
         }
         // Letters in one word: the value of the first that has one is what is left of the word, or the next word.
         let letters = option.strip_prefix('-').unwrap_or_default();

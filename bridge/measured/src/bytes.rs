@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::job::{MeasuredJob, MeasuredLayer, MovedBytes};
+use crate::job::{MeasuredFunction, MeasuredJob, MovedBytes};
 
 /// A function, one way.
 #[derive(Debug)]
@@ -38,21 +38,12 @@ pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
     }
     let mut order: Vec<((&str, usize), u64)> = most.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
     order.sort_by_key(|(key, bytes)| (std::cmp::Reverse(*bytes), *key));
-    let last = job.layers.len() - 1;
-    let cell = |(place, layer): (usize, &MeasuredLayer), name: &str, way: Way| {
-        let function = layer.functions.get(name);
-        let of = |bytes: Option<&MovedBytes>| bytes.map_or(0, way);
-        PassedOn {
-            comes_in: of(function.map(|function| &function.bytes_in)),
-            goes_out: of(function.map(|function| &function.bytes_out)),
-            is_end: place == 0 || place == last,
-        }
-    };
     order
         .into_iter()
         .map(|((function, place), _)| {
             let (name, way) = ways[place];
-            let cells = job.layers.iter().enumerate().map(|layer| cell(layer, function, way)).collect();
+            let bytes = |measured: &MeasuredFunction| (way(&measured.bytes_in), way(&measured.bytes_out));
+            let cells = (0..job.layers.len()).map(|place| PassedOn::of(job, place, function, bytes)).collect();
             MovedRow { function, way: name, cells }
         })
         .collect()
@@ -61,12 +52,12 @@ pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
 impl PassedOn {
     /// What a layer makes of the calls of a function.
     pub(crate) fn of_calls(job: &MeasuredJob, place: usize, function: &str) -> Self {
-        let function = job.layers[place].functions.get(function);
-        Self {
-            comes_in: function.map_or(0, |function| function.calls_in),
-            goes_out: function.map_or(0, |function| function.calls_out),
-            is_end: place == 0 || place + 1 == job.layers.len(),
-        }
+        Self::of(job, place, function, |function| (function.calls_in, function.calls_out))
+    }
+
+    fn of(job: &MeasuredJob, place: usize, function: &str, what: impl Fn(&MeasuredFunction) -> (u64, u64)) -> Self {
+        let (comes_in, goes_out) = job.layers[place].functions.get(function).map_or((0, 0), what);
+        Self { comes_in, goes_out, is_end: place == 0 || place + 1 == job.layers.len() }
     }
 
     /// `400 B`, `400 B → 300 B`, `+300 B`, with numbers as `shown` writes them; empty for none.

@@ -6,29 +6,33 @@
 //! | what | modules |
 //! |---|---|
 //! | what was found | `finding` |
-//! | what runs print and write, without what differs each time; what a run left | [`mask`], [`run`], `token` |
+//! | what runs print and write, without what differs each time; what a run left | `mask`, `run`, `token` |
 //! | what varies by itself, and what differs | `sequence` |
 //! | exit status, output, files | `output` |
-//! | calls of MPI that a run recorded, and what they cost | `sends`, `record`, `quartiles`, [`recorded`] |
+//! | calls of MPI that a run recorded, and what they cost | `sends`, `record`, `quartiles`, `recorded` |
 //! | calls of all runs | `edge`, `calls`, `cost` |
-//! | the answer, for a terminal, for a browser | [`answer`], [`text`], [`page`] |
+//! | the answer, for a terminal, for a browser | `answer`, [`text`], [`page`] |
 
-pub mod answer;
+mod answer;
 mod calls;
 mod cost;
 mod edge;
 mod finding;
-pub mod mask;
+mod mask;
 mod output;
 pub mod page;
 mod quartiles;
 mod record;
-pub mod recorded;
-pub mod run;
+mod recorded;
+mod run;
 mod sends;
 mod sequence;
 pub mod text;
 mod token;
 
+pub use answer::{Comparison, SideFacts, SideRuns};
+pub use mask::{Masks, RunFacts};
 pub use record::ToolsOfSide;
+pub use recorded::Recorded;
+pub use run::Run;
 pub use token::Pool;

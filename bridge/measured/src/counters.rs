@@ -1,7 +1,6 @@
 //! What ranks counted that came to no end (`qmpi_abi::counters`): their records, made up from memory that the kernel has kept.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use qmpi_abi::FnId;
 use qmpi_abi::counters::{BUCKETS, GRAIN, HEAD, MAGIC, PLACES, TABLE, THREAD};
@@ -22,12 +21,6 @@ struct CountersHead {
 
 /// The regions of each process's threads.
 type Threads<'a> = BTreeMap<(u64, u64), Vec<&'a [u8]>>;
-
-/// `counters-HOST`.
-pub(crate) fn is_one(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.and_then(|name| name.strip_prefix("counters-")).is_some_and(|host| !host.is_empty())
-}
 
 /// The ranks of a file that have called MPI, whether they have written a record or not.
 pub(crate) fn read(bytes: &[u8]) -> Vec<RankFile> {
@@ -58,12 +51,12 @@ fn rank(head: &[u8], threads: &Threads<'_>) -> Option<RankFile> {
         let owner = word(head, TABLE + 8 * place)?;
         let Some(layer) = ((owner >> 32) as usize).checked_sub(1) else { continue };
         let Some(id) = FnId::from_index(owner as u32 as usize).filter(|_| layer < layers) else { continue };
-        let mut link = LinkSum::default();
-        let record = |thread: &&[u8]| thread.get(first + place * size..first + (place + 1) * size).map(<[u8]>::to_vec);
-        for record in threads.iter().filter_map(record) {
-            link.add(&record, layers);
+        let mut link = LinkRecord { layer, function: id.name().to_owned(), ..LinkRecord::default() };
+        let record = first + place * size..first + (place + 1) * size;
+        for record in threads.iter().filter_map(|thread| thread.get(record.clone())) {
+            add(&mut link, record, layers);
         }
-        file.links.extend(link.record(layer, id));
+        file.links.extend(Some(link).filter(|link| !link.callers.is_empty()));
     }
     let last = threads.iter().filter_map(|thread| word(thread, 40)).max()?;
     // What its clocks said at its start tells how long a tick is.
@@ -75,53 +68,30 @@ fn rank(head: &[u8], threads: &Threads<'_>) -> Option<RankFile> {
     (!file.links.is_empty()).then_some(file)
 }
 
-/// What the threads of a rank have together.
-#[derive(Default)]
-struct LinkSum {
-    times: [u64; 3],
-    histogram: BTreeMap<u32, u64>,
-    callers: BTreeMap<usize, (u64, [u64; 2])>,
-}
-
-impl LinkSum {
-    /// Adds a record of a thread: `qmpi_abi::counters::Record` and what follows it.
-    fn add(&mut self, record: &[u8], layers: usize) {
-        let at = |place: usize| word(record, place).unwrap_or(0);
-        self.times = [self.times[0] + at(0), self.times[1].wrapping_add(at(8)), self.times[2].max(at(16))];
-        for bits in 0..BUCKETS {
-            let count = at(24 + 4 * bits) & u64::from(u32::MAX);
-            if count > 0 {
-                *self.histogram.entry(bits as u32).or_default() += count;
-            }
-        }
-        let callers = 24 + 4 * BUCKETS;
-        // The stack that was prepared may have more layers than came to be.
-        let room = (record.len().saturating_sub(callers)) / 24;
-        for caller in 0..layers.min(room) {
-            let calls = at(callers + 8 * caller);
-            let bytes = callers + 8 * room + 16 * caller;
-            if calls > 0 {
-                let known = self.callers.entry(caller).or_default();
-                known.0 += calls;
-                known.1 = [known.1[0] + at(bytes), known.1[1] + at(bytes + 8)];
+/// Adds a record of a thread: `qmpi_abi::counters::Record` and what follows it.
+fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
+    let at = |place: usize| word(record, place).unwrap_or(0);
+    link.inclusive += at(0);
+    link.own = link.own.wrapping_add(at(8).cast_signed());
+    link.longest = link.longest.max(at(16));
+    for bits in 0..BUCKETS {
+        let count = at(24 + 4 * bits) & u64::from(u32::MAX);
+        if count > 0 {
+            match link.histogram.iter_mut().find(|(known, _)| *known == bits as u32) {
+                Some((_, sum)) => *sum += count,
+                None => link.histogram.push((bits as u32, count)),
             }
         }
     }
-
-    fn record(self, layer: usize, id: FnId) -> Option<LinkRecord> {
-        if self.callers.is_empty() {
-            return None;
+    let callers = 24 + 4 * BUCKETS;
+    // The stack that was prepared may have more layers than came to be.
+    let room = (record.len().saturating_sub(callers)) / 24;
+    for caller in 0..layers.min(room) {
+        let calls = at(callers + 8 * caller);
+        let bytes = callers + 8 * room + 16 * caller;
+        if calls > 0 {
+            link.add(caller, calls, [at(bytes), at(bytes + 8)]);
         }
-        Some(LinkRecord {
-            layer,
-            function: id.name().to_owned(),
-            callers: self.callers.iter().map(|(caller, (calls, _))| (*caller, *calls)).collect(),
-            bytes: self.callers.values().map(|(_, bytes)| *bytes).collect(),
-            inclusive: self.times[0],
-            own: self.times[1].cast_signed(),
-            longest: self.times[2],
-            histogram: self.histogram.into_iter().collect(),
-        })
     }
 }
 

@@ -1,10 +1,10 @@
 //! What cannot be read, or not be compared: one line, one hint.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why there is nothing to show.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum MeasuredError {
     /// A directory of `--report` that has nothing to show.
     #[error("{}: {problem}", .path.display())]
     Report {
@@ -24,7 +24,12 @@ pub enum Error {
     },
 }
 
-impl Error {
+impl MeasuredError {
+    /// A directory, or a file in it, with which something is wrong.
+    pub fn report(path: &Path, problem: impl ToString) -> Self {
+        Self::Report { path: path.to_owned(), problem: problem.to_string() }
+    }
+
     /// What the user can do about it, in one line.
     pub fn hint(&self) -> &'static str {
         match self {

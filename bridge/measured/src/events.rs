@@ -6,15 +6,15 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::Error;
+use crate::MeasuredError;
 use crate::trace::{Lines, RecordedCall, Recording, each};
 
 /// A part for each rank of the directory, a line for each call: seconds since the job's first call, the thread if there are several, who calls
 /// whom, and the call, deeper by two places where it is inside of another. With `has_sites`, where the program made it, too.
 ///
 /// # Errors
-/// As [`each`].
-pub fn text(directory: &Path, has_sites: bool) -> Result<String, Error> {
+/// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
+pub fn text(directory: &Path, has_sites: bool) -> Result<String, MeasuredError> {
     let (mut text, mut lines, began) = (String::new(), Lines::default(), began(directory)?);
     each(directory, |trace| {
         // Writing into a String cannot fail, here and below.
@@ -48,7 +48,7 @@ fn label<'a>(trace: &'a Recording<'_>, layer: usize) -> &'a str {
     trace.layers().get(layer).map_or("?", String::as_str)
 }
 
-fn began(directory: &Path) -> Result<u64, Error> {
+fn began(directory: &Path) -> Result<u64, MeasuredError> {
     let mut began = None;
     each(directory, |trace| {
         began = trace.outlines().map(|call| call.start_ns).chain(began).min();
@@ -60,7 +60,7 @@ fn began(directory: &Path) -> Result<u64, Error> {
 fn missing(trace: &Recording<'_>) -> Vec<String> {
     let mut all = Vec::new();
     let limit = &trace.head().calls;
-    for (layer, calls) in trace.beyond_limit().iter().enumerate().filter(|(_, calls)| **calls > 0) {
+    for (layer, calls) in trace.beyond_limit().into_iter().filter(|(_, calls)| *calls > 0) {
         let which = if limit.starts_with("last") { "earlier" } else { "further" };
         all.push(format!("{calls} {which} calls at {} are not recorded ({limit})", label(trace, layer)));
     }
@@ -75,8 +75,8 @@ fn missing(trace: &Recording<'_>) -> Vec<String> {
 /// Events in Chrome's trace format: a process is a rank, a row of it a thread and layer.
 ///
 /// # Errors
-/// As [`each`].
-pub fn events(directory: &Path) -> Result<Json, Error> {
+/// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
+pub fn events(directory: &Path) -> Result<Json, MeasuredError> {
     let (mut lines, began) = (Lines::default(), began(directory)?);
     let (mut events, mut number) = (Vec::new(), 0);
     each(directory, |trace| {

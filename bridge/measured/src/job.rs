@@ -44,13 +44,9 @@ pub struct MeasuredJob {
 /// Calls from one layer into another: places in the list of layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct MeasuredEdge {
-    /// Who calls.
     pub from: usize,
-    /// Who is called.
     pub to: usize,
-    /// How often.
     pub calls: u64,
-    /// What these calls moved.
     pub bytes: MovedBytes,
 }
 
@@ -64,13 +60,11 @@ pub struct MovedBytes {
 }
 
 impl MovedBytes {
-    /// Adds others.
     fn add(&mut self, other: Self) {
         self.sent = self.sent.saturating_add(other.sent);
         self.received = self.received.saturating_add(other.received);
     }
 
-    /// Whether there are none.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -79,34 +73,25 @@ impl MovedBytes {
 /// What happens between the edge above a layer and those below it.
 #[derive(Debug, Default, Serialize)]
 pub struct MeasuredLayer {
-    /// Its label.
     pub label: String,
-    /// Calls that come in.
     pub calls_in: u64,
-    /// Calls that it makes.
     pub calls_out: u64,
-    /// What the calls move that come in.
     pub bytes_in: MovedBytes,
-    /// What the calls move that it makes.
     pub bytes_out: MovedBytes,
     /// Time in it, and not below it.
     pub own: TimeSpread,
-    /// By function.
     pub functions: BTreeMap<String, MeasuredFunction>,
 }
 
 /// A function at a layer.
 #[derive(Debug, Default, Serialize)]
 pub struct MeasuredFunction {
-    /// Calls that come in.
     pub calls_in: u64,
     /// Calls that the layer makes of this function, in whichever wrapper.
     pub calls_out: u64,
     /// By rank: calls that come in, calls that go out.
     pub by_rank: BTreeMap<u32, (u64, u64)>,
-    /// What the calls move that come in.
     pub bytes_in: MovedBytes,
-    /// What the calls move that go out.
     pub bytes_out: MovedBytes,
     /// By rank, if there are any: those that come in, those that go out.
     pub bytes_by_rank: BTreeMap<u32, (MovedBytes, MovedBytes)>,
@@ -136,13 +121,8 @@ pub struct TimeSpread {
 }
 
 impl TimeSpread {
-    /// On an average rank.
-    pub fn mean_ns(&self) -> f64 {
-        self.sum_ns / self.by_rank.len().max(1) as f64
-    }
-
     /// The time in the middle, of ranks that have a file.
-    pub fn median_ns(&self) -> f64 {
+    pub(crate) fn median_ns(&self) -> f64 {
         median(self.by_rank.values().copied().collect())
     }
 
@@ -228,10 +208,10 @@ impl MeasuredJob {
 
     fn add(&mut self, file: &RankFile, rank: u32, link: &LinkRecord, edges: &mut Edges) {
         let scale = file.ns_per_tick();
-        let calls: u64 = link.callers.iter().map(|(_, calls)| calls).sum();
+        let calls: u64 = link.callers.iter().map(|(_, (calls, _))| calls).sum();
         let to = self.place(&file.layers[link.layer]);
         let mut all = MovedBytes::default();
-        for ((caller, calls), [sent, received]) in link.callers.iter().zip(&link.bytes) {
+        for (caller, (calls, [sent, received])) in &link.callers {
             let bytes = MovedBytes { sent: *sent, received: *received };
             let label = file.layers.get(*caller).map_or("program", String::as_str);
             let from = self.place(label);
@@ -306,7 +286,7 @@ impl MeasuredJob {
 }
 
 /// The value in the middle; 0 of none.
-pub fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     match (values.len() / 2, values.len() % 2) {
         (0, 0) => 0.0,

@@ -4,11 +4,11 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | why there is nothing to show | [`Error`] |
+//! | why there is nothing to show | [`MeasuredError`] |
 //! | what a rank left: its record, or the counters of a rank that wrote none; the directory with them | `rank_record`, `counters`, [`rank_file`] |
-//! | ranks of several worlds in one row; the sums of a job | `worlds`, [`job`] |
-//! | the calls that ranks recorded; as text, or as events for Perfetto | [`trace`], [`events`] |
-//! | a job for a terminal, for a browser | `bytes`, [`notes`], [`tables`], `template`, [`page`] |
+//! | ranks of several worlds in one row; the sums of a job | `worlds`, `job` |
+//! | the calls that ranks recorded; as text, or as events for Perfetto | `trace`, [`events`] |
+//! | a job for a terminal, for a browser | `bytes`, `notes`, [`tables`], `template`, [`page`] |
 //! | how a command ended; two sides of tools | [`ended`], [`compare`] |
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
@@ -18,14 +18,15 @@ mod counters;
 pub mod ended;
 mod error;
 pub mod events;
-pub mod job;
-pub mod notes;
+mod job;
+mod notes;
 pub mod page;
 pub mod rank_file;
 mod rank_record;
 pub mod tables;
 mod template;
-pub mod trace;
+mod trace;
 mod worlds;
 
-pub use error::Error;
+pub use error::MeasuredError;
+pub use job::MeasuredJob;

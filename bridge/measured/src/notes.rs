@@ -6,33 +6,27 @@ use crate::job::MeasuredJob;
 const RANGES: usize = 20;
 
 /// Sentences, none for a job of which everything is known.
-pub fn all(job: &MeasuredJob) -> Vec<String> {
+pub(crate) fn all(job: &MeasuredJob) -> Vec<String> {
     let mut notes = Vec::new();
     if !job.missing.is_empty() {
-        let were = if job.missing.len() == 1 { "it was killed, or ended" } else { "they were killed, or ended" };
+        let were = if job.missing.len() == 1 { "it was" } else { "they were" };
+        let ranks = ranks(&job.missing);
         notes.push(format!(
-            "Nothing is known of {}: {were} without MPI_Finalize and exit handlers.",
-            ranks(&job.missing)
+            "Nothing is known of {ranks}: {were} killed, or ended without MPI_Finalize and exit handlers."
         ));
     }
-    if !job.killed.is_empty() {
-        let (were, their) = if job.killed.len() == 1 { ("was", "its") } else { ("were", "their") };
-        notes.push(format!(
-            "{} {were} killed, or ended without MPI_Finalize and exit handlers: {their} numbers are those of the calls up to then.",
-            capital(&ranks(&job.killed))
-        ));
-    }
-    if !job.aborted.is_empty() {
-        notes.push(format!(
-            "{} called MPI_Abort: that call is not in the numbers, nor what came after it.",
-            capital(&ranks(&job.aborted))
-        ));
-    }
-    if !job.cut.is_empty() {
-        notes.push(format!(
-            "{} ended without exit handlers: what came after the call of MPI_Finalize is not in the numbers.",
-            capital(&ranks(&job.cut))
-        ));
+    let (were, their) = if job.killed.len() == 1 { ("was", "its") } else { ("were", "their") };
+    let killed = format!(
+        "{were} killed, or ended without MPI_Finalize and exit handlers: {their} numbers are those of the calls up to then."
+    );
+    for (numbers, sentence) in [
+        (&job.killed, &*killed),
+        (&job.aborted, "called MPI_Abort: that call is not in the numbers, nor what came after it."),
+        (&job.cut, "ended without exit handlers: what came after the call of MPI_Finalize is not in the numbers."),
+    ] {
+        if !numbers.is_empty() {
+            notes.push(format!("{} {sentence}", capital(&ranks(numbers))));
+        }
     }
     for world in job.worlds.iter().skip(1) {
         let numbers: Vec<u32> = (world.first..world.first + world.size).collect();
@@ -54,12 +48,14 @@ pub fn all(job: &MeasuredJob) -> Vec<String> {
     notes
 }
 
-fn capital(text: &str) -> String {
-    text.replacen('r', "R", 1)
+/// A text with a capital at its beginning.
+pub(crate) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
 /// `rank 3`, `ranks 1, 4–7`
-pub fn ranks(numbers: &[u32]) -> String {
+pub(crate) fn ranks(numbers: &[u32]) -> String {
     format!("{} {}", if numbers.len() == 1 { "rank" } else { "ranks" }, ranges(numbers, '–', RANGES))
 }
 

@@ -13,8 +13,6 @@ use minijinja::{Error, Value, context};
 use crate::job::MeasuredJob;
 use crate::tables::time;
 use crate::{notes, template};
-use heat::Heat;
-use rows::{BytesRow, CallRow, FunctionRow, LayerRow};
 
 /// The page.
 ///
@@ -29,14 +27,14 @@ pub fn html(job: &MeasuredJob) -> Result<String, Error> {
             version => env!("CARGO_PKG_VERSION"),
             summary => summary(job),
             figure => figure::of(job),
-            layers => LayerRow::all(job),
-            calls => CallRow::all(job),
-            bytes => BytesRow::all(job),
+            layers => rows::layers(job),
+            calls => rows::calls(job),
+            bytes => rows::bytes(job),
             labels => job.layers.iter().map(|layer| layer.label.as_str()).collect::<Vec<_>>(),
-            functions => FunctionRow::all(job),
+            functions => rows::functions(job),
             distributions => times::all(job),
             spark_width => times::width(times::range(job)),
-            heat => Heat::of(job),
+            heat => heat::of(job),
             missing => left_out(job),
         },
     )

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::GzDecoder;
 
-use crate::Error;
+use crate::MeasuredError;
 use crate::counters;
 use crate::rank_record::RankFile;
 
@@ -25,35 +25,28 @@ pub struct Ranks {
 /// The records of a directory.
 ///
 /// # Errors
-/// [`Error::Report`] if the directory has none, or one that is not understood.
-pub fn read(directory: &Path) -> Result<Ranks, Error> {
-    let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
-    let entries = std::fs::read_dir(directory).map_err(|error| problem(directory, error.to_string()))?;
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_one(path) || counters::is_one(path))
-        .collect();
-    // Records come last: they take the place of what was counted before.
-    paths.sort();
+/// [`MeasuredError::Report`] if the directory has none, or one that is not understood.
+pub fn read(directory: &Path) -> Result<Ranks, MeasuredError> {
     let (mut last, mut damaged) = (BTreeMap::new(), 0);
-    for path in paths {
-        if counters::is_one(&path) {
-            let bytes = std::fs::read(&path).map_err(|error| problem(&path, error.to_string()))?;
-            let files = counters::read(&bytes).into_iter().filter(|file| file.check().is_ok());
-            last.extend(files.map(|file| ((file.host.clone(), file.process, file.started_ms), file)));
+    // Records come last: they take the place of what was counted before.
+    for path in paths(directory, |path| is_record(path) || is_counters(path))? {
+        let problem = |problem: String| MeasuredError::report(&path, problem);
+        let bytes = std::fs::read(&path).map_err(|error| problem(error.to_string()))?;
+        let mut add = |file: RankFile| last.insert((file.host.clone(), file.process, file.started_ms), file);
+        if is_counters(&path) {
+            counters::read(&bytes).into_iter().filter(|file| file.check().is_ok()).for_each(|file| drop(add(file)));
             continue;
         }
-        let bytes = std::fs::read(&path).map_err(|error| problem(&path, error.to_string()))?;
         damaged += records(&bytes, |text| {
-            let file: RankFile = serde_json::from_str(text).map_err(|error| problem(&path, error.to_string()))?;
-            file.check().map_err(|error| problem(&path, error))?;
-            last.insert((file.host.clone(), file.process, file.started_ms), file);
+            let file: RankFile = serde_json::from_str(text).map_err(|error| problem(error.to_string()))?;
+            file.check().map_err(problem)?;
+            add(file);
             Ok(())
         })?;
     }
     if last.is_empty() {
         let what = if damaged > 0 { "no record of a rank in it can be read" } else { "no record of a rank is in it" };
-        return Err(problem(directory, what.to_owned()));
+        return Err(MeasuredError::report(directory, what));
     }
     let mut files: Vec<RankFile> = last.into_values().collect();
     // A shell or the launcher itself, into which a preloaded tool has brought an MPI library.
@@ -64,7 +57,7 @@ pub fn read(directory: &Path) -> Result<Ranks, Error> {
 }
 
 /// Shows each record of a file; returns how many were damaged: a full disk, or a rank that was killed meanwhile.
-fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), Error>) -> Result<usize, Error> {
+fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), MeasuredError>) -> Result<usize, MeasuredError> {
     let (mut rest, mut damaged, mut text) = (bytes, 0, String::new());
     while !rest.is_empty() {
         text.clear();
@@ -84,38 +77,49 @@ fn records(bytes: &[u8], mut show: impl FnMut(&str) -> Result<(), Error>) -> Res
     Ok(damaged)
 }
 
-/// `trace-12.calls`, and `trace-12.4711.calls` of a process with that number.
-pub fn is_trace(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let numbers = name.and_then(|name| name.strip_prefix("trace-")?.strip_suffix(".calls"));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    numbers.is_some_and(|numbers| numbers.split('.').all(is_number) && numbers.split('.').count() <= 2)
-}
-
 /// Removes the files of an earlier job, which may have had more ranks.
 ///
 /// # Errors
-/// [`Error::Report`] if one cannot be removed, or the directory is something else.
-pub fn clear(directory: &Path) -> Result<(), Error> {
-    let problem =
-        |path: &Path, error: &std::io::Error| Error::Report { path: path.to_owned(), problem: error.to_string() };
-    let entries = match std::fs::read_dir(directory) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries.map_err(|error| problem(directory, &error))?,
-    };
-    for path in entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_one(path) || is_trace(path) || counters::is_one(path))
-    {
-        std::fs::remove_file(&path).map_err(|error| problem(&path, &error))?;
+/// [`MeasuredError::Report`] if one cannot be removed, or the directory is something else.
+pub fn clear(directory: &Path) -> Result<(), MeasuredError> {
+    if directory.try_exists().is_ok_and(|exists| !exists) {
+        return Ok(());
+    }
+    for path in paths(directory, |path| is_record(path) || is_trace(path) || is_counters(path))? {
+        std::fs::remove_file(&path).map_err(|error| MeasuredError::report(&path, error))?;
     }
     Ok(())
 }
 
-/// `ranks-HOST.jsonl.gz`.
-pub fn is_one(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.and_then(|name| name.strip_prefix("ranks-")?.strip_suffix(".jsonl.gz")).is_some_and(|host| !host.is_empty())
+/// The files of a directory that are of a kind, by name.
+pub(crate) fn paths(directory: &Path, is_one: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>, MeasuredError> {
+    let entries = std::fs::read_dir(directory).map_err(|error| MeasuredError::report(directory, error))?;
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| is_one(path));
+    paths.sort();
+    Ok(paths)
+}
+
+/// What stands between these two in the name of a file.
+fn between<'a>(path: &'a Path, prefix: &str, suffix: &str) -> Option<&'a str> {
+    path.file_name()?.to_str()?.strip_prefix(prefix)?.strip_suffix(suffix).filter(|rest| !rest.is_empty())
+}
+
+/// `ranks-HOST.jsonl.gz`
+fn is_record(path: &Path) -> bool {
+    between(path, "ranks-", ".jsonl.gz").is_some()
+}
+
+/// `counters-HOST`
+fn is_counters(path: &Path) -> bool {
+    between(path, "counters-", "").is_some()
+}
+
+/// `trace-12.calls`, and `trace-12.4711.calls` of a process with that number.
+pub(crate) fn is_trace(path: &Path) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    between(path, "trace-", ".calls")
+        .is_some_and(|numbers| numbers.split('.').all(is_number) && numbers.split('.').count() <= 2)
 }
 
 #[cfg(test)]

@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer};
 
 /// The version of the records that this command reads.
 const SCHEMA: u32 = 3;
+
 /// What one rank measured. Times are in ticks of its time-stamp counter.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RankFile {
-    /// Version of the file.
     pub schema: u32,
     /// The rank, as its launcher told it.
     pub rank: u32,
@@ -17,19 +17,15 @@ pub struct RankFile {
     pub size: Option<u32>,
     /// The name of its MPI_COMM_WORLD, if the launcher has one.
     pub world: Option<String>,
-    /// Where it ran.
     pub host: String,
-    /// The process.
     pub process: u32,
     /// When it started, since 1970.
     pub started_ms: u64,
-    /// How far it came.
     pub came_to: CameTo,
     /// Time from start-up to the end of the process.
     pub elapsed_ns: u64,
     /// The same in ticks.
     pub ticks: u64,
-    /// What a probe costs.
     pub probe_ticks: ProbeTicks,
     /// Threads that called MPI at a time.
     pub threads: u32,
@@ -50,9 +46,7 @@ pub struct RankFile {
 /// Where a rank was before it wrote its record.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct CameTo {
-    /// Its call of MPI_Finalize came to the MPI library.
-    pub finalize: bool,
-    /// The same of MPI_Abort.
+    /// Its call of MPI_Abort came to the MPI library.
     pub abort: bool,
     /// Its exit handlers ran.
     pub exit: bool,
@@ -72,22 +66,30 @@ pub struct ProbeTicks {
 /// A link into a layer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkRecord {
-    /// The place of the layer in the list.
     pub layer: usize,
-    /// The function.
     pub function: String,
-    /// Calls of each layer that called.
-    pub callers: Vec<(usize, u64)>,
-    /// Bytes that these calls sent and received, in the same order.
-    pub bytes: Vec<[u64; 2]>,
+    /// Of each layer that called: calls, and the bytes that these sent and received.
+    pub callers: Vec<(usize, (u64, [u64; 2]))>,
     /// Time from call to return.
     pub inclusive: u64,
     /// Time without calls of layers below.
     pub own: i64,
-    /// The longest call.
     pub longest: u64,
     /// How many calls took a time of so many bits and one more.
     pub histogram: Vec<(u32, u64)>,
+}
+
+impl LinkRecord {
+    /// Adds calls of a layer, and the bytes that these sent and received.
+    pub(crate) fn add(&mut self, caller: usize, calls: u64, bytes: [u64; 2]) {
+        match self.callers.iter_mut().find(|(known, _)| *known == caller) {
+            Some((_, (sum, [sent, received]))) => {
+                *sum += calls;
+                (*sent, *received) = (sent.saturating_add(bytes[0]), received.saturating_add(bytes[1]));
+            }
+            None => self.callers.push((caller, (calls, bytes))),
+        }
+    }
 }
 
 impl RankFile {
@@ -144,8 +146,7 @@ fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
             links.push(LinkRecord { layer, function: id.name().to_owned(), ..LinkRecord::default() });
         }
         let link = links.last_mut()?;
-        link.callers.push((*callers.get(row)?, *calls.get(row)?));
-        link.bytes.push([*sent.get(row)?, *received.get(row)?]);
+        link.add(*callers.get(row)?, *calls.get(row)?, [*sent.get(row)?, *received.get(row)?]);
     }
     let mut counts = histogram.split(|count| *count < 0);
     for (row, link) in links.iter_mut().enumerate() {
@@ -172,20 +173,20 @@ mod tests {
     fn columns_are_links() {
         let read = links(&serde_json::from_str(TEXT).unwrap()).unwrap();
         let name = |index: usize| FnId::from_index(index).unwrap().name().to_owned();
-        let link = |layer, function, callers, bytes, [own, inclusive, longest]: [i64; 3]| LinkRecord {
-            layer,
-            function: name(function),
-            callers,
-            bytes,
-            inclusive: inclusive as u64,
-            own,
-            longest: longest as u64,
-            histogram: vec![(9, 3), (11, 1)],
-        };
+        let link =
+            |layer, function, callers: &[(usize, (u64, [u64; 2]))], [own, inclusive, longest]: [i64; 3]| LinkRecord {
+                layer,
+                function: name(function),
+                callers: callers.to_vec(),
+                inclusive: inclusive as u64,
+                own,
+                longest: longest as u64,
+                histogram: vec![(9, 3), (11, 1)],
+            };
         let expected = [
-            link(1, 7, vec![(0, 1)], vec![[0, 0]], [9, 9, 9]),
-            link(1, 10, vec![(1, 1), (2, 3)], vec![[40, 0], [1, 2]], [500, 500, 500]),
-            link(2, 10, vec![(1, 4)], vec![[40, 0]], [-5, 1_235_000, 99]),
+            link(1, 7, &[(0, (1, [0, 0]))], [9, 9, 9]),
+            link(1, 10, &[(1, (1, [40, 0])), (2, (3, [1, 2]))], [500, 500, 500]),
+            link(2, 10, &[(1, (4, [40, 0]))], [-5, 1_235_000, 99]),
         ];
         assert_eq!(read, expected);
     }

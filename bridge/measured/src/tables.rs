@@ -45,8 +45,7 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
         if bytes.is_empty() { String::new() } else { format!(", {} with bytes", time(job.probe_with_bytes_ns)) },
         if all { "" } else { " `--all` shows all functions, `--json` all numbers of all ranks." }
     );
-    let unmeasured: Vec<&String> = job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")).collect();
-    for what in unmeasured {
+    for what in job.unmeasured.iter().filter(|what| !what.starts_with("MPI_Pcontrol ")) {
         let _ = writeln!(text, "Not measured: {what}.");
     }
     text
@@ -70,7 +69,7 @@ fn table<const N: usize>(head: [&str; N]) -> Table {
 }
 
 /// A table for a terminal: the first column is text, the others numbers.
-pub fn table_with(head: impl Iterator<Item = String>) -> Table {
+fn table_with(head: impl Iterator<Item = String>) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(head);
     // A line below the head, none below each row.

@@ -12,7 +12,7 @@
 //! | `call.rs` | a call with its arguments, also as a line of text |
 //! | `decode.rs` | what the words of a call mean |
 
-mod call;
+pub(crate) mod call;
 mod constants;
 mod decode;
 mod file;
@@ -20,43 +20,42 @@ mod nesting;
 mod objects;
 mod sites;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use qmpi_abi::FnId;
 
-use crate::Error;
+use crate::{MeasuredError, rank_file};
 
-pub use call::{Argument, Decoded, MpiStatus, RecordedCall};
-pub use sites::{Lines, Site};
+pub(crate) use call::{Argument, Decoded, RecordedCall};
+pub(crate) use sites::{Lines, Site};
 
 /// Tells what each rank of a job has recorded, by rank; processes that were spawned come behind those of the same rank. It is one by one, as
 /// what a rank has recorded takes much memory when all of it is made sense of.
 ///
 /// # Errors
-/// [`Error::Report`] if the directory has no trace, or one that is not understood.
-pub fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), Error> {
-    let problem = |path: &Path, problem: String| Error::Report { path: path.to_owned(), problem };
+/// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
+pub(crate) fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), MeasuredError> {
     let mut files = Vec::new();
-    for path in file::paths(directory)? {
-        let head = file::TraceHead::read(&path).map_err(|error| problem(&path, error))?;
+    for path in rank_file::paths(directory, rank_file::is_trace)? {
+        let head = file::TraceHead::read(&path).map_err(|error| MeasuredError::report(&path, error))?;
         files.push((head.rank, head.process, path));
     }
     files.sort();
     for (_, _, path) in &files {
-        let bytes = std::fs::read(path).map_err(|error| problem(path, error.to_string()))?;
-        let file = file::TraceFile::parse(&bytes).map_err(|error| problem(path, error))?;
+        let bytes = std::fs::read(path).map_err(|error| MeasuredError::report(path, error))?;
+        let file = file::TraceFile::parse(&bytes).map_err(|error| MeasuredError::report(path, error))?;
         tell(&Recording::of(&file));
     }
     if files.is_empty() {
-        let nothing = "no calls are recorded there: they are with `qmpi run --trace`".to_owned();
-        return Err(problem(directory, nothing));
+        return Err(MeasuredError::report(directory, "no calls are recorded there: they are with `qmpi run --trace`"));
     }
     Ok(())
 }
 
 /// What one rank recorded, of which calls are made sense of one by one.
 #[derive(Debug)]
-pub struct Recording<'a> {
+pub(crate) struct Recording<'a> {
     file: &'a file::TraceFile<'a>,
     constants: constants::Constants,
     objects: objects::MadeObjects,
@@ -65,12 +64,11 @@ pub struct Recording<'a> {
     clock: file::Clock,
     code: sites::CodeObjects,
     layers: Vec<String>,
-    beyond_limit: Vec<u64>,
 }
 
 impl<'a> Recording<'a> {
     /// Of a file.
-    pub fn of(file: &'a file::TraceFile<'a>) -> Self {
+    pub(crate) fn of(file: &'a file::TraceFile<'a>) -> Self {
         let constants = constants::Constants::new(file.head.family, &file.head.objects);
         let nesting::Nesting { events, depths } = nesting::Nesting::of(&file.calls);
         let objects = objects::MadeObjects::of(&file.calls, &events, &constants, &file.head.layers);
@@ -79,44 +77,36 @@ impl<'a> Recording<'a> {
             called.reverse();
         }
         let code = sites::CodeObjects::new(&file.head.code);
-        let beyond_limit = vec![0; layers.len()];
-        let mut recording = Self { file, constants, objects, depths, clock: file.clock(), code, layers, beyond_limit };
-        for (layer, calls) in &file.beyond_limit {
-            let place = recording.place(*layer);
-            if let Some(sum) = recording.beyond_limit.get_mut(place) {
-                *sum += calls;
-            }
-        }
-        recording
+        Self { file, constants, objects, depths, clock: file.clock(), code, layers }
     }
 
     /// What the process said of itself.
-    pub fn head(&self) -> &file::TraceHead {
+    pub(crate) fn head(&self) -> &file::TraceHead {
         &self.file.head
     }
 
     /// The program, layers from the outermost inwards, the MPI library.
-    pub fn layers(&self) -> &[String] {
+    pub(crate) fn layers(&self) -> &[String] {
         &self.layers
     }
 
     /// Calls beyond the limit, by the layer that they came to.
-    pub fn beyond_limit(&self) -> &[u64] {
-        &self.beyond_limit
+    pub(crate) fn beyond_limit(&self) -> BTreeMap<usize, u64> {
+        self.file.beyond_limit.iter().map(|(layer, calls)| (self.place(*layer), *calls)).collect()
     }
 
     /// Were there more calls than were recorded?
-    pub fn is_cut(&self) -> bool {
-        self.file.head.lost.is_some_and(|lost| lost > 0) || self.beyond_limit.iter().any(|calls| *calls > 0)
+    pub(crate) fn is_cut(&self) -> bool {
+        self.file.head.lost.is_some_and(|lost| lost > 0) || self.file.beyond_limit.values().any(|calls| *calls > 0)
     }
 
     /// The calls in the order in which they began.
-    pub fn calls(&self) -> impl Iterator<Item = RecordedCall> + '_ {
+    pub(crate) fn calls(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.calls_that(|_, _| true)
     }
 
     /// Those to these layers and functions.
-    pub fn calls_that<'b>(
+    pub(crate) fn calls_that<'b>(
         &'b self,
         is_it: impl Fn(usize, FnId) -> bool + 'b,
     ) -> impl Iterator<Item = RecordedCall> + 'b {
@@ -125,27 +115,27 @@ impl<'a> Recording<'a> {
                 let raw = &self.file.calls[number];
                 let names = self.objects.of_call(number);
                 call.arguments = decode::arguments(raw, &self.constants, &names);
-                call.result = raw.end.and_then(|_| decode::result(raw, &self.constants, &names));
+                call.result = raw.end().and_then(|_| decode::result(raw, &self.constants, &names));
                 call
             },
         )
     }
 
     /// The calls without their arguments and results.
-    pub fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
+    pub(crate) fn outlines(&self) -> impl Iterator<Item = RecordedCall> + '_ {
         self.file.calls.iter().zip(&self.depths).map(move |(call, depth)| RecordedCall {
-            thread: call.thread,
-            sequence: call.sequence,
+            thread: call.record.thread,
+            sequence: call.record.sequence,
             depth: *depth,
             function: call.function,
-            caller: self.place(call.caller),
-            layer: self.place(call.layer),
-            start_ns: self.clock.nanoseconds(call.start),
-            end_ns: call.end.map(|end| self.clock.nanoseconds(end)),
-            duration_ns: call.end.map(|end| end.saturating_sub(call.start) as f64 * self.clock.ns_per_tick),
+            caller: self.place(call.record.caller),
+            layer: self.place(call.record.layer),
+            start_ns: self.clock.nanoseconds(call.record.start),
+            end_ns: call.end().map(|end| self.clock.nanoseconds(end)),
+            duration_ns: call.end().map(|end| end.saturating_sub(call.record.start) as f64 * self.clock.ns_per_tick),
             arguments: Vec::new(),
             result: None,
-            site: call.site.and_then(|address| self.code.site(address)),
+            site: self.code.site(call.record.site),
         })
     }
 
@@ -229,7 +219,7 @@ mod tests {
         let places: Vec<(usize, usize, usize)> =
             trace.outlines().map(|call| (call.caller, call.layer, call.depth)).collect();
         assert_eq!(places[..4], [(0, 1, 0), (1, 2, 1), (1, 2, 1), (0, 2, 0)]);
-        assert_eq!(trace.beyond_limit, [0, 0, 2]);
+        assert_eq!(trace.beyond_limit(), BTreeMap::from([(2, 2)]));
     }
 
     #[test]

@@ -56,11 +56,7 @@ fn endpoint(digits: &[u8]) -> Option<Endpoint> {
 }
 
 fn digit(letter: u8) -> Option<u8> {
-    match letter {
-        b'0'..=b'9' => Some(letter - b'0'),
-        b'a'..=b'f' => Some(letter - b'a' + 10),
-        _ => None,
-    }
+    char::from(letter).to_digit(16).map(|digit| digit as u8)
 }
 
 #[cfg(test)]

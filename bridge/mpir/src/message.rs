@@ -126,11 +126,8 @@ impl<'a> Message<'a> {
     fn of_fields(fields: &'a [u8]) -> Option<Message<'a>> {
         let text = core::str::from_utf8(fields).ok()?.strip_prefix('\0')?.strip_suffix('\0')?;
         let mut fields = text.splitn(6, '\0');
-        let kind = match fields.next()? {
-            "rank" => Kind::Rank,
-            "abort" => Kind::Abort,
-            _ => return None,
-        };
+        let name = fields.next()?;
+        let kind = [Kind::Rank, Kind::Abort].into_iter().find(|kind| kind.name() == name)?;
         let (code, pid) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
         let (host, executable) = (fields.next()?, fields.next()?);
         Some(Message { kind, code, pid, host, executable, variables: fields.next().unwrap_or_default() })

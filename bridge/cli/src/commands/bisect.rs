@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use qmpi_launch::environment::of_process;
 use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
@@ -23,9 +24,8 @@ struct BisectRun {
 
 /// Runs COMMAND with ever fewer layers. `false`: the layers make no difference.
 pub(crate) fn bisect(args: &BisectArgs) -> Result<bool, Error> {
-    let get = |name: &str| std::env::var_os(name);
     let (checked, variables) =
-        plan::make(&args.stack, args.verbosity, &MeasureArgs::default(), LoadArgs::default(), &get)?;
+        plan::make(&args.stack, args.verbosity, &MeasureArgs::default(), LoadArgs::default(), &of_process)?;
     let list = variables.iter().find(|variable| variable.name == variable::TOOL_LIST);
     let elements: Vec<&str> =
         list.iter().flat_map(|list| list.value.split(',')).filter(|name| !name.is_empty()).collect();
@@ -168,7 +168,7 @@ impl Bisection<'_> {
 /// Runs a command in a process group of its own, for so long at most.
 fn execute(words: &[OsString], patience: Duration) -> Result<BisectRun, Error> {
     let Some((program, arguments)) = words.split_first() else {
-        return Err(LaunchError::CommandNotFound { command: String::new() }.into());
+        return Err(LaunchError::CommandNotFound(String::new()).into());
     };
     let mut said = tempfile::tempfile().map_err(Error::Output)?;
     let stderr = said.try_clone().map_err(Error::Output)?;

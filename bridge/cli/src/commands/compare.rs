@@ -6,20 +6,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use qmpi_launch::command_line::CommandLine;
+use qmpi_launch::environment::of_process;
 use qmpi_launch::executable;
 use qmpi_launch::program;
 use qmpi_launch::run_directory::RunTemplate;
-use qmpi_measured::compare::answer::{Comparison, SideRuns};
-use qmpi_measured::compare::mask::Masks;
-use qmpi_measured::compare::recorded::Recorded;
-use qmpi_measured::compare::run::Run;
+use qmpi_measured::MeasuredError;
+use qmpi_measured::compare::Masks;
+use qmpi_measured::compare::Recorded;
+use qmpi_measured::compare::Run;
+use qmpi_measured::compare::{Comparison, SideRuns};
 use qmpi_measured::compare::{Pool, ToolsOfSide, page, text};
 use qmpi_measured::ended::Ended;
 
 use crate::args::{CompareArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::side::{self, Side};
-use crate::side_run::{RunSetting, report_error};
-use crate::terminal::Versioned;
+use crate::side_run::RunSetting;
+use crate::terminal::{SCHEMA, Versioned};
 use crate::{Error, LaunchError, plan, terminal};
 
 /// What makes a directory one of an earlier comparison, which may be removed.
@@ -30,22 +32,21 @@ const PATIENCE: u32 = 10;
 
 /// Compares. Returns whether both sides are the same.
 pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
-    let get = |name: &str| std::env::var_os(name);
-    let here = std::env::current_dir().map_err(|error| report_error(Path::new("."), &error))?;
+    let here = std::env::current_dir().map_err(|error| MeasuredError::report(Path::new("."), error))?;
     let first = args.command.first().cloned().unwrap_or_default();
-    if !executable::exists(&first, get("PATH").as_deref()) {
-        return Err(LaunchError::CommandNotFound { command: first.to_string_lossy().into_owned() }.into());
+    if !executable::exists(&first, std::env::var_os("PATH").as_deref()) {
+        return Err(LaunchError::CommandNotFound(first.to_string_lossy().into_owned()).into());
     }
-    let sides = side::both(args, &get)?;
+    let sides = side::both(args)?;
     let facts = sides.each_ref().map(|side| &side.facts);
     for side in &sides {
-        check(side, &args.command, &get)?;
+        check(side, &args.command)?;
     }
-    let output = std::path::absolute(&args.output).map_err(|error| report_error(&args.output, &error))?;
+    let output = std::path::absolute(&args.output).map_err(|error| MeasuredError::report(&args.output, error))?;
     clear(&output)?;
-    let command = CommandLine::of(&args.command, &here, &get);
-    let template = RunTemplate::of(&here, &output).map_err(|error| report_error(&here, &error))?;
-    let qmpi = std::env::current_exe().map_err(|error| report_error(Path::new("qmpi"), &error))?;
+    let command = CommandLine::of(&args.command, &here, &of_process);
+    let template = RunTemplate::of(&here, &output).map_err(|error| MeasuredError::report(&here, error))?;
+    let qmpi = std::env::current_exe().map_err(|error| MeasuredError::report(Path::new("qmpi"), error))?;
     let setting = RunSetting {
         qmpi,
         command: &command,
@@ -78,13 +79,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
         );
     }
     let _ = std::fs::remove_dir_all(&running);
-    let answer = Versioned::new(answer);
+    let answer = Versioned { schema: SCHEMA, answer };
     let json = terminal::json(&answer)?;
     let answer = answer.answer;
-    std::fs::write(output.join(MARK), &json).map_err(|error| report_error(&output, &error))?;
+    std::fs::write(output.join(MARK), &json).map_err(|error| MeasuredError::report(&output, error))?;
     if let Some(path) = &args.html {
         let written = page::html(&answer).map_err(io::Error::other).and_then(|page| std::fs::write(path, page));
-        written.map_err(|error| report_error(path, &error))?;
+        written.map_err(|error| MeasuredError::report(path, error))?;
     }
     if args.json {
         terminal::answer(&json)?;
@@ -137,14 +138,14 @@ fn said(run: &Run) -> String {
 }
 
 /// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once.
-fn check(side: &Side, command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+fn check(side: &Side, command: &[OsString]) -> Result<(), Error> {
     let verbosity = VerbosityArgs::default();
     let stack = StackArgs { command: command.to_vec(), ..side.stack.clone() };
-    let (mut checked, _) = plan::make(&stack, verbosity, &MeasureArgs::default(), LoadArgs::default(), get)?;
-    let survey = program::find(command, get("PATH").as_deref(), &checked.search)?;
-    checked.check_command(survey.program.as_ref(), command, get)?;
+    let (mut checked, _) = plan::make(&stack, verbosity, &MeasureArgs::default(), LoadArgs::default(), &of_process)?;
+    let survey = program::find(command, std::env::var_os("PATH").as_deref(), &checked.search)?;
+    checked.check_command(survey.program.as_ref(), command)?;
     checked.check_mpis()?;
-    terminal::warn_once(checked.warnings.iter().chain(&survey.warnings), get);
+    terminal::warn_once(checked.warnings.iter().chain(&survey.warnings));
     Ok(())
 }
 
@@ -226,9 +227,9 @@ fn clear(output: &Path) -> Result<(), Error> {
         return Err(Error::usage(message, "name another directory with --output"));
     }
     if is_earlier {
-        std::fs::remove_dir_all(output).map_err(|error| report_error(output, &error))?;
+        std::fs::remove_dir_all(output).map_err(|error| MeasuredError::report(output, error))?;
     }
-    std::fs::create_dir_all(output).map_err(|error| report_error(output, &error))?;
+    std::fs::create_dir_all(output).map_err(|error| MeasuredError::report(output, error))?;
     // What is not finished may be removed as well.
-    std::fs::write(output.join(MARK), "{}\n").map_err(|error| report_error(output, &error))
+    Ok(std::fs::write(output.join(MARK), "{}\n").map_err(|error| MeasuredError::report(output, error))?)
 }

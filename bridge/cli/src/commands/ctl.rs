@@ -3,27 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use qmpi_launch::processes::{self, SwitchableProcess};
-use serde::Serialize;
+use qmpi_launch::processes::{self, SwitchableLayer, SwitchableProcess};
 
 use crate::Error;
 use crate::args::{CtlAction, CtlArgs};
-use crate::terminal::{self, Style};
-
-#[derive(Debug, Serialize)]
-struct SwitchableProcessReport {
-    pid: u32,
-    rank: Option<u32>,
-    program: String,
-    layers: Vec<SwitchableLayer>,
-}
-
-#[derive(Debug, Serialize)]
-struct SwitchableLayer {
-    tool_id: u32,
-    label: String,
-    enabled: bool,
-}
+use crate::terminal;
 
 /// Lists layers, or switches them in every process of the job that has them.
 pub(crate) fn ctl(args: &CtlArgs) -> Result<(), Error> {
@@ -58,43 +42,26 @@ fn set(processes: &[SwitchableProcess], layers: &[String], enabled: bool) -> Res
 }
 
 /// A layer is named by its label, or by its number in the stack.
-fn is_meant(layer: &qmpi_plan::control::Switchable, name: &str) -> bool {
-    layer.label == name || name.parse() == Ok(layer.tool)
+fn is_meant(layer: &SwitchableLayer, name: &str) -> bool {
+    layer.label == name || name.parse() == Ok(layer.tool_id)
 }
 
 fn list(processes: &[SwitchableProcess], json: bool) -> Result<(), Error> {
     if json {
-        let processes: Vec<_> = processes.iter().map(SwitchableProcessReport::new).collect();
         return terminal::answer_json(BTreeMap::from([("processes", processes)]));
     }
-    terminal::answer(&text(processes, Style::stdout()))
+    terminal::answer(&text(processes))
 }
 
-impl SwitchableProcessReport {
-    fn new(process: &SwitchableProcess) -> Self {
-        let layer = |layer: &qmpi_plan::control::Switchable| SwitchableLayer {
-            tool_id: layer.tool,
-            label: layer.label.clone(),
-            enabled: layer.is_on,
-        };
-        Self {
-            pid: process.pid,
-            rank: process.rank,
-            program: process.program.clone(),
-            layers: process.layers.iter().map(layer).collect(),
-        }
-    }
-}
-
-fn text(processes: &[SwitchableProcess], style: Style) -> String {
+fn text(processes: &[SwitchableProcess]) -> String {
     let mut text = String::new();
     let width = processes.iter().flat_map(|process| &process.layers).map(|layer| layer.label.len()).max().unwrap_or(0);
     for process in processes {
         let rank = process.rank.map_or_else(String::new, |rank| format!(", rank {rank}"));
-        let _ = writeln!(text, "{}", style.bold(&format!("process {}{rank}: {}", process.pid, process.program)));
+        let _ = writeln!(text, "{}", terminal::bold(&format!("process {}{rank}: {}", process.pid, process.program)));
         for layer in &process.layers {
-            let state = if layer.is_on { style.green("on") } else { style.yellow("off") };
-            let _ = writeln!(text, "  {:>2}  {:width$}  {state}", layer.tool, layer.label);
+            let state = if layer.enabled { terminal::green("on") } else { terminal::yellow("off") };
+            let _ = writeln!(text, "  {:>2}  {:width$}  {state}", layer.tool_id, layer.label);
         }
     }
     text

@@ -12,7 +12,7 @@ use qmpi_plan::Launcher;
 
 use crate::Error;
 use crate::args::DemoArgs;
-use crate::terminal::{self, Style};
+use crate::terminal;
 
 const CONFIG: &str = "\
 [tool.outer]
@@ -28,20 +28,8 @@ const FILES: [(&str, &str); 4] = [
     ("demo.toml", CONFIG),
 ];
 
-const STACK: [&str; 10] = [
-    "run",
-    "-c",
-    "demo.toml",
-    "-t",
-    "outer=./counter.so",
-    "-t",
-    "tbcast=./tbcast.so",
-    "-t",
-    "inner=./counter.so",
-    "--",
-];
+const STACK: &str = "run -c demo.toml -t outer=./counter.so -t tbcast=./tbcast.so -t inner=./counter.so --";
 
-/// Compiles, runs, and says what comes next.
 pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
     let path = std::env::var_os("PATH");
     let mpicc = anywhere(&args.mpicc);
@@ -50,7 +38,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
         None => mpiexec(&mpicc, &compiler, path.as_deref())?,
         Some((command, options)) => std::iter::once(anywhere(command)).chain(options.iter().cloned()).collect(),
     };
-    let directory = DemoDirectory { path: &args.directory, style: Style::stdout() };
+    let directory = DemoDirectory(&args.directory);
     directory.write()?;
     let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
     for line in
@@ -59,7 +47,7 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
         directory.run(&mpicc, &compiler, words(line))?;
     }
     let command = std::env::current_exe().map_err(|source| Error::not_executable("qmpi".as_ref(), source))?;
-    let stack = STACK.map(OsString::from).into_iter().chain(launcher).chain(["./app".into()]).collect();
+    let stack = words(STACK).into_iter().chain(launcher).chain(["./app".into()]).collect();
     directory.run(OsStr::new("qmpi"), &command, stack)?;
     terminal::answer(
         "\nThe program makes three broadcasts. `outer` counted them; `tbcast` made them out of messages, which `inner` counted: the same file as `outer`.\n\
@@ -68,28 +56,25 @@ pub(crate) fn demo(args: &DemoArgs) -> Result<(), Error> {
 }
 
 /// Where the files are, and where commands run.
-struct DemoDirectory<'a> {
-    path: &'a Path,
-    style: Style,
-}
+struct DemoDirectory<'a>(&'a Path);
 
 impl DemoDirectory<'_> {
     fn write(&self) -> Result<(), Error> {
-        let error = |source: std::io::Error| failed(format!("{} cannot be written: {source}", self.path.display()));
-        std::fs::create_dir_all(self.path).map_err(error)?;
+        let error = |source: std::io::Error| failed(format!("{} cannot be written: {source}", self.0.display()));
+        std::fs::create_dir_all(self.0).map_err(error)?;
         for (name, text) in FILES {
             // The first lines of a test's source are for the tests.
             let lines = text.split_inclusive('\n').filter(|line| !line.starts_with("//#"));
-            std::fs::write(self.path.join(name), lines.collect::<String>()).map_err(error)?;
+            std::fs::write(self.0.join(name), lines.collect::<String>()).map_err(error)?;
         }
-        self.show(&["cd".into(), self.path.into()])
+        self.show(&["cd".into(), self.0.into()])
     }
 
     /// Shows a command, and runs it to its end.
     fn run(&self, name: &OsStr, program: &Path, args: Vec<OsString>) -> Result<(), Error> {
         let line: Vec<OsString> = std::iter::once(name.to_owned()).chain(args).collect();
         self.show(&line)?;
-        let status = Command::new(program).args(&line[1..]).current_dir(self.path).status();
+        let status = Command::new(program).args(&line[1..]).current_dir(self.0).status();
         let status = status.map_err(|source| Error::not_executable(name, source))?;
         if status.success() {
             return Ok(());
@@ -100,7 +85,7 @@ impl DemoDirectory<'_> {
     fn show(&self, line: &[OsString]) -> Result<(), Error> {
         let words: Vec<String> =
             line.iter().map(|word| quote_if_needed(&word.to_string_lossy()).into_owned()).collect();
-        terminal::answer(&format!("{}\n", self.style.bold(&format!("$ {}", words.join(" ")))))
+        terminal::answer(&format!("{}\n", terminal::bold(&format!("$ {}", words.join(" ")))))
     }
 }
 

@@ -5,9 +5,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_elf::SearchPath;
-use qmpi_launch::Warning;
-use qmpi_launch::environment::EnvironmentVariable;
 use qmpi_launch::environment::runtime;
+use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::program::FoundPrograms;
 use qmpi_launch::{executable, installed_mpi};
 use qmpi_plan::placement::{self, Namespaces};
@@ -20,7 +19,7 @@ use crate::plan::{CheckedStack, glibc};
 use crate::report::check::{Check, Status};
 use crate::report::container;
 use crate::report::launch;
-use crate::terminal::{self, Style};
+use crate::terminal;
 use crate::{Error, plan};
 
 #[derive(Debug, Serialize)]
@@ -31,43 +30,43 @@ struct Diagnosis {
 
 /// Runs all checks and prints them. Whether nothing failed.
 pub(crate) fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
-    let get = |name: &str| std::env::var_os(name);
-    let mut checks = checks(&args.stack, &get);
+    let mut checks = checks(&args.stack);
     let plan =
-        plan::make(&args.stack, VerbosityArgs::default(), &MeasureArgs::default(), LoadArgs::default(), &get).ok();
+        plan::make(&args.stack, VerbosityArgs::default(), &MeasureArgs::default(), LoadArgs::default(), &of_process)
+            .ok();
     let (plan, variables) = plan.map_or_else(|| (None, without_values()), |(plan, variables)| (Some(plan), variables));
-    checks.extend(launch::launchers(&variables, &get));
+    checks.extend(launch::launchers(&variables));
     if !args.command.is_empty() {
-        let (survey, found) = programs(&args.command, &get);
-        checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables, &get));
+        let (survey, found) = programs(&args.command);
+        checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables));
         checks.extend(found);
-        checks.extend(plan.as_ref().and_then(|plan| container::check(plan, &variables, &args.command, &get)));
-        checks.extend(plan.and_then(|plan| fits(plan, &args.command, &survey, &get)));
+        checks.extend(plan.as_ref().and_then(|plan| container::check(plan, &variables, &args.command)));
+        checks.extend(plan.and_then(|plan| fits(plan, &args.command, &survey)));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
     if args.json {
         terminal::answer_json(Diagnosis { ok, checks })?;
     } else {
-        terminal::answer(&text(&checks, Style::stdout()))?;
+        terminal::answer(&text(&checks))?;
     }
     Ok(ok)
 }
 
-fn checks(stack_args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
+fn checks(stack_args: &StackArgs) -> Vec<Check> {
     let mut checks = vec![
         c_library(glibc::version()),
         kernel(&read("/proc/sys/kernel/osrelease")),
         proc(Path::new("/proc/self/fd").is_dir()),
         memory_files(&read("/proc/sys/vm/memfd_noexec")),
-        runtime_found(get),
-        namespaces(text_of(get, "LD_AUDIT").as_deref()),
-        tunables(text_of(get, "GLIBC_TUNABLES").as_deref()),
-        preloaded(text_of(get, "LD_PRELOAD").as_deref()),
+        runtime_found(),
+        namespaces(text_of("LD_AUDIT").as_deref()),
+        tunables(text_of("GLIBC_TUNABLES").as_deref()),
+        preloaded(text_of("LD_PRELOAD").as_deref()),
     ];
     checks.extend(mpi_libraries());
-    checks.push(program("mpicc", "compiler wrapper", get("PATH").as_deref()));
-    checks.push(program("mpiexec", "launcher", get("PATH").as_deref()));
-    checks.push(stack(stack_args, get));
+    checks.push(program("mpicc", "compiler wrapper", std::env::var_os("PATH").as_deref()));
+    checks.push(program("mpiexec", "launcher", std::env::var_os("PATH").as_deref()));
+    checks.push(stack(stack_args));
     checks
 }
 
@@ -119,8 +118,8 @@ fn memory_files(policy: &str) -> Check {
     }
 }
 
-fn runtime_found(get: &dyn Fn(&str) -> Option<OsString>) -> Check {
-    match runtime::find(get) {
+fn runtime_found() -> Check {
+    match runtime::find(&of_process) {
         Ok(path) => Check::ok("runtime", path.display().to_string()),
         Err(error) => Check::fail("runtime", error.to_string(), error.hint()),
     }
@@ -189,33 +188,27 @@ fn program(name: &'static str, what: &str, path: Option<&OsStr>) -> Check {
 }
 
 /// The programs of a command line, and what keeps the runtime out of them.
-fn programs(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> (FoundPrograms, Vec<Check>) {
-    match qmpi_launch::program::find(command, get("PATH").as_deref(), &SearchPath::from_process()) {
+fn programs(command: &[OsString]) -> (FoundPrograms, Vec<Check>) {
+    match qmpi_launch::program::find(command, std::env::var_os("PATH").as_deref(), &SearchPath::from_process()) {
         Ok(mut survey) => {
             let warnings = std::mem::take(&mut survey.warnings).into_iter();
-            let check = |warning: Warning| Check::warn("program", warning.message, warning.hint.unwrap_or_default());
-            (survey, warnings.map(check).collect())
+            (survey, warnings.map(|warning| Check::of_warning("program", warning)).collect())
         }
         Err(error) => (FoundPrograms::default(), vec![Check::fail("program", error.to_string(), error.hint())]),
     }
 }
 
 /// Are launcher, program and tools of one MPI, and does the program have what tools share with it? Said where that is not so.
-fn fits(
-    mut checked: CheckedStack,
-    command: &[OsString],
-    survey: &FoundPrograms,
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Option<Check> {
-    let error = checked.check_command(Some(survey.program.as_ref()?), command, get).err()?;
+fn fits(mut checked: CheckedStack, command: &[OsString], survey: &FoundPrograms) -> Option<Check> {
+    let error = checked.check_command(Some(survey.program.as_ref()?), command).err()?;
     Some(Check::fail("program", error.to_string(), error.hint()))
 }
 
 /// The stack that is asked for; without options that of the environment, which a batch script may have set.
-fn stack(args: &StackArgs, get: &dyn Fn(&str) -> Option<OsString>) -> Check {
+fn stack(args: &StackArgs) -> Check {
     const NAME: &str = "stack";
     let asks = if args.tools.is_empty() && args.config.is_none() { "the environment asks for" } else { "asked for" };
-    let checked = plan::check(args, VerbosityArgs::default(), get);
+    let checked = plan::check(args, VerbosityArgs::default(), &of_process);
     match checked.and_then(|checked| checked.check_mpis().map(|()| checked)) {
         Err(error) => Check::fail(NAME, error.to_string(), error.hint()),
         Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, format!("{asks} no tools")),
@@ -239,17 +232,17 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-fn text_of(get: &dyn Fn(&str) -> Option<OsString>, name: &str) -> Option<String> {
-    get(name).map(|value| value.to_string_lossy().into_owned())
+fn text_of(name: &str) -> Option<String> {
+    of_process(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-fn text(checks: &[Check], style: Style) -> String {
+fn text(checks: &[Check]) -> String {
     let mut text = String::new();
     for check in checks {
         let status = match check.status {
-            Status::Ok => style.green("ok  "),
-            Status::Warn => style.yellow("warn"),
-            Status::Fail => style.red("fail"),
+            Status::Ok => terminal::green("ok  "),
+            Status::Warn => terminal::yellow("warn"),
+            Status::Fail => terminal::red("fail"),
         };
         let _ = writeln!(text, "{status}  {:<10}  {}", check.name, check.message);
         if let Some(hint) = &check.hint {
@@ -303,7 +296,7 @@ mod tests {
 
     #[test]
     fn every_line_without_colours() {
-        let text = text(&[Check::fail("x", "m", "h")], Style::PLAIN);
+        let text = text(&[Check::fail("x", "m", "h")]);
         assert_eq!(text, "fail  x           m\n                  hint: h\n");
     }
 }

@@ -12,16 +12,15 @@ use crate::{Error, plan};
 
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Prints the variables.
 pub(crate) fn env(args: &EnvArgs) -> Result<(), Error> {
     // A modulefile is loaded where other libraries are preloaded than here.
     let hidden = |name: &str| args.shell == Syntax::Modulefile && name == PRELOAD;
     let get = |name: &str| -> Option<OsString> { std::env::var_os(name).filter(|_| !hidden(name)) };
     let (mut checked, variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
     checked.check_mpis()?;
-    checked.check_command(None, &[], &get)?;
+    checked.check_command(None, &[])?;
     if !args.verbosity.quiet {
-        terminal::warn_once(&checked.warnings, &get);
+        terminal::warn_once(&checked.warnings);
     }
     terminal::answer(&written(&variables, args.shell))
 }

@@ -9,14 +9,12 @@ use crate::Error;
 use crate::args::{Cli, ManArgs};
 use crate::terminal;
 
-/// Prints the completion script for `shell`.
 pub(crate) fn completions(shell: Shell) -> Result<(), Error> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "qmpi", &mut script);
     terminal::answer(&String::from_utf8_lossy(&script))
 }
 
-/// Prints one page, or writes all.
 pub(crate) fn man(args: &ManArgs) -> Result<(), Error> {
     let pages = pages();
     if let Some(directory) = &args.output {

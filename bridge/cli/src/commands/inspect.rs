@@ -14,7 +14,7 @@ use crate::plan::layer::kind_name;
 use crate::report::mpi::MpiReport;
 use crate::report::program::ProgramReport;
 use crate::report::tool::ToolReport;
-use crate::terminal::{self, Style};
+use crate::terminal;
 
 #[derive(Debug, Serialize)]
 struct FileReport {
@@ -36,7 +36,6 @@ struct FileReport {
 /// Inspects every file; one that is wrong is reported at once and does not stop the others. Whether all could be inspected.
 pub(crate) fn inspect(args: &InspectArgs) -> Result<bool, Error> {
     let search = SearchPath::from_process();
-    let style = Style::stdout();
     let mut files = Vec::new();
     let mut sound = true;
     let mut gap = "";
@@ -47,7 +46,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<bool, Error> {
             FileReport::failed(path, &error)
         });
         if !args.json && file.error.is_none() {
-            terminal::answer(&format!("{gap}{}", file.text(style)))?;
+            terminal::answer(&format!("{gap}{}", file.text()))?;
             gap = "\n";
         }
         files.push(file);
@@ -96,9 +95,9 @@ impl FileReport {
         Self { error: Some(ErrorReport::new(error)), ..Self::of(path, None) }
     }
 
-    fn text(&self, style: Style) -> String {
-        let heading = style.bold(&self.path.display().to_string());
-        let tool = self.tool.as_ref().map(|tool| tool.text(style));
+    fn text(&self) -> String {
+        let heading = terminal::bold(&self.path.display().to_string());
+        let tool = self.tool.as_ref().map(|tool| tool.text());
         let mpi = self.mpi.as_ref().map(|mpi| mpi.text());
         let program = self.program.as_ref().map(ProgramReport::text);
         let foreign = self.machine.filter(|machine| *machine != machine::HOST_NAME);

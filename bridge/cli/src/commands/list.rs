@@ -1,11 +1,11 @@
 //! `qmpi list`: the stack with its edges.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use qmpi_launch::Warning;
+use qmpi_launch::environment::of_process;
 use qmpi_plan::OwnCalls;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ use crate::plan::edges::{self, CallEdge, Language, LayerNode};
 use crate::plan::layer::{BY_NAME, InspectedLayer, RegisteredFunctions};
 use crate::plan::survey;
 use crate::report::listing::{count, shortened, wrapped};
-use crate::terminal::{self, Style};
+use crate::terminal;
 use crate::{Error, plan};
 
 #[derive(Debug, Serialize)]
@@ -79,10 +79,8 @@ struct ListedLayer {
     place: Option<&'static str>,
 }
 
-/// Shows the stack.
 pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
-    let get = |name: &str| std::env::var_os(name);
-    let checked = plan::check(&args.stack, VerbosityArgs::default(), &get)
+    let checked = plan::check(&args.stack, VerbosityArgs::default(), &of_process)
         .and_then(|checked| checked.check_mpis().map(|()| checked));
     let checked = match checked {
         Err(error) if args.json => {
@@ -91,24 +89,24 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
         }
         checked => checked?,
     };
-    show(args, checked, &get)
+    show(args, checked)
 }
 
-fn show(args: &ListArgs, mut checked: CheckedStack, get: &dyn Fn(&str) -> Option<OsString>) -> Result<(), Error> {
+fn show(args: &ListArgs, mut checked: CheckedStack) -> Result<(), Error> {
     if args.no_load {
         for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
             layer.registered = Some(RegisteredFunctions::Unknown("it is not loaded".to_owned()));
         }
     } else {
-        for (place, registered) in survey::ask(&checked.layers, get) {
+        for (place, registered) in survey::ask(&checked.layers) {
             checked.layers[place].registered = Some(registered);
         }
     }
     let warnings = checked.all_warnings();
-    terminal::warn_once(&warnings, get);
-    let mut report = report(&checked.layers, &checked.clones(get), &warnings);
+    terminal::warn_once(&warnings);
+    let mut report = report(&checked.layers, &checked.clones(), &warnings);
     report.stacks = named(&checked);
-    if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report, Style::stdout())) }
+    if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report)) }
 }
 
 fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> ListedStack {
@@ -228,12 +226,12 @@ impl ListedLayer {
     }
 }
 
-fn text(report: &ListedStack, style: Style) -> String {
+fn text(report: &ListedStack) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
+    let _ = writeln!(text, "{}", terminal::bold("stack (outermost first)"));
     if report.layers.is_empty() {
         let _ = writeln!(text, "  no tools");
-        text.push_str(&named_stacks(report, style));
+        text.push_str(&named_stacks(report));
         return text;
     }
     let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
@@ -250,14 +248,14 @@ fn text(report: &ListedStack, style: Style) -> String {
         ("wrapped besides MPI's functions", &report.wrapped),
     ] {
         if !intercepted.is_empty() {
-            let _ = writeln!(text, "{}", style.bold(heading));
+            let _ = writeln!(text, "{}", terminal::bold(heading));
         }
         for (labels, functions) in by_interceptors(intercepted) {
             let _ = writeln!(text, "  by {}: {}", labels.join(", "), count(functions.len(), "function"));
             text.push_str(&wrapped(functions, 6));
         }
     }
-    let _ = writeln!(text, "{}", style.bold("edges"));
+    let _ = writeln!(text, "{}", terminal::bold("edges"));
     for edge in &report.edges {
         let number = match edge.language {
             Language::C => count(edge.functions.len(), "function"),
@@ -266,15 +264,16 @@ fn text(report: &ListedStack, style: Style) -> String {
         };
         let _ = writeln!(text, "  {} -> {}: {number}: {}", edge.from, edge.to, shortened(&edge.functions, 4));
     }
-    text.push_str(&named_stacks(report, style));
+    text.push_str(&named_stacks(report));
     text
 }
 
 /// The stacks that a tool may open.
-fn named_stacks(report: &ListedStack, style: Style) -> String {
+fn named_stacks(report: &ListedStack) -> String {
     let mut text = String::new();
     for (name, layers) in &report.stacks {
-        let _ = writeln!(text, "{}", style.bold(&format!("stack {name}, for tools that open it (outermost first)")));
+        let _ =
+            writeln!(text, "{}", terminal::bold(&format!("stack {name}, for tools that open it (outermost first)")));
         for layer in layers {
             let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
             let _ = writeln!(text, "      {}  {path}", layer.label);

@@ -8,7 +8,7 @@ use qmpi_launch::mpir::process::{self, RankProcess};
 use crate::Error;
 use crate::args::{PsArgs, RunArgs};
 use crate::commands::run;
-use crate::terminal::{self, Style};
+use crate::terminal;
 
 /// Shows the ranks of a job that runs, or starts one and shows its ranks when they are there.
 pub(crate) fn ps(args: &PsArgs) -> Result<(), Error> {
@@ -28,10 +28,10 @@ fn print(ranks: Vec<RankProcess>, json: bool) -> Result<(), Error> {
     if json {
         return terminal::answer_json(BTreeMap::from([("ranks", ranks)]));
     }
-    terminal::answer(&text(&ranks, Style::stdout()))
+    terminal::answer(&text(&ranks))
 }
 
-fn text(ranks: &[RankProcess], style: Style) -> String {
+fn text(ranks: &[RankProcess]) -> String {
     let mut text = String::new();
     let width =
         |heading: &str, of: &dyn Fn(&RankProcess) -> usize| ranks.iter().map(of).max().unwrap_or(0).max(heading.len());
@@ -39,7 +39,7 @@ fn text(ranks: &[RankProcess], style: Style) -> String {
     let pid = width("pid", &|rank| rank.pid.to_string().len());
     let program = width("program", &|rank| rank.executable.len());
     let heading = format!("{:>4}  {:host$}  {:>pid$}  {:program$}  stack", "rank", "host", "pid", "program");
-    let _ = writeln!(text, "{}", style.bold(&heading));
+    let _ = writeln!(text, "{}", terminal::bold(&heading));
     for rank in ranks {
         let stack = match &rank.layers {
             None => "?".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use qmpi_measured::job::MeasuredJob;
+use qmpi_measured::MeasuredJob;
 use qmpi_measured::{events, page, rank_file, tables};
 
 use crate::args::{ReportArgs, TraceForm};

@@ -7,57 +7,57 @@ use std::path::Path;
 use std::process::Command;
 
 use qmpi_elf::ElfFile;
-use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::forward::{self, Forward};
 use qmpi_launch::launcher::LauncherInCommand;
-use qmpi_launch::mpir::starter::{self, MpirJob, Reception};
+use qmpi_launch::mpir::listener::Listener;
+use qmpi_launch::mpir::starter::{self, MpirJob};
 use qmpi_launch::mpir::table::MpirProcess;
 use qmpi_launch::mpir::{child, hosts};
 use qmpi_launch::program::{self, Program};
 use qmpi_launch::shell::quote_if_needed;
 use qmpi_launch::{Warning, executable};
-use qmpi_measured::job::MeasuredJob;
+use qmpi_measured::MeasuredJob;
 use qmpi_measured::{rank_file, tables};
 use qmpi_plan::launcher::Line;
 
 use crate::args::RunArgs;
 use crate::plan::{self, CheckedStack, registered};
 use crate::report::container;
-use crate::terminal::{self, Style};
+use crate::terminal;
 use crate::{Error, LaunchError};
 
 /// Runs COMMAND in place of this process; returns only for `--dry-run` and errors.
 pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> Result<(), Error> {
-    let get = |name: &str| std::env::var_os(name);
-    let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &get)?;
+    let (mut checked, mut variables) = plan::make(&args.stack, args.verbosity, &args.measure, args.load, &of_process)?;
     let first = args.command.first().cloned().unwrap_or_default();
-    let path = get("PATH");
+    let path = std::env::var_os("PATH");
     if !executable::exists(&first, path.as_deref()) {
         let command = first.to_string_lossy().into_owned();
-        return Err(LaunchError::CommandNotFound { command }.into());
+        return Err(LaunchError::CommandNotFound(command).into());
     }
     if let Some(library) = library(&args.command, path.as_deref()) {
         return Err(library);
     }
     let survey = program::find(&args.command, path.as_deref(), &checked.search)?;
-    let found = checked.check_command(survey.program.as_ref(), &args.command, &get)?;
+    let found = checked.check_command(survey.program.as_ref(), &args.command)?;
     checked.check_mpis()?;
-    registered::check(&checked.layers, checked.resolved.stack.on_error, &get)?;
-    let reception = if args.mpir && !args.dry_run { Some(reception(args, found.as_ref(), &get)?) } else { None };
+    registered::check(&checked.layers, checked.resolved.stack.on_error)?;
+    let reception = if args.mpir && !args.dry_run { Some(reception(args, found.as_ref())?) } else { None };
     if let Some(reception) = &reception {
-        variables.push(reception.variable()?);
+        variables.push(reception.variable().map_err(LaunchError::Mpir)?);
     }
     let forward = match &found {
-        Some(found) => forward::forward(&args.command, found, &variables, &get),
+        Some(found) => forward::forward(&args.command, found, &variables, &of_process),
         None => Forward { command: args.command.clone(), ..Forward::default() },
     };
     if !args.verbosity.quiet {
         let is_quiet = args.dry_run || args.measure.directory().is_some();
         let no_tools = if is_quiet { None } else { no_tools(&checked, args) };
         let container =
-            if checked.has_request { container::warning(&checked, &variables, &args.command, &get) } else { None };
+            if checked.has_request { container::warning(&checked, &variables, &args.command) } else { None };
         let found = [&checked.warnings, &survey.warnings, &forward.warnings];
-        terminal::warn_once(no_tools.iter().chain(&container).chain(found.into_iter().flatten()), &get);
+        terminal::warn_once(no_tools.iter().chain(&container).chain(found.into_iter().flatten()));
     }
     if args.verbosity.verbose > 0 {
         notes(&checked, survey.program.as_ref(), found.as_ref(), &forward);
@@ -65,10 +65,10 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
     let Forward { command, list, .. } = forward;
     variables.extend(list);
     if args.dry_run {
-        return terminal::answer(&dry_run(&checked, &variables, &command, Style::stdout()));
+        return terminal::answer(&dry_run(&checked, &variables, &command));
     }
     // A rank clears nothing: other ranks may have written their records. Nor does it print a table of the job.
-    if let Some(directory) = args.measure.directory().filter(|_| qmpi_plan::rank_from_env(&get).is_none()) {
+    if let Some(directory) = args.measure.directory().filter(|_| qmpi_plan::rank_from_env(&of_process).is_none()) {
         rank_file::clear(&directory)?;
         if args.measure.stats && reception.is_none() {
             let status = child::run(&command, &variables)?;
@@ -81,18 +81,10 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
 }
 
 /// Where ranks report: over the network, too, if they may be on other hosts.
-fn reception(
-    args: &RunArgs,
-    found: Option<&LauncherInCommand>,
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Reception, Error> {
-    let words: Vec<String> = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let line = found.map(|found| Line {
-        launcher: found.launcher,
-        args: words.get(found.index + 1..).unwrap_or_default(),
-        get,
-    });
-    Ok(Reception::open(&hosts::addresses(&hosts::of_job(line.as_ref(), get)))?)
+fn reception(args: &RunArgs, found: Option<&LauncherInCommand>) -> Result<Listener, Error> {
+    let words = found.map(|found| found.args(&args.command)).unwrap_or_default();
+    let line = found.map(|found| Line { launcher: found.launcher, args: &words, get: &of_process });
+    Ok(Listener::open(&hosts::addresses(&hosts::of_job(line.as_ref(), &of_process))).map_err(LaunchError::Mpir)?)
 }
 
 /// A COMMAND that is a tool: the option was forgotten.
@@ -138,7 +130,7 @@ fn print_calls(directory: &Path) {
 
 fn become_command(command: &[OsString], variables: &[EnvironmentVariable]) -> Error {
     let Some((program, args)) = command.split_first() else {
-        return LaunchError::CommandNotFound { command: String::new() }.into();
+        return LaunchError::CommandNotFound(String::new()).into();
     };
     let mut child = Command::new(program);
     child.args(args).envs(variables.iter().map(|variable| (variable.name, &variable.value)));
@@ -165,9 +157,9 @@ fn notes(checked: &CheckedStack, program: Option<&Program>, launcher: Option<&La
     }
 }
 
-fn dry_run(checked: &CheckedStack, variables: &[EnvironmentVariable], command: &[OsString], style: Style) -> String {
+fn dry_run(checked: &CheckedStack, variables: &[EnvironmentVariable], command: &[OsString]) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "{}", style.bold("stack (outermost first)"));
+    let _ = writeln!(text, "{}", terminal::bold("stack (outermost first)"));
     if checked.layers.is_empty() {
         let _ = writeln!(text, "  no tools");
     }
@@ -176,11 +168,11 @@ fn dry_run(checked: &CheckedStack, variables: &[EnvironmentVariable], command: &
         let path = layer.path().display();
         let _ = writeln!(text, "  {:>2}  {:width$}  {:<6}  {path}", tool_id, layer.label(), layer.kind());
     }
-    let _ = writeln!(text, "{}", style.bold("variables"));
+    let _ = writeln!(text, "{}", terminal::bold("variables"));
     for variable in variables {
         let _ = writeln!(text, "  {}={}", variable.name, quote_if_needed(&variable.value));
     }
     let words: Vec<String> = command.iter().map(|word| quote_if_needed(&word.to_string_lossy()).into_owned()).collect();
-    let _ = writeln!(text, "{}\n  {}", style.bold("command"), words.join(" "));
+    let _ = writeln!(text, "{}\n  {}", terminal::bold("command"), words.join(" "));
     text
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use qmpi_launch::environment::of_process;
 use qmpi_plan::lookup::{self, absolute};
 use qmpi_plan::request::site;
 use qmpi_plan::{Config, variable};
@@ -20,17 +21,18 @@ struct NamedTool {
     /// The configuration file, or the directory of names.
     from: PathBuf,
     about: Option<String>,
-    /// Whether the file is there.
     is_there: bool,
 }
 
-/// Prints a line for each tool.
 pub(crate) fn tools(args: &ToolsArgs) -> Result<(), Error> {
-    let get = |name: &str| std::env::var_os(name);
-    let mut files = site::files(&get)?;
-    let own = args.config.clone().or_else(|| get(variable::CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from));
+    let mut files = site::files(&of_process)?;
+    let own = args
+        .config
+        .clone()
+        .or_else(|| std::env::var_os(variable::CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from));
     files.extend(own.map(|path| absolute(&path)).transpose()?);
-    let tool_path = get(variable::TOOL_PATH).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
+    let tool_path =
+        std::env::var_os(variable::TOOL_PATH).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default();
     let known = known(&files, &tool_path)?;
     if args.json {
         return terminal::answer(&terminal::json(&known)?);

@@ -10,9 +10,7 @@ use serde::Serialize;
 /// One layer as far as the edges are concerned. Functions are named as in C.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LayerNode {
-    /// Its label.
     pub(crate) label: String,
-    /// The functions that it intercepts.
     pub(crate) intercepts: BTreeSet<String>,
     /// The functions that it may call below: those it intercepts and those it calls as `PMPI_*`.
     pub(crate) calls: BTreeSet<String>,
@@ -35,7 +33,6 @@ pub(crate) struct LayerNode {
 pub(crate) enum Language {
     /// C, whatever the caller is written in.
     C,
-    /// Fortran.
     Fortran,
     /// C, of functions that are not MPI's.
     Other,
@@ -48,7 +45,6 @@ pub(crate) struct CallEdge {
     pub(crate) from: String,
     /// A label, [`MPI`] or [`PROCESS`].
     pub(crate) to: String,
-    /// How they are made.
     pub(crate) language: Language,
     /// The functions, those of MPI as `MPI_*`.
     pub(crate) functions: Vec<String>,
@@ -69,52 +65,47 @@ pub(crate) fn edges(nodes: &[LayerNode]) -> Vec<CallEdge> {
         nodes.iter().flat_map(|node| functions(node).iter().cloned()).collect()
     };
     let nothing = BTreeSet::new();
-    let mut edges = of_c(APPLICATION, &all(|node| &node.intercepts), &nothing, nodes);
-    edges.extend(of_fortran(APPLICATION, &all(|node| &node.fortran), &nothing, nodes));
-    edges.extend(of_others(APPLICATION, &all(|node| &node.wraps), nodes));
+    let mut edges = edges_from(APPLICATION, Language::C, &all(|node| &node.intercepts), &nothing, nodes);
+    edges.extend(edges_from(APPLICATION, Language::Fortran, &all(|node| &node.fortran), &nothing, nodes));
+    edges.extend(edges_from(APPLICATION, Language::Other, &all(|node| &node.wraps), &nothing, nodes));
     for (i, node) in nodes.iter().enumerate() {
         let below = &nodes[i + 1..];
-        edges.extend(of_c(&node.label, &node.calls, &node.past, below));
-        edges.extend(of_fortran(&node.label, &node.fortran_calls, &node.fortran_past, below));
-        let is_shown =
-            |name: &&String| node.wraps.contains(*name) || below.iter().any(|node| node.wraps.contains(*name));
-        edges.extend(of_others(&node.label, &node.other_calls.iter().filter(is_shown).cloned().collect(), below));
+        edges.extend(edges_from(&node.label, Language::C, &node.calls, &node.past, below));
+        edges.extend(edges_from(&node.label, Language::Fortran, &node.fortran_calls, &node.fortran_past, below));
+        let is_shown = |name: &&String| nodes[i..].iter().any(|node| node.wraps.contains(*name));
+        let others = node.other_calls.iter().filter(is_shown).cloned().collect();
+        edges.extend(edges_from(&node.label, Language::Other, &others, &nothing, below));
     }
     edges
 }
 
-fn of_c(label: &str, calls: &BTreeSet<String>, past: &BTreeSet<String>, below: &[LayerNode]) -> Vec<CallEdge> {
-    let target = |function: &String| below.iter().position(|node| node.intercepts.contains(function));
-    let calls = calls.iter().map(|function| (target(function), function));
-    edges_to(label, Language::C, calls.chain(past.iter().map(|function| (None, function))), below)
+/// Does a layer get calls in this language? Below a layer without a Fortran wrapper the call goes on in C: such a layer gets it as it gets all
+/// others.
+fn gets(node: &LayerNode, language: Language, function: &str) -> bool {
+    match language {
+        Language::C => node.intercepts.contains(function),
+        Language::Fortran => node.fortran.contains(function) || node.intercepts.contains(function),
+        Language::Other => node.wraps.contains(function),
+    }
 }
 
-/// Below a layer without a Fortran wrapper the call goes on in C: such a layer gets it as it gets all others.
-fn of_fortran(label: &str, calls: &BTreeSet<String>, past: &BTreeSet<String>, below: &[LayerNode]) -> Vec<CallEdge> {
-    let sees =
-        |node: &LayerNode, function: &String| node.fortran.contains(function) || node.intercepts.contains(function);
-    let target = |function: &String| below.iter().position(|node| sees(node, function));
-    let calls = calls.iter().map(|function| (target(function), function));
-    edges_to(label, Language::Fortran, calls.chain(past.iter().map(|function| (None, function))), below)
-}
-
-fn of_others(label: &str, calls: &BTreeSet<String>, below: &[LayerNode]) -> Vec<CallEdge> {
-    let target = |function: &String| below.iter().position(|node| node.wraps.contains(function));
-    edges_to(label, Language::Other, calls.iter().map(|function| (target(function), function)), below)
-}
-
-/// One edge for each target; none is the end of the chain.
-fn edges_to<'a>(
+/// One edge for each target of calls; the end of the chain is that of calls that no layer gets, and of those `past` all layers.
+fn edges_from(
     label: &str,
     language: Language,
-    calls: impl Iterator<Item = (Option<usize>, &'a String)>,
+    calls: &BTreeSet<String>,
+    past: &BTreeSet<String>,
     below: &[LayerNode],
 ) -> Vec<CallEdge> {
     let end = if language == Language::Other { PROCESS } else { MPI };
+    let target = |function: &String| below.iter().position(|node| gets(node, language, function));
     // By position, so that the nearest layer comes first and the MPI library last.
     let mut targets: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-    for (target, function) in calls {
-        targets.entry(target.unwrap_or(below.len())).or_default().insert(function.clone());
+    for function in calls {
+        targets.entry(target(function).unwrap_or(below.len())).or_default().insert(function.clone());
+    }
+    if !past.is_empty() {
+        targets.entry(below.len()).or_default().extend(past.iter().cloned());
     }
     targets
         .into_iter()

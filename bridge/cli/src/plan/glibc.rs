@@ -3,7 +3,6 @@
 
 use std::ffi::CStr;
 
-/// A release of glibc.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GlibcVersion(pub u32, pub u32);
 
@@ -16,7 +15,6 @@ impl std::fmt::Display for GlibcVersion {
     }
 }
 
-/// The version of the C library of this process.
 pub(crate) fn version() -> Option<GlibcVersion> {
     // SAFETY: the function has no conditions.
     let text = unsafe { libc::gnu_get_libc_version() };

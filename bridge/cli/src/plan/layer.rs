@@ -26,9 +26,7 @@ pub(crate) struct InspectedLayer {
 /// What is known of the functions that a layer registers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RegisteredFunctions {
-    /// These.
     Functions(Vec<String>),
-    /// Why it is not known.
     Unknown(String),
 }
 
@@ -42,12 +40,10 @@ impl InspectedLayer {
         Self { planned, manifest, registered: None }
     }
 
-    /// What was asked for.
     pub(crate) fn layer(&self) -> &Layer {
         &self.planned.layer
     }
 
-    /// The label within the stack.
     pub(crate) fn label(&self) -> &str {
         &self.planned.layer.label
     }

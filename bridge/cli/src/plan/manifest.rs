@@ -5,11 +5,9 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// What is known about one tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Manifest {
-    /// What people call it.
     pub(crate) name: String,
     files: Vec<String>,
     /// What helps.
@@ -20,7 +18,6 @@ pub(crate) struct Manifest {
     pub(crate) wrong: Vec<String>,
 }
 
-/// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Manifests {

@@ -3,8 +3,6 @@
 //! A library that registers one tool is that tool, whatever it is called. One that registers several is asked for one of them by its
 //! name: then the name is a constant of the file. Only where it is none the tools are loaded and asked, as for `qmpi list`.
 
-use std::ffi::OsString;
-
 use qmpi_elf::ToolKind;
 use qmpi_launch::Warning;
 use qmpi_plan::OnError;
@@ -14,15 +12,11 @@ use crate::plan::survey;
 use crate::{Error, terminal};
 
 /// Does each library of QMPI tools register the one that is asked for?
-pub(crate) fn check(
-    layers: &[InspectedLayer],
-    on_error: OnError,
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<(), Error> {
+pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), Error> {
     if !layers.iter().any(is_doubtful) {
         return Ok(());
     }
-    for (place, answer) in survey::ask(layers, get) {
+    for (place, answer) in survey::ask(layers) {
         let Some(layer) = layers.get(place).filter(|layer| is_doubtful(layer)) else { continue };
         let other = format!(", and not {}", layer.layer().name);
         let RegisteredFunctions::Unknown(reason) = answer else { continue };

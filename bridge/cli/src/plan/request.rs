@@ -15,7 +15,6 @@ use crate::{Error, LaunchError};
 
 /// The stack with what it was read from.
 pub(crate) struct ResolvedStack {
-    /// The layers and settings.
     pub(crate) stack: Stack,
     /// The stacks of `[stacks]`, which a tool may open.
     pub(crate) named: BTreeMap<String, Stack>,
@@ -82,7 +81,6 @@ pub(crate) fn with_options<'a>(
 }
 
 impl StackRequest<'_> {
-    /// Finds the files.
     pub(crate) fn resolve(&self) -> Result<ResolvedStack, Error> {
         let config = match &self.request.config {
             Some(path) => {

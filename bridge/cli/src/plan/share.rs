@@ -1,6 +1,5 @@
 //! Libraries of `share` that are not on this machine, as far as the dynamic linker's search by name goes.
 
-use std::fmt;
 use std::path::Path;
 
 use qmpi_elf::{ElfFile, SearchPath};
@@ -13,9 +12,7 @@ use crate::plan::layer::InspectedLayer;
 /// A library that a layer is to share with the program, and that only the program can bring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MissingShare {
-    /// The layer.
     pub(crate) layer: String,
-    /// The library's SONAME.
     pub(crate) soname: String,
 }
 
@@ -36,10 +33,14 @@ pub(crate) fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<Mis
 }
 
 impl MissingShare {
+    fn message(&self) -> String {
+        format!("tool `{}`: `share` names {}, which the dynamic linker does not find", self.layer, self.soname)
+    }
+
     /// For a program that is not known.
     pub(crate) fn warning(&self) -> Warning {
         Warning::new(
-            self.to_string(),
+            self.message(),
             "that is right only if the program brings it; a SONAME is wanted, such as libhdf5.so.103",
         )
     }
@@ -47,14 +48,8 @@ impl MissingShare {
     /// For a program that does not bring it.
     pub(crate) fn error(&self, program: &Path) -> Error {
         Error::usage(
-            format!("{self}, and {} does not bring it", program.display()),
+            format!("{}, and {} does not bring it", self.message(), program.display()),
             "check the spelling: a SONAME is wanted, such as libhdf5.so.103; or set LD_LIBRARY_PATH",
         )
-    }
-}
-
-impl fmt::Display for MissingShare {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "tool `{}`: `share` names {}, which the dynamic linker does not find", self.layer, self.soname)
     }
 }

@@ -4,13 +4,12 @@
 //! other is described in `survey.rs` of the core, which `surveyed.rs` calls there.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use qmpi_launch::environment::{runtime, tunables};
+use qmpi_launch::environment::{of_process, runtime, tunables};
 use qmpi_plan::variable;
 
 use crate::plan::layer::{self, InspectedLayer, RegisteredFunctions};
@@ -19,16 +18,13 @@ use crate::plan::layer::{self, InspectedLayer, RegisteredFunctions};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Asks all tools that register themselves; the answers by their place in the stack.
-pub(crate) fn ask(
-    layers: &[InspectedLayer],
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> BTreeMap<usize, RegisteredFunctions> {
+pub(crate) fn ask(layers: &[InspectedLayer]) -> BTreeMap<usize, RegisteredFunctions> {
     let asked: Vec<(usize, &InspectedLayer)> =
         layers.iter().enumerate().filter(|(_, layer)| !layer.is_bridged()).collect();
     if asked.is_empty() {
         return BTreeMap::new();
     }
-    let (text, why) = match start(&asked, layers, get) {
+    let (text, why) = match start(&asked, layers) {
         Ok(child) => wait(child),
         Err(why) => (String::new(), why),
     };
@@ -39,12 +35,8 @@ pub(crate) fn ask(
     found
 }
 
-fn start(
-    asked: &[(usize, &InspectedLayer)],
-    layers: &[InspectedLayer],
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Result<Child, String> {
-    let runtime = runtime::find(get).map_err(|error| error.to_string())?;
+fn start(asked: &[(usize, &InspectedLayer)], layers: &[InspectedLayer]) -> Result<Child, String> {
+    let runtime = runtime::find(&of_process).map_err(|error| error.to_string())?;
     let line = |(place, layer): &(usize, &InspectedLayer)| {
         let (kind, name) = (layer.kind(), &layer.layer().name);
         // A name alone: another tool of the list may register it.
@@ -59,7 +51,7 @@ fn start(
     for name in [variable::TOOL_LIST, variable::CONFIG, variable::REPORT, variable::THESIS_TOOLS] {
         command.env_remove(name);
     }
-    let existing = get("GLIBC_TUNABLES").map(|value| value.to_string_lossy().into_owned());
+    let existing = std::env::var_os("GLIBC_TUNABLES").map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing.as_deref(), layer::static_tls(layers)) {
         command.env("GLIBC_TUNABLES", value);
     }
@@ -82,38 +74,27 @@ fn wait(mut child: Child) -> (String, String) {
         });
     }
     let end = Instant::now() + PATIENCE;
-    let mut text = Vec::new();
-    let mut why = "the runtime does not answer".to_owned();
-    loop {
-        match receiver.recv_timeout(Duration::from_millis(20)) {
-            Ok(part) => {
-                text.extend(part);
-                continue;
-            }
-            Err(mpsc::RecvTimeoutError::Timeout) => {}
-            // It is about to end.
-            Err(mpsc::RecvTimeoutError::Disconnected) => std::thread::sleep(Duration::from_millis(2)),
-        }
+    let status = loop {
         match child.try_wait() {
-            Ok(Some(status)) => {
-                // The process's last output may not have been read yet. Another process with the pipe writes no answers.
-                while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
-                    text.extend(part);
-                }
-                if !status.success() {
-                    why = format!("loading the tools ended the process ({status})");
-                }
-                break;
-            }
-            Ok(None) if Instant::now() < end => {}
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
             Ok(None) | Err(_) => {
-                why = format!("loading the tools takes more than {} seconds", PATIENCE.as_secs());
                 let _ = child.kill();
                 let _ = child.wait();
-                break;
+                break None;
             }
         }
+    };
+    // The process's last output may not have been read yet. Another process with the pipe writes no answers.
+    let mut text = Vec::new();
+    while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
+        text.extend(part);
     }
+    let why = match status {
+        None => format!("loading the tools takes more than {} seconds", PATIENCE.as_secs()),
+        Some(status) if status.success() => "the runtime does not answer".to_owned(),
+        Some(status) => format!("loading the tools ended the process ({status})"),
+    };
     (String::from_utf8_lossy(&text).into_owned(), why)
 }
 

@@ -1,5 +1,6 @@
 //! One question of `qmpi doctor` with its answer.
 
+use qmpi_launch::Warning;
 use serde::Serialize;
 
 /// How an answer is to be taken.
@@ -11,7 +12,6 @@ pub(crate) enum Status {
     Fail,
 }
 
-/// One question and its answer.
 #[derive(Debug, Serialize)]
 pub(crate) struct Check {
     pub(crate) name: &'static str,
@@ -28,6 +28,10 @@ impl Check {
 
     pub(crate) fn warn(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { name, status: Status::Warn, message: message.into(), hint: Some(hint.into()) }
+    }
+
+    pub(crate) fn of_warning(name: &'static str, warning: Warning) -> Self {
+        Self { name, status: Status::Warn, message: warning.message, hint: Some(warning.hint.unwrap_or_default()) }
     }
 
     pub(crate) fn fail(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use qmpi_launch::Warning;
 use qmpi_launch::container::{self, Container};
-use qmpi_launch::environment::{EnvironmentVariable, runtime};
+use qmpi_launch::environment::{EnvironmentVariable, of_process, runtime};
 use qmpi_plan::preload;
 use qmpi_plan::variable;
 
@@ -15,13 +15,8 @@ use crate::report::check::Check;
 const NAME: &str = "container";
 
 /// The check, where COMMAND starts a container.
-pub(crate) fn check(
-    checked: &CheckedStack,
-    variables: &[EnvironmentVariable],
-    command: &[OsString],
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Option<Check> {
-    let container = container::find(command, get)?;
+pub(crate) fn check(checked: &CheckedStack, variables: &[EnvironmentVariable], command: &[OsString]) -> Option<Check> {
+    let container = container::find(command, &of_process)?;
     Some(match lacks(checked, variables, &container) {
         Some(Warning { message, hint }) => Check::fail(NAME, message, hint.unwrap_or_default()),
         None => {
@@ -35,9 +30,8 @@ pub(crate) fn warning(
     checked: &CheckedStack,
     variables: &[EnvironmentVariable],
     command: &[OsString],
-    get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Option<Warning> {
-    lacks(checked, variables, &container::find(command, get)?)
+    lacks(checked, variables, &container::find(command, &of_process)?)
 }
 
 fn lacks(checked: &CheckedStack, variables: &[EnvironmentVariable], container: &Container) -> Option<Warning> {

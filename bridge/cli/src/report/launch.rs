@@ -4,8 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use qmpi_launch::Warning;
-use qmpi_launch::environment::EnvironmentVariable;
+use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::launcher;
 use qmpi_launch::program::Program;
 use qmpi_launch::{executable, forward};
@@ -18,8 +17,8 @@ use crate::report::check::Check;
 const NAMES: [&str; 7] = ["mpiexec", "mpirun", "mpiexec.hydra", "orterun", "prterun", "srun", "flux"];
 
 /// One answer for each launcher on PATH, under the first of its names.
-pub(crate) fn launchers(variables: &[EnvironmentVariable], get: &dyn Fn(&str) -> Option<OsString>) -> Vec<Check> {
-    let path = get("PATH");
+pub(crate) fn launchers(variables: &[EnvironmentVariable]) -> Vec<Check> {
+    let path = std::env::var_os("PATH");
     let mut seen = Vec::new();
     let mut checks = Vec::new();
     for name in NAMES {
@@ -31,7 +30,7 @@ pub(crate) fn launchers(variables: &[EnvironmentVariable], get: &dyn Fn(&str) ->
         }
         seen.push(real);
         checks.push(match known {
-            Some((launcher, _)) => habits(launcher, &file.display().to_string(), variables, get),
+            Some((launcher, _)) => habits(launcher, &file.display().to_string(), variables),
             None => Check::warn(
                 "launcher",
                 format!("{}: its kind cannot be told", file.display()),
@@ -43,15 +42,10 @@ pub(crate) fn launchers(variables: &[EnvironmentVariable], get: &dyn Fn(&str) ->
 }
 
 /// What a launcher does if nothing is said.
-fn habits(
-    launcher: Launcher,
-    file: &str,
-    variables: &[EnvironmentVariable],
-    get: &dyn Fn(&str) -> Option<OsString>,
-) -> Check {
-    let names = forward::names(variables, get);
+fn habits(launcher: Launcher, file: &str, variables: &[EnvironmentVariable]) -> Check {
+    let names = forward::names(variables, &of_process);
     let name = launcher.name();
-    let dropped = Line { launcher, args: &[], get }.dropped(&names);
+    let dropped = Line { launcher, args: &[], get: &of_process }.dropped(&names);
     if dropped.is_empty() {
         return Check::ok("launcher", format!("{file} ({name}) passes the variables on to all hosts"));
     }
@@ -75,10 +69,9 @@ pub(crate) fn command(
     command: &[OsString],
     program: Option<&Program>,
     variables: &[EnvironmentVariable],
-    get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Vec<Check> {
     const NAME: &str = "command";
-    let path = get("PATH");
+    let path = std::env::var_os("PATH");
     let Some(found) = launcher::find(command, path.as_deref()) else {
         let word = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         if !executable::exists(OsStr::new(&word), path.as_deref()) {
@@ -98,11 +91,11 @@ pub(crate) fn command(
             "start the program with `qmpi run` there: LAUNCHER ... qmpi run ./app",
         )];
     };
-    let forward = forward::forward(command, &found, variables, get);
-    let args: Vec<String> = command[found.index + 1..].iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let (launcher, names) = (found.launcher, forward::names(variables, get));
-    let dropped = Line { launcher, args: &args, get }.dropped(&names);
-    let mut checks: Vec<Check> = forward.warnings.into_iter().map(|warning| lost(NAME, warning)).collect();
+    let forward = forward::forward(command, &found, variables, &of_process);
+    let args = found.args(command);
+    let (launcher, names) = (found.launcher, forward::names(variables, &of_process));
+    let dropped = Line { launcher, args: &args, get: &of_process }.dropped(&names);
+    let mut checks: Vec<Check> = forward.warnings.into_iter().map(|warning| Check::of_warning(NAME, warning)).collect();
     if !checks.is_empty() {
         return checks;
     }
@@ -119,8 +112,4 @@ pub(crate) fn command(
         Check::ok(NAME, message).with_hint(format!("without `qmpi run` pass {}", launcher.advice(&dropped)))
     });
     checks
-}
-
-fn lost(name: &'static str, warning: Warning) -> Check {
-    Check::warn(name, warning.message, warning.hint.unwrap_or_default())
 }

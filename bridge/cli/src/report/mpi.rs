@@ -35,7 +35,6 @@ struct FortranReport {
 }
 
 impl MpiReport {
-    /// Reads the library and its neighbours.
     pub(crate) fn new(file: &ElfFile) -> Result<Self, Error> {
         let own = Tally::of(file);
         let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
@@ -50,7 +49,6 @@ impl MpiReport {
         })
     }
 
-    /// For people.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {

@@ -15,19 +15,16 @@ use crate::Error;
 pub(crate) struct ProgramReport {
     /// Null where none is known before it runs.
     mpi: Option<&'static str>,
-    /// The library that it is linked with.
     library: Option<String>,
     is_static: bool,
     /// It registers QMPI tools itself.
     registers_tools: bool,
     /// Can the runtime be preloaded into it?
     can_have_stack: bool,
-    /// Why not, or what to do.
     advice: Vec<String>,
 }
 
 impl ProgramReport {
-    /// Looks at the file.
     pub(crate) fn new(path: &Path, search: &SearchPath) -> Result<Self, Error> {
         let mut report = Self {
             mpi: None,
@@ -66,7 +63,6 @@ impl ProgramReport {
         Ok(report)
     }
 
-    /// For people.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::plan::manifest;
 use crate::report::advice;
 use crate::report::listing::{count, shortened, wrapped};
-use crate::terminal::Style;
+use crate::terminal;
 
 /// All findings, as they go into JSON.
 #[derive(Debug, Serialize)]
@@ -83,7 +83,6 @@ struct HazardReport {
 }
 
 impl ToolReport {
-    /// From an inspection.
     pub(crate) fn new(tool: &Tool, search: &SearchPath) -> Self {
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
@@ -134,8 +133,7 @@ impl ToolReport {
         }
     }
 
-    /// For people.
-    pub(crate) fn text(&self, style: Style) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "  {name:<11}{value}");
@@ -181,7 +179,7 @@ impl ToolReport {
                 "TLS",
                 format!(
                     "{}; {} with its libraries in the static block",
-                    count_bytes(self.tls_bytes),
+                    count(self.tls_bytes as usize, "byte"),
                     self.static_tls_bytes
                 ),
             );
@@ -197,7 +195,7 @@ impl ToolReport {
         if !self.wraps.is_empty() {
             self.wraps_text(&mut text);
         }
-        self.findings(&mut text, style);
+        self.findings(&mut text);
         text
     }
 
@@ -235,11 +233,11 @@ impl ToolReport {
         if ways.is_empty() { "no call of the next layer was seen".to_owned() } else { ways.join(" and ") }
     }
 
-    fn findings(&self, text: &mut String, style: Style) {
+    fn findings(&self, text: &mut String) {
         for (effect, heading) in [
-            ("fatal", style.red("will not work")),
-            ("limited", style.yellow("works in part")),
-            ("handled", style.bold("taken care of")),
+            ("fatal", terminal::red("will not work")),
+            ("limited", terminal::yellow("works in part")),
+            ("handled", terminal::bold("taken care of")),
         ] {
             let mut found = self.hazards.iter().filter(|hazard| hazard.effect == effect).peekable();
             if found.peek().is_some() {
@@ -250,7 +248,7 @@ impl ToolReport {
             }
         }
         if !self.advice.is_empty() {
-            let _ = writeln!(text, "  {}", style.bold("advice"));
+            let _ = writeln!(text, "  {}", terminal::bold("advice"));
         }
         for advice in &self.advice {
             let _ = writeln!(text, "    - {advice}");
@@ -274,7 +272,6 @@ fn wraps(tool: &Tool, search: &SearchPath) -> Vec<WrappedReport> {
     tool.wrapped.iter().map(report).collect()
 }
 
-/// Is it the profiling name of a procedure?
 fn is_profiling(name: &str) -> bool {
     classify(name).is_some_and(|symbol| symbol.profiling)
 }
@@ -320,8 +317,4 @@ fn next_function_name(way: NextFunction) -> &'static str {
 
 fn or_none(text: String) -> String {
     if text.is_empty() { "no libraries".to_owned() } else { text }
-}
-
-fn count_bytes(bytes: u64) -> String {
-    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
 }

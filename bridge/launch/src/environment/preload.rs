@@ -9,14 +9,15 @@ use qmpi_elf::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
 use qmpi_elf::{ElfFile, is_mpi_soname};
 use qmpi_plan::preload::{RUNTIME, entries, file_name};
 
-use crate::Error;
+use crate::LaunchError;
 
 /// The value of `LD_PRELOAD` with `runtime` in it, once.
 ///
 /// # Errors
-/// [`Error::Preload`] if the path of the runtime cannot stand in `LD_PRELOAD`, which has no escaping (ld.so(8)).
-pub fn with_runtime(existing: Option<&str>, runtime: &Path) -> Result<String, Error> {
-    let runtime = entry(runtime)?;
+/// [`LaunchError::Preload`] if the path of the runtime cannot stand in `LD_PRELOAD`, which has no escaping (ld.so(8)).
+pub fn with_runtime(existing: Option<&str>, runtime: &Path) -> Result<String, LaunchError> {
+    let text = runtime.to_str().filter(|text| !text.contains([' ', ':']));
+    let runtime = text.ok_or_else(|| LaunchError::Preload(runtime.to_owned()))?;
     let mut entries: Vec<&str> = entries(existing.unwrap_or_default()).collect();
     // One that is there already, perhaps of another installation, would be a second runtime.
     entries.retain(|entry| file_name(entry) != RUNTIME && *entry != runtime);
@@ -30,12 +31,6 @@ pub fn is_mpi(entry: &str) -> bool {
     let name = file_name(entry);
     let is_tool = || ElfFile::open(Path::new(entry)).is_ok_and(|file| !is_mpi_library(&file));
     is_mpi_soname(name) && !(is_name_of_tools_too(name) && is_tool())
-}
-
-/// A path as an entry.
-fn entry(path: &Path) -> Result<&str, Error> {
-    let text = path.to_str().filter(|text| !text.contains([' ', ':']));
-    text.ok_or_else(|| Error::Preload { path: path.to_owned() })
 }
 
 /// The names of libraries among those that are preloaded which tools share with the process: what takes the place of glibc's malloc,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use qmpi_elf::ElfFile;
 use qmpi_plan::preload::RUNTIME;
 
-use crate::Error;
+use crate::LaunchError;
 use crate::executable;
 
 /// Names another `libqmpi.so` than the one that belongs to the command.
@@ -21,22 +21,18 @@ pub const RECORDER: &str = "libqmpi_recorder.so";
 /// The runtime: QMPI_RUNTIME, or beside the command (`target/release/`), or in `../lib/qmpi`, `../lib` and `../lib64` (installed).
 ///
 /// # Errors
-/// [`Error::NoRuntime`] with the places looked at.
-pub fn find(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Error> {
+/// [`LaunchError::NoRuntime`] with the places looked at.
+pub fn find(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, LaunchError> {
     if let Some(path) = get(VARIABLE).filter(|path| !path.is_empty()) {
         let path = qmpi_plan::lookup::absolute(Path::new(&path))?;
-        return if path.is_file() {
-            is_runtime(&path).map(|()| path)
-        } else {
-            Err(Error::NoRuntime { searched: vec![path], given: true })
-        };
+        return if path.is_file() { is_runtime(&path).map(|()| path) } else { Err(LaunchError::NoRuntimeThere(path)) };
     }
     // The link's target, not the link: `~/bin/qmpi` may point into an installation.
     let command = this_command(get).and_then(|path| path.canonicalize().ok()).unwrap_or_default();
     let searched = candidates(&command);
     match searched.iter().find(|path| path.is_file()) {
         Some(path) => Ok(path.clone()),
-        None => Err(Error::NoRuntime { searched, given: false }),
+        None => Err(LaunchError::NoRuntime(searched)),
     }
 }
 
@@ -47,8 +43,8 @@ fn this_command(get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 }
 
 /// Is it a `libqmpi.so`? Without it the dynamic linker would print a line in each process, and the stack would be lost.
-fn is_runtime(path: &Path) -> Result<(), Error> {
-    let fail = |reason: String| Error::NotRuntime { path: path.into(), reason };
+fn is_runtime(path: &Path) -> Result<(), LaunchError> {
+    let fail = |reason: String| LaunchError::NotRuntime { path: path.into(), reason };
     let library = ElfFile::open(path).map_err(|error| fail(error.to_string()))?;
     let is_it = library.is_shared_object() && library.exports().any(|symbol| symbol.name == "QMPIX_Stack_open");
     if is_it { Ok(()) } else { Err(fail("it does not have the functions of the QMPI interface".into())) }

@@ -13,24 +13,16 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use libc::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_parent_process_death_signal, waitpid};
 
-use crate::Error;
+use crate::LaunchError;
 use crate::environment::EnvironmentVariable;
 
 /// What is passed on. SIGCHLD and what ends a process by an error are its own.
-const PASSED_ON: [c_int; 8] = [
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-    libc::SIGTSTP,
-    libc::SIGCONT,
-];
+const PASSED_ON: [c_int; 8] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT];
 
 /// Where the handler writes to.
 static PIPE: AtomicI32 = AtomicI32::new(-1);
@@ -39,7 +31,7 @@ static PIPE: AtomicI32 = AtomicI32::new(-1);
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: the thread's own variable.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
+    // SAFETY: `errno` is the thread's own variable, as __errno_location says.
     let before = unsafe { errno.read() };
     // SAFETY: the kernel hands a valid description to the handler.
     let code = unsafe { (*info).si_code };
@@ -47,7 +39,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut libc::c_
     let byte = u8::try_from(signal).unwrap_or(0) | of_terminal;
     // SAFETY: one byte of this frame; `write` may be called in a handler. A full pipe has enough to wake the reader up.
     unsafe { libc::write(PIPE.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
-    // SAFETY: as above.
+    // SAFETY: `errno` is the thread's own variable, as __errno_location says.
     unsafe { errno.write(before) };
 }
 
@@ -106,11 +98,15 @@ fn pid(child: &Child) -> Option<Pid> {
     Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
-/// Starts the launcher. It is told to end if this process is killed.
+/// Starts the launcher, with this process's signals handled. It is told to end if this process is killed.
 ///
 /// # Errors
-/// Of the start.
-pub(super) fn start(program: &OsString, args: &[OsString], variables: &[EnvironmentVariable]) -> io::Result<Child> {
+/// Of the start; [`LaunchError::Mpir`].
+pub(super) fn start(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<(Signals, Child), LaunchError> {
+    let Some((program, args)) = command.split_first() else {
+        return Err(LaunchError::CommandNotFound(String::new()));
+    };
+    let signals = Signals::handle().map_err(LaunchError::Mpir)?;
     let own = rustix::process::getpid();
     let mut command = Command::new(program);
     command.args(args).envs(variables.iter().map(|variable| (variable.name, &variable.value)));
@@ -124,19 +120,16 @@ pub(super) fn start(program: &OsString, args: &[OsString], variables: &[Environm
     };
     // SAFETY: two system calls.
     unsafe { command.pre_exec(before_exec) };
-    command.spawn()
+    let child = command.spawn().map_err(|source| LaunchError::of_start(program, source))?;
+    Ok((signals, child))
 }
 
 /// Runs a command to its end.
 ///
 /// # Errors
-/// One that cannot be started; [`Error::Mpir`].
-pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<ExitStatus, Error> {
-    let Some((program, args)) = command.split_first() else {
-        return Err(Error::CommandNotFound { command: String::new() });
-    };
-    let signals = Signals::handle().map_err(Error::Mpir)?;
-    let child = start(program, args, variables).map_err(|source| Error::of_start(program, source))?;
+/// One that cannot be started; [`LaunchError::Mpir`].
+pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<ExitStatus, LaunchError> {
+    let (signals, child) = start(command, variables)?;
     loop {
         if let Some(status) = look_at(&child) {
             return Ok(status);

@@ -6,19 +6,10 @@ use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 
 use qmpi_plan::launcher::Line;
 
-/// Options of launchers that are followed by names of hosts.
-const HOSTS: [&str; 8] = ["-hosts", "--hosts", "-host", "--host", "-H", "-w", "--nodelist", "-nodelist"];
+/// Options of launchers, with one hyphen or two, that are followed by names of hosts.
+const HOSTS: [&str; 5] = ["hosts", "host", "H", "w", "nodelist"];
 /// Options that are followed by a file with a host in each line.
-const FILES: [&str; 8] = [
-    "-f",
-    "-hostfile",
-    "--hostfile",
-    "-machinefile",
-    "--machinefile",
-    "-default-hostfile",
-    "--default-hostfile",
-    "--rankfile",
-];
+const FILES: [&str; 5] = ["f", "hostfile", "machinefile", "default-hostfile", "rankfile"];
 /// Variables with names of hosts.
 const LISTS: [&str; 3] = ["SLURM_JOB_NODELIST", "SLURM_NODELIST", "LSB_HOSTS"];
 /// Variables with the name of a file of hosts.
@@ -36,7 +27,8 @@ pub fn of_job(line: Option<&Line<'_>>, get: &dyn Fn(&str) -> Option<OsString>) -
                 Some((name, value)) => (name, Some(value)),
                 None => (word.as_str(), options.get(index + 1).map(String::as_str)),
             };
-            let Some(value) = value else { continue };
+            let (Some(name), Some(value)) = (name.strip_prefix('-'), value) else { continue };
+            let name = name.strip_prefix('-').unwrap_or(name);
             if HOSTS.contains(&name) {
                 hosts.extend(expand(value));
             } else if FILES.contains(&name) {

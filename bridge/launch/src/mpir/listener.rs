@@ -12,10 +12,11 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::{Duration, Instant};
 
 use qmpi_mpir::message::{Kind, Message, Received};
-use qmpi_mpir::{GO, LIMIT};
+use qmpi_mpir::{GO, LIMIT, VARIABLE};
 use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
 
+use crate::environment::EnvironmentVariable;
 use crate::mpir::table::{MpirProcess, RankReport};
 
 /// A connection that has said nothing complete for so long is closed.
@@ -25,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const UNKNOWN: usize = 1024;
 
 /// The sockets.
-pub(super) struct Listener {
+pub struct Listener {
     local: UnixListener,
     network: Vec<TcpListener>,
     token: String,
@@ -67,11 +68,11 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl Listener {
-    /// Listens; on these addresses as well.
+    /// Listens for ranks of this host, and on these addresses for those of others.
     ///
     /// # Errors
     /// Of the sockets.
-    pub(super) fn open(addresses: &[IpAddr]) -> io::Result<Listener> {
+    pub fn open(addresses: &[IpAddr]) -> io::Result<Listener> {
         let (token, name) = (random::<16>()?, format!("qmpi-mpir-{}", random::<8>()?));
         let local = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name)?)?;
         local.set_nonblocking(true)?;
@@ -83,11 +84,11 @@ impl Listener {
         Ok(Listener { local, network, token, name })
     }
 
-    /// What ranks are told.
+    /// The variable that tells ranks where to report.
     ///
     /// # Errors
     /// Of `getsockname`.
-    pub(super) fn address(&self) -> io::Result<String> {
+    pub fn variable(&self) -> io::Result<EnvironmentVariable> {
         let mut address = format!("{}@{}", self.token, self.name);
         for listener in &self.network {
             let endpoint = listener.local_addr()?;
@@ -98,7 +99,7 @@ impl Listener {
             address.push(',');
             address.push_str(&hexadecimal(&[&ip[..], &endpoint.port().to_be_bytes()].concat()));
         }
-        Ok(address)
+        Ok(EnvironmentVariable { name: VARIABLE, value: address })
     }
 
     /// What to wait for.

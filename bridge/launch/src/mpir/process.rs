@@ -7,7 +7,7 @@ use qmpi_elf::is_mpi_soname;
 use qmpi_plan::Element;
 use serde::Serialize;
 
-use crate::Error;
+use crate::LaunchError;
 use crate::mapping;
 use crate::mpir::table::MpirProcess;
 use crate::mpir::target::MpirTarget;
@@ -43,19 +43,19 @@ pub struct RankLayer {
 /// The ranks of the job whose launcher, or a process above it, is `pid`.
 ///
 /// # Errors
-/// [`Error::NoProcess`], [`Error::Control`] for a process of another user, [`Error::NoRanks`].
-pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, Error> {
+/// [`LaunchError::NoProcess`], [`LaunchError::Control`] for a process of another user, [`LaunchError::NoRanks`].
+pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, LaunchError> {
     if processes::parent_of(pid).is_none() {
-        return Err(Error::NoProcess { pid });
+        return Err(LaunchError::NoProcess(pid));
     }
-    let own = MpirTarget::open(pid).map_err(|source| Error::Control { pid, source })?;
-    let family: Vec<u32> = processes::family(pid).into_iter().filter(|other| *other != pid).collect();
     let mut without = BTreeSet::new();
-    let others = family.iter().filter_map(|pid| MpirTarget::open_unless(*pid, &mut without).ok()?);
+    let own = MpirTarget::open(pid, &mut without).map_err(|source| LaunchError::Control { pid, source })?;
+    let family: Vec<u32> = processes::family(pid).into_iter().filter(|other| *other != pid).collect();
+    let others = family.iter().filter_map(|pid| MpirTarget::open(*pid, &mut without).ok()?);
     let table = own.into_iter().chain(others).map(|target| target.processes()).find(|table| !table.is_empty());
     let table = table.unwrap_or_else(|| by_environment(pid, &family));
     if table.is_empty() {
-        return Err(Error::NoRanks { pid });
+        return Err(LaunchError::NoRanks(pid));
     }
     Ok((0..).zip(&table).map(|(rank, process)| RankProcess::new(rank, process)).collect())
 }
@@ -92,11 +92,12 @@ fn is_here(process: &MpirProcess) -> bool {
 fn by_environment(launcher: u32, family: &[u32]) -> Vec<MpirProcess> {
     let mut ranks = BTreeMap::new();
     for pid in family.iter().chain([&launcher]) {
-        let environment = processes::Environment::of(*pid).unwrap_or_default();
-        let get = |name: &str| environment.get(name);
         // A process without a launcher is a job of its own.
         let alone = || (*pid == launcher && ranks.is_empty()).then_some(0);
-        let Some(rank) = qmpi_plan::rank_from_env(&get).or_else(alone) else { continue };
+        let Some(rank) = processes::environment(*pid).and_then(|get| qmpi_plan::rank_from_env(&get)).or_else(alone)
+        else {
+            continue;
+        };
         let maps = mapping::of_files(*pid).unwrap_or_default();
         let names = maps.iter().filter_map(|mapping| mapping.path.rsplit('/').next());
         if names.into_iter().any(is_mpi_soname)
@@ -112,8 +113,7 @@ fn by_environment(launcher: u32, family: &[u32]) -> Vec<MpirProcess> {
 
 /// The stack of a process, by the environment that it was started with.
 fn layers(pid: u32) -> Option<Vec<RankLayer>> {
-    let environment = processes::Environment::of(pid).ok()?;
-    let list = environment.get(qmpi_plan::variable::TOOL_LIST).unwrap_or_default();
+    let list = processes::environment(pid)?(qmpi_plan::variable::TOOL_LIST).unwrap_or_default();
     let list = list.to_string_lossy().into_owned();
     let elements = list.split([',', ':']).filter_map(|element| Element::parse(element.trim()).ok());
     let layer = |element: Element| {

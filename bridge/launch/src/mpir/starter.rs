@@ -4,13 +4,11 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use qmpi_mpir::VARIABLE;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::Error;
+use crate::LaunchError;
 use crate::environment::EnvironmentVariable;
 use crate::mpir::child::{self, Signals};
 use crate::mpir::listener::{Listener, News, RankConnection};
@@ -39,51 +37,25 @@ pub struct MpirJob<'a> {
     pub on_warning: &'a dyn Fn(&Warning),
 }
 
-/// Where the ranks of a job are to report.
-pub struct Reception(Listener);
-
-impl Reception {
-    /// Listens for ranks of this host, and on these addresses for those of others.
-    ///
-    /// # Errors
-    /// [`Error::Mpir`].
-    pub fn open(addresses: &[IpAddr]) -> Result<Reception, Error> {
-        Listener::open(addresses).map(Reception).map_err(Error::Mpir)
-    }
-
-    /// The variable that tells ranks.
-    ///
-    /// # Errors
-    /// [`Error::Mpir`].
-    pub fn variable(&self) -> Result<EnvironmentVariable, Error> {
-        Ok(EnvironmentVariable { name: VARIABLE, value: self.0.address().map_err(Error::Mpir)? })
-    }
-}
-
 /// Starts the job, and ends as it ends.
 ///
 /// # Errors
-/// A job that cannot be started; [`Error::Mpir`].
-pub fn run(job: MpirJob<'_>, reception: Reception) -> Result<std::convert::Infallible, Error> {
-    let Some((program, args)) = job.command.split_first() else {
-        return Err(Error::CommandNotFound { command: String::new() });
-    };
-    let signals = Signals::handle().map_err(Error::Mpir)?;
-    let child = child::start(program, args, &job.variables).map_err(|source| Error::of_start(program, source))?;
+/// A job that cannot be started; [`LaunchError::Mpir`].
+pub fn run(job: MpirJob<'_>, listener: Listener) -> Result<std::convert::Infallible, LaunchError> {
+    let (signals, child) = child::start(job.command, &job.variables)?;
     let now = Instant::now();
     let mut starter = Starter {
-        listener: reception.0,
+        listener,
         connections: Vec::new(),
         table: ProcessTable::default(),
-        on_table: job.on_table,
-        on_warning: job.on_warning,
+        job,
         last: now,
         asked: now,
         launcher: child.id(),
         asks_launcher: true,
     };
     loop {
-        starter.wait(&signals).map_err(Error::Mpir)?;
+        starter.wait(&signals).map_err(LaunchError::Mpir)?;
         signals.pass_on(&child);
         if let Some(status) = child::look_at(&child) {
             child::end_as(status);
@@ -97,8 +69,7 @@ struct Starter<'a> {
     listener: Listener,
     connections: Vec<RankConnection>,
     table: ProcessTable,
-    on_table: &'a mut dyn FnMut(&[&MpirProcess]),
-    on_warning: &'a dyn Fn(&Warning),
+    job: MpirJob<'a>,
     /// When the last rank reported.
     last: Instant,
     /// When the launcher was last asked.
@@ -171,11 +142,11 @@ impl Starter<'_> {
         if is_late && symbols::is_debugged() {
             let (size, there) = self.table.missing();
             let message = format!("{there} of {size} ranks have come to MPI: the others are not waited for");
-            (self.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
+            (self.job.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
         }
         if self.table.has_news() || is_late {
             let processes = self.table.publish(is_late);
-            (self.on_table)(&processes);
+            (self.job.on_table)(&processes);
             symbols::publish(&processes);
         }
         let table = &self.table;

@@ -3,7 +3,7 @@
 //! The symbols are in its executable (`srun`) or in a library of it (`libopen-rte.so` of Open MPI 4): the first object that defines one
 //! counts, as for `ld.so`. What they hold is read by the kernel's `/proc/PID/mem`, which asks for the right to trace the process.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -23,24 +23,18 @@ const MANY: i32 = 1 << 24;
 #[derive(Debug)]
 pub struct MpirTarget {
     memory: File,
-    /// Where each symbol is in it.
-    symbols: BTreeMap<String, u64>,
+    /// Where `MPIR_proctable` is in it.
+    table: u64,
+    /// Where `MPIR_proctable_size` is.
+    size: u64,
 }
 
 impl MpirTarget {
-    /// Looks for the symbols in a process.
+    /// Looks for the symbols in a process, and not in files that are known to have none; more of them are added.
     ///
     /// # Errors
     /// A process that is not there, or may not be looked into. `None`: it has no such symbols.
-    pub fn open(pid: u32) -> io::Result<Option<MpirTarget>> {
-        MpirTarget::open_unless(pid, &mut BTreeSet::new())
-    }
-
-    /// The same, without a look at files that are known to have none; more of them are added.
-    ///
-    /// # Errors
-    /// As [`MpirTarget::open`].
-    pub fn open_unless(pid: u32, without: &mut BTreeSet<PathBuf>) -> io::Result<Option<MpirTarget>> {
+    pub fn open(pid: u32, without: &mut BTreeSet<PathBuf>) -> io::Result<Option<MpirTarget>> {
         let memory = File::open(format!("/proc/{pid}/mem"))?;
         let mappings = mapping::of_files(pid)?;
         let executable = std::fs::read_link(format!("/proc/{pid}/exe"))?;
@@ -48,39 +42,25 @@ impl MpirTarget {
         paths.dedup();
         // The executable's copy of a library's variable is the one that counts.
         paths.sort_by_key(|path| *path != executable);
-        let mut symbols = BTreeMap::new();
+        let (mut table, mut size) = (None, None);
         for path in paths {
             if without.contains(path) {
                 continue;
             }
             let maps: Vec<&Mapping> = mappings.iter().filter(|mapping| Path::new(&mapping.path) == path).collect();
-            let defined = definitions(&maps, &root(pid, path)).unwrap_or_default();
-            if defined.is_empty() {
+            let [of_table, of_size] = definitions(&maps, &root(pid, path)).unwrap_or_default();
+            if of_table.or(of_size).is_none() {
                 without.insert(path.to_owned());
             }
-            for (name, address) in defined {
-                symbols.entry(name).or_insert(address);
-            }
+            (table, size) = (table.or(of_table), size.or(of_size));
         }
-        let has_table = symbols.contains_key("MPIR_proctable") && symbols.contains_key("MPIR_proctable_size");
-        Ok(has_table.then_some(MpirTarget { memory, symbols }))
-    }
-
-    /// The names of the symbols that are there.
-    pub fn symbols(&self) -> impl Iterator<Item = &str> {
-        self.symbols.keys().map(String::as_str)
-    }
-
-    /// A number.
-    pub fn number(&self, name: &str) -> Option<i32> {
-        self.read(*self.symbols.get(name)?).map(i32::from_le_bytes)
+        Ok(table.zip(size).map(|(table, size)| MpirTarget { memory, table, size }))
     }
 
     /// The processes; none as long as the table is not filled in.
     pub fn processes(&self) -> Vec<MpirProcess> {
-        let size = self.number("MPIR_proctable_size").filter(|size| (1..MANY).contains(size)).unwrap_or(0);
-        let table =
-            self.symbols.get("MPIR_proctable").and_then(|place| self.read(*place)).map_or(0, u64::from_le_bytes);
+        let size = self.read(self.size).map(i32::from_le_bytes).filter(|size| (1..MANY).contains(size)).unwrap_or(0);
+        let table = self.read(self.table).map_or(0, u64::from_le_bytes);
         if table == 0 {
             return Vec::new();
         }
@@ -119,11 +99,11 @@ fn root(pid: u32, path: &Path) -> PathBuf {
     if inside.exists() { inside } else { path.to_owned() }
 }
 
-/// The addresses of MPIR's symbols that the file defines, as it is mapped there.
-fn definitions(maps: &[&Mapping], path: &Path) -> Option<Vec<(String, u64)>> {
+/// The addresses of the table and its size, as far as the file defines them, as it is mapped there.
+fn definitions(maps: &[&Mapping], path: &Path) -> Option<[Option<u64>; 2]> {
     let bytes = std::fs::read(path).ok().filter(|bytes| bytes.starts_with(b"\x7fELF"))?;
     // Most files have none, and reading their tables takes longer than this.
-    if !bytes.windows(5).any(|window| window == b"MPIR_") {
+    if !bytes.windows(14).any(|window| window == b"MPIR_proctable") {
         return None;
     }
     let file = object::File::parse(bytes.as_slice()).ok()?;
@@ -138,15 +118,14 @@ fn definitions(maps: &[&Mapping], path: &Path) -> Option<Vec<(String, u64)>> {
         .wrapping_sub(segment.address() & !0xfff)
         .wrapping_sub(first.offset)
         .wrapping_add(segment.file_range().0 & !0xfff);
-    let symbols = file.dynamic_symbols().chain(file.symbols()).filter(|symbol| symbol.is_definition());
-    let of_mpir = symbols.filter_map(|symbol| Some((symbol.name().ok()?.to_owned(), symbol.address())));
-    let named = of_mpir.filter(|(name, _)| name.starts_with("MPIR_") && !name.contains('@'));
-    Some(named.map(|(name, address)| (name, base.wrapping_add(address))).collect())
+    let defined = || file.dynamic_symbols().chain(file.symbols()).filter(|symbol| symbol.is_definition());
+    let address = |name| Some(base.wrapping_add(defined().find(|symbol| symbol.name() == Ok(name))?.address()));
+    Some(["MPIR_proctable", "MPIR_proctable_size"].map(address))
 }
 
 /// The table of a launcher, which may be empty yet; `None` if it has none.
 pub fn processes_of_launcher(pid: u32) -> Option<Vec<MpirProcess>> {
-    Some(MpirTarget::open(pid).ok()??.processes())
+    Some(MpirTarget::open(pid, &mut BTreeSet::new()).ok()??.processes())
 }
 
 #[cfg(test)]
@@ -156,9 +135,7 @@ mod tests {
     #[test]
     fn the_own_symbols_are_found() {
         crate::mpir::symbols::publish(&[&MpirProcess { host: "h".into(), executable: "/x".into(), pid: 7 }]);
-        let target = MpirTarget::open(std::process::id()).unwrap().expect("symbols");
+        let target = MpirTarget::open(std::process::id(), &mut BTreeSet::new()).unwrap().expect("symbols");
         assert_eq!(target.processes(), [MpirProcess { host: "h".into(), executable: "/x".into(), pid: 7 }]);
-        assert_eq!(target.number("MPIR_debug_state"), Some(1));
-        assert_eq!(target.number("MPIR_nothing"), None);
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::compare::calls;
 use crate::compare::cost::{self, FunctionCost};
-use crate::compare::finding::{Aspect, Finding, Varying};
+use crate::compare::finding::{Aspect, Finding, Varying, vary};
 use crate::compare::mask::Masks;
 use crate::compare::output::OutputComparison;
 use crate::compare::recorded::Recorded;
@@ -97,7 +97,7 @@ impl Comparison {
             // By the clock, which is all that is measured, it has in it what a call waits for them.
             Some(tool) => {
                 let why = format!("all of it, as {tool} starts threads");
-                varying.entry(Aspect::Cost.title().to_owned()).or_default().push(why);
+                vary(&mut varying, Aspect::Cost.title(), &why);
             }
             None => findings.extend(cost::findings(&costs, slower, names)),
         }

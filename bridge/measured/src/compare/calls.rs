@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::compare::edge::ComparedEdge;
 use crate::compare::finding::{Aspect, Finding, Varying};
 use crate::compare::recorded::{Recorded, RecordedRank};
-use crate::job::{MeasuredJob, MeasuredLayer};
+use crate::job::MeasuredJob;
 use crate::trace::Lines;
 
 /// Compares the calls that came through each edge on each rank.
@@ -45,15 +45,14 @@ pub(super) fn wrappers(
     fortran: [&BTreeSet<String>; 2],
 ) -> Vec<Finding> {
     let [Some(old), Some(new)] = sides.map(|side| side.iter().find(|run| run.job.is_some())) else { return Vec::new() };
-    let (old_sets, new_sets) = (old.wrapped(), new.wrapped());
-    if old_sets.len() != new_sets.len() {
+    let sets = [old, new].map(Recorded::wrapped);
+    if sets[0].len() != sets[1].len() {
         return Vec::new();
     }
-    let labels = |run: &Recorded| -> Vec<String> {
+    let label = |run: &Recorded, place: usize| {
         let layers = run.job.as_ref().map(MeasuredJob::tools).unwrap_or_default();
-        layers.iter().map(|layer: &MeasuredLayer| layer.label.trim_end_matches(" (program)").to_owned()).collect()
+        layers[place].label.trim_end_matches(" (program)").to_owned()
     };
-    let (old_labels, new_labels) = (labels(old), labels(new));
     // What does not come through the edge above on both sides is another finding.
     let callers = |run: &Recorded, function: &str| -> BTreeSet<u32> {
         let calls =
@@ -61,20 +60,22 @@ pub(super) fn wrappers(
         run.ranks.iter().filter(|(_, rank)| calls(rank)).map(|(rank, _)| *rank).collect()
     };
     let mut found = Vec::new();
-    for (place, (left, right)) in old_sets.iter().zip(&new_sets).enumerate() {
+    for (place, (left, right)) in sets[0].iter().zip(&sets[1]).enumerate() {
         for function in left.symmetric_difference(right) {
-            let is_old = left.contains(function);
-            if fortran[usize::from(is_old)].contains(*function) {
+            // The side on which the function comes to the tool, and the one on which it does not.
+            let ((here, side), (there, other)) = match left.contains(function) {
+                true => ((old, 0), (new, 1)),
+                false => ((new, 1), (old, 0)),
+            };
+            if fortran[other].contains(*function) {
                 continue;
             }
-            let (label, other) = if is_old {
-                (&old_labels[place], &new_labels[place])
-            } else {
-                (&new_labels[place], &old_labels[place])
-            };
-            let (side, other_side) = if is_old { (names[0], names[1]) } else { (names[1], names[0]) };
             let message = format!(
-                "{function} comes to {label} on the {side} side, and goes past {other} on the {other_side}: it has no wrapper of it"
+                "{function} comes to {} on the {} side, and goes past {} on the {}: it has no wrapper of it",
+                label(here, place),
+                names[side],
+                label(there, place),
+                names[other]
             );
             for rank in callers(old, function).intersection(&callers(new, function)) {
                 let finding = Finding::new(Aspect::Wrapper, message.clone());

@@ -21,13 +21,11 @@ const LEAST_RUNS: usize = 3;
 /// What a function costs, in the tools and without what they call.
 #[derive(Debug, Clone, Serialize)]
 pub struct FunctionCost {
-    /// The function.
     pub function: String,
     /// The median of the medians of all runs and ranks, in nanoseconds a call.
     pub old_ns: f64,
     /// The same of the new side.
     pub new_ns: f64,
-    /// The ratio of the two.
     pub ratio: f64,
     /// The least and the greatest ratio of a rank's medians in two runs, one of each side.
     pub range: (f64, f64),
@@ -38,8 +36,8 @@ pub struct FunctionCost {
     pub slow_ranks: Vec<u32>,
 }
 
-/// A function's runs on a rank.
-type QuartilesByRank = BTreeMap<String, BTreeMap<u32, Vec<Quartiles>>>;
+/// A function's runs on each rank.
+type QuartilesByRank = BTreeMap<u32, Vec<Quartiles>>;
 
 /// Costs of functions that are called often enough on both sides.
 pub(super) fn costs(sides: [&[Recorded]; 2], slower: f64) -> Vec<FunctionCost> {
@@ -49,14 +47,8 @@ pub(super) fn costs(sides: [&[Recorded]; 2], slower: f64) -> Vec<FunctionCost> {
 }
 
 impl FunctionCost {
-    fn of(
-        function: &str,
-        old: &BTreeMap<u32, Vec<Quartiles>>,
-        new: &BTreeMap<u32, Vec<Quartiles>>,
-        slower: f64,
-    ) -> Self {
-        let all =
-            |ranks: &BTreeMap<u32, Vec<Quartiles>>| median(ranks.values().flatten().map(|run| run.median).collect());
+    fn of(function: &str, old: &QuartilesByRank, new: &QuartilesByRank, slower: f64) -> Self {
+        let all = |ranks: &QuartilesByRank| median(ranks.values().flatten().map(|run| run.median).collect());
         let (old_ns, new_ns) = (all(old), all(new));
         let (mut range, mut slow_ranks) = ((f64::INFINITY, 0.0_f64), Vec::new());
         for (rank, old, new) in old.iter().filter_map(|(rank, old)| Some((rank, old, new.get(rank)?))) {
@@ -68,7 +60,7 @@ impl FunctionCost {
                 slow_ranks.push(*rank);
             }
         }
-        let most = |ranks: &BTreeMap<u32, Vec<Quartiles>>| ranks.values().map(Vec::len).max().unwrap_or(0);
+        let most = |ranks: &QuartilesByRank| ranks.values().map(Vec::len).max().unwrap_or(0);
         let (ratio, runs) = (ratio(old_ns, new_ns), (most(old), most(new)));
         Self { function: function.to_owned(), old_ns, new_ns, ratio, range, runs, slow_ranks }
     }
@@ -110,8 +102,8 @@ pub(super) fn findings(costs: &[FunctionCost], slower: f64, names: [&'static str
 }
 
 /// The runs in which a rank calls a function often enough. A rank that does so in some runs of a side only is left out.
-fn runs(side: &[Recorded]) -> QuartilesByRank {
-    let mut runs = QuartilesByRank::new();
+fn runs(side: &[Recorded]) -> BTreeMap<String, QuartilesByRank> {
+    let mut runs: BTreeMap<String, QuartilesByRank> = BTreeMap::new();
     let ranks: BTreeSet<u32> = side.iter().flat_map(|run| run.ranks.keys().copied()).collect();
     for rank in ranks {
         let of_runs: Vec<_> = side.iter().filter_map(|run| Some(&run.ranks.get(&rank)?.costs)).collect();

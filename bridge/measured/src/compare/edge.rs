@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::compare::finding::{Aspect, Finding, Varying};
+use crate::compare::finding::{Aspect, Finding, Varying, vary};
 use crate::compare::record;
 use crate::compare::recorded::RecordedRank;
-use crate::compare::sequence::{self, Difference};
+use crate::compare::sequence::{self, Difference, DifferenceKind};
 use crate::compare::token::Item;
 use crate::trace::Lines;
 
@@ -14,9 +14,7 @@ use crate::trace::Lines;
 pub(super) struct ComparedEdge {
     /// Which.
     pub(super) kind: Aspect,
-    /// Of which rank.
     pub(super) rank: u32,
-    /// Names of the sides.
     pub(super) names: [&'static str; 2],
 }
 
@@ -73,11 +71,11 @@ impl ComparedEdge {
                 self.vary(varying, &format!("the order of calls on rank {}", self.rank));
             }
             for difference in &compared.differences {
-                let (function, place) = (function(difference), difference.place() + 1);
-                let mut site = || difference.item().site.as_ref().map(|site| lines.name(site));
-                let counted = match difference {
-                    Difference::Missing { .. } | Difference::Added { .. } => counts.get_mut(function),
-                    Difference::Moved { .. } | Difference::Changed { .. } => None,
+                let (function, place) = (&*difference.item.key, difference.place + 1);
+                let mut site = || difference.item.site.as_ref().map(|site| lines.name(site));
+                let counted = match difference.kind {
+                    DifferenceKind::Missing | DifferenceKind::Added => counts.get_mut(function),
+                    DifferenceKind::Moved(_) | DifferenceKind::Changed(..) => None,
                 };
                 if let Some(counted) = counted {
                     if counted.call.is_none() {
@@ -126,13 +124,14 @@ impl ComparedEdge {
 
     fn message(&self, difference: &Difference) -> String {
         let [old_name, new_name] = self.names;
-        match difference {
-            Difference::Missing { item, .. } => format!("{} only on the {old_name} side", item.text()),
-            Difference::Added { item, .. } => format!("{} only on the {new_name} side", item.text()),
-            Difference::Moved { new, item, .. } => {
-                format!("{} comes in another order: on the {new_name} side it is call {}", item.key, new + 1)
+        let old = &difference.item;
+        match &difference.kind {
+            DifferenceKind::Missing => format!("{} only on the {old_name} side", old.text()),
+            DifferenceKind::Added => format!("{} only on the {new_name} side", old.text()),
+            DifferenceKind::Moved(new) => {
+                format!("{} comes in another order: on the {new_name} side it is call {}", old.key, new + 1)
             }
-            Difference::Changed { old: (_, old), new: (_, new), tokens } => {
+            DifferenceKind::Changed(_, new, tokens) => {
                 // What a call gives back is not there where it says that it failed.
                 let result = old.tokens.len().saturating_sub(1);
                 let tokens = if tokens.contains(&result) { &vec![result] } else { tokens };
@@ -144,10 +143,7 @@ impl ComparedEdge {
     }
 
     fn vary(&self, varying: &mut Varying, what: &str) {
-        let list = varying.entry(self.kind.title().to_owned()).or_default();
-        if !list.iter().any(|known| known == what) {
-            list.push(what.to_owned());
-        }
+        vary(varying, self.kind.title(), what);
     }
 }
 
@@ -167,26 +163,17 @@ fn numbers<'a>(
 }
 
 /// As many calls of each run as there are of all.
-fn same_length(runs: [Vec<Vec<Arc<Item>>>; 2]) -> [Vec<Vec<Arc<Item>>>; 2] {
+fn same_length(mut runs: [Vec<Vec<Arc<Item>>>; 2]) -> [Vec<Vec<Arc<Item>>>; 2] {
     let least = runs.iter().flatten().map(Vec::len).min().unwrap_or(0);
-    runs.map(|side| {
-        side.into_iter()
-            .map(|mut run| {
-                run.truncate(least);
-                run
-            })
-            .collect()
-    })
+    runs.iter_mut().flatten().for_each(|run| run.truncate(least));
+    runs
 }
 
 /// Do only numbers of requests differ?
 fn is_of_numbers(difference: &Difference) -> bool {
-    let Difference::Changed { old: (_, old), new: (_, new), tokens } = difference else { return false };
+    let DifferenceKind::Changed(_, new, tokens) = &difference.kind else { return false };
+    let old = &difference.item;
     tokens
         .iter()
         .all(|token| record::without_requests(&old.tokens[*token]) == record::without_requests(&new.tokens[*token]))
-}
-
-fn function(difference: &Difference) -> &str {
-    &difference.item().key
 }

@@ -26,7 +26,6 @@ pub enum Aspect {
 }
 
 impl Aspect {
-    /// For people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Status => "exit status",
@@ -43,9 +42,7 @@ impl Aspect {
 /// A difference between the sides.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What differs.
     pub kind: Aspect,
-    /// On which rank, if it is of one.
     pub rank: Option<u32>,
     /// In which of its threads, in the order of their first calls, if calls are known one by one.
     pub thread: Option<u32>,
@@ -61,7 +58,6 @@ pub struct Finding {
     pub name: Option<String>,
     /// In a sentence, without rank and call.
     pub message: String,
-    /// A unified diff.
     pub diff: Option<String>,
 }
 
@@ -74,3 +70,11 @@ impl Finding {
 
 /// What varies between runs of one side, and was not compared: where, and what.
 pub(super) type Varying = BTreeMap<String, Vec<String>>;
+
+/// Notes once that something varies, and how.
+pub(super) fn vary(varying: &mut Varying, what: &str, how: &str) {
+    let list = varying.entry(what.to_owned()).or_default();
+    if !list.iter().any(|known| known == how) {
+        list.push(how.to_owned());
+    }
+}

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::Error;
+use crate::MeasuredError;
 
 /// Numbers of seconds since 1970 that are taken for a moment of the comparison: so far from now.
 const DAY: u64 = 24 * 60 * 60;
@@ -29,17 +30,19 @@ pub struct RunFacts {
 /// No comma or bracket ends a name of a file, though a sentence may have one behind it.
 const FILE: &str = r#"[^\s"'`:;,()\[\]<>]+"#;
 
+static DIGITS: LazyLock<Regex> = LazyLock::new(|| Regex::new("[0-9]+").expect("a pattern"));
+
 impl Masks {
     /// The user's patterns, then paths, then what is masked always.
     ///
     /// # Errors
-    /// [`Error::Mask`] for a pattern that is none.
-    pub fn new(users: &[String], paths: &[(&Path, &'static str)]) -> Result<Self, Error> {
+    /// [`MeasuredError::Mask`] for a pattern that is none.
+    pub fn new(users: &[String], paths: &[(&Path, &'static str)]) -> Result<Self, MeasuredError> {
         let mut patterns = Vec::new();
         for pattern in users {
-            let regex = Regex::new(pattern)
-                .map_err(|error| Error::Mask { pattern: pattern.clone(), problem: last_line(&error.to_string()) })?;
-            patterns.push((regex, "<mask>"));
+            let problem = |error: regex::Error| last_line(&error.to_string());
+            let error = |error| MeasuredError::Mask { pattern: pattern.clone(), problem: problem(error) };
+            patterns.push((Regex::new(pattern).map_err(error)?, "<mask>"));
         }
         for (path, mask) in paths.iter().filter(|(path, _)| !path.as_os_str().is_empty()) {
             patterns.extend(Regex::new(&regex::escape(&path.to_string_lossy())).ok().map(|regex| (regex, *mask)));
@@ -88,23 +91,16 @@ impl Masks {
 
     /// Replaces process ids and moments, which are rows of digits with nothing else around them that makes them another number.
     fn numbers(&self, text: &str, known: &RunFacts) -> String {
-        let mut masked = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
-            let (before, digits) = rest.split_at(start);
-            masked.push_str(before);
-            let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-            let (number, after) = digits.split_at(length);
-            let is_in_word = before.ends_with(|c: char| c.is_alphabetic());
-            masked.push_str(match number.parse::<u64>() {
-                Ok(value) if value.abs_diff(self.now) < DAY => "<time>",
-                Ok(value) if !is_in_word && is_process(value, known) => "<process>",
-                _ => number,
-            });
-            rest = after;
-        }
-        masked.push_str(rest);
-        masked
+        let mask = |found: &regex::Captures<'_>| {
+            let number = found.get_match();
+            let is_in_word = text[..number.start()].ends_with(char::is_alphabetic);
+            match number.as_str().parse::<u64>() {
+                Ok(value) if value.abs_diff(self.now) < DAY => "<time>".to_owned(),
+                Ok(value) if !is_in_word && is_process(value, known) => "<process>".to_owned(),
+                _ => number.as_str().to_owned(),
+            }
+        };
+        DIGITS.replace_all(text, mask).into_owned()
     }
 }
 

@@ -8,20 +8,17 @@ use std::sync::Arc;
 
 use similar::TextDiff;
 
-use crate::compare::finding::{Aspect, Finding, Varying};
+use crate::compare::finding::{Aspect, Finding, Varying, vary};
 use crate::compare::mask::{Masks, RunFacts};
 use crate::compare::run::Run;
-use crate::compare::sequence::{self, Difference};
+use crate::compare::sequence::{self, Difference, DifferenceKind};
 use crate::compare::token::Item;
 use crate::ended::Ended;
 
 /// Two sides, and how to look at what they wrote.
 pub(super) struct OutputComparison<'a> {
-    /// Names of the sides.
     pub names: [&'static str; 2],
-    /// What is replaced.
     pub masks: &'a Masks,
-    /// Where what varies goes.
     pub varying: &'a mut Varying,
 }
 
@@ -60,7 +57,7 @@ impl OutputComparison<'_> {
         let is_other = old.keys().all(|status| !new.contains_key(status));
         if !is_other && fails(&old) == fails(&new) {
             let what = format!("{}: {}; {}: {}", self.names[0], list(&old), self.names[1], list(&new));
-            self.varying.entry(Aspect::Status.title().to_owned()).or_default().push(what);
+            vary(self.varying, Aspect::Status.title(), &what);
             return Vec::new();
         }
         let stuck = sides[1].iter().all(|run| run.status == Ended::TookTooLong);
@@ -99,12 +96,8 @@ impl OutputComparison<'_> {
         let names: BTreeSet<String> = by_name.iter().flatten().flat_map(|run| run.keys().cloned()).collect();
         let mut found = Vec::new();
         for name in names {
-            let contents = [0, 1].map(|side: usize| {
-                by_name[side]
-                    .iter()
-                    .map(|run: &BTreeMap<String, FileContents>| run.get(&name).cloned().unwrap_or(FileContents::Absent))
-                    .collect::<Vec<_>>()
-            });
+            let of_run = |run: &BTreeMap<_, _>| run.get(&name).cloned().unwrap_or(FileContents::Absent);
+            let contents = by_name.each_ref().map(|runs| runs.iter().map(of_run).collect::<Vec<_>>());
             let finding = self.compare(&name, &contents);
             found.extend(finding.map(|finding| Finding { kind: Aspect::File, ..finding }));
         }
@@ -169,7 +162,7 @@ impl OutputComparison<'_> {
                 let message = format!("{what} is another one, and not a text");
                 return Some(Finding { name: Some(what.to_owned()), ..Finding::new(Aspect::File, message) });
             }
-            self.vary(what, "is no text, and another one in each run");
+            vary(self.varying, what, "is no text, and another one in each run");
             return None;
         };
         self.compare_texts(what, &old, &new)
@@ -200,15 +193,17 @@ impl OutputComparison<'_> {
             };
             let compared = sequence::compare(&items(old), &items(new));
             for key in &compared.varying {
-                self.vary(what, &format!("`{}`", key.trim()));
+                vary(self.varying, what, &format!("`{}`", key.trim()));
             }
             if compared.is_unordered {
-                self.vary(what, "the order of its lines");
+                vary(self.varying, what, "the order of its lines");
             }
-            let count = |is: fn(&Difference) -> bool| compared.differences.iter().filter(|found| is(found)).count();
-            let gone = count(|found| matches!(found, Difference::Missing { .. } | Difference::Changed { .. }));
-            let added = count(|found| matches!(found, Difference::Added { .. } | Difference::Changed { .. }));
-            let moved = count(|found| matches!(found, Difference::Moved { .. }));
+            let kinds = || compared.differences.iter().map(|difference| &difference.kind);
+            let gone =
+                kinds().filter(|kind| matches!(kind, DifferenceKind::Missing | DifferenceKind::Changed(..))).count();
+            let added =
+                kinds().filter(|kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Changed(..))).count();
+            let moved = kinds().filter(|kind| matches!(kind, DifferenceKind::Moved(_))).count();
             if gone + added + moved == 0 {
                 return None;
             }
@@ -218,25 +213,18 @@ impl OutputComparison<'_> {
         };
         Some(Finding { name: Some(what.to_owned()), diff: Some(diff), ..Finding::new(Aspect::Output, message) })
     }
-
-    fn vary(&mut self, what: &str, how: &str) {
-        let list = self.varying.entry(what.to_owned()).or_default();
-        if !list.iter().any(|known| known == how) {
-            list.push(how.to_owned());
-        }
-    }
 }
 
 /// Hunks of a diff. What varies is left out of them already.
 fn rows(diff: &mut String, differences: &[Difference]) {
     // Where the next line belongs to the hunk: at these places of both sides.
     let (mut next_old, mut next_new) = (None, None);
-    for difference in differences {
-        let (old, new) = match difference {
-            Difference::Missing { place, item } => (Some((*place, item)), None),
-            Difference::Added { place, item } => (None, Some((*place, item))),
-            Difference::Moved { old, new, item } => (Some((*old, item)), Some((*new, item))),
-            Difference::Changed { old, new, .. } => (Some((old.0, &old.1)), Some((new.0, &new.1))),
+    for Difference { place, item, kind } in differences {
+        let (old, new) = match kind {
+            DifferenceKind::Missing => (Some((*place, item)), None),
+            DifferenceKind::Added => (None, Some((*place, item))),
+            DifferenceKind::Moved(new) => (Some((*place, item)), Some((*new, item))),
+            DifferenceKind::Changed(new, new_item, _) => (Some((*place, item)), Some((*new, new_item))),
         };
         let is_next = match (old, new) {
             (Some((place, _)), None) => next_old == Some(place) && next_new.is_none(),

@@ -4,7 +4,8 @@ use minijinja::{Error, Value, context};
 
 use crate::compare::answer::Comparison;
 use crate::compare::cost::FunctionCost;
-use crate::compare::text::{FindingGroup, KINDS, capital, groups, place, verdict};
+use crate::compare::text::{FindingGroup, KINDS, groups, place, verdict};
+use crate::notes::capital;
 use crate::template;
 
 /// The page.

@@ -4,12 +4,14 @@
 //! known is named after the call that made it; where a layer made it, after the layer's place, since the layer's name is another one on each
 //! side.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use qmpi_abi::{FnId, parameters};
 use qmpi_elf::mpi::abi_family::{self, Role};
+use regex::Regex;
 
 use crate::compare::finding::Aspect;
 use crate::compare::sends::Sends;
@@ -46,7 +48,6 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    /// Those of a rank.
     pub(super) fn of(recording: &Recording<'_>, tools: &ToolsOfSide) -> Self {
         let of_program = || recording.outlines().filter(|call| call.caller == 0);
         let named = |call: &RecordedCall, names: &[&str]| names.contains(&call.function.name());
@@ -160,23 +161,13 @@ pub(super) fn threads(
     BTreeMap::from([(Aspect::CallsIn, calls_in), (Aspect::CallsOut, calls_out)])
 }
 
+/// A request, with the layer that made it and the thread.
+static REQUEST: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new("(?:tool [0-9]+:)?request#[0-9]*(?:@t[0-9]*)?").expect("a pattern"));
+
 /// The text of a token in which all requests are one.
-pub(super) fn without_requests(token: &str) -> String {
-    const NAME: &str = "request#";
-    let mut text = String::new();
-    let mut rest = token;
-    while let Some(place) = rest.find(NAME) {
-        let before = &rest[..place];
-        // The layer that made it.
-        let layer = before.rfind("tool ").filter(|start| before[*start..].ends_with(':')).unwrap_or(place);
-        text.push_str(&rest[..layer]);
-        text.push_str("request");
-        rest = rest[place + NAME.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
-        if let Some(thread) = rest.strip_prefix("@t") {
-            rest = thread.trim_start_matches(|c: char| c.is_ascii_digit());
-        }
-    }
-    text + rest
+pub(super) fn without_requests(token: &str) -> Cow<'_, str> {
+    REQUEST.replace_all(token, "request")
 }
 
 /// Requests that arrive at MPI and are never completed, by the function that made them; `None` if calls are missing.

@@ -68,7 +68,7 @@ mod tests {
     use qmpi_abi::parameters::Direction;
 
     use super::*;
-    use crate::trace::MpiStatus;
+    use crate::trace::call::MpiStatus;
 
     fn argument(name: &'static str, kind: Kind, before: Option<Decoded>, after: Option<Decoded>) -> Argument {
         Argument { name, kind, direction: Direction::Out, value: Decoded::Address(4096), before, after }

@@ -27,35 +27,26 @@ pub(super) struct Compared {
     pub is_unordered: bool,
 }
 
-/// Something that differs, with its place in the first run of a side.
+/// Something that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Difference {
-    /// Only the old side has it.
-    Missing { place: usize, item: Arc<Item> },
-    /// Only the new side has it.
-    Added { place: usize, item: Arc<Item> },
-    /// Both have it, elsewhere.
-    Moved { old: usize, new: usize, item: Arc<Item> },
-    /// Tokens differ.
-    Changed { old: (usize, Arc<Item>), new: (usize, Arc<Item>), tokens: Vec<usize> },
+pub(super) struct Difference {
+    /// Its place in the old side's first run, or in the new one's where the old side does not have it.
+    pub place: usize,
+    /// What is there.
+    pub item: Arc<Item>,
+    pub kind: DifferenceKind,
 }
 
-impl Difference {
-    /// Where it is in the old side's first run, or in the new one's.
-    pub(super) fn place(&self) -> usize {
-        match self {
-            Self::Missing { place, .. } | Self::Added { place, .. } => *place,
-            Self::Moved { old, .. } | Self::Changed { old: (old, _), .. } => *old,
-        }
-    }
-
-    /// What is there.
-    pub(super) fn item(&self) -> &Item {
-        match self {
-            Self::Missing { item, .. } | Self::Added { item, .. } | Self::Moved { item, .. } => item,
-            Self::Changed { old: (_, item), .. } => item,
-        }
-    }
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum DifferenceKind {
+    /// Only the old side has it.
+    Missing,
+    /// Only the new side has it.
+    Added,
+    /// Both have it, the new side in this place.
+    Moved(usize),
+    /// These tokens differ from those of this item of the new side.
+    Changed(usize, Arc<Item>, Vec<usize>),
 }
 
 /// The items of one run, each with its place.
@@ -84,7 +75,7 @@ pub(super) fn compare(old: &[Vec<Arc<Item>>], new: &[Vec<Arc<Item>>]) -> Compare
     let mut differences = differences(&old, &new, &unlike);
     let by_key = [&old, &new].map(|side| side.iter().map(places_by_key).collect::<Vec<_>>());
     differences.extend(unlike.varying.iter().filter_map(|column| of_column(&by_key, *column)));
-    differences.sort_by_key(Difference::place);
+    differences.sort_by_key(|difference| difference.place);
     Compared { differences, varying, is_unordered }
 }
 
@@ -177,8 +168,8 @@ fn of_column([old, new]: &[Vec<ByKey<'_>>; 2], column: TokenColumn<'_>) -> Optio
         return None;
     }
     let (old, new) = left.iter().zip(&right).find(|(old, new)| old.0 != new.0)?;
-    let owned = |(_, place, item): &(&str, usize, &Arc<Item>)| (*place, Arc::clone(item));
-    Some(Difference::Changed { old: owned(old), new: owned(new), tokens: vec![column.1] })
+    let kind = DifferenceKind::Changed(new.1, Arc::clone(new.2), vec![column.1]);
+    Some(Difference { place: old.1, item: Arc::clone(old.2), kind })
 }
 
 /// Columns of tables in which a number with a fraction varies: no number with a fraction in them is compared. A time that was the same in all
@@ -213,15 +204,12 @@ fn differences(old: &[PlacedItems<'_>], new: &[PlacedItems<'_>], unlike: &Unlike
             }
             continue;
         }
-        let at = |side: &[PlacedItems<'_>], index: usize| (side[0][index].0, Arc::clone(side[0][index].1));
-        for index in operation.old_range() {
-            let (place, item) = at(old, index);
-            found.push(Difference::Missing { place, item });
-        }
-        for index in operation.new_range() {
-            let (place, item) = at(new, index);
-            found.push(Difference::Added { place, item });
-        }
+        let only = |side: &[PlacedItems<'_>], index: usize, kind| {
+            let (place, item) = side[0][index];
+            Difference { place, item: Arc::clone(item), kind }
+        };
+        found.extend(operation.old_range().map(|index| only(old, index, DifferenceKind::Missing)));
+        found.extend(operation.new_range().map(|index| only(new, index, DifferenceKind::Added)));
     }
     moved(found)
 }
@@ -245,36 +233,28 @@ fn changed(
     let is_like = |token: &usize| !unlike.varying.contains(&(&*left.1.key, *token));
     let count = left.1.tokens.len().min(right.1.tokens.len());
     let tokens: Vec<usize> = (0..count).filter(is_like).filter(differs).collect();
-    let owned = |(place, item): (usize, &Arc<Item>)| (place, Arc::clone(item));
-    (!tokens.is_empty()).then(|| Difference::Changed { old: owned(left), new: owned(right), tokens })
+    let is_changed = !tokens.is_empty();
+    let kind = DifferenceKind::Changed(right.0, Arc::clone(right.1), tokens);
+    is_changed.then(|| Difference { place: left.0, item: Arc::clone(left.1), kind })
 }
 
 /// Joins what is missing in one place and added in another.
-fn moved(found: Vec<Difference>) -> Vec<Difference> {
+fn moved(mut found: Vec<Difference>) -> Vec<Difference> {
     let mut added: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
-    for (index, difference) in found.iter().enumerate().rev() {
-        if let Difference::Added { place, item } = difference {
+    for (index, Difference { place, item, kind }) in found.iter().enumerate().rev() {
+        if *kind == DifferenceKind::Added {
             added.entry(item.text().into_owned()).or_default().push((index, *place));
         }
     }
     let mut gone = HashSet::new();
-    let mut joined = Vec::with_capacity(found.len());
-    for (index, difference) in found.iter().enumerate() {
-        let pair = match difference {
-            Difference::Missing { place, item } => {
-                added.get_mut(&*item.text()).and_then(Vec::pop).map(|pair| (*place, Arc::clone(item), pair))
-            }
-            _ => None,
-        };
-        joined.push(match pair {
-            Some((old, item, (partner, new))) => {
-                gone.insert(partner);
-                (index, Difference::Moved { old, new, item })
-            }
-            None => (index, difference.clone()),
-        });
+    for difference in found.iter_mut().filter(|difference| difference.kind == DifferenceKind::Missing) {
+        if let Some((partner, new)) = added.get_mut(&*difference.item.text()).and_then(Vec::pop) {
+            gone.insert(partner);
+            difference.kind = DifferenceKind::Moved(new);
+        }
     }
-    joined.into_iter().filter(|(index, _)| !gone.contains(index)).map(|(_, difference)| difference).collect()
+    let kept = found.into_iter().enumerate().filter(|(index, _)| !gone.contains(index));
+    kept.map(|(_, difference)| difference).collect()
 }
 
 #[cfg(test)]
@@ -290,8 +270,8 @@ mod tests {
     }
 
     fn tokens(compared: &Compared) -> Vec<(usize, Vec<usize>)> {
-        let changed = |difference: &Difference| match difference {
-            Difference::Changed { old, tokens, .. } => (old.0, tokens.clone()),
+        let changed = |difference: &Difference| match &difference.kind {
+            DifferenceKind::Changed(_, _, tokens) => (difference.place, tokens.clone()),
             other => panic!("{other:?}"),
         };
         compared.differences.iter().map(changed).collect()
@@ -338,11 +318,11 @@ mod tests {
         let places: Vec<String> = compared
             .differences
             .iter()
-            .map(|difference| match difference {
-                Difference::Missing { place, item } => format!("-{place}{}", item.text()),
-                Difference::Added { place, item } => format!("+{place}{}", item.text()),
-                Difference::Moved { old, new, item } => format!("{old}>{new}{}", item.text()),
-                Difference::Changed { .. } => "changed".to_owned(),
+            .map(|Difference { place, item, kind }| match kind {
+                DifferenceKind::Missing => format!("-{place}{}", item.text()),
+                DifferenceKind::Added => format!("+{place}{}", item.text()),
+                DifferenceKind::Moved(new) => format!("{place}>{new}{}", item.text()),
+                DifferenceKind::Changed(..) => "changed".to_owned(),
             })
             .collect();
         assert_eq!(places, ["2>1c", "-3d", "+3e"]);

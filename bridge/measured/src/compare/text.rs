@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::compare::answer::Comparison;
 use crate::compare::finding::{Aspect, Finding};
-use crate::notes::ranges;
+use crate::notes::{capital, ranges};
 
 /// Findings of a kind that are shown without `--all`, and lines of a diff.
 const SHOWN: usize = 5;
@@ -122,9 +122,4 @@ fn shortened(list: &[String], all: bool) -> String {
     let shown = if all { list.len() } else { SHOWN };
     let more = if list.len() > shown { format!(", and {} more", list.len() - shown) } else { String::new() };
     list.iter().take(shown).cloned().collect::<Vec<_>>().join(", ") + &more
-}
-
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }

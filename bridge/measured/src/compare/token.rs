@@ -16,15 +16,15 @@ pub(super) type SharedText = Arc<str>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     /// What makes two items comparable: the words of a line without its numbers; the function of a call.
-    pub key: SharedText,
+    pub(crate) key: SharedText,
     /// What may differ between them. The last one of a call is its result.
-    pub tokens: Box<[SharedText]>,
+    pub(crate) tokens: Box<[SharedText]>,
     /// Lines whose tokens stand in one table have the same shape. Empty for calls.
-    pub shape: SharedText,
+    pub(crate) shape: SharedText,
     /// A line, as printed. `None` for calls, which their tokens tell.
-    pub line: Option<SharedText>,
+    pub(crate) line: Option<SharedText>,
     /// Where the program makes the call. It is not compared: another build of a program has other addresses.
-    pub site: Option<Site>,
+    pub(crate) site: Option<Site>,
 }
 
 impl Hash for Item {
@@ -42,7 +42,7 @@ pub struct Pool {
 
 impl Pool {
     /// A call of this function.
-    pub fn call(&mut self, function: &str, tokens: &[String], site: Option<&Site>) -> Arc<Item> {
+    pub(crate) fn call(&mut self, function: &str, tokens: &[String], site: Option<&Site>) -> Arc<Item> {
         let tokens = tokens.iter().map(|token| self.word(token)).collect();
         let item = Item { key: self.word(function), tokens, shape: self.word(""), line: None, site: site.cloned() };
         if let Some(known) = self.items.get(&item) {
@@ -65,7 +65,7 @@ impl Pool {
 
 impl Item {
     /// A line: its tokens are its numbers, and how many blanks are between words does not matter.
-    pub fn of_line(text: &str) -> Self {
+    pub(crate) fn of_line(text: &str) -> Self {
         let (mut key, mut shape, mut tokens) = (String::new(), String::new(), Vec::<String>::new());
         let mut rest = text.trim_end();
         let mut before = None;
@@ -98,7 +98,7 @@ impl Item {
     }
 
     /// As printed.
-    pub fn text(&self) -> Cow<'_, str> {
+    pub(crate) fn text(&self) -> Cow<'_, str> {
         if let Some(line) = &self.line {
             return Cow::Borrowed(line);
         }
@@ -109,7 +109,7 @@ impl Item {
     }
 
     /// Is the same printed?
-    pub fn has_text_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_text_of(&self, other: &Self) -> bool {
         std::ptr::eq(self, other) || self.key == other.key && self.tokens == other.tokens && self.line == other.line
     }
 }

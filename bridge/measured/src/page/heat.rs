@@ -1,9 +1,9 @@
 //! Own time by layer, function and rank, packed for the script: three characters for each rank, whatever the number of ranks.
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
 use crate::job::{MeasuredJob, TimeSpread};
-use crate::page::rows::SortedCell;
+use crate::page::rows::{cell, time_cell};
 
 /// Functions that are shown; the layers' sums always are.
 const FUNCTIONS: usize = 60;
@@ -17,63 +17,37 @@ const MISSING: u32 = (1 << 18) - 1;
 const LEAST: f64 = 0.01;
 const DECADES: f64 = 17.0;
 
-/// The table of ranks.
-#[derive(Debug, Serialize)]
-pub(super) struct Heat {
-    size: u32,
-    /// How many neighbouring ranks share a column: it has the largest of their times.
-    group: u32,
-    /// How many functions there are beyond those that are shown.
-    left_out: usize,
-    rows: Vec<HeatRow>,
-}
-
-#[derive(Debug, Serialize)]
-struct HeatRow {
-    layer: String,
-    /// Empty for the sum of the layer.
-    function: String,
-    packed: String,
-    least: SortedCell,
-    median: SortedCell,
-    most: SortedCell,
-    rank: u32,
-    /// How often the median is in the largest.
-    imbalance: SortedCell,
-}
-
-impl Heat {
-    pub(super) fn of(job: &MeasuredJob) -> Self {
-        let group = job.size.div_ceil(COLUMNS).max(1);
-        let row = |layer: &str, function: &str, own: &TimeSpread| {
-            let (median, most) = (own.median_ns(), own.max_ns);
-            let imbalance = if median > 0.0 {
-                SortedCell { text: format!("{:.2} ×", most / median), value: most / median }
-            } else {
-                // It has no share in any number.
-                SortedCell { text: "–".to_owned(), value: if most > 0.0 { f64::MAX } else { 0.0 } }
-            };
-            HeatRow {
-                layer: layer.to_owned(),
-                function: function.to_owned(),
-                packed: packed(own, job.size, group),
-                least: SortedCell::time(own.min_ns),
-                median: SortedCell::time(median),
-                most: SortedCell::time(most),
-                rank: own.max_rank,
-                imbalance,
-            }
+/// The table of ranks. Each column has the largest time of `group` neighbouring ranks; `left_out` functions take less time than those that are
+/// shown. A row without a function is the sum of a layer, and `imbalance` how often the median is in the largest time.
+pub(super) fn of(job: &MeasuredJob) -> Value {
+    let group = job.size.div_ceil(COLUMNS).max(1);
+    let row = |layer: &str, function: &str, own: &TimeSpread| {
+        let (median, most) = (own.median_ns(), own.max_ns);
+        let imbalance = if median > 0.0 {
+            cell(format!("{:.2} ×", most / median), most / median)
+        } else {
+            // It has no share in any number.
+            cell("–".to_owned(), if most > 0.0 { f64::MAX } else { 0.0 })
         };
-        let layers = job.layers.iter().skip(1).map(|layer| row(&layer.label, "", &layer.own));
-        let functions = job.functions_by_time();
-        let shown =
-            functions.iter().take(FUNCTIONS).map(|(layer, name, function)| row(&layer.label, name, &function.own));
-        Self {
-            size: job.size,
-            group,
-            left_out: functions.len().saturating_sub(FUNCTIONS),
-            rows: layers.chain(shown).collect(),
+        context! {
+            layer,
+            function,
+            packed => packed(own, job.size, group),
+            least => time_cell(own.min_ns),
+            median => time_cell(median),
+            most => time_cell(most),
+            rank => own.max_rank,
+            imbalance,
         }
+    };
+    let layers = job.layers.iter().skip(1).map(|layer| row(&layer.label, "", &layer.own));
+    let functions = job.functions_by_time();
+    let shown = functions.iter().take(FUNCTIONS).map(|(layer, name, function)| row(&layer.label, name, &function.own));
+    context! {
+        size => job.size,
+        group,
+        left_out => functions.len().saturating_sub(FUNCTIONS),
+        rows => layers.chain(shown).collect::<Vec<_>>(),
     }
 }
 

@@ -1,190 +1,119 @@
 //! Rows of the page's tables: each cell as it is shown, and the number that it is sorted by.
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
 use crate::bytes::{self, PassedOn};
-use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer};
+use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer, TimeSpread};
 use crate::page::times;
 use crate::tables::{a_call, time};
 
 /// A number as it is shown, and as it is sorted.
-#[derive(Debug, Clone, Serialize)]
-pub(super) struct SortedCell {
-    pub(super) text: String,
-    pub(super) value: f64,
+pub(super) fn cell(text: String, value: f64) -> Value {
+    context! { text, value }
 }
 
-impl SortedCell {
-    pub(super) fn time(ns: f64) -> Self {
-        Self { text: time(ns), value: ns }
-    }
+pub(super) fn time_cell(ns: f64) -> Value {
+    cell(time(ns), ns)
+}
 
-    fn count(count: u64) -> Self {
-        Self { text: grouped(count), value: count as f64 }
-    }
-
-    fn share(share: f64) -> Self {
-        Self { text: percent(share), value: share }
-    }
-
-    fn a_call(ns: f64, calls: u64) -> Self {
-        Self { text: a_call(ns, calls), value: ns / calls.max(1) as f64 }
-    }
+fn count_cell(count: u64) -> Value {
+    cell(grouped(count), count as f64)
 }
 
 /// Own time, however it is looked at.
-#[derive(Debug, Serialize)]
-struct Own {
-    sum: SortedCell,
-    share: SortedCell,
-    a_call: SortedCell,
-    least: SortedCell,
-    most: SortedCell,
-    rank: u32,
+fn own_time(job: &MeasuredJob, own: &TimeSpread, calls: u64) -> Value {
+    let share = job.share(own.sum_ns);
+    context! {
+        sum => time_cell(own.sum_ns),
+        share => cell(percent(share), share),
+        a_call => cell(a_call(own.sum_ns, calls), own.sum_ns / calls.max(1) as f64),
+        least => time_cell(own.min_ns),
+        most => time_cell(own.max_ns),
+        rank => own.max_rank,
+    }
 }
 
-impl Own {
-    fn of(job: &MeasuredJob, own: &crate::job::TimeSpread, calls: u64) -> Self {
-        Self {
-            sum: SortedCell::time(own.sum_ns),
-            share: SortedCell::share(job.share(own.sum_ns)),
-            a_call: SortedCell::a_call(own.sum_ns, calls),
-            least: SortedCell::time(own.min_ns),
-            most: SortedCell::time(own.max_ns),
-            rank: own.max_rank,
+/// What each layer costs.
+pub(super) fn layers(job: &MeasuredJob) -> Vec<Value> {
+    let row = |(place, layer): (usize, &MeasuredLayer)| {
+        context! {
+            label => layer.label,
+            is_mpi => place + 1 == job.layers.len(),
+            calls_in => count_cell(layer.calls_in),
+            calls_out => count_cell(layer.calls_out),
+            own => own_time(job, &layer.own, layer.calls_in),
         }
-    }
+    };
+    job.layers.iter().enumerate().skip(1).map(row).collect()
 }
 
-/// What a layer costs.
-#[derive(Debug, Serialize)]
-pub(super) struct LayerRow {
-    label: String,
-    is_mpi: bool,
-    calls_in: SortedCell,
-    calls_out: SortedCell,
-    own: Own,
+/// What a layer makes of calls or bytes; `title` says the same in words.
+fn passed_on(passed_on: &PassedOn, shown: fn(u64) -> String, title: String) -> Value {
+    let (text, value, is_changed) = (passed_on.text(shown), passed_on.value(), passed_on.is_changed());
+    context! { text, title, value, is_changed }
 }
 
-impl LayerRow {
-    pub(super) fn all(job: &MeasuredJob) -> Vec<Self> {
-        let row = |(place, layer): (usize, &MeasuredLayer)| Self {
-            label: layer.label.clone(),
-            is_mpi: place + 1 == job.layers.len(),
-            calls_in: SortedCell::count(layer.calls_in),
-            calls_out: SortedCell::count(layer.calls_out),
-            own: Own::of(job, &layer.own, layer.calls_in),
-        };
-        job.layers.iter().enumerate().skip(1).map(row).collect()
-    }
-}
-
-/// What layers make of the calls of one function.
-#[derive(Debug, Serialize)]
-pub(super) struct CallRow {
-    function: String,
-    /// Does a layer make another number of calls than come to it?
-    is_changed: bool,
-    cells: Vec<CallCell>,
-}
-
-#[derive(Debug, Serialize)]
-struct CallCell {
-    text: String,
-    /// The same in words.
-    title: String,
-    value: u64,
-    is_changed: bool,
-}
-
-impl CallRow {
-    /// Those that are called most come first.
-    pub(super) fn all(job: &MeasuredJob) -> Vec<Self> {
-        let row = |name: &str| {
-            let cells: Vec<CallCell> = (0..job.layers.len()).map(|place| CallCell::of(job, place, name)).collect();
-            Self { function: name.to_owned(), is_changed: cells.iter().any(|cell| cell.is_changed), cells }
-        };
-        job.functions_by_calls().into_iter().map(row).collect()
-    }
-}
-
-impl CallCell {
-    fn of(job: &MeasuredJob, place: usize, function: &str) -> Self {
-        let calls = PassedOn::of_calls(job, place, function);
+/// What layers make of the calls of each function, of those first that are called most.
+pub(super) fn calls(job: &MeasuredJob) -> Vec<Value> {
+    let title = |place: usize, calls: &PassedOn| {
         let label = &job.layers[place].label;
-        let title = match (calls.comes_in, calls.goes_out) {
+        match (calls.comes_in, calls.goes_out) {
             (0, 0) => String::new(),
             (_, out) if place == 0 => format!("The program makes {out}"),
             (calls, _) if place + 1 == job.layers.len() => format!("{calls} arrive at the MPI library"),
             (calls, out) if calls == out => format!("{label} passes all {calls} on"),
             (0, out) => format!("{label} makes {out} of its own"),
             (calls, out) => format!("{calls} come to {label}, and it makes {out}"),
-        };
-        Self { text: calls.text(grouped), title, value: calls.value(), is_changed: calls.is_changed() }
-    }
+        }
+    };
+    let row = |function: &str| {
+        let calls: Vec<_> = (0..job.layers.len()).map(|place| PassedOn::of_calls(job, place, function)).collect();
+        let cells = calls.iter().enumerate().map(|(place, calls)| passed_on(calls, grouped, title(place, calls)));
+        let cells = cells.collect::<Vec<_>>();
+        context! { function, is_changed => calls.iter().any(PassedOn::is_changed), cells }
+    };
+    job.functions_by_calls().into_iter().map(row).collect()
 }
 
-/// Bytes that calls of one function move one way.
-#[derive(Debug, Serialize)]
-pub(super) struct BytesRow {
-    function: String,
-    way: &'static str,
-    is_changed: bool,
-    cells: Vec<CallCell>,
+/// Bytes that calls of each function move one way, of those first that move the most.
+pub(super) fn bytes(job: &MeasuredJob) -> Vec<Value> {
+    let cell = |(layer, cell): (&MeasuredLayer, &PassedOn)| {
+        let (comes_in, goes_out) = (grouped(cell.comes_in), grouped(cell.goes_out));
+        let title = match (cell.comes_in, cell.goes_out) {
+            (0, 0) => String::new(),
+            (0, _) => format!("{goes_out} bytes, in calls of {}", layer.label),
+            (_, 0) => format!("{comes_in} bytes, in calls that come to {}", layer.label),
+            (bytes, out) if bytes == out => format!("{comes_in} bytes, which {} passes on", layer.label),
+            _ => format!("{comes_in} bytes come to {}, and {goes_out} go on", layer.label),
+        };
+        passed_on(cell, bytes::size, title)
+    };
+    let row = |row: bytes::MovedRow<'_>| {
+        context! {
+            function => row.function,
+            way => row.way,
+            is_changed => row.cells.iter().any(PassedOn::is_changed),
+            cells => job.layers.iter().zip(&row.cells).map(cell).collect::<Vec<_>>(),
+        }
+    };
+    bytes::rows(job).into_iter().map(row).collect()
 }
 
-impl BytesRow {
-    /// Those that move the most come first.
-    pub(super) fn all(job: &MeasuredJob) -> Vec<Self> {
-        let cell = |(layer, cell): (&MeasuredLayer, &PassedOn)| {
-            let (comes_in, goes_out) = (grouped(cell.comes_in), grouped(cell.goes_out));
-            let title = match (cell.comes_in, cell.goes_out) {
-                (0, 0) => String::new(),
-                (0, _) => format!("{goes_out} bytes, in calls of {}", layer.label),
-                (_, 0) => format!("{comes_in} bytes, in calls that come to {}", layer.label),
-                (bytes, out) if bytes == out => format!("{comes_in} bytes, which {} passes on", layer.label),
-                _ => format!("{comes_in} bytes come to {}, and {goes_out} go on", layer.label),
-            };
-            CallCell { text: cell.text(bytes::size), title, value: cell.value(), is_changed: cell.is_changed() }
-        };
-        let row = |row: bytes::MovedRow<'_>| Self {
-            function: row.function.to_owned(),
-            way: row.way,
-            is_changed: row.cells.iter().any(PassedOn::is_changed),
-            cells: job.layers.iter().zip(&row.cells).map(cell).collect(),
-        };
-        bytes::rows(job).into_iter().map(row).collect()
-    }
-}
-
-/// A function at a layer.
-#[derive(Debug, Serialize)]
-pub(super) struct FunctionRow {
-    function: String,
-    layer: String,
-    calls: SortedCell,
-    own: Own,
-    half: SortedCell,
-    longest: SortedCell,
-    /// A line of small bars.
-    bars: String,
-}
-
-impl FunctionRow {
-    /// Those that take the most time come first.
-    pub(super) fn all(job: &MeasuredJob) -> Vec<Self> {
-        let range = times::range(job);
-        let row = |(layer, name, function): (&MeasuredLayer, &str, &MeasuredFunction)| Self {
-            function: name.to_owned(),
-            layer: layer.label.clone(),
-            calls: SortedCell::count(function.calls_in),
-            own: Own::of(job, &function.own, function.calls_in),
-            half: SortedCell::time(times::half(function)),
-            longest: SortedCell::time(function.longest_ns),
-            bars: times::bars(function, range),
-        };
-        job.functions_by_time().into_iter().map(row).collect()
-    }
+/// Functions at layers, those first that take the most time.
+pub(super) fn functions(job: &MeasuredJob) -> Vec<Value> {
+    let range = times::range(job);
+    let row = |(layer, name, function): (&MeasuredLayer, &str, &MeasuredFunction)| {
+        context! {
+            function => name,
+            layer => layer.label,
+            calls => count_cell(function.calls_in),
+            own => own_time(job, &function.own, function.calls_in),
+            half => time_cell(times::half(function)),
+            longest => time_cell(function.longest_ns),
+            bars => times::bars(function, range),
+        }
+    };
+    job.functions_by_time().into_iter().map(row).collect()
 }
 
 /// `1,234,567`

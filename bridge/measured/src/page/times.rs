@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
-use crate::job::{MeasuredFunction, MeasuredJob};
+use crate::job::{MeasuredFunction, MeasuredJob, MeasuredLayer};
 
 /// The smallest and the largest power of two, of nanoseconds, that bounds a call.
 pub(super) type Range = (u32, u32);
@@ -13,26 +13,13 @@ pub(super) type Range = (u32, u32);
 const BAR: u32 = 4;
 const HEIGHT: f64 = 18.0;
 
-/// A histogram for the script.
-#[derive(Debug, Serialize)]
-pub(super) struct Distribution<'a> {
-    layer: &'a str,
-    function: &'a str,
-    calls: u64,
-    /// How many calls took less than 2 to the power of so many nanoseconds.
-    counts: Vec<(u32, u64)>,
-}
-
-pub(super) fn all(job: &MeasuredJob) -> Vec<Distribution<'_>> {
-    job.functions_by_time()
-        .into_iter()
-        .map(|(layer, name, function)| Distribution {
-            layer: &layer.label,
-            function: name,
-            calls: function.calls_in,
-            counts: function.histogram.iter().map(|(bound, count)| (bound.ilog2(), *count)).collect(),
-        })
-        .collect()
+/// Histograms for the script: how many calls took less than 2 to the power of so many nanoseconds.
+pub(super) fn all(job: &MeasuredJob) -> Vec<Value> {
+    let item = |(layer, function, measured): (&MeasuredLayer, &str, &MeasuredFunction)| {
+        let counts = measured.histogram.iter().map(|(bound, count)| (bound.ilog2(), *count)).collect::<Vec<_>>();
+        context! { layer => layer.label, function, calls => measured.calls_in, counts }
+    };
+    job.functions_by_time().into_iter().map(item).collect()
 }
 
 /// The bounds of all calls of the job.

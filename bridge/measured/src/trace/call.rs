@@ -16,58 +16,51 @@ use crate::trace::sites::Site;
 
 /// A call that came to a layer.
 #[derive(Debug, Clone)]
-pub struct RecordedCall {
+pub(crate) struct RecordedCall {
     /// The thread, counted from 0 in the order of their first calls.
-    pub thread: u32,
+    pub(crate) thread: u32,
     /// Its number among the calls of its thread, at all layers; calls that are not recorded count as well.
-    pub sequence: u64,
+    pub(crate) sequence: u64,
     /// How many calls of its thread it is inside of.
-    pub depth: usize,
-    /// The function.
-    pub function: FnId,
+    pub(crate) depth: usize,
+    pub(crate) function: FnId,
     /// The place in [`super::Recording::layers`] of the layer that called; 0 is the program.
-    pub caller: usize,
-    /// The layer that is called.
-    pub layer: usize,
+    pub(crate) caller: usize,
+    pub(crate) layer: usize,
     /// When it began, in nanoseconds since 1970.
-    pub start_ns: u64,
+    pub(crate) start_ns: u64,
     /// When it ended, on the same clock; `None` if it has not returned.
-    pub end_ns: Option<u64>,
+    pub(crate) end_ns: Option<u64>,
     /// How long it took, finer than whole nanoseconds.
-    pub duration_ns: Option<f64>,
-    /// Its arguments.
-    pub arguments: Vec<Argument>,
-    /// What it returned, if it has.
-    pub result: Option<Decoded>,
+    pub(crate) duration_ns: Option<f64>,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) result: Option<Decoded>,
     /// Where the program made it, if the program did.
-    pub site: Option<Site>,
+    pub(crate) site: Option<Site>,
 }
 
 /// An argument.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Argument {
+pub(crate) struct Argument {
     /// The parameter's name in the standard.
-    pub name: &'static str,
-    /// What it is.
-    pub kind: Kind,
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
     /// Whether the function reads or writes it.
-    pub direction: Direction,
+    pub(crate) direction: Direction,
     /// What was passed: a number, a handle, an address.
-    pub value: Decoded,
+    pub(crate) value: Decoded,
     /// What it points to, where the function reads that.
-    pub before: Option<Decoded>,
+    pub(crate) before: Option<Decoded>,
     /// What it points to when the function has returned, where it writes there.
-    pub after: Option<Decoded>,
+    pub(crate) after: Option<Decoded>,
 }
 
 /// What a word, or what it points to, means.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Decoded {
-    /// A number.
+pub(crate) enum Decoded {
     Number(i64),
     /// `MPI_Wtime`'s.
     Float(f64),
-    /// A logical value.
     Flag(bool),
     /// A constant of `mpi.h`: of a handle, an address or a number.
     Constant(String),
@@ -76,31 +69,25 @@ pub enum Decoded {
     Object(String),
     /// A handle whose making is not recorded.
     Handle(u64),
-    /// An address.
     Address(u64),
     /// Text, which may go on.
     Text(String),
-    /// A status.
     Status(MpiStatus),
     /// What is in a buffer.
     Content {
-        /// How many bytes.
         bytes: u64,
-        /// Their hash.
         hash: u64,
     },
     /// An array; `all` is how many elements it has, of which the first are known.
     List {
-        /// The elements.
         known: Vec<Decoded>,
-        /// How many there are.
         all: u64,
     },
 }
 
 impl Decoded {
     /// The elements of an array, as far as they are known; of others the value itself.
-    pub fn elements(&self) -> &[Decoded] {
+    pub(crate) fn elements(&self) -> &[Decoded] {
         match self {
             Decoded::List { known, .. } => known,
             one => std::slice::from_ref(one),
@@ -110,15 +97,12 @@ impl Decoded {
 
 /// What a status says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MpiStatus {
-    /// The rank of the sender.
-    pub source: Box<Decoded>,
-    /// The tag.
-    pub tag: Box<Decoded>,
+pub(crate) struct MpiStatus {
+    pub(crate) source: Box<Decoded>,
+    pub(crate) tag: Box<Decoded>,
     /// Bytes, where it is known how the MPI stores them.
-    pub bytes: Option<u64>,
-    /// Whether the operation was cancelled.
-    pub cancelled: bool,
+    pub(crate) bytes: Option<u64>,
+    pub(crate) cancelled: bool,
 }
 
 impl fmt::Display for RecordedCall {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Which MPI it is, as far as its values go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Family {
+pub(crate) enum Family {
     /// MPICH and its relatives: handles are `int`.
     Mpich,
     /// Open MPI and its relatives: handles are addresses.
@@ -22,10 +22,8 @@ const TABLE: &str = include_str!("../../../abi/constants.tsv");
 /// The constants of one process.
 #[derive(Debug)]
 pub(super) struct Constants {
-    /// Whose they are.
-    pub family: Family,
+    pub(crate) family: Family,
     names: HashMap<(Kind, i64), &'static str>,
-    /// By name.
     values: HashMap<&'static str, i64>,
     /// The value that all requests have which Open MPI has completed at once.
     empty_request: Option<u64>,
@@ -68,12 +66,10 @@ impl Constants {
         constants
     }
 
-    /// What a value of this kind is called.
     pub(super) fn name(&self, kind: Kind, value: i64) -> Option<&'static str> {
         self.names.get(&(kind, value)).copied()
     }
 
-    /// The value of a constant.
     pub(super) fn value(&self, name: &str) -> Option<i64> {
         self.values.get(name).copied()
     }

@@ -8,7 +8,6 @@ use crate::trace::constants::{Constants, Family};
 use crate::trace::file::{RawCall, RawValue};
 use crate::trace::objects::{HandleNames, HandlePlace, elements, is_handle};
 
-/// All arguments.
 pub(super) fn arguments(call: &RawCall<'_>, constants: &Constants, names: &HandleNames<'_>) -> Vec<Argument> {
     let parameters = call.function.parameters();
     let is_set = is_set(call);
@@ -78,13 +77,12 @@ fn content(value: &RawValue<'_>) -> Decoded {
     Decoded::Content { bytes: value.all, hash: elements(value).next().unwrap_or(0) }
 }
 
-/// What it returned.
 pub(super) fn result(call: &RawCall<'_>, constants: &Constants, names: &HandleNames<'_>) -> Option<Decoded> {
     let parameter = call.function.result()?;
     if matches!(parameter.kind, Kind::Seconds) {
-        return Some(Decoded::Float(f64::from_bits(call.result)));
+        return Some(Decoded::Float(f64::from_bits(call.record.result)));
     }
-    Some(scalar(parameter, call.result, constants, names.at(HandlePlace::Result)))
+    Some(scalar(parameter, call.record.result, constants, names.at(HandlePlace::Result)))
 }
 
 /// Whether a function that says by a flag whether there is anything has set it: else what it would have stored means nothing.
@@ -224,27 +222,17 @@ fn name(kind: Kind, value: i64, constants: &Constants) -> Option<String> {
 fn status(bytes: &[u8], constants: &Constants) -> Decoded {
     let int = |place: usize| {
         let word = bytes.get(4 * place..4 * place + 4).and_then(|bytes| bytes.try_into().ok());
-        word.map_or(0, i32::from_le_bytes)
+        word.map_or(0, |word| u64::from(u32::from_le_bytes(word)))
     };
     let (source, tag, bytes, cancelled) = match constants.family {
-        Family::Mpich => {
-            let high = u64::from(int(1).cast_unsigned());
-            (int(2), int(3), Some((high >> 1) << 32 | u64::from(int(0).cast_unsigned())), high & 1 == 1)
-        }
-        Family::OpenMpi => {
-            let low = u64::from(int(4).cast_unsigned());
-            (int(0), int(1), Some(u64::from(int(5).cast_unsigned()) << 32 | low), int(3) != 0)
-        }
+        Family::Mpich => (int(2), int(3), Some((int(1) >> 1) << 32 | int(0)), int(1) & 1 == 1),
+        Family::OpenMpi => (int(0), int(1), Some(int(5) << 32 | int(4)), int(3) != 0),
         Family::Abi => {
-            let (flags, low) = (int(3).cast_unsigned(), u64::from(int(4).cast_unsigned()));
-            let bytes = u64::from(int(5).cast_unsigned()) << 32 | low;
+            let (flags, bytes) = (int(3) as u32, int(5) << 32 | int(4));
             (int(0), int(1), (flags & HAS_BYTES != 0).then_some(bytes), flags & IS_CANCELLED != 0)
         }
     };
-    Decoded::Status(MpiStatus {
-        source: Box::new(number(Kind::Rank, u64::from(source.cast_unsigned()), 4, constants, None)),
-        tag: Box::new(number(Kind::Tag, u64::from(tag.cast_unsigned()), 4, constants, None)),
-        bytes,
-        cancelled,
-    })
+    let [source, tag] =
+        [(Kind::Rank, source), (Kind::Tag, tag)].map(|(kind, word)| Box::new(number(kind, word, 4, constants, None)));
+    Decoded::Status(MpiStatus { source, tag, bytes, cancelled })
 }

@@ -2,98 +2,65 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use qmpi_abi::FnId;
 use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, Record, VERSION, Value};
 use serde::Deserialize;
 
-use crate::Error;
-use crate::rank_file::is_trace;
 use crate::trace::constants::Family;
 
 /// The first line.
 #[derive(Debug, Clone, Deserialize)]
-pub struct TraceHead {
-    /// Of all that follows.
-    pub version: u32,
-    /// The rank.
-    pub rank: u32,
-    /// How many ranks the job has.
-    pub size: Option<u32>,
-    /// The number of the process.
-    pub process: u32,
-    /// The MPI library.
-    pub mpi: String,
+pub(crate) struct TraceHead {
+    pub(crate) version: u32,
+    pub(crate) rank: u32,
+    pub(crate) process: u32,
+    pub(crate) mpi: String,
     /// Whose constants it has.
-    pub family: Family,
+    pub(crate) family: Family,
     /// Which calls were asked for: `all`, `first:N`, `last:N`.
-    pub calls: String,
+    pub(crate) calls: String,
     /// The program, the MPI library, layers from the innermost outwards.
-    pub layers: Vec<String>,
+    pub(crate) layers: Vec<String>,
     /// Moments: nanoseconds since 1970, and ticks.
-    pub clocks: Vec<(u64, u64)>,
+    pub(crate) clocks: Vec<(u64, u64)>,
     /// Calls for which there was no room, if the process has told.
-    pub lost: Option<u64>,
+    pub(crate) lost: Option<u64>,
     /// Objects of the MPI library that handles are the addresses of.
-    pub objects: BTreeMap<String, u64>,
+    pub(crate) objects: BTreeMap<String, u64>,
     /// The objects that have code.
     #[serde(default)]
-    pub code: Vec<CodeRange>,
+    pub(crate) code: Vec<CodeRange>,
 }
 
-/// A part of an object that has code.
+/// A part of an object that has code: in the file a list of these four.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(from = "(u64, u64, u64, String)")]
-pub struct CodeRange {
-    /// Its first address.
-    pub start: u64,
+pub(crate) struct CodeRange {
+    pub(crate) start: u64,
     /// The one behind it.
-    pub end: u64,
+    pub(crate) end: u64,
     /// What was added to the addresses in the file.
-    pub base: u64,
-    /// The file.
-    pub path: String,
-}
-
-impl From<(u64, u64, u64, String)> for CodeRange {
-    fn from((start, end, base, path): (u64, u64, u64, String)) -> Self {
-        Self { start, end, base, path }
-    }
+    pub(crate) base: u64,
+    pub(crate) path: String,
 }
 
 /// A file.
 #[derive(Debug, Clone)]
-pub struct TraceFile<'a> {
-    /// Its first line.
-    pub head: TraceHead,
+pub(crate) struct TraceFile<'a> {
+    pub(crate) head: TraceHead,
     /// Calls in the order in which they began.
-    pub calls: Vec<RawCall<'a>>,
+    pub(crate) calls: Vec<RawCall<'a>>,
     /// Layers, and calls that came to them and are not recorded.
-    pub beyond_limit: Vec<(u16, u64)>,
+    pub(crate) beyond_limit: BTreeMap<u16, u64>,
 }
 
 /// A call, as it is recorded.
 #[derive(Debug, Clone, Copy)]
-pub struct RawCall<'a> {
-    /// The function.
-    pub function: FnId,
-    /// The layer that was called, and the one that called.
-    pub layer: u16,
-    /// The caller.
-    pub caller: u16,
-    /// The thread.
-    pub thread: u32,
-    /// Its number in the thread.
-    pub sequence: u64,
-    /// Ticks.
-    pub start: u64,
-    /// Ticks; `None` if it has not returned.
-    pub end: Option<u64>,
-    /// The word that it returned.
-    pub result: u64,
-    /// Where the program made it, if it did.
-    pub site: Option<u64>,
+pub(crate) struct RawCall<'a> {
+    pub(crate) function: FnId,
+    /// The rest of its head.
+    pub(crate) record: Record,
     /// The words that were passed, and what they point to, as in the file.
     words: &'a [u8],
     values: &'a [u8],
@@ -101,41 +68,43 @@ pub struct RawCall<'a> {
 
 /// What an argument points to.
 #[derive(Debug, Clone, Copy)]
-pub struct RawValue<'a> {
-    /// Which argument.
-    pub place: usize,
+pub(crate) struct RawValue<'a> {
+    pub(crate) place: usize,
     /// [`BEFORE`] the call, [`AFTER`] it and others.
-    pub moment: u8,
+    pub(crate) moment: u8,
     /// Bytes of an element.
-    pub element: usize,
-    /// How many there are.
-    pub all: u64,
-    /// The first ones.
-    pub bytes: &'a [u8],
+    pub(crate) element: usize,
+    pub(crate) all: u64,
+    pub(crate) bytes: &'a [u8],
 }
 
 impl<'a> RawCall<'a> {
+    /// When it ended, in ticks; `None` if it has not returned.
+    pub(crate) fn end(&self) -> Option<u64> {
+        (self.record.state == RETURNED).then_some(self.record.end)
+    }
+
     /// A word that was passed; 0 if there is none.
-    pub fn word(&self, place: usize) -> u64 {
-        WordReader(self.words.get(8 * place..).unwrap_or_default()).u64()
+    pub(crate) fn word(&self, place: usize) -> u64 {
+        words::<1>(self.words.get(8 * place..).unwrap_or_default())[0]
     }
 
     /// What arguments point to.
-    pub fn values(&self) -> impl Iterator<Item = RawValue<'a>> + use<'a> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = RawValue<'a>> + use<'a> {
         let mut rest = self.values;
         std::iter::from_fn(move || {
-            let mut words = WordReader(rest.get(..size_of::<Value>())?);
-            let (place, moment, element) = (words.u8(), words.u8(), words.u16());
-            let (stored, all) = (words.u32() as usize, words.u64());
-            let content = &rest[size_of::<Value>()..];
-            let bytes = content.get(..stored.saturating_mul(usize::from(element)))?;
+            let (head, content) = rest.split_at_checked(size_of::<Value>())?;
+            let [head, all] = words(head);
+            let (place, moment) = (usize::from(head as u8), (head >> 8) as u8);
+            let (element, stored) = (usize::from((head >> 16) as u16), (head >> 32) as usize);
+            let bytes = content.get(..stored.saturating_mul(element))?;
             rest = content.get(bytes.len().next_multiple_of(8)..).unwrap_or_default();
-            Some(RawValue { place: usize::from(place), moment, element: usize::from(element), all, bytes })
+            Some(RawValue { place, moment, element, all, bytes })
         })
     }
 
     /// What an argument points to, before or after the call.
-    pub fn value(&self, place: usize, is_after: bool) -> Option<RawValue<'a>> {
+    pub(crate) fn value(&self, place: usize, is_after: bool) -> Option<RawValue<'a>> {
         let moment = if is_after { AFTER } else { BEFORE };
         self.values().find(|value| value.place == place && value.moment == moment)
     }
@@ -143,94 +112,43 @@ impl<'a> RawCall<'a> {
 
 /// From ticks to time.
 #[derive(Debug, Clone, Copy)]
-pub struct Clock {
+pub(crate) struct Clock {
     base: (u64, u64),
-    /// Nanoseconds in a tick.
-    pub ns_per_tick: f64,
+    pub(crate) ns_per_tick: f64,
 }
 
 impl Clock {
-    /// Nanoseconds since 1970.
-    pub fn nanoseconds(self, ticks: u64) -> u64 {
+    pub(crate) fn nanoseconds(self, ticks: u64) -> u64 {
         let since = ticks.wrapping_sub(self.base.1).cast_signed() as f64 * self.ns_per_tick;
         self.base.0.saturating_add_signed(since as i64)
     }
 }
 
-/// The files of a directory.
-pub(super) fn paths(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(directory)
-        .map_err(|error| Error::Report { path: directory.to_owned(), problem: error.to_string() })?;
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| is_trace(path));
-    paths.sort();
-    Ok(paths)
-}
-
-/// Words of the file, one after the other.
-struct WordReader<'a>(&'a [u8]);
-
-impl WordReader<'_> {
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (word, rest) = self.0.split_first_chunk().unwrap_or((&[0; N], &[]));
-        self.0 = rest;
-        *word
+/// The first words of these bytes; 0 where there are no more.
+fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
+    let mut words = [0; N];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
     }
-
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.take())
-    }
-
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.take())
-    }
-
-    fn u16(&mut self) -> u16 {
-        u16::from_le_bytes(self.take())
-    }
-
-    fn u8(&mut self) -> u8 {
-        u8::from_le_bytes(self.take())
-    }
+    words
 }
 
 fn chunk(bytes: &[u8]) -> Chunk {
-    let mut words = WordReader(bytes);
-    Chunk {
-        magic: words.u64(),
-        size: words.u64(),
-        used: words.u64(),
-        generation: words.u64(),
-        layer: words.u64(),
-        ticks: words.u64(),
-        clock: words.u64(),
-        unrecorded: words.u64(),
-    }
+    let [magic, size, used, generation, layer, ticks, clock, unrecorded] = words(bytes);
+    Chunk { magic, size, used, generation, layer, ticks, clock, unrecorded }
 }
 
 fn record(bytes: &[u8]) -> Record {
-    let mut words = WordReader(bytes);
-    Record {
-        size: words.u32(),
-        function: words.u16(),
-        arguments: words.u8(),
-        state: words.u8(),
-        layer: words.u16(),
-        caller: words.u16(),
-        thread: words.u32(),
-        sequence: words.u64(),
-        start: words.u64(),
-        end: words.u64(),
-        result: words.u64(),
-        site: words.u64(),
-        used: words.u32(),
-        taken: words.u32(),
-    }
+    let [head, origin, sequence, start, end, result, site, lengths] = words(bytes);
+    let (size, function, arguments, state) = (head as u32, (head >> 32) as u16, (head >> 48) as u8, (head >> 56) as u8);
+    let (layer, caller, thread) = (origin as u16, (origin >> 16) as u16, (origin >> 32) as u32);
+    let (used, taken) = (lengths as u32, (lengths >> 32) as u32);
+    Record { size, function, arguments, state, layer, caller, thread, sequence, start, end, result, site, used, taken }
 }
 
 impl TraceHead {
     /// Of a file: its first line.
-    pub fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
         file.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -250,10 +168,9 @@ impl TraceHead {
 
 impl<'a> TraceFile<'a> {
     /// Reads what is there.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
-        let mut head = TraceHead::parse(bytes)?;
-        let mut file = Self { head: head.clone(), calls: Vec::new(), beyond_limit: Vec::new() };
-        let (mut place, mut beyond) = (HEAD, BTreeMap::new());
+    pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let mut file = Self { head: TraceHead::parse(bytes)?, calls: Vec::new(), beyond_limit: BTreeMap::new() };
+        let mut place = HEAD;
         while let Some(rest) = bytes.get(place..).filter(|rest| rest.len() >= size_of::<Chunk>()) {
             let chunk = chunk(rest);
             let size = usize::try_from(chunk.size).unwrap_or(0);
@@ -262,18 +179,14 @@ impl<'a> TraceFile<'a> {
                 place += GRAIN;
                 continue;
             }
-            head.clocks.push((chunk.clock, chunk.ticks));
+            file.head.clocks.push((chunk.clock, chunk.ticks));
             let used = usize::try_from(chunk.used).unwrap_or(0).min(rest.len());
             file.read_records(rest.get(size_of::<Chunk>()..used).unwrap_or_default());
-            let calls: &mut u64 = beyond.entry(chunk.layer).or_default();
+            let calls = file.beyond_limit.entry(chunk.layer as u16).or_default();
             *calls = calls.saturating_add(chunk.unrecorded);
             place += size;
         }
-        for (layer, calls) in beyond {
-            file.beyond_limit.push((layer as u16, calls));
-        }
-        file.calls.sort_by_key(|call| (call.start, call.thread, call.sequence));
-        file.head = head;
+        file.calls.sort_by_key(|call| (call.record.start, call.record.thread, call.record.sequence));
         file.keep_last();
         Ok(file)
     }
@@ -288,19 +201,7 @@ impl<'a> TraceFile<'a> {
             let Some((words, values)) = body.split_at_checked(8 * arguments) else { break };
             // A call that did not get as far as the function itself has no time.
             if head.start != 0 {
-                self.calls.push(RawCall {
-                    function,
-                    layer: head.layer,
-                    caller: head.caller,
-                    thread: head.thread,
-                    sequence: head.sequence,
-                    start: head.start,
-                    end: (head.state == RETURNED).then_some(head.end),
-                    result: head.result,
-                    site: (head.site != 0).then_some(head.site),
-                    words,
-                    values,
-                });
+                self.calls.push(RawCall { function, record: head, words, values });
             }
             rest = rest.get(size..).unwrap_or_default();
         }
@@ -312,23 +213,21 @@ impl<'a> TraceFile<'a> {
             return;
         };
         let mut seen: BTreeMap<(u32, u16), usize> = BTreeMap::new();
-        let mut extra: BTreeMap<u16, u64> = BTreeMap::new();
         let mut kept = BTreeSet::new();
-        for call in self.calls.iter().rev() {
+        for call in self.calls.iter().rev().map(|call| call.record) {
             let calls = seen.entry((call.thread, call.layer)).or_default();
             *calls += 1;
             if *calls <= limit {
                 kept.insert((call.thread, call.sequence));
             } else {
-                *extra.entry(call.layer).or_default() += 1;
+                *self.beyond_limit.entry(call.layer).or_default() += 1;
             }
         }
-        self.calls.retain(|call| kept.contains(&(call.thread, call.sequence)));
-        self.beyond_limit.extend(extra);
+        self.calls.retain(|call| kept.contains(&(call.record.thread, call.record.sequence)));
     }
 
     /// From the moments that the file has: the first and the last one.
-    pub fn clock(&self) -> Clock {
+    pub(crate) fn clock(&self) -> Clock {
         let first = self.head.clocks.iter().min_by_key(|clock| clock.1).copied().unwrap_or_default();
         let last = self.head.clocks.iter().max_by_key(|clock| clock.1).copied().unwrap_or_default();
         let ticks = last.1.saturating_sub(first.1);
@@ -427,8 +326,8 @@ mod tests {
         let file = TraceFile::parse(&bytes).unwrap();
         assert_eq!((file.head.rank, file.calls.len()), (3, 5));
         assert_eq!((file.calls[4].word(1), file.calls[4].word(9)), (4, 0));
-        assert_eq!((file.calls[4].start, file.calls[4].end), (50, Some(55)));
-        assert_eq!(file.beyond_limit, [(1, 2)]);
+        assert_eq!((file.calls[4].record.start, file.calls[4].end()), (50, Some(55)));
+        assert_eq!(file.beyond_limit, BTreeMap::from([(1, 2)]));
         let clock = file.clock();
         assert_eq!((clock.ns_per_tick, clock.nanoseconds(100)), (2.0, 1200));
     }
@@ -439,7 +338,7 @@ mod tests {
         let file = TraceFile::parse(&bytes).unwrap();
         let numbers: Vec<u64> = file.calls.iter().map(|call| call.word(1)).collect();
         assert_eq!(numbers, [2, 3, 4]);
-        assert_eq!(file.beyond_limit.iter().map(|(_, calls)| calls).sum::<u64>(), 4);
+        assert_eq!(file.beyond_limit.values().sum::<u64>(), 4);
     }
 
     #[test]

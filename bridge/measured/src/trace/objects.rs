@@ -27,7 +27,6 @@ const KINDS: [(Kind, &str); 11] = [
     (Kind::Session, "session"),
 ];
 
-/// Is it a handle?
 pub(super) fn is_handle(kind: Kind) -> bool {
     KINDS.iter().any(|(known, _)| *known == kind)
 }
@@ -39,12 +38,10 @@ pub(super) enum HandlePlace {
     Word(u8),
     /// An element of what it points to.
     Element(u8, bool, u32),
-    /// What the function returns.
     Result,
 }
 
 impl HandlePlace {
-    /// The argument with this number.
     pub(super) fn word(place: usize) -> Self {
         Self::Word(place as u8)
     }
@@ -119,7 +116,6 @@ impl MadeObjects {
         objects
     }
 
-    /// The names of the handles of a call.
     pub(super) fn of_call(&self, number: usize) -> HandleNames<'_> {
         HandleNames { objects: self, uses: self.uses.get(number) }
     }
@@ -133,18 +129,17 @@ impl MadeObjects {
         for object in order {
             let MadeObject { kind, maker } = self.made[object];
             let call = &calls[maker];
-            let count = counts.entry((kind, call.caller, call.thread)).or_default();
+            let count = counts.entry((kind, call.record.caller, call.record.thread)).or_default();
             *count += 1;
             let word = KINDS.iter().find(|(known, _)| *known == kind).map_or("object", |(_, word)| word);
-            let thread = if call.thread == 0 { String::new() } else { format!("@t{}", call.thread) };
-            let layer = layers.get(usize::from(call.caller)).filter(|_| call.caller != 0);
+            let thread = if call.record.thread == 0 { String::new() } else { format!("@t{}", call.record.thread) };
+            let layer = layers.get(usize::from(call.record.caller)).filter(|_| call.record.caller != 0);
             let layer = layer.map_or_else(String::new, |layer| format!("{layer}:"));
             self.names[object] = format!("{layer}{word}#{count}{thread}");
         }
     }
 }
 
-/// Follows the handles.
 struct Tracker<'a> {
     calls: &'a [RawCall<'a>],
     constants: &'a Constants,
@@ -218,7 +213,7 @@ impl Tracker<'_> {
             }
         }
         let result = call.function.result().filter(|result| is_handle(result.kind));
-        let key = result.and_then(|result| self.handle(result.kind, call.result));
+        let key = result.and_then(|result| self.handle(result.kind, call.record.result));
         if let Some(object) = key.and_then(|key| self.find(key, 0)) {
             self.uses(number, HandlePlace::Result, object);
         }
@@ -256,7 +251,7 @@ impl Tracker<'_> {
         let last = self.alive.get(&key).and_then(|alive| alive.last()).copied();
         if let Some(object) = last {
             let maker = &self.calls[self.objects.made[object].maker];
-            let is_inside = maker.thread == call.thread && maker.sequence > call.sequence;
+            let is_inside = maker.record.thread == call.record.thread && maker.record.sequence > call.record.sequence;
             if is_inside {
                 // A layer hands up what it got from below.
                 self.objects.made[object].maker = number;

@@ -12,11 +12,10 @@ use crate::trace::file::CodeRange;
 
 /// A call in the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Site {
-    /// The file of the object.
-    pub object: Arc<Path>,
+pub(crate) struct Site {
+    pub(crate) object: Arc<Path>,
     /// The address of the call's last byte, as the file has it.
-    pub address: u64,
+    pub(crate) address: u64,
 }
 
 /// `OBJECT+0xADDRESS`, as `addr2line` understands it.
@@ -33,19 +32,12 @@ pub(super) struct CodeObjects(Vec<(CodeRange, Arc<Path>)>);
 
 impl CodeObjects {
     pub(super) fn new(code: &[CodeRange]) -> Self {
-        let mut known: Vec<Arc<Path>> = Vec::new();
-        let mut object = |code: &CodeRange| {
-            let path = Path::new(&code.path);
-            if let Some(same) = known.iter().find(|known| &***known == path) {
-                return Arc::clone(same);
-            }
-            known.push(path.into());
-            Arc::from(path)
-        };
-        Self(code.iter().map(|code| (code.clone(), object(code))).collect())
+        let mut known: HashMap<&str, Arc<Path>> = HashMap::new();
+        let mut object = |path| Arc::clone(known.entry(path).or_insert_with(|| Path::new(path).into()));
+        Self(code.iter().map(|code| (code.clone(), object(&code.path))).collect())
     }
 
-    /// The call that returns to an address; `None` if no object is known there. What is behind the call may be another line, so its own last
+    /// The call that returns to an address; `None` if no object is known there, and for 0. What is behind the call may be another line, so its own last
     /// byte is what counts.
     pub(super) fn site(&self, returns_to: u64) -> Option<Site> {
         let address = returns_to.checked_sub(1)?;
@@ -56,11 +48,11 @@ impl CodeObjects {
 
 /// Names of sites, from the debug information of objects; each file is read once. Empty: a file has none.
 #[derive(Default)]
-pub struct Lines(HashMap<Arc<Path>, Vec<Loader>>);
+pub(crate) struct Lines(HashMap<Arc<Path>, Vec<Loader>>);
 
 impl Lines {
     /// `FILE:LINE` where the object's debug information has it, else `OBJECT+0xADDRESS`.
-    pub fn name(&mut self, site: &Site) -> String {
+    pub(crate) fn name(&mut self, site: &Site) -> String {
         let loaders = self.0.entry(Arc::clone(&site.object)).or_insert_with(|| loaders(&site.object));
         let line = loaders.iter().find_map(|loader| {
             let location = loader.find_location(site.address).ok()??;
