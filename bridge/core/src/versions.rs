@@ -24,7 +24,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::image::version::Version;
 
-use crate::process::name;
+use crate::name;
 use crate::ring::{is_entry, ring};
 
 /// The functions of which an object defines versions; a definition is a `T`.

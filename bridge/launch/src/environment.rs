@@ -116,13 +116,13 @@ fn element(layer: &Layer, settings: &Config) -> Result<String, Error> {
 }
 
 fn text(path: &Path, variable: &'static str) -> Result<String, Error> {
-    path.to_str().map(str::to_owned).ok_or(Error::Stack(qmpi_plan::Error::NotUnicode { variable }))
+    path.to_str().map(str::to_owned).ok_or(Error::Stack(qmpi_plan::PlanError::NotUnicode { variable }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qmpi_plan::Origin;
+    use qmpi_plan::StackOrigin;
 
     fn layer(name: &str, path: &str) -> Layer {
         Layer {
@@ -147,7 +147,7 @@ mod tests {
             on_error: OnError::Skip,
             log: LogLevel::Info,
             processes: Processes::Mpi,
-            origin: Origin::ToolList,
+            origin: StackOrigin::ToolList,
             skipped: Vec::new(),
             unresolved: Vec::new(),
             program_pmpi: qmpi_plan::ProgramPmpi::Auto,

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with what a user asks for. One line each; what to do about it is [`Error::hint`].
+//! Everything that can be wrong with what a user asks for. One line each; what to do about it is [`PlanError::hint`].
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::request::list::ListFault;
 
 /// Why a stack cannot be put together.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum PlanError {
     /// A variable that must be text is not UTF-8.
     #[error("{variable} is not valid UTF-8")]
     NotUnicode {
@@ -203,7 +203,7 @@ pub enum ValueFault {
     Ranks(#[from] RanksError),
 }
 
-impl Error {
+impl PlanError {
     /// What the user can do about it, in one line.
     #[must_use]
     pub fn hint(&self) -> Option<String> {

@@ -31,7 +31,7 @@ pub mod request;
 pub mod stack;
 pub mod wraps;
 
-pub use error::Error;
+pub use error::PlanError;
 pub use inspector::Inspector;
 pub use job::launcher::{self, Launcher};
 pub use job::preload;
@@ -40,7 +40,7 @@ pub use job::rank::{
 };
 pub use job::ranks::RankSet;
 pub use placement::{Namespaces, Place};
-pub use planned::{Kind, Planned};
+pub use planned::{LayerKind, Planned};
 pub use program_pmpi::ProgramPmpi;
 pub use refusal::Refusal;
 pub use request::config::Config;
@@ -50,5 +50,5 @@ pub use request::lookup::{self, Lookup};
 pub use request::nearest::nearest;
 pub use request::setting::{LogLevel, OnError, OwnCalls, Processes, Switching};
 pub use request::{Request, variable};
-pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};
+pub use stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 pub use wraps::Wraps;

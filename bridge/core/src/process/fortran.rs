@@ -8,7 +8,7 @@
 //! A tool that is linked or preloaded keeps what it gets without us: its Fortran wrappers the application's calls, its C
 //! wrappers those that MPI's Fortran library makes by their names, unless it has a Fortran wrapper for the function.
 //!
-//! Libraries that are opened later are dealt with when the program looks something up in them (`opened.rs`).
+//! Libraries that are opened later are dealt with when the program looks something up in them (`start.rs`).
 //!
 //! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
 
@@ -30,8 +30,9 @@ use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, SymbolKind};
 use qmpi_system::log;
 
-use crate::chain::{self, Chain, ToolId};
+use crate::chain::{self, Chain};
 use crate::process::{program_pmpi, program_tools};
+use crate::qmpi::ToolId;
 use crate::ring::is_entry;
 
 /// What a layer intercepts.
@@ -91,7 +92,7 @@ impl Fortran {
     }
 
     /// Adds layer `index`.
-    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer, process: &Process) {
+    pub(crate) fn push(&mut self, index: usize, layer: &chain::LoadedLayer, process: &Process) {
         let entry = |(name, address): &(String, usize)| {
             let switched = layer.switch.and_then(|switch| self.switched(switch, index, layer, name, *address, process));
             (name.clone(), switched.unwrap_or(*address))
@@ -107,7 +108,7 @@ impl Fortran {
         &self,
         switch: Switch,
         index: usize,
-        layer: &chain::Layer,
+        layer: &chain::LoadedLayer,
         name: &str,
         address: usize,
         process: &Process,
@@ -124,7 +125,7 @@ impl Fortran {
 
     /// Sets the C links below layer `index`, if it has anything to do with Fortran. Called when it is loaded, before it is pushed on
     /// `chain`.
-    pub(crate) fn below(&mut self, index: usize, layer: &chain::Layer, chain: &mut Chain) {
+    pub(crate) fn below(&mut self, index: usize, layer: &chain::LoadedLayer, chain: &mut Chain) {
         if !layer.fortran.is_empty()
             || self.callers.get_mut().unwrap_or_else(PoisonError::into_inner).contains(&layer.tool)
         {

@@ -48,7 +48,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::ValueFault;
 use crate::nearest;
 use crate::request::with;
-use crate::{Error, Filter, OwnCalls, Processes, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::{Filter, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -144,19 +144,19 @@ impl Config {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`Error::ConfigRead`] and whatever [`Config::parse`] finds.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = read_file(path).map_err(|source| Error::ConfigRead { path: path.to_owned(), source })?;
+    /// [`PlanError::ConfigRead`] and whatever [`Config::parse`] finds.
+    pub fn read(path: &Path) -> Result<Self, PlanError> {
+        let text = read_file(path).map_err(|source| PlanError::ConfigRead { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 
     /// Reads `text`, the contents of the file at `path`.
     ///
     /// # Errors
-    /// The `Config…` variants of [`Error`], with the line.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, Error> {
+    /// The `Config…` variants of [`PlanError`], with the line.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, PlanError> {
         let document = Document { path, text };
-        let table = DeTable::parse(text).map_err(|error| Error::ConfigSyntax {
+        let table = DeTable::parse(text).map_err(|error| PlanError::ConfigSyntax {
             path: path.to_owned(),
             line: document.line(error.span().map_or(0, |span| span.start)),
             message: match error.message().lines().next().unwrap_or("not TOML") {
@@ -263,7 +263,7 @@ struct Document<'a> {
 type TomlValue<'i> = Spanned<DeValue<'i>>;
 
 impl Document<'_> {
-    fn tool(&self, section: &TomlValue<'_>, name: &str) -> Result<ToolConfig, Error> {
+    fn tool(&self, section: &TomlValue<'_>, name: &str) -> Result<ToolConfig, PlanError> {
         let mut tool = ToolConfig::default();
         let (mut registered, mut switch, mut enabled, mut filter) = (None, None, None, None);
         for (key, value) in self.table(section, &format!("tool.{name}"), "a table of settings")? {
@@ -327,7 +327,7 @@ impl Document<'_> {
         }
     }
 
-    fn env(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<(String, String)>, Error> {
+    fn env(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<(String, String)>, PlanError> {
         let mut env = Vec::new();
         for (name, value) in self.table(value, full, "a table of strings, { NAME = \"value\" }")? {
             let full = format!("{full}.{}", name.get_ref());
@@ -339,7 +339,7 @@ impl Document<'_> {
         Ok(env)
     }
 
-    fn functions(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<FnId>, Error> {
+    fn functions(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<FnId>, PlanError> {
         let function = |name: String| {
             FnId::by_name(&name).ok_or_else(|| {
                 let nearest = nearest(&name, FnId::all().map(FnId::name)).map(str::to_owned);
@@ -349,7 +349,7 @@ impl Document<'_> {
         self.strings(value, full, NUL)?.into_iter().map(function).collect()
     }
 
-    fn filter(&self, value: &TomlValue<'_>, full: &str) -> Result<Filter, Error> {
+    fn filter(&self, value: &TomlValue<'_>, full: &str) -> Result<Filter, PlanError> {
         let mut filter = Filter::default();
         for (key, value) in self.table(value, full, "a table of conditions, { every = 100 }")? {
             let full = format!("{full}.{}", key.get_ref());
@@ -383,7 +383,7 @@ impl Document<'_> {
     }
 
     /// A number of seconds.
-    fn seconds(&self, value: &TomlValue<'_>, full: &str) -> Result<Duration, Error> {
+    fn seconds(&self, value: &TomlValue<'_>, full: &str) -> Result<Duration, PlanError> {
         let integer = || value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
         let float = || value.get_ref().as_float().and_then(|number| number.as_str().parse().ok());
         let seconds: f64 = integer().or_else(float).ok_or_else(|| self.typed(value, full, "a number of seconds"))?;
@@ -391,7 +391,7 @@ impl Document<'_> {
         Duration::try_from_secs_f64(seconds).map_err(fault)
     }
 
-    fn wraps(&self, value: &TomlValue<'_>, full: &str) -> Result<Wraps, Error> {
+    fn wraps(&self, value: &TomlValue<'_>, full: &str) -> Result<Wraps, PlanError> {
         const EXPECTED: &str = "\"all\", \"none\" or an array of strings, [\"open\", \"close\"]";
         match value.get_ref().as_str() {
             Some("all") => Ok(Wraps::All),
@@ -403,16 +403,16 @@ impl Document<'_> {
     }
 
     /// Directories, relative ones below the file's.
-    fn directories(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<PathBuf>, Error> {
+    fn directories(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<PathBuf>, PlanError> {
         let place = self.path.parent().unwrap_or(Path::new(""));
         Ok(self.strings(value, full, NUL)?.iter().map(|directory| place.join(directory)).collect())
     }
 
-    fn names(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<String>, Error> {
+    fn names(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<String>, PlanError> {
         self.strings(value, full, TOOL_NAME)
     }
 
-    fn strings(&self, value: &TomlValue<'_>, full: &str, forbidden: Forbidden) -> Result<Vec<String>, Error> {
+    fn strings(&self, value: &TomlValue<'_>, full: &str, forbidden: Forbidden) -> Result<Vec<String>, PlanError> {
         const EXPECTED: &str = "an array of strings, [\"a\", \"b\"]";
         let array = value.get_ref().as_array().ok_or_else(|| self.typed(value, full, EXPECTED))?;
         array
@@ -430,19 +430,19 @@ impl Document<'_> {
         value: &'v TomlValue<'i>,
         full: &str,
         expected: &'static str,
-    ) -> Result<&'v DeTable<'i>, Error> {
+    ) -> Result<&'v DeTable<'i>, PlanError> {
         value.get_ref().as_table().ok_or_else(|| self.typed(value, full, expected))
     }
 
-    fn string<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
+    fn string<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, PlanError> {
         value.get_ref().as_str().ok_or_else(|| self.typed(value, full, expected))
     }
 
-    fn flag(&self, value: &TomlValue<'_>, full: &str) -> Result<bool, Error> {
+    fn flag(&self, value: &TomlValue<'_>, full: &str) -> Result<bool, PlanError> {
         value.get_ref().as_bool().ok_or_else(|| self.typed(value, full, "true or false"))
     }
 
-    fn filled<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
+    fn filled<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, PlanError> {
         let text = self.string(value, full, expected)?;
         if text.trim().is_empty() { Err(self.value(value.span(), full, ValueFault::Empty)) } else { Ok(text) }
     }
@@ -453,15 +453,20 @@ impl Document<'_> {
         full: &str,
         text: &str,
         (characters, called): Forbidden,
-    ) -> Result<(), Error> {
+    ) -> Result<(), PlanError> {
         if text.contains(characters) {
             return Err(self.value(span, full, ValueFault::Character(text.escape_debug().to_string(), called)));
         }
         Ok(())
     }
 
-    fn unknown(&self, key: &Spanned<toml::de::DeString<'_>>, full: String, known: &'static [&'static str]) -> Error {
-        Error::ConfigKey {
+    fn unknown(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        full: String,
+        known: &'static [&'static str],
+    ) -> PlanError {
+        PlanError::ConfigKey {
             path: self.path.to_owned(),
             line: self.line(key.span().start),
             key: full,
@@ -471,8 +476,8 @@ impl Document<'_> {
         }
     }
 
-    fn typed(&self, value: &TomlValue<'_>, full: &str, expected: &'static str) -> Error {
-        Error::ConfigType {
+    fn typed(&self, value: &TomlValue<'_>, full: &str, expected: &'static str) -> PlanError {
+        PlanError::ConfigType {
             path: self.path.to_owned(),
             line: self.line(value.span().start),
             key: full.to_owned(),
@@ -481,8 +486,8 @@ impl Document<'_> {
         }
     }
 
-    fn value(&self, span: std::ops::Range<usize>, full: &str, fault: ValueFault) -> Error {
-        Error::ConfigValue { path: self.path.to_owned(), line: self.line(span.start), key: full.to_owned(), fault }
+    fn value(&self, span: std::ops::Range<usize>, full: &str, fault: ValueFault) -> PlanError {
+        PlanError::ConfigValue { path: self.path.to_owned(), line: self.line(span.start), key: full.to_owned(), fault }
     }
 
     /// The key that stands there, with its section: what is before it on its line, below the last header.
@@ -512,7 +517,7 @@ impl Document<'_> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Config, Error> {
+    fn parse(text: &str) -> Result<Config, PlanError> {
         Config::parse(Path::new("/conf/qmpi.toml"), text)
     }
 

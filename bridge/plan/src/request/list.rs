@@ -11,7 +11,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::PlanError;
 
 /// One element of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,8 +76,8 @@ impl Element {
 /// Reads a tool list. `source` is what the user calls it: the variable or the option.
 ///
 /// # Errors
-/// [`Error::List`] with the position of the first element that is wrong, counted from 1.
-pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, Error> {
+/// [`PlanError::List`] with the position of the first element that is wrong, counted from 1.
+pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, PlanError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -85,7 +85,7 @@ pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, Error> {
         .enumerate()
         .map(|(i, element)| {
             let element = element.trim();
-            Element::parse(element).map_err(|fault| Error::List {
+            Element::parse(element).map_err(|fault| PlanError::List {
                 source_name: source,
                 position: i + 1,
                 element: element.replace('\0', "\\0"),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::Error;
+use crate::PlanError;
 use crate::request::filter::Filter;
 use crate::request::variable;
 
@@ -57,8 +57,8 @@ impl Processes {
     /// Reads the value of `QMPI_PROCESSES`; nothing or blanks mean the default.
     ///
     /// # Errors
-    /// [`Error::Setting`] for any other word.
-    pub fn parse(value: &str) -> Result<Self, Error> {
+    /// [`PlanError::Setting`] for any other word.
+    pub fn parse(value: &str) -> Result<Self, PlanError> {
         word(variable::PROCESSES, value, &Self::EVERY, Self::as_str)
     }
 
@@ -83,8 +83,8 @@ impl OnError {
     /// Reads the value of `QMPI_ON_ERROR`; nothing or blanks mean the default.
     ///
     /// # Errors
-    /// [`Error::Setting`] for any other word.
-    pub fn parse(value: &str) -> Result<Self, Error> {
+    /// [`PlanError::Setting`] for any other word.
+    pub fn parse(value: &str) -> Result<Self, PlanError> {
         word(variable::ON_ERROR, value, &Self::ALL, Self::as_str)
     }
 }
@@ -106,8 +106,8 @@ impl LogLevel {
     /// Reads the value of `QMPI_LOG`; nothing or blanks mean the default.
     ///
     /// # Errors
-    /// [`Error::Setting`] for any other word.
-    pub fn parse(value: &str) -> Result<Self, Error> {
+    /// [`PlanError::Setting`] for any other word.
+    pub fn parse(value: &str) -> Result<Self, PlanError> {
         word(variable::LOG, value, &Self::ALL, Self::as_str)
     }
 }
@@ -129,12 +129,12 @@ fn word<T: Copy + Default>(
     value: &str,
     all: &[T],
     name: fn(T) -> &'static str,
-) -> Result<T, Error> {
+) -> Result<T, PlanError> {
     let value = value.trim();
     if value.is_empty() {
         return Ok(T::default());
     }
-    all.iter().copied().find(|&word| name(word) == value).ok_or_else(|| Error::Setting {
+    all.iter().copied().find(|&word| name(word) == value).ok_or_else(|| PlanError::Setting {
         variable,
         value: value.to_owned(),
         expected: all.iter().map(|&word| name(word)).collect::<Vec<_>>().join(", "),
