@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
-use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, Stack, variable};
+use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, SettingWord, Stack, variable};
 
 use crate::Error;
 
@@ -64,14 +64,14 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Err
     }
     // Defaults are not spelled out: whoever reads the variables sees what is special.
     if with.stack.on_error != OnError::default() {
-        set(variable::ON_ERROR, with.stack.on_error.to_string());
+        set(variable::ON_ERROR, with.stack.on_error.word().to_owned());
     }
     if with.stack.log != LogLevel::default() {
-        set(variable::LOG, with.stack.log.to_string());
+        set(variable::LOG, with.stack.log.word().to_owned());
     }
     let processes = if with.all_processes { Processes::All } else { with.stack.processes };
     if processes != Processes::default() {
-        set(variable::PROCESSES, processes.as_str().to_owned());
+        set(variable::PROCESSES, processes.word().to_owned());
     }
     if with.ctl {
         set(variable::CTL, "1".to_owned());

@@ -4,12 +4,8 @@
 //! the thesis's `TOOLS`. A variable that is set but empty counts as set: `QMPI_TOOL_LIST=` means "no tools" even next to a
 //! configuration file. The settings of a layer are those of the section with its name, wherever the name came from.
 
-pub mod config;
-pub mod filter;
 pub mod list;
 pub mod lookup;
-pub mod nearest;
-pub mod setting;
 pub mod site;
 pub mod variable;
 mod with;
@@ -22,7 +18,7 @@ use std::path::{Path, PathBuf};
 use qmpi_elf::ElfFile;
 
 use crate::stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
-use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes};
+use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
 use lookup::{Linker, absolute};
 
 /// What the user asks for, before anything is looked up.
@@ -68,9 +64,12 @@ impl Request {
             config: get(variable::CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from),
             site: site::named(get)?.unwrap_or_default(),
             with_innermost: false,
-            on_error: OnError::parse(&text(variable::ON_ERROR)?.unwrap_or_default())?,
-            log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
-            processes: text(variable::PROCESSES)?.map(|value| Processes::parse(&value)).transpose()?,
+            on_error: OnError::of_variable(variable::ON_ERROR, text(variable::ON_ERROR)?.as_deref())?,
+            log: LogLevel::of_variable(variable::LOG, text(variable::LOG)?.as_deref())?,
+            processes: match text(variable::PROCESSES)? {
+                Some(value) => Some(Processes::of_variable(variable::PROCESSES, Some(&value))?),
+                None => None,
+            },
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
             keep_names: false,
             registered: Vec::new(),

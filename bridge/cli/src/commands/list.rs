@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use qmpi_launch::Warning;
-use qmpi_plan::OwnCalls;
+use qmpi_plan::{OwnCalls, SettingWord};
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};

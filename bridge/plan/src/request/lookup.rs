@@ -12,7 +12,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::nearest;
+use crate::nearest::nearest;
 use crate::{Config, Element, PlanError};
 
 /// Finds a library by its file name in the dynamic linker's way (`LD_LIBRARY_PATH`, the cache, default directories).

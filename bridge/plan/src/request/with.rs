@@ -5,8 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::PlanError;
+use crate::config::has_directory;
 use crate::lookup::{Linker, absolute};
-use crate::{PlanError, nearest};
+use crate::nearest::nearest;
 
 /// The absolute paths of `files`, which the section `[tool.NAME]` gives for the tool at `tool`.
 ///
@@ -29,11 +31,6 @@ fn find_one(name: &str, tool: &Path, file: &Path, linker: Linker<'_>) -> Result<
         Some(path) => absolute(&path),
         None => Err(missing(name, beside, Some(file))),
     }
-}
-
-/// Is it named with a `/`?
-pub(crate) fn has_directory(file: &Path) -> bool {
-    file.as_os_str().as_encoded_bytes().contains(&b'/')
 }
 
 /// Devices and pipes are let through: the inspection names what they are.
