@@ -26,9 +26,10 @@ use crate::switching::{self, SwitchedLink};
 use crate::versions::Versions;
 
 /// How a link wants to be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Convention {
     /// `f(args...)`
+    #[default]
     Pmpi,
     /// `f(context, tool_id, args...)`
     Qmpi,
@@ -56,7 +57,7 @@ struct Link {
 }
 
 /// What a layer intercepts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LoadedLayer {
     /// Its name in messages.
     pub(crate) label: String,

@@ -33,7 +33,7 @@ pub(crate) struct QmpixTool {
 unsafe impl Send for QmpixTool {}
 
 static RECORDS: Mutex<BTreeMap<c_int, QmpixTool>> = Mutex::new(BTreeMap::new());
-/// Version and description that tools registered, before or after their record exists.
+/// Version and description that tools registered in their init callbacks, before their records exist.
 static SAID: Mutex<BTreeMap<c_int, [Option<CString>; 2]>> = Mutex::new(BTreeMap::new());
 
 /// Adds a layer.

@@ -6,13 +6,11 @@
 //! 3. From the innermost layer to the outermost: load PMPI tools, whose constructors find everything below them in place.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
 use qmpi_links::conversion::CallerMode;
-use qmpi_loader::wrappers::wrapped::Others;
 use qmpi_loader::{LoadError, Loader, Process};
 use qmpi_plan::{Inspector, Layer, LayerKind, Namespaces, OnError, Place, Planned};
 use qmpi_ring::Next;
@@ -161,13 +159,14 @@ fn put_on_top(
                 if let Some(builder) = &mut builder {
                     builder.below(tool, chain.all_qmpi());
                 }
-                Ok(Some(registered(layer, tool, Convention::Qmpi, tools::functions(tool), Duration::ZERO)))
+                Ok(Some(registered(layer, tool, Convention::Qmpi, tools::functions(tool))))
             }
             What::Thesis(library) => match vector {
                 None => Err(LoadError::MainStackOnly { path: layer.path.clone() }),
                 Some(vector) => {
                     let convention = Convention::Thesis(vector.vector());
-                    Ok(Some(registered(layer, tool, convention, library.functions.clone(), library.duration)))
+                    let loaded = registered(layer, tool, convention, library.functions.clone());
+                    Ok(Some(LoadedLayer { duration: library.duration, ..loaded }))
                 }
             },
         };
@@ -350,30 +349,15 @@ fn load_pmpi<'a>(
         versions: loaded.versions,
         fortran: loaded.fortran,
         others: loaded.others,
-        switch: None,
         duration: loaded.duration,
+        switch: None,
     })
 }
 
 /// What a tool registered or said that it intercepts, as far as the configuration lets it.
-fn registered(
-    layer: &Layer,
-    tool: ToolId,
-    convention: Convention,
-    functions: Vec<(FnId, usize)>,
-    duration: Duration,
-) -> LoadedLayer {
-    LoadedLayer {
-        label: layer.label.clone(),
-        tool,
-        convention,
-        entries: functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect(),
-        versions: Vec::new(),
-        fortran: Vec::new(),
-        others: Others::default(),
-        switch: None,
-        duration,
-    }
+fn registered(layer: &Layer, tool: ToolId, convention: Convention, functions: Vec<(FnId, usize)>) -> LoadedLayer {
+    let entries = functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect();
+    LoadedLayer { label: layer.label.clone(), tool, convention, entries, ..LoadedLayer::default() }
 }
 
 impl WantedLayer<'_> {

@@ -67,21 +67,15 @@ fn values(launcher: Launcher, word: &str, rest: &[String]) -> usize {
             "env" | "genv" if rest.first().is_some_and(|first| !first.contains('=')) => 2,
             _ => usize::from(value.is_none() && PALS.contains(&name)),
         },
-        Launcher::Flux => match word.strip_prefix("--") {
-            Some(_) => usize::from(value.is_none() && FLUX.contains(&name)),
-            None => {
-                let first = word.bytes().skip(1).position(|letter| FLUX_LETTERS.contains(&letter));
-                usize::from(first.is_some_and(|at| at + 2 == word.len()))
-            }
-        },
-        Launcher::Slurm => match word.strip_prefix("--") {
-            Some(long) => usize::from(SLURM.contains(&long)),
+        Launcher::Flux | Launcher::Slurm => {
+            let is_flux = launcher == Launcher::Flux;
+            let (long, letters) = if is_flux { (&FLUX[..], FLUX_LETTERS) } else { (&SLURM[..], SLURM_LETTERS) };
             // Of short options in one word the last may have a value; that of an earlier one stands behind it in the word.
-            None => {
-                let first = word.bytes().skip(1).position(|letter| SLURM_LETTERS.contains(&letter));
-                usize::from(first.is_some_and(|at| at + 2 == word.len()))
-            }
-        },
+            let first = word.bytes().skip(1).position(|letter| letters.contains(&letter));
+            let is_last = first.is_some_and(|at| at + 2 == word.len());
+            let has_value = if word.starts_with("--") { value.is_none() && long.contains(&name) } else { is_last };
+            usize::from(has_value)
+        }
     }
 }
 
