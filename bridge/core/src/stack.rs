@@ -197,8 +197,7 @@ impl OfProcess {
         if let Some(switch) = loaded.switch {
             switching::behind_switch(&mut loaded.others.wrapped, switch, chain.others.top());
         }
-        self.fortran.below(index, loaded, chain);
-        self.fortran.push(index, loaded, process);
+        self.fortran.push(index, loaded, chain, process);
         let (label, path) = (&layer.label, layer.path.display());
         let (count, ms) = (loaded.entries.len(), loaded.duration.as_secs_f64() * 1e3);
         log::once(log::LogLevel::Info, &format!("{label}: {count} functions, {ms:.1} ms, {path}"));

@@ -109,14 +109,12 @@ pub(crate) extern "C" fn objects_opened() {
 /// A function of this number was called, and MPI does not have it, or there is no MPI.
 pub(crate) extern "C" fn unsupported(number: usize) -> ! {
     let name = FnId::from_index(number).map_or("an unknown function", FnId::name);
-    match loader_lock::with(Process::with_mpi) {
-        Some(process) => log::fatal(
-            &format!("{name} was called, which {} does not have", process.mpi_name()),
-            Some("the program was built for a newer MPI, or for another one"),
+    let (reason, hint) = match loader_lock::with(Process::with_mpi) {
+        Some(process) => (
+            format!(", which {} does not have", process.mpi_name()),
+            "the program was built for a newer MPI, or for another one",
         ),
-        None => log::fatal(
-            &format!("{name} was called in a process without an MPI library"),
-            Some("link the program with one, or open one first"),
-        ),
-    }
+        None => (" in a process without an MPI library".into(), "link the program with one, or open one first"),
+    };
+    log::fatal(&format!("{name} was called{reason}"), Some(hint))
 }

@@ -18,11 +18,12 @@ use std::path::{Path, PathBuf};
 
 use qmpi_abi::FnId;
 use qmpi_elf::{SearchPath, Tool};
+use qmpi_loader::LoadError;
 use qmpi_loader::process::dlsym;
-use qmpi_plan::variable;
+use qmpi_plan::{Refusal, variable};
 
 use crate::qmpi::native::{self, Libraries};
-use crate::qmpi::{ToolId, registry, tools};
+use crate::qmpi::{LayerError, ToolId, registry, tools};
 use crate::thesis;
 
 /// Loads the tools of the request, a C string, and prints an answer for each.
@@ -105,9 +106,8 @@ fn survey(text: &str) {
     }
 }
 
-fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, String> {
-    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(|error| error.to_string())?;
-    thesis::provide_general_names(&tool).map_err(|error| error.to_string())?;
-    let library = thesis::ThesisLibrary::open(path).map_err(|error| error.to_string())?;
-    Ok(library.functions)
+fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, LayerError> {
+    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(Refusal::from);
+    thesis::provide_general_names(&tool.map_err(LoadError::from)?)?;
+    Ok(thesis::ThesisLibrary::open(path)?.functions)
 }
