@@ -8,7 +8,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`job`] | ranks, the launcher, `LD_PRELOAD` |
-//! | [`nearest`] | what a misspelt word may mean |
+//! | `nearest` | what a misspelt word may mean |
 //! | `fault`, `error` | what is wrong with what the user asks for |
 //! | [`refusal`] | why a tool cannot be a layer |
 //! | [`wraps`] | functions that are not MPI's |
@@ -30,7 +30,7 @@ mod fault;
 mod filter;
 pub mod inspector;
 pub mod job;
-pub mod nearest;
+mod nearest;
 pub mod own_calls;
 pub mod placement;
 pub mod planned;
