@@ -152,15 +152,9 @@ impl Request {
                 && settings.is_none_or(|tool| tool.path.is_none())
                 && (self.registered.contains(&name) || settings.is_some_and(|tool| tool.registered));
             let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
-            match file {
-                Ok(path) => {
-                    let files = settings.map(|tool| tool.with.as_slice()).unwrap_or_default();
-                    match with::find(&name, &path, files, linker) {
-                        Ok(with) => stack.layers.push(Layer { with, ..Layer::new(config, label, name, path) }),
-                        Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
-                        Err(error) => return Err(error),
-                    }
-                }
+            let with = settings.map(|tool| tool.with.as_slice()).unwrap_or_default();
+            match file.and_then(|path| Ok((with::find(&name, &path, with, linker)?, path))) {
+                Ok((with, path)) => stack.layers.push(Layer { with, ..Layer::new(config, label, name, path) }),
                 Err(error @ PlanError::Unresolved { .. }) if self.keep_names => {
                     stack.unresolved.push((stack.layers.len(), error));
                     let path = PathBuf::from(&name);
