@@ -91,8 +91,8 @@ impl ErrorReport {
 }
 
 /// The tool list, the configuration file or the search for a tool.
-impl From<qmpi_plan::Error> for Error {
-    fn from(error: qmpi_plan::Error) -> Self {
+impl From<qmpi_plan::PlanError> for Error {
+    fn from(error: qmpi_plan::PlanError) -> Self {
         Self::Launch(error.into())
     }
 }

@@ -20,7 +20,7 @@ use qmpi_launch::launcher::{self, LauncherInCommand};
 use qmpi_launch::program::Program;
 use qmpi_launch::{Warning, container};
 use qmpi_plan::launcher::Line;
-use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, Origin, PassedOver, Place};
+use qmpi_plan::{Inspector, Launcher, Namespaces, OnError, PassedOver, Place, StackOrigin};
 
 use crate::args::{LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::{Error, terminal};
@@ -311,7 +311,7 @@ fn check_room(layers: &[InspectedLayer], namespaces: Namespaces) -> Result<(), E
 /// A variable left over in the shell wins over the file that was given just now: right, but easily overlooked.
 fn ignored_order(stack: &StackArgs, resolved: &ResolvedStack) -> Option<Warning> {
     let (path, config) = resolved.config.as_ref()?;
-    let left_over = stack.tools.is_empty() && resolved.stack.origin == Origin::ToolList;
+    let left_over = stack.tools.is_empty() && resolved.stack.origin == StackOrigin::ToolList;
     (left_over && stack.config.is_some() && config.stack.is_some()).then(|| {
         Warning::new(
             format!("QMPI_TOOL_LIST is set and wins over `stack` of {}", path.display()),

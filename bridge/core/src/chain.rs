@@ -7,7 +7,6 @@
 //! of the 2018 prototype. A caller with another one gets the address of a stub, which is made when it is first asked for.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use qmpi_abi::{FnId, INITIALIZATION};
@@ -21,53 +20,16 @@ use qmpi_loader::image::version::Version;
 use qmpi_loader::wrappers::wrapped::{Others, Stacked};
 use qmpi_ring::Next;
 
-use crate::qmpi::{initialization, macros};
-use crate::report::{edges, finalize};
-use crate::switching;
+use crate::qmpi::{ToolId, initialization, macros};
+use crate::recorder;
+use crate::switching::{self, SwitchedLink};
 use crate::versions::Versions;
 
-/// Number of a layer in its interface with QMPI tools: 1 is the outermost, 0 the MPI library. Where the MPI library has tools of a chain of
-/// its own, these come first, and the outermost layer has the number after theirs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(crate) struct ToolId(pub(crate) i32);
-
-impl ToolId {
-    /// What `next_tool_id` is for the MPI library itself.
-    pub(crate) const MPI: ToolId = ToolId(0);
-
-    /// Numbers up to this one belong to tools of the MPI library's own chain; to be said before layers get theirs.
-    pub(crate) fn leave_to_mpi(count: i32) {
-        OF_MPI.store(count, Ordering::Relaxed);
-    }
-
-    /// Is it a tool of the MPI library's own chain?
-    pub(crate) fn is_of_mpi(self) -> bool {
-        (1..=OF_MPI.load(Ordering::Relaxed)).contains(&self.0)
-    }
-
-    /// The layer at this place of the stack, 0 being the outermost.
-    pub(crate) fn of_layer(index: usize) -> ToolId {
-        ToolId(i32::try_from(index + 1).unwrap_or(i32::MAX).saturating_add(OF_MPI.load(Ordering::Relaxed)))
-    }
-
-    /// The place of this layer: the reverse of [`ToolId::of_layer`].
-    pub(crate) fn index(self) -> usize {
-        usize::try_from(self.level() - 1).unwrap_or(0)
-    }
-
-    /// How many layers the stack has down to this one, itself included; 0 for the MPI library.
-    pub(crate) fn level(self) -> i32 {
-        if self == ToolId::MPI { 0 } else { self.0.saturating_sub(OF_MPI.load(Ordering::Relaxed)) }
-    }
-}
-
-/// How many numbers tools of the MPI library's own chain have.
-static OF_MPI: AtomicI32 = AtomicI32::new(0);
-
 /// How a link wants to be called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Convention {
     /// `f(args...)`
+    #[default]
     Pmpi,
     /// `f(context, tool_id, args...)`
     Qmpi,
@@ -95,8 +57,8 @@ struct Link {
 }
 
 /// What a layer intercepts.
-#[derive(Debug)]
-pub(crate) struct Layer {
+#[derive(Debug, Default)]
+pub(crate) struct LoadedLayer {
     /// Its name in messages.
     pub(crate) label: String,
     pub(crate) tool: ToolId,
@@ -135,40 +97,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// The MPI library alone. `is_switched`: there are layers that can be switched off.
-    pub(crate) fn new(process: &Process, mode: CallerMode, is_switched: bool) -> Chain {
-        edges::layer(Some(ToolId::MPI), "MPI");
-        let mut watched = HashMap::new();
-        let mut link = |id: FnId| {
-            let mut real = process.real(id)?;
-            if let Some((address, watch)) = is_switched.then(|| require_stub(requests::watch(id, real))).flatten() {
-                watched.insert(id, watch);
-                real = address;
-            }
-            Some(Link::new(real, Convention::Pmpi, ToolId::MPI).behind_recorder(id, mode))
-        };
-        let mut links: Vec<Option<Link>> = FnId::all().map(&mut link).collect();
-        let mut address = |id: FnId| links[id.index()].as_mut().map_or(0, |link| link.pmpi(id, mode));
-        let mpi: Box<[usize]> = FnId::all().map(&mut address).collect();
-        let macros = FnId::all().filter(|id| mpi[id.index()] == 0);
-        let macros = macros.filter_map(|id| Some((id, macros::supplied(id, process)?))).collect();
-        Chain {
-            links,
-            versions: Versions::new(),
-            others: Stacked::default(),
-            mpi,
-            macros,
-            has_others_than_qmpi: false,
-            watched,
-            mode,
-        }
-    }
-
-    /// A chain on top of functions that are called as those of QMPI tools.
-    pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
-        let link =
-            |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
-        let links = functions.iter().map(link).collect();
+    fn new(links: Vec<Option<Link>>, mode: CallerMode) -> Chain {
         Chain {
             links,
             versions: Versions::new(),
@@ -181,9 +110,35 @@ impl Chain {
         }
     }
 
+    /// The MPI library alone. `is_switched`: there are layers that can be switched off.
+    pub(crate) fn on_mpi(process: &Process, mode: CallerMode, is_switched: bool) -> Chain {
+        recorder::begin_destination(Some(ToolId::MPI), "MPI");
+        let mut watched = HashMap::new();
+        let mut link = |id: FnId| {
+            let mut real = process.real(id)?;
+            if let Some((address, watch)) = is_switched.then(|| require_stub(requests::watch(id, real))).flatten() {
+                watched.insert(id, watch);
+                real = address;
+            }
+            Some(Link::new(real, Convention::Pmpi, ToolId::MPI).behind_recorder(id, mode))
+        };
+        let mut chain = Chain::new(FnId::all().map(&mut link).collect(), mode);
+        let mpi = chain.all_pmpi();
+        let macros = FnId::all().filter(|id| mpi[id.index()] == 0);
+        let macros = macros.filter_map(|id| Some((id, macros::supplied(id, process)?))).collect();
+        Chain { mpi, macros, watched, ..chain }
+    }
+
+    /// A chain on top of functions that are called as those of QMPI tools.
+    pub(crate) fn on(functions: &[Next], mode: CallerMode) -> Chain {
+        let link =
+            |next: &Next| (next.function != 0).then(|| Link::new(next.function, Convention::Qmpi, ToolId(next.tool)));
+        Chain::new(functions.iter().map(link).collect(), mode)
+    }
+
     /// Puts a layer on top.
-    pub(crate) fn push(&mut self, layer: &Layer) {
-        edges::layer(Some(layer.tool), &layer.label);
+    pub(crate) fn push(&mut self, layer: &LoadedLayer) {
+        recorder::begin_destination(Some(layer.tool), &layer.label);
         self.others.push(layer.others.clone());
         self.has_others_than_qmpi |= layer.convention != Convention::Qmpi;
         for (id, address) in &layer.entries {
@@ -221,12 +176,6 @@ impl Chain {
         }
     }
 
-    /// Watches the way of `MPI_Finalize` past the topmost link.
-    pub(crate) fn observe_finalize(&mut self, edge: finalize::Edge) {
-        let Some(id) = FnId::by_name("MPI_Finalize") else { return };
-        self.observe(id, |target| finalize::observe(target, edge));
-    }
-
     /// Watches the calls that initialize MPI, at the topmost link: tools can be registered until then.
     pub(crate) fn observe_initialization(&mut self) {
         for id in INITIALIZATION {
@@ -235,7 +184,7 @@ impl Chain {
     }
 
     /// Puts an observer in front of the topmost link of a function, and of all its versions.
-    fn observe(&mut self, id: FnId, observer: impl Fn(usize) -> usize) {
+    pub(crate) fn observe(&mut self, id: FnId, observer: impl Fn(usize) -> usize) {
         let mut watched = HashMap::new();
         let mut watch = |link: Link| link.at(*watched.entry(link.place()).or_insert_with(|| observer(link.address)));
         self.links[id.index()] = self.links[id.index()].map(&mut watch);
@@ -244,8 +193,7 @@ impl Chain {
 
     /// The topmost link of `id` for a caller of the PMPI convention; 0 if there is none.
     pub(crate) fn pmpi(&mut self, id: FnId) -> usize {
-        let mode = self.mode;
-        self.links[id.index()].as_mut().map_or(0, |link| link.pmpi(id, mode))
+        self.links[id.index()].as_mut().map_or(0, |link| link.pmpi(id, self.mode))
     }
 
     /// All topmost links for callers of the PMPI convention.
@@ -265,13 +213,14 @@ impl Chain {
         self.versions.newest().filter(is_other).map(|(id, mut link)| (id, link.pmpi(id, self.mode))).collect()
     }
 
-    /// The topmost link of `id` for a caller of the QMPI convention, and the id to pass.
-    pub(crate) fn qmpi(&mut self, id: FnId) -> Option<(usize, ToolId)> {
-        let mode = self.mode;
-        if self.links[id.index()].is_none() {
-            return self.macros.get(&id).map(|function| (*function, ToolId::MPI));
-        }
-        Some(self.links[id.index()].as_mut()?.qmpi(id, mode))
+    /// The topmost links for callers of the QMPI convention, and the ids to pass.
+    pub(crate) fn all_qmpi(&mut self) -> Box<[Next]> {
+        let next = |(function, tool): (usize, ToolId)| Next { function, tool: tool.0 };
+        let link = |id: FnId| match &mut self.links[id.index()] {
+            Some(link) => next(link.qmpi(id, self.mode)),
+            None => self.macros.get(&id).map_or(Next::default(), |function| next((*function, ToolId::MPI))),
+        };
+        FnId::all().map(link).collect()
     }
 
     /// The topmost link of `id` for a caller of the 2018 prototype, `f(args..., level, vector)`, and the level to pass.
@@ -302,15 +251,10 @@ impl Chain {
         self.mode
     }
 
-    /// Where the application's calls go, for all functions.
+    /// Where the application's calls go, for all functions; 0 if nowhere.
     pub(crate) fn all_entries(&mut self) -> Box<[usize]> {
-        FnId::all().map(|id| self.entry(id)).collect()
-    }
-
-    /// Where the application's calls of `id` go; 0 if nowhere.
-    pub(crate) fn entry(&mut self, id: FnId) -> usize {
-        let mode = self.mode;
-        self.links[id.index()].as_mut().map_or(0, |link| link.entry(id, mode))
+        let entry = |id: FnId| self.links[id.index()].as_mut().map_or(0, |link| link.entry(id, self.mode));
+        FnId::all().map(entry).collect()
     }
 
     /// Where the application's calls go that ask for a version, and what look-ups by name find; `entries`: where those go that ask for
@@ -331,7 +275,7 @@ impl Link {
 
     /// The same link with the recorder in front of it, if calls are recorded.
     fn behind_recorder(mut self, id: FnId, mode: CallerMode) -> Link {
-        match edges::in_front(id, || self.qmpi(id, mode)) {
+        match recorder::in_front(id, || self.qmpi(id, mode)) {
             Some((address, edge)) => Link {
                 passed: edge,
                 recorded: Some((self.address, self.convention)),
@@ -455,8 +399,7 @@ impl Link {
             let passes_other_id = is_called_as_recorder && recorded.passed != tool;
             if passes_other_id { require_stub(conversion::numbered(link, tool.0)) } else { link }
         });
-        let place = switching::SwitchedLink { target: link.function, lead_to };
-        switching::SwitchedLinks::of_process().add(tool.0, id, own, place);
+        switching::add_link(tool, id, own, SwitchedLink { target: link.function, lead_to });
         Some(link.address)
     }
 }
@@ -472,7 +415,7 @@ pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
 /// A link from the application to a function of a PMPI tool of the program, with the recorder in front of it, if calls are recorded.
 pub(crate) fn of_program(id: FnId, address: usize, mode: CallerMode) -> usize {
     let arity = conversion::arity(id);
-    match edges::in_front(id, || (require_stub(conversion::down(address, arity, mode)), ToolId::MPI)) {
+    match recorder::in_front(id, || (require_stub(conversion::down(address, arity, mode)), ToolId::MPI)) {
         Some((wrapper, edge)) => require_stub(conversion::up(wrapper, edge.0, arity, CallerMode::Ignore)),
         None => recorded(address, mode),
     }

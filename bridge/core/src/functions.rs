@@ -12,14 +12,13 @@ use qmpi_loader::process::loader_lock;
 use qmpi_ring::{CoreFunctions, Ring, ring};
 use qmpi_system::log;
 
-use crate::process::{base, opened, wrapped};
-use crate::qmpi::{Class, interface, macros};
-use crate::report::lost_stack;
-use crate::{heap, mpir, start, switching, thesis, versions};
+use crate::process::{base, wrapped};
+use crate::qmpi::{Class, macros};
+use crate::{heap, interface, lost_stack, mpir, start, thesis, versions};
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
-    objects_opened: opened::objects_opened,
+    objects_opened: start::objects_opened,
     register: mpir::register,
     find_version: versions::find,
     find_wrapped: wrapped::find,
@@ -53,11 +52,11 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     table_unset: interface::table_unset,
     table_unset_name: interface::table_unset_name,
     stack_open: interface::stack_open,
-    tool_enable: switching::enable,
-    tool_disable: switching::disable,
-    tool_is_enabled: switching::is_enabled,
-    tool_set_function: switching::set_function,
-    tool_set_function_name: switching::set_function_name,
+    tool_enable: interface::tool_enable,
+    tool_disable: interface::tool_disable,
+    tool_is_enabled: interface::tool_is_enabled,
+    tool_set_function: interface::tool_set_function,
+    tool_set_function_name: interface::tool_set_function_name,
     thesis_unsupported: thesis::unsupported,
     thesis_no_layer,
     report_lost_stack: lost_stack::report_lost_stack,

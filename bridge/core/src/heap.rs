@@ -66,22 +66,22 @@ impl Heap {
 // SAFETY: one of two allocators, and always the same once there is a block.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are passed on, here and below.
+        // SAFETY: the caller's promise, a size that is not 0, is passed on.
         unsafe { self.chosen().alloc(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as above.
+        // SAFETY: the block is of the chosen allocator, with this layout.
         unsafe { self.chosen().dealloc(block, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: the caller's promise, a size that is not 0, is passed on.
         unsafe { self.chosen().alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: the block is of the chosen allocator, with this layout; the size is not 0.
         unsafe { self.chosen().realloc(block, layout, size) }
     }
 }

@@ -3,37 +3,51 @@
 //! `libqmpi.so` opens it where there is an MPI and a stack. Everything here runs while the process is set up, or where a tool asks
 //! for more than a look into a table; nothing is on the path of a call.
 //!
-//! | what | file |
+//! Each module uses those above it only:
+//!
+//! | module | what |
 //! |---|---|
-//! | the functions that `libqmpi.so` calls, and its words | `functions.rs`, `ring.rs` |
-//! | start-up: one thread at a time, under `ld.so`'s lock | `start.rs` |
-//! | the stack that the environment asks for | `requested.rs` |
-//! | layers are planned, loaded, put on top of each other | `stack.rs` |
-//! | the next link of every function below each layer | `chain.rs` |
-//! | layers that are switched off and on while the program runs | `switching.rs`, `switching/` |
-//! | QMPI tools | `qmpi.rs`, `qmpi/` |
-//! | tools of the thesis's prototype | `thesis.rs`, `thesis/` |
-//! | the program's own objects: calls bound already, its tools, Fortran, libraries opened later | `process.rs`, `process/` |
-//! | versions of wrappers | `versions.rs` |
-//! | where its memory comes from | `heap.rs` |
-//! | why it needs no unwinder | `unwinding.rs` |
-//! | what it tells `qmpi run --mpir` | `mpir.rs`, `mpir/` |
-//! | warnings, counts of calls, answers for `qmpi list` | `report.rs`, `report/` |
+//! | `ring` | the words of `libqmpi.so` |
+//! | `heap`, `unwinding` | where this library's memory comes from; why it needs no unwinder |
+//! | `name` | C names of functions of MPI |
+//! | `lost_stack` | does the stack reach every rank? |
+//! | `qmpi` | QMPI tools: registration, what comes next for each, function tables |
+//! | `requested` | the stack that the environment asks for |
+//! | `versions` | versions of wrappers |
+//! | `recorder` | the recorder of calls, in front of layers |
+//! | `switching` | layers that are switched off and on while the program runs |
+//! | `chain` | the next link of every function below each layer |
+//! | `thesis` | tools of the 2018 thesis's prototype |
+//! | `finalize` | does `MPI_Finalize` arrive at every layer? |
+//! | `process` | the program's own objects: calls bound already, its tools, Fortran, libraries opened later |
+//! | `present` | what tools can learn of each other, and of the process |
+//! | `stack` | layers are planned, loaded, put on top of each other |
+//! | `interface` | the C functions of `qmpi.h` and `qmpix.h` |
+//! | `start` | start-up: one thread at a time, under `ld.so`'s lock |
+//! | `mpir` | what it tells `qmpi run --mpir` |
+//! | `survey` | what tools intercept, for `qmpi list` |
+//! | `functions` | the functions that `libqmpi.so` calls |
 
 mod chain;
+mod finalize;
 mod functions;
 mod heap;
+mod interface;
+mod lost_stack;
 mod mpir;
+mod name;
 #[cfg(planted)]
 #[path = "../../entry/src/planted.rs"]
 mod planted;
+mod present;
 mod process;
 mod qmpi;
-mod report;
+mod recorder;
 mod requested;
 mod ring;
 mod stack;
 mod start;
+mod survey;
 mod switching;
 mod thesis;
 // Tests unwind.

@@ -2,28 +2,26 @@
 //!
 //! | step | file |
 //! |---|---|
-//! | a tool's constructor registers names | `registry.rs` |
+//! | a tool's constructor registers names, until MPI is initialized | `registry.rs`, `initialization.rs` |
 //! | its file is loaded, its name found, its init callback run once per instance | `native.rs` |
-//! | what it registers, and what comes next for it | `tools.rs` |
-//! | the numbers by which it means functions | `numbering.rs` |
-//! | until when that is possible | `initialization.rs` |
+//! | what it registers by which numbers of functions, and what comes next for it | `tools.rs`, `numbering.rs` |
 //! | functions that an MPI has as macros only | `macros.rs` |
-//! | the C functions, but for those that wrappers call (`libqmpi.so` has them) | `interface.rs` |
-//! | extensions: function tables, the tools that are present | `table.rs`, `present.rs` |
-//! | QMPI of the MPI library itself, if it has it | `of_mpi.rs` |
-//! | error classes of the MPI in the process | `class.rs` |
+//! | function tables | `table.rs` |
+//! | QMPI of the MPI library itself, if it has it, and its error classes | `of_mpi.rs`, `class.rs` |
+//! | numbers of layers, and why one cannot be set up | `tool_id.rs`, `error.rs` |
 
 mod class;
+mod error;
 pub(crate) mod initialization;
-pub(crate) mod interface;
 pub(crate) mod macros;
 pub(crate) mod native;
 pub(crate) mod numbering;
 pub(crate) mod of_mpi;
-pub(crate) mod present;
-mod registry;
+pub(crate) mod registry;
 pub(crate) mod table;
+mod tool_id;
 pub(crate) mod tools;
 
 pub(crate) use class::Class;
-pub(crate) use tools::function_of;
+pub(crate) use error::LayerError;
+pub(crate) use tool_id::ToolId;

@@ -7,7 +7,7 @@ use qmpi_elf::{ElfFile, SearchPath};
 use qmpi_plan::{PassedOver, Request, Stack};
 use qmpi_system::log;
 
-use crate::qmpi::native;
+use crate::qmpi::registry;
 
 /// What the environment asks for.
 pub(crate) struct Requested {
@@ -36,22 +36,17 @@ impl Requested {
     }
 
     /// The same for a named stack of the configuration file.
-    pub(crate) fn named(name: &str) -> Result<Requested, qmpi_plan::Error> {
+    pub(crate) fn named(name: &str) -> Result<Requested, qmpi_plan::PlanError> {
         let get = |name: &str| std::env::var_os(name);
         let request = with_registered_names(Request::from_env(&get)?);
         let stack = request.resolve_named(name, &in_linker_path)?;
         Ok(Requested { stack, rank: qmpi_plan::rank_from_env(&get) })
     }
 
-    /// Is there anything in it?
-    pub(crate) fn has_layers(&self) -> bool {
-        !self.stack.layers.is_empty()
-    }
-
     /// Is there a name that neither a file has nor a tool has registered so far?
     pub(crate) fn waits_for_names(&self) -> bool {
         let mut names = self.stack.unresolved.iter().filter_map(|(index, _)| self.stack.layers.get(*index));
-        names.any(|layer| !native::is_registered(&layer.name))
+        names.any(|layer| !registry::is_registered(&layer.name))
     }
 }
 
@@ -71,7 +66,7 @@ fn say_what_is_passed_over(stack: &Stack) {
 
 /// A name that a tool has registered stands for it, whatever files there are; others may still be registered.
 fn with_registered_names(request: Request) -> Request {
-    Request { keep_names: true, registered: native::registered_names(), ..request }
+    Request { keep_names: true, registered: registry::names(), ..request }
 }
 
 fn in_linker_path(name: &str) -> Option<PathBuf> {

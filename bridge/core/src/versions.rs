@@ -24,7 +24,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::image::version::Version;
 
-use crate::process::name;
+use crate::name;
 use crate::ring::{is_entry, ring};
 
 /// The functions of which an object defines versions; a definition is a `T`.
@@ -53,9 +53,6 @@ impl<T: Copy> Versions<T> {
     /// definitions if they have versions. `behind`: what comes next.
     pub(crate) fn put_in_front(&mut self, id: FnId, plain: T, versions: &[(Version, T)], behind: Option<T>) {
         if versions.is_empty() {
-            if self.0.is_empty() {
-                return;
-            }
             if let Some(known) = self.0.get_mut(&id) {
                 known.referred.clear();
                 (known.others, known.newest) = (Some(plain), Some(plain));
@@ -95,13 +92,10 @@ impl<T: Copy> Versions<T> {
     pub(crate) fn map<U>(&self, mut other: impl FnMut(FnId, T) -> U) -> Versions<U> {
         let definitions = |(id, known): (&FnId, &VersionedFunctions<T>)| {
             let mut other = |definition| other(*id, definition);
-            let definitions = VersionedFunctions {
-                referred: known.referred.iter().map(|(name, definition)| (*name, other(*definition))).collect(),
-                others: known.others.map(&mut other),
-                newest: known.newest.map(&mut other),
-                exact: known.exact.iter().map(|(name, definition)| (*name, other(*definition))).collect(),
-            };
-            (*id, definitions)
+            let referred = known.referred.iter().map(|(name, definition)| (*name, other(*definition))).collect();
+            let exact = known.exact.iter().map(|(name, definition)| (*name, other(*definition))).collect();
+            let (others, newest) = (known.others.map(&mut other), known.newest.map(&mut other));
+            (*id, VersionedFunctions { referred, others, newest, exact })
         };
         Versions(self.0.iter().map(definitions).collect())
     }
@@ -142,16 +136,11 @@ pub(crate) fn set_of_process(versions: Versions<usize>) -> &'static Versions<usi
 }
 
 impl Versions<usize> {
-    /// Has the function versions?
-    fn has(&self, id: FnId) -> bool {
-        self.0.contains_key(&id)
-    }
-
     /// What a reference to this version of the function is to be bound to, which `ld.so` has bound, or will bind, to the function's
     /// entry stub. Where it goes the same way as through the stub, it stays if it is a function pointer: all are equal.
     pub(crate) fn target(&self, id: FnId, reference: &Reference<'_>, version: &CStr) -> Option<usize> {
         let slot = ring().get(id);
-        let address = if self.has(id) { self.referred(id, version) } else { slot }?;
+        let address = if self.0.contains_key(&id) { self.referred(id, version) } else { slot }?;
         (reference.is_call || slot != Some(address)).then_some(address)
     }
 }
@@ -166,7 +155,7 @@ pub(crate) fn bind_opened(lock: &LinkerLock, images: &[Image], new: &[Image]) {
     let Some(versions) = OF_PROCESS.get().filter(|versions| !versions.0.is_empty()) else { return };
     for image in new {
         rebind::rebind(lock, image, Which::All, |reference| {
-            let id = name::plain_id(reference.name).filter(|id| versions.has(*id))?;
+            let id = name::plain_id(reference.name).filter(|id| versions.0.contains_key(id))?;
             let version = image.needed_version(reference)?;
             first(images, reference, version).filter(|image| is_entry(image))?;
             versions.target(id, reference, version)

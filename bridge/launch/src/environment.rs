@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
-use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, Stack, variable};
+use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, SettingWord, Stack, variable};
 
 use crate::LaunchError;
 
@@ -70,14 +70,14 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Lau
     }
     // Defaults are not spelled out: whoever reads the variables sees what is special.
     if with.stack.on_error != OnError::default() {
-        set(variable::ON_ERROR, with.stack.on_error.to_string());
+        set(variable::ON_ERROR, with.stack.on_error.word().to_owned());
     }
     if with.stack.log != LogLevel::default() {
-        set(variable::LOG, with.stack.log.to_string());
+        set(variable::LOG, with.stack.log.word().to_owned());
     }
     let processes = if with.all_processes { Processes::All } else { with.stack.processes };
     if processes != Processes::default() {
-        set(variable::PROCESSES, processes.as_str().to_owned());
+        set(variable::PROCESSES, processes.word().to_owned());
     }
     if with.ctl {
         set(variable::CTL, "1".to_owned());
@@ -117,13 +117,13 @@ fn element(layer: &Layer, settings: &Config) -> Result<String, LaunchError> {
 }
 
 fn text(path: &Path, variable: &'static str) -> Result<String, LaunchError> {
-    path.to_str().map(str::to_owned).ok_or(LaunchError::Stack(qmpi_plan::Error::NotUnicode { variable }))
+    path.to_str().map(str::to_owned).ok_or(LaunchError::Stack(qmpi_plan::PlanError::NotUnicode { variable }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qmpi_plan::Origin;
+    use qmpi_plan::StackOrigin;
 
     fn layer(name: &str, path: &str) -> Layer {
         Layer {
@@ -148,7 +148,7 @@ mod tests {
             on_error: OnError::Skip,
             log: LogLevel::Info,
             processes: Processes::Mpi,
-            origin: Origin::ToolList,
+            origin: StackOrigin::ToolList,
             skipped: Vec::new(),
             unresolved: Vec::new(),
             program_pmpi: qmpi_plan::ProgramPmpi::Auto,

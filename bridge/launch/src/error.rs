@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub enum LaunchError {
     /// The tool list, the configuration file or the search for a tool.
     #[error(transparent)]
-    Stack(#[from] qmpi_plan::Error),
+    Stack(#[from] qmpi_plan::PlanError),
 
     /// A file that is not what it should be.
     #[error(transparent)]

@@ -6,7 +6,7 @@
 //! | libraries that tools opened with RTLD_GLOBAL | `plugins.rs` |
 //! | files of layers that the program opens as well | `tools.rs` |
 //!
-//! They are made before the program opens a library: its calls of `dlopen` pass by here (`core/src/process/stand_ins.rs`).
+//! They are made before the program opens a library: its calls of `dlopen` pass by here (`core/src/process/c_library.rs`).
 #![expect(unsafe_code, reason = "a C string of the program")]
 
 #[cfg_attr(target_arch = "x86_64", path = "stand_ins/arch/x86_64.rs")]

@@ -1,13 +1,12 @@
-//! Everything that can be wrong with what a user asks for. One line each; what to do about it is [`Error::hint`].
+//! Everything that can be wrong with what a user asks for. One line each; what to do about it is [`PlanError::hint`].
 
 use std::path::{Path, PathBuf};
 
-use crate::job::ranks::RanksError;
-use crate::request::list::ListFault;
+use crate::fault::{ConfigFault, ListFault};
 
 /// Why a stack cannot be put together.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum PlanError {
     /// A variable that must be text is not UTF-8.
     #[error("{variable} is not valid UTF-8")]
     NotUnicode {
@@ -48,58 +47,15 @@ pub enum Error {
         source: std::io::Error,
     },
 
-    /// The configuration file is not TOML.
-    #[error("{}:{line}: {message}", .path.display())]
-    ConfigSyntax {
+    /// The configuration file says what means nothing.
+    #[error("{}:{line}: {fault}", .path.display())]
+    Config {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What the parser says.
-        message: String,
-    },
-
-    /// The configuration file has a key that means nothing.
-    #[error("{}:{line}: unknown key `{key}`", .path.display())]
-    ConfigKey {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The key with its section, `tool.outer.pth`.
-        key: String,
-        /// The nearest key that there is.
-        nearest: Option<&'static str>,
-        /// All keys that may stand there.
-        known: &'static [&'static str],
-    },
-
-    /// A key of the configuration file has a value of another type.
-    #[error("{}:{line}: `{key}` must be {expected}, not {found}", .path.display())]
-    ConfigType {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The key with its section.
-        key: String,
-        /// What it must be.
-        expected: &'static str,
-        /// What it is.
-        found: &'static str,
-    },
-
-    /// A key of the configuration file has a value of the right type that makes no sense.
-    #[error("{}:{line}: `{key}`: {fault}", .path.display())]
-    ConfigValue {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The key with its section.
-        key: String,
-        /// What is wrong.
-        fault: ValueFault,
+        /// What is wrong there.
+        fault: ConfigFault,
     },
 
     /// No file belongs to the name of a tool. The name may still be one that a QMPI tool registers when it is loaded.
@@ -160,50 +116,7 @@ pub enum Error {
     },
 }
 
-/// What is wrong with a value in the configuration file.
-#[derive(Debug, thiserror::Error)]
-pub enum ValueFault {
-    /// An empty string where something is needed.
-    #[error("must not be empty")]
-    Empty,
-    /// A character that the environment or a file name cannot carry there.
-    #[error("`{0}` must not contain {1}")]
-    Character(String, &'static str),
-    /// A name that is no function of MPI.
-    #[error("`{name}` is no MPI function")]
-    Function {
-        /// The name.
-        name: String,
-        /// The function that resembles it most.
-        nearest: Option<String>,
-    },
-    /// A name that the program registers has no file.
-    #[error("a tool that the program registers has no `path`")]
-    WithPath,
-    /// A layer that is off for ever.
-    #[error("a layer that cannot be switched on would never be used")]
-    WithoutSwitch,
-    /// A layer with a filter is switched call by call.
-    #[error("a layer that cannot be switched off cannot have a filter")]
-    FilterWithoutSwitch,
-    /// A filter that lets all calls through.
-    #[error("a filter needs a condition")]
-    NoCondition,
-    /// A number that is out of range.
-    #[error("it must be {0}")]
-    Number(&'static str),
-    /// A word that says nothing about functions.
-    #[error("`{0}` is neither \"all\" nor \"none\"")]
-    Wraps(String),
-    /// A word that is none of those that mean something.
-    #[error("`{0}` is not {1}")]
-    Word(String, &'static str),
-    /// Not a set of ranks.
-    #[error(transparent)]
-    Ranks(#[from] RanksError),
-}
-
-impl Error {
+impl PlanError {
     /// What the user can do about it, in one line.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
@@ -213,27 +126,7 @@ impl Error {
             Self::List { fault: ListFault::Empty, .. } => "separate the tools by one `,` or `:` each".into(),
             Self::List { .. } => "an element is NAME, PATH (with a `/`) or NAME=PATH".into(),
             Self::ConfigRead { .. } => "give another file with -c or in QMPI_CONFIG".into(),
-            Self::ConfigSyntax { .. } => {
-                "the file is TOML: `stack = [\"a\", \"b\"]`, `[tool.a]`, `path = \"...\"`".into()
-            }
-            Self::ConfigKey { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
-            Self::ConfigKey { known, .. } => format!("valid here: {}", known.join(", ")),
-            Self::ConfigType { expected, .. } => format!("write {expected}"),
-            Self::ConfigValue { fault: ValueFault::Ranks(_), .. } => "write for example \"0-3,8\"".into(),
-            Self::ConfigValue { fault: ValueFault::Function { nearest: Some(nearest), .. }, .. } => {
-                format!("did you mean `{nearest}`?")
-            }
-            Self::ConfigValue { fault: ValueFault::Word(_, expected), .. } => format!("write {expected}"),
-            Self::ConfigValue { fault: ValueFault::Function { .. }, .. } => "write C names, such as MPI_Send".into(),
-            Self::ConfigValue { fault: ValueFault::WithoutSwitch, .. } => {
-                "write switch = true, or leave the tool out of the stack".into()
-            }
-            Self::ConfigValue { fault: ValueFault::FilterWithoutSwitch, .. } => "leave out switch = false".into(),
-            Self::ConfigValue { fault: ValueFault::NoCondition, .. } => {
-                format!("write one of {}", crate::Filter::KEYS.join(", "))
-            }
-            Self::ConfigValue { fault: ValueFault::Wraps(_), .. } => "list functions: [\"open\", \"close\"]".into(),
-            Self::ConfigValue { .. } => "correct the value or leave the key out".into(),
+            Self::Config { fault, .. } => fault.hint(),
             Self::Unresolved { here: Some(file), .. } => format!("it is here: write ./{file}"),
             Self::Unresolved { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::Unresolved { name, has_sections: true, .. } => format!(

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use qmpi_elf::{Effect, SearchPath, Tool, ToolKind, is_mpi_soname};
 
-use crate::{Kind, Layer, OwnCalls, Planned, Refusal};
+use crate::{Layer, LayerKind, OwnCalls, Planned, Refusal};
 
 /// Inspects the files of layers.
 #[derive(Debug)]
@@ -34,21 +34,21 @@ impl<'a> Inspector<'a> {
     pub fn plan(&mut self, layer: Layer, is_shared: &dyn Fn(&str) -> bool) -> Result<Planned, Refusal> {
         if layer.is_name_only() {
             pmpi_only(&layer, "a name that the program registers")?;
-            return Ok(Planned { layer, kind: Kind::Registered });
+            return Ok(Planned { layer, kind: LayerKind::Registered });
         }
         let tool = self.tool(&layer, is_shared)?;
         let path = || layer.path.clone();
         let kind = match &tool.kind {
             ToolKind::MpiLibrary => return Err(Refusal::IsMpi { path: path() }),
             ToolKind::None { reason } => return Err(Refusal::NotATool { path: path(), reason: reason.clone() }),
-            ToolKind::Pmpi => Kind::Pmpi(Rc::clone(&tool)),
+            ToolKind::Pmpi => LayerKind::Pmpi(Rc::clone(&tool)),
             ToolKind::Qmpi => {
                 pmpi_only(&layer, "a QMPI tool")?;
-                Kind::Qmpi(Rc::clone(&tool))
+                LayerKind::Qmpi(Rc::clone(&tool))
             }
             ToolKind::Thesis => {
                 pmpi_only(&layer, "a tool of the 2018 prototype")?;
-                Kind::Thesis(Rc::clone(&tool))
+                LayerKind::Thesis(Rc::clone(&tool))
             }
         };
         if let Some(library) = tool.closure.before().iter().find(|library| is_mpi_soname(library.name())) {

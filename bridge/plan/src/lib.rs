@@ -3,35 +3,47 @@
 //! The command makes it before a job starts, and every MPI process when it starts, by this code, so that both read a tool list in
 //! one way and refuse the same tools for the same reasons. Nothing here loads a tool: a plan is made from files alone.
 //!
-//! | step | module |
+//! Each module uses those above it only:
+//!
+//! | module | what |
 //! |---|---|
-//! | what the user asks for: variables, tool list, configuration file | [`request`] |
-//! | from a tool's name to its file | [`lookup`] |
-//! | the layers with their settings | [`stack`] |
-//! | functions that are not MPI's | [`wraps`] |
-//! | what each file is, and whether it can be a layer | [`inspector`], [`planned`], [`refusal`] |
-//! | what a layer with hidden calls of its own passes on | [`own_calls`] |
-//! | where the program's own calls of `PMPI_f` go | [`ProgramPmpi`] |
-//! | a namespace of its own, or one that clones share | [`placement`] |
-//! | the words by which layers are switched off and on | [`control`] |
-//! | ranks, the launcher, `LD_PRELOAD` | [`job`] |
+//! | [`job`] | ranks, the launcher, `LD_PRELOAD` |
+//! | `nearest` | what a misspelt word may mean |
+//! | `fault`, `error` | what is wrong with what the user asks for |
+//! | [`refusal`] | why a tool cannot be a layer |
+//! | [`wraps`] | functions that are not MPI's |
+//! | `setting`, `filter` | settings that are a word; which calls a layer sees |
+//! | [`config`] | the configuration file |
+//! | [`stack`] | the layers with their settings |
+//! | [`request`] | what the user asks for: variables, tool list, configuration files; from a tool's name to its file |
+//! | [`planned`], [`inspector`] | what each file is, and whether it can be a layer |
+//! | [`own_calls`] | what a layer with hidden calls of its own passes on |
+//! | [`placement`] | a namespace of its own, or one that clones share |
+//! | [`control`] | the words by which layers are switched off and on |
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a panic is how a test fails"))]
 
+pub mod config;
 pub mod control;
 mod error;
+mod fault;
+mod filter;
 pub mod inspector;
 pub mod job;
+mod nearest;
 pub mod own_calls;
 pub mod placement;
 pub mod planned;
-mod program_pmpi;
 pub mod refusal;
 pub mod request;
+mod setting;
 pub mod stack;
 pub mod wraps;
 
-pub use error::Error;
+pub use config::Config;
+pub use error::PlanError;
+pub use fault::{ConfigFault, ListFault, ValueFault};
+pub use filter::Filter;
 pub use inspector::Inspector;
 pub use job::launcher::{self, Launcher};
 pub use job::preload;
@@ -39,16 +51,13 @@ pub use job::rank::{
     RANK_VARIABLES, SIZE_VARIABLES, SPAWNED_VARIABLE, WORLD_VARIABLES, rank_from_env, size_from_env, told_by_launchers,
 };
 pub use job::ranks::RankSet;
+pub use nearest::nearest;
 pub use placement::{Namespaces, Place};
-pub use planned::{Kind, Planned};
-pub use program_pmpi::ProgramPmpi;
+pub use planned::{LayerKind, Planned};
 pub use refusal::Refusal;
-pub use request::config::Config;
-pub use request::filter::Filter;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
-pub use request::nearest::nearest;
-pub use request::setting::{LogLevel, OnError, OwnCalls, Processes, Switching};
 pub use request::{Request, variable};
-pub use stack::{Layer, Origin, PassedOver, Skipped, Stack};
+pub use setting::{LogLevel, OnError, OwnCalls, Processes, ProgramPmpi, SettingWord, Switching};
+pub use stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 pub use wraps::Wraps;

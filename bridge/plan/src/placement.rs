@@ -32,6 +32,13 @@ impl Namespaces {
         Self { free: NAMESPACES.saturating_sub(auditors(audit)), of_clones: false, reserve: false }
     }
 
+    /// Those of this process, in which tools have taken `in_use`.
+    #[must_use]
+    pub fn left(in_use: usize, of_clones: bool, reserve: bool) -> Self {
+        let at_start = Self::at_start(std::env::var("LD_AUDIT").ok().as_deref());
+        Self { free: at_start.free.saturating_sub(in_use), of_clones, reserve }
+    }
+
     /// Decides for each PMPI tool, outermost first. `needs_own` tells which cannot be clones; it is asked only if namespaces are short.
     ///
     /// All get a namespace as long as there are enough. Otherwise those that cannot do without, and as many others as there is room

@@ -14,12 +14,12 @@ pub struct Planned {
     /// The layer with its settings.
     pub layer: Layer,
     /// How it is loaded.
-    pub kind: Kind,
+    pub kind: LayerKind,
 }
 
 /// How a layer is loaded.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum LayerKind {
     /// A PMPI tool: into a namespace.
     Pmpi(Rc<Tool>),
     /// A QMPI tool: it registers itself.
@@ -41,8 +41,8 @@ impl Planned {
     #[must_use]
     pub fn tool(&self) -> Option<&Tool> {
         match &self.kind {
-            Kind::Pmpi(tool) | Kind::Qmpi(tool) | Kind::Thesis(tool) => Some(tool),
-            Kind::Registered => None,
+            LayerKind::Pmpi(tool) | LayerKind::Qmpi(tool) | LayerKind::Thesis(tool) => Some(tool),
+            LayerKind::Registered => None,
         }
     }
 
@@ -50,8 +50,8 @@ impl Planned {
     #[must_use]
     pub fn pmpi(&self) -> Option<&Tool> {
         match &self.kind {
-            Kind::Pmpi(tool) => Some(tool),
-            Kind::Qmpi(_) | Kind::Thesis(_) | Kind::Registered => None,
+            LayerKind::Pmpi(tool) => Some(tool),
+            LayerKind::Qmpi(_) | LayerKind::Thesis(_) | LayerKind::Registered => None,
         }
     }
 

@@ -4,12 +4,8 @@
 //! the thesis's `TOOLS`. A variable that is set but empty counts as set: `QMPI_TOOL_LIST=` means "no tools" even next to a
 //! configuration file. The settings of a layer are those of the section with its name, wherever the name came from.
 
-pub mod config;
-pub mod filter;
 pub mod list;
 pub mod lookup;
-pub mod nearest;
-pub mod setting;
 pub mod site;
 pub mod variable;
 mod with;
@@ -21,8 +17,8 @@ use std::path::{Path, PathBuf};
 
 use qmpi_elf::ElfFile;
 
-use crate::stack::{Layer, Origin, PassedOver, Skipped, Stack};
-use crate::{Config, Element, Error, LogLevel, Lookup, OnError, Processes};
+use crate::stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
+use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
 use lookup::{Linker, absolute};
 
 /// What the user asks for, before anything is looked up.
@@ -56,11 +52,11 @@ impl Request {
     /// Reads the environment through `get`.
     ///
     /// # Errors
-    /// [`Error::NotUnicode`] and [`Error::Setting`]. A `TOOLS` that is not UTF-8 is another program's, and passed over.
-    pub fn from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, Error> {
+    /// [`PlanError::NotUnicode`] and [`PlanError::Setting`]. A `TOOLS` that is not UTF-8 is another program's, and passed over.
+    pub fn from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, PlanError> {
         let text = |variable: &'static str| {
             let value = get(variable).map(OsString::into_string).transpose();
-            value.map_err(|_| Error::NotUnicode { variable })
+            value.map_err(|_| PlanError::NotUnicode { variable })
         };
         Ok(Self {
             tool_list: text(variable::TOOL_LIST)?,
@@ -68,9 +64,12 @@ impl Request {
             config: get(variable::CONFIG).filter(|path| !path.is_empty()).map(PathBuf::from),
             site: site::named(get)?.unwrap_or_default(),
             with_innermost: false,
-            on_error: OnError::parse(&text(variable::ON_ERROR)?.unwrap_or_default())?,
-            log: LogLevel::parse(&text(variable::LOG)?.unwrap_or_default())?,
-            processes: text(variable::PROCESSES)?.map(|value| Processes::parse(&value)).transpose()?,
+            on_error: OnError::of_variable(variable::ON_ERROR, text(variable::ON_ERROR)?.as_deref())?,
+            log: LogLevel::of_variable(variable::LOG, text(variable::LOG)?.as_deref())?,
+            processes: match text(variable::PROCESSES)? {
+                Some(value) => Some(Processes::of_variable(variable::PROCESSES, Some(&value))?),
+                None => None,
+            },
             thesis_tools: get(variable::THESIS_TOOLS).and_then(|value| value.into_string().ok()),
             keep_names: false,
             registered: Vec::new(),
@@ -80,13 +79,13 @@ impl Request {
     /// Reads the configuration file, decides where the tools are named, and finds the file of each.
     ///
     /// # Errors
-    /// Any [`Error`]. An element without a file is one unless [`OnError::Skip`] is asked for.
-    pub fn resolve(&self, linker: Linker<'_>) -> Result<Stack, Error> {
+    /// Any [`PlanError`]. An element without a file is one unless [`OnError::Skip`] is asked for.
+    pub fn resolve(&self, linker: Linker<'_>) -> Result<Stack, PlanError> {
         self.resolve_with(&self.read_config()?, linker)
     }
 
     /// What the configuration file says, above what the site's files say.
-    fn read_config(&self) -> Result<Config, Error> {
+    fn read_config(&self) -> Result<Config, PlanError> {
         let site = site::read(&self.site)?;
         Ok(match &self.config {
             Some(path) => Config::read(&absolute(path)?)?.over(site),
@@ -97,9 +96,9 @@ impl Request {
     /// [`Request::resolve`] for a named stack of the configuration file instead of the main one.
     ///
     /// # Errors
-    /// As there, and [`Error::NoStack`].
-    pub fn resolve_named(&self, name: &str, linker: Linker<'_>) -> Result<Stack, Error> {
-        let no_stack = || Error::NoStack { name: name.into(), config: self.config.clone() };
+    /// As there, and [`PlanError::NoStack`].
+    pub fn resolve_named(&self, name: &str, linker: Linker<'_>) -> Result<Stack, PlanError> {
+        let no_stack = || PlanError::NoStack { name: name.into(), config: self.config.clone() };
         let config = self.read_config()?;
         self.named_with(&config, config.stacks.get(name).ok_or_else(no_stack)?, linker)
     }
@@ -108,18 +107,18 @@ impl Request {
     ///
     /// # Errors
     /// As for [`Request::resolve`].
-    pub fn named_with(&self, config: &Config, names: &[String], linker: Linker<'_>) -> Result<Stack, Error> {
-        self.find(config, linker, Origin::Config, names.iter().cloned().map(Element::Name).collect())
+    pub fn named_with(&self, config: &Config, names: &[String], linker: Linker<'_>) -> Result<Stack, PlanError> {
+        self.find(config, linker, StackOrigin::Config, names.iter().cloned().map(Element::Name).collect())
     }
 
     /// [`Request::resolve`] with a configuration that is read already.
     ///
     /// # Errors
     /// As there.
-    pub fn resolve_with(&self, config: &Config, linker: Linker<'_>) -> Result<Stack, Error> {
+    pub fn resolve_with(&self, config: &Config, linker: Linker<'_>) -> Result<Stack, PlanError> {
         let (origin, elements) = self.elements(config)?;
         let passed_over = match (origin, &self.thesis_tools) {
-            (Origin::Nowhere, Some(tools)) => passed_over(tools),
+            (StackOrigin::Nowhere, Some(tools)) => passed_over(tools),
             _ => None,
         };
         Ok(Stack { passed_over, ..self.find(config, linker, origin, elements)? })
@@ -129,9 +128,9 @@ impl Request {
         &self,
         config: &Config,
         linker: Linker<'_>,
-        origin: Origin,
+        origin: StackOrigin,
         elements: Vec<Element>,
-    ) -> Result<Stack, Error> {
+    ) -> Result<Stack, PlanError> {
         let lookup = Lookup::new(config, self.tool_path.as_deref().unwrap_or_default(), linker)?;
         let mut labels = Labels::default();
         let mut stack = Stack {
@@ -153,16 +152,10 @@ impl Request {
                 && settings.is_none_or(|tool| tool.path.is_none())
                 && (self.registered.contains(&name) || settings.is_some_and(|tool| tool.registered));
             let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
-            match file {
-                Ok(path) => {
-                    let files = settings.map(|tool| tool.with.as_slice()).unwrap_or_default();
-                    match with::find(&name, &path, files, linker) {
-                        Ok(with) => stack.layers.push(Layer { with, ..Layer::new(config, label, name, path) }),
-                        Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
-                        Err(error) => return Err(error),
-                    }
-                }
-                Err(error @ Error::Unresolved { .. }) if self.keep_names => {
+            let with = settings.map(|tool| tool.with.as_slice()).unwrap_or_default();
+            match file.and_then(|path| Ok((with::find(&name, &path, with, linker)?, path))) {
+                Ok((with, path)) => stack.layers.push(Layer { with, ..Layer::new(config, label, name, path) }),
+                Err(error @ PlanError::Unresolved { .. }) if self.keep_names => {
                     stack.unresolved.push((stack.layers.len(), error));
                     let path = PathBuf::from(&name);
                     stack.layers.push(Layer::new(config, label, name, path));
@@ -174,29 +167,29 @@ impl Request {
         Ok(stack)
     }
 
-    fn elements(&self, config: &Config) -> Result<(Origin, Vec<Element>), Error> {
+    fn elements(&self, config: &Config) -> Result<(StackOrigin, Vec<Element>), PlanError> {
         let (mut origin, mut elements) = self.elements_asked_for(config)?;
-        let says_none = origin != Origin::Nowhere && elements.is_empty();
+        let says_none = origin != StackOrigin::Nowhere && elements.is_empty();
         if self.with_innermost && !says_none {
             let names: HashSet<String> = elements.iter().map(Element::name).collect();
             let more = config.innermost.iter().flatten().filter(|name| !names.contains(*name));
             elements.extend(more.cloned().map(Element::Name));
-            if origin == Origin::Nowhere && !elements.is_empty() {
-                origin = Origin::Config;
+            if origin == StackOrigin::Nowhere && !elements.is_empty() {
+                origin = StackOrigin::Config;
             }
         }
         Ok((origin, elements))
     }
 
-    fn elements_asked_for(&self, config: &Config) -> Result<(Origin, Vec<Element>), Error> {
+    fn elements_asked_for(&self, config: &Config) -> Result<(StackOrigin, Vec<Element>), PlanError> {
         if let Some(text) = &self.tool_list {
-            return Ok((Origin::ToolList, list::parse(variable::TOOL_LIST, text)?));
+            return Ok((StackOrigin::ToolList, list::parse(variable::TOOL_LIST, text)?));
         }
         if let Some(names) = &config.stack {
-            return Ok((Origin::Config, names.iter().cloned().map(Element::Name).collect()));
+            return Ok((StackOrigin::Config, names.iter().cloned().map(Element::Name).collect()));
         }
         let thesis = self.thesis_tools.as_deref().and_then(thesis_elements);
-        Ok(thesis.map_or((Origin::Nowhere, Vec::new()), |elements| (Origin::Thesis, elements)))
+        Ok(thesis.map_or((StackOrigin::Nowhere, Vec::new()), |elements| (StackOrigin::Thesis, elements)))
     }
 }
 
@@ -262,7 +255,7 @@ mod tests {
 
     const NO_LINKER: Linker<'static> = &|_| None;
 
-    fn request(variables: &[(&str, &str)]) -> Result<Request, Error> {
+    fn request(variables: &[(&str, &str)]) -> Result<Request, PlanError> {
         Request::from_env(&|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into()))
     }
 
@@ -283,7 +276,7 @@ mod tests {
     fn nothing_asked_for() {
         let stack = request(&[]).unwrap().resolve(NO_LINKER).unwrap();
         assert!(stack.layers.is_empty());
-        assert_eq!((stack.origin, stack.on_error, stack.log), (Origin::Nowhere, OnError::Abort, LogLevel::Warn));
+        assert_eq!((stack.origin, stack.on_error, stack.log), (StackOrigin::Nowhere, OnError::Abort, LogLevel::Warn));
     }
 
     #[test]
@@ -309,10 +302,10 @@ mod tests {
             (stack.origin, stack.layers.first().map(|layer| layer.name.clone()))
         };
         let (list, tools) = (("QMPI_TOOL_LIST", both.as_str()), ("TOOLS", thesis));
-        assert_eq!(name(&[list, tools], &config), (Origin::ToolList, Some("in_list".into())));
-        assert_eq!(name(&[tools], &config), (Origin::Config, Some("in_config".into())));
-        assert_eq!(name(&[("QMPI_TOOL_LIST", " "), tools], &config), (Origin::ToolList, None));
-        assert_eq!(name(&[tools], &Config::default()).0, Origin::Thesis);
+        assert_eq!(name(&[list, tools], &config), (StackOrigin::ToolList, Some("in_list".into())));
+        assert_eq!(name(&[tools], &config), (StackOrigin::Config, Some("in_config".into())));
+        assert_eq!(name(&[("QMPI_TOOL_LIST", " "), tools], &config), (StackOrigin::ToolList, None));
+        assert_eq!(name(&[tools], &Config::default()).0, StackOrigin::Thesis);
     }
 
     #[test]
@@ -332,7 +325,7 @@ mod tests {
         let exe = elf();
         for tools in ["make gcc", "", "/", "Cargo.toml", &format!("{}:", exe.display())] {
             let stack = request(&[("TOOLS", tools)]).unwrap().resolve(NO_LINKER).unwrap();
-            assert_eq!((stack.origin, stack.layers.len()), (Origin::Nowhere, 0), "{tools}");
+            assert_eq!((stack.origin, stack.layers.len()), (StackOrigin::Nowhere, 0), "{tools}");
         }
     }
 
@@ -385,7 +378,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let error = Request::from_env(&|name| (name == "QMPI_TOOL_LIST").then(|| OsString::from_vec(vec![0xff])));
         assert_eq!(error.unwrap_err().to_string(), "QMPI_TOOL_LIST is not valid UTF-8");
-        assert!(matches!(request(&[("QMPI_ON_ERROR", "ignore")]), Err(Error::Setting { .. })));
+        assert!(matches!(request(&[("QMPI_ON_ERROR", "ignore")]), Err(PlanError::Setting { .. })));
         assert!(request(&[("QMPI_CONFIG", "")]).unwrap().config.is_none());
     }
 }

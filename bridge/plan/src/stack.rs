@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, Error, LogLevel, OnError, OwnCalls, Processes, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::{Config, LogLevel, OnError, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, Switching, Wraps};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,12 +41,12 @@ pub struct Skipped {
     /// The label it would have had.
     pub label: String,
     /// What is wrong with it.
-    pub error: Error,
+    pub error: PlanError,
 }
 
 /// Where the tools are named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum StackOrigin {
     /// Nowhere; the stack is empty.
     Nowhere,
     /// `QMPI_TOOL_LIST`, or `-t`.
@@ -69,12 +69,12 @@ pub struct Stack {
     /// In which processes it is set up.
     pub processes: Processes,
     /// Where the tools are named.
-    pub origin: Origin,
+    pub origin: StackOrigin,
     /// Elements without a file; not empty only with [`OnError::Skip`].
     pub skipped: Vec<Skipped>,
     /// Layers that are only a name so far, by their place in `layers`, and why no file was found; not empty only with
     /// [`crate::Request::keep_names`]. Their `path` is the name.
-    pub unresolved: Vec<(usize, Error)>,
+    pub unresolved: Vec<(usize, PlanError)>,
     /// Where the program's own calls of `PMPI_f` go.
     pub program_pmpi: ProgramPmpi,
     /// Why `TOOLS` was passed over, if it was.

@@ -3,7 +3,8 @@
 use qmpi_elf::Tool;
 use qmpi_elf::tool::wrapped;
 
-use crate::{Refusal, nearest};
+use crate::Refusal;
+use crate::nearest::nearest;
 
 /// Which functions that are not MPI's reach a layer: those of the C library and others that its tool defines as well.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

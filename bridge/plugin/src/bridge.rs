@@ -8,7 +8,7 @@ use qmpi_links::callback;
 use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
 use qmpi_loader::process::loader_lock;
-use qmpi_plan::{Layer, LogLevel, rank_from_env, variable};
+use qmpi_plan::{Layer, LogLevel, SettingWord, rank_from_env, variable};
 use qmpi_ring::thread_offsets;
 use qmpi_system::log;
 
@@ -97,11 +97,9 @@ fn has_qmpi(process: &Process) -> bool {
 fn prepare_log() {
     let get = |name: &str| std::env::var_os(name);
     log::set_speaker(rank_from_env(&get).unwrap_or(0) == 0);
-    let level = get(variable::LOG).and_then(|level| level.into_string().ok());
-    // A setting that libqmpi.so would refuse: this library does not decide what the process says.
-    if let Ok(level) = LogLevel::parse(&level.unwrap_or_default()) {
-        log::set_level(level);
-    }
+    // A setting that libqmpi.so would refuse is passed over: this library does not decide what the process says.
+    let level = LogLevel::of_variable(variable::LOG, std::env::var(variable::LOG).ok().as_deref());
+    log::set_level(level.unwrap_or_default());
 }
 
 fn say_that_it_has_none(process: &Process) {

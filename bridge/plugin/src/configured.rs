@@ -33,7 +33,7 @@ pub(crate) fn layers() -> &'static [Layer] {
 }
 
 /// All sections, whatever the order: the order is the MPI library's business.
-fn resolve(config: &Config) -> Result<Vec<Layer>, qmpi_plan::Error> {
+fn resolve(config: &Config) -> Result<Vec<Layer>, qmpi_plan::PlanError> {
     let with_file = config.tools.iter().filter(|(_, tool)| !tool.registered);
     let names: Vec<&str> = with_file.map(|(name, _)| name.as_str()).collect();
     let tool_path = std::env::var(variable::TOOL_PATH).ok();

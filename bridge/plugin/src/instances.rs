@@ -8,9 +8,8 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
-use qmpi_links::conversion;
 use qmpi_links::lazy::LazyLinks;
-use qmpi_links::require_stub;
+use qmpi_links::{conversion, require_stub};
 use qmpi_loader::process::loader_lock;
 use qmpi_loader::{Links, LoadError, Loader, Made, OfMpi, Process};
 use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
@@ -26,7 +25,8 @@ struct Instances {
     made: Made<'static>,
     /// By name: several instances of one name differ in nothing that a file tells.
     planned: HashMap<String, &'static Planned>,
-    namespaces: Waiting,
+    /// The names of tools that need a namespace and have not got one; `None` while there are enough for all.
+    waiting: Option<HashSet<String>>,
     /// The MPI library's functions past all tools, for layers that hide their own calls.
     of_mpi: OnceCell<LazyLinks>,
 }
@@ -67,7 +67,7 @@ impl Instances {
             inspector: Inspector::new(search),
             made: Made::default(),
             planned: HashMap::new(),
-            namespaces: Waiting::default(),
+            waiting: None,
             of_mpi: OnceCell::new(),
         })
     }
@@ -127,45 +127,18 @@ impl Instances {
     /// Where the next instance goes. How many will come is the MPI library's business: there is always room for clones, and for one instance
     /// of each tool of the configuration that cannot be one.
     fn place(&mut self, planned: &'static Planned) -> Place {
-        let audit = std::env::var("LD_AUDIT").ok();
-        let at_start = Namespaces::at_start(audit.as_deref());
-        let namespaces = Namespaces {
-            free: at_start.free.saturating_sub(qmpi_loader::namespaces_in_use()),
-            of_clones: qmpi_loader::clones_have_a_namespace(),
-            reserve: true,
-        };
-        let waiting = self.waiting(namespaces.free);
-        waiting.take(&planned.layer.name);
-        let waiting = waiting.names.len();
-        namespaces.next_place(planned.needs_namespace(), waiting)
-    }
-
-    /// The tools that need a namespace and have not got one, which matters where namespaces may become few.
-    fn waiting(&mut self, free: usize) -> &mut Waiting {
+        let (in_use, of_clones) = (qmpi_loader::namespaces_in_use(), qmpi_loader::clones_have_a_namespace());
+        let namespaces = Namespaces::left(in_use, of_clones, true);
         let all = configured::layers();
-        if !self.namespaces.is_known && all.len() > free {
-            self.namespaces.is_known = true;
-            for layer in all {
-                // What is wrong with a tool is said when it is its turn, if that comes.
-                if self.plan(layer).is_ok_and(Planned::needs_namespace) {
-                    self.namespaces.names.insert(layer.name.clone());
-                }
-            }
+        if self.waiting.is_none() && all.len() > namespaces.free {
+            // What is wrong with a tool is said when it is its turn, if that comes.
+            let need_one = all.iter().filter(|layer| self.plan(layer).is_ok_and(Planned::needs_namespace));
+            self.waiting = Some(need_one.map(|layer| layer.name.clone()).collect());
         }
-        &mut self.namespaces
-    }
-}
-
-/// The names of tools that need a namespace and have not got one.
-#[derive(Default)]
-struct Waiting {
-    is_known: bool,
-    names: HashSet<String>,
-}
-
-impl Waiting {
-    /// One of this name is loaded.
-    fn take(&mut self, name: &str) {
-        self.names.remove(name);
+        let waiting = self.waiting.as_mut().map_or(0, |waiting| {
+            waiting.remove(&planned.layer.name);
+            waiting.len()
+        });
+        namespaces.next_place(planned.needs_namespace(), waiting)
     }
 }

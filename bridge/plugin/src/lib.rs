@@ -10,14 +10,17 @@
 //!
 //! Where the MPI of a process has no QMPI, or there is none, it does nothing.
 //!
-//! | step | file |
+//! Each module uses those above it only:
+//!
+//! | module | what |
 //! |---|---|
-//! | which tools there are | `configured.rs` |
-//! | registration, and the init callback | `bridge.rs` |
-//! | one instance for each callback | `instances.rs` |
-//! | what comes next below a tool, when a link is first called | `next.rs` |
-//! | the QMPI functions of the MPI library, and nothing else of it | `qmpi.rs` |
-//! | the number that stands for each function | `numbering.rs` |
+//! | `configured` | which tools there are |
+//! | `qmpi` | the QMPI functions of the MPI library, and nothing else of it |
+//! | `numbering` | the number that stands for each function |
+//! | `next` | what comes next below a tool, when a link is first called |
+//! | `instances` | one instance for each callback |
+//! | `bridge` | registration, and the init callback |
+//! | `unwinding` | why it needs no unwinder |
 //!
 //! Loading and binding are `qmpi-loader`'s, as in `libqmpi.so`; of that library nothing is used here.
 

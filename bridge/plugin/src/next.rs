@@ -1,6 +1,7 @@
 //! What comes next below a tool: the MPI library is asked, and is believed. Where it names a link of this library, the wrapper behind that
 //! link can be called without a detour through the calling convention of QMPI.
 
+use std::ffi::CString;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -62,35 +63,20 @@ pub(crate) fn below(owner: i32, id: FnId) -> Option<NextFound> {
     Some(wrapper(tool, id, address).map_or(NextFound::Qmpi(address, tool), NextFound::Pmpi))
 }
 
-/// The functions of the MPI library past all tools, by number; 0: it has none.
-static OF_MPI: OnceLock<Box<[MpiFunctions]>> = OnceLock::new();
-
-#[derive(Debug, Clone, Copy)]
-struct MpiFunctions {
-    address: usize,
-    /// `QMPI_f`, and not `PMPI_f`.
-    is_name_shifted: bool,
-}
+/// The functions of the MPI library past all tools, by number.
+static OF_MPI: OnceLock<Box<[Option<NextFound>]>> = OnceLock::new();
 
 /// Finds the functions of the MPI library. Its `PMPI_f` may enter the chain of tools, as MPICH's does; then it has `QMPI_f`, which does not.
 pub(crate) fn find_functions_of_mpi(process: &Process) {
     let of_mpi = |id: FnId| {
-        let name = format!("Q{}\0", id.name());
-        let name = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()).ok();
-        match name.and_then(|name| process.function(name)) {
-            Some(address) => MpiFunctions { address, is_name_shifted: true },
-            None => MpiFunctions { address: process.real(id).unwrap_or(0), is_name_shifted: false },
-        }
+        let shifted = CString::new(format!("Q{}", id.name())).ok().and_then(|name| process.function(&name));
+        let shifted = shifted.map(|address| NextFound::Qmpi(address, 0));
+        shifted.or_else(|| process.real(id).map(NextFound::Pmpi))
     };
     OF_MPI.get_or_init(|| FnId::all().map(of_mpi).collect());
 }
 
 /// The MPI library's own function, past all tools.
 pub(crate) fn of_mpi(_: i32, id: FnId) -> Option<NextFound> {
-    let MpiFunctions { address, is_name_shifted } = *OF_MPI.get()?.get(id.index())?;
-    match (address, is_name_shifted) {
-        (0, _) => None,
-        (address, true) => Some(NextFound::Qmpi(address, 0)),
-        (address, false) => Some(NextFound::Pmpi(address)),
-    }
+    *OF_MPI.get()?.get(id.index())?
 }

@@ -13,14 +13,14 @@ use qmpi_loader::image::Image;
 /// A C function of unknown type.
 type QmpiFunction = unsafe extern "C" fn();
 
-/// The functions of QMPI; null where nothing has them.
+/// The functions of QMPI.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Qmpi {
-    register_tool_name: Option<unsafe extern "C" fn(*const c_char, extern "C" fn(c_int)) -> c_int>,
-    register_tool_storage: Option<unsafe extern "C" fn(c_int, *mut c_void) -> c_int>,
-    register_function: Option<unsafe extern "C" fn(c_int, c_int, QmpiFunction) -> c_int>,
-    get_function: Option<unsafe extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int>,
+struct Qmpi {
+    register_tool_name: unsafe extern "C" fn(*const c_char, extern "C" fn(c_int)) -> c_int,
+    register_tool_storage: unsafe extern "C" fn(c_int, *mut c_void) -> c_int,
+    register_function: unsafe extern "C" fn(c_int, c_int, QmpiFunction) -> c_int,
+    get_function: unsafe extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int,
 }
 
 // What `ld.so` binds the references to, in the order of the fields.
@@ -40,7 +40,8 @@ global_asm!(
 );
 
 unsafe extern "C" {
-    static qmpi_functions: Qmpi;
+    /// 0 where nothing has the function.
+    static qmpi_functions: [usize; 4];
 }
 
 /// Those that are used, from [`find`] on.
@@ -51,61 +52,52 @@ static FOUND: OnceLock<Qmpi> = OnceLock::new();
 pub(crate) fn find(images: impl FnOnce() -> Vec<Image>) -> bool {
     // SAFETY: `ld.so` has filled it in before any code of this library runs.
     let bound = unsafe { qmpi_functions };
-    let found = if bound.register_tool_name.is_some() { Some(bound) } else { in_tables(&images()) };
-    found.map(|functions| FOUND.get_or_init(|| functions)).is_some()
+    let found = if bound[0] != 0 { Some(bound) } else { in_tables(&images()) };
+    let Some(addresses) = found.filter(|addresses| !addresses.contains(&0)) else { return false };
+    // SAFETY: four functions, none of them null; what has these names has these types.
+    FOUND.get_or_init(|| unsafe { std::mem::transmute::<[usize; 4], Qmpi>(addresses) });
+    true
 }
 
 /// The functions of the first library that defines them.
-fn in_tables(images: &[Image]) -> Option<Qmpi> {
-    let image = images.iter().find(|image| image.find(c"QMPI_Register_tool_name").is_some())?;
-    let address = |name: &CStr| Some(image.find(name)?.address);
-    let addresses = [
-        address(c"QMPI_Register_tool_name")?,
-        address(c"QMPI_Register_tool_storage")?,
-        address(c"QMPI_Register_function")?,
-        address(c"QMPI_Get_function")?,
-    ];
-    // SAFETY: four functions, none of them null; what has these names has these types.
-    Some(unsafe { std::mem::transmute::<[usize; 4], Qmpi>(addresses) })
+fn in_tables(images: &[Image]) -> Option<[usize; 4]> {
+    const NAMES: [&CStr; 4] =
+        [c"QMPI_Register_tool_name", c"QMPI_Register_tool_storage", c"QMPI_Register_function", c"QMPI_Get_function"];
+    let image = images.iter().find(|image| image.find(NAMES[0]).is_some())?;
+    Some(NAMES.map(|name| image.find(name).map_or(0, |symbol| symbol.address)))
 }
 
 const MPI_SUCCESS: c_int = 0;
 
-fn functions() -> Option<&'static Qmpi> {
-    FOUND.get()
-}
-
 /// Registers a name; `init` must be code of this type, at this address.
 pub(crate) fn register_tool_name(name: &CStr, init: usize) -> bool {
-    let Some(register) = functions().and_then(|functions| functions.register_tool_name) else { return false };
+    let Some(qmpi) = FOUND.get() else { return false };
     // SAFETY: the caller made the code at `init` for this purpose.
     let init = unsafe { std::mem::transmute::<usize, extern "C" fn(c_int)>(init) };
     // SAFETY: a C string, and a function that stays.
-    unsafe { register(name.as_ptr(), init) == MPI_SUCCESS }
+    unsafe { (qmpi.register_tool_name)(name.as_ptr(), init) == MPI_SUCCESS }
 }
 
 /// Some implementations want every tool to have storage.
-pub(crate) fn register_tool_storage<T: Sync>(tool: c_int, storage: &'static T) -> bool {
-    let Some(register) = functions().and_then(|functions| functions.register_tool_storage) else { return false };
+pub(crate) fn register_tool_storage<T: Sync>(tool: c_int, storage: &'static T) {
     let storage = std::ptr::from_ref(storage).cast_mut().cast();
     // SAFETY: only its address is kept.
-    unsafe { register(tool, storage) == MPI_SUCCESS }
+    FOUND.get().map(|qmpi| unsafe { (qmpi.register_tool_storage)(tool, storage) });
 }
 
 /// Registers the code at `address` for the function that `number` stands for.
 pub(crate) fn register_function(tool: c_int, number: c_int, address: usize) -> bool {
-    let Some(register) = functions().and_then(|functions| functions.register_function) else { return false };
+    let Some(qmpi) = FOUND.get() else { return false };
     // SAFETY: the caller made the code at `address` for this purpose.
     let address = unsafe { std::mem::transmute::<usize, QmpiFunction>(address) };
     // SAFETY: a function that stays.
-    unsafe { register(tool, number, address) == MPI_SUCCESS }
+    unsafe { (qmpi.register_function)(tool, number, address) == MPI_SUCCESS }
 }
 
 /// What comes next for the function that `number` stands for, and the id to pass.
 pub(crate) fn next_function(tool: c_int, number: c_int) -> Option<(usize, c_int)> {
-    let get = functions()?.get_function?;
     let (mut address, mut next) = (0, 0);
     // SAFETY: both are variables of the right size.
-    let result = unsafe { get(tool, number, &raw mut address, &raw mut next) };
+    let result = unsafe { (FOUND.get()?.get_function)(tool, number, &raw mut address, &raw mut next) };
     (result == MPI_SUCCESS && address != 0).then_some((address, next))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use qmpi_launch::Warning;
 use qmpi_launch::environment::of_process;
-use qmpi_plan::OwnCalls;
+use qmpi_plan::{OwnCalls, SettingWord};
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};

@@ -9,7 +9,7 @@ use qmpi_mpir::address::Endpoint;
 const PATIENCE: i64 = 5;
 
 /// An open connection; it does not outlive an `exec`.
-pub(super) struct Connection(c_int);
+pub(super) struct Connection(usize);
 
 fn call(number: c_long, arguments: [usize; 6]) -> Option<usize> {
     let [a, b, c, d, e, f] = arguments;
@@ -35,21 +35,16 @@ fn at<T>(value: &T) -> usize {
 impl Connection {
     fn open(family: c_int) -> Option<Connection> {
         let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-        let descriptor = call(libc::SYS_socket, [family as usize, kind as usize, 0, 0, 0, 0])?;
-        Some(Connection(c_int::try_from(descriptor).ok()?))
-    }
-
-    fn descriptor(&self) -> usize {
-        self.0 as usize
+        call(libc::SYS_socket, [family as usize, kind as usize, 0, 0, 0, 0]).map(Connection)
     }
 
     fn connected<T>(self, address: &T, len: usize) -> Option<Connection> {
-        call(libc::SYS_connect, [self.descriptor(), at(address), len, 0, 0, 0])?;
+        call(libc::SYS_connect, [self.0, at(address), len, 0, 0, 0])?;
         Some(self)
     }
 
     fn set<T>(&self, level: c_int, option: c_int, value: &T) {
-        let arguments = [self.descriptor(), level as usize, option as usize, at(value), size_of::<T>(), 0];
+        let arguments = [self.0, level as usize, option as usize, at(value), size_of::<T>(), 0];
         // What cannot be set is left as it is.
         let _ = call(libc::SYS_setsockopt, arguments);
     }
@@ -75,34 +70,29 @@ impl Connection {
         for (option, seconds) in [(libc::TCP_KEEPIDLE, 10_i32), (libc::TCP_KEEPINTVL, 5), (libc::TCP_KEEPCNT, 3)] {
             connection.set(libc::IPPROTO_TCP, option, &seconds);
         }
-        match endpoint {
+        // A `sockaddr_in`, 16 bytes with zeros at the end, or a `sockaddr_in6` without flow and scope.
+        let mut words = [0_u8; size_of::<libc::sockaddr_in6>()];
+        words[..2].copy_from_slice(&(family as u16).to_ne_bytes());
+        let len = match endpoint {
             Endpoint::V4(address, port) => {
-                let words = libc::sockaddr_in {
-                    sin_family: libc::AF_INET as u16,
-                    sin_port: u16::from_ne_bytes(port),
-                    sin_addr: libc::in_addr { s_addr: u32::from_ne_bytes(address) },
-                    sin_zero: [0; 8],
-                };
-                connection.connected(&words, size_of::<libc::sockaddr_in>())
+                words[2..4].copy_from_slice(&port);
+                words[4..8].copy_from_slice(&address);
+                size_of::<libc::sockaddr_in>()
             }
             Endpoint::V6(address, port) => {
-                let words = libc::sockaddr_in6 {
-                    sin6_family: libc::AF_INET6 as u16,
-                    sin6_port: u16::from_ne_bytes(port),
-                    sin6_flowinfo: 0,
-                    sin6_addr: libc::in6_addr { s6_addr: address },
-                    sin6_scope_id: 0,
-                };
-                connection.connected(&words, size_of::<libc::sockaddr_in6>())
+                words[2..4].copy_from_slice(&port);
+                words[8..24].copy_from_slice(&address);
+                words.len()
             }
-        }
+        };
+        connection.connected(&words, len)
     }
 
     /// Sends all of it; MSG_NOSIGNAL: the other side may be gone.
     pub(super) fn send(&self, mut bytes: &[u8]) -> bool {
         while !bytes.is_empty() {
             let place = bytes.as_ptr().expose_provenance();
-            let arguments = [self.descriptor(), place, bytes.len(), libc::MSG_NOSIGNAL as usize, 0, 0];
+            let arguments = [self.0, place, bytes.len(), libc::MSG_NOSIGNAL as usize, 0, 0];
             let Some(rest) = call(libc::SYS_sendto, arguments).and_then(|sent| bytes.get(sent..)) else { return false };
             bytes = rest;
         }
@@ -113,14 +103,14 @@ impl Connection {
     pub(super) fn receive(&self) -> Option<u8> {
         let mut byte = 0_u8;
         let place = (&raw mut byte).expose_provenance();
-        let count = call(libc::SYS_recvfrom, [self.descriptor(), place, 1, 0, 0, 0])?;
+        let count = call(libc::SYS_recvfrom, [self.0, place, 1, 0, 0, 0])?;
         (count == 1).then_some(byte)
     }
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        let _ = call(libc::SYS_close, [self.descriptor(), 0, 0, 0, 0, 0]);
+        let _ = call(libc::SYS_close, [self.0, 0, 0, 0, 0, 0]);
     }
 }
 

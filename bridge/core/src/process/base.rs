@@ -21,9 +21,10 @@ use qmpi_ring::Moment;
 use qmpi_system::log;
 
 use crate::chain::{self, Chain};
+use crate::name;
 use crate::process::fortran::Fortran;
-use crate::process::{name, program_tools};
-use crate::report::edges;
+use crate::process::program_tools;
+use crate::recorder;
 use crate::ring::{is_entry, ring};
 use crate::versions::{self, Versions};
 
@@ -54,7 +55,7 @@ pub(crate) fn enter(
     let position = |image: &Image| process.images().iter().position(|other| other.is_same(image));
     let mode = chain.mode();
     for (image, functions) in program_tools::all(process) {
-        edges::layer(None, &format!("{} (program)", image.name()));
+        recorder::begin_destination(None, &format!("{} (program)", image.name()));
         let recorded = |id: FnId, address: usize| chain::of_program(id, address, mode);
         let behind_us = position(image) > position(ours);
         // Inside of the program nothing tells its tool's functions from the others: the tool's calls are the first known.

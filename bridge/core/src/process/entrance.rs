@@ -9,8 +9,8 @@ use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::process::loader_lock;
 
-use crate::process::name;
-use crate::report::finalize;
+use crate::finalize;
+use crate::name;
 use crate::ring::{is_entry, ring};
 
 /// Where the calls of each function go; 0 for those that a tool of the program gets first, which ends behind all layers.

@@ -8,7 +8,7 @@
 //! A tool that is linked or preloaded keeps what it gets without us: its Fortran wrappers the application's calls, its C
 //! wrappers those that MPI's Fortran library makes by their names, unless it has a Fortran wrapper for the function.
 //!
-//! Libraries that are opened later are dealt with when the program looks something up in them (`opened.rs`).
+//! Libraries that are opened later are dealt with when the program looks something up in them (`start.rs`).
 //!
 //! A layer is *level* k if k layers are above it; "below k layers" is where calls go that have passed those.
 
@@ -30,8 +30,9 @@ use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, SymbolKind};
 use qmpi_system::log;
 
-use crate::chain::{self, Chain, ToolId};
+use crate::chain::{self, Chain, LoadedLayer};
 use crate::process::{program_pmpi, program_tools};
+use crate::qmpi::ToolId;
 use crate::ring::is_entry;
 
 /// What a layer intercepts.
@@ -90,8 +91,12 @@ impl Fortran {
         process.interface().any(is_fortran)
     }
 
-    /// Adds layer `index`.
-    pub(crate) fn push(&mut self, index: usize, layer: &chain::Layer, process: &Process) {
+    /// Adds layer `index`, which is about to be pushed on `chain`. The C links below it are kept if it has anything to do with Fortran.
+    pub(crate) fn push(&mut self, index: usize, layer: &LoadedLayer, chain: &mut Chain, process: &Process) {
+        let callers = self.callers.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if !layer.fortran.is_empty() || callers.contains(&layer.tool) {
+            self.below[index + 1] = Some(chain.all_pmpi());
+        }
         let entry = |(name, address): &(String, usize)| {
             let switched = layer.switch.and_then(|switch| self.switched(switch, index, layer, name, *address, process));
             (name.clone(), switched.unwrap_or(*address))
@@ -107,7 +112,7 @@ impl Fortran {
         &self,
         switch: Switch,
         index: usize,
-        layer: &chain::Layer,
+        layer: &LoadedLayer,
         name: &str,
         address: usize,
         process: &Process,
@@ -120,16 +125,6 @@ impl Fortran {
         let below = format!("{prefix}{name}");
         let off = self.wrapper(index + 1, &below).or_else(|| self.library(index + 1, &layer.label, &below, process))?;
         require_stub(switch.link(id, address, off, Caller::Fortran)).map(|link| link.address)
-    }
-
-    /// Sets the C links below layer `index`, if it has anything to do with Fortran. Called when it is loaded, before it is pushed on
-    /// `chain`.
-    pub(crate) fn below(&mut self, index: usize, layer: &chain::Layer, chain: &mut Chain) {
-        if !layer.fortran.is_empty()
-            || self.callers.get_mut().unwrap_or_else(PoisonError::into_inner).contains(&layer.tool)
-        {
-            self.below[index + 1] = Some(chain.all_pmpi());
-        }
     }
 
     /// Sets the C links of the whole chain.
@@ -161,12 +156,8 @@ impl Fortran {
             return Some(require_stub(fortran::resume(real, level)));
         }
         let reason = format!("which {} does not have", process.mpi_name());
-        let until = require_stub(missing::stub(
-            label,
-            name,
-            reason,
-            "MPI's Fortran library has such functions: link it, or open it",
-        ));
+        let hint = "MPI's Fortran library has such functions: link it, or open it";
+        let until = require_stub(missing::stub(label, name, reason, hint));
         Some(require_stub(fortran::resume_later(c_name, level, until)))
     }
 
@@ -263,13 +254,8 @@ impl Fortran {
         if let Some(wrapper) = self.of_program(name, symbol.id, symbol.profiling, process) {
             links[0] = wrapper;
         }
-        let made_before = &mut *made_before.borrow_mut();
-        let arity = conversion::arity(symbol.id);
-        Some(
-            *made_before
-                .entry((symbol.id, symbol.profiling))
-                .or_insert_with(|| require_stub(fortran::to_c(links, arity))),
-        )
+        let make = || require_stub(fortran::to_c(links, conversion::arity(symbol.id)));
+        Some(*made_before.borrow_mut().entry((symbol.id, symbol.profiling)).or_insert_with(make))
     }
 
     /// The function of a tool of the program that a call of MPI's Fortran library comes to without us.

@@ -9,8 +9,9 @@ use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_system::log;
 
-use crate::process::{name, program_tools};
-use crate::qmpi::native;
+use crate::name;
+use crate::process::program_tools;
+use crate::qmpi::registry;
 use crate::ring::is_entry;
 
 /// Leads the calls to where the application's calls go.
@@ -33,7 +34,7 @@ pub(crate) fn enter(lock: &LinkerLock, process: &Process, entries: &[usize]) {
 
 /// The objects with an init callback, and the libraries that they brought with them.
 pub(crate) fn of_qmpi_tools(process: &Process) -> Vec<&Image> {
-    let callbacks = native::callbacks();
+    let callbacks = registry::callbacks();
     let is_tool = |image: &&Image| callbacks.iter().any(|callback| image.contains(*callback));
     let tools = process.images().iter().filter(is_tool);
     tools.flat_map(|image| program_tools::with_libraries(image, process)).collect()

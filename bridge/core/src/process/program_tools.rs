@@ -6,7 +6,7 @@ use qmpi_abi::FnId;
 use qmpi_loader::Process;
 use qmpi_loader::image::{Image, SymbolKind};
 
-use crate::process::name;
+use crate::name;
 use crate::ring::is_entry;
 
 /// The objects that the linker searches before the MPI library, without ours.

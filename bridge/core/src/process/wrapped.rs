@@ -29,7 +29,8 @@ use qmpi_loader::image::rebind::{self, Reference, Which};
 use qmpi_loader::wrappers::wrapped::Stacked;
 use qmpi_system::log;
 
-use crate::process::{fortran, name};
+use crate::name;
+use crate::process::fortran;
 use crate::ring::is_entry;
 
 /// The wrappers, once the stack is complete.

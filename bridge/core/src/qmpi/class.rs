@@ -6,11 +6,9 @@ use qmpi_elf::MpiFamily;
 use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
 
-/// What a function of the interface returns.
+/// What a function of the interface returns if it fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// `MPI_SUCCESS`
-    Success,
     /// `MPI_ERR_ARG`: an argument is invalid.
     Arg,
     /// `MPI_ERR_OTHER`: not at this time.
@@ -20,14 +18,8 @@ pub(crate) enum Class {
 impl Class {
     /// Its number in the MPI of this process.
     pub(crate) fn code(self) -> c_int {
-        if self == Class::Success {
-            return 0;
-        }
-        // Only after misuse: no need to be quick.
         let family = loader_lock::with(|lock| Process::with_mpi(lock)?.family());
-        let is_mpich = family == Some(MpiFamily::Mpich);
-        match (self, is_mpich) {
-            (Class::Success, _) => 0,
+        match (self, family == Some(MpiFamily::Mpich)) {
             (Class::Arg, true) => 12,
             (Class::Arg, false) => 13,
             (Class::Other, true) => 15,

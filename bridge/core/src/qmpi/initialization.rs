@@ -9,8 +9,7 @@ use std::ffi::c_int;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use qmpi_links::observer;
-use qmpi_links::require_stub;
+use qmpi_links::{observer, require_stub};
 use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
 
@@ -26,13 +25,8 @@ pub(crate) fn observe(target: usize) -> usize {
 
 /// Has it begun?
 pub(super) fn has_begun() -> bool {
-    HAS_BEGUN.load(Ordering::Relaxed) || is_initialized().unwrap_or(false)
-}
-
-/// What `MPI_Initialized` of the MPI library says; `None` without an MPI.
-fn is_initialized() -> Option<bool> {
-    let mut flag: c_int = 0;
-    let arguments = [(&raw mut flag).cast(), null_mut()];
-    loader_lock::with(|lock| Process::with_mpi(lock)?.ask("MPI_Initialized", arguments))?;
-    Some(flag != 0)
+    let mut is_initialized: c_int = 0;
+    let arguments = [(&raw mut is_initialized).cast(), null_mut()];
+    let ask = || loader_lock::with(|lock| Process::with_mpi(lock)?.ask("MPI_Initialized", arguments));
+    HAS_BEGUN.load(Ordering::Relaxed) || ask().is_some() && is_initialized != 0
 }

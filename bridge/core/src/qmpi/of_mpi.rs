@@ -26,7 +26,7 @@ pub(crate) fn numbers(process: &Process) -> i32 {
 }
 
 /// Is the name in the MPI library's list?
-pub(super) fn wants(name: &str) -> bool {
+pub(crate) fn wants(name: &str) -> bool {
     lists().any(|list| names(&list).any(|wanted| wanted == name))
 }
 
@@ -42,7 +42,7 @@ fn names(list: &str) -> impl Iterator<Item = &str> {
 macro_rules! functions {
     ($( $(#[$doc:meta])* $own:ident = $name:literal ($($arg:ident: $type:ty),*); )*) => { $(
         $(#[$doc])*
-        pub(super) fn $own($($arg: $type),*) -> Option<c_int> {
+        pub(crate) fn $own($($arg: $type),*) -> Option<c_int> {
             static PLACE: OnceLock<usize> = OnceLock::new();
             let address = address(&PLACE, $name)?;
             // SAFETY: the MPI library's function of this name has these arguments.

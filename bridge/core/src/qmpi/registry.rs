@@ -1,13 +1,11 @@
 //! Names that tools registered, with their init callbacks.
 
-use std::ffi::c_int;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use qmpi_ring::core_functions::Init;
 
 use super::class::Class;
 use super::initialization;
-
-/// `MPI_Tool_init_function`.
-pub(super) type Init = extern "C" fn(c_int);
 
 /// MPICH's `QMPI_MAX_TOOL_NAME_LENGTH`, the terminating NUL included.
 const MAX_NAME: usize = 256;
@@ -16,7 +14,7 @@ struct Registry {
     names: Vec<(String, Init)>,
     /// Names that were taken already when they were registered again.
     refused: Vec<String>,
-    moment: Phase,
+    phase: Phase,
 }
 
 /// What is going on.
@@ -30,29 +28,30 @@ enum Phase {
     Callbacks,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), moment: Phase::Any });
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), phase: Phase::Any });
+
+fn lock() -> MutexGuard<'static, Registry> {
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Registers a name; it must be new, and the initialization of MPI must not have begun.
-pub(super) fn register(name: &str, init: Init) -> Class {
+pub(crate) fn register(name: &str, init: Init) -> Result<(), Class> {
     // Asks the MPI library, so no lock is held.
     let has_begun = initialization::has_begun();
     let mut registry = lock();
-    match registry.moment {
-        Phase::Callbacks => return Class::Other,
-        Phase::Any if has_begun => return Class::Other,
-        Phase::Any | Phase::Loading => {}
+    if registry.phase == Phase::Callbacks || registry.phase == Phase::Any && has_begun {
+        return Err(Class::Other);
     }
     // A name must be able to stand in a tool list.
-    let unusable = name.is_empty() || name.len() >= MAX_NAME || name.contains([',', ':', '=', '/']);
-    if unusable {
-        return Class::Arg;
+    if name.is_empty() || name.len() >= MAX_NAME || name.contains([',', ':', '=', '/']) {
+        return Err(Class::Arg);
     }
     if registry.names.iter().any(|(known, _)| known == name) {
         registry.refused.push(name.into());
-        return Class::Arg;
+        return Err(Class::Arg);
     }
     registry.names.push((name.into(), init));
-    Class::Success
+    Ok(())
 }
 
 /// The init callback behind a name.
@@ -60,40 +59,42 @@ pub(super) fn find(name: &str) -> Option<Init> {
     lock().names.iter().find(|(known, _)| known == name).map(|(_, init)| *init)
 }
 
-/// All init callbacks.
-pub(super) fn callbacks() -> impl Iterator<Item = Init> {
-    let callbacks: Vec<Init> = lock().names.iter().map(|(_, init)| *init).collect();
-    callbacks.into_iter()
+/// Is this name registered already?
+pub(crate) fn is_registered(name: &str) -> bool {
+    find(name).is_some()
 }
 
-/// How many names there are: those that a library registers come after this many.
-pub(super) fn len() -> usize {
-    lock().names.len()
+/// All names.
+pub(crate) fn names() -> Vec<String> {
+    lock().names.iter().map(|(name, _)| name.clone()).collect()
 }
 
-/// The names registered after the first `count`.
-pub(super) fn names_after(count: usize) -> Vec<String> {
-    lock().names.iter().skip(count).map(|(name, _)| name.clone()).collect()
+/// The addresses of all init callbacks.
+pub(crate) fn callbacks() -> Vec<usize> {
+    lock().names.iter().map(|(_, init)| *init as *const () as usize).collect()
 }
 
-/// Takes the names that were refused since this was asked last.
-pub(super) fn take_refused() -> Vec<String> {
-    std::mem::take(&mut lock().refused)
+/// The names that are registered while `work` is done, and those that were taken already.
+pub(super) fn registered_by<T>(work: impl FnOnce() -> T) -> (T, Vec<String>, Vec<String>) {
+    let count = {
+        let mut registry = lock();
+        registry.refused.clear();
+        registry.names.len()
+    };
+    let result = work();
+    let names = names().split_off(count);
+    (result, names, std::mem::take(&mut lock().refused))
 }
 
-/// Libraries of another stack are about to be loaded: their constructors register names.
-pub(super) fn open() {
-    lock().moment = Phase::Loading;
+/// Lets libraries of another stack, which are about to be loaded, register names until init callbacks run.
+pub(crate) fn open() {
+    lock().phase = Phase::Loading;
 }
 
 /// Init callbacks run while `work` is done: no registration meanwhile.
 pub(super) fn closed<T>(work: impl FnOnce() -> T) -> T {
-    lock().moment = Phase::Callbacks;
+    lock().phase = Phase::Callbacks;
     let result = work();
-    lock().moment = Phase::Any;
+    lock().phase = Phase::Any;
     result
-}
-
-fn lock() -> std::sync::MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }

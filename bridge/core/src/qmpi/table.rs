@@ -4,29 +4,23 @@
 //! looks functions up once and keeps the pointers.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use qmpi_abi::numbering::Numbering;
 use qmpi_abi::{COUNT, FnId};
-
 use qmpi_ring::Next;
-
-use super::class::Class;
-use super::tools;
-
-/// The functions of one table; a function that is not set has the address 0.
-pub(crate) type TableFunctions = Box<[Next]>;
 
 /// A table.
 #[derive(Clone)]
-pub(super) struct FunctionTable {
-    functions: TableFunctions,
+pub(crate) struct FunctionTable {
+    /// A function that is not set has the address 0.
+    pub(crate) functions: Box<[Next]>,
     /// Of the tool that made it.
-    numbering: &'static Numbering,
+    pub(crate) numbering: &'static Numbering,
 }
 
 /// `QMPIX_Table`.
-pub(super) type TableHandle = i32;
+pub(crate) type TableHandle = i32;
 
 /// Handles start at 1: 0 is `QMPIX_TABLE_NULL`.
 struct FunctionTables {
@@ -36,8 +30,24 @@ struct FunctionTables {
 
 static TABLES: Mutex<FunctionTables> = Mutex::new(FunctionTables { last: 0, tables: BTreeMap::new() });
 
+fn lock() -> MutexGuard<'static, FunctionTables> {
+    TABLES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl FunctionTable {
+    /// A table without functions.
+    pub(crate) fn empty(numbering: &'static Numbering) -> FunctionTable {
+        FunctionTable { functions: vec![Next::default(); COUNT].into(), numbering }
+    }
+
+    /// The table of this handle, as it is now.
+    pub(crate) fn get(handle: TableHandle) -> Option<FunctionTable> {
+        lock().tables.get(&handle).cloned()
+    }
+}
+
 /// Adds a table.
-pub(super) fn add(table: FunctionTable) -> TableHandle {
+pub(crate) fn add(table: FunctionTable) -> TableHandle {
     let mut tables = lock();
     tables.last += 1;
     let handle = tables.last;
@@ -45,64 +55,25 @@ pub(super) fn add(table: FunctionTable) -> TableHandle {
     handle
 }
 
-impl FunctionTable {
-    /// A table without functions.
-    pub(super) fn empty(numbering: &'static Numbering) -> FunctionTable {
-        FunctionTable { functions: vec![Next::default(); COUNT].into(), numbering }
-    }
-
-    /// What comes next below a tool.
-    pub(super) fn next_of(tool: i32) -> Option<FunctionTable> {
-        let (functions, numbering) = tools::all_next(tool)?;
-        Some(FunctionTable { functions, numbering })
-    }
-
-    /// The table of this handle, as it is now.
-    pub(super) fn get(handle: TableHandle) -> Option<FunctionTable> {
-        lock().tables.get(&handle).cloned()
-    }
-
-    /// What it has for each function.
-    pub(super) fn functions(&self) -> &[Next] {
-        &self.functions
-    }
-
-    /// The same tool's table of other functions.
-    pub(super) fn with(&self, functions: TableFunctions) -> FunctionTable {
-        FunctionTable { functions, numbering: self.numbering }
-    }
+/// Destroys a table.
+pub(crate) fn remove(handle: TableHandle) -> Option<FunctionTable> {
+    lock().tables.remove(&handle)
 }
 
 /// The function that whoever made the table means by a number.
-pub(super) fn function_of(handle: TableHandle, value: i32) -> Option<FnId> {
+pub(crate) fn function_of(handle: TableHandle, value: i32) -> Option<FnId> {
     let numbering = lock().tables.get(&handle)?.numbering;
     numbering.function(value)
 }
 
-/// Destroys a table.
-pub(super) fn remove(handle: TableHandle) -> Class {
-    if lock().tables.remove(&handle).is_some() { Class::Success } else { Class::Arg }
-}
-
 /// What is set for a function.
-pub(super) fn query(handle: TableHandle, id: FnId) -> Option<Next> {
+pub(crate) fn query(handle: TableHandle, id: FnId) -> Option<Next> {
     let next = *lock().tables.get(&handle)?.functions.get(id.index())?;
     (next.function != 0).then_some(next)
 }
 
-/// Sets a function, or unsets it (address 0).
-pub(super) fn set(handle: TableHandle, id: Option<FnId>, next: Next) -> Class {
-    let mut tables = lock();
-    let place = id.and_then(|id| tables.tables.get_mut(&handle)?.functions.get_mut(id.index()));
-    match place {
-        Some(place) => {
-            *place = next;
-            Class::Success
-        }
-        None => Class::Arg,
-    }
-}
-
-fn lock() -> std::sync::MutexGuard<'static, FunctionTables> {
-    TABLES.lock().unwrap_or_else(PoisonError::into_inner)
+/// Sets a function, or unsets it (address 0). `None`: there is no such table.
+pub(crate) fn set(handle: TableHandle, id: FnId, next: Next) -> Option<()> {
+    *lock().tables.get_mut(&handle)?.functions.get_mut(id.index())? = next;
+    Some(())
 }

@@ -1,7 +1,7 @@
 //! The layers as QMPI tools know them: storage, registered functions, and what comes next.
 //!
 //! Two phases. While init callbacks run, tools register into [`Draft`]s under a lock. Then the chain is built, and all is
-//! frozen into [`RegisteredTool`]s, a table of `libqmpi.so`: from there on a look-up is an index into it, without a lock.
+//! frozen into [`Tool`]s, a table of `libqmpi.so`: from there on a look-up is an index into it, without a lock.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -13,8 +13,8 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_ring::tools::More;
 use qmpi_ring::{Next, NextTable, RegisteredTool};
 
-use crate::chain::{Chain, ToolId};
-use crate::report::edges;
+use super::table::FunctionTable;
+use super::{ToolId, numbering};
 use crate::ring::ring;
 
 /// A layer while tools are initialized.
@@ -37,23 +37,18 @@ pub(super) fn draft(tool: ToolId, numbering: &'static Numbering) {
 }
 
 /// Changes the draft of a tool, if it is being initialized.
-pub(super) fn change<T>(tool: i32, change: impl FnOnce(&mut Draft) -> T) -> Option<T> {
+pub(crate) fn change<T>(tool: i32, change: impl FnOnce(&mut Draft) -> T) -> Option<T> {
     DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&tool).map(change)
-}
-
-/// Is there a tool of this number for which everything is set up?
-pub(super) fn is_set_up(tool: i32) -> bool {
-    tool_of(tool).is_some()
 }
 
 impl Draft {
     /// Sets the address that the tool gets back later.
-    pub(super) fn set_storage(&mut self, storage: *mut c_void) {
+    pub(crate) fn set_storage(&mut self, storage: *mut c_void) {
         self.storage = storage.addr();
     }
 
     /// The function that the tool means by a number.
-    pub(super) fn function(&mut self, value: i32) -> Option<FnId> {
+    fn function(&mut self, value: i32) -> Option<FnId> {
         let function = self.numbering.function(value);
         if function.is_none() && self.numbering == Numbering::UNKNOWN {
             self.unreadable.get_or_insert(value);
@@ -62,13 +57,13 @@ impl Draft {
     }
 
     /// Registers a function; a second registration replaces the first.
-    pub(super) fn set_function(&mut self, id: FnId, function: usize) {
+    pub(crate) fn set_function(&mut self, id: FnId, function: usize) {
         self.functions.insert(id, function);
     }
 }
 
 /// What a tool registered.
-pub(super) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
+pub(crate) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
     change(tool.0, |draft| draft.functions.iter().map(|(id, function)| (*id, *function)).collect()).unwrap_or_default()
 }
 
@@ -79,7 +74,7 @@ pub(super) fn take_functions(tool: ToolId) -> Vec<(FnId, usize)> {
 }
 
 /// The first number that the tool meant a function by and that cannot be read: the tool does not get what it wants.
-pub(super) fn unreadable(tool: i32) -> Option<i32> {
+pub(crate) fn unreadable(tool: i32) -> Option<i32> {
     change(tool, |draft| draft.unreadable)?
 }
 
@@ -96,9 +91,8 @@ impl Builder {
         Builder { numbering, tools: BTreeMap::new() }
     }
 
-    /// What is below this tool is complete: `chain` ends there.
-    pub(crate) fn below(&mut self, tool: ToolId, chain: &mut Chain) {
-        let by_id = functions_at_top(chain);
+    /// What is below this tool is complete: what comes next for it, for each function.
+    pub(crate) fn below(&mut self, tool: ToolId, by_id: Box<[Next]>) {
         let (numbering, storage) =
             change(tool.0, |draft| (draft.numbering, draft.storage)).unwrap_or((self.numbering, 0));
         let more = Box::leak(Box::new(More { by_id: Box::leak(by_id), numbering }));
@@ -155,37 +149,20 @@ fn next_of(more: &More, value: usize) -> Next {
     id.and_then(|id| more.by_id.get(id.index()).copied()).unwrap_or_default()
 }
 
-/// The topmost links of a chain for callers that are QMPI tools.
-pub(crate) fn functions_at_top(chain: &mut Chain) -> Box<[Next]> {
-    FnId::all()
-        .map(|id| chain.qmpi(id).map_or(Next::default(), |(function, tool)| Next { function, tool: tool.0 }))
-        .collect()
+/// What comes next for a tool, for all functions.
+pub(crate) fn all_next(tool: i32) -> Option<FunctionTable> {
+    let more = tool_of(tool)?.more?;
+    Some(FunctionTable { functions: more.by_id.into(), numbering: more.numbering })
 }
 
-/// What comes next for a tool, for all functions, and how it numbers them.
-pub(super) fn all_next(tool: i32) -> Option<(Box<[Next]>, &'static Numbering)> {
-    let more = more_of(tool)?;
-    Some((more.by_id.into(), more.numbering))
-}
-
-/// What comes next for `tool` and the enumerator `value`; `None`: no such tool, no such function, or too early.
-pub(super) fn next(tool: i32, value: i32) -> Option<Next> {
-    let Some(more) = more_of(tool) else { return edges::next(tool, function_of(tool, value)?) };
-    next_in(more, more.numbering.function(value)?)
-}
-
-fn next_in(more: &More, id: FnId) -> Option<Next> {
-    let next = *more.by_id.get(id.index())?;
+/// What comes next for `tool` and a function; `None`: no such tool, no such function, or too early.
+pub(crate) fn next(tool: i32, id: FnId) -> Option<Next> {
+    let next = *tool_of(tool)?.more?.by_id.get(id.index())?;
     (next.function != 0).then_some(next)
 }
 
-/// The same for a function by its name.
-pub(super) fn next_by_id(tool: i32, id: FnId) -> Option<Next> {
-    next_in(more_of(tool)?, id)
-}
-
 /// The storage of `tool`.
-pub(super) fn storage(tool: i32) -> Option<*mut c_void> {
+pub(crate) fn storage(tool: i32) -> Option<*mut c_void> {
     if let Some(tool) = tool_of(tool) {
         return Some(std::ptr::with_exposed_provenance_mut(tool.storage));
     }
@@ -193,23 +170,20 @@ pub(super) fn storage(tool: i32) -> Option<*mut c_void> {
 }
 
 /// Has everything been set up?
-pub(super) fn is_published() -> bool {
+pub(crate) fn is_published() -> bool {
     !ring().tools.get().is_empty()
 }
 
 /// The function that a tool means by a number: while it is initialized, and later.
 pub(crate) fn function_of(tool: i32, value: i32) -> Option<FnId> {
-    match change(tool, |draft| draft.function(value)) {
-        Some(function) => function,
-        None => more_of(tool).map_or_else(super::numbering::of_process, |more| more.numbering).function(value),
-    }
+    change(tool, |draft| draft.function(value)).unwrap_or_else(|| {
+        let numbering = tool_of(tool).and_then(|tool| Some(tool.more?.numbering));
+        numbering.unwrap_or_else(numbering::of_process).function(value)
+    })
 }
 
-fn tool_of(tool: i32) -> Option<&'static RegisteredTool> {
+/// The tool of this number, if everything is set up for it.
+pub(crate) fn tool_of(tool: i32) -> Option<&'static RegisteredTool> {
     let tool = ring().tools.get().get(usize::try_from(tool).ok()?)?;
     tool.more.is_some().then_some(tool)
-}
-
-fn more_of(tool: i32) -> Option<&'static More> {
-    tool_of(tool)?.more
 }

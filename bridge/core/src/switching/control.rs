@@ -6,37 +6,18 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use qmpi_plan::control::{Control, LABEL, LEN, MAGIC, NAME, OFF, ON, Word};
+use qmpi_plan::control::{Control, LEN, MAGIC, NAME, OFF, ON};
 use qmpi_system::{file_limit, log};
 
-use crate::chain::ToolId;
+use crate::qmpi::ToolId;
 
 /// The words of this process.
 pub(super) struct Words(&'static Control);
 
 /// Programs expect low numbers for the descriptors that they open themselves.
 const LOWEST_DESCRIPTOR: libc::c_int = 200;
-
-/// Makes the words. Where no file can be had they are there, but not for other processes.
-pub(super) fn make() -> &'static Words {
-    let control = mapped().unwrap_or_else(|error| {
-        log::warn(&format!("`qmpi ctl` will not work: no file in memory: {error}"), None);
-        Box::leak(Box::new(Control {
-            magic: [const { AtomicU8::new(0) }; MAGIC.len()],
-            count: AtomicU32::new(0),
-            active: AtomicU32::new(0),
-            layers: [const {
-                Word { state: AtomicU32::new(ON), tool: AtomicU32::new(0), label: [const { AtomicU8::new(0) }; LABEL] }
-            }; _],
-        }))
-    });
-    for (byte, value) in control.magic.iter().zip(MAGIC) {
-        byte.store(value, Ordering::Release);
-    }
-    Box::leak(Box::new(Words(control)))
-}
 
 fn mapped() -> io::Result<&'static Control> {
     file_limit::check(LEN as u64)?;
@@ -76,6 +57,19 @@ fn owned(descriptor: libc::c_int) -> io::Result<OwnedFd> {
 }
 
 impl Words {
+    /// Makes the words. Where no file can be had they are there, but not for other processes.
+    pub(super) fn new() -> Words {
+        let control = mapped().unwrap_or_else(|error| {
+            log::warn(&format!("`qmpi ctl` will not work: no file in memory: {error}"), None);
+            // SAFETY: all fields are atomic numbers, for which zeros are a value.
+            Box::leak(Box::new(unsafe { std::mem::zeroed() }))
+        });
+        for (byte, value) in control.magic.iter().zip(MAGIC) {
+            byte.store(value, Ordering::Release);
+        }
+        Words(control)
+    }
+
     /// The word that is not 0 once a layer has been off.
     pub(super) fn active(&self) -> &'static AtomicU32 {
         &self.0.active

@@ -8,11 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_elf::Tool;
 use qmpi_loader::LoadError;
-use qmpi_loader::process::dlsym;
-use qmpi_loader::process::scope_end;
+use qmpi_loader::process::{dlsym, scope_end};
 use qmpi_ring::thesis::{DynamicLib, Vector};
-
-use super::vector;
 
 /// The layer at this level.
 ///
@@ -56,9 +53,4 @@ pub(crate) fn provide_general_names(tool: &Tool) -> Result<(), LoadError> {
         return Ok(());
     }
     scope_end::add("libqmpi-thesis.so", &names)
-}
-
-/// A function that says that nothing has the function of this number in the prototype's table.
-pub(crate) extern "C" fn unsupported(index: c_int) -> usize {
-    vector::unsupported(usize::try_from(index).ok())
 }

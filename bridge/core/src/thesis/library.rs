@@ -7,57 +7,33 @@ use std::time::{Duration, Instant};
 
 use libloading::os::unix::{Library as Opened, RTLD_LOCAL, RTLD_NOW};
 use qmpi_abi::{FnId, thesis};
-use thiserror::Error;
 
-/// A tool of the 2018 prototype could not be brought into the stack.
-#[derive(Debug, Error)]
-pub(crate) enum LibraryError {
-    /// The library does not load.
-    #[error("{}: {message}", path.display())]
-    Load {
-        /// The library.
-        path: PathBuf,
-        /// What the dynamic linker says.
-        message: String,
-    },
-    /// A wrapper does not exist.
-    #[error("{}: get_interceptions({index}) says that {wrapper} wraps {function}, but there is no such symbol", path.display())]
-    Wrapper {
-        /// The library.
-        path: PathBuf,
-        /// The function's number in the thesis's table.
-        index: usize,
-        /// What it should wrap.
-        function: &'static str,
-        /// Its name.
-        wrapper: String,
-    },
-}
-
-impl LibraryError {
-    /// What the user can do about it.
-    pub(crate) fn hint(&self) -> Option<String> {
-        Some(match self {
-            LibraryError::Load { message, .. } if message.contains("undefined symbol") => {
-                "compile it with qmpi_thesis.h in place of the prototype's header".into()
-            }
-            LibraryError::Load { .. } => "see whether it loads with LD_PRELOAD, and what LD_DEBUG=all says".into(),
-            LibraryError::Wrapper { .. } => "the wrapper must be visible, and in C++ extern \"C\"".into(),
-        })
-    }
-}
+use crate::qmpi::LayerError;
 
 /// What one layer has from its library.
 #[derive(Debug)]
 pub(crate) struct ThesisLibrary {
-    path: PathBuf,
+    /// The file.
+    pub(super) path: PathBuf,
     /// `dlopen`'s.
-    handle: usize,
+    pub(super) handle: usize,
     /// By number in the thesis's table: the name of the wrapper.
-    names: Vec<(usize, CString)>,
-    /// The functions, and the address to call.
-    functions: Vec<(FnId, usize)>,
-    duration: Duration,
+    pub(super) names: Vec<(usize, CString)>,
+    /// The functions that it intercepts, and the address to call.
+    pub(crate) functions: Vec<(FnId, usize)>,
+    /// How long it took.
+    pub(crate) duration: Duration,
+}
+
+/// `dlopen` or `dlsym` refused.
+fn refused(path: &Path, error: &libloading::Error) -> LayerError {
+    match LayerError::of_linker(path, error) {
+        LayerError::DynamicLinker { path, message, .. } if message.contains("undefined symbol") => {
+            let hint = "compile it with qmpi_thesis.h in place of the prototype's header";
+            LayerError::DynamicLinker { path, message, hint }
+        }
+        error => error,
+    }
 }
 
 impl ThesisLibrary {
@@ -65,18 +41,15 @@ impl ThesisLibrary {
     ///
     /// # Errors
     /// When it does not load, or a wrapper does not exist.
-    pub(crate) fn open(path: &Path) -> Result<ThesisLibrary, LibraryError> {
+    pub(crate) fn open(path: &Path) -> Result<ThesisLibrary, LayerError> {
         let start = Instant::now();
-        let fail = |error: &libloading::Error| {
-            let message = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
-            LibraryError::Load { path: path.into(), message }
-        };
         // SAFETY: the user asked for the tool; its constructors run as they would if the program were linked with it.
-        let library = unsafe { Opened::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| fail(&error))?;
+        let library =
+            unsafe { Opened::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| refused(path, &error))?;
         type Interceptions = unsafe extern "C" fn(c_int) -> *const c_char;
         // SAFETY: the symbol by which such tools are recognized; its type is that of the prototype.
         let interceptions = unsafe { library.get::<Interceptions>(b"get_interceptions\0") };
-        let interceptions = *interceptions.map_err(|error| fail(&error))?;
+        let interceptions = *interceptions.map_err(|error| refused(path, &error))?;
         let (mut names, mut functions) = (Vec::new(), Vec::new());
         for index in 0..thesis::COUNT {
             let number = c_int::try_from(index).unwrap_or(c_int::MAX);
@@ -91,7 +64,7 @@ impl ThesisLibrary {
             let address = wrapper.ok().map_or(0, |wrapper| (*wrapper as *const ()).addr());
             if address == 0 {
                 let wrapper = name.to_string_lossy().into_owned();
-                return Err(LibraryError::Wrapper { path: path.into(), index, function: id.name(), wrapper });
+                return Err(LayerError::Wrapper { path: path.into(), index, function: id.name(), wrapper });
             }
             functions.push((id, address));
             names.push((index, name));
@@ -99,31 +72,6 @@ impl ThesisLibrary {
         // Its functions are in the chain for as long as the process lives.
         let handle = library.into_raw().expose_provenance();
         Ok(ThesisLibrary { path: path.into(), handle, names, functions, duration: start.elapsed() })
-    }
-
-    /// The file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// `dlopen`'s handle.
-    pub(crate) fn handle(&self) -> usize {
-        self.handle
-    }
-
-    /// The functions that it intercepts, and the address to call.
-    pub(crate) fn functions(&self) -> &[(FnId, usize)] {
-        &self.functions
-    }
-
-    /// By number in the thesis's table: the name of the wrapper.
-    pub(crate) fn names(&self) -> &[(usize, CString)] {
-        &self.names
-    }
-
-    /// How long it took.
-    pub(crate) fn duration(&self) -> Duration {
-        self.duration
     }
 }
 

@@ -5,12 +5,12 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::thesis::{self, COUNT};
-use qmpi_links::missing;
-use qmpi_links::require_stub;
+use qmpi_links::{missing, require_stub};
 use qmpi_ring::thesis::{Cell, DynamicLib, PATH, Vector};
 
 use super::library::{NOT_INTERCEPTED, ThesisLibrary};
-use crate::chain::{Chain, ToolId};
+use crate::chain::Chain;
+use crate::qmpi::ToolId;
 
 /// By number in the thesis's table: a stub that says that the function is missing; 0 where it is not, or where the stack has no
 /// tool of the prototype.
@@ -44,14 +44,9 @@ impl VectorBuilder {
         std::ptr::from_ref(self.vector).expose_provenance()
     }
 
-    /// The layer at this level.
-    pub(crate) fn layer(&self, level: usize) -> Option<&'static DynamicLib> {
-        self.layers.get(level).copied()
-    }
-
     /// What is below the layer at this place of the stack is complete: `chain` ends there.
     pub(crate) fn below(&self, tool: ToolId, mpi: &str, chain: &mut Chain) {
-        let Some(layer) = usize::try_from(tool.level()).ok().and_then(|level| self.layer(level)) else { return };
+        let Some(layer) = usize::try_from(tool.level()).ok().and_then(|level| self.layers.get(level)) else { return };
         for (index, cell) in layer.table.iter().enumerate() {
             let Some(id) = thesis::function(index) else { continue };
             if let Some((address, tool)) = chain.thesis(id) {
@@ -71,8 +66,9 @@ const CALLER: &str = "a tool with get_interceptions";
 const HINT: &str = "run the tool on an MPI that has this function; QMPI_Table_query returns 1 where it is missing";
 
 /// A function that says what is missing; 0 if there is no such tool in the stack.
-pub(super) fn unsupported(index: Option<usize>) -> usize {
-    let of_function = index.and_then(|index| UNSUPPORTED.get(index)).map_or(0, |stub| stub.load(Ordering::Acquire));
+pub(crate) extern "C" fn unsupported(index: c_int) -> usize {
+    let stub = usize::try_from(index).ok().and_then(|index| UNSUPPORTED.get(index));
+    let of_function = stub.map_or(0, |stub| stub.load(Ordering::Acquire));
     if of_function == 0 { UNKNOWN.load(Ordering::Acquire) } else { of_function }
 }
 
@@ -81,7 +77,7 @@ fn layer(library: Option<&ThesisLibrary>) -> DynamicLib {
     let not_intercepted = NOT_INTERCEPTED.as_ptr().cast_mut();
     let layer = DynamicLib {
         path: path(library),
-        handle: AtomicUsize::new(library.map_or(0, ThesisLibrary::handle)),
+        handle: AtomicUsize::new(library.map_or(0, |library| library.handle)),
         mpi_interceptions: [const { AtomicPtr::new(null_mut()) }; COUNT],
         table: [const { Cell { func_ptr: AtomicPtr::new(null_mut()), level: AtomicI32::new(0) } }; COUNT],
         context: AtomicPtr::new(null_mut()),
@@ -89,7 +85,7 @@ fn layer(library: Option<&ThesisLibrary>) -> DynamicLib {
     for name in &layer.mpi_interceptions {
         name.store(not_intercepted, Ordering::Relaxed);
     }
-    for (index, name) in library.into_iter().flat_map(ThesisLibrary::names) {
+    for (index, name) in library.into_iter().flat_map(|library| &library.names) {
         layer.mpi_interceptions[*index].store(CString::clone(name).into_raw(), Ordering::Relaxed);
     }
     layer
@@ -98,7 +94,7 @@ fn layer(library: Option<&ThesisLibrary>) -> DynamicLib {
 /// As much of the path as there is room for, and a NUL.
 fn path(library: Option<&ThesisLibrary>) -> [u8; PATH] {
     let mut path = [0; PATH];
-    let text = library.map(|library| library.path().as_os_str().as_encoded_bytes()).unwrap_or_default();
+    let text = library.map(|library| library.path.as_os_str().as_encoded_bytes()).unwrap_or_default();
     for (place, byte) in path.iter_mut().take(PATH - 1).zip(text) {
         *place = *byte;
     }

@@ -6,27 +6,11 @@
 //!
 //! Only a launcher's own options count, which end where the program begins (`options.rs`).
 
-mod options;
-
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-/// The kind of launcher that starts the ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Launcher {
-    /// `mpirun` of Open MPI up to 4: `-x` holds for one of several programs (`:`), and excludes [`ENV_LIST`].
-    Orte,
-    /// `mpirun` of Open MPI 5: `-x` holds for all programs, and goes with [`ENV_LIST`].
-    Prrte,
-    /// `mpiexec` of MPICH and its relatives.
-    Hydra,
-    /// `srun`.
-    Slurm,
-    /// `mpiexec` of HPE's PALS, on Cray machines with PBS.
-    Pals,
-    /// `flux run`, `flux submit` and the like.
-    Flux,
-}
+pub use super::kind::Launcher;
+use super::options::{self, option};
 
 /// Open MPI's parameter with variables to pass on.
 pub const ENV_LIST: &str = "mca_base_env_list";
@@ -46,52 +30,6 @@ const SLURM_EXPORT: &str = "SLURM_EXPORT_ENV";
 /// PALS reads them where no option is given.
 const PALS_LIST: &str = "PALS_ENVLIST";
 const PALS_ALL: &str = "PALS_ENVALL";
-
-impl Launcher {
-    /// By the name of its file, unless launchers of several kinds have that name, as `mpirun` and `mpiexec`.
-    #[must_use]
-    pub fn of_file_name(name: &str) -> Option<Launcher> {
-        match name {
-            "orterun" => Some(Launcher::Orte),
-            "prterun" => Some(Launcher::Prrte),
-            "mpiexec.hydra" => Some(Launcher::Hydra),
-            "srun" => Some(Launcher::Slurm),
-            "flux" => Some(Launcher::Flux),
-            _ => None,
-        }
-    }
-
-    /// The name of the kind, for messages.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Launcher::Orte => "Open MPI",
-            Launcher::Prrte => "Open MPI 5",
-            Launcher::Hydra => "hydra",
-            Launcher::Slurm => "Slurm",
-            Launcher::Pals => "PALS",
-            Launcher::Flux => "Flux",
-        }
-    }
-
-    /// What passes these variables on, if the user says it.
-    #[must_use]
-    pub fn advice(self, names: &[&str]) -> String {
-        match self {
-            Launcher::Orte | Launcher::Prrte => {
-                let options: Vec<String> = names.iter().map(|name| format!("-x {name}")).collect();
-                options.join(" ")
-            }
-            Launcher::Hydra => format!("-genvlist {}", names.join(",")),
-            Launcher::Slurm => format!("--export=ALL,{}", names.join(",")),
-            Launcher::Pals => format!("--envlist {}", names.join(",")),
-            Launcher::Flux => {
-                let options: Vec<String> = names.iter().map(|name| format!("--env={name}")).collect();
-                options.join(" ")
-            }
-        }
-    }
-}
 
 /// A launcher's command line and its environment.
 pub struct Line<'a> {
@@ -349,12 +287,6 @@ fn lists(args: &[String], wanted: &str, name: &str) -> bool {
         let value = value.or_else(|| args.get(index + 1).map(String::as_str));
         found == wanted && value.is_some_and(|value| value.split(',').any(|element| element == name))
     })
-}
-
-/// The name and value of an option as hydra reads it: with one dash or two, `NAME VALUE` or `NAME=VALUE`. No name if it is none.
-fn option(word: &str) -> (&str, Option<&str>) {
-    let text = if word.starts_with('-') { word.trim_start_matches('-') } else { "" };
-    text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
 }
 
 /// Whether these words begin with hydra's option that sets a variable.

@@ -27,9 +27,7 @@ impl RankSet {
     pub fn contains(&self, rank: u32) -> bool {
         self.0.iter().any(|&(first, last)| (first..=last).contains(&rank))
     }
-}
 
-impl RankSet {
     /// The first rank of each range, ascending.
     pub fn starts(&self) -> impl Iterator<Item = u32> {
         self.0.iter().map(|&(first, _)| first)

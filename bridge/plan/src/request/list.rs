@@ -11,7 +11,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::PlanError;
+use crate::fault::ListFault;
 
 /// One element of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,19 +23,6 @@ pub enum Element {
     Path(PathBuf),
     /// A file and the name that its layer is to have.
     Named(String, PathBuf),
-}
-
-/// What is wrong with an element of a tool list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListFault {
-    /// Nothing between two separators, or after the last one.
-    Empty,
-    /// `=path`
-    NoName,
-    /// `name=`
-    NoPath,
-    /// A NUL byte, which no path and no environment variable can carry.
-    Nul,
 }
 
 impl Element {
@@ -76,8 +64,8 @@ impl Element {
 /// Reads a tool list. `source` is what the user calls it: the variable or the option.
 ///
 /// # Errors
-/// [`Error::List`] with the position of the first element that is wrong, counted from 1.
-pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, Error> {
+/// [`PlanError::List`] with the position of the first element that is wrong, counted from 1.
+pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, PlanError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -85,7 +73,7 @@ pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, Error> {
         .enumerate()
         .map(|(i, element)| {
             let element = element.trim();
-            Element::parse(element).map_err(|fault| Error::List {
+            Element::parse(element).map_err(|fault| PlanError::List {
                 source_name: source,
                 position: i + 1,
                 element: element.replace('\0', "\\0"),
@@ -113,17 +101,6 @@ impl fmt::Display for Element {
             Self::Path(path) => write!(f, "{}", path.display()),
             Self::Named(name, path) => write!(f, "{name}={}", path.display()),
         }
-    }
-}
-
-impl fmt::Display for ListFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Empty => "is empty",
-            Self::NoName => "has no name before the `=`",
-            Self::NoPath => "has no path after the `=`",
-            Self::Nul => "contains a NUL byte",
-        })
     }
 }
 

@@ -12,8 +12,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::nearest;
-use crate::{Config, Element, Error};
+use crate::nearest::nearest;
+use crate::{Config, Element, PlanError};
 
 /// Finds a library by its file name in the dynamic linker's way (`LD_LIBRARY_PATH`, the cache, default directories).
 pub type Linker<'a> = &'a dyn Fn(&str) -> Option<PathBuf>;
@@ -30,8 +30,8 @@ impl<'a> Lookup<'a> {
     /// not mean the current directory, where a tool of the same name would be found by accident.
     ///
     /// # Errors
-    /// [`Error::Absolute`] if a directory is relative and there is no current directory.
-    pub fn new(config: &'a Config, tool_path: &str, linker: Linker<'a>) -> Result<Self, Error> {
+    /// [`PlanError::Absolute`] if a directory is relative and there is no current directory.
+    pub fn new(config: &'a Config, tool_path: &str, linker: Linker<'a>) -> Result<Self, PlanError> {
         let named = tool_path.split(':').map(str::trim).filter(|directory| !directory.is_empty()).map(Path::new);
         let directories =
             named.chain(config.search.iter().map(PathBuf::as_path)).map(absolute).collect::<Result<_, _>>()?;
@@ -41,8 +41,8 @@ impl<'a> Lookup<'a> {
     /// The absolute path of the tool that `element` means.
     ///
     /// # Errors
-    /// [`Error::Unresolved`] for a name that leads nowhere, [`Error::NoFile`] for a path that does.
-    pub fn file(&self, element: &Element) -> Result<PathBuf, Error> {
+    /// [`PlanError::Unresolved`] for a name that leads nowhere, [`PlanError::NoFile`] for a path that does.
+    pub fn file(&self, element: &Element) -> Result<PathBuf, PlanError> {
         let name = element.name();
         match element {
             Element::Path(path) | Element::Named(_, path) => given(name, path),
@@ -71,7 +71,7 @@ impl<'a> Lookup<'a> {
         names.into_iter().filter_map(|name| find(&name).map(|path| (name, path))).collect()
     }
 
-    pub(crate) fn unresolved(&self, name: String) -> Error {
+    pub(crate) fn unresolved(&self, name: String) -> PlanError {
         let mut searched: Vec<String> = self.directories.iter().map(|path| path.display().to_string()).collect();
         searched.push("the linker's path".to_owned());
         let mut candidates: Vec<String> = self.config.tools.keys().cloned().collect();
@@ -83,19 +83,19 @@ impl<'a> Lookup<'a> {
         let nearest = nearest(&name, candidates.iter().map(String::as_str)).map(str::to_owned);
         let here = file_beginnings(&name).into_iter().find(|file| !file.contains('/') && is_elf(Path::new(file)));
         let has_sections = !self.config.tools.is_empty() && !self.config.tools.contains_key(&name);
-        Error::Unresolved { name, searched, nearest, here, has_sections }
+        PlanError::Unresolved { name, searched, nearest, here, has_sections }
     }
 }
 
 /// `path` made absolute without touching the file system: symbolic links stay, since a tool may look at its own name.
 ///
 /// # Errors
-/// [`Error::Absolute`] if it is empty, or relative where there is no current directory.
-pub fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|source| Error::Absolute { path: path.to_owned(), source })
+/// [`PlanError::Absolute`] if it is empty, or relative where there is no current directory.
+pub fn absolute(path: &Path) -> Result<PathBuf, PlanError> {
+    std::path::absolute(path).map_err(|source| PlanError::Absolute { path: path.to_owned(), source })
 }
 
-fn given(name: String, path: &Path) -> Result<PathBuf, Error> {
+fn given(name: String, path: &Path) -> Result<PathBuf, PlanError> {
     let path = absolute(path)?;
     // Devices and pipes are let through: the inspection names what they are.
     if path.exists() && !path.is_dir() {
@@ -105,7 +105,7 @@ fn given(name: String, path: &Path) -> Result<PathBuf, Error> {
         let files = file_names(directory);
         nearest(&file.to_string_lossy(), files.iter().map(String::as_str)).map(|file| directory.join(file))
     });
-    Err(Error::NoFile { name, nearest: nearest.filter(|near| !near.is_dir() && *near != path), path })
+    Err(PlanError::NoFile { name, nearest: nearest.filter(|near| !near.is_dir() && *near != path), path })
 }
 
 fn in_directory(directory: &Path, name: &str) -> Option<PathBuf> {
@@ -192,7 +192,7 @@ mod tests {
         }
     }
 
-    fn find(config: &Config, tool_path: &Path, name: &str) -> Result<PathBuf, Error> {
+    fn find(config: &Config, tool_path: &Path, name: &str) -> Result<PathBuf, PlanError> {
         let linker = |file: &str| (file == "libsystem.so").then(|| PathBuf::from("/usr/lib/libsystem.so"));
         Lookup::new(config, tool_path.to_str().unwrap(), &linker)?.file(&Element::parse(name).unwrap())
     }

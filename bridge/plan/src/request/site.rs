@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::request::variable;
-use crate::{Config, Error, lookup};
+use crate::{Config, PlanError, lookup};
 
 /// The site's own file.
 pub const SYSTEM: &str = "/etc/qmpi/config.toml";
@@ -18,10 +18,10 @@ const OF_USER: &str = "qmpi/config.toml";
 /// What `QMPI_SITE_CONFIG` names; `None`: it is not set.
 ///
 /// # Errors
-/// [`Error::Absolute`], and [`Error::NotUnicode`]: as a list it has to be text.
-pub fn named(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Vec<PathBuf>>, Error> {
+/// [`PlanError::Absolute`], and [`PlanError::NotUnicode`]: as a list it has to be text.
+pub fn named(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Vec<PathBuf>>, PlanError> {
     let Some(value) = get(variable::SITE_CONFIG) else { return Ok(None) };
-    let text = value.into_string().map_err(|_| Error::NotUnicode { variable: variable::SITE_CONFIG })?;
+    let text = value.into_string().map_err(|_| PlanError::NotUnicode { variable: variable::SITE_CONFIG })?;
     let files = text.split(':').filter(|file| !file.trim().is_empty());
     files.map(|file| lookup::absolute(Path::new(file))).collect::<Result<Vec<_>, _>>().map(Some)
 }
@@ -31,7 +31,7 @@ pub fn named(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Vec<PathBu
 ///
 /// # Errors
 /// As [`named`].
-pub fn files(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Vec<PathBuf>, Error> {
+pub fn files(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Vec<PathBuf>, PlanError> {
     if let Some(files) = named(get)? {
         return Ok(files);
     }
@@ -45,7 +45,7 @@ pub fn files(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Vec<PathBuf>, Err
 ///
 /// # Errors
 /// Whatever [`Config::read`] finds.
-pub fn read(files: &[PathBuf]) -> Result<Config, Error> {
+pub fn read(files: &[PathBuf]) -> Result<Config, PlanError> {
     files.iter().try_fold(Config::default(), |below, file| Ok(Config::read(file)?.over(below)))
 }
 

@@ -6,7 +6,7 @@ pub const TOOL_LIST: &str = "QMPI_TOOL_LIST";
 /// Directories, separated by `:`, in which names are looked up.
 pub const TOOL_PATH: &str = "QMPI_TOOL_PATH";
 
-/// The configuration file (see [`crate::request::config`]).
+/// The configuration file (see [`crate::config`]).
 pub const CONFIG: &str = "QMPI_CONFIG";
 
 /// Configuration files of the site, separated by `:` (see [`crate::request::site`]).

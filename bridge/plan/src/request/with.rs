@@ -5,18 +5,20 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::PlanError;
+use crate::config::has_directory;
 use crate::lookup::{Linker, absolute};
-use crate::{Error, nearest};
+use crate::nearest::nearest;
 
 /// The absolute paths of `files`, which the section `[tool.NAME]` gives for the tool at `tool`.
 ///
 /// # Errors
-/// [`Error::NoWith`] for the first that is not there.
-pub(crate) fn find(name: &str, tool: &Path, files: &[PathBuf], linker: Linker<'_>) -> Result<Vec<PathBuf>, Error> {
+/// [`PlanError::NoWith`] for the first that is not there.
+pub(crate) fn find(name: &str, tool: &Path, files: &[PathBuf], linker: Linker<'_>) -> Result<Vec<PathBuf>, PlanError> {
     files.iter().map(|file| find_one(name, tool, file, linker)).collect()
 }
 
-fn find_one(name: &str, tool: &Path, file: &Path, linker: Linker<'_>) -> Result<PathBuf, Error> {
+fn find_one(name: &str, tool: &Path, file: &Path, linker: Linker<'_>) -> Result<PathBuf, PlanError> {
     if has_directory(file) {
         let path = absolute(file)?;
         return if is_there(&path) { Ok(path) } else { Err(missing(name, path, None)) };
@@ -31,17 +33,12 @@ fn find_one(name: &str, tool: &Path, file: &Path, linker: Linker<'_>) -> Result<
     }
 }
 
-/// Is it named with a `/`?
-pub(crate) fn has_directory(file: &Path) -> bool {
-    file.as_os_str().as_encoded_bytes().contains(&b'/')
-}
-
 /// Devices and pipes are let through: the inspection names what they are.
 fn is_there(path: &Path) -> bool {
     path.exists() && !path.is_dir()
 }
 
-fn missing(name: &str, path: PathBuf, file: Option<&Path>) -> Error {
+fn missing(name: &str, path: PathBuf, file: Option<&Path>) -> PlanError {
     let directory = path.parent().map(Path::to_owned).unwrap_or_default();
     let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -49,7 +46,7 @@ fn missing(name: &str, path: PathBuf, file: Option<&Path>) -> Error {
     let wanted = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let others = names.iter().map(String::as_str).filter(|name| *name != wanted);
     let nearest = nearest(&wanted, others).map(|file| directory.join(file)).filter(|near| !near.is_dir());
-    Error::NoWith { name: name.to_owned(), file: file.map(Path::to_owned), path, nearest }
+    PlanError::NoWith { name: name.to_owned(), file: file.map(Path::to_owned), path, nearest }
 }
 
 #[cfg(test)]

@@ -2,20 +2,16 @@
 //!
 //! Some tools put it off to an exit handler: then layers below see it there, before they end themselves (`qmpi_loader::exit`), and
 //! nothing is lost. Others never pass it on, or do when layers below have ended: these cannot report then. Nothing stands between
-//! the application and the first layer; an observer on each edge records the call.
+//! the application and the first layer; an observer on each edge records the call. Edge `i` leads into layer `i`, the outermost being 0, and
+//! the last one into the MPI library.
 #![expect(unsafe_code, reason = "a destructor of the library")]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use qmpi_links::observer;
-use qmpi_links::require_stub;
+use qmpi_links::{observer, require_stub};
 use qmpi_loader::exit;
 use qmpi_system::log;
-
-/// A place in the chain: edge `i` leads into layer `i`, the last one into the MPI library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Edge(pub(crate) usize);
 
 /// Labels of the layers, outermost first.
 static LAYERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -25,14 +21,18 @@ static ARRIVED: AtomicUsize = AtomicUsize::new(0);
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static HAS_SPOKEN: AtomicBool = AtomicBool::new(false);
 
+fn layers() -> MutexGuard<'static, Vec<String>> {
+    LAYERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Sets the labels of the layers, outermost first.
 pub(crate) fn name_layers(labels: Vec<String>) {
-    *LAYERS.lock().unwrap_or_else(PoisonError::into_inner) = labels;
+    *layers() = labels;
 }
 
 /// A link that records that the call arrived at `edge` and jumps to `target`.
-pub(crate) fn observe(target: usize, edge: Edge) -> usize {
-    require_stub(observer::observe(target, notify, edge.0))
+pub(crate) fn observe(target: usize, edge: usize) -> usize {
+    require_stub(observer::observe(target, notify, edge))
 }
 
 extern "C" fn notify(edge: usize) {
@@ -50,8 +50,7 @@ extern "C" fn notify(edge: usize) {
 
 /// Has the application called it, and a layer not passed it on so far?
 pub(crate) fn is_kept() -> bool {
-    let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner).len();
-    (1..=layers).contains(&ARRIVED.load(Ordering::Relaxed))
+    (1..=layers().len()).contains(&ARRIVED.load(Ordering::Relaxed))
 }
 
 /// Runs when the namespaces of all tools have been finalized.
@@ -61,10 +60,9 @@ static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
     exit::namespaces_have_ended();
-    let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner).len();
     let arrived = ARRIVED.load(Ordering::Relaxed);
     // Below the innermost layer there is none that could miss the call.
-    if (1..layers).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {
+    if (1..layers().len()).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {
         say(arrived - 1, "did not pass MPI_Finalize on: what layers below it report there is lost");
     }
 }
@@ -74,7 +72,7 @@ fn say(layer: usize, what: &str) {
     if HAS_SPOKEN.swap(true, Ordering::Relaxed) {
         return;
     }
-    let layers = LAYERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let layers = layers();
     let Some(layer) = layers.get(layer) else { return };
     log::once(log::LogLevel::Error, &format!("warning: {layer} {what}"));
     log::once(log::LogLevel::Error, &format!("hint: make {layer} the innermost layer, last in the list"));

@@ -18,11 +18,12 @@ use std::path::{Path, PathBuf};
 
 use qmpi_abi::FnId;
 use qmpi_elf::{SearchPath, Tool};
+use qmpi_loader::LoadError;
 use qmpi_loader::process::dlsym;
-use qmpi_plan::variable;
+use qmpi_plan::{Refusal, variable};
 
-use crate::chain::ToolId;
 use crate::qmpi::native::{self, Libraries};
+use crate::qmpi::{LayerError, ToolId, registry, tools};
 use crate::thesis;
 
 /// Loads the tools of the request, a C string, and prints an answer for each.
@@ -90,7 +91,7 @@ fn survey(text: &str) {
         }
     }
     for tool in asked.iter().filter(is_name_only) {
-        if native::is_registered(&tool.name) {
+        if registry::is_registered(&tool.name) {
             named.push((tool, tool.name.clone()));
         } else {
             tool.answer(Err("no tool of the list registers the name; the program may"));
@@ -98,16 +99,15 @@ fn survey(text: &str) {
     }
     named.sort_by_key(|(tool, _)| tool.place);
     for (tool, name) in named {
-        match native::initialize(tool.place, &[Some(name)]).pop() {
+        match native::initialize(tool.place, &[Some(&name)]).pop() {
             Some((_, error)) => tool.answer(Err(error)),
-            None => tool.answer(Ok::<_, &str>(native::functions(tool.place))),
+            None => tool.answer(Ok::<_, &str>(tools::functions(tool.place))),
         }
     }
 }
 
-fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, String> {
-    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(|error| error.to_string())?;
-    thesis::provide_general_names(&tool).map_err(|error| error.to_string())?;
-    let library = thesis::ThesisLibrary::open(path).map_err(|error| error.to_string())?;
-    Ok(library.functions().to_vec())
+fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, LayerError> {
+    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(Refusal::from);
+    thesis::provide_general_names(&tool.map_err(LoadError::from)?)?;
+    Ok(thesis::ThesisLibrary::open(path)?.functions)
 }

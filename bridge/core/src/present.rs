@@ -8,16 +8,17 @@ use qmpi_abi::FnId;
 use qmpi_elf::MpiFamily;
 use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
+use qmpi_plan::Layer;
 
-use crate::chain::{Convention, ToolId};
+use crate::chain::{Convention, LoadedLayer};
+use crate::lost_stack;
 use crate::process::{program_tools, without_mpi};
-use crate::report::lost_stack;
 use crate::requested::Requested;
 
 /// `QMPIX_Tool`: the strings live as long as the process.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct QmpixTool {
+pub(crate) struct QmpixTool {
     tool: c_int,
     kind: c_int,
     label: *const c_char,
@@ -32,49 +33,43 @@ pub(super) struct QmpixTool {
 unsafe impl Send for QmpixTool {}
 
 static RECORDS: Mutex<BTreeMap<c_int, QmpixTool>> = Mutex::new(BTreeMap::new());
-/// Version and description that tools registered, before or after their record exists.
+/// Version and description that tools registered in their init callbacks, before their records exist.
 static SAID: Mutex<BTreeMap<c_int, [Option<CString>; 2]>> = Mutex::new(BTreeMap::new());
 
 /// Adds a layer.
-pub(crate) fn add(tool: ToolId, convention: Convention, label: &str, name: &str, path: &str) {
-    let [version, description] =
-        SAID.lock().unwrap_or_else(PoisonError::into_inner).remove(&tool.0).unwrap_or_default();
-    let kind = match convention {
+pub(crate) fn add(loaded: &LoadedLayer, layer: &Layer) {
+    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).remove(&loaded.tool.0);
+    let [version, description] = said.unwrap_or_default().map(|text| text.unwrap_or_default().into_raw().cast_const());
+    let kind = match loaded.convention {
         Convention::Pmpi => 1,
         Convention::Qmpi => 2,
         Convention::Thesis(_) => 3,
     };
-    let record = QmpixTool {
-        tool: tool.0,
-        kind,
-        label: kept(label),
-        name: kept(name),
-        path: kept(path),
-        version: version.unwrap_or_default().into_raw(),
-        description: description.unwrap_or_default().into_raw(),
-    };
-    RECORDS.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.0, record);
+    let path = if layer.is_name_only() { "".into() } else { layer.path.to_string_lossy() };
+    let (label, name, path) = (c_string(&loaded.label), c_string(&layer.name), c_string(&path));
+    let record = QmpixTool { tool: loaded.tool.0, kind, label, name, path, version, description };
+    RECORDS.lock().unwrap_or_else(PoisonError::into_inner).insert(record.tool, record);
 }
 
 /// What a tool says of itself in its init callback.
-pub(super) fn say(tool: c_int, version: Option<CString>, description: Option<CString>) {
+pub(crate) fn say(tool: c_int, version: Option<CString>, description: Option<CString>) {
     SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(tool, [version, description]);
 }
 
 /// All records, in the order of the ids.
-pub(super) fn all() -> Vec<QmpixTool> {
+pub(crate) fn all() -> Vec<QmpixTool> {
     RECORDS.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
 }
 
 /// A C string for good.
-fn kept(text: &str) -> *const c_char {
+fn c_string(text: &str) -> *const c_char {
     CString::new(text.replace('\0', "")).unwrap_or_default().into_raw()
 }
 
 /// `QMPIX_Process`: the strings live as long as the process.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub(super) struct ProcessRecord {
+pub(crate) struct ProcessRecord {
     rank: c_int,
     size: c_int,
     layers: c_int,
@@ -109,7 +104,7 @@ pub(crate) fn set_process(process: &Arc<Process>, requested: &Requested) {
 }
 
 /// What is known of the process; `None` before that.
-pub(super) fn process() -> Option<ProcessRecord> {
+pub(crate) fn process() -> Option<ProcessRecord> {
     let known = KNOWN.get()?;
     Some(*known.record.get_or_init(|| known.to_record()))
 }
@@ -130,15 +125,15 @@ impl Known {
                 None => 0,
             },
             has_mpi: c_int::from(!without_mpi::is_opened()),
-            mpi: kept(self.process.mpi_name()),
-            world: kept(world.as_deref().unwrap_or_default()),
+            mpi: c_string(self.process.mpi_name()),
+            world: c_string(world.as_deref().unwrap_or_default()),
         }
     }
 }
 
 /// The MPI library's own function, or a variable of it whose address is a handle. A program may have copies of these, whose addresses are the
 /// handles everywhere then.
-pub(super) fn mpi_symbol(name: &str) -> Option<usize> {
+pub(crate) fn mpi_symbol(name: &str) -> Option<usize> {
     let known = KNOWN.get()?;
     if let Some(id) = FnId::by_name(name) {
         return known.process.real(id);

@@ -17,11 +17,6 @@ pub struct Filter {
     pub communicators: Option<Vec<String>>,
 }
 
-impl Filter {
-    /// The settings, for messages.
-    pub(crate) const KEYS: &'static [&'static str] = &["every", "from", "to", "communicators"];
-}
-
 impl Default for Filter {
     fn default() -> Self {
         Self { every: NonZeroU32::MIN, from: None, to: None, communicators: None }

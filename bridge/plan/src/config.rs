@@ -43,12 +43,11 @@ use std::time::Duration;
 
 use qmpi_abi::FnId;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
-use crate::error::ValueFault;
-use crate::nearest;
-use crate::request::with;
-use crate::{Error, Filter, OwnCalls, Processes, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::fault::{ConfigFault, ValueFault};
+use crate::nearest::nearest;
+use crate::{Filter, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SettingWord, Switching, Wraps};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -123,6 +122,7 @@ impl Default for ToolConfig {
 
 const FILE_KEYS: &[&str] =
     &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "processes", "mask", "tool"];
+const FILTER_KEYS: &[&str] = &["every", "from", "to", "communicators"];
 const TOOL_KEYS: &[&str] = &[
     "path",
     "env",
@@ -144,66 +144,54 @@ impl Config {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`Error::ConfigRead`] and whatever [`Config::parse`] finds.
-    pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = read_file(path).map_err(|source| Error::ConfigRead { path: path.to_owned(), source })?;
+    /// [`PlanError::ConfigRead`] and whatever [`Config::parse`] finds.
+    pub fn read(path: &Path) -> Result<Self, PlanError> {
+        let text = read_file(path).map_err(|source| PlanError::ConfigRead { path: path.to_owned(), source })?;
         Self::parse(path, &text)
     }
 
     /// Reads `text`, the contents of the file at `path`.
     ///
     /// # Errors
-    /// The `Config…` variants of [`Error`], with the line.
-    pub fn parse(path: &Path, text: &str) -> Result<Self, Error> {
+    /// The `Config…` variants of [`PlanError`], with the line.
+    pub fn parse(path: &Path, text: &str) -> Result<Self, PlanError> {
         let document = Document { path, text };
-        let table = DeTable::parse(text).map_err(|error| Error::ConfigSyntax {
-            path: path.to_owned(),
-            line: document.line(error.span().map_or(0, |span| span.start)),
-            message: match error.message().lines().next().unwrap_or("not TOML") {
-                message @ "duplicate key" => format!("{message} `{}`", document.key(error.span().unwrap_or_default())),
+        let table = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or_default();
+            let message = match error.message().lines().next().unwrap_or("not TOML") {
+                message @ "duplicate key" => format!("{message} `{}`", document.key(span.clone())),
                 message => message.to_owned(),
-            },
+            };
+            document.error(span, ConfigFault::Syntax(message))
         })?;
         let mut config = Self::default();
         for (key, value) in table.get_ref() {
-            match key.get_ref().as_ref() {
-                "stack" => config.stack = Some(document.names(value, "stack")?),
-                "innermost" => config.innermost = Some(document.names(value, "innermost")?),
-                "search" => config.search = document.directories(value, "search")?,
-                "allowed" => config.allowed = Some(document.directories(value, "allowed")?),
+            let item = ConfigItem { document: &document, key: key.get_ref().to_string(), value };
+            match &*item.key {
+                "stack" => config.stack = Some(item.strings(TOOL_NAME)?),
+                "innermost" => config.innermost = Some(item.strings(TOOL_NAME)?),
+                "search" => config.search = item.directories()?,
+                "allowed" => config.allowed = Some(item.directories()?),
                 "stacks" => {
-                    for (name, names) in document.table(value, "stacks", "a table of stacks, name = [\"a\", \"b\"]")? {
-                        let full = format!("stacks.{}", name.get_ref());
-                        config.stacks.insert(name.get_ref().to_string(), document.names(names, &full)?);
+                    for (name, names) in item.table("a table of stacks, name = [\"a\", \"b\"]")? {
+                        config.stacks.insert(name.get_ref().to_string(), names.strings(TOOL_NAME)?);
                     }
                 }
-                "mask" => config.mask = document.strings(value, "mask", NUL)?,
-                "program_pmpi" => {
-                    let word = document.string(value, "program_pmpi", ProgramPmpi::EXPECTED)?;
-                    let fault = || ValueFault::Word(word.escape_debug().to_string(), ProgramPmpi::EXPECTED);
-                    config.program_pmpi = ProgramPmpi::parse(word)
-                        .ok_or_else(|| document.value(value.span(), "program_pmpi", fault()))?;
-                }
-                "processes" => {
-                    let word = document.string(value, "processes", Processes::EXPECTED)?;
-                    let fault = || ValueFault::Word(word.escape_debug().to_string(), Processes::EXPECTED);
-                    config.processes =
-                        Processes::of_file(word).ok_or_else(|| document.value(value.span(), "processes", fault()))?;
-                }
+                "mask" => config.mask = item.strings(NUL)?,
+                "program_pmpi" => config.program_pmpi = item.word()?,
+                "processes" => config.processes = item.word()?,
                 "tool" => {
-                    for (name, section) in document.table(value, "tool", "a table of tools, [tool.NAME]")? {
-                        document.no_characters(name.span(), "tool", name.get_ref(), TOOL_NAME)?;
-                        config.tools.insert(name.get_ref().to_string(), document.tool(section, name.get_ref())?);
+                    for (name, section) in item.table("a table of tools, [tool.NAME]")? {
+                        item.has_none_of(TOOL_NAME, name.get_ref(), name.span())?;
+                        config.tools.insert(name.get_ref().to_string(), section.tool()?);
                     }
                 }
-                other => return Err(document.unknown(key, other.to_owned(), FILE_KEYS)),
+                _ => return Err(item.unknown(key, FILE_KEYS)),
             }
         }
         Ok(config)
     }
-}
 
-impl Config {
     /// This configuration over a weaker one: what it says itself, and of the other what it says nothing about. A section belongs to one of
     /// them as a whole. What the weaker one does not allow stays forbidden.
     #[must_use]
@@ -260,59 +248,60 @@ struct Document<'a> {
     text: &'a str,
 }
 
-type TomlValue<'i> = Spanned<DeValue<'i>>;
+/// Is a file named with a `/`?
+pub(crate) fn has_directory(file: &Path) -> bool {
+    file.as_os_str().as_encoded_bytes().contains(&b'/')
+}
 
-impl Document<'_> {
-    fn tool(&self, section: &TomlValue<'_>, name: &str) -> Result<ToolConfig, Error> {
+/// A value of a document.
+struct ConfigItem<'d> {
+    document: &'d Document<'d>,
+    /// Its key, with the section.
+    key: String,
+    value: &'d Spanned<DeValue<'d>>,
+}
+
+impl<'d> ConfigItem<'d> {
+    fn tool(&self) -> Result<ToolConfig, PlanError> {
         let mut tool = ToolConfig::default();
         let (mut registered, mut switch, mut enabled, mut filter) = (None, None, None, None);
-        for (key, value) in self.table(section, &format!("tool.{name}"), "a table of settings")? {
-            let full = format!("tool.{name}.{}", key.get_ref());
+        for (key, item) in self.table("a table of settings")? {
             match key.get_ref().as_ref() {
                 "path" => {
-                    let path = self.filled(value, &full, "a string")?;
-                    self.no_characters(value.span(), &full, path, NUL)?;
-                    tool.path = Some(self.path.parent().unwrap_or(Path::new("")).join(path));
+                    let path = item.filled("a string")?;
+                    item.has_none_of(NUL, path, item.value.span())?;
+                    tool.path = Some(self.document.directory().join(path));
                 }
-                "env" => tool.env = self.env(value, &full)?,
-                "functions" => tool.functions = Some(self.functions(value, &full)?),
+                "env" => tool.env = item.env()?,
+                "functions" => tool.functions = Some(item.functions()?),
                 "ranks" => {
-                    let text = self.string(value, &full, "a string such as \"0-3,8\"")?;
-                    let ranks = text.parse::<RankSet>();
-                    tool.ranks = Some(ranks.map_err(|fault| self.value(value.span(), &full, fault.into()))?);
+                    let ranks = item.string("a string such as \"0-3,8\"")?.parse::<RankSet>();
+                    tool.ranks = Some(ranks.map_err(|fault| item.wrong(fault.into()))?);
                 }
-                "pcontrol" => tool.pcontrol = self.flag(value, &full)?,
+                "pcontrol" => tool.pcontrol = item.flag()?,
                 "with" => {
-                    let files = self.strings(value, &full, NUL)?.into_iter().map(PathBuf::from);
-                    let place = self.path.parent().unwrap_or(Path::new(""));
-                    tool.with =
-                        files.map(|file| if with::has_directory(&file) { place.join(file) } else { file }).collect();
+                    let place = |file: PathBuf| {
+                        if has_directory(&file) { self.document.directory().join(file) } else { file }
+                    };
+                    tool.with = item.strings(NUL)?.into_iter().map(PathBuf::from).map(place).collect();
                 }
-                "own_calls" => {
-                    let word = self.string(value, &full, OwnCalls::EXPECTED)?;
-                    let fault = || ValueFault::Word(word.escape_debug().to_string(), OwnCalls::EXPECTED);
-                    tool.own_calls = OwnCalls::parse(word).ok_or_else(|| self.value(value.span(), &full, fault()))?;
-                }
-                "about" => tool.about = Some(self.filled(value, &full, "a string")?.to_owned()),
+                "own_calls" => tool.own_calls = item.word()?,
+                "about" => tool.about = Some(item.filled("a string")?.to_owned()),
                 "registered" => {
-                    tool.registered = self.flag(value, &full)?;
-                    registered = Some(value.span());
+                    tool.registered = item.flag()?;
+                    registered = Some(item);
                 }
-                "switch" => switch = Some(self.flag(value, &full)?),
-                "enabled" => enabled = Some((self.flag(value, &full)?, value.span())),
-                "filter" => filter = Some((self.filter(value, &full)?, value.span())),
-                "wraps" => tool.wraps = self.wraps(value, &full)?,
-                "share" => tool.share = self.strings(value, &full, SONAME)?,
-                _ => return Err(self.unknown(key, full, TOOL_KEYS)),
+                "switch" => switch = Some(item.flag()?),
+                "enabled" => enabled = Some((item.flag()?, item)),
+                "filter" => filter = Some((item.filter()?, item)),
+                "wraps" => tool.wraps = item.wraps()?,
+                "share" => tool.share = item.strings(SONAME)?,
+                _ => return Err(item.unknown(key, TOOL_KEYS)),
             }
         }
         tool.switch = match (switch, enabled, filter) {
-            (Some(false), Some((false, span)), _) => {
-                return Err(self.value(span, &format!("tool.{name}.enabled"), ValueFault::WithoutSwitch));
-            }
-            (Some(false), _, Some((_, span))) => {
-                return Err(self.value(span, &format!("tool.{name}.filter"), ValueFault::FilterWithoutSwitch));
-            }
+            (Some(false), Some((false, item)), _) => return Err(item.wrong(ValueFault::WithoutSwitch)),
+            (Some(false), _, Some((_, item))) => return Err(item.wrong(ValueFault::FilterWithoutSwitch)),
             (None, None | Some((true, _)), None) | (Some(false), ..) => None,
             (_, enabled, filter) => Some(Switching {
                 enabled: enabled.is_none_or(|(enabled, _)| enabled),
@@ -320,169 +309,174 @@ impl Document<'_> {
             }),
         };
         match registered {
-            Some(span) if tool.registered && tool.path.is_some() => {
-                Err(self.value(span, &format!("tool.{name}.registered"), ValueFault::WithPath))
-            }
+            Some(item) if tool.registered && tool.path.is_some() => Err(item.wrong(ValueFault::WithPath)),
             _ => Ok(tool),
         }
     }
 
-    fn env(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<(String, String)>, Error> {
+    fn env(&self) -> Result<Vec<(String, String)>, PlanError> {
         let mut env = Vec::new();
-        for (name, value) in self.table(value, full, "a table of strings, { NAME = \"value\" }")? {
-            let full = format!("{full}.{}", name.get_ref());
-            self.no_characters(name.span(), &full, name.get_ref(), ENV_NAME)?;
-            let text = self.string(value, &full, "a string")?;
-            self.no_characters(value.span(), &full, text, NUL)?;
+        for (name, item) in self.table("a table of strings, { NAME = \"value\" }")? {
+            item.has_none_of(ENV_NAME, name.get_ref(), name.span())?;
+            let text = item.string("a string")?;
+            item.has_none_of(NUL, text, item.value.span())?;
             env.push((name.get_ref().to_string(), text.to_owned()));
         }
         Ok(env)
     }
 
-    fn functions(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<FnId>, Error> {
+    fn functions(&self) -> Result<Vec<FnId>, PlanError> {
         let function = |name: String| {
             FnId::by_name(&name).ok_or_else(|| {
-                let nearest = nearest(&name, FnId::all().map(FnId::name)).map(str::to_owned);
-                self.value(value.span(), full, ValueFault::Function { name, nearest })
+                let nearest = nearest(&name, FnId::all().map(FnId::name));
+                self.wrong(ValueFault::Function(name, nearest))
             })
         };
-        self.strings(value, full, NUL)?.into_iter().map(function).collect()
+        self.strings(NUL)?.into_iter().map(function).collect()
     }
 
-    fn filter(&self, value: &TomlValue<'_>, full: &str) -> Result<Filter, Error> {
+    fn filter(&self) -> Result<Filter, PlanError> {
         let mut filter = Filter::default();
-        for (key, value) in self.table(value, full, "a table of conditions, { every = 100 }")? {
-            let full = format!("{full}.{}", key.get_ref());
+        for (key, item) in self.table("a table of conditions, { every = 100 }")? {
             match key.get_ref().as_ref() {
                 "every" => {
-                    let integer = value.get_ref().as_integer().ok_or_else(|| self.typed(value, &full, "an integer"))?;
+                    let integer = item.value.get_ref().as_integer().ok_or_else(|| item.not("an integer"))?;
                     let number = u32::from_str_radix(integer.as_str(), integer.radix()).ok().and_then(NonZeroU32::new);
-                    let fault = || ValueFault::Number("a number from 1 to 4294967295");
-                    filter.every = number.ok_or_else(|| self.value(value.span(), &full, fault()))?;
+                    let fault = ValueFault::Number("a number from 1 to 4294967295");
+                    filter.every = number.ok_or_else(|| item.wrong(fault))?;
                 }
-                "from" => filter.from = Some(self.seconds(value, &full)?),
-                "to" => filter.to = Some(self.seconds(value, &full)?),
+                "from" => filter.from = Some(item.seconds()?),
+                "to" => filter.to = Some(item.seconds()?),
                 "communicators" => {
-                    let names = self.strings(value, &full, NUL)?;
+                    let names = item.strings(NUL)?;
                     if names.is_empty() {
-                        return Err(self.value(value.span(), &full, ValueFault::Empty));
+                        return Err(item.wrong(ValueFault::Empty));
                     }
                     filter.communicators = Some(names);
                 }
-                _ => return Err(self.unknown(key, full, Filter::KEYS)),
+                _ => return Err(item.unknown(key, FILTER_KEYS)),
             }
         }
         if filter.to.is_some_and(|to| to <= filter.from.unwrap_or_default()) {
-            let fault = ValueFault::Number("later than `from`, and than 0");
-            return Err(self.value(value.span(), &format!("{full}.to"), fault));
+            let fault =
+                ConfigFault::Value(format!("{}.to", self.key), ValueFault::Number("later than `from`, and than 0"));
+            return Err(self.document.error(self.value.span(), fault));
         }
         if filter == Filter::default() {
-            return Err(self.value(value.span(), full, ValueFault::NoCondition));
+            return Err(self.wrong(ValueFault::NoCondition(FILTER_KEYS)));
         }
         Ok(filter)
     }
 
     /// A number of seconds.
-    fn seconds(&self, value: &TomlValue<'_>, full: &str) -> Result<Duration, Error> {
-        let integer = || value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
-        let float = || value.get_ref().as_float().and_then(|number| number.as_str().parse().ok());
-        let seconds: f64 = integer().or_else(float).ok_or_else(|| self.typed(value, full, "a number of seconds"))?;
-        let fault = |_| self.value(value.span(), full, ValueFault::Number("a number of seconds, 0 or more"));
+    fn seconds(&self) -> Result<Duration, PlanError> {
+        let integer = || self.value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
+        let float = || self.value.get_ref().as_float().and_then(|number| number.as_str().parse().ok());
+        let seconds: f64 = integer().or_else(float).ok_or_else(|| self.not("a number of seconds"))?;
+        let fault = |_| self.wrong(ValueFault::Number("a number of seconds, 0 or more"));
         Duration::try_from_secs_f64(seconds).map_err(fault)
     }
 
-    fn wraps(&self, value: &TomlValue<'_>, full: &str) -> Result<Wraps, Error> {
-        const EXPECTED: &str = "\"all\", \"none\" or an array of strings, [\"open\", \"close\"]";
-        match value.get_ref().as_str() {
+    fn wraps(&self) -> Result<Wraps, PlanError> {
+        match self.value.get_ref().as_str() {
             Some("all") => Ok(Wraps::All),
             Some("none") => Ok(Wraps::None),
-            Some(text) => Err(self.value(value.span(), full, ValueFault::Wraps(text.to_owned()))),
-            None if value.get_ref().as_array().is_none() => Err(self.typed(value, full, EXPECTED)),
-            None => self.strings(value, full, NUL).map(Wraps::Names),
+            Some(text) => Err(self.wrong(ValueFault::Wraps(text.to_owned()))),
+            None if self.value.get_ref().as_array().is_none() => {
+                Err(self.not("\"all\", \"none\" or an array of strings, [\"open\", \"close\"]"))
+            }
+            None => self.strings(NUL).map(Wraps::Names),
         }
+    }
+
+    /// One of the words of this setting.
+    fn word<W: SettingWord>(&self) -> Result<W, PlanError> {
+        let words: Vec<String> = W::WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+        let (last, first) =
+            words.split_last().map_or(("", Vec::new()), |(last, first)| (last.as_str(), first.to_vec()));
+        let expected = format!("{} or {last}", first.join(", "));
+        let word = self.string(&expected)?;
+        W::of_word(word).ok_or_else(|| self.wrong(ValueFault::Word(word.escape_debug().to_string(), expected)))
     }
 
     /// Directories, relative ones below the file's.
-    fn directories(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<PathBuf>, Error> {
-        let place = self.path.parent().unwrap_or(Path::new(""));
-        Ok(self.strings(value, full, NUL)?.iter().map(|directory| place.join(directory)).collect())
+    fn directories(&self) -> Result<Vec<PathBuf>, PlanError> {
+        Ok(self.strings(NUL)?.iter().map(|directory| self.document.directory().join(directory)).collect())
     }
 
-    fn names(&self, value: &TomlValue<'_>, full: &str) -> Result<Vec<String>, Error> {
-        self.strings(value, full, TOOL_NAME)
-    }
-
-    fn strings(&self, value: &TomlValue<'_>, full: &str, forbidden: Forbidden) -> Result<Vec<String>, Error> {
+    fn strings(&self, forbidden: Forbidden) -> Result<Vec<String>, PlanError> {
         const EXPECTED: &str = "an array of strings, [\"a\", \"b\"]";
-        let array = value.get_ref().as_array().ok_or_else(|| self.typed(value, full, EXPECTED))?;
-        array
-            .iter()
-            .map(|item| {
-                let text = self.filled(item, full, EXPECTED)?;
-                self.no_characters(item.span(), full, text, forbidden)?;
-                Ok(text.to_owned())
-            })
-            .collect()
+        let array = self.value.get_ref().as_array().ok_or_else(|| self.not(EXPECTED))?;
+        let string = |value| {
+            let item = ConfigItem { document: self.document, key: self.key.clone(), value };
+            let text = item.filled(EXPECTED)?;
+            item.has_none_of(forbidden, text, value.span())?;
+            Ok(text.to_owned())
+        };
+        array.iter().map(string).collect()
     }
 
-    fn table<'v, 'i>(
+    /// The keys of a table, and what they stand for.
+    fn table(
         &self,
-        value: &'v TomlValue<'i>,
-        full: &str,
-        expected: &'static str,
-    ) -> Result<&'v DeTable<'i>, Error> {
-        value.get_ref().as_table().ok_or_else(|| self.typed(value, full, expected))
+        expected: &str,
+    ) -> Result<impl Iterator<Item = (&'d Spanned<DeString<'d>>, ConfigItem<'d>)>, PlanError> {
+        let table = self.value.get_ref().as_table().ok_or_else(|| self.not(expected))?;
+        let (document, section) = (self.document, self.key.clone());
+        let item = move |(key, value): (&'d Spanned<DeString<'d>>, _)| {
+            (key, ConfigItem { document, key: format!("{section}.{}", key.get_ref()), value })
+        };
+        Ok(table.iter().map(item))
     }
 
-    fn string<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
-        value.get_ref().as_str().ok_or_else(|| self.typed(value, full, expected))
+    fn string(&self, expected: &str) -> Result<&'d str, PlanError> {
+        self.value.get_ref().as_str().ok_or_else(|| self.not(expected))
     }
 
-    fn flag(&self, value: &TomlValue<'_>, full: &str) -> Result<bool, Error> {
-        value.get_ref().as_bool().ok_or_else(|| self.typed(value, full, "true or false"))
+    fn flag(&self) -> Result<bool, PlanError> {
+        self.value.get_ref().as_bool().ok_or_else(|| self.not("true or false"))
     }
 
-    fn filled<'v>(&self, value: &'v TomlValue<'_>, full: &str, expected: &'static str) -> Result<&'v str, Error> {
-        let text = self.string(value, full, expected)?;
-        if text.trim().is_empty() { Err(self.value(value.span(), full, ValueFault::Empty)) } else { Ok(text) }
+    fn filled(&self, expected: &str) -> Result<&'d str, PlanError> {
+        let text = self.string(expected)?;
+        if text.trim().is_empty() { Err(self.wrong(ValueFault::Empty)) } else { Ok(text) }
     }
 
-    fn no_characters(
-        &self,
-        span: std::ops::Range<usize>,
-        full: &str,
-        text: &str,
-        (characters, called): Forbidden,
-    ) -> Result<(), Error> {
-        if text.contains(characters) {
-            return Err(self.value(span, full, ValueFault::Character(text.escape_debug().to_string(), called)));
+    /// Refuses a text, its value or a key, that has one of these characters.
+    fn has_none_of(&self, (characters, called): Forbidden, text: &str, span: Range<usize>) -> Result<(), PlanError> {
+        if !text.contains(characters) {
+            return Ok(());
         }
-        Ok(())
+        let fault = ValueFault::Character(text.escape_debug().to_string(), called);
+        Err(self.document.error(span, ConfigFault::Value(self.key.clone(), fault)))
     }
 
-    fn unknown(&self, key: &Spanned<toml::de::DeString<'_>>, full: String, known: &'static [&'static str]) -> Error {
-        Error::ConfigKey {
-            path: self.path.to_owned(),
-            line: self.line(key.span().start),
-            key: full,
-            nearest: nearest(key.get_ref(), known.iter().copied())
-                .and_then(|near| known.iter().copied().find(|&word| word == near)),
-            known,
-        }
+    /// Its key means nothing.
+    fn unknown(&self, key: &Spanned<DeString<'_>>, known: &'static [&'static str]) -> PlanError {
+        let nearest = nearest(key.get_ref(), known.iter().copied());
+        self.document.error(key.span(), ConfigFault::Key { key: self.key.clone(), nearest, known })
     }
 
-    fn typed(&self, value: &TomlValue<'_>, full: &str, expected: &'static str) -> Error {
-        Error::ConfigType {
-            path: self.path.to_owned(),
-            line: self.line(value.span().start),
-            key: full.to_owned(),
-            expected,
-            found: value.get_ref().type_str(),
-        }
+    /// Its type is another one.
+    fn not(&self, expected: &str) -> PlanError {
+        let (key, found) = (self.key.clone(), self.value.get_ref().type_str());
+        self.document.error(self.value.span(), ConfigFault::Type { key, expected: expected.to_owned(), found })
     }
 
-    fn value(&self, span: std::ops::Range<usize>, full: &str, fault: ValueFault) -> Error {
-        Error::ConfigValue { path: self.path.to_owned(), line: self.line(span.start), key: full.to_owned(), fault }
+    /// Its value makes no sense.
+    fn wrong(&self, fault: ValueFault) -> PlanError {
+        self.document.error(self.value.span(), ConfigFault::Value(self.key.clone(), fault))
+    }
+}
+
+impl Document<'_> {
+    /// Where the file is.
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    fn error(&self, span: Range<usize>, fault: ConfigFault) -> PlanError {
+        PlanError::Config { path: self.path.to_owned(), line: self.line(span.start), fault }
     }
 
     /// The key that stands there, with its section: what is before it on its line, below the last header.
@@ -512,7 +506,7 @@ impl Document<'_> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Config, Error> {
+    fn parse(text: &str) -> Result<Config, PlanError> {
         Config::parse(Path::new("/conf/qmpi.toml"), text)
     }
 

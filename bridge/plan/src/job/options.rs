@@ -4,7 +4,7 @@
 //! that of Intel MPI 2021.19 by its help and by trial, srun(1), the options of PALS's mpiexec, and flux-run(1).
 //! An option that is not known here is taken for one without a value.
 
-use super::Launcher;
+use crate::job::kind::Launcher;
 
 /// The options among the arguments for one program: everything before the program itself.
 pub(super) fn of(launcher: Launcher, args: &[String]) -> &[String] {
@@ -31,9 +31,15 @@ pub(super) fn of(launcher: Launcher, args: &[String]) -> &[String] {
     args.get(..index.min(args.len())).unwrap_or(args)
 }
 
+/// The name and value of an option as hydra reads it: with one dash or two, `NAME VALUE` or `NAME=VALUE`. No name if it is none.
+pub(super) fn option(word: &str) -> (&str, Option<&str>) {
+    let text = if word.starts_with('-') { word.trim_start_matches('-') } else { "" };
+    text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
+}
+
 /// How many of the words behind it belong to the option.
 fn values(launcher: Launcher, word: &str, rest: &[String]) -> usize {
-    let (name, value) = super::option(word);
+    let (name, value) = option(word);
     match launcher {
         Launcher::Orte | Launcher::Prrte if is_assigned(word) => 0,
         Launcher::Orte | Launcher::Prrte if OPEN_MPI_PAIRS.contains(&name) => 2,
@@ -61,21 +67,15 @@ fn values(launcher: Launcher, word: &str, rest: &[String]) -> usize {
             "env" | "genv" if rest.first().is_some_and(|first| !first.contains('=')) => 2,
             _ => usize::from(value.is_none() && PALS.contains(&name)),
         },
-        Launcher::Flux => match word.strip_prefix("--") {
-            Some(_) => usize::from(value.is_none() && FLUX.contains(&name)),
-            None => {
-                let first = word.bytes().skip(1).position(|letter| FLUX_LETTERS.contains(&letter));
-                usize::from(first.is_some_and(|at| at + 2 == word.len()))
-            }
-        },
-        Launcher::Slurm => match word.strip_prefix("--") {
-            Some(long) => usize::from(SLURM.contains(&long)),
+        Launcher::Flux | Launcher::Slurm => {
+            let is_flux = launcher == Launcher::Flux;
+            let (long, letters) = if is_flux { (&FLUX[..], FLUX_LETTERS) } else { (&SLURM[..], SLURM_LETTERS) };
             // Of short options in one word the last may have a value; that of an earlier one stands behind it in the word.
-            None => {
-                let first = word.bytes().skip(1).position(|letter| SLURM_LETTERS.contains(&letter));
-                usize::from(first.is_some_and(|at| at + 2 == word.len()))
-            }
-        },
+            let first = word.bytes().skip(1).position(|letter| letters.contains(&letter));
+            let is_last = first.is_some_and(|at| at + 2 == word.len());
+            let has_value = if word.starts_with("--") { value.is_none() && long.contains(&name) } else { is_last };
+            usize::from(has_value)
+        }
     }
 }
 

@@ -104,20 +104,16 @@ impl Ancestor {
     }
 
     fn read(process: u32, kind: Launcher) -> Option<Ancestor> {
-        let words = |file: &str| {
-            let bytes = std::fs::read(format!("/proc/{process}/{file}")).ok()?;
-            let words: Vec<OsString> =
-                bytes.split(|byte| *byte == 0).map(|word| OsString::from_vec(word.into())).collect();
-            Some(words)
-        };
-        let args = words("cmdline")?.into_iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-        let environment = words("environ")?.into_iter().filter_map(|word| {
-            let bytes = word.into_vec();
-            let equals = bytes.iter().position(|byte| *byte == b'=')?;
-            let (name, value) = (bytes[..equals].to_vec(), bytes[equals + 1..].to_vec());
+        let bytes = |file: &str| std::fs::read(format!("/proc/{process}/{file}")).ok();
+        let (args, environment) = (bytes("cmdline")?, bytes("environ")?);
+        let args = args.split(|byte| *byte == 0).skip(1).map(|word| String::from_utf8_lossy(word).into_owned());
+        let variable = |word: &[u8]| {
+            let equals = word.iter().position(|byte| *byte == b'=')?;
+            let (name, value) = (word[..equals].to_vec(), word[equals + 1..].to_vec());
             Some((OsString::from_vec(name), OsString::from_vec(value)))
-        });
-        Some(Ancestor { kind, args, environment: environment.collect() })
+        };
+        let environment = environment.split(|byte| *byte == 0).filter_map(variable).collect();
+        Some(Ancestor { kind, args: args.collect(), environment })
     }
 
     fn get(&self, name: &str) -> Option<OsString> {
@@ -135,14 +131,11 @@ impl Ancestor {
 
     /// Files that say more, `qmpi run` behind the launcher, or a batch system that starts its daemons with the whole environment.
     fn is_uncertain(&self) -> bool {
-        BATCH_JOBS.iter().any(|name| self.get(name).is_some()) || self.says_more()
-    }
-
-    fn says_more(&self) -> bool {
-        self.args.iter().any(|word| {
+        let says_more = |word: &String| {
             let is_file_option = matches!(word.trim_start_matches('-'), "tune" | "am" | "amca" | "app" | "configfile");
             (word.starts_with('-') && is_file_option) || word.rsplit('/').next() == Some("qmpi")
-        })
+        };
+        BATCH_JOBS.iter().any(|name| self.get(name).is_some()) || self.args.iter().any(says_more)
     }
 }
 
