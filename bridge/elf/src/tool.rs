@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use qmpi_abi::{FnId, classify, is_mpi_like};
 
-use crate::file::symbol::Symbol;
+use crate::file::symbol::NamedSymbol;
 use crate::file::{ElfFile, Tls};
 use crate::mpi::abi_family::{MpiAbi, MpiFamily};
 use crate::tool::closure::Closure;
@@ -173,11 +173,11 @@ impl Tool {
         }
         let root: HashSet<&str> = self.closure.root().exports().map(|symbol| symbol.name).collect();
         for library in self.closure.objects.iter().skip(1) {
-            let is_mpi = |symbol: &Symbol<'_>| classify(symbol.name).is_some() || is_mpi_like(symbol.name);
+            let is_mpi = |symbol: &NamedSymbol<'_>| classify(symbol.name).is_some() || is_mpi_like(symbol.name);
             if let Some(symbol) = library.imports().find(is_mpi) {
                 return Some(format!("its library {} calls {}", library.name(), symbol.name));
             }
-            if let Some(symbol) = library.imports().find(|symbol| !symbol.weak && root.contains(symbol.name)) {
+            if let Some(symbol) = library.imports().find(|symbol| !symbol.is_weak() && root.contains(symbol.name)) {
                 return Some(format!("its library {} refers to {} in the tool", library.name(), symbol.name));
             }
         }

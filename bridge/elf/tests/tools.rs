@@ -8,7 +8,7 @@ use qmpi_elf::write::duplicate::{Changes, duplicate};
 use qmpi_elf::{ElfFile, MpiFamily, NextFunction, SearchPath, Tool, ToolKind};
 use support::{Outcome, library};
 
-fn inspect(path: &Path) -> Result<Tool, qmpi_elf::Error> {
+fn inspect(path: &Path) -> Result<Tool, qmpi_elf::ElfError> {
     Tool::inspect(path, &SearchPath::new(None), &|_| false)
 }
 

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::rebind::{self, Which};
-use qmpi_dynamic::relocation::Binding;
+use qmpi_dynamic::relocation::Reference;
 use qmpi_dynamic::{Asked, LinkerLock, Mapped};
 
 use crate::exports::functions;
@@ -46,7 +46,7 @@ fn see_to(lock: &LinkerLock, count: usize, all_calls: bool) {
 fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
     // Bound to an entry stub, or to the object's own PLT, which the first call leads to one. Anything else a tool has put there (GOTCHA).
     let is_bound_by_linker = |held: usize| object.segments().contains(held) || own::contains(held);
-    let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
+    let target = |reference: &Reference<'_>, held: &dyn Fn() -> usize| {
         if !functions::may_be_name(reference.name) {
             return None;
         }
@@ -69,7 +69,7 @@ fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool
 
 /// Where a reference leads without this library; `None` if it does not come to it, or may stay. A function pointer stays where the
 /// stub leads to the same place, so that all are equal.
-fn next(reference: &Binding<'_>, version: Option<&CStr>) -> Option<usize> {
+fn next(reference: &Reference<'_>, version: Option<&CStr>) -> Option<usize> {
     let asked = Asked::Reference(version.map(CStr::to_bytes));
     if objects::defines_before_own(reference.name, asked) {
         return None;

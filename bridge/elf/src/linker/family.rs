@@ -66,7 +66,7 @@ pub fn is_language_runtime(name: &str) -> bool {
 pub fn requires_glibc_private(file: &ElfFile) -> bool {
     file.version_needs()
         .iter()
-        .any(|(file, version)| version == "GLIBC_PRIVATE" && (is_glibc_family(file) || is_dynamic_linker(file)))
+        .any(|need| need.name == "GLIBC_PRIVATE" && (is_glibc_family(&need.file) || is_dynamic_linker(&need.file)))
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn libresolv_is_found_by_inspection_as_well() -> Result<(), crate::Error> {
+    fn libresolv_is_found_by_inspection_as_well() -> Result<(), crate::ElfError> {
         let search = SearchPath::new(None);
         for (name, private) in [("libresolv.so.2", true), ("libgcc_s.so.1", false)] {
             match search.find_by_name(name) {

@@ -4,7 +4,7 @@
 
 use qmpi_dynamic::mpi;
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::file::ElfFile;
 
 /// MPI libraries that a binary can be exchanged between.
@@ -163,12 +163,12 @@ pub fn is_mpi_c_library_file_name(name: &str) -> bool {
 /// Whether a file is a library of an MPI: by what it defines and refers to; the name counts only where nothing shows a tool.
 pub fn is_mpi_library(file: &ElfFile) -> bool {
     let needed = || file.needed().iter().map(String::as_bytes);
-    mpi::belongs(&file.symbols.tables.view(), needed, || is_mpi_soname(file.name()), !file.is_shared_object())
+    mpi::belongs(&file.tables(), needed, || is_mpi_soname(file.name()), !file.is_shared_object())
 }
 
 /// Whether a file has MPI's functions with the profiling interface, rather than stands in front of them.
 pub fn implements_mpi(file: &ElfFile) -> bool {
-    mpi::implements(&file.symbols.tables.view(), || file.needed().iter().map(String::as_bytes))
+    mpi::implements(&file.tables(), || file.needed().iter().map(String::as_bytes))
 }
 
 /// Whether a name is one that MPI libraries have and tools as well: the file has to be looked at. Reading the symbols of MPI's large
@@ -263,7 +263,7 @@ pub fn family_of_library(file: &ElfFile) -> Option<MpiFamily> {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn library_version(file: &ElfFile) -> Result<Option<String>, Error> {
+pub fn library_version(file: &ElfFile) -> Result<Option<String>, ElfError> {
     let texts = file.strings_in_rodata(&|text| is_version_text(text) || is_bare_version(text))?;
     if let Some(text) = texts.iter().find(|text| is_version_text(text)) {
         return Ok(Some(text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(',').to_owned()));

@@ -10,9 +10,9 @@ use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
 use qmpi_dynamic::Machine;
 use qmpi_dynamic::thread_local::StaticRoom;
 
-use crate::error::{Error, ObjectKind};
+use crate::error::{ElfError, ElfErrorReason, ObjectKind};
 use crate::file::ElfFile;
-use crate::file::symbol::Symbol;
+use crate::file::symbol::NamedSymbol;
 use crate::linker::family::{is_dynamic_linker, is_glibc_family};
 use crate::linker::search::SearchPath;
 use crate::mpi::abi_family::{
@@ -64,7 +64,7 @@ impl Tool {
     /// # Errors
     /// If the tool itself is not a sound shared object of this machine. Problems with its private
     /// libraries are in `closure.missing`, and in `hazards`.
-    pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, Error> {
+    pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, ElfError> {
         Tool::inspect_with(path, &[], search, shared)
     }
 
@@ -77,7 +77,7 @@ impl Tool {
         before: &[PathBuf],
         search: &SearchPath,
         shared: &dyn Fn(&str) -> bool,
-    ) -> Result<Tool, Error> {
+    ) -> Result<Tool, ElfError> {
         let root = open(path, search.machine())?;
         let before = before.iter().map(|path| open(path, search.machine())).collect::<Result<_, _>>()?;
         // The empty name is the program's, as ld.so lists it.
@@ -173,10 +173,11 @@ impl Tool {
     }
 }
 
-fn open(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
+fn open(path: &Path, machine: Machine) -> Result<ElfFile, ElfError> {
     let file = ElfFile::open_for(path, machine)?;
     if !file.is_shared_object() {
-        return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
+        let reason = ElfErrorReason::NotSharedObject(ObjectKind::Executable);
+        return Err(ElfError { path: path.to_owned(), reason });
     }
     Ok(file)
 }
@@ -206,7 +207,7 @@ impl Gathered {
     /// Files every symbol of an object; returns its strong imports that are not MPI's.
     ///
     /// `is_root`: it is the tool's file, or a library that stands before it.
-    fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<Symbol<'a>>, Error> {
+    fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<NamedSymbol<'a>>, ElfError> {
         let mut detail =
             ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
         let mut looks_up = false;
@@ -221,7 +222,7 @@ impl Gathered {
                 self.note_other(&symbol, &detail.name, is_root);
                 if !symbol.defined {
                     looks_up |= matches!(symbol.name, "dlsym" | "dlvsym");
-                    if !symbol.weak && !is_qmpi(symbol.name) {
+                    if !symbol.is_weak() && !is_qmpi(symbol.name) {
                         others.push(symbol);
                     }
                 }
@@ -250,7 +251,7 @@ impl Gathered {
         detail: &mut ObjectDetail,
         is_root: bool,
         looks_up: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ElfError> {
         let wraps = !detail.intercepts.is_empty() || !detail.fortran_wrappers.is_empty();
         let looks_up = looks_up && (is_root || wraps);
         let changes_environment = is_root && self.facts.imports.iter().any(|(_, name)| name.ends_with("env"));
@@ -264,11 +265,11 @@ impl Gathered {
     }
 
     /// Files a symbol of MPI; `false` for others.
-    fn note_mpi(&mut self, symbol: &Symbol<'_>, detail: &mut ObjectDetail, profiling: &mut Vec<String>) -> bool {
+    fn note_mpi(&mut self, symbol: &NamedSymbol<'_>, detail: &mut ObjectDetail, profiling: &mut Vec<String>) -> bool {
         if is_mpi_data(symbol) {
             let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
             list.insert(symbol.name.to_owned());
-            if !symbol.defined && !symbol.weak {
+            if !symbol.defined && !symbol.is_weak() {
                 self.strong_data.insert(symbol.name.to_owned());
             }
             return true;
@@ -294,7 +295,7 @@ impl Gathered {
         true
     }
 
-    fn note_other(&mut self, symbol: &Symbol<'_>, object: &str, is_root: bool) {
+    fn note_other(&mut self, symbol: &NamedSymbol<'_>, object: &str, is_root: bool) {
         if !symbol.defined && facts::ENVIRON.contains(&symbol.name) {
             self.facts.scans_environ.push(object.to_owned());
         }
@@ -314,8 +315,8 @@ impl Gathered {
 
 /// Whether the file that an import's version names is there. This is what ld.so checks, and it
 /// saves looking a thousand names of libstdc++ up.
-fn is_served(import: &Symbol<'_>, closure: &Closure) -> bool {
-    import.version.and_then(|version| version.file).is_some_and(|file| {
+fn is_served(import: &NamedSymbol<'_>, closure: &Closure) -> bool {
+    import.version.map(|version| version.file.as_str()).is_some_and(|file| {
         is_glibc_family(file)
             || is_dynamic_linker(file)
             || closure.stopped.iter().any(|name| name == file)
@@ -358,9 +359,7 @@ fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
     if wanted.is_empty() {
         return;
     }
-    let exports =
-        if wanted.iter().any(|name| name.starts_with("_Z")) { object.exports() } else { object.plain_exports() };
-    for symbol in exports {
+    for symbol in object.symbols_like(Some(true), !wanted.iter().any(|name| name.starts_with("_Z"))) {
         wanted.remove(symbol.name);
     }
 }

@@ -13,10 +13,10 @@
 use std::collections::{HashMap, HashSet};
 
 use qmpi_abi::{classify, is_mpi_like};
+use qmpi_dynamic::SymbolKind;
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::file::ElfFile;
-use crate::file::symbol::SymbolKind;
 use crate::tool::{Tool, spelling};
 
 /// A function that is not MPI's and that a tool wraps.
@@ -111,7 +111,7 @@ pub fn lacks_free(wrapped: &[Wrapped]) -> bool {
 pub fn exported(object: &ElfFile) -> impl Iterator<Item = &str> {
     let functions = object
         .exports()
-        .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc | SymbolKind::Untyped));
+        .filter(|symbol| matches!(symbol.kind(), SymbolKind::Function | SymbolKind::Ifunc | SymbolKind::Untyped));
     functions.map(|symbol| symbol.name).filter(|name| {
         !is_mpi_like(name) && !OWN.contains(name) && !name.starts_with("QMPI") && classify(name).is_none()
     })
@@ -123,7 +123,7 @@ fn is_exported(object: &ElfFile, name: &str) -> bool {
 }
 
 /// Those of which the file shows that they are wrappers. Sorted.
-pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
+pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, ElfError> {
     let mut found: HashMap<String, Evidence> = HashMap::new();
     let mut looks_up = false;
     for import in object.imports() {
