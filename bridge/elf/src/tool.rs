@@ -1,7 +1,6 @@
 //! What a tool is: its kind, what it intercepts, how it goes on, and what it needs.
 
 pub mod closure;
-mod contents;
 mod facts;
 pub mod hazard;
 mod inspection;
@@ -20,7 +19,7 @@ use crate::mpi::abi_family::{MpiAbi, MpiFamily};
 use crate::tool::closure::Closure;
 use crate::tool::facts::Facts;
 use crate::tool::hazard::Hazard;
-use crate::tool::wrapped::Wrapped;
+use crate::tool::wrapped::{Wrapped, is_of_allocator};
 
 /// The kind of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,5 +186,13 @@ impl Tool {
     /// The imports that are called, rather than read. Where that cannot be told an import is not among them.
     pub fn called(&self) -> HashSet<&str> {
         self.closure.objects.iter().filter_map(|object| object.called().ok()).flatten().collect()
+    }
+    /// Does it define a whole allocator that goes on to no other? Under `LD_PRELOAD` it takes the place of the C library's for the process.
+    /// Blocks that were handed out before the tool was loaded would come to its `free`.
+    #[must_use]
+    pub fn has_own_allocator(&self) -> bool {
+        let is_wrapper = self.wrapped.iter().any(|wrapped| is_of_allocator(&wrapped.name));
+        let is_whole = |object: &ElfFile| ["malloc", "free", "calloc", "realloc"].iter().all(|name| object.finds(name));
+        !is_wrapper && self.closure.parts().any(is_whole)
     }
 }

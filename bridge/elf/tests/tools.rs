@@ -114,7 +114,7 @@ fn search_skips_foreign_libraries_and_honours_the_order() -> Outcome {
     list.push(":");
     list.push(&second);
     assert_eq!(SearchPath::new(Some(&list)).find("libx.so.1", &user, &[]), Some(sound.clone()));
-    let system = SearchPath::new(None).with_system(Path::new("/nonexistent"), std::slice::from_ref(&second));
+    let system = SearchPath::new(None).with_system(vec![second.clone()]);
     assert_eq!(system.find("libx.so.1", &user, &[]), Some(sound));
     assert_eq!(SearchPath::new(None).find("libx.so.1", &user, &[]), None);
     Ok(())

@@ -40,11 +40,6 @@ pub fn is_glibc_family(name: &str) -> bool {
     MEMBERS.contains(&name) || (name.starts_with(NSS_PREFIX) && name.contains(".so"))
 }
 
-/// The members, for providing them one by one.
-pub fn glibc_family() -> &'static [&'static str] {
-    MEMBERS
-}
-
 /// Whether a name is the dynamic linker's: `ld-linux-x86-64.so.2`, `ld-linux-aarch64.so.1`, `ld64.so.2`.
 /// In every namespace glibc itself puts the one real ld.so in its place.
 pub fn is_dynamic_linker(name: &str) -> bool {

@@ -17,7 +17,7 @@ use qmpi_dynamic::SymbolKind;
 
 use crate::error::ElfError;
 use crate::file::ElfFile;
-use crate::tool::{Tool, spelling};
+use crate::tool::spelling;
 
 /// A function that is not MPI's and that a tool wraps.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,15 +88,6 @@ pub const ALLOCATOR: [&str; 12] = [
 #[must_use]
 pub fn is_of_allocator(name: &str) -> bool {
     ALLOCATOR.contains(&name)
-}
-
-/// Does the tool define a whole allocator that goes on to no other? Under `LD_PRELOAD` it takes the place of the C library's for the process. Blocks
-/// that were handed out before the tool was loaded would come to its `free`.
-#[must_use]
-pub fn has_own_allocator(tool: &Tool) -> bool {
-    let is_wrapper = tool.wrapped.iter().any(|wrapped| is_of_allocator(&wrapped.name));
-    let is_whole = |object: &ElfFile| ["malloc", "free", "calloc", "realloc"].iter().all(|name| object.finds(name));
-    !is_wrapper && tool.closure.parts().any(is_whole)
 }
 
 /// Are there wrappers of functions that hand memory out, and none of `free`? What they may keep before a block, the C library's `free`
