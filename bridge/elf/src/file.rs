@@ -54,7 +54,7 @@ pub struct ElfFile {
 }
 
 impl ElfFile {
-    /// Reads a shared object, or a position-independent executable (see [`Self::is_pie_executable`]).
+    /// Reads a shared object, or a position-independent executable (see [`Self::is_shared_object`]).
     ///
     /// # Errors
     /// Every way in which the file is not a sound shared object of this machine.
@@ -303,12 +303,7 @@ impl ElfFile {
         self.tables.dynamic.no_default_lib()
     }
 
-    /// A position-independent executable (DF_1_PIE): a shared object in form only; dlopen refuses it.
-    pub fn is_pie_executable(&self) -> bool {
-        self.tables.dynamic.pie()
-    }
-
-    /// Can be loaded as a library.
+    /// Can be loaded as a library: no executable, also no position-independent one (DF_1_PIE), which dlopen refuses.
     pub fn is_shared_object(&self) -> bool {
         self.is_library
     }

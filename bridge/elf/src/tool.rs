@@ -17,7 +17,6 @@ use crate::file::symbol::NamedSymbol;
 use crate::file::{ElfFile, Tls};
 use crate::mpi::abi_family::{MpiAbi, MpiFamily};
 use crate::tool::closure::Closure;
-use crate::tool::facts::Facts;
 use crate::tool::hazard::Hazard;
 use crate::tool::wrapped::{Wrapped, is_of_allocator};
 
@@ -132,15 +131,12 @@ pub struct Tool {
     /// Bytes that `ld.so` may put into the static block of each thread, over the closure, alignment included: of objects with
     /// initial-exec TLS, and of those with descriptors, which get room there as long as there is some.
     pub static_tls_bytes: u64,
-    /// Whether any object of the closure asks for executable stacks.
-    pub exec_stack: bool,
     /// Strong imports that the closure, MPI, glibc and the shared libraries do not define; versions ignored.
     pub undefined_elsewhere: Vec<String>,
     /// Strong imports that libc or libm define while the closure needs them not by name: they are not in its namespace.
     pub of_unnamed_libraries: Vec<String>,
     /// What a namespace cannot do for it, or does only with help.
     pub hazards: Vec<Hazard>,
-    pub(crate) facts: Facts,
 }
 
 /// Names of the registration function in MPICH and in the draft.

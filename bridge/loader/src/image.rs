@@ -180,11 +180,6 @@ impl Image {
         self.0.mapped.segments().contains(address)
     }
 
-    /// Where its code is.
-    pub fn code_ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
-        self.0.mapped.segments().code()
-    }
-
     /// By which numbers of functions its parts mean them, as [`qmpi_elf::ElfFile::numberings`] says of a file.
     pub fn numberings(&self) -> Vec<NumberingNote> {
         let mut found = Vec::new();

@@ -6,15 +6,9 @@ use crate::file::ElfFile;
 
 /// The SONAMEs of glibc's shared libraries.
 ///
-/// Installed by glibc 2.17 to 2.43 on Linux. The NSS modules (`libnss_files.so.2`, ...) belong to it
-/// as well: libc opens them by itself through internal interfaces, and no tool needs them by name;
-/// they are recognised by prefix. `libnsl.so.1` was part of glibc until it became a compatibility
-/// library (2.26), and still needs GLIBC_PRIVATE of the libc it was built with; its successor
-/// `libnsl.so.2` is a separate project and private to a tool as any other library. `libcrypt.so.1`
-/// was glibc's until 2.38, but needs nothing internal in libxcrypt's form; two copies do no harm, so
-/// it is left to the rule of inspection ([`requires_glibc_private`]). `libthread_db.so.1` serves
-/// debuggers and looks into the libpthread of *another* process; it is listed because it imports
-/// GLIBC_PRIVATE. `libmemusage.so`, `libpcprofile.so` and `libSegFault.so` are preloaded only.
+/// Installed by glibc 2.17 to 2.43 on Linux; NSS modules (`libnss_files.so.2`, ...) are recognised by prefix. `libnsl.so.1` and
+/// `libthread_db.so.1` are here because they need GLIBC_PRIVATE. `libnsl.so.2` is a project of its own, and two copies of `libcrypt.so.1`
+/// do no harm. `libmemusage.so`, `libpcprofile.so` and `libSegFault.so` are preloaded only.
 const MEMBERS: &[&str] = &[
     "libc.so.6",
     "libm.so.6",

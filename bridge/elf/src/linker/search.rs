@@ -1,9 +1,7 @@
 //! Where the dynamic linker would find a library, asked before it is asked.
 //!
-//! The order of glibc elf/dl-load.c, `_dl_map_object`: RPATH of the requiring object and of those
-//! that required it (unless it has a RUNPATH), LD_LIBRARY_PATH, RUNPATH, the cache, the default
-//! directories. Left out: the executable's own RPATH where it is not in the chain, LD_PRELOAD, and
-//! `glibc-hwcaps` subdirectories, which hold variants of the same interface.
+//! In the order of glibc (elf/dl-load.c, `_dl_map_object`). Left out: the executable's own RPATH where it is not in the chain, LD_PRELOAD,
+//! and `glibc-hwcaps` subdirectories, which hold variants of the same interface.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -45,8 +45,9 @@ const ONLY_GOTCHA: &str = "it defines no MPI function, but wraps functions with 
 #[derive(Debug, Default)]
 struct Gathered {
     facts: Facts,
-    wrapped: Vec<Wrapped>,
     objects: Vec<ObjectDetail>,
+    /// `PMPI_*` that the root defines.
+    own_profiling: BTreeSet<String>,
     unknown: BTreeSet<String>,
     data_imports: BTreeSet<String>,
     /// Those of them without which it cannot be loaded.
@@ -96,17 +97,18 @@ impl Tool {
             wanted.retain(|name| !THESIS.contains(name));
         }
         let elsewhere = undefined_elsewhere(wanted, &closure, search);
+        let mut wrapped = Vec::new();
         for part in closure.parts() {
-            gathered.wrapped.extend(wrapped::find(part)?);
+            wrapped.extend(wrapped::find(part)?);
         }
-        gathered.wrapped.sort_unstable();
-        gathered.wrapped.dedup_by(|other, first| other.name == first.name);
-        Ok(Tool::assemble(closure, gathered, elsewhere))
+        wrapped.sort_unstable();
+        wrapped.dedup_by(|other, first| other.name == first.name);
+        Ok(Tool::assemble(closure, gathered, wrapped, elsewhere))
     }
 
-    fn assemble(closure: Closure, mut gathered: Gathered, elsewhere: Elsewhere) -> Tool {
-        let facts = std::mem::take(&mut gathered.facts);
-        let Gathered { objects, unknown, data_imports, data_definitions, .. } = &gathered;
+    fn assemble(closure: Closure, mut gathered: Gathered, wrapped: Vec<Wrapped>, elsewhere: Elsewhere) -> Tool {
+        let objects = std::mem::take(&mut gathered.objects);
+        let list = |names: &mut BTreeSet<String>| std::mem::take(names).into_iter().collect();
         let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());
         let texts = |list: fn(&ObjectDetail) -> &Vec<String>| sorted(objects.iter().flat_map(list).cloned());
         let intercepts = ids(|object| &object.intercepts);
@@ -143,11 +145,11 @@ impl Tool {
             fortran_imports,
             pmpi_imports,
             mpi_calls,
-            own_profiling: facts.own_profiling.clone(),
-            wrapped: gathered.wrapped.clone(),
-            unknown_mpi: unknown.iter().cloned().collect(),
-            data_imports: data_imports.iter().cloned().collect(),
-            data_definitions: data_definitions.iter().cloned().collect(),
+            own_profiling: list(&mut gathered.own_profiling),
+            wrapped,
+            unknown_mpi: list(&mut gathered.unknown),
+            data_imports: list(&mut gathered.data_imports),
+            data_definitions: list(&mut gathered.data_definitions),
             dlsym_names,
             next_function,
             abi: abi_evidence.as_ref().map(|abi| abi.family),
@@ -155,19 +157,17 @@ impl Tool {
             tls: closure.root().tls(),
             static_tls: closure.objects.iter().any(|object| object.static_room() == Some(StaticRoom::Needed)),
             static_tls_bytes,
-            exec_stack: closure.objects.iter().any(ElfFile::exec_stack),
             undefined_elsewhere: elsewhere.nowhere,
             of_unnamed_libraries: elsewhere.of_unnamed,
             hazards: Vec::new(),
-            facts,
-            objects: objects.clone(),
+            objects,
             closure,
         };
         tool.kind = kind_of(&tool, &gathered);
         if tool.kind == ToolKind::MpiLibrary {
             tool.abi = family_of_library(tool.closure.root()).or_else(|| family_of_name(tool.closure.root().name()));
         } else {
-            tool.hazards = rules::all(&tool);
+            tool.hazards = rules::all(&tool, &gathered.facts);
         }
         tool
     }
@@ -194,7 +194,7 @@ fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
         ToolKind::Thesis
     } else if !tool.intercepts.is_empty() || !tool.fortran_wrappers.is_empty() {
         ToolKind::Pmpi
-    } else if rules::uses_gotcha(tool) {
+    } else if rules::uses_gotcha(tool, &gathered.facts) {
         ToolKind::None { reason: ONLY_GOTCHA.into() }
     } else if root.exports().next().is_none() {
         ToolKind::None { reason: "it defines no symbol that others could see".into() }
@@ -229,8 +229,7 @@ impl Gathered {
             }
         }
         if is_root {
-            self.facts.own_profiling.extend(profiling);
-            self.facts.own_profiling = sorted(std::mem::take(&mut self.facts.own_profiling));
+            self.own_profiling.extend(profiling);
             self.facts.unique += object.unique_count();
         } else if implements_mpi(object) {
             self.facts.second_mpi.push(detail.name.clone());

@@ -12,9 +12,9 @@ use crate::tool::{NextFunction, Tool, wrapped};
 const GOTCHA: &str = "it wraps functions with GOTCHA, which rewrites the tables (GOT) of the program and of its libraries, from whatever namespace it runs in: its wrappers see the program's calls outside of the order of the stack, and the next function that GOTCHA gives them is the process's";
 
 /// Applies every rule, in the order of the table: what breaks first, what is handled last.
-pub(crate) fn all(tool: &Tool) -> Vec<Hazard> {
+pub(crate) fn all(tool: &Tool, facts: &Facts) -> Vec<Hazard> {
     use Effect::{Fatal, Handled, Limited};
-    let Tool { closure, facts, .. } = tool;
+    let closure = &tool.closure;
     let told = |applies: bool, text: &str| applies.then(|| text.to_owned());
     let objects_that = |are_some: fn(&ElfFile) -> bool| {
         closure.objects.iter().filter(move |object| are_some(object)).map(|object| object.name().to_owned())
@@ -93,7 +93,7 @@ pub(crate) fn all(tool: &Tool) -> Vec<Hazard> {
             "defines-pmpi",
             Limited,
             listed(
-                facts.own_profiling.iter().cloned(),
+                tool.own_profiling.iter().cloned(),
                 "{is|are} its own: calls of the program and of the MPI library reach {it|them}, those of MPI's Fortran libraries do not",
             ),
         ),
@@ -122,7 +122,7 @@ pub(crate) fn all(tool: &Tool) -> Vec<Hazard> {
                 "it wraps functions that are not MPI's: in processes without MPI, and before a program opens MPI, it sees them with --all-processes",
             ),
         ),
-        ("gotcha", Limited, told(uses_gotcha(tool), GOTCHA)),
+        ("gotcha", Limited, told(uses_gotcha(tool, facts), GOTCHA)),
         ("environ", Handled, reads_environ),
         (
             "ld-audit",
@@ -227,11 +227,11 @@ impl Tool {
 }
 
 /// Is GOTCHA among the libraries of a tool, or in one of them?
-pub(crate) fn uses_gotcha(tool: &Tool) -> bool {
+pub(crate) fn uses_gotcha(tool: &Tool, facts: &Facts) -> bool {
     let needs = tool.closure.objects.iter().flat_map(|object| object.needed());
     needs.chain(&tool.closure.stopped).any(|name| name.starts_with("libgotcha"))
-        || tool.facts.marks.contains(&"gotcha_wrap")
-        || imports(&tool.facts, "gotcha_wrap").is_some()
+        || facts.marks.contains(&"gotcha_wrap")
+        || imports(facts, "gotcha_wrap").is_some()
 }
 
 /// The objects that import a function, for the start of a sentence.
@@ -261,8 +261,6 @@ fn listed(names: impl Iterator<Item = String>, text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn lists() {
         let listed =
