@@ -39,9 +39,12 @@ pub(crate) fn library(
     build(directory, name, source, &all)
 }
 
+/// A name with its version, and whether that is the default one.
+pub(crate) type VersionedName = (String, Option<(String, bool)>);
+
 /// The versions that a file defines, by number, and those of its definitions: name, version, default.
 #[allow(dead_code, reason = "not every test program looks at versions")]
-pub(crate) fn versions(file: &qmpi_elf::ElfFile) -> (Vec<String>, Vec<(String, Option<(String, bool)>)>) {
+pub(crate) fn versions(file: &qmpi_elf::ElfFile) -> (Vec<String>, Vec<VersionedName>) {
     let tables = file.tables();
     let text = |name: Option<&std::ffi::CStr>| name.unwrap_or_default().to_string_lossy().into_owned();
     let defined = tables.version_definitions().filter(|version| !version.is_base);
