@@ -236,7 +236,8 @@ impl ElfFile {
         // 0 has none, too: GNU ld gives it to undefined symbols that it bound to nothing with a version.
         let number = view.version_index(symbol.index()).map_or(0, |index| index.number());
         let version = self.version_needs.iter().find(|need| !defined && need.number == number && !need.name.is_empty());
-        Some(NamedSymbol { name: symbol.name()?.to_str().ok()?, defined, version, symbol })
+        let name = self.tables.text(symbol.name_offset() as u64)?;
+        Some(NamedSymbol { name, defined, version, symbol })
     }
 
     /// Does a reference to this name find a definition in it? Of a damaged file not all of [`Self::exports`] are found.

@@ -15,8 +15,8 @@ use crate::file::image::OpenFile;
 pub(crate) struct FileTables {
     pub(crate) dynamic: Dynamic,
     section: Vec<u8>,
-    /// UTF-8: bytes that are no part of it are `?`, so that offsets stay what they are; no name that matters here has any.
-    strings: Vec<u8>,
+    /// Bytes that are not UTF-8 are `?`, so that offsets stay what they are; no name that matters here has any.
+    strings: String,
     parts: Vec<FilePart>,
     symbol_count: usize,
 }
@@ -82,13 +82,14 @@ impl FileTables {
         // The first of `READ`.
         let strings = places.first().copied().filter(|_| dynamic.extent(Table::Strings).is_some());
         let parts = read_parts(image, places)?;
-        let mut tables = FileTables { dynamic, section, strings: Vec::new(), parts, symbol_count: 0 };
+        let mut tables = FileTables { dynamic, section, strings: String::new(), parts, symbol_count: 0 };
         if let Some(place) = strings {
             let bytes = tables.part(place.address).and_then(|part| part.get(..usize::try_from(place.size).ok()?));
-            tables.strings = bytes.ok_or_else(|| image.truncated(Table::Strings.name()))?.to_vec();
-            if std::str::from_utf8(&tables.strings).is_err() {
-                tables.strings.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
-            }
+            let bytes = bytes.ok_or_else(|| image.truncated(Table::Strings.name()))?.to_vec();
+            tables.strings = String::from_utf8(bytes).unwrap_or_else(|error| {
+                let ascii = |byte: u8| if byte.is_ascii() { char::from(byte) } else { '?' };
+                error.into_bytes().into_iter().map(ascii).collect()
+            });
         }
         let view =
             Tables::of(&dynamic, Bytes::from(&tables.section[..]), |table, address| tables.memory(table, address));
@@ -111,13 +112,15 @@ impl FileTables {
 
     /// The name at an offset of the string table; `None` if it starts or ends outside, or starts inside of a character.
     pub(crate) fn text(&self, offset: u64) -> Option<&str> {
-        Bytes::from(&self.strings[..]).string(usize::try_from(offset).ok()?)?.to_str().ok()
+        let start = usize::try_from(offset).ok()?;
+        let length = Bytes::from(self.strings.as_bytes()).string(start)?.count_bytes();
+        self.strings.get(start..start + length)
     }
 
     /// Makes sure that the names of all symbols together are not longer than `limit`.
     pub(crate) fn check_names(&self, image: &OpenFile, limit: usize) -> Result<(), ElfError> {
         // Nearly always so: no name is that long.
-        if !has_longer_than(&self.strings, limit / self.symbol_count.max(1)) {
+        if !has_longer_than(self.strings.as_bytes(), limit / self.symbol_count.max(1)) {
             return Ok(());
         }
         let view = self.view();
@@ -128,7 +131,7 @@ impl FileTables {
 
     fn memory(&self, table: Table, address: u64) -> Option<Bytes<'_>> {
         match table {
-            Table::Strings => Some(Bytes::from(&self.strings[..])),
+            Table::Strings => Some(Bytes::from(self.strings.as_bytes())),
             // Up to the next table, whatever else was read with it: the same file gives the same answer wherever its tables are.
             Table::Symbols => self.dynamic.extent(table)?.of(self.part(address).map(Bytes::from)?),
             Table::Relocations | Table::PltRelocations => None,
