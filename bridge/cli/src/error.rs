@@ -98,8 +98,8 @@ impl From<qmpi_plan::PlanError> for Error {
 }
 
 /// A file that is not what it should be.
-impl From<qmpi_elf::Error> for Error {
-    fn from(error: qmpi_elf::Error) -> Self {
+impl From<qmpi_elf::ElfError> for Error {
+    fn from(error: qmpi_elf::ElfError) -> Self {
         Self::Launch(error.into())
     }
 }

@@ -1,7 +1,5 @@
-//! A view of memory that is never read beyond its end.
-//!
-//! A pointer and a length rather than a slice: other threads may write to what is behind a table in the same segment, and a
-//! slice would promise that they do not.
+//! A view of memory that is never read beyond its end: a pointer and a length, because a slice would promise that other threads write
+//! nothing behind a table in the same segment.
 //!
 //! # Safety
 //! All reads of this crate happen here. The creator of a view promises that its bytes stay readable; each access is compared
@@ -22,9 +20,9 @@ pub struct Bytes<'a> {
     memory: PhantomData<&'a [u8]>,
 }
 
-// SAFETY: as a shared slice: the view only reads.
+// SAFETY: the view only reads, as a shared slice.
 unsafe impl Send for Bytes<'_> {}
-// SAFETY: as above.
+// SAFETY: threads that share it read the same bytes, which nothing writes to.
 unsafe impl Sync for Bytes<'_> {}
 
 /// Types that any bytes are a value of.
@@ -33,16 +31,14 @@ unsafe impl Sync for Bytes<'_> {}
 /// No padding, no invalid values, no pointers.
 pub unsafe trait Plain: Copy {}
 
-// SAFETY: integers.
+// SAFETY: an integer of one byte.
 unsafe impl Plain for u8 {}
-// SAFETY: as above.
+// SAFETY: an integer of two bytes.
 unsafe impl Plain for u16 {}
-// SAFETY: as above.
+// SAFETY: an integer of four bytes.
 unsafe impl Plain for u32 {}
-// SAFETY: as above.
+// SAFETY: an integer of eight bytes.
 unsafe impl Plain for u64 {}
-// SAFETY: as above.
-unsafe impl Plain for i64 {}
 // SAFETY: integers that leave no gap: 4 + 1 + 1 + 2 + 8 + 8 bytes.
 unsafe impl Plain for Elf64_Sym {}
 // SAFETY: an array of such values has no padding either.
@@ -111,15 +107,6 @@ impl<'a> Bytes<'a> {
         let value = self.start.wrapping_add(at).cast::<T>();
         // SAFETY: inside of the view, see above; every value of the bytes is one of the type.
         Some(unsafe { value.read_unaligned() })
-    }
-
-    /// How many whole values fit in.
-    #[inline]
-    pub const fn count_of<T: Plain>(self) -> usize {
-        match self.len.checked_div(size_of::<T>()) {
-            Some(count) => count,
-            None => 0,
-        }
     }
 
     /// Value number `index` of a table of such values.

@@ -26,12 +26,12 @@ pub enum Table {
     Relocations,
     /// DT_JMPREL.
     PltRelocations,
-    /// DT_RELR.
-    RelativeRelocations,
 }
 
 /// How many kinds of tables there are.
-const TABLES: usize = 10;
+const TABLES: usize = 9;
+/// The sizes of the tables before the dynamic section says one: of those whose size it has to say, 0.
+const SIZES: [Option<u64>; TABLES] = [Some(0), None, None, None, None, None, None, Some(0), Some(0)];
 
 impl Table {
     /// What it is called in messages.
@@ -46,57 +46,28 @@ impl Table {
             Table::VersionNeeds => "version needs (DT_VERNEED)",
             Table::Relocations => "relocations (DT_RELA)",
             Table::PltRelocations => "PLT relocations (DT_JMPREL)",
-            Table::RelativeRelocations => "relative relocations (DT_RELR)",
         }
     }
 
-    const fn of_tag(tag: u64) -> Option<Table> {
+    /// The table whose address has this tag, or whose size has it (`true`).
+    const fn of_tag(tag: u64) -> Option<(Table, bool)> {
         Some(match tag {
-            DT_STRTAB => Table::Strings,
-            DT_SYMTAB => Table::Symbols,
-            DT_GNU_HASH => Table::GnuHash,
-            DT_HASH => Table::SysvHash,
-            DT_VERSYM => Table::VersionIndexes,
-            DT_VERDEF => Table::VersionDefinitions,
-            DT_VERNEED => Table::VersionNeeds,
-            DT_RELA => Table::Relocations,
-            DT_JMPREL => Table::PltRelocations,
-            DT_RELR => Table::RelativeRelocations,
+            DT_STRTAB => (Table::Strings, false),
+            DT_SYMTAB => (Table::Symbols, false),
+            DT_GNU_HASH => (Table::GnuHash, false),
+            DT_HASH => (Table::SysvHash, false),
+            DT_VERSYM => (Table::VersionIndexes, false),
+            DT_VERDEF => (Table::VersionDefinitions, false),
+            DT_VERNEED => (Table::VersionNeeds, false),
+            DT_RELA => (Table::Relocations, false),
+            DT_JMPREL => (Table::PltRelocations, false),
+            DT_STRSZ => (Table::Strings, true),
+            DT_RELASZ => (Table::Relocations, true),
+            DT_PLTRELSZ => (Table::PltRelocations, true),
             _ => return None,
         })
     }
-
-    const fn of_size_tag(tag: u64) -> Option<Table> {
-        Some(match tag {
-            DT_STRSZ => Table::Strings,
-            DT_RELASZ => Table::Relocations,
-            DT_PLTRELSZ => Table::PltRelocations,
-            DT_RELRSZ => Table::RelativeRelocations,
-            _ => return None,
-        })
-    }
-
-    /// Tables whose size the dynamic section says.
-    const fn has_size(self) -> bool {
-        matches!(self, Table::Strings | Table::Relocations | Table::PltRelocations | Table::RelativeRelocations)
-    }
 }
-
-/// Which other address that ends the table before it this tag has.
-const fn other(tag: u64) -> Option<usize> {
-    Some(match tag {
-        DT_REL => 0,
-        DT_INIT => 1,
-        DT_FINI => 2,
-        DT_INIT_ARRAY => 3,
-        DT_FINI_ARRAY => 4,
-        DT_PLTGOT => 5,
-        _ => return None,
-    })
-}
-
-/// How many there are.
-const OTHERS: usize = 6;
 
 /// Where a table is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +103,7 @@ pub struct Dynamic {
     pub rpath: Option<u64>,
     /// DT_RUNPATH.
     pub runpath: Option<u64>,
-    /// DT_FLAGS; DT_BIND_NOW is in it.
+    /// DT_FLAGS.
     pub flags: u64,
     /// DT_FLAGS_1.
     pub flags_1: u64,
@@ -141,13 +112,7 @@ pub struct Dynamic {
 }
 
 /// A bit of [`Dynamic::flags`].
-const DF_BIND_NOW: u64 = 8;
-/// A bit of [`Dynamic::flags`].
 const DF_STATIC_TLS: u64 = 0x10;
-/// A bit of [`Dynamic::flags_1`].
-const DF_1_NOW: u64 = 1;
-/// A bit of [`Dynamic::flags_1`].
-const DF_1_NODELETE: u64 = 8;
 /// A bit of [`Dynamic::flags_1`].
 const DF_1_NODEFLIB: u64 = 0x800;
 /// A bit of [`Dynamic::flags_1`].
@@ -159,50 +124,30 @@ impl Dynamic {
     /// Of entries that stand there twice the last one counts, as for ld.so (`elf/get-dynamic-info.h`).
     pub fn of(section: Bytes<'_>, resolve: impl Fn(u64) -> u64) -> Dynamic {
         let mut dynamic = Dynamic::default();
-        let mut sizes = [0; TABLES];
-        let mut others = [0; OTHERS];
+        let mut addresses = [None; TABLES];
+        let mut sizes = SIZES;
         for (tag, value) in entries(section) {
-            if let Some(table) = Table::of_tag(tag)
-                && let Some(extent) = dynamic.extents.get_mut(table as usize)
-            {
-                *extent = Some(Extent { address: resolve(value), size: None, next: None });
-                continue;
-            }
-            if let Some(other) = other(tag)
-                && let Some(end) = others.get_mut(other)
-            {
-                *end = resolve(value);
-                continue;
-            }
-            match tag {
-                DT_SONAME => dynamic.soname = Some(value),
-                DT_RPATH => dynamic.rpath = Some(value),
-                DT_RUNPATH => dynamic.runpath = Some(value),
-                DT_BIND_NOW => dynamic.flags |= DF_BIND_NOW,
-                DT_RELACOUNT => dynamic.relative_count = value,
-                DT_FLAGS => dynamic.flags |= value,
-                DT_FLAGS_1 => dynamic.flags_1 |= value,
-                _ => {
-                    if let Some(table) = Table::of_size_tag(tag)
-                        && let Some(size) = sizes.get_mut(table as usize)
-                    {
-                        *size = value;
-                    }
+            match Table::of_tag(tag) {
+                Some((table, true)) => sizes.get_mut(table as usize).into_iter().for_each(|size| *size = Some(value)),
+                Some((table, false)) => {
+                    addresses.get_mut(table as usize).into_iter().for_each(|address| *address = Some(resolve(value)));
                 }
-            }
-        }
-        for table in [Table::Strings, Table::Relocations, Table::PltRelocations, Table::RelativeRelocations] {
-            if let (Some(Some(extent)), Some(size)) =
-                (dynamic.extents.get_mut(table as usize), sizes.get(table as usize))
-            {
-                extent.size = Some(*size);
+                None => match tag {
+                    DT_SONAME => dynamic.soname = Some(value),
+                    DT_RPATH => dynamic.rpath = Some(value),
+                    DT_RUNPATH => dynamic.runpath = Some(value),
+                    DT_RELACOUNT => dynamic.relative_count = value,
+                    DT_FLAGS => dynamic.flags |= value,
+                    DT_FLAGS_1 => dynamic.flags_1 |= value,
+                    _ => {}
+                },
             }
         }
         // What says how long it is does not end at the next table.
-        let tables = dynamic.extents.map(|extent| extent.map_or(0, |extent| extent.address));
-        for extent in dynamic.extents.iter_mut().flatten().filter(|extent| extent.size.is_none()) {
-            let behind = tables.iter().chain(&others).filter(|address| **address > extent.address);
-            extent.next = behind.min().copied();
+        for ((extent, address), size) in dynamic.extents.iter_mut().zip(addresses).zip(sizes) {
+            let Some(address) = address else { continue };
+            let behind = addresses.iter().flatten().filter(|other| size.is_none() && **other > address);
+            *extent = Some(Extent { address, size, next: behind.min().copied() });
         }
         dynamic
     }
@@ -211,7 +156,7 @@ impl Dynamic {
     pub fn extent(&self, table: Table) -> Option<Extent> {
         let extent = self.extents.get(table as usize).copied().flatten()?;
         // A table of no bytes may have any address; but ld.so does not look at DT_STRSZ.
-        (!table.has_size() || extent.size != Some(0) || table == Table::Strings).then_some(extent)
+        (extent.size != Some(0) || table == Table::Strings).then_some(extent)
     }
 
     /// The same with tables that reach as far as what is there, as those of ld.so do: for a file whose tables contradict the sizes
@@ -229,19 +174,9 @@ impl Dynamic {
         self
     }
 
-    /// Everything is bound when the object is loaded.
-    pub const fn bind_now(&self) -> bool {
-        self.flags & DF_BIND_NOW != 0 || self.flags_1 & DF_1_NOW != 0
-    }
-
     /// Its thread-local variables are of the initial-exec model.
     pub const fn static_tls(&self) -> bool {
         self.flags & DF_STATIC_TLS != 0
-    }
-
-    /// It is never unloaded.
-    pub const fn nodelete(&self) -> bool {
-        self.flags_1 & DF_1_NODELETE != 0
     }
 
     /// ld.so must not look for its libraries in the cache and the default directories.
@@ -299,9 +234,9 @@ mod tests {
 
     #[test]
     fn the_last_of_two_counts_and_a_section_may_end_without_null() {
-        let bytes = section(&[(DT_SONAME, 1), (DT_SONAME, 2), (DT_BIND_NOW, 0), (DT_FLAGS_1, DF_1_PIE)]);
+        let bytes = section(&[(DT_SONAME, 1), (DT_SONAME, 2), (DT_FLAGS, DF_STATIC_TLS), (DT_FLAGS_1, DF_1_PIE)]);
         let dynamic = Dynamic::of(Bytes::from(&bytes[..bytes.len() - 1]), |address| address);
         assert_eq!(dynamic.soname, Some(2));
-        assert!(dynamic.bind_now() && !dynamic.pie(), "the last entry is cut off");
+        assert!(dynamic.static_tls() && !dynamic.pie(), "the last entry is cut off");
     }
 }

@@ -102,12 +102,6 @@ impl<'a> GnuHash<'a> {
         self.is_whole().then_some([self.head, self.bloom, self.buckets, hashes])
     }
 
-    /// The hashes of all symbols from the first on, each but for its lowest bit.
-    pub(crate) fn hashes(&self) -> impl Iterator<Item = u32> + use<'a> {
-        let chain = self.chain;
-        (0..).map_while(move |index| chain.entry::<u32>(index))
-    }
-
     /// The hash of symbol number `index`, but for its lowest bit; `None`: it is not found through the table.
     pub(crate) fn hash_of(&self, index: usize) -> Option<u32> {
         self.chain.entry::<u32>(index.checked_sub(self.first_symbol())?)

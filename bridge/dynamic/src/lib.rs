@@ -3,19 +3,24 @@
 //! One reader for both: files before they are loaded, and objects as `ld.so` has mapped them. [`Tables`] is made from views of
 //! memory ([`Bytes`]), and does not know where they come from.
 //!
+//! Each module uses those above it only.
+//!
 //! | question | module |
 //! |---|---|
+//! | which numbers does the format have? | `tags.rs` |
+//! | which machine is it for? | [`machine`](Machine) |
+//! | who may write into loaded objects? | [`linker_lock`](LinkerLock) |
 //! | what may be read, and how far? | [`bytes`](Bytes) |
 //! | where does the dynamic section say the tables are? | [`dynamic`](Dynamic) |
-//! | the tables of one object | [`tables`](Tables) |
 //! | a symbol, by its number or by its name | [`symbol`](Symbol), [`hash`] |
 //! | versions that an object defines and needs | [`version`] |
+//! | the tables of one object | [`tables`](Tables) |
 //! | words that hold the address of a symbol | [`relocation`] |
-//! | which machine is it for? | [`machine`](Machine) |
 //! | is it an MPI library? | [`mpi`] |
 //! | an object in this process | [`segments`](Segments), [`mapped`](Mapped) |
 //! | all objects of the base namespace | [`objects`] |
-//! | who may write into them? | [`linker_lock`](LinkerLock) |
+//! | other addresses in the words of an object | [`rebind`] |
+//! | other thread-local variables in the words of an object | [`thread_local`] |
 //!
 //! # Where it may run
 //! In the callback of `dl_iterate_phdr`, in signal handlers, before any constructor. The crate has no `std` and no `alloc`;
@@ -46,7 +51,6 @@ pub mod hash;
 mod linker_lock;
 mod machine;
 mod mapped;
-
 pub mod mpi;
 pub mod objects;
 pub mod rebind;
@@ -64,5 +68,5 @@ pub use linker_lock::LinkerLock;
 pub use machine::Machine;
 pub use mapped::Mapped;
 pub use segments::Segments;
-pub use symbol::{Symbol, SymbolKind, Symbols};
+pub use symbol::{Symbol, SymbolKind};
 pub use tables::{Asked, Fault, OfDefinitions, Tables};

@@ -18,8 +18,6 @@ pub struct Relocations {
     pub glob_dat: u32,
     /// The address of a function, in a GOT slot of the PLT.
     pub jump_slot: u32,
-    /// An address of the object itself.
-    pub relative: u32,
     /// The number of the object that has a thread-local variable.
     pub module: u32,
     /// Where the variable is among that object's.
@@ -40,24 +38,22 @@ impl Machine {
     /// The numbers of its relocations.
     pub const fn relocations(self) -> Relocations {
         match self {
-            // R_X86_64_64, GLOB_DAT, JUMP_SLOT, RELATIVE, DTPMOD64, DTPOFF64, TPOFF64, TLSDESC (psABI table 4.9).
+            // R_X86_64_64, GLOB_DAT, JUMP_SLOT, DTPMOD64, DTPOFF64, TPOFF64, TLSDESC (psABI table 4.9).
             Machine::X86_64 => Relocations {
                 absolute: 1,
                 glob_dat: 6,
                 jump_slot: 7,
-                relative: 8,
                 module: 16,
                 offset: 17,
                 from_thread: 18,
                 descriptor: 36,
             },
-            // R_AARCH64_ABS64, GLOB_DAT, JUMP_SLOT, RELATIVE, TLS_DTPMOD, TLS_DTPREL, TLS_TPREL, TLSDESC (ELF for the Arm 64-bit
+            // R_AARCH64_ABS64, GLOB_DAT, JUMP_SLOT, TLS_DTPMOD, TLS_DTPREL, TLS_TPREL, TLSDESC (ELF for the Arm 64-bit
             // Architecture, 5.7).
             Machine::Aarch64 => Relocations {
                 absolute: 257,
                 glob_dat: 1025,
                 jump_slot: 1026,
-                relative: 1027,
                 module: 1028,
                 offset: 1029,
                 from_thread: 1030,

@@ -6,10 +6,8 @@ use core::ffi::CStr;
 
 use libc::Elf64_Phdr;
 
-use crate::bytes::Bytes;
 use crate::dynamic::{Dynamic, Table};
-use crate::objects::Info;
-use crate::relocation::Binding;
+use crate::relocation::Reference;
 use crate::segments::Segments;
 use crate::symbol::Symbol;
 use crate::tables::Tables;
@@ -22,25 +20,14 @@ pub struct Mapped<'a> {
 }
 
 impl<'a> Mapped<'a> {
-    /// The object that `info` describes, unless it has no dynamic symbols.
-    pub fn of(info: Info<'a>) -> Option<Mapped<'a>> {
-        Mapped::at(info.segments())
-    }
-
     /// The object with these segments, unless it has no dynamic symbols.
     pub fn at(segments: Segments<'a>) -> Option<Mapped<'a>> {
-        Mapped::read(segments, |dynamic, section, memory| Tables::of(dynamic, section, memory))
+        let object = Mapped::for_names(segments)?;
+        Some(Mapped { tables: object.tables.counted(), ..object })
     }
 
     /// The same for a look at some names: see [`Tables::for_names`].
     pub fn for_names(segments: Segments<'a>) -> Option<Mapped<'a>> {
-        Mapped::read(segments, |dynamic, section, memory| Tables::for_names(dynamic, section, memory))
-    }
-
-    fn read(
-        segments: Segments<'a>,
-        read: impl FnOnce(&Dynamic, Bytes<'a>, &dyn Fn(Table, u64) -> Option<Bytes<'a>>) -> Tables<'a>,
-    ) -> Option<Mapped<'a>> {
         let section = segments.dynamic_section()?;
         // glibc relocates the pointers in place, unless the section is read-only (always in the vDSO).
         let resolve = |value: u64| {
@@ -53,7 +40,7 @@ impl<'a> Mapped<'a> {
         dynamic.extent(Table::Symbols)?;
         dynamic.extent(Table::Strings)?;
         let memory = |_, address| segments.bytes(usize::try_from(address).ok()?);
-        Some(Mapped { segments, tables: read(&dynamic, section, &memory) })
+        Some(Mapped { segments, tables: Tables::for_names(&dynamic, section, memory) })
     }
 
     /// Its segments.
@@ -99,7 +86,7 @@ impl<'a> Mapped<'a> {
 
     /// The words of this object that hold the address of a symbol by name, with the address of each word: aligned, and inside
     /// of a readable segment.
-    pub fn bindings(&self) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a> {
+    pub fn bindings(&self) -> impl Iterator<Item = (Reference<'a>, usize)> + use<'a> {
         self.bindings_like(|_: [u8; 1]| true)
     }
 
@@ -107,26 +94,20 @@ impl<'a> Mapped<'a> {
     pub fn bindings_like<const N: usize, F: Fn([u8; N]) -> bool>(
         &self,
         is_likely: F,
-    ) -> impl Iterator<Item = (Binding<'a>, usize)> + use<'a, N, F> {
+    ) -> impl Iterator<Item = (Reference<'a>, usize)> + use<'a, N, F> {
         let object = *self;
-        self.tables.bindings_like(is_likely).filter_map(move |binding| Some((binding, object.place(&binding)?)))
+        self.tables.bindings_like(is_likely).filter_map(move |binding| Some((binding, object.word(binding.offset)?)))
     }
 
-    /// The address of the word of a binding, if it is one.
-    pub(crate) fn place(&self, binding: &Binding<'_>) -> Option<usize> {
+    /// Where the word at this address of the file is: aligned, and in a readable segment.
+    pub(crate) fn word(&self, offset: u64) -> Option<usize> {
         const WORD: usize = size_of::<usize>();
-        let place = self.segments.address(binding.offset);
-        let is_word = place.is_multiple_of(WORD) && self.segments.bytes(place)?.len() >= WORD;
-        is_word.then_some(place)
+        let place = self.segments.address(offset);
+        (place.is_multiple_of(WORD) && self.segments.bytes(place)?.len() >= WORD).then_some(place)
     }
 
     /// DT_SONAME.
     pub fn soname(&self) -> Option<&'a CStr> {
         self.tables.soname()
-    }
-
-    /// Readable bytes of the object from an address on, to the end of the segment.
-    pub fn bytes(&self, address: usize) -> Option<Bytes<'a>> {
-        self.segments.bytes(address)
     }
 }

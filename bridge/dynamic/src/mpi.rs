@@ -1,8 +1,6 @@
 //! Is an object an MPI library? By what its tables say, never by counting and never by its file's name alone.
 //!
-//! The same question is asked of files before they are loaded, of the objects of a process by the loader, and by the entry
-//! library before any of its own data are there. A tool may define `PMPI_*` as well, under LD_PRELOAD or linked with the program, and
-//! may have any name. What tells them apart:
+//! A tool may define `PMPI_*` as well, under LD_PRELOAD or linked with the program, and may have any name. What tells them apart:
 //!
 //! | evidence | an MPI library | a tool |
 //! |---|---|---|

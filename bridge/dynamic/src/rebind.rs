@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::linker_lock::LinkerLock;
 use crate::mapped::Mapped;
-use crate::relocation::Binding;
+use crate::relocation::Reference;
 
 /// Which references to rebind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,43 +29,52 @@ pub unsafe fn rebind(
     object: &Mapped<'_>,
     which: Which,
     is_likely: impl Fn([u8; 4]) -> bool,
-    mut target: impl FnMut(&Binding<'_>, &dyn Fn() -> usize) -> Option<usize>,
+    mut target: impl FnMut(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
 ) -> usize {
-    let mut unprotected = None;
+    let mut words = Words { object, unprotected: None };
     let mut count = 0_usize;
-    for binding in object.tables().bindings_like(is_likely) {
+    for reference in object.tables().bindings_like(is_likely) {
         let is_concerned = match which {
             Which::All => true,
-            Which::Calls => binding.is_call,
-            Which::Weak => binding.is_weak,
+            Which::Calls => reference.is_call,
+            Which::Weak => reference.is_weak,
         };
         if !is_concerned {
             continue;
         }
-        // Most bindings are of no interest: nothing else is looked at for their names.
-        let word = |place| {
-            // SAFETY: of the object, which stays meanwhile.
-            unsafe { word_at(place) }
-        };
-        let value = || object.place(&binding).map_or(0, |place| word(place).load(Ordering::Relaxed));
-        let Some(address) = target(&binding, &value) else { continue };
-        let Some(place) = object.place(&binding) else { continue };
-        if !object.segments().is_writable(place) && unprotected.is_none() {
-            unprotected = Some(Unprotected::new(object));
+        // Most references are of no interest: nothing else is looked at for their names.
+        let value = || words.at(reference.offset).map_or(0, |(word, _)| word.load(Ordering::Relaxed));
+        if let Some(address) = target(&reference, &value)
+            && words.store(reference.offset, address.wrapping_add_signed(reference.addend as isize))
+        {
+            count = count.wrapping_add(1);
         }
-        word(place).store(address.wrapping_add_signed(binding.addend as isize), Ordering::Relaxed);
-        count = count.wrapping_add(1);
     }
     count
 }
 
-/// The word of a binding.
-///
-/// # Safety
-/// [`Mapped::place`] found it, in an object that stays.
-pub(crate) unsafe fn word_at<'a>(place: usize) -> &'a AtomicUsize {
-    // SAFETY: an aligned word inside of a segment of the object, which other threads may read meanwhile.
-    unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(place)) }
+/// The words of an object, which is loaded as long as `'a` lasts.
+pub(crate) struct Words<'a> {
+    pub(crate) object: &'a Mapped<'a>,
+    pub(crate) unprotected: Option<Unprotected>,
+}
+
+impl Words<'_> {
+    /// The word at this address of the file, and where it is.
+    fn at(&self, offset: u64) -> Option<(&AtomicUsize, usize)> {
+        let place = self.object.word(offset)?;
+        // SAFETY: an aligned word inside of a segment of the object, which other threads may read meanwhile.
+        Some((unsafe { AtomicUsize::from_ptr(core::ptr::with_exposed_provenance_mut(place)) }, place))
+    }
+
+    /// Writes a word, if there is one.
+    pub(crate) fn store(&mut self, offset: u64, value: usize) -> bool {
+        let segments = self.object.segments();
+        if self.unprotected.is_none() && self.at(offset).is_some_and(|(_, place)| !segments.is_writable(place)) {
+            self.unprotected = Some(Unprotected::new(self.object));
+        }
+        self.at(offset).map(|(word, _)| word.store(value, Ordering::Relaxed)).is_some()
+    }
 }
 
 /// The object's RELRO pages, writable as long as this lives.
@@ -75,7 +84,7 @@ pub(crate) struct Unprotected {
 }
 
 impl Unprotected {
-    pub(crate) fn new(object: &Mapped<'_>) -> Unprotected {
+    fn new(object: &Mapped<'_>) -> Unprotected {
         let (start, len) = object.segments().relro().map_or((0, 0), |relro| (relro.start, relro.len()));
         // SAFETY: asks for a constant.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;

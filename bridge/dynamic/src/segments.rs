@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use libc::{Elf64_Phdr, PF_R, PF_W, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
+use libc::{Elf64_Phdr, PF_R, PF_W, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, PT_NOTE};
 
 use crate::bytes::Bytes;
 
@@ -39,7 +39,7 @@ impl<'a> Segments<'a> {
     /// Does `address` lie in one of its segments?
     #[inline]
     pub fn contains(&self, address: usize) -> bool {
-        self.loaded(0).any(|(part, _)| part.contains(&address))
+        self.loaded(0).any(|part| part.contains(&address))
     }
 
     /// The part that `ld.so` made read-only after relocation.
@@ -50,23 +50,15 @@ impl<'a> Segments<'a> {
     /// May the process write at `address` of this object once it is relocated?
     pub fn is_writable(&self, address: usize) -> bool {
         let is_relro = self.relro().is_some_and(|relro| relro.contains(&address));
-        !is_relro && self.loaded(PF_W).any(|(part, _)| part.contains(&address))
+        !is_relro && self.loaded(PF_W).any(|part| part.contains(&address))
     }
 
     /// The bytes from an address to the end of the readable segment that it lies in.
     pub fn bytes(&self, address: usize) -> Option<Bytes<'a>> {
-        let (part, _) = self.loaded(PF_R).find(|(part, _)| part.contains(&address))?;
+        let part = self.loaded(PF_R).find(|part| part.contains(&address))?;
         let start = core::ptr::with_exposed_provenance(address);
         // SAFETY: mapped and readable, as `new` requires.
         Some(unsafe { Bytes::new(start, part.end.wrapping_sub(address)) })
-    }
-
-    /// The parts of the object that hold code which can be read, as far as they come from the file.
-    pub fn code(&self) -> impl Iterator<Item = Range<usize>> + use<'a> {
-        self.loaded(PF_R | PF_X).map(|(part, header)| {
-            let end = part.start.saturating_add(usize::try_from(header.p_filesz).unwrap_or(usize::MAX));
-            part.start..end.min(part.end)
-        })
     }
 
     /// The dynamic section, up to the end of its segment: ld.so goes on to DT_NULL, whatever PT_DYNAMIC says. Of several the
@@ -94,12 +86,11 @@ impl<'a> Segments<'a> {
     }
 
     /// The PT_LOADs with all of these flags.
-    fn loaded(&self, flags: u32) -> impl Iterator<Item = (Range<usize>, &'a Elf64_Phdr)> + use<'a> {
+    fn loaded(&self, flags: u32) -> impl Iterator<Item = Range<usize>> + use<'a> {
         let segments = *self;
-        let headers = self.headers.iter();
-        headers
-            .filter(move |header| header.p_type == PT_LOAD && header.p_flags & flags == flags)
-            .map(move |header| (segments.memory(header), header))
+        let loaded =
+            self.headers.iter().filter(move |header| header.p_type == PT_LOAD && header.p_flags & flags == flags);
+        loaded.map(move |header| segments.memory(header))
     }
 
     fn memory(&self, header: &Elf64_Phdr) -> Range<usize> {
@@ -110,6 +101,8 @@ impl<'a> Segments<'a> {
 
 #[cfg(test)]
 mod tests {
+    use libc::PF_X;
+
     use super::*;
 
     #[test]
@@ -142,7 +135,6 @@ mod tests {
         assert_eq!(segments.bytes(base + 10).map(Bytes::len), Some(6));
         assert_eq!(segments.bytes(base + 16).map(Bytes::len), Some(16), "never into the next segment");
         assert!(segments.bytes(base + 64).is_none());
-        assert!(segments.code().eq(core::iter::once(base + 16..base + 24)));
         assert_eq!(segments.notes().count(), 1, "one reaches beyond its segment");
     }
 }

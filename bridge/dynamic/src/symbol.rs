@@ -7,6 +7,9 @@ use libc::Elf64_Sym;
 use crate::bytes::Bytes;
 use crate::tags::*;
 
+/// Size of an entry of the symbol table.
+pub(crate) const SYMBOL: usize = size_of::<Elf64_Sym>();
+
 /// What a symbol stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
@@ -147,40 +150,11 @@ pub(crate) struct SymbolTable<'a> {
 impl<'a> SymbolTable<'a> {
     #[inline]
     pub(crate) fn count(&self) -> usize {
-        self.entries.count_of::<Elf64_Sym>()
+        self.entries.len() / SYMBOL
     }
 
     #[inline]
     pub(crate) fn symbol(&self, index: usize) -> Option<Symbol<'a>> {
         Some(Symbol { index, raw: self.entries.entry(index)?, strings: self.strings })
-    }
-}
-
-/// All symbols of an object but the null symbol.
-#[derive(Debug, Clone)]
-pub struct Symbols<'a> {
-    table: SymbolTable<'a>,
-    next: usize,
-}
-
-impl<'a> Symbols<'a> {
-    pub(crate) fn new(table: SymbolTable<'a>) -> Symbols<'a> {
-        Symbols { table, next: 1 }
-    }
-}
-
-impl<'a> Iterator for Symbols<'a> {
-    type Item = Symbol<'a>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Symbol<'a>> {
-        let symbol = self.table.symbol(self.next)?;
-        self.next = self.next.checked_add(1)?;
-        Some(symbol)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.table.count().saturating_sub(self.next);
-        (left, Some(left))
     }
 }

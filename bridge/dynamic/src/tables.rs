@@ -2,13 +2,11 @@
 
 use core::ffi::CStr;
 
-use libc::Elf64_Sym;
-
 use crate::bytes::Bytes;
 use crate::dynamic::{self, Dynamic, Table};
 use crate::hash::{self, GnuHash, SysvHash};
-use crate::symbol::{Symbol, SymbolTable, Symbols};
-use crate::version::{Index, Needs, VersionDefinition, VersionDefinitions};
+use crate::symbol::{SYMBOL, Symbol, SymbolTable};
+use crate::version::{Index, Version, Versions};
 
 /// The first contradiction in an object's tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,15 +24,18 @@ pub struct Tables<'a> {
     soname: Option<u64>,
     /// As long as DT_STRSZ says; empty if that reaches beyond what is there.
     own_strings: Bytes<'a>,
-    symbols: SymbolTable<'a>,
+    pub(crate) symbols: SymbolTable<'a>,
     gnu_hash: Option<GnuHash<'a>>,
     sysv_hash: Option<SysvHash<'a>>,
     version_indexes: Bytes<'a>,
+    /// All that is there from the first symbol on, and from the first index of a version on.
+    room: [Bytes<'a>; 2],
     version_definitions: Bytes<'a>,
     version_needs: Bytes<'a>,
-    relocations: [Bytes<'a>; 2],
-    relative_relocations: Bytes<'a>,
-    relative_count: usize,
+    /// DT_RELA and DT_JMPREL.
+    pub(crate) relocations: [Bytes<'a>; 2],
+    /// So many entries of DT_RELA, the first, are relative: `ld.so` looks at nothing else in them.
+    pub(crate) relative_count: usize,
     fault: Option<Fault>,
 }
 
@@ -70,150 +71,121 @@ enum Fit {
     UnlessAnother,
 }
 
-/// Size of an Elf64_Sym.
-const SYMBOL: usize = size_of::<Elf64_Sym>();
+/// Size of an entry of DT_VERSYM.
+const VERSION_INDEX: usize = size_of::<u16>();
 
 impl<'a> Tables<'a> {
-    /// The tables to which `dynamic` points; `section` is what it was read from. `memory` gives the bytes from an address to
-    /// the end of what is there, and is asked for each table once.
+    /// The tables to which `dynamic` points; `section` is what it was read from. `memory` gives the bytes from an address to the end of
+    /// what is there.
     pub fn of(dynamic: &Dynamic, section: Bytes<'a>, memory: impl Fn(Table, u64) -> Option<Bytes<'a>>) -> Tables<'a> {
-        Tables::read(dynamic, section, memory, Tables::count_symbols)
+        Tables::for_names(dynamic, section, memory).counted()
     }
 
-    /// The same for a look at some names: the symbols end where the next table begins. Counting them would take longer than finding
-    /// a few.
+    /// The same for a look at some names: the symbols end where the next table begins, and no more have an index of a version. Counting
+    /// them would take longer than finding a few.
     pub fn for_names(
         dynamic: &Dynamic,
         section: Bytes<'a>,
         memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
     ) -> Tables<'a> {
-        Tables::read(dynamic, section, memory, |tables, _| tables.whole_symbols())
-    }
-
-    /// The same where it is known how many symbols there are ([`Tables::symbol_count`]), and is not worked out again.
-    pub fn with_symbol_count(
-        dynamic: &Dynamic,
-        section: Bytes<'a>,
-        memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
-        symbol_count: Option<usize>,
-    ) -> Tables<'a> {
-        Tables::read(dynamic, section, memory, |tables, whole| match symbol_count {
-            Some(count) => tables.first_symbols(whole, count).unwrap_or(Bytes::EMPTY),
-            None => tables.count_symbols(whole),
-        })
-    }
-
-    /// `symbols_of` says which symbols there are, of those from the first to the end of its segment. libqmpi.so has one such function, and no
-    /// code of the others.
-    fn read(
-        dynamic: &Dynamic,
-        section: Bytes<'a>,
-        memory: impl Fn(Table, u64) -> Option<Bytes<'a>>,
-        symbols_of: impl FnOnce(&mut Tables<'a>, Bytes<'a>) -> Bytes<'a>,
-    ) -> Tables<'a> {
-        let mut fault = None;
-        let mut fail = |table, detail| fault = fault.or(Some(Fault { table, detail }));
-        let mut view = |table: Table| {
-            let Some(extent) = dynamic.extent(table) else { return Bytes::EMPTY };
-            let bytes = memory(table, extent.address);
-            bytes.and_then(|bytes| extent.of(bytes)).unwrap_or_else(|| {
-                fail(table, None);
-                Bytes::EMPTY
-            })
-        };
         let whole = |table| memory(table, dynamic.extent(table)?.address);
-        // DT_STRSZ is compared with what is there, and not used for names: ld.so does not look at it.
-        let own_strings = view(Table::Strings);
-        let strings = whole(Table::Strings).unwrap_or(Bytes::EMPTY);
-        let gnu_hash = view(Table::GnuHash);
-        let sysv_hash = view(Table::SysvHash);
-        let version_indexes = view(Table::VersionIndexes);
-        let version_definitions = view(Table::VersionDefinitions);
-        let version_needs = view(Table::VersionNeeds);
-        // Up to the next table, and all that is there.
-        let symbols = view(Table::Symbols);
-        let whole_symbols = whole(Table::Symbols).unwrap_or(symbols);
-        // No contradictions of an object's symbols: the reader of a file does without relocations.
-        let any = |table| {
+        let view = |table| {
             let extent = dynamic.extent(table)?;
             extent.of(memory(table, extent.address)?)
         };
-        let relocations = [Table::Relocations, Table::PltRelocations].map(|table| any(table).unwrap_or(Bytes::EMPTY));
-        let relative_relocations = any(Table::RelativeRelocations).unwrap_or(Bytes::EMPTY);
+        let mut fault = None;
+        let mut checked = |table| {
+            let is_outside = || dynamic.extent(table).map(|_| Fault { table, detail: None });
+            view(table).unwrap_or_else(|| {
+                fault = fault.or_else(is_outside);
+                Bytes::EMPTY
+            })
+        };
+        // DT_STRSZ is compared with what is there, and not used for names: ld.so does not look at it.
+        let own_strings = checked(Table::Strings);
+        let gnu_hash = GnuHash::of(checked(Table::GnuHash));
+        let sysv_hash = SysvHash::of(checked(Table::SysvHash));
+        let version_indexes = checked(Table::VersionIndexes);
+        let version_definitions = checked(Table::VersionDefinitions);
+        let version_needs = checked(Table::VersionNeeds);
+        let mut symbols = checked(Table::Symbols);
+        let strings = whole(Table::Strings).unwrap_or(Bytes::EMPTY);
+        let room = [Table::Symbols, Table::VersionIndexes].map(|table| whole(table).unwrap_or(Bytes::EMPTY));
+        // No contradictions of an object's symbols: the reader of a file does without relocations.
+        let relocations = [Table::Relocations, Table::PltRelocations].map(|table| view(table).unwrap_or(Bytes::EMPTY));
 
+        if !version_indexes.is_empty() {
+            symbols = symbols.up_to((version_indexes.len() / VERSION_INDEX).saturating_mul(SYMBOL));
+        }
         let mut tables = Tables {
             section,
             soname: dynamic.soname,
             own_strings,
             symbols: SymbolTable { entries: symbols, strings },
-            gnu_hash: GnuHash::of(gnu_hash),
-            sysv_hash: SysvHash::of(sysv_hash),
+            gnu_hash,
+            sysv_hash,
             version_indexes,
+            room,
             version_definitions,
             version_needs,
             relocations,
-            relative_relocations,
             relative_count: usize::try_from(dynamic.relative_count).unwrap_or(usize::MAX),
             fault,
         };
-        if !tables.gnu_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::GnuHash).is_some() {
-            tables.fail(Table::GnuHash, None);
-        }
-        if !tables.sysv_hash.is_some_and(|table| table.is_whole()) && dynamic.extent(Table::SysvHash).is_some() {
-            tables.fail(Table::SysvHash, None);
-        }
-        tables.symbols.entries = symbols_of(&mut tables, whole_symbols);
-        // A symbol without an index has no version. ld.so reads further where there is less than one for each.
-        let indexes = tables.symbol_count().saturating_mul(size_of::<u16>());
-        if !tables.version_indexes.is_empty() {
-            if tables.version_indexes.len() < indexes {
-                tables.fail(Table::VersionIndexes, None);
-                tables.version_indexes = whole(Table::VersionIndexes).unwrap_or(Bytes::EMPTY);
+        let is_whole =
+            [gnu_hash.is_some_and(|table| table.is_whole()), sysv_hash.is_some_and(|table| table.is_whole())];
+        for (table, is_whole) in [Table::GnuHash, Table::SysvHash].into_iter().zip(is_whole) {
+            if !is_whole && dynamic.extent(table).is_some() {
+                tables.fail(table, None);
             }
-            tables.version_indexes = tables.version_indexes.up_to(indexes);
         }
         tables
     }
 
-    /// The symbols, as many as there are; `whole` reaches from the first to the end of its segment.
+    /// With as many symbols as there are.
     ///
     /// The count is recorded nowhere but in the hash tables. A library that exports nothing has an empty `.gnu.hash`, whose
     /// first symbol is number 1 whatever it imports (binutils `bfd/elflink.c`, "Empty .gnu.hash section is special"): the
     /// symbols then end where the next table begins, because linkers put one right behind `.dynsym`. Tools that rewrite a file
     /// move tables away from there (patchelf, and our own copies); but there are as many indexes of versions as symbols.
-    fn count_symbols(&mut self, whole: Bytes<'a>) -> Bytes<'a> {
-        let mut symbols: Option<Bytes<'a>> = None;
-        let mut take = |tables: &mut Tables<'a>, count| match tables.first_symbols(whole, count) {
-            // What one table says too little, because ld.so uses the other.
-            Some(found) if symbols.is_none_or(|symbols| symbols.len() < found.len()) => symbols = Some(found),
-            Some(_) => {}
-            None => tables.fail(Table::Symbols, None),
-        };
-        if let Some(hash) = self.sysv_hash {
-            take(self, hash.symbol_count());
-            take(self, hash.end_of_chains());
+    #[must_use]
+    pub(crate) fn counted(mut self) -> Tables<'a> {
+        let sysv = self.sysv_hash.map(|hash| [hash.symbol_count(), hash.end_of_chains()]);
+        let gnu = self.gnu_hash.and_then(|hash| {
+            hash.symbol_count().unwrap_or_else(|detail| {
+                self.fail(Table::GnuHash, Some(detail));
+                None
+            })
+        });
+        // What one table says too little, because ld.so uses the other.
+        let counts = sysv.into_iter().flatten().chain(gnu);
+        let has_room = |count: &usize| self.first_symbols(*count).is_some();
+        let most = counts.clone().filter(has_room).max();
+        if !counts.clone().all(|count| has_room(&count)) {
+            self.fail(Table::Symbols, None);
         }
-        if let Some(hash) = self.gnu_hash {
-            match hash.symbol_count() {
-                Ok(Some(count)) => take(self, count),
-                Ok(None) => {}
-                Err(detail) => self.fail(Table::GnuHash, Some(detail)),
-            }
-        }
-        symbols.unwrap_or_else(|| self.whole_symbols())
+        self.with_symbol_count(most.unwrap_or(self.symbol_count()))
     }
 
-    /// The symbols up to the next table, no more than have an index of a version.
-    fn whole_symbols(&self) -> Bytes<'a> {
-        let mut symbols = self.symbols.entries;
+    /// With so many symbols ([`Tables::symbol_count`]), if there is room for them.
+    #[must_use]
+    pub fn with_symbol_count(mut self, count: usize) -> Tables<'a> {
+        self.symbols.entries = self.first_symbols(count).unwrap_or(Bytes::EMPTY);
+        // A symbol without an index has no version. ld.so reads further where there is less than one for each.
+        let indexes = count.saturating_mul(VERSION_INDEX);
         if !self.version_indexes.is_empty() {
-            symbols = symbols.up_to(self.version_indexes.count_of::<u16>().saturating_mul(SYMBOL));
+            if self.version_indexes.len() < indexes {
+                self.fail(Table::VersionIndexes, None);
+                [_, self.version_indexes] = self.room;
+            }
+            self.version_indexes = self.version_indexes.up_to(indexes);
         }
-        symbols.up_to(symbols.len().saturating_sub(symbols.len() % SYMBOL))
+        self
     }
 
-    fn first_symbols(&self, whole: Bytes<'a>, count: usize) -> Option<Bytes<'a>> {
-        whole.first(count.checked_mul(SYMBOL)?)
+    fn first_symbols(&self, count: usize) -> Option<Bytes<'a>> {
+        let [symbols, _] = self.room;
+        symbols.first(count.checked_mul(SYMBOL)?)
     }
 
     fn fail(&mut self, table: Table, detail: Option<&'static str>) {
@@ -224,35 +196,20 @@ impl<'a> Tables<'a> {
     ///
     /// For files, which are then refused. Objects that `ld.so` has loaded are used as far as their tables go.
     pub fn check(&self) -> Option<Fault> {
-        let chain = |table, detail: Option<&'static str>| Some(Fault { table, detail: Some(detail?) });
-        let definitions = || {
-            let mut walk = self.version_definitions();
-            walk.by_ref().for_each(drop);
-            chain(Table::VersionDefinitions, walk.fault())
+        let walk = |table, mut versions: Versions<'a>| {
+            versions.by_ref().for_each(drop);
+            versions.fault().map(|detail| Fault { table, detail: Some(detail) })
         };
-        let needs = || {
-            let mut walk = self.version_needs();
-            walk.by_ref().for_each(drop);
-            chain(Table::VersionNeeds, walk.fault())
-        };
-        self.fault.or_else(definitions).or_else(needs)
-    }
-
-    /// The string at an offset of the string table.
-    pub fn string(&self, offset: u64) -> Option<&'a CStr> {
-        self.strings().string(usize::try_from(offset).ok()?)
-    }
-
-    /// The string table.
-    pub fn strings(&self) -> Bytes<'a> {
-        self.symbols.strings
+        self.fault
+            .or_else(|| walk(Table::VersionDefinitions, self.version_definitions()))
+            .or_else(|| walk(Table::VersionNeeds, self.version_needs()))
     }
 
     /// The tables by which `ld.so` finds definitions, for a copy; `None` if the object has no DT_GNU_HASH, or one of them is not whole.
     pub fn of_definitions(&self) -> Option<OfDefinitions<'a>> {
         let hash = self.gnu_hash?;
         let listed = self.symbol_count().checked_sub(hash.first_symbol())?;
-        let versions = self.symbol_count().checked_mul(size_of::<u16>())?;
+        let versions = self.symbol_count().checked_mul(VERSION_INDEX)?;
         let is_whole = self.fault.is_none() && !self.own_strings.is_empty();
         let has_versions = [0, versions].contains(&self.version_indexes.len());
         (is_whole && has_versions).then_some(OfDefinitions {
@@ -264,12 +221,12 @@ impl<'a> Tables<'a> {
 
     /// DT_SONAME.
     pub fn soname(&self) -> Option<&'a CStr> {
-        self.string(self.soname?)
+        self.symbols.strings.string(usize::try_from(self.soname?).ok()?)
     }
 
     /// DT_NEEDED, in order; names that are not inside of the string table are left out.
     pub fn needed(&self) -> impl Iterator<Item = &'a CStr> + use<'a> {
-        let strings = self.strings();
+        let strings = self.symbols.strings;
         self.needed_offsets().filter_map(move |offset| strings.string(usize::try_from(offset).ok()?))
     }
 
@@ -285,9 +242,8 @@ impl<'a> Tables<'a> {
 
     /// The hashes of the names that `ld.so` finds, each but for its lowest bit; `None`: the object has no DT_GNU_HASH.
     pub fn gnu_hashes(&self) -> Option<impl Iterator<Item = u32> + use<'a>> {
-        let hash = self.gnu_hash?;
-        let count = self.symbol_count().saturating_sub(hash.first_symbol());
-        Some(hash.hashes().take(count))
+        let (hash, end) = (self.gnu_hash?, self.symbol_count());
+        Some((hash.first_symbol()..end).map_while(move |index| hash.hash_of(index)))
     }
 
     /// The hash of the name of symbol number `index`, but for its lowest bit; `None`: the object has no DT_GNU_HASH, or it does not list
@@ -309,8 +265,9 @@ impl<'a> Tables<'a> {
 
     /// All symbols but the null symbol.
     #[inline]
-    pub fn symbols(&self) -> Symbols<'a> {
-        Symbols::new(self.symbols)
+    pub fn symbols(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
+        let table = self.symbols;
+        (1..).map_while(move |index| table.symbol(index))
     }
 
     /// The symbols that the object refers to and does not define.
@@ -335,25 +292,20 @@ impl<'a> Tables<'a> {
         self.find_asked(name, hash, Asked::Reference(Some(version)))
     }
 
-    /// The definition that a reference without a version gets, as programs have that are linked with a library without versions: of
-    /// the base version or the oldest, else the only default one.
-    pub fn find_oldest(&self, name: &[u8], hash: u32) -> Option<Symbol<'a>> {
-        self.find_asked(name, hash, Asked::Reference(None))
-    }
-
     /// The definition that what asks gets (glibc, `elf/dl-lookup.c: check_match`).
     pub fn find_asked(&self, name: &[u8], hash: u32, asked: Asked<'_>) -> Option<Symbol<'a>> {
         let (mut other, mut others) = (None, 0_usize);
-        let found = self.find_candidate(name, hash, |symbol| match self.fit(symbol, asked) {
-            Fit::Yes => true,
-            Fit::No => false,
-            Fit::UnlessAnother => {
-                other = other.or(Some(*symbol));
-                others = others.saturating_add(1);
-                false
+        for symbol in self.definitions(name, hash) {
+            match self.fit(&symbol, asked) {
+                Fit::Yes => return Some(symbol),
+                Fit::No => {}
+                Fit::UnlessAnother => {
+                    other = other.or(Some(symbol));
+                    others = others.saturating_add(1);
+                }
             }
-        });
-        found.or(other.filter(|_| others == 1 || asked == Asked::Anything))
+        }
+        other.filter(|_| others == 1 || asked == Asked::Anything)
     }
 
     fn fit(&self, symbol: &Symbol<'_>, asked: Asked<'_>) -> Fit {
@@ -377,34 +329,15 @@ impl<'a> Tables<'a> {
         if fits { Fit::Yes } else { Fit::No }
     }
 
-    /// Shows `visit` each definition of a name, of whatever version.
-    pub fn each_definition(&self, name: &[u8], hash: u32, mut visit: impl FnMut(Symbol<'a>)) {
-        self.find_candidate(name, hash, |symbol| {
-            visit(*symbol);
-            false
-        });
-    }
-
-    /// Does a search for its name come to symbol number `index`? `hash` is [`hash::gnu`] of the name, as for [`Self::find`].
-    pub fn lists(&self, index: usize, name: &[u8], hash: u32) -> bool {
-        match (self.gnu_hash, self.sysv_hash) {
-            (Some(table), _) => table.candidates(hash).any(|candidate| candidate == index),
-            (None, Some(table)) => table.candidates(hash::sysv(name)).any(|candidate| candidate == index),
-            (None, None) => false,
-        }
-    }
-
-    fn find_candidate(&self, name: &[u8], hash: u32, mut is_it: impl FnMut(&Symbol<'a>) -> bool) -> Option<Symbol<'a>> {
-        let fits = |index| {
-            let symbol = self.symbol(index)?;
-            (symbol.is_named(name) && symbol.is_found_by_linker() && is_it(&symbol)).then_some(symbol)
-        };
-        match (self.gnu_hash, self.sysv_hash) {
-            (Some(table), _) => table.candidates(hash).find_map(fits),
-            (None, Some(table)) => table.candidates(hash::sysv(name)).find_map(fits),
-            // Without a table ld.so finds nothing (`elf/dl-lookup.c: do_lookup_x`, l_nbuckets).
-            (None, None) => None,
-        }
+    /// The definitions of a name, of whatever version. Without a hash table ld.so finds none (`elf/dl-lookup.c: do_lookup_x`,
+    /// l_nbuckets).
+    pub fn definitions<'n>(&self, name: &'n [u8], hash: u32) -> impl Iterator<Item = Symbol<'a>> + use<'a, 'n> {
+        let table = self.symbols;
+        let gnu = self.gnu_hash.map(|table| table.candidates(hash));
+        let sysv = self.sysv_hash.filter(|_| gnu.is_none()).map(|table| table.candidates(hash::sysv(name)));
+        let candidates = gnu.into_iter().flatten().chain(sysv.into_iter().flatten());
+        let named = candidates.filter_map(move |index| table.symbol(index)).filter(|symbol| symbol.is_named(name));
+        named.filter(Symbol::is_found_by_linker)
     }
 
     /// Which version symbol number `index` has; `None`: the object has no versions.
@@ -413,23 +346,25 @@ impl<'a> Tables<'a> {
     }
 
     /// The versions that the object defines, its own name included.
-    pub fn version_definitions(&self) -> VersionDefinitions<'a> {
-        VersionDefinitions::new(self.version_definitions, self.strings())
+    pub fn version_definitions(&self) -> Versions<'a> {
+        Versions::new(self.version_definitions, self.symbols.strings, false)
     }
 
     /// The versions that the object needs.
-    pub fn version_needs(&self) -> Needs<'a> {
-        Needs::new(self.version_needs, self.strings())
+    pub fn version_needs(&self) -> Versions<'a> {
+        Versions::new(self.version_needs, self.symbols.strings, true)
     }
 
     /// The version that symbol number `index` asks for; `None`: it asks for none, or is defined here.
     pub fn needed_version(&self, index: usize) -> Option<&'a CStr> {
-        let number = self.version_index(index)?.number();
+        self.need(index)?.name()
+    }
+
+    /// The same with the library that has to define it.
+    pub fn need(&self, index: usize) -> Option<Version<'a>> {
         // The numbers of definitions and needs are different ones (`elf/dl-version.c`).
-        if number < 2 {
-            return None;
-        }
-        self.version_needs().find(|need| need.number == number)?.name()
+        let number = self.version_index(index)?.number();
+        self.version_needs().find(|need| number >= 2 && need.number == number)
     }
 
     /// The name of the version that a definition with this index has.
@@ -437,26 +372,8 @@ impl<'a> Tables<'a> {
         self.definition(index)?.name()
     }
 
-    fn definition(&self, index: Index) -> Option<VersionDefinition<'a>> {
+    fn definition(&self, index: Index) -> Option<Version<'a>> {
         let number = index.number();
         self.version_definitions().find(|definition| definition.number == number && !definition.is_base)
-    }
-
-    pub(crate) fn symbol_table(&self) -> SymbolTable<'a> {
-        self.symbols
-    }
-
-    /// DT_RELA and DT_JMPREL.
-    pub(crate) fn relocation_tables(&self) -> [Bytes<'a>; 2] {
-        self.relocations
-    }
-
-    /// So many entries of DT_RELA, the first, are relative: `ld.so` looks at nothing else in them.
-    pub(crate) fn relative_count(&self) -> usize {
-        self.relative_count
-    }
-
-    pub(crate) fn relative_relocations(&self) -> Bytes<'a> {
-        self.relative_relocations
     }
 }

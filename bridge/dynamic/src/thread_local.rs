@@ -2,14 +2,13 @@
 //!
 //! `ld.so` takes what it writes there from the object that defines the symbol. Where that is an object which only stands for the true one,
 //! in another namespace, the words have to be written again before the object's code runs.
-#![expect(unsafe_code, reason = "writes into the GOT of loaded objects")]
 
 use core::ffi::CStr;
 
 use crate::linker_lock::LinkerLock;
 use crate::machine::{Machine, Relocations};
 use crate::mapped::Mapped;
-use crate::rebind::{Unprotected, word_at};
+use crate::rebind::Words;
 use crate::relocation::{Relocation, RelocationKind};
 
 /// Types of relocations in objects of this process.
@@ -54,32 +53,24 @@ impl StaticRoom {
 ///
 /// # Safety
 /// No code has used these words.
+#[expect(unsafe_code, reason = "the promise is the caller's")]
 pub unsafe fn bind(_: &LinkerLock, object: &Mapped<'_>, find: impl Fn(&CStr) -> Option<ThreadLocalVariable>) -> usize {
-    const WORD: usize = size_of::<usize>();
-    let mut unprotected = None;
+    let mut words = Words { object, unprotected: None };
     let mut count = 0_usize;
     for relocation in object.tables().relocations() {
         let Some((variable, number)) = reference(object, &relocation, &find) else { continue };
         let addend = relocation.addend as isize;
         let offset = variable.offset.wrapping_add_signed(addend);
         let from_thread = variable.from_thread.wrapping_add_signed(addend);
-        let words = match number {
-            _ if number == KNOWN.module => [Some(variable.module), None],
-            _ if number == KNOWN.offset => [Some(offset), None],
-            _ if number == KNOWN.from_thread => [Some(from_thread), None],
-            _ => [Some(variable.descriptor), Some(from_thread)],
+        let (first, second) = match number {
+            _ if number == KNOWN.module => (variable.module, None),
+            _ if number == KNOWN.offset => (offset, None),
+            _ if number == KNOWN.from_thread => (from_thread, None),
+            _ => (variable.descriptor, Some(from_thread)),
         };
-        let first = object.segments().address(relocation.offset);
-        for (place, word) in [first, first.wrapping_add(WORD)].into_iter().zip(words) {
-            let is_word =
-                place.is_multiple_of(WORD) && object.segments().bytes(place).is_some_and(|bytes| bytes.len() >= WORD);
-            let Some(word) = word.filter(|_| is_word) else { continue };
-            if !object.segments().is_writable(place) && unprotected.is_none() {
-                unprotected = Some(Unprotected::new(object));
-            }
-            // SAFETY: an aligned word of the object, which stays.
-            unsafe { word_at(place) }.store(word, core::sync::atomic::Ordering::Relaxed);
-            count = count.wrapping_add(1);
+        let behind = relocation.offset.wrapping_add(size_of::<usize>() as u64);
+        for (place, word) in [(relocation.offset, Some(first)), (behind, second)] {
+            count = count.wrapping_add(usize::from(word.is_some_and(|word| words.store(place, word))));
         }
     }
     count

@@ -33,82 +33,46 @@ impl Index {
     }
 }
 
-/// A version that an object defines; its name is measured when it is asked for.
+/// A version that an object defines or needs; its names are measured when they are asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct VersionDefinition<'a> {
+pub struct Version<'a> {
     /// Its number in the object.
     pub number: u16,
     /// Names the library itself: no version of a symbol.
     pub is_base: bool,
-    name: Text<'a>,
-}
-
-/// A version that an object needs; its names are measured when they are asked for.
-#[derive(Debug, Clone, Copy)]
-pub struct Need<'a> {
-    /// Its number in the object.
-    pub number: u16,
-    /// ld.so says nothing if it is not there.
-    pub is_weak: bool,
-    file: Text<'a>,
-    name: Text<'a>,
-}
-
-/// A place in a string table.
-#[derive(Debug, Clone, Copy)]
-struct Text<'a> {
-    offset: usize,
+    name: u32,
+    file: u32,
     strings: Bytes<'a>,
 }
 
-impl<'a> VersionDefinition<'a> {
+impl<'a> Version<'a> {
     /// As in `GLIBC_2.34`; `None` if it is not inside of the string table.
     pub fn name(&self) -> Option<&'a CStr> {
-        self.name.strings.string(self.name.offset)
+        self.strings.string(self.name as usize)
     }
 
     /// Is this its name?
     pub fn is_named(&self, name: &[u8]) -> bool {
-        self.name.strings.is_string(self.name.offset, name)
-    }
-}
-
-impl<'a> Need<'a> {
-    /// As in `GLIBC_2.34`; `None` if it is not inside of the string table.
-    pub fn name(&self) -> Option<&'a CStr> {
-        self.name.strings.string(self.name.offset)
+        self.strings.is_string(self.name as usize, name)
     }
 
-    /// The SONAME of the library that has to define it; `None` if it is not inside of the string table.
+    /// Of a version that is needed: the SONAME of the library that has to define it; `None` if it is not inside of the string table.
     pub fn file(&self) -> Option<&'a CStr> {
-        self.file.strings.string(self.file.offset)
+        self.strings.string(self.file as usize)
     }
 }
 
-/// A walk over DT_VERDEF.
+/// A walk over DT_VERDEF or DT_VERNEED: chains of entries, of which each says how far the next one is.
 #[derive(Debug, Clone)]
-pub struct VersionDefinitions<'a> {
+pub struct Versions<'a> {
     table: Bytes<'a>,
     strings: Bytes<'a>,
-    walk: VersionWalk,
-}
-
-/// A walk over DT_VERNEED.
-#[derive(Debug, Clone)]
-pub struct Needs<'a> {
-    table: Bytes<'a>,
-    strings: Bytes<'a>,
-    /// Over the libraries.
-    files: VersionWalk,
-    /// Over the versions of one library.
-    versions: VersionWalk,
-    file: usize,
-}
-
-/// A chain of entries, of which each says how far the next one is.
-#[derive(Debug, Clone)]
-struct VersionWalk {
+    are_needs: bool,
+    /// Where the next definition is, or the next library whose versions are needed.
     next: Option<usize>,
+    /// Where the next version of this library is.
+    next_of_file: Option<usize>,
+    file: u32,
     /// How many entries there may still be.
     room: usize,
     fault: Option<&'static str>,
@@ -117,122 +81,84 @@ struct VersionWalk {
 const OUTSIDE: &str = "an entry lies outside of the table";
 const OVERLAP: &str = "more entries than the table has room for";
 
-impl VersionWalk {
-    fn new(table: Bytes<'_>) -> VersionWalk {
+impl<'a> Versions<'a> {
+    pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>, are_needs: bool) -> Versions<'a> {
+        // The room is for all entries together: some that several libraries share would else be walked again and again.
         let room = (table.len() / SHORTEST).min(MOST);
-        VersionWalk { next: (!table.is_empty()).then_some(0), room, fault: None }
+        let next = (!table.is_empty()).then_some(0);
+        Versions { table, strings, are_needs, next, next_of_file: None, file: 0, room, fault: None }
     }
 
-    /// The place of the next entry.
-    fn step(&mut self) -> Option<usize> {
-        let at = self.next.take()?;
-        match self.room.checked_sub(1) {
-            Some(room) => self.room = room,
-            None => return self.fail(OVERLAP),
-        }
-        Some(at)
+    /// Why the walk ended before the last entry, if it did.
+    pub fn fault(&self) -> Option<&'static str> {
+        self.fault
     }
 
-    /// The one after that is so far behind it; 0: there is none.
-    fn go_on(&mut self, at: usize, distance: u32) {
-        self.next = if distance == 0 { None } else { at.checked_add(distance as usize) };
-    }
-
-    fn fail<T>(&mut self, fault: &'static str) -> Option<T> {
-        self.next = None;
-        self.fault = self.fault.or(Some(fault));
+    fn fail(&mut self, fault: &'static str) -> Option<Version<'a>> {
+        (self.next, self.fault) = (None, Some(fault));
         None
     }
-}
 
-impl<'a> VersionDefinitions<'a> {
-    pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> VersionDefinitions<'a> {
-        VersionDefinitions { table, strings, walk: VersionWalk::new(table) }
+    /// The next version of the library whose versions these are.
+    ///
+    /// `Elf64_Vernaux`: vna_hash: u32; vna_flags, vna_other: u16; vna_name, vna_next: u32.
+    fn of_file(&mut self, at: usize) -> Option<Version<'a>> {
+        let [_, number] = self.table.skip(at).read::<[u16; 2]>(4)?;
+        let [name, next] = self.table.skip(at).read::<[u32; 2]>(8)?;
+        self.next_of_file = behind(at, next);
+        let number = Index(number).number();
+        Some(Version { number, is_base: false, name, file: self.file, strings: self.strings })
     }
 
-    /// Why the walk ended before the last entry, if it did.
-    pub fn fault(&self) -> Option<&'static str> {
-        self.walk.fault
-    }
-}
-
-impl<'a> Iterator for VersionDefinitions<'a> {
-    type Item = VersionDefinition<'a>;
-
-    /// `Elf64_Verdef`: vd_version, vd_flags, vd_ndx, vd_cnt: u16; vd_hash, vd_aux, vd_next: u32. Its first
-    /// `Elf64_Verdaux` (vda_name, vda_next: u32) is the name; further ones are its parents.
-    fn next(&mut self) -> Option<VersionDefinition<'a>> {
-        let at = self.walk.step()?;
-        let entry = self.table.skip(at);
-        let read = || {
-            let [_, flags, number, _] = entry.read::<[u16; 4]>(0)?;
-            let [_, aux, next] = entry.read::<[u32; 3]>(8)?;
-            let offset = entry.read::<u32>(aux as usize)? as usize;
-            let name = Text { offset, strings: self.strings };
-            Some((VersionDefinition { number: Index(number).number(), is_base: flags & BASE != 0, name }, next))
-        };
-        let Some((definition, next)) = read() else { return self.walk.fail(OUTSIDE) };
-        self.walk.go_on(at, next);
-        Some(definition)
-    }
-}
-
-impl<'a> Needs<'a> {
-    pub(crate) fn new(table: Bytes<'a>, strings: Bytes<'a>) -> Needs<'a> {
-        let files = VersionWalk::new(table);
-        let versions = VersionWalk { next: None, ..files.clone() };
-        Needs { table, strings, files, versions, file: 0 }
-    }
-
-    /// Why the walk ended before the last entry, if it did.
-    pub fn fault(&self) -> Option<&'static str> {
-        self.files.fault.or(self.versions.fault)
-    }
-
+    /// Goes on to the next library.
+    ///
     /// `Elf64_Verneed`: vn_version, vn_cnt: u16; vn_file, vn_aux, vn_next: u32.
-    fn next_file(&mut self) -> Option<()> {
-        let at = self.files.step()?;
-        let entry = self.table.skip(at);
-        let Some([file, aux, next]) = entry.read::<[u32; 3]>(4) else {
-            return self.files.fail(OUTSIDE);
-        };
-        self.file = file as usize;
-        // The room goes on over all libraries: entries that several of them share would else be walked again and again.
-        self.versions.next = at.checked_add(aux as usize);
-        self.files.go_on(at, next);
+    fn file(&mut self, at: usize) -> Option<()> {
+        let [file, first, next] = self.table.skip(at).read::<[u32; 3]>(4)?;
+        (self.file, self.next_of_file, self.next) = (file, at.checked_add(first as usize), behind(at, next));
         Some(())
     }
 
-    /// `Elf64_Vernaux`: vna_hash: u32; vna_flags, vna_other: u16; vna_name, vna_next: u32.
-    fn next_version(&mut self) -> Option<Need<'a>> {
-        const WEAK: u16 = 2;
-        let at = self.versions.step()?;
+    /// The next definition.
+    ///
+    /// `Elf64_Verdef`: vd_version, vd_flags, vd_ndx, vd_cnt: u16; vd_hash, vd_aux, vd_next: u32. Its first `Elf64_Verdaux` (vda_name,
+    /// vda_next: u32) is the name; further ones are its parents.
+    fn definition(&mut self, at: usize) -> Option<Version<'a>> {
         let entry = self.table.skip(at);
-        let read = || {
-            let [flags, number] = entry.read::<[u16; 2]>(4)?;
-            let [name, next] = entry.read::<[u32; 2]>(8)?;
-            let text = |offset| Text { offset, strings: self.strings };
-            let (file, name) = (text(self.file), text(name as usize));
-            Some((Need { number: Index(number).number(), is_weak: flags & WEAK != 0, file, name }, next))
-        };
-        let Some((need, next)) = read() else { return self.versions.fail(OUTSIDE) };
-        self.versions.go_on(at, next);
-        Some(need)
+        let [_, flags, number, _] = entry.read::<[u16; 4]>(0)?;
+        let [_, first, next] = entry.read::<[u32; 3]>(8)?;
+        let name = entry.read::<u32>(first as usize)?;
+        self.next = behind(at, next);
+        let number = Index(number).number();
+        Some(Version { number, is_base: flags & BASE != 0, name, file: 0, strings: self.strings })
     }
 }
 
-impl<'a> Iterator for Needs<'a> {
-    type Item = Need<'a>;
+/// The place that is so far behind another; 0: there is none.
+fn behind(at: usize, distance: u32) -> Option<usize> {
+    if distance == 0 { None } else { at.checked_add(distance as usize) }
+}
 
-    fn next(&mut self) -> Option<Need<'a>> {
+impl<'a> Iterator for Versions<'a> {
+    type Item = Version<'a>;
+
+    fn next(&mut self) -> Option<Version<'a>> {
         loop {
-            if let Some(need) = self.next_version() {
-                return Some(need);
+            let of_file = self.next_of_file.take();
+            let at = of_file.or_else(|| self.next.take())?;
+            let Some(room) = self.room.checked_sub(1) else { return self.fail(OVERLAP) };
+            self.room = room;
+            let version = match (of_file, self.are_needs) {
+                (Some(_), _) => self.of_file(at).map(Some),
+                (None, true) => self.file(at).map(|()| None),
+                (None, false) => self.definition(at).map(Some),
+            };
+            match version {
+                // A library: its versions come next.
+                Some(None) => {}
+                Some(version) => return version,
+                None => return self.fail(OUTSIDE),
             }
-            if self.fault().is_some() {
-                return None;
-            }
-            self.next_file()?;
         }
     }
 }
@@ -252,12 +178,12 @@ mod tests {
         // One definition whose next one is a byte behind it: each is a definition, up to the end.
         let mut table = bytes(&[1, 2, 0, 20, 1, 9, 0]);
         table.resize(400, 0);
-        let mut walk = VersionDefinitions::new(Bytes::from(&table[..]), Bytes::from(STRINGS));
+        let mut walk = Versions::new(Bytes::from(&table[..]), Bytes::from(STRINGS), false);
         let first = walk.next().unwrap();
         assert_eq!((first.number, first.name(), first.is_base), (2, Some(c"V1"), false));
         assert!(walk.by_ref().count() <= table.len() / SHORTEST);
         let cut = table[..19].to_vec();
-        let mut walk = VersionDefinitions::new(Bytes::from(&cut[..]), Bytes::from(STRINGS));
+        let mut walk = Versions::new(Bytes::from(&cut[..]), Bytes::from(STRINGS), false);
         assert!(walk.next().is_none() && walk.fault() == Some(OUTSIDE));
     }
 
@@ -272,10 +198,10 @@ mod tests {
             words.extend([0, (version + 2) << 16, 9, if version < 9 { 16 } else { 0 }]);
         }
         let table = bytes(&words);
-        let mut walk = Needs::new(Bytes::from(&table[..]), Bytes::from(STRINGS));
+        let mut walk = Versions::new(Bytes::from(&table[..]), Bytes::from(STRINGS), true);
         let first = walk.next().unwrap();
         assert_eq!((first.number, first.file(), first.name()), (2, Some(c"libx.so"), Some(c"V1")));
-        assert_eq!(1 + walk.by_ref().count(), table.len() / SHORTEST);
+        assert!(1 + walk.by_ref().count() < table.len() / SHORTEST);
         assert_eq!(walk.fault(), Some(OVERLAP));
     }
 }

@@ -1,70 +1,77 @@
 //! Why a file cannot be used as a tool or library, in one line, and what to do about it.
 //!
 //! Not responsible for printing: the caller prints `Display` after its own prefix and
-//! [`Error::hint`] on a line of its own.
+//! [`ElfError::hint`] on a line of its own.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::machine;
 
 /// What a file that is not ELF looks like, judged by its first bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FileKind {
     /// A text file that tells `ld` which libraries to use instead (`GROUP ( ... )`, `INPUT ( ... )`).
+    #[error("a linker script (text)")]
     LinkerScript,
     /// A libtool `.la` file.
+    #[error("a libtool .la file (text)")]
     LibtoolArchive,
     /// A file that starts with `#!`.
+    #[error("a script (text)")]
     Script,
     /// Any other text.
+    #[error("a text file")]
     Text,
     /// A static library, `!<arch>` or `!<thin>`.
+    #[error("a static library (ar archive)")]
     Archive,
     /// A Windows executable or DLL.
+    #[error("a Windows program or DLL")]
     Pe,
     /// A macOS binary.
+    #[error("a macOS binary")]
     MachO,
     /// A compiler's intermediate code (link-time optimization without a native object).
+    #[error("LLVM bitcode")]
     LlvmBitcode,
     /// Compressed data.
+    #[error("compressed data")]
     Compressed,
     /// Nothing that we know.
+    #[error("data of an unknown kind")]
     Unknown,
 }
 
 impl FileKind {
     /// Judges a file by its first bytes.
     pub fn of(head: &[u8]) -> FileKind {
-        const MACH_O: [[u8; 4]; 4] =
-            [[0xcf, 0xfa, 0xed, 0xfe], [0xce, 0xfa, 0xed, 0xfe], [0xca, 0xfe, 0xba, 0xbe], [0xfe, 0xed, 0xfa, 0xcf]];
-        if head.starts_with(b"!<arch>") || head.starts_with(b"!<thin>") {
-            return FileKind::Archive;
-        }
-        if head.starts_with(b"MZ") {
-            return FileKind::Pe;
-        }
-        if MACH_O.iter().any(|magic| head.starts_with(magic)) {
-            return FileKind::MachO;
-        }
-        if head.starts_with(b"BC\xc0\xde") {
-            return FileKind::LlvmBitcode;
-        }
-        if [&b"\x1f\x8b"[..], b"\xfd7zXZ", b"BZh", b"PK\x03\x04", b"\x28\xb5\x2f\xfd"]
-            .iter()
-            .any(|magic| head.starts_with(magic))
-        {
-            return FileKind::Compressed;
-        }
+        const MAGIC: [(&[u8], FileKind); 14] = [
+            (b"!<arch>", FileKind::Archive),
+            (b"!<thin>", FileKind::Archive),
+            (b"MZ", FileKind::Pe),
+            (b"\xcf\xfa\xed\xfe", FileKind::MachO),
+            (b"\xce\xfa\xed\xfe", FileKind::MachO),
+            (b"\xca\xfe\xba\xbe", FileKind::MachO),
+            (b"\xfe\xed\xfa\xcf", FileKind::MachO),
+            (b"BC\xc0\xde", FileKind::LlvmBitcode),
+            (b"\x1f\x8b", FileKind::Compressed),
+            (b"\xfd7zXZ", FileKind::Compressed),
+            (b"BZh", FileKind::Compressed),
+            (b"PK\x03\x04", FileKind::Compressed),
+            (b"\x28\xb5\x2f\xfd", FileKind::Compressed),
+            (b"#!", FileKind::Script),
+        ];
+        let known = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, kind)| *kind);
         // The read may have cut a UTF-8 sequence at its end: only control bytes tell text from data.
         let is_text = !head.iter().any(|&byte| byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c));
-        if !is_text {
-            return FileKind::Unknown;
+        match known {
+            Some(kind) if is_text || kind != FileKind::Script => return kind,
+            _ if !is_text => return FileKind::Unknown,
+            _ => {}
         }
         let text = String::from_utf8_lossy(head);
-        if head.starts_with(b"#!") {
-            FileKind::Script
-        } else if text.contains("libtool library file") {
+        if text.contains("libtool library file") {
             FileKind::LibtoolArchive
         } else if ["GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"].iter().any(|word| text.contains(word)) {
             FileKind::LinkerScript
@@ -72,140 +79,77 @@ impl FileKind {
             FileKind::Text
         }
     }
-
-    fn describe(self) -> &'static str {
-        match self {
-            FileKind::LinkerScript => "a linker script (text)",
-            FileKind::LibtoolArchive => "a libtool .la file (text)",
-            FileKind::Script => "a script (text)",
-            FileKind::Text => "a text file",
-            FileKind::Archive => "a static library (ar archive)",
-            FileKind::Pe => "a Windows program or DLL",
-            FileKind::MachO => "a macOS binary",
-            FileKind::LlvmBitcode => "LLVM bitcode",
-            FileKind::Compressed => "compressed data",
-            FileKind::Unknown => "data of an unknown kind",
-        }
-    }
 }
 
 /// An ELF file that is not a shared object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectKind {
     /// `ET_EXEC`, or `ET_DYN` with `DF_1_PIE`.
+    #[error("an executable")]
     Executable,
     /// `ET_REL`: a `.o` file.
+    #[error("a relocatable object (.o)")]
     Relocatable,
     /// `ET_CORE`.
+    #[error("a core dump")]
     Core,
     /// Any other `e_type`.
+    #[error("an ELF file of type {0}")]
     Other(u16),
-}
-
-impl ObjectKind {
-    fn describe(self) -> String {
-        match self {
-            ObjectKind::Executable => "an executable".into(),
-            ObjectKind::Relocatable => "a relocatable object (.o)".into(),
-            ObjectKind::Core => "a core dump".into(),
-            ObjectKind::Other(number) => format!("an ELF file of type {number}"),
-        }
-    }
 }
 
 /// A file could not be inspected. `Display` is one line that names the file and the reason.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+#[error("{}: {reason}", path.display())]
+pub struct ElfError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: ElfErrorReason,
+}
+
+/// Why a file could not be inspected.
+#[derive(Debug, thiserror::Error)]
+pub enum ElfErrorReason {
     /// No such file.
-    #[error("{}: no such file", path.display())]
-    NotFound {
-        /// The file asked for.
-        path: PathBuf,
-    },
+    #[error("no such file")]
+    NotFound,
     /// The file is there but cannot be opened or read.
-    #[error("{}: cannot be read: {source}", path.display())]
-    Unreadable {
-        /// The file asked for.
-        path: PathBuf,
-        /// The system's reason.
-        #[source]
-        source: io::Error,
-    },
+    #[error("cannot be read: {0}")]
+    Unreadable(io::Error),
     /// A directory was given.
-    #[error("{}: is a directory, not a library", path.display())]
-    IsDirectory {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("is a directory, not a library")]
+    IsDirectory,
     /// A device, socket or FIFO; opening it could block.
-    #[error("{}: is not a regular file", path.display())]
-    NotRegular {
-        /// The file asked for.
-        path: PathBuf,
-    },
+    #[error("is not a regular file")]
+    NotRegular,
     /// The file has no content.
-    #[error("{}: is empty", path.display())]
-    Empty {
-        /// The file asked for.
-        path: PathBuf,
-    },
+    #[error("is empty")]
+    Empty,
     /// The file does not start with the ELF magic number.
-    #[error("{}: not an ELF file but {}", path.display(), kind.describe())]
-    NotElf {
-        /// The file asked for.
-        path: PathBuf,
-        /// What it seems to be.
-        kind: FileKind,
-    },
+    #[error("not an ELF file but {0}")]
+    NotElf(FileKind),
     /// 32-bit where 64-bit is needed.
-    #[error("{}: a 32-bit library; a 64-bit one is needed here", path.display())]
-    WrongClass {
-        /// The file asked for.
-        path: PathBuf,
-    },
+    #[error("a 32-bit library; a 64-bit one is needed here")]
+    WrongClass,
     /// The other byte order.
-    #[error("{}: {order}-endian; this machine is not", path.display())]
-    WrongByteOrder {
-        /// The file asked for.
-        path: PathBuf,
-        /// `big` or `little`, or an invalid value.
-        order: &'static str,
-    },
+    #[error("big-endian; this machine is not")]
+    WrongByteOrder,
     /// Made for another processor.
-    #[error("{}: built for {machine}; this machine is {}", path.display(), machine::HOST_NAME)]
-    ForeignMachine {
-        /// The file asked for.
-        path: PathBuf,
-        /// The processor's name.
-        machine: String,
-    },
+    #[error("built for {0}; this machine is {host}", host = machine::HOST_NAME)]
+    ForeignMachine(String),
     /// ELF, but not a library.
-    #[error("{}: {}, not a shared object", path.display(), kind.describe())]
-    NotSharedObject {
-        /// The file asked for.
-        path: PathBuf,
-        /// What it is.
-        kind: ObjectKind,
-    },
+    #[error("{0}, not a shared object")]
+    NotSharedObject(ObjectKind),
     /// No PT_DYNAMIC: nothing for the dynamic linker to bind.
-    #[error("{}: has no dynamic section (statically linked)", path.display())]
-    Static {
-        /// The file asked for.
-        path: PathBuf,
-    },
-    /// A table lies beyond the end of the file or of its segment.
-    #[error("{}: truncated: {table} lies outside of the file", path.display())]
-    Truncated {
-        /// The file asked for.
-        path: PathBuf,
-        /// Which table.
-        table: &'static str,
-    },
+    #[error("has no dynamic section (statically linked)")]
+    Static,
+    /// This table lies beyond the end of the file or of its segment.
+    #[error("truncated: {0} lies outside of the file")]
+    Truncated(&'static str),
     /// A table contradicts itself.
-    #[error("{}: malformed {table}: {detail}", path.display())]
+    #[error("malformed {table}: {detail}")]
     Malformed {
-        /// The file asked for.
-        path: PathBuf,
         /// Which table.
         table: &'static str,
         /// What is wrong with it.
@@ -213,72 +157,52 @@ pub enum Error {
     },
 }
 
-impl Error {
-    /// The file that the error is about.
-    pub fn path(&self) -> &Path {
-        match self {
-            Error::NotFound { path }
-            | Error::Unreadable { path, .. }
-            | Error::IsDirectory { path }
-            | Error::NotRegular { path }
-            | Error::Empty { path }
-            | Error::NotElf { path, .. }
-            | Error::WrongClass { path }
-            | Error::WrongByteOrder { path, .. }
-            | Error::ForeignMachine { path, .. }
-            | Error::NotSharedObject { path, .. }
-            | Error::Static { path }
-            | Error::Truncated { path, .. }
-            | Error::Malformed { path, .. } => path,
-        }
-    }
-
+impl ElfError {
     /// What the user can do about it: one sentence, or `None` when the message says it all.
     pub fn hint(&self) -> Option<String> {
-        let hint = match self {
-            Error::NotFound { .. } => "check the spelling, and that the file exists on this node".into(),
-            Error::Unreadable { source, .. } => match source.kind() {
-                io::ErrorKind::PermissionDenied => {
-                    "the file and every directory above it must be readable for you".into()
-                }
-                _ => "check the file system that holds it".into(),
-            },
-            Error::IsDirectory { path } => {
-                format!("name the library itself, as in {}/libtool.so", path.display())
+        use ElfErrorReason as Reason;
+        let hint = match &self.reason {
+            Reason::NotFound => "check the spelling, and that the file exists on this node",
+            Reason::Unreadable(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                "the file and every directory above it must be readable for you"
             }
-            Error::NotRegular { .. } => "name the .so file of the tool".into(),
-            Error::Empty { .. } => "the build or the copy of this file did not finish; make it again".into(),
-            Error::NotElf { kind, .. } => match kind {
+            Reason::Unreadable(_) => "check the file system that holds it",
+            Reason::IsDirectory => {
+                return Some(format!("name the library itself, as in {}/libtool.so", self.path.display()));
+            }
+            Reason::NotRegular | Reason::NotSharedObject(ObjectKind::Core | ObjectKind::Other(_)) => {
+                "name the .so file of the tool"
+            }
+            Reason::Empty => "the build or the copy of this file did not finish; make it again",
+            Reason::NotElf(kind) => match kind {
                 FileKind::LinkerScript => {
-                    "it is for ld; name the library that it points to (often the one with a version number)".into()
+                    "it is for ld; name the library that it points to (often the one with a version number)"
                 }
-                FileKind::LibtoolArchive => "name the .so file, often in .libs/ next to it".into(),
+                FileKind::LibtoolArchive => "name the .so file, often in .libs/ next to it",
                 FileKind::Archive => {
                     "link it to a shared library: cc -shared -Wl,--whole-archive LIB.a -Wl,--no-whole-archive -o LIB.so"
-                        .into()
                 }
-                FileKind::Script | FileKind::Text => "name the .so file of the tool, not a script".into(),
-                FileKind::Compressed => "unpack it first".into(),
-                FileKind::Pe | FileKind::MachO => "get the tool's build for Linux".into(),
-                FileKind::LlvmBitcode => "build it without -flto, or link it with -shared".into(),
+                FileKind::Script | FileKind::Text => "name the .so file of the tool, not a script",
+                FileKind::Compressed => "unpack it first",
+                FileKind::Pe | FileKind::MachO => "get the tool's build for Linux",
+                FileKind::LlvmBitcode => "build it without -flto, or link it with -shared",
                 FileKind::Unknown => return None,
             },
-            Error::WrongClass { .. } => "build the tool with -m64, or look in lib64".into(),
-            Error::WrongByteOrder { .. } | Error::ForeignMachine { .. } => {
-                format!("build the tool for {}", machine::HOST_NAME)
+            Reason::WrongClass => "build the tool with -m64, or look in lib64",
+            Reason::WrongByteOrder | Reason::ForeignMachine(_) => {
+                return Some(format!("build the tool for {}", machine::HOST_NAME));
             }
-            Error::NotSharedObject { kind, .. } => match kind {
-                ObjectKind::Executable => "a tool is a shared library (.so); programs go behind `--`".into(),
-                ObjectKind::Relocatable => "link it: cc -shared FILE.o -o LIB.so (objects built with -fPIC)".into(),
-                ObjectKind::Core | ObjectKind::Other(_) => "name the .so file of the tool".into(),
-            },
-            Error::Static { .. } => "link the tool with -shared and without -static".into(),
-            Error::Truncated { .. } => {
-                "the copy of this file did not finish, or the disk is full; copy it again".into()
+            Reason::NotSharedObject(ObjectKind::Executable) => {
+                "a tool is a shared library (.so); programs go behind `--`"
             }
-            Error::Malformed { .. } => "the file is damaged, or a tool rewrote it wrongly; build it again".into(),
+            Reason::NotSharedObject(ObjectKind::Relocatable) => {
+                "link it: cc -shared FILE.o -o LIB.so (objects built with -fPIC)"
+            }
+            Reason::Static => "link the tool with -shared and without -static",
+            Reason::Truncated(_) => "the copy of this file did not finish, or the disk is full; copy it again",
+            Reason::Malformed { .. } => "the file is damaged, or a tool rewrote it wrongly; build it again",
         };
-        Some(hint)
+        Some(hint.into())
     }
 }
 
@@ -306,7 +230,7 @@ mod tests {
 
     #[test]
     fn messages_are_one_line_and_name_the_file() {
-        let error = Error::NotElf { path: "/x/libfoo.so".into(), kind: FileKind::Archive };
+        let error = ElfError { path: "/x/libfoo.so".into(), reason: ElfErrorReason::NotElf(FileKind::Archive) };
         assert_eq!(error.to_string(), "/x/libfoo.so: not an ELF file but a static library (ar archive)");
         assert!(error.hint().is_some_and(|hint| hint.contains("-shared")));
     }

@@ -1,7 +1,7 @@
 //! What a tool or an MPI library is, read from its ELF file; and the provider libraries a tool is given.
 //!
 //! Reading never trusts the file: every offset and size is checked, so that a truncated or hostile
-//! library is an [`Error`] and never a panic. The same code runs on the desk (`qmpi inspect`) and
+//! library is an [`ElfError`] and never a panic. The same code runs on the desk (`qmpi inspect`) and
 //! inside the MPI process at start-up, so it reads only what the dynamic linker reads as well:
 //! header, program headers, dynamic section, dynamic symbols and their versions. Section headers and
 //! `.symtab` are never looked at, relocations only where a symbol is undefined.
@@ -29,16 +29,15 @@ pub mod mpi;
 pub mod tool;
 pub mod write;
 
-pub use error::{Error, FileKind, ObjectKind};
+pub use error::{ElfError, ElfErrorReason, FileKind, ObjectKind};
 pub use file::name::{Name, Names};
 pub use file::numbering_note::NumberingNote;
-pub use file::symbol::{Symbol, SymbolKind, Symbols};
-pub use file::version::Version;
+pub use file::symbol::{NamedSymbol, NeededVersion};
 pub use file::{ElfFile, Tls};
 pub use linker::family::{is_dynamic_linker, is_glibc_family, is_language_runtime, requires_glibc_private};
 pub use linker::search::SearchPath;
 pub use mpi::abi_family::{MpiAbi, MpiFamily, is_mpi_c_library_file_name, is_mpi_soname};
-pub use qmpi_dynamic::Machine;
+pub use qmpi_dynamic::{Machine, SymbolKind};
 pub use tool::closure::{Closure, Missing};
 pub use tool::hazard::{Effect, Hazard};
 pub use tool::{NextFunction, ObjectDetail, Tool, ToolKind};

@@ -1,7 +1,6 @@
 //! What a tool is: its kind, what it intercepts, how it goes on, and what it needs.
 
 pub mod closure;
-mod contents;
 mod facts;
 pub mod hazard;
 mod inspection;
@@ -14,13 +13,12 @@ use std::path::PathBuf;
 
 use qmpi_abi::{FnId, classify, is_mpi_like};
 
-use crate::file::symbol::Symbol;
+use crate::file::symbol::NamedSymbol;
 use crate::file::{ElfFile, Tls};
 use crate::mpi::abi_family::{MpiAbi, MpiFamily};
 use crate::tool::closure::Closure;
-use crate::tool::facts::Facts;
 use crate::tool::hazard::Hazard;
-use crate::tool::wrapped::Wrapped;
+use crate::tool::wrapped::{Wrapped, is_of_allocator};
 
 /// The kind of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,15 +131,12 @@ pub struct Tool {
     /// Bytes that `ld.so` may put into the static block of each thread, over the closure, alignment included: of objects with
     /// initial-exec TLS, and of those with descriptors, which get room there as long as there is some.
     pub static_tls_bytes: u64,
-    /// Whether any object of the closure asks for executable stacks.
-    pub exec_stack: bool,
     /// Strong imports that the closure, MPI, glibc and the shared libraries do not define; versions ignored.
     pub undefined_elsewhere: Vec<String>,
     /// Strong imports that libc or libm define while the closure needs them not by name: they are not in its namespace.
     pub of_unnamed_libraries: Vec<String>,
     /// What a namespace cannot do for it, or does only with help.
     pub hazards: Vec<Hazard>,
-    pub(crate) facts: Facts,
 }
 
 /// Names of the registration function in MPICH and in the draft.
@@ -173,11 +168,11 @@ impl Tool {
         }
         let root: HashSet<&str> = self.closure.root().exports().map(|symbol| symbol.name).collect();
         for library in self.closure.objects.iter().skip(1) {
-            let is_mpi = |symbol: &Symbol<'_>| classify(symbol.name).is_some() || is_mpi_like(symbol.name);
+            let is_mpi = |symbol: &NamedSymbol<'_>| classify(symbol.name).is_some() || is_mpi_like(symbol.name);
             if let Some(symbol) = library.imports().find(is_mpi) {
                 return Some(format!("its library {} calls {}", library.name(), symbol.name));
             }
-            if let Some(symbol) = library.imports().find(|symbol| !symbol.weak && root.contains(symbol.name)) {
+            if let Some(symbol) = library.imports().find(|symbol| !symbol.is_weak() && root.contains(symbol.name)) {
                 return Some(format!("its library {} refers to {} in the tool", library.name(), symbol.name));
             }
         }
@@ -187,5 +182,13 @@ impl Tool {
     /// The imports that are called, rather than read. Where that cannot be told an import is not among them.
     pub fn called(&self) -> HashSet<&str> {
         self.closure.objects.iter().filter_map(|object| object.called().ok()).flatten().collect()
+    }
+    /// Does it define a whole allocator that goes on to no other? Under `LD_PRELOAD` it takes the place of the C library's for the process.
+    /// Blocks that were handed out before the tool was loaded would come to its `free`.
+    #[must_use]
+    pub fn has_own_allocator(&self) -> bool {
+        let is_wrapper = self.wrapped.iter().any(|wrapped| is_of_allocator(&wrapped.name));
+        let is_whole = |object: &ElfFile| ["malloc", "free", "calloc", "realloc"].iter().all(|name| object.finds(name));
+        !is_wrapper && self.closure.parts().any(is_whole)
     }
 }

@@ -9,7 +9,7 @@ use qmpi_elf::mpi::abi_family::{family_of_library, is_mpi_library};
 use qmpi_elf::{Effect, ElfFile, MpiFamily, SearchPath, Tool, ToolKind};
 use support::{Outcome, build, library};
 
-fn inspect(path: &Path) -> Result<Tool, qmpi_elf::Error> {
+fn inspect(path: &Path) -> Result<Tool, qmpi_elf::ElfError> {
     Tool::inspect(path, &SearchPath::new(None), &|_| false)
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use crafted::Crafted;
 use goblin::elf::dynamic::{DT_JMPREL, DT_PLTREL, DT_PLTRELSZ, DT_RELA};
 use qmpi_elf::machine::number;
-use qmpi_elf::{ElfFile, Error, Machine, SearchPath, Tool, ToolKind};
+use qmpi_elf::{ElfError, ElfErrorReason, ElfFile, Machine, SearchPath, Tool, ToolKind};
 
 /// A library that is for this machine, with a word for each of two functions: of the type that calls have on x86-64, and on AArch64.
 fn library(directory: &tempfile::TempDir, machine: Machine) -> PathBuf {
@@ -48,7 +48,7 @@ fn a_process_takes_files_of_its_own_machine() {
         let path = library(&directory, machine);
         assert_eq!(ElfFile::open(&path).is_ok(), machine == Machine::HOST);
         if machine != Machine::HOST {
-            assert!(matches!(ElfFile::open(&path), Err(Error::ForeignMachine { .. })));
+            assert!(matches!(ElfFile::open(&path), Err(ElfError { reason: ElfErrorReason::ForeignMachine(_), .. })));
         }
         // The desk looks at it all the same.
         let tool = Tool::inspect(&path, &SearchPath::new(None).for_machine(machine), &|_| false).unwrap();

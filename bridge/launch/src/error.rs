@@ -12,7 +12,7 @@ pub enum LaunchError {
 
     /// A file that is not what it should be.
     #[error(transparent)]
-    Inspect(#[from] qmpi_elf::Error),
+    Inspect(#[from] qmpi_elf::ElfError),
 
     /// MPI is inside the executable, where nothing can be put in front of it.
     #[error("{} is linked statically with MPI: its MPI calls cannot be intercepted", .0.display())]

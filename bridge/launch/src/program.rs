@@ -9,7 +9,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::mpi::abi_family::{self, Role};
-use qmpi_elf::{Closure, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family, is_mpi_soname, tool};
+use qmpi_elf::{
+    Closure, ElfError, ElfErrorReason, ElfFile, MpiFamily, SearchPath, is_dynamic_linker, is_glibc_family,
+    is_mpi_soname, tool,
+};
 
 use crate::LaunchError;
 use crate::executable;
@@ -68,14 +71,14 @@ pub fn find(command: &[OsString], path: Option<&OsStr>, search: &SearchPath) -> 
         };
         let elf = match ElfFile::open_program(&file) {
             Ok(elf) => elf,
-            Err(qmpi_elf::Error::Static { path }) => {
+            Err(ElfError { path, reason: ElfErrorReason::Static }) => {
                 if defines_mpi(&path) {
                     return Err(LaunchError::StaticMpi(path));
                 }
                 without_linker.get_or_insert(path);
                 continue;
             }
-            Err(qmpi_elf::Error::WrongClass { path } | qmpi_elf::Error::ForeignMachine { path, .. }) => {
+            Err(ElfError { path, reason: ElfErrorReason::WrongClass | ElfErrorReason::ForeignMachine(_) }) => {
                 other_machine.get_or_insert(path);
                 continue;
             }
@@ -133,7 +136,9 @@ pub enum Executable {
 /// If it is no executable of this machine that can be read.
 pub fn look_at(path: &Path, search: &SearchPath) -> Result<Executable, LaunchError> {
     match ElfFile::open_program_for(path, search.machine()) {
-        Err(qmpi_elf::Error::Static { path }) => Ok(Executable::Static { has_mpi: defines_mpi(&path) }),
+        Err(ElfError { path, reason: ElfErrorReason::Static }) => {
+            Ok(Executable::Static { has_mpi: defines_mpi(&path) })
+        }
         Err(error) => Err(error.into()),
         Ok(elf) => Ok(inspect(path.to_owned(), elf, search).map_or(Executable::WithoutMpi, Executable::Mpi)),
     }

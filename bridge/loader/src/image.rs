@@ -21,7 +21,7 @@ use libc::Elf64_Phdr;
 pub use qmpi_dynamic::SymbolKind;
 use qmpi_dynamic::objects::Info;
 use qmpi_dynamic::version::Index;
-use qmpi_dynamic::{Mapped, Segments};
+use qmpi_dynamic::{Asked, Mapped, Segments};
 
 use qmpi_elf::mpi::mpi_data;
 use qmpi_elf::write::provider::ProvidedKind;
@@ -180,11 +180,6 @@ impl Image {
         self.0.mapped.segments().contains(address)
     }
 
-    /// Where its code is.
-    pub fn code_ranges(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
-        self.0.mapped.segments().code()
-    }
-
     /// By which numbers of functions its parts mean them, as [`qmpi_elf::ElfFile::numberings`] says of a file.
     pub fn numberings(&self) -> Vec<NumberingNote> {
         let mut found = Vec::new();
@@ -249,7 +244,7 @@ impl Image {
     /// The definition that a program's reference to `name` gets, which names no version.
     pub fn find_unversioned<'a>(&self, name: impl Into<Name<'a>>) -> Option<Symbol> {
         let name = name.into();
-        self.symbol(&self.0.mapped.tables().find_oldest(name.bytes(), name.hash())?)
+        self.symbol(&self.0.mapped.tables().find_asked(name.bytes(), name.hash(), Asked::Reference(None))?)
     }
 
     /// The definition that a reference to `name` gets, which asks for this version.
@@ -268,7 +263,7 @@ impl Image {
         let (name, tables) = (Name::from(name), self.0.mapped.tables());
         let Some(versions) = &self.0.versions else { return Vec::new() };
         let mut found = Vec::new();
-        tables.each_definition(name.bytes(), name.hash(), |symbol| {
+        for symbol in tables.definitions(name.bytes(), name.hash()) {
             let version = match versions.of_symbol(symbol.index()) {
                 Some(version) => Version::Named { name: version.name, is_default: version.default },
                 None => Version::Unversioned {
@@ -276,7 +271,7 @@ impl Image {
                 },
             };
             found.extend(self.symbol(&symbol).map(|symbol| Definition { symbol, version }));
-        });
+        }
         if found.iter().all(|definition| matches!(definition.version, Version::Unversioned { .. })) {
             found.clear();
         }

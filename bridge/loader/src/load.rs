@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
-use qmpi_elf::tool::wrapped::has_own_allocator;
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_links::StubError;
 use qmpi_links::look_ups;
@@ -180,7 +179,7 @@ fn instance(
     }
     instance.wrapped_below = calls.wrapped.clone().into_owned();
     instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
-    let defines_allocator = planned.pmpi().is_some_and(has_own_allocator);
+    let defines_allocator = planned.pmpi().is_some_and(Tool::has_own_allocator);
     instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
     instance.answers.settings = environment::settings(&layer.env);
     instance.answers.inherited = environment::copy();

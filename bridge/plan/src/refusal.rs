@@ -9,7 +9,7 @@ use qmpi_elf::MpiFamily;
 pub enum Refusal {
     /// Not a sound shared object of this machine.
     #[error(transparent)]
-    File(#[from] qmpi_elf::Error),
+    File(#[from] qmpi_elf::ElfError),
 
     /// A shared object that intercepts nothing.
     #[error("{} is not an MPI tool: {reason}", .path.display())]

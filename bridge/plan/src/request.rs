@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use qmpi_elf::ElfFile;
+use qmpi_elf::{ElfError, ElfErrorReason, ElfFile};
 
 use crate::stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
@@ -244,7 +244,7 @@ fn is_library(path: &Path) -> bool {
     is_elf
         && match ElfFile::open(path) {
             Ok(file) => file.is_shared_object(),
-            Err(qmpi_elf::Error::NotSharedObject { .. } | qmpi_elf::Error::Static { .. }) => false,
+            Err(ElfError { reason: ElfErrorReason::NotSharedObject(_) | ElfErrorReason::Static, .. }) => false,
             Err(_) => true,
         }
 }

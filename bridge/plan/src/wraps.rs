@@ -32,7 +32,7 @@ impl Wraps {
                 names.filter(|name| !is_left_out(name)).collect()
             }
             Wraps::All => {
-                let own = wrapped::has_own_allocator(tool);
+                let own = tool.has_own_allocator();
                 exported(tool).filter(|name| !(own && wrapped::is_of_allocator(name))).collect()
             }
             Wraps::None => Vec::new(),

@@ -66,9 +66,9 @@ fn inspect_file(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<Fi
 }
 
 fn inspect_for(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
-    let is_program = |error: &qmpi_elf::Error| {
-        use qmpi_elf::{Error, ObjectKind};
-        matches!(error, Error::Static { .. } | Error::NotSharedObject { kind: ObjectKind::Executable, .. })
+    let is_program = |error: &qmpi_elf::ElfError| {
+        use qmpi_elf::{ElfErrorReason as Reason, ObjectKind};
+        matches!(error.reason, Reason::Static | Reason::NotSharedObject(ObjectKind::Executable))
     };
     let tool = match Tool::inspect_with(path, with, search, &|_| false) {
         Err(error) if with.is_empty() && is_program(&error) => {

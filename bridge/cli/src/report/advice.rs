@@ -61,7 +61,7 @@ fn calls_mpi<'a>(tool: &'a Tool, library: &'a ElfFile, seen: &mut Vec<&'a str>) 
 }
 
 fn has_thread_local_variables(library: &ElfFile) -> bool {
-    library.exports().any(|symbol| symbol.kind == SymbolKind::Tls)
+    library.exports().any(|symbol| symbol.kind() == SymbolKind::Tls)
 }
 
 /// The files beside the tool that have what it lacks.

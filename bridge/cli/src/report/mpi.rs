@@ -5,7 +5,7 @@ use std::path::Path;
 
 use qmpi_abi::{Binding, classify};
 use qmpi_elf::mpi::abi_family::{self, Role};
-use qmpi_elf::{ElfFile, Error};
+use qmpi_elf::{ElfError, ElfFile};
 use serde::Serialize;
 
 use crate::report::listing::count;
@@ -35,7 +35,7 @@ struct FortranReport {
 }
 
 impl MpiReport {
-    pub(crate) fn new(file: &ElfFile) -> Result<Self, Error> {
+    pub(crate) fn new(file: &ElfFile) -> Result<Self, ElfError> {
         let own = Tally::of(file);
         let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
         Ok(Self {

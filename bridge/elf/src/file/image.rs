@@ -13,7 +13,7 @@ use goblin::elf::program_header::{self, ProgramHeader};
 use goblin::elf::{header, header::header64};
 use qmpi_dynamic::Machine;
 
-use crate::error::{Error, FileKind, ObjectKind};
+use crate::error::{ElfError, ElfErrorReason as Reason, FileKind, ObjectKind};
 use crate::machine;
 
 /// No table of a real library comes near this; a sparse file may claim any size.
@@ -40,9 +40,9 @@ pub(crate) struct OpenFile {
 
 impl OpenFile {
     /// One that is for this machine, or for any that is known.
-    pub(crate) fn open(path: &Path, machine: Option<Machine>) -> Result<OpenFile, Error> {
-        let opened = open_regular(path)?;
-        let (file, metadata) = (opened.0, opened.1);
+    pub(crate) fn open(path: &Path, machine: Option<Machine>) -> Result<OpenFile, ElfError> {
+        let failed = |reason| ElfError { path: path.to_owned(), reason };
+        let (file, metadata) = open_regular(path).map_err(failed)?;
         let mut image = OpenFile {
             path: path.to_owned(),
             file,
@@ -54,57 +54,17 @@ impl OpenFile {
         };
         if image.size == 0 {
             // /proc/self/fd/N of a memfd that was never written to, or a plain empty file.
-            return Err(Error::Empty { path: path.to_owned() });
+            return Err(failed(Reason::Empty));
         }
         let head = image.read_up_to(0, 1024)?;
-        let (header, machine) = image.check_header(&head, machine)?;
-        image.machine = machine;
+        let header;
+        (header, image.machine) = check_header(&head, machine).map_err(failed)?;
         image.object_type = header.e_type;
         image.segments = image.read_segments(&header, &head)?;
         Ok(image)
     }
 
-    /// Checks in the order in which a user would want to hear it: is it ELF, for this machine, a library.
-    fn check_header(&self, head: &[u8], wanted: Option<Machine>) -> Result<(header64::Header, Machine), Error> {
-        let path = || self.path.clone();
-        if !head.starts_with(header::ELFMAG) {
-            return Err(Error::NotElf { path: path(), kind: FileKind::of(&head[..head.len().min(256)]) });
-        }
-        let Some(ident) = head.get(..header::SIZEOF_IDENT) else {
-            return Err(self.truncated("the ELF header"));
-        };
-        let machine = head.get(18..20).map(|bytes| match ident[header::EI_DATA] {
-            header::ELFDATA2MSB => u16::from_be_bytes([bytes[0], bytes[1]]),
-            _ => u16::from_le_bytes([bytes[0], bytes[1]]),
-        });
-        match (ident[header::EI_CLASS], ident[header::EI_DATA], machine) {
-            (header::ELFCLASS64, machine::HOST_BYTE_ORDER, _) => {}
-            // i386 and armhf users read "32-bit" more easily than a machine's name; others want the name.
-            (header::ELFCLASS32, machine::HOST_BYTE_ORDER, _) => return Err(Error::WrongClass { path: path() }),
-            (_, header::ELFDATA2MSB, _) => {
-                return Err(Error::WrongByteOrder { path: path(), order: "big" });
-            }
-            (class, data, _) => {
-                return Err(self.malformed("ELF header", format!("class {class}, data encoding {data}")));
-            }
-        }
-        let header = head
-            .get(..header64::SIZEOF_EHDR)
-            .and_then(|bytes| header64::Header::parse(bytes).ok())
-            .ok_or_else(|| self.truncated("the ELF header"))?;
-        let machine = machine::known(header.e_machine).filter(|machine| wanted.is_none_or(|wanted| wanted == *machine));
-        let foreign = || Error::ForeignMachine { path: path(), machine: machine::name(header.e_machine) };
-        let machine = machine.ok_or_else(foreign)?;
-        let kind = match header.e_type {
-            header::ET_DYN | header::ET_EXEC => return Ok((header, machine)),
-            header::ET_REL => ObjectKind::Relocatable,
-            header::ET_CORE => ObjectKind::Core,
-            other => ObjectKind::Other(other),
-        };
-        Err(Error::NotSharedObject { path: path(), kind })
-    }
-
-    fn read_segments(&self, header: &header64::Header, head: &[u8]) -> Result<Vec<ProgramHeader>, Error> {
+    fn read_segments(&self, header: &header64::Header, head: &[u8]) -> Result<Vec<ProgramHeader>, ElfError> {
         const TABLE: &str = "program header table";
         if header.e_phentsize != PHDR_SIZE || header.e_phnum == u16::MAX {
             let detail = format!("{} entries of {} bytes", header.e_phnum, header.e_phentsize);
@@ -138,7 +98,7 @@ impl OpenFile {
     }
 
     /// Exactly `size` bytes at `offset`, with zeros behind the end of the file up to the end of its last page, as in a mapping.
-    pub(crate) fn read(&self, table: &'static str, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read(&self, table: &'static str, offset: u64, size: u64) -> Result<Vec<u8>, ElfError> {
         let end = offset.checked_add(size).ok_or_else(|| self.truncated(table))?;
         if end > page_end(self.size) {
             return Err(self.truncated(table));
@@ -151,13 +111,13 @@ impl OpenFile {
         self.file.read_exact_at(&mut bytes[..there], offset).map_err(|source| match source.kind() {
             // The file shrank since it was opened.
             io::ErrorKind::UnexpectedEof => self.truncated(table),
-            _ => Error::Unreadable { path: self.path.clone(), source },
+            _ => self.failed(Reason::Unreadable(source)),
         })?;
         Ok(bytes)
     }
 
     /// At most `size` bytes at `offset`, fewer at the end of the file.
-    pub(crate) fn read_up_to(&self, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_up_to(&self, offset: u64, size: u64) -> Result<Vec<u8>, ElfError> {
         let size = size.min(self.size.saturating_sub(offset));
         self.read("file", offset, size)
     }
@@ -165,12 +125,12 @@ impl OpenFile {
     /// File offset of an address, and how many bytes of the file follow it in its segment.
     ///
     /// As the kernel maps it: whole pages, of which the last segment's count where several have an address.
-    pub(crate) fn locate(&self, table: &'static str, address: u64) -> Result<(u64, u64), Error> {
+    pub(crate) fn locate(&self, table: &'static str, address: u64) -> Result<(u64, u64), ElfError> {
         locate(&self.segments, self.size, address).ok_or_else(|| self.truncated(table))
     }
 
     /// Exactly `size` bytes at an address.
-    pub(crate) fn read_at_address(&self, table: &'static str, address: u64, size: u64) -> Result<Vec<u8>, Error> {
+    pub(crate) fn read_at_address(&self, table: &'static str, address: u64, size: u64) -> Result<Vec<u8>, ElfError> {
         let (offset, left) = self.locate(table, address)?;
         if size > left {
             return Err(self.truncated(table));
@@ -182,13 +142,49 @@ impl OpenFile {
         &self.path
     }
 
-    pub(crate) fn truncated(&self, table: &'static str) -> Error {
-        Error::Truncated { path: self.path.clone(), table }
+    pub(crate) fn failed(&self, reason: Reason) -> ElfError {
+        ElfError { path: self.path.clone(), reason }
     }
 
-    pub(crate) fn malformed(&self, table: &'static str, detail: impl Into<String>) -> Error {
-        Error::Malformed { path: self.path.clone(), table, detail: detail.into() }
+    pub(crate) fn truncated(&self, table: &'static str) -> ElfError {
+        self.failed(Reason::Truncated(table))
     }
+
+    pub(crate) fn malformed(&self, table: &'static str, detail: impl Into<String>) -> ElfError {
+        self.failed(Reason::Malformed { table, detail: detail.into() })
+    }
+}
+
+/// Checks in the order in which a user would want to hear it: is it ELF, for this machine, a library.
+fn check_header(head: &[u8], wanted: Option<Machine>) -> Result<(header64::Header, Machine), Reason> {
+    const HEADER: &str = "the ELF header";
+    if !head.starts_with(header::ELFMAG) {
+        return Err(Reason::NotElf(FileKind::of(&head[..head.len().min(256)])));
+    }
+    let ident = head.get(..header::SIZEOF_IDENT).ok_or(Reason::Truncated(HEADER))?;
+    match (ident[header::EI_CLASS], ident[header::EI_DATA]) {
+        (header::ELFCLASS64, machine::HOST_BYTE_ORDER) => {}
+        // i386 and armhf users read "32-bit" more easily than a machine's name; others want the name.
+        (header::ELFCLASS32, machine::HOST_BYTE_ORDER) => return Err(Reason::WrongClass),
+        (_, header::ELFDATA2MSB) => return Err(Reason::WrongByteOrder),
+        (class, data) => {
+            return Err(Reason::Malformed {
+                table: "ELF header",
+                detail: format!("class {class}, data encoding {data}"),
+            });
+        }
+    }
+    let header = head.get(..header64::SIZEOF_EHDR).and_then(|bytes| header64::Header::parse(bytes).ok());
+    let header = header.ok_or(Reason::Truncated(HEADER))?;
+    let machine = machine::known(header.e_machine).filter(|machine| wanted.is_none_or(|wanted| wanted == *machine));
+    let machine = machine.ok_or_else(|| Reason::ForeignMachine(machine::name(header.e_machine)))?;
+    let kind = match header.e_type {
+        header::ET_DYN | header::ET_EXEC => return Ok((header, machine)),
+        header::ET_REL => ObjectKind::Relocatable,
+        header::ET_CORE => ObjectKind::Core,
+        other => ObjectKind::Other(other),
+    };
+    Err(Reason::NotSharedObject(kind))
 }
 
 /// What is mapped comes in pages; no supported machine has smaller ones.
@@ -215,23 +211,23 @@ fn page_end(end: u64) -> u64 {
     end.checked_next_multiple_of(PAGE).unwrap_or(end)
 }
 
-/// Opens a file after making sure that opening it cannot block.
 /// Device and inode.
 pub(crate) fn identity(file: &fs::Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
-fn open_regular(path: &Path) -> Result<(File, fs::Metadata), Error> {
+/// Opens a file after making sure that opening it cannot block.
+fn open_regular(path: &Path) -> Result<(File, fs::Metadata), Reason> {
     let failed = |source: io::Error| match source.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::NotFound { path: path.to_owned() },
-        _ => Error::Unreadable { path: path.to_owned(), source },
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Reason::NotFound,
+        _ => Reason::Unreadable(source),
     };
     let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
-        return Err(Error::IsDirectory { path: path.to_owned() });
+        return Err(Reason::IsDirectory);
     }
     if !metadata.is_file() {
-        return Err(Error::NotRegular { path: path.to_owned() });
+        return Err(Reason::NotRegular);
     }
     let file = File::open(path).map_err(failed)?;
     // Asked again of the open file: the name may have been given to another one in between.

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use goblin::elf::program_header::{PF_W, PF_X, PT_LOAD, ProgramHeader};
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::file::image::OpenFile;
 
 const PIECE: u64 = 1 << 18;
@@ -20,7 +20,7 @@ pub(crate) fn scan(
     image: &OpenFile,
     excluded: Range<u64>,
     pred: &dyn Fn(&str) -> bool,
-) -> Result<BTreeSet<String>, Error> {
+) -> Result<BTreeSet<String>, ElfError> {
     let loads = || image.segments.iter().filter(|segment| segment.p_type == PT_LOAD);
     // With separate-code layouts (binutils since 2.31, lld, mold) constants are in a read-only segment
     // and code has only noise; older files have both in one executable segment. GNU ld has two
@@ -55,7 +55,7 @@ fn scan_range(
     range: Range<u64>,
     pred: &dyn Fn(&str) -> bool,
     found: &mut BTreeSet<String>,
-) -> Result<(), Error> {
+) -> Result<(), ElfError> {
     let mut at = range.start;
     while at < range.end {
         let piece = image.read_up_to(at, PIECE.min(range.end - at))?;

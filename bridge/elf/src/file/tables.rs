@@ -7,19 +7,18 @@ use std::hint::black_box;
 use goblin::elf::program_header::{PT_DYNAMIC, ProgramHeader};
 use qmpi_dynamic::{Bytes, Dynamic, Extent, Table, Tables, entries};
 
-use crate::error::Error;
+use crate::error::{ElfError, ElfErrorReason};
 use crate::file::image::OpenFile;
-use crate::file::string_table::StringTable;
 
 /// The tables of a file.
 #[derive(Debug)]
 pub(crate) struct FileTables {
     pub(crate) dynamic: Dynamic,
-    pub(crate) strings: StringTable,
+    section: Vec<u8>,
+    /// Bytes that are not UTF-8 are `?`, so that offsets stay what they are; no name that matters here has any.
+    strings: String,
     parts: Vec<FilePart>,
     symbol_count: usize,
-    /// Offsets in the string table.
-    pub(crate) needed: Vec<u64>,
 }
 
 /// A part of the file that holds tables.
@@ -51,14 +50,16 @@ const READ: [Table; 7] = [
 /// Tables that are not further apart are read together.
 const GAP: u64 = 0x1000;
 
+/// What is wrong with a file whose names are longer than the file together: each is a part of another.
+pub(crate) const OVERLAP: &str = "its names overlap: they are longer than the file";
+
 impl FileTables {
     /// The tables as far as the file says that they reach; where that is contradictory, as far as `ld.so` would read them, which
     /// looks at few of the sizes.
-    pub(crate) fn read(image: &OpenFile) -> Result<FileTables, Error> {
+    pub(crate) fn read(image: &OpenFile) -> Result<FileTables, ElfError> {
         let section = dynamic_section(image)?;
-        let section = Bytes::from(&section[..]);
-        let dynamic = Dynamic::of(section, |address| address);
-        match FileTables::with_extents(image, section, dynamic) {
+        let dynamic = Dynamic::of(Bytes::from(&section[..]), |address| address);
+        match FileTables::with_extents(image, section.clone(), dynamic) {
             Ok((tables, false)) => Ok(tables),
             Ok((_, true)) | Err(_) => {
                 FileTables::with_extents(image, section, dynamic.without_ends()).map(|(tables, _)| tables)
@@ -67,7 +68,7 @@ impl FileTables {
     }
 
     /// Also returns whether tables contradict their sizes or each other.
-    fn with_extents(image: &OpenFile, section: Bytes<'_>, dynamic: Dynamic) -> Result<(FileTables, bool), Error> {
+    fn with_extents(image: &OpenFile, section: Vec<u8>, dynamic: Dynamic) -> Result<(FileTables, bool), ElfError> {
         let mut places = Vec::with_capacity(READ.len());
         for table in READ {
             let Some(extent) = dynamic.extent(table) else { continue };
@@ -78,43 +79,62 @@ impl FileTables {
                 Err(_) => {}
             }
         }
+        // The first of `READ`.
+        let strings = places.first().copied().filter(|_| dynamic.extent(Table::Strings).is_some());
         let parts = read_parts(image, places)?;
-        let mut tables =
-            FileTables { strings: StringTable::default(), dynamic, parts, symbol_count: 0, needed: Vec::new() };
-        if let Some(extent) = dynamic.extent(Table::Strings) {
-            let bytes = tables.part(extent.address).and_then(|bytes| Some(extent.of(Bytes::from(bytes))?.len()));
-            let bytes = tables.part(extent.address).zip(bytes).and_then(|(part, len)| part.get(..len));
-            let bytes = bytes.ok_or_else(|| image.truncated(Table::Strings.name()))?;
-            tables.strings = StringTable::new(bytes.to_vec());
+        let mut tables = FileTables { dynamic, section, strings: String::new(), parts, symbol_count: 0 };
+        if let Some(place) = strings {
+            let bytes = tables.part(place.address).and_then(|part| part.get(..usize::try_from(place.size).ok()?));
+            let bytes = bytes.ok_or_else(|| image.truncated(Table::Strings.name()))?.to_vec();
+            tables.strings = String::from_utf8(bytes).unwrap_or_else(|error| {
+                let ascii = |byte: u8| if byte.is_ascii() { char::from(byte) } else { '?' };
+                error.into_bytes().into_iter().map(ascii).collect()
+            });
         }
-        let view = Tables::of(&dynamic, section, |table, address| tables.memory(table, address));
-        let names_end = tables.strings.bytes().len();
+        let view =
+            Tables::of(&dynamic, Bytes::from(&tables.section[..]), |table, address| tables.memory(table, address));
+        let names_end = tables.strings.len();
         // Valgrind reports a comparison of a name that the file has not got, though what comes of it is thrown away: `black_box` keeps it
         // behind the look whether there is one.
         let is_outside = |offset: u64| usize::try_from(black_box(offset)).is_ok_and(|offset| offset >= names_end);
         let has_fault = view.check().is_some()
             || view.symbols().any(|symbol| symbol.name_offset() >= names_end)
             || view.needed_offsets().chain(dynamic.soname).chain(dynamic.rpath).chain(dynamic.runpath).any(is_outside);
-        let (symbol_count, needed) = (view.symbol_count(), view.needed_offsets().collect());
-        Ok((FileTables { symbol_count, needed, ..tables }, has_fault))
+        let symbol_count = view.symbol_count();
+        Ok((FileTables { symbol_count, ..tables }, has_fault))
     }
 
-    /// The tables, without relocations and without DT_NEEDED.
+    /// The tables, without relocations.
     pub(crate) fn view(&self) -> Tables<'_> {
         let memory = |table, address| self.memory(table, address);
-        Tables::with_symbol_count(&self.dynamic, Bytes::EMPTY, memory, Some(self.symbol_count))
+        Tables::for_names(&self.dynamic, Bytes::from(&self.section[..]), memory).with_symbol_count(self.symbol_count)
     }
 
-    pub(crate) fn symbol_count(&self) -> usize {
-        self.symbol_count
+    /// The name at an offset of the string table; `None` if it starts or ends outside, or starts inside of a character.
+    pub(crate) fn text(&self, offset: u64) -> Option<&str> {
+        let start = usize::try_from(offset).ok()?;
+        let length = Bytes::from(self.strings.as_bytes()).string(start)?.count_bytes();
+        self.strings.get(start..start + length)
+    }
+
+    /// Makes sure that the names of all symbols together are not longer than `limit`.
+    pub(crate) fn check_names(&self, image: &OpenFile, limit: usize) -> Result<(), ElfError> {
+        // Nearly always so: no name is that long.
+        if !has_longer_than(self.strings.as_bytes(), limit / self.symbol_count.max(1)) {
+            return Ok(());
+        }
+        let view = self.view();
+        let mut lengths = view.symbols().filter_map(|symbol| Some(symbol.name()?.count_bytes()));
+        let left = lengths.try_fold(limit, |left, length| left.checked_sub(length));
+        left.map(|_| ()).ok_or_else(|| image.malformed(Table::Symbols.name(), OVERLAP))
     }
 
     fn memory(&self, table: Table, address: u64) -> Option<Bytes<'_>> {
         match table {
-            Table::Strings => Some(Bytes::from(self.strings.bytes())),
+            Table::Strings => Some(Bytes::from(self.strings.as_bytes())),
             // Up to the next table, whatever else was read with it: the same file gives the same answer wherever its tables are.
             Table::Symbols => self.dynamic.extent(table)?.of(self.part(address).map(Bytes::from)?),
-            Table::Relocations | Table::PltRelocations | Table::RelativeRelocations => None,
+            Table::Relocations | Table::PltRelocations => None,
             _ => self.part(address).map(Bytes::from),
         }
     }
@@ -130,11 +150,11 @@ impl FileTables {
 
 /// The dynamic section: where PT_DYNAMIC says that it is loaded, and up to DT_NULL. `ld.so` does not look at the offset in the file,
 /// and hardly at the size; of several segments the last one counts (`elf/dl-load.c`, `elf/get-dynamic-info.h`).
-pub(crate) fn dynamic_section(image: &OpenFile) -> Result<Vec<u8>, Error> {
+pub(crate) fn dynamic_section(image: &OpenFile) -> Result<Vec<u8>, ElfError> {
     const SECTION: &str = "dynamic section";
     let is_dynamic = |segment: &&ProgramHeader| segment.p_type == PT_DYNAMIC && segment.p_filesz > 0;
     let Some(segment) = image.segments.iter().rev().find(is_dynamic) else {
-        return Err(Error::Static { path: image.path().to_owned() });
+        return Err(image.failed(ElfErrorReason::Static));
     };
     let (offset, left) = image.locate(SECTION, segment.p_vaddr)?;
     let section = image.read(SECTION, offset, segment.p_filesz.min(left))?;
@@ -144,7 +164,7 @@ pub(crate) fn dynamic_section(image: &OpenFile) -> Result<Vec<u8>, Error> {
 }
 
 /// Where a table is; one that does not say its size is read up to the next one.
-fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<TablePlace, Error> {
+fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<TablePlace, ElfError> {
     let (offset, left) = image.locate(table.name(), extent.address)?;
     let size = match (extent.size, extent.next) {
         (Some(size), _) if size > left => return Err(image.truncated(table.name())),
@@ -156,7 +176,7 @@ fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<TablePlace, E
 }
 
 /// Reads these tables, those that lie together in one go.
-fn read_parts(image: &OpenFile, mut places: Vec<TablePlace>) -> Result<Vec<FilePart>, Error> {
+fn read_parts(image: &OpenFile, mut places: Vec<TablePlace>) -> Result<Vec<FilePart>, ElfError> {
     places.sort_unstable_by_key(|place| place.address);
     let mut merged: Vec<TablePlace> = Vec::with_capacity(places.len());
     for place in places {
@@ -176,4 +196,47 @@ fn read_parts(image: &OpenFile, mut places: Vec<TablePlace>) -> Result<Vec<FileP
         Ok(FilePart { address: place.address, bytes })
     };
     merged.into_iter().map(read).collect()
+}
+
+/// DT_NEEDED alone, for whoever asks it of each library that a program opens: a few reads, and none of the symbols.
+pub(crate) fn needed(image: &OpenFile) -> Result<Vec<Vec<u8>>, ElfError> {
+    /// Longer names are left out: no SONAME that a linker has been given is so long.
+    const LONGEST: u64 = 256;
+    let section = dynamic_section(image)?;
+    let section = Bytes::from(&section[..]);
+    let dynamic = Dynamic::of(section, |address| address);
+    let Some(strings) = dynamic.extent(Table::Strings) else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for name in Tables::for_names(&dynamic, section, |_, _| None).needed_offsets() {
+        let (offset, left) = image.locate(Table::Strings.name(), strings.address.saturating_add(name))?;
+        let mut text = image.read_up_to(offset, left.min(LONGEST))?;
+        let Some(end) = text.iter().position(|byte| *byte == 0) else { continue };
+        text.truncate(end);
+        names.push(text);
+    }
+    Ok(names)
+}
+
+/// Is any string longer than `limit`? Looks at one byte in `limit`, and at what is before the end of a string.
+fn has_longer_than(strings: &[u8], limit: usize) -> bool {
+    let mut rest = strings;
+    while let Some(start) = rest.get(..=limit) {
+        match start.iter().rposition(|byte| *byte == 0) {
+            Some(end) => rest = &rest[end + 1..],
+            None => return true,
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_strings_are_found_wherever_they_are() {
+        for text in ["\0ab\0abcde\0a\0", "\0abcde\0", "abcde\0ab\0", "\0a\0b\0abcde"] {
+            assert!(has_longer_than(text.as_bytes(), 4) && !has_longer_than(text.as_bytes(), 5), "{text:?}");
+        }
+    }
 }

@@ -6,15 +6,9 @@ use crate::file::ElfFile;
 
 /// The SONAMEs of glibc's shared libraries.
 ///
-/// Installed by glibc 2.17 to 2.43 on Linux. The NSS modules (`libnss_files.so.2`, ...) belong to it
-/// as well: libc opens them by itself through internal interfaces, and no tool needs them by name;
-/// they are recognised by prefix. `libnsl.so.1` was part of glibc until it became a compatibility
-/// library (2.26), and still needs GLIBC_PRIVATE of the libc it was built with; its successor
-/// `libnsl.so.2` is a separate project and private to a tool as any other library. `libcrypt.so.1`
-/// was glibc's until 2.38, but needs nothing internal in libxcrypt's form; two copies do no harm, so
-/// it is left to the rule of inspection ([`requires_glibc_private`]). `libthread_db.so.1` serves
-/// debuggers and looks into the libpthread of *another* process; it is listed because it imports
-/// GLIBC_PRIVATE. `libmemusage.so`, `libpcprofile.so` and `libSegFault.so` are preloaded only.
+/// Installed by glibc 2.17 to 2.43 on Linux; NSS modules (`libnss_files.so.2`, ...) are recognised by prefix. `libnsl.so.1` and
+/// `libthread_db.so.1` are here because they need GLIBC_PRIVATE. `libnsl.so.2` is a project of its own, and two copies of `libcrypt.so.1`
+/// do no harm. `libmemusage.so`, `libpcprofile.so` and `libSegFault.so` are preloaded only.
 const MEMBERS: &[&str] = &[
     "libc.so.6",
     "libm.so.6",
@@ -40,11 +34,6 @@ pub fn is_glibc_family(name: &str) -> bool {
     MEMBERS.contains(&name) || (name.starts_with(NSS_PREFIX) && name.contains(".so"))
 }
 
-/// The members, for providing them one by one.
-pub fn glibc_family() -> &'static [&'static str] {
-    MEMBERS
-}
-
 /// Whether a name is the dynamic linker's: `ld-linux-x86-64.so.2`, `ld-linux-aarch64.so.1`, `ld64.so.2`.
 /// In every namespace glibc itself puts the one real ld.so in its place.
 pub fn is_dynamic_linker(name: &str) -> bool {
@@ -66,7 +55,7 @@ pub fn is_language_runtime(name: &str) -> bool {
 pub fn requires_glibc_private(file: &ElfFile) -> bool {
     file.version_needs()
         .iter()
-        .any(|(file, version)| version == "GLIBC_PRIVATE" && (is_glibc_family(file) || is_dynamic_linker(file)))
+        .any(|need| need.name == "GLIBC_PRIVATE" && (is_glibc_family(&need.file) || is_dynamic_linker(&need.file)))
 }
 
 #[cfg(test)]
@@ -87,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn libresolv_is_found_by_inspection_as_well() -> Result<(), crate::Error> {
+    fn libresolv_is_found_by_inspection_as_well() -> Result<(), crate::ElfError> {
         let search = SearchPath::new(None);
         for (name, private) in [("libresolv.so.2", true), ("libgcc_s.so.1", false)] {
             match search.find_by_name(name) {

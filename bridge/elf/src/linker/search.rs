@@ -1,9 +1,7 @@
 //! Where the dynamic linker would find a library, asked before it is asked.
 //!
-//! The order of glibc elf/dl-load.c, `_dl_map_object`: RPATH of the requiring object and of those
-//! that required it (unless it has a RUNPATH), LD_LIBRARY_PATH, RUNPATH, the cache, the default
-//! directories. Left out: the executable's own RPATH where it is not in the chain, LD_PRELOAD, and
-//! `glibc-hwcaps` subdirectories, which hold variants of the same interface.
+//! In the order of glibc (elf/dl-load.c, `_dl_map_object`). Left out: the executable's own RPATH where it is not in the chain, LD_PRELOAD,
+//! and `glibc-hwcaps` subdirectories, which hold variants of the same interface.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -25,7 +23,6 @@ const CACHE: &str = "/etc/ld.so.cache";
 #[derive(Debug)]
 pub struct SearchPath {
     library_path: Vec<PathBuf>,
-    cache_file: PathBuf,
     /// Read when first needed: a tool without private libraries never does.
     cache: OnceLock<LdCache>,
     defaults: Vec<PathBuf>,
@@ -55,9 +52,8 @@ impl SearchPath {
         };
         SearchPath {
             library_path,
-            cache_file: CACHE.into(),
             cache: OnceLock::new(),
-            defaults: machine::default_directories(Machine::HOST).iter().map(PathBuf::from).collect(),
+            defaults: machine::default_directories(Machine::HOST),
             machine: Machine::HOST,
         }
     }
@@ -68,9 +64,7 @@ impl SearchPath {
         if machine == self.machine {
             return self;
         }
-        let defaults = machine::default_directories(machine).iter().map(PathBuf::from).collect();
-        let cache = OnceLock::from(LdCache::default());
-        SearchPath { defaults, machine, cache, ..self }
+        SearchPath { machine, ..self.with_system(machine::default_directories(machine)) }
     }
 
     /// The machine whose files are looked for.
@@ -78,13 +72,10 @@ impl SearchPath {
         self.machine
     }
 
-    /// Replaces the cache file and the default directories: for looking into another root, and for tests.
+    /// The same with these default directories, and without a cache.
     #[must_use]
-    pub fn with_system(mut self, cache_file: &Path, defaults: &[PathBuf]) -> SearchPath {
-        self.cache_file = cache_file.to_owned();
-        self.cache = OnceLock::new();
-        self.defaults = defaults.to_vec();
-        self
+    pub fn with_system(self, defaults: Vec<PathBuf>) -> SearchPath {
+        SearchPath { cache: OnceLock::from(LdCache::default()), defaults, ..self }
     }
 
     /// The file for a DT_NEEDED `name` of `requirer`. `chain` holds the objects that brought
@@ -119,7 +110,7 @@ impl SearchPath {
     }
 
     fn in_system(&self, name: &str) -> Option<PathBuf> {
-        let cache = self.cache.get_or_init(|| LdCache::read(&self.cache_file));
+        let cache = self.cache.get_or_init(|| LdCache::read(Path::new(CACHE)));
         cache.find(name).filter(|path| fits(path, self.machine)).or_else(|| self.in_directories(&self.defaults, name))
     }
 

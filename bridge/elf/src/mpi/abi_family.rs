@@ -4,7 +4,7 @@
 
 use qmpi_dynamic::mpi;
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::file::ElfFile;
 
 /// MPI libraries that a binary can be exchanged between.
@@ -49,16 +49,16 @@ pub enum Role {
 }
 
 struct FamilyRow {
-    /// The name in front of `.so`; a `*` at the end stands for anything.
-    stem: &'static str,
+    /// The names in front of `.so`; a `*` at the end stands for anything.
+    stems: &'static [&'static str],
     /// The number behind `.so.`; empty for any.
     majors: &'static [&'static str],
     family: Option<MpiFamily>,
     role: Role,
 }
 
-const fn row(stem: &'static str, majors: &'static [&'static str], family: Option<MpiFamily>, role: Role) -> FamilyRow {
-    FamilyRow { stem, majors, family, role }
+const fn row(stems: &'static [&'static str], family: Option<MpiFamily>, role: Role) -> FamilyRow {
+    FamilyRow { stems, majors: &[], family, role }
 }
 
 const OPEN_MPI: Option<MpiFamily> = Some(MpiFamily::OpenMpi);
@@ -68,59 +68,36 @@ const STANDARD: Option<MpiFamily> = Some(MpiFamily::StandardAbi);
 /// First match wins.
 const LIBRARIES: &[FamilyRow] = &[
     // Open MPI: .so.0 and .1 up to 1.8, .12 in 1.10 (shared with MPICH, see below), .20 in 2 and 3.0, .40 since.
-    row("libmpi", &["0", "1", "20", "40", "80"], OPEN_MPI, Role::C),
+    FamilyRow { majors: &["0", "1", "20", "40", "80"], ..row(&["libmpi"], OPEN_MPI, Role::C) },
     // MPICH ABI initiative (2013): upstream MPICH, Intel MPI, MVAPICH2, ParaStation. Open MPI 1.10's number
     // is the same; imported `ompi_*` data tell.
-    row("libmpi", &["12"], MPICH, Role::C),
+    FamilyRow { majors: &["12"], ..row(&["libmpi"], MPICH, Role::C) },
     // No number, or one that no MPI has used yet.
-    row("libmpi", &[], None, Role::C),
-    row("libmpi_abi", &[], STANDARD, Role::C),
-    row("libpmpi_abi", &[], STANDARD, Role::C),
-    row("libmpi_abi_*", &[], STANDARD, Role::Fortran),
+    row(&["libmpi"], None, Role::C),
+    row(&["libmpi_abi", "libpmpi_abi"], STANDARD, Role::C),
+    row(&["libmpi_abi_*"], STANDARD, Role::Fortran),
     // Debian's MPICH; MPICH before the initiative was libmpich.so.3/.10.
-    row("libmpich", &[], MPICH, Role::C),
-    row("libpmpich", &[], MPICH, Role::C),
+    row(&["libmpich", "libpmpich"], MPICH, Role::C),
     // PMPI in a library of its own (MPICH where weak symbols are missing; Intel's and Open MPI's old ones).
-    row("libpmpi", &[], None, Role::C),
-    row("libmpichfort", &[], MPICH, Role::Fortran),
-    row("libmpichf90", &[], MPICH, Role::Fortran),
-    row("libmpifort", &[], MPICH, Role::Fortran),
-    row("libmpichcxx", &[], MPICH, Role::Cxx),
-    row("libmpicxx", &[], MPICH, Role::Cxx),
-    row("libmpl", &[], MPICH, Role::Internal),
-    row("libopa", &[], MPICH, Role::Internal),
+    row(&["libpmpi"], None, Role::C),
+    row(&["libmpichfort", "libmpichf90", "libmpifort"], MPICH, Role::Fortran),
+    row(&["libmpichcxx", "libmpicxx"], MPICH, Role::Cxx),
+    row(&["libmpl", "libopa"], MPICH, Role::Internal),
     // Intel MPI.
-    row("libmpi_ilp64", &[], MPICH, Role::Fortran),
-    row("libmpi_mt", &[], MPICH, Role::C),
+    row(&["libmpi_ilp64"], MPICH, Role::Fortran),
+    row(&["libmpi_mt"], MPICH, Role::C),
     // Cray MPICH: libmpi_gnu_91.so.12, libmpi_cray.so.12, libmpifort_gnu_91.so.12, libmpich_gnu_82.so.3.
-    row("libmpi_gnu*", &[], MPICH, Role::C),
-    row("libmpi_cray*", &[], MPICH, Role::C),
-    row("libmpi_intel*", &[], MPICH, Role::C),
-    row("libmpi_nvidia*", &[], MPICH, Role::C),
-    row("libmpi_aocc*", &[], MPICH, Role::C),
-    row("libmpi_amd*", &[], MPICH, Role::C),
-    row("libmpi_pgi*", &[], MPICH, Role::C),
-    row("libmpich_gnu*", &[], MPICH, Role::C),
-    row("libmpich_cray*", &[], MPICH, Role::C),
-    row("libmpich_intel*", &[], MPICH, Role::C),
-    row("libmpich_nvidia*", &[], MPICH, Role::C),
-    row("libmpifort_abi", &[], STANDARD, Role::Fortran),
-    row("libmpifort_*", &[], MPICH, Role::Fortran),
-    row("libmpichf90_*", &[], MPICH, Role::Fortran),
+    row(&["libmpi_gnu*", "libmpi_cray*", "libmpi_intel*", "libmpi_nvidia*", "libmpi_aocc*"], MPICH, Role::C),
+    row(&["libmpi_amd*", "libmpi_pgi*", "libmpich_gnu*", "libmpich_cray*"], MPICH, Role::C),
+    row(&["libmpich_intel*", "libmpich_nvidia*"], MPICH, Role::C),
+    row(&["libmpifort_abi"], STANDARD, Role::Fortran),
+    row(&["libmpifort_*", "libmpichf90_*"], MPICH, Role::Fortran),
     // Open MPI's other languages, and its vendors.
-    row("libmpi_ibm", &[], OPEN_MPI, Role::C),
-    row("libmpi_ibm_*", &[], OPEN_MPI, Role::Fortran),
-    row("libmpi_mpifh*", &[], OPEN_MPI, Role::Fortran),
-    row("libmpi_usempi*", &[], OPEN_MPI, Role::Fortran),
-    row("libmpi_f77", &[], OPEN_MPI, Role::Fortran),
-    row("libmpi_f90", &[], OPEN_MPI, Role::Fortran),
-    row("libmpi_cxx", &[], OPEN_MPI, Role::Cxx),
-    row("libmpi_java", &[], OPEN_MPI, Role::Internal),
-    // Since Open MPI 6 the objects behind the handles, and Fortran's sentinels.
-    row("libopen_mpi", &[], OPEN_MPI, Role::Internal),
-    row("libopen-rte", &[], OPEN_MPI, Role::Internal),
-    row("libopen-pal", &[], OPEN_MPI, Role::Internal),
-    row("libmca_common_*", &[], OPEN_MPI, Role::Internal),
+    row(&["libmpi_ibm"], OPEN_MPI, Role::C),
+    row(&["libmpi_ibm_*", "libmpi_mpifh*", "libmpi_usempi*", "libmpi_f77", "libmpi_f90"], OPEN_MPI, Role::Fortran),
+    row(&["libmpi_cxx"], OPEN_MPI, Role::Cxx),
+    // libopen_mpi: since Open MPI 6 the objects behind the handles, and Fortran's sentinels.
+    row(&["libmpi_java", "libopen_mpi", "libopen-rte", "libopen-pal", "libmca_common_*"], OPEN_MPI, Role::Internal),
 ];
 
 /// `libmpi.so.40` → (`libmpi`, `40`); `libmpi.so.40.30.4` the same; `None` for what is not a library's name.
@@ -134,19 +111,19 @@ fn split(name: &str) -> Option<(&str, &str)> {
     is_version.then(|| (stem, numbers.split('.').next().unwrap_or(numbers)))
 }
 
-fn look_up(name: &str) -> Option<&'static FamilyRow> {
+/// The row of a library's name, and which of its stems it has.
+fn look_up(name: &str) -> Option<(&'static FamilyRow, &'static str)> {
     // libqmpi's callers ask for every library of the process; nearly all end here.
     if !["libm", "libp", "libo"].iter().any(|start| name.starts_with(start)) {
         return None;
     }
     let (stem, major) = split(name)?;
-    LIBRARIES.iter().find(|row| {
-        let same = match row.stem.strip_suffix('*') {
-            Some(start) => stem.starts_with(start),
-            None => stem == row.stem,
-        };
-        same && (row.majors.is_empty() || row.majors.contains(&major))
-    })
+    let is_it = |known: &&&str| match known.strip_suffix('*') {
+        Some(start) => stem.starts_with(start),
+        None => stem == **known,
+    };
+    let rows = LIBRARIES.iter().filter(|row| row.majors.is_empty() || row.majors.contains(&major));
+    rows.filter_map(|row| Some((row, *row.stems.iter().find(is_it)?))).next()
 }
 
 /// Whether a SONAME or file name is that of a library that belongs to an MPI, whatever its language. A tool may have such a name as
@@ -157,38 +134,38 @@ pub fn is_mpi_soname(name: &str) -> bool {
 
 /// Whether a SONAME or file name is that of an MPI's C library.
 pub fn is_mpi_c_library_file_name(name: &str) -> bool {
-    look_up(name).is_some_and(|row| row.role == Role::C)
+    role_of(name) == Some(Role::C)
 }
 
 /// Whether a file is a library of an MPI: by what it defines and refers to; the name counts only where nothing shows a tool.
 pub fn is_mpi_library(file: &ElfFile) -> bool {
     let needed = || file.needed().iter().map(String::as_bytes);
-    mpi::belongs(&file.symbols.tables.view(), needed, || is_mpi_soname(file.name()), !file.is_shared_object())
+    mpi::belongs(&file.tables(), needed, || is_mpi_soname(file.name()), !file.is_shared_object())
 }
 
 /// Whether a file has MPI's functions with the profiling interface, rather than stands in front of them.
 pub fn implements_mpi(file: &ElfFile) -> bool {
-    mpi::implements(&file.symbols.tables.view(), || file.needed().iter().map(String::as_bytes))
+    mpi::implements(&file.tables(), || file.needed().iter().map(String::as_bytes))
 }
 
 /// Whether a name is one that MPI libraries have and tools as well: the file has to be looked at. Reading the symbols of MPI's large
 /// libraries takes a millisecond, so those with names that are MPI's alone are not read.
 pub fn is_name_of_tools_too(name: &str) -> bool {
     const OF_MPI_ALONE: [&str; 4] = ["libmpi_abi_*", "libmpi_mpifh*", "libmpi_usempi*", "libmca_common_*"];
-    look_up(name).is_some_and(|row| {
-        let is_loose = row.stem.ends_with('*') && !OF_MPI_ALONE.contains(&row.stem);
-        is_loose || ["libpmpi", "libmpl", "libopa"].contains(&row.stem)
+    look_up(name).is_some_and(|(_, stem)| {
+        let is_loose = stem.ends_with('*') && !OF_MPI_ALONE.contains(&stem);
+        is_loose || ["libpmpi", "libmpl", "libopa"].contains(&stem)
     })
 }
 
 /// What a library of an MPI is for; `None` if it is not one by its name.
 pub fn role_of(name: &str) -> Option<Role> {
-    look_up(name).map(|row| row.role)
+    look_up(name).map(|(row, _)| row.role)
 }
 
 /// The family that a library's name tells; `None` for other libraries, and for names that several use.
 pub fn family_of_name(name: &str) -> Option<MpiFamily> {
-    look_up(name).and_then(|row| row.family)
+    look_up(name).and_then(|(row, _)| row.family)
 }
 
 /// The family that a data symbol belongs to.
@@ -263,7 +240,7 @@ pub fn family_of_library(file: &ElfFile) -> Option<MpiFamily> {
 ///
 /// # Errors
 /// If the file cannot be read.
-pub fn library_version(file: &ElfFile) -> Result<Option<String>, Error> {
+pub fn library_version(file: &ElfFile) -> Result<Option<String>, ElfError> {
     let texts = file.strings_in_rodata(&|text| is_version_text(text) || is_bare_version(text))?;
     if let Some(text) = texts.iter().find(|text| is_version_text(text)) {
         return Ok(Some(text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches(',').to_owned()));

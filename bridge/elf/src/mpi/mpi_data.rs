@@ -5,7 +5,9 @@
 
 use std::ffi::CStr;
 
-use crate::file::symbol::{Symbol, SymbolKind};
+use qmpi_dynamic::SymbolKind;
+
+use crate::file::symbol::NamedSymbol;
 
 /// Variables by exact name.
 ///
@@ -130,10 +132,10 @@ pub fn begins_like_mpi(start: [u8; 4]) -> bool {
 }
 
 /// Whether a symbol is MPI data: by its name, or because it has the type of data and an MPI name.
-pub fn is_mpi_data(symbol: &Symbol<'_>) -> bool {
-    let may_be_data = !matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc);
+pub fn is_mpi_data(symbol: &NamedSymbol<'_>) -> bool {
+    let may_be_data = !matches!(symbol.kind(), SymbolKind::Function | SymbolKind::Ifunc);
     may_be_data
-        && (is_mpi_data_name(symbol.name) || (symbol.kind == SymbolKind::Data && symbol.name.starts_with("MPI_")))
+        && (is_mpi_data_name(symbol.name) || (symbol.kind() == SymbolKind::Data && symbol.name.starts_with("MPI_")))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::file::ElfFile;
 use crate::linker::search::SearchPath;
 use crate::mpi::abi_family::{is_mpi_library, is_name_of_tools_too};
@@ -18,7 +18,7 @@ pub struct Missing {
     /// The object that needs it: its SONAME or file name.
     pub needed_by: String,
     /// Why the file that was found cannot be used; `None` if none was found.
-    pub error: Option<Error>,
+    pub error: Option<ElfError>,
 }
 
 /// A library and its private dependencies.
@@ -80,8 +80,8 @@ impl Closure {
     /// The next library that is named for its versions only, and the object that does so.
     fn unnamed_need(&self, seen: &HashSet<String>) -> Option<(usize, String)> {
         self.objects.iter().enumerate().find_map(|(index, object)| {
-            let (file, _) = object.version_needs().iter().find(|(file, _)| !seen.contains(file))?;
-            Some((index, file.clone()))
+            let need = object.version_needs().iter().find(|need| !seen.contains(&need.file))?;
+            Some((index, need.file.clone()))
         })
     }
 

@@ -11,8 +11,6 @@ pub(crate) struct Facts {
     pub(crate) unique: usize,
     /// Objects other than MPI's by name that define `PMPI_*`.
     pub(crate) second_mpi: Vec<String>,
-    /// `PMPI_*` that the root defines.
-    pub(crate) own_profiling: Vec<String>,
     /// Objects that read the environment without `getenv`.
     pub(crate) scans_environ: Vec<String>,
     /// The root has the string `LD_PRELOAD`.

@@ -10,9 +10,9 @@ use qmpi_abi::{Binding, FnId, classify, is_mpi_like};
 use qmpi_dynamic::Machine;
 use qmpi_dynamic::thread_local::StaticRoom;
 
-use crate::error::{Error, ObjectKind};
+use crate::error::{ElfError, ElfErrorReason, ObjectKind};
 use crate::file::ElfFile;
-use crate::file::symbol::Symbol;
+use crate::file::symbol::NamedSymbol;
 use crate::linker::family::{is_dynamic_linker, is_glibc_family};
 use crate::linker::search::SearchPath;
 use crate::mpi::abi_family::{
@@ -45,8 +45,9 @@ const ONLY_GOTCHA: &str = "it defines no MPI function, but wraps functions with 
 #[derive(Debug, Default)]
 struct Gathered {
     facts: Facts,
-    wrapped: Vec<Wrapped>,
     objects: Vec<ObjectDetail>,
+    /// `PMPI_*` that the root defines.
+    own_profiling: BTreeSet<String>,
     unknown: BTreeSet<String>,
     data_imports: BTreeSet<String>,
     /// Those of them without which it cannot be loaded.
@@ -64,7 +65,7 @@ impl Tool {
     /// # Errors
     /// If the tool itself is not a sound shared object of this machine. Problems with its private
     /// libraries are in `closure.missing`, and in `hazards`.
-    pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, Error> {
+    pub fn inspect(path: &Path, search: &SearchPath, shared: &dyn Fn(&str) -> bool) -> Result<Tool, ElfError> {
         Tool::inspect_with(path, &[], search, shared)
     }
 
@@ -77,7 +78,7 @@ impl Tool {
         before: &[PathBuf],
         search: &SearchPath,
         shared: &dyn Fn(&str) -> bool,
-    ) -> Result<Tool, Error> {
+    ) -> Result<Tool, ElfError> {
         let root = open(path, search.machine())?;
         let before = before.iter().map(|path| open(path, search.machine())).collect::<Result<_, _>>()?;
         // The empty name is the program's, as ld.so lists it.
@@ -96,17 +97,18 @@ impl Tool {
             wanted.retain(|name| !THESIS.contains(name));
         }
         let elsewhere = undefined_elsewhere(wanted, &closure, search);
+        let mut wrapped = Vec::new();
         for part in closure.parts() {
-            gathered.wrapped.extend(wrapped::find(part)?);
+            wrapped.extend(wrapped::find(part)?);
         }
-        gathered.wrapped.sort_unstable();
-        gathered.wrapped.dedup_by(|other, first| other.name == first.name);
-        Ok(Tool::assemble(closure, gathered, elsewhere))
+        wrapped.sort_unstable();
+        wrapped.dedup_by(|other, first| other.name == first.name);
+        Ok(Tool::assemble(closure, gathered, wrapped, elsewhere))
     }
 
-    fn assemble(closure: Closure, mut gathered: Gathered, elsewhere: Elsewhere) -> Tool {
-        let facts = std::mem::take(&mut gathered.facts);
-        let Gathered { objects, unknown, data_imports, data_definitions, .. } = &gathered;
+    fn assemble(closure: Closure, mut gathered: Gathered, wrapped: Vec<Wrapped>, elsewhere: Elsewhere) -> Tool {
+        let objects = std::mem::take(&mut gathered.objects);
+        let list = |names: &mut BTreeSet<String>| std::mem::take(names).into_iter().collect();
         let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());
         let texts = |list: fn(&ObjectDetail) -> &Vec<String>| sorted(objects.iter().flat_map(list).cloned());
         let intercepts = ids(|object| &object.intercepts);
@@ -143,11 +145,11 @@ impl Tool {
             fortran_imports,
             pmpi_imports,
             mpi_calls,
-            own_profiling: facts.own_profiling.clone(),
-            wrapped: gathered.wrapped.clone(),
-            unknown_mpi: unknown.iter().cloned().collect(),
-            data_imports: data_imports.iter().cloned().collect(),
-            data_definitions: data_definitions.iter().cloned().collect(),
+            own_profiling: list(&mut gathered.own_profiling),
+            wrapped,
+            unknown_mpi: list(&mut gathered.unknown),
+            data_imports: list(&mut gathered.data_imports),
+            data_definitions: list(&mut gathered.data_definitions),
             dlsym_names,
             next_function,
             abi: abi_evidence.as_ref().map(|abi| abi.family),
@@ -155,28 +157,27 @@ impl Tool {
             tls: closure.root().tls(),
             static_tls: closure.objects.iter().any(|object| object.static_room() == Some(StaticRoom::Needed)),
             static_tls_bytes,
-            exec_stack: closure.objects.iter().any(ElfFile::exec_stack),
             undefined_elsewhere: elsewhere.nowhere,
             of_unnamed_libraries: elsewhere.of_unnamed,
             hazards: Vec::new(),
-            facts,
-            objects: objects.clone(),
+            objects,
             closure,
         };
         tool.kind = kind_of(&tool, &gathered);
         if tool.kind == ToolKind::MpiLibrary {
             tool.abi = family_of_library(tool.closure.root()).or_else(|| family_of_name(tool.closure.root().name()));
         } else {
-            tool.hazards = rules::all(&tool);
+            tool.hazards = rules::all(&tool, &gathered.facts);
         }
         tool
     }
 }
 
-fn open(path: &Path, machine: Machine) -> Result<ElfFile, Error> {
+fn open(path: &Path, machine: Machine) -> Result<ElfFile, ElfError> {
     let file = ElfFile::open_for(path, machine)?;
     if !file.is_shared_object() {
-        return Err(Error::NotSharedObject { path: path.to_owned(), kind: ObjectKind::Executable });
+        let reason = ElfErrorReason::NotSharedObject(ObjectKind::Executable);
+        return Err(ElfError { path: path.to_owned(), reason });
     }
     Ok(file)
 }
@@ -193,7 +194,7 @@ fn kind_of(tool: &Tool, gathered: &Gathered) -> ToolKind {
         ToolKind::Thesis
     } else if !tool.intercepts.is_empty() || !tool.fortran_wrappers.is_empty() {
         ToolKind::Pmpi
-    } else if rules::uses_gotcha(tool) {
+    } else if rules::uses_gotcha(tool, &gathered.facts) {
         ToolKind::None { reason: ONLY_GOTCHA.into() }
     } else if root.exports().next().is_none() {
         ToolKind::None { reason: "it defines no symbol that others could see".into() }
@@ -206,7 +207,7 @@ impl Gathered {
     /// Files every symbol of an object; returns its strong imports that are not MPI's.
     ///
     /// `is_root`: it is the tool's file, or a library that stands before it.
-    fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<Symbol<'a>>, Error> {
+    fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<NamedSymbol<'a>>, ElfError> {
         let mut detail =
             ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
         let mut looks_up = false;
@@ -221,15 +222,14 @@ impl Gathered {
                 self.note_other(&symbol, &detail.name, is_root);
                 if !symbol.defined {
                     looks_up |= matches!(symbol.name, "dlsym" | "dlvsym");
-                    if !symbol.weak && !is_qmpi(symbol.name) {
+                    if !symbol.is_weak() && !is_qmpi(symbol.name) {
                         others.push(symbol);
                     }
                 }
             }
         }
         if is_root {
-            self.facts.own_profiling.extend(profiling);
-            self.facts.own_profiling = sorted(std::mem::take(&mut self.facts.own_profiling));
+            self.own_profiling.extend(profiling);
             self.facts.unique += object.unique_count();
         } else if implements_mpi(object) {
             self.facts.second_mpi.push(detail.name.clone());
@@ -250,7 +250,7 @@ impl Gathered {
         detail: &mut ObjectDetail,
         is_root: bool,
         looks_up: bool,
-    ) -> Result<(), Error> {
+    ) -> Result<(), ElfError> {
         let wraps = !detail.intercepts.is_empty() || !detail.fortran_wrappers.is_empty();
         let looks_up = looks_up && (is_root || wraps);
         let changes_environment = is_root && self.facts.imports.iter().any(|(_, name)| name.ends_with("env"));
@@ -264,11 +264,11 @@ impl Gathered {
     }
 
     /// Files a symbol of MPI; `false` for others.
-    fn note_mpi(&mut self, symbol: &Symbol<'_>, detail: &mut ObjectDetail, profiling: &mut Vec<String>) -> bool {
+    fn note_mpi(&mut self, symbol: &NamedSymbol<'_>, detail: &mut ObjectDetail, profiling: &mut Vec<String>) -> bool {
         if is_mpi_data(symbol) {
             let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
             list.insert(symbol.name.to_owned());
-            if !symbol.defined && !symbol.weak {
+            if !symbol.defined && !symbol.is_weak() {
                 self.strong_data.insert(symbol.name.to_owned());
             }
             return true;
@@ -294,7 +294,7 @@ impl Gathered {
         true
     }
 
-    fn note_other(&mut self, symbol: &Symbol<'_>, object: &str, is_root: bool) {
+    fn note_other(&mut self, symbol: &NamedSymbol<'_>, object: &str, is_root: bool) {
         if !symbol.defined && facts::ENVIRON.contains(&symbol.name) {
             self.facts.scans_environ.push(object.to_owned());
         }
@@ -314,8 +314,8 @@ impl Gathered {
 
 /// Whether the file that an import's version names is there. This is what ld.so checks, and it
 /// saves looking a thousand names of libstdc++ up.
-fn is_served(import: &Symbol<'_>, closure: &Closure) -> bool {
-    import.version.and_then(|version| version.file).is_some_and(|file| {
+fn is_served(import: &NamedSymbol<'_>, closure: &Closure) -> bool {
+    import.version.map(|version| version.file.as_str()).is_some_and(|file| {
         is_glibc_family(file)
             || is_dynamic_linker(file)
             || closure.stopped.iter().any(|name| name == file)
@@ -358,9 +358,7 @@ fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
     if wanted.is_empty() {
         return;
     }
-    let exports =
-        if wanted.iter().any(|name| name.starts_with("_Z")) { object.exports() } else { object.plain_exports() };
-    for symbol in exports {
+    for symbol in object.symbols_like(Some(true), !wanted.iter().any(|name| name.starts_with("_Z"))) {
         wanted.remove(symbol.name);
     }
 }

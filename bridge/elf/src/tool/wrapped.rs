@@ -13,11 +13,11 @@
 use std::collections::{HashMap, HashSet};
 
 use qmpi_abi::{classify, is_mpi_like};
+use qmpi_dynamic::SymbolKind;
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::file::ElfFile;
-use crate::file::symbol::SymbolKind;
-use crate::tool::{Tool, spelling};
+use crate::tool::spelling;
 
 /// A function that is not MPI's and that a tool wraps.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,15 +90,6 @@ pub fn is_of_allocator(name: &str) -> bool {
     ALLOCATOR.contains(&name)
 }
 
-/// Does the tool define a whole allocator that goes on to no other? Under `LD_PRELOAD` it takes the place of the C library's for the process. Blocks
-/// that were handed out before the tool was loaded would come to its `free`.
-#[must_use]
-pub fn has_own_allocator(tool: &Tool) -> bool {
-    let is_wrapper = tool.wrapped.iter().any(|wrapped| is_of_allocator(&wrapped.name));
-    let is_whole = |object: &ElfFile| ["malloc", "free", "calloc", "realloc"].iter().all(|name| object.finds(name));
-    !is_wrapper && tool.closure.parts().any(is_whole)
-}
-
 /// Are there wrappers of functions that hand memory out, and none of `free`? What they may keep before a block, the C library's `free`
 /// would not find.
 #[must_use]
@@ -111,7 +102,7 @@ pub fn lacks_free(wrapped: &[Wrapped]) -> bool {
 pub fn exported(object: &ElfFile) -> impl Iterator<Item = &str> {
     let functions = object
         .exports()
-        .filter(|symbol| matches!(symbol.kind, SymbolKind::Function | SymbolKind::Ifunc | SymbolKind::Untyped));
+        .filter(|symbol| matches!(symbol.kind(), SymbolKind::Function | SymbolKind::Ifunc | SymbolKind::Untyped));
     functions.map(|symbol| symbol.name).filter(|name| {
         !is_mpi_like(name) && !OWN.contains(name) && !name.starts_with("QMPI") && classify(name).is_none()
     })
@@ -123,7 +114,7 @@ fn is_exported(object: &ElfFile, name: &str) -> bool {
 }
 
 /// Those of which the file shows that they are wrappers. Sorted.
-pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, Error> {
+pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, ElfError> {
     let mut found: HashMap<String, Evidence> = HashMap::new();
     let mut looks_up = false;
     for import in object.imports() {

@@ -17,11 +17,15 @@ use goblin::elf::dynamic::{
 };
 use goblin::elf::header::header64::{self, Header};
 use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, ProgramHeader};
+use object::elf::ProgramHeader64;
+use object::endian::LittleEndian;
+use object::pod::bytes_of;
 use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
 use thiserror::Error;
 
 use crate::file::image::{CTX, PHDR_SIZE, locate};
 use crate::machine::LARGEST_PAGE;
+use crate::write::segment;
 
 const PAGE: u64 = LARGEST_PAGE as u64;
 /// Size of an entry of a dynamic section (System V gABI chapter 5).
@@ -88,16 +92,17 @@ pub fn duplicate(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Duplica
     let mut copy = bytes.to_vec();
     copy.resize(usize::try_from(offset).map_err(|_| CHANGED)?, 0);
     copy.extend_from_slice(&strings);
-    let (strings_len, section_len) = (strings.len() as u64, (new.len() * DYN) as u64);
     for (tag, value) in new {
         copy.extend_from_slice(&tag.to_le_bytes());
         copy.extend_from_slice(&value.to_le_bytes());
     }
-    let load = Segment { kind: PT_LOAD, offset, address, size: strings_len + section_len, align: PAGE };
-    let (offset, address) = (offset + strings_len, address + strings_len);
-    let dynamic = Segment { kind: PT_DYNAMIC, offset, address, size: section_len, align: 8 };
-    headers.write(&mut copy, spare, load).ok_or(CHANGED)?;
-    headers.write(&mut copy, section_header, dynamic).ok_or(CHANGED)?;
+    let (start, place) =
+        (usize::try_from(offset).map_err(|_| CHANGED)?, usize::try_from(address).map_err(|_| CHANGED)?);
+    let load = segment(PT_LOAD, PF_R | PF_W, start..copy.len(), place, LARGEST_PAGE);
+    let section = start + strings.len()..copy.len();
+    let dynamic = segment(PT_DYNAMIC, PF_R | PF_W, section, place + strings.len(), 8);
+    headers.write(&mut copy, spare, &load).ok_or(CHANGED)?;
+    headers.write(&mut copy, section_header, &dynamic).ok_or(CHANGED)?;
     Ok(copy)
 }
 
@@ -105,16 +110,6 @@ pub fn duplicate(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Duplica
 pub fn end_of_headers(bytes: &[u8]) -> Option<usize> {
     let headers = Headers::of(bytes)?;
     headers.start.checked_add(headers.list.len() * usize::from(PHDR_SIZE))
-}
-
-/// A readable and writable segment that is as large in memory as in the file.
-#[derive(Debug, Clone, Copy)]
-struct Segment {
-    kind: u32,
-    offset: u64,
-    address: u64,
-    size: u64,
-    align: u64,
 }
 
 /// The program headers, and where they are.
@@ -168,18 +163,11 @@ impl Headers {
         slice(bytes, offset, extent.size?)
     }
 
-    /// Makes header number `index` one of this segment.
-    fn write(&self, bytes: &mut [u8], index: usize, segment: Segment) -> Option<()> {
-        let size = usize::from(PHDR_SIZE);
-        let mut header = Vec::with_capacity(size);
-        header.extend(segment.kind.to_le_bytes());
-        header.extend((PF_R | PF_W).to_le_bytes());
-        let Segment { offset, address, size: length, align, .. } = segment;
-        for word in [offset, address, address, length, length, align] {
-            header.extend(word.to_le_bytes());
-        }
-        let at = self.start.checked_add(index.checked_mul(size)?)?;
-        bytes.get_mut(at..at.checked_add(size)?)?.copy_from_slice(&header);
+    /// Makes header number `index` this one.
+    fn write(&self, bytes: &mut [u8], index: usize, segment: &ProgramHeader64<LittleEndian>) -> Option<()> {
+        let header = bytes_of(segment);
+        let at = self.start.checked_add(index.checked_mul(header.len())?)?;
+        bytes.get_mut(at..at.checked_add(header.len())?)?.copy_from_slice(header);
         Some(())
     }
 }

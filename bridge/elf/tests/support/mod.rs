@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+#[allow(dead_code, reason = "not every test program has fallible tests")]
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// Compiles `source` to a file of this name with these options.
+#[allow(dead_code, reason = "not every test program builds libraries")]
 pub(crate) fn build(
     directory: &Path,
     name: &str,
@@ -35,4 +37,21 @@ pub(crate) fn library(
     let mut all = vec!["-shared", "-fPIC", &soname];
     all.extend(options);
     build(directory, name, source, &all)
+}
+
+/// A name with its version, and whether that is the default one.
+pub(crate) type VersionedName = (String, Option<(String, bool)>);
+
+/// The versions that a file defines, by number, and those of its definitions: name, version, default.
+#[allow(dead_code, reason = "not every test program looks at versions")]
+pub(crate) fn versions(file: &qmpi_elf::ElfFile) -> (Vec<String>, Vec<VersionedName>) {
+    let tables = file.tables();
+    let text = |name: Option<&std::ffi::CStr>| name.unwrap_or_default().to_string_lossy().into_owned();
+    let defined = tables.version_definitions().filter(|version| !version.is_base);
+    let of_symbol = |index: usize| {
+        let index = tables.version_index(index)?;
+        Some((text(Some(tables.defined_version(index)?)), !index.is_hidden()))
+    };
+    let symbols = file.exports().map(|symbol| (symbol.name.to_owned(), of_symbol(symbol.index())));
+    (defined.map(|version| text(version.name())).collect(), symbols.collect())
 }

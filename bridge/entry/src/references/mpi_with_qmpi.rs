@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use qmpi_abi::FnId;
 use qmpi_dynamic::mpi::ONLY_WITH_QMPI;
 use qmpi_dynamic::rebind::{self, Which};
-use qmpi_dynamic::relocation::Binding;
+use qmpi_dynamic::relocation::Reference;
 use qmpi_dynamic::{LinkerLock, Mapped, hash};
 
 use crate::process::{environment, objects, own};
@@ -77,7 +77,7 @@ fn find(object: &Mapped<'_>, name: &CStr) -> Option<usize> {
 
 /// Points references to functions of QMPI that `ld.so` has bound to this library, or will, to what `target` says.
 fn rebind(lock: &LinkerLock, object: &Mapped<'_>, target: &dyn Fn(&CStr) -> Option<usize>) {
-    let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
+    let target = |reference: &Reference<'_>, held: &dyn Fn() -> usize| {
         let is_meant = reference.name.to_bytes().starts_with(b"QMPI_") && is_bound_by_linker(object, held());
         is_meant.then(|| target(reference.name)).flatten()
     };

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::rebind::{self, Which};
-use qmpi_dynamic::relocation::Binding;
+use qmpi_dynamic::relocation::Reference;
 use qmpi_dynamic::{Asked, LinkerLock, Mapped};
 
 use crate::process::{environment, objects, own};
@@ -36,7 +36,7 @@ pub(crate) fn enter(lock: &LinkerLock, count: usize, all_calls: bool) {
 fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool) {
     // A debugger wants to see calls of MPI_Abort.
     let is_watched = |id: FnId| id == ABORT && environment::is_under_mpir();
-    let target = |reference: &Binding<'_>, held: &dyn Fn() -> usize| {
+    let target = |reference: &Reference<'_>, held: &dyn Fn() -> usize| {
         if !own::may_be_function(reference.name) {
             return None;
         }
@@ -59,7 +59,7 @@ fn bind(lock: &LinkerLock, object: &Mapped<'_>, meant: fn(Option<&CStr>) -> bool
 
 /// Where a reference leads without this library; `None` if it does not come to it, or may stay. A function pointer stays where the
 /// stub leads to the same place, so that all are equal.
-fn next(reference: &Binding<'_>, version: Option<&CStr>) -> Option<usize> {
+fn next(reference: &Reference<'_>, version: Option<&CStr>) -> Option<usize> {
     let asked = Asked::Reference(version.map(CStr::to_bytes));
     if objects::defines_before_own(reference.name, asked) {
         return None;

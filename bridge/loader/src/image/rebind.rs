@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "writes into the GOT of loaded objects")]
 
 pub use qmpi_dynamic::rebind::Which;
-pub use qmpi_dynamic::relocation::Binding as Reference;
+pub use qmpi_dynamic::relocation::Reference;
 
 use qmpi_dynamic::LinkerLock;
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use qmpi_abi::{FnId, is_mpi_like};
 use qmpi_elf::tool::wrapped;
 use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
-use qmpi_elf::{ElfFile, Name, Names, Symbol, Tool};
+use qmpi_elf::{ElfFile, Name, NamedSymbol, Names, Tool};
 use qmpi_links::missing;
 use qmpi_overrides::names;
 use qmpi_system::log;
@@ -259,7 +259,7 @@ impl<'a> Head<'a> {
         let mut seen = Names::default();
         for symbol in self.tool.closure.objects.iter().flat_map(ElfFile::imports) {
             let name = symbol.name;
-            if symbol.weak {
+            if symbol.is_weak() {
                 if let Some(address) = self.of_program(&symbol, own).filter(|_| seen.insert(Name::from(name))) {
                     extra.push((name, SymbolAddress::Common(address)));
                 }
@@ -320,7 +320,7 @@ impl<'a> Head<'a> {
 
     /// What the process has for a weak reference that nothing in the namespace answers. References to a version are to a library, which the
     /// tool names.
-    fn of_program(&self, symbol: &Symbol<'_>, own: &Names<'_>) -> Option<usize> {
+    fn of_program(&self, symbol: &NamedSymbol<'_>, own: &Names<'_>) -> Option<usize> {
         let name = Name::from(symbol.name);
         if symbol.version.is_some() || is_mpi_like(symbol.name) || OF_START_FILES.contains(&symbol.name) {
             return None;

@@ -74,7 +74,7 @@ fn sizes<'a>(tools: impl Iterator<Item = &'a Tool>) -> BTreeMap<&'a str, Option<
         let symbols = tool.closure.objects.iter().flat_map(|object| object.exports());
         for symbol in symbols.filter(|symbol| mpi_data::is_fortran_common(symbol.name)) {
             let size = sizes.entry(symbol.name).or_default();
-            *size = (*size).max(Some(symbol.size));
+            *size = (*size).max(Some(symbol.size()));
         }
     }
     sizes
