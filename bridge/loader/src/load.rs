@@ -1,5 +1,9 @@
 //! Loads one PMPI tool: a layer of the stack, in a namespace of its own or as a clone.
 
+pub(crate) mod clone;
+mod clone_code;
+pub(crate) mod head;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -20,20 +24,19 @@ use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::exit::{self, watch};
-use crate::image::version::Version;
-use crate::instance::Instance;
+use crate::exit::watch;
+use crate::image::symbol::DefinedVersion;
+use crate::instance::{Instance, leaked};
 use crate::link_map::Handle;
+use crate::load::head::{Head, Heads};
 use crate::memory_file::MemoryFile;
-use crate::namespace;
-use crate::namespace::clone;
-use crate::namespace::head::{Head, Heads};
-use crate::namespace::{first, providers};
-use crate::overrides::{self, environment};
+use crate::namespace::first::{self, Preparation};
+use crate::namespace::{self, providers};
+use crate::overrides::environment;
 use crate::process::{Process, dlsym};
 use crate::stand_ins;
 use crate::wrappers::parts::Parts;
-use crate::wrappers::wrapped::{self, Others, WrappedFunction};
+use crate::wrappers::wrapped::{self, LibraryWrapper, Others};
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ pub struct Loaded {
     /// The functions it intercepts, with the address to call.
     pub entries: Vec<(FnId, usize)>,
     /// Of functions of which it has several versions, all of them.
-    pub versions: Vec<(FnId, Version, usize)>,
+    pub versions: Vec<(FnId, DefinedVersion, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub fortran: Vec<(String, usize)>,
     /// What it has besides functions of MPI.
@@ -75,32 +78,17 @@ pub struct OfMpi<'a> {
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
 
-/// Loads tools one after the other: what instances of one tool have in common is made once.
+/// Loads tools one after the other.
 pub struct Loader<'w, 'a> {
-    pub(crate) lock: &'w LinkerLock,
-    pub(crate) made: Made<'a>,
-}
-
-/// What instances of one tool have in common, as far as tools have been loaded.
-#[derive(Default)]
-pub struct Made<'a> {
-    pub(crate) heads: Heads<'a>,
+    lock: &'w LinkerLock,
+    /// What instances of one tool have in common, which is made once.
+    pub heads: Heads<'a>,
 }
 
 impl<'w, 'a> Loader<'w, 'a> {
     /// One that has loaded nothing yet.
     pub fn new(lock: &'w LinkerLock) -> Loader<'w, 'a> {
-        Loader::with(lock, Made::default())
-    }
-
-    /// One that goes on with what another has made.
-    pub fn with(lock: &'w LinkerLock, made: Made<'a>) -> Loader<'w, 'a> {
-        Loader { lock, made }
-    }
-
-    /// What it has made.
-    pub fn into_made(self) -> Made<'a> {
-        self.made
+        Loader { lock, heads: Heads::default() }
     }
 
     /// Loads `planned`, a PMPI tool, above `links`.
@@ -114,55 +102,42 @@ impl<'w, 'a> Loader<'w, 'a> {
         links: &Links<'_>,
         place: Place,
     ) -> Result<Loaded, LoadError> {
-        load(self, process, planned, links, place)
+        let start = Instant::now();
+        let layer = &planned.layer;
+        let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
+        prepare(process, planned)?;
+
+        let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
+        let calls = Calls::of(tool, links, own_calls)?;
+        let wraps = planned.wrapped();
+        let instance = instance(planned, &wraps, &calls, process, self.lock);
+        log::debug(|| {
+            let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
+            let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
+            let (before, private) = (names(tool.closure.before()), names(tool.closure.private()));
+            format!("{label}: {place:?}; before it: {before}; served by the process: {served}; private: {private}")
+        });
+        let parts = match place {
+            Place::Namespace => bind(instance, tool, &mut self.heads, self.lock)?,
+            Place::Clone => clone::bind(instance, tool, &mut self.heads, self.lock)?,
+            Place::NoRoom => {
+                let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
+                return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
+            }
+        };
+
+        stand_ins::tools::loaded(tool, &parts, self.lock);
+        let wrappers = Parts::of(tool, &parts);
+        let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
+        let (entries, versions) = c_entries(planned, tool, links, &entry, &wrappers)?;
+        let fortran = fortran_entries(planned, tool, links, &entry, &wrappers)?;
+        let others = Others {
+            wrapped: wrapped_functions(&wraps, own_calls, &wrappers)?,
+            profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
+            files: wrappers.images().cloned().collect(),
+        };
+        Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
     }
-}
-
-/// What a namespace gets of modules that know of namespaces themselves.
-const ABOVE: namespace::Above = namespace::Above { overrides: overrides::symbols, clones_end: exit::clones_end };
-
-fn load<'a>(
-    loader: &mut Loader<'_, 'a>,
-    process: &mut Arc<Process>,
-    planned: &'a Planned,
-    links: &Links<'_>,
-    place: Place,
-) -> Result<Loaded, LoadError> {
-    let start = Instant::now();
-    let layer = &planned.layer;
-    let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
-    prepare(process, planned)?;
-
-    let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
-    let calls = Calls::of(tool, links, own_calls)?;
-    let wraps = planned.wrapped();
-    let instance = instance(planned, &wraps, &calls, process, loader.lock);
-    log::debug(|| {
-        let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
-        let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
-        let (before, private) = (names(tool.closure.before()), names(tool.closure.private()));
-        format!("{label}: {place:?}; before it: {before}; served by the process: {served}; private: {private}")
-    });
-    let parts = match place {
-        Place::Namespace => bind(instance, tool, loader)?,
-        Place::Clone => clone::bind(instance, tool, &mut loader.made.heads, &ABOVE, loader.lock)?,
-        Place::NoRoom => {
-            let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
-            return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
-        }
-    };
-
-    stand_ins::tools::loaded(tool, &parts, loader.lock);
-    let wrappers = Parts::of(tool, &parts);
-    let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
-    let (entries, versions) = c_entries(planned, tool, links, &entry, &wrappers)?;
-    let fortran = fortran_entries(planned, tool, links, &entry, &wrappers)?;
-    let others = Others {
-        wrapped: wrapped_functions(&wraps, own_calls, &wrappers)?,
-        profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
-        files: wrappers.images().cloned().collect(),
-    };
-    Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
 }
 
 /// The instance of a tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
@@ -189,7 +164,7 @@ fn instance(
     let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
     let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
     let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
-    let of_process = hidden.filter_map(|name| wrapped::kept(name).and_then(|name| Some((name, dlsym::global(name)?))));
+    let of_process = hidden.filter_map(|name| leaked(*name).and_then(|name| Some((name, dlsym::global(name)?))));
     instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups, of_process);
     let instance: &'static Instance = instance;
     environment::give_view(&instance.answers);
@@ -243,7 +218,7 @@ impl<'a> Calls<'a> {
 type Enter<'a> = &'a dyn Fn(FnId, usize) -> Result<usize, StubError>;
 
 type Entries = Vec<(FnId, usize)>;
-type VersionedEntries = Vec<(FnId, Version, usize)>;
+type VersionedEntries = Vec<(FnId, DefinedVersion, usize)>;
 
 /// The C wrappers that become links, and the versions of those that have some.
 fn c_entries(
@@ -301,7 +276,7 @@ fn wrapped_functions(
     wraps: &[&str],
     own_calls: Option<CallsOfLayer>,
     wrappers: &Parts<'_>,
-) -> Result<Vec<WrappedFunction>, LoadError> {
+) -> Result<Vec<LibraryWrapper>, LoadError> {
     let mut wrapped = Vec::new();
     for name in wraps {
         let Some((address, versions)) = wrappers.find_other(name) else { continue };
@@ -309,7 +284,7 @@ fn wrapped_functions(
         let entered = entry(address)?;
         let of_version = |(version, other)| Ok((version, if other == address { entered } else { entry(other)? }));
         let versions = versions.into_iter().map(of_version).collect::<Result<_, LoadError>>()?;
-        wrapped.extend(wrapped::kept(name).map(|name| WrappedFunction { name, address: entered, versions }));
+        wrapped.extend(leaked(*name).map(|name| LibraryWrapper { name, address: entered, versions }));
     }
     Ok(wrapped)
 }
@@ -378,7 +353,8 @@ fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> R
 fn bind<'a>(
     instance: &'static Instance,
     tool: &'a Tool,
-    loader: &mut Loader<'_, 'a>,
+    heads: &mut Heads<'a>,
+    lock: &LinkerLock,
 ) -> Result<Vec<Handle>, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
@@ -394,32 +370,27 @@ fn bind<'a>(
     let mut needs: Vec<&str> =
         paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
-    let first = first::of(tool, instance)?;
-    needs.extend(first.iter().map(|(.., file)| file.path_text()));
-    let before_constructors = first.as_ref().map(|(_, address, _)| *address);
+    let first = Preparation::of(tool, instance)?;
+    needs.extend(first.iter().map(|first| first.provider.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let overrides = ABOVE.overrides;
-    let head = Head { process, tool, links: instance.answers.links, instance, overrides, before_constructors };
-    let head = head.write(soname, &needs, &mut loader.made.heads)?;
-    let head_file =
-        MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    if let Some((first, ..)) = &first {
-        first.expect(head_file.path());
-    }
-    let first = first.iter().map(|(.., file)| (first::SONAME.to_owned(), file.path().to_owned()));
+    let before_constructors = first.as_ref().map(|first| first.function);
+    let head = Head { tool, instance, before_constructors }.write(soname, &needs, heads)?;
+    let head_file = MemoryFile::new(soname, &head)?;
+    first.iter().for_each(|first| first.expect(head_file.path()));
+    let first = first.iter().map(|first| (first::SONAME.to_owned(), first.provider.path().to_owned()));
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned())).chain(first);
     // Set before constructors of the tool run: they may call overrides.
     let providers = instance
         .providers
         .get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
-    let namespace = namespace::expect(head_file.path(), providers, loader.lock);
+    let namespace = namespace::expect(head_file.path(), providers, lock);
     instance.answers.set_namespace(namespace);
     namespace::create(namespace, &instance.path, &head_file).map_err(|error| match (error, tool.clone_obstacle()) {
         (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
         (error, _) => error,
     })?;
-    watch::load(namespace, instance, &head_file, loader.lock)?;
+    watch::load(namespace, instance, &head_file, lock)?;
     let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));
     let absent = |path: &str| LoadError::Link { path: path.into(), message: "it is not in its namespace".into() };
     let parts =
@@ -431,8 +402,8 @@ fn bind<'a>(
         namespace::loaded(namespace, map.name());
     }
     instance.has_objects(own());
-    let scope = namespace::list(namespace, &maps, loader.lock);
-    instance.answers.scope.publish(scope.leak(), loader.lock);
+    let scope = namespace::list(namespace, &maps, lock);
+    instance.answers.scope.publish(scope.leak(), lock);
     if let Some(tool) = parts.last() {
         instance.handle.get_or_init(|| *tool);
     }

@@ -8,6 +8,7 @@ use qmpi_abi::numbering::Numbering;
 use qmpi_elf::{MpiFamily, NumberingNote, Tool};
 use qmpi_loader::Process;
 use qmpi_loader::image::Image;
+use qmpi_loader::image::listed::Listed;
 use qmpi_loader::process::loader_lock;
 use qmpi_system::log;
 use thiserror::Error;
@@ -236,7 +237,7 @@ pub(crate) fn initialize(first: ToolId, names: &[Option<String>]) -> Vec<(usize,
 }
 
 fn run_callbacks(first: ToolId, names: &[Option<String>]) -> Vec<(usize, NativeError)> {
-    let images = if names.iter().any(Option::is_some) { Image::of_process() } else { Vec::new() };
+    let images = if names.iter().any(Option::is_some) { Listed::now().into_images() } else { Vec::new() };
     let mut failed = Vec::new();
     for ((place, name), tool) in names.iter().enumerate().zip((first.0..).map(ToolId)) {
         if let Some(init) = name.as_deref().and_then(registry::find)

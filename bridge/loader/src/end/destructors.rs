@@ -37,17 +37,14 @@ impl Destructors {
         Destructors::under(map, KEPT_FROM_LINKER)
     }
 
+    /// Those of an object, under tags with these bits set.
     fn under(map: &'static LinkMap, mark: u64) -> Destructors {
-        let Some(headers) = map.program_headers() else { return Destructors::default() };
-        // SAFETY: `ld.so` has the object loaded there, with these headers, and never unloads it.
-        Destructors::in_segments(map.base, &unsafe { Segments::new(map.base, headers) }, mark)
-    }
-
-    /// Those of the object with these segments, under tags with these bits set.
-    pub(crate) fn in_segments(base: usize, segments: &Segments<'static>, mark: u64) -> Destructors {
         let mut found = Destructors::default();
+        let Some(headers) = map.program_headers() else { return found };
+        // SAFETY: `ld.so` has the object loaded there, with these headers, and never unloads it.
+        let segments = unsafe { Segments::new(map.base, headers) };
         for (tag, value) in segments.dynamic_section().into_iter().flat_map(entries) {
-            let address = base.wrapping_add(value as usize);
+            let address = map.base.wrapping_add(value as usize);
             match tag {
                 _ if tag == DT_FINI | mark => found.last = address,
                 _ if tag == DT_FINI_ARRAY | mark => found.array = address,

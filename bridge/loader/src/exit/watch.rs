@@ -23,9 +23,8 @@ pub(crate) fn load(
     const NAME: &str = "qmpi-end";
     let end = callback::with_data(exit::namespace_ends, instance)?;
     let file = write_with_destructor(NAME, &[head.path_text()], &[], end)?;
-    let file = MemoryFile::new(NAME, &file).map_err(|source| LoadError::Memory { name: NAME.into(), source })?;
-    let handle = namespace::load(namespace, file.path())
-        .map_err(|message| LoadError::Link { path: instance.path.clone(), message })?;
+    let file = MemoryFile::new(NAME, &file)?;
+    let handle = namespace::load(namespace, file.path()).map_err(LoadError::link(&instance.path))?;
     namespace::adopt(namespace, NAME, handle, lock);
     Ok(())
 }

@@ -16,8 +16,9 @@ use qmpi_links::callback;
 use qmpi_system::log;
 
 use crate::error::LoadError;
+use crate::image::Image;
 use crate::instance::Instance;
-use crate::link_map::{self, Handle, dlerror};
+use crate::link_map::{Handle, dlerror};
 use crate::memory_file::MemoryFile;
 use crate::namespace::thread_local::{self, Variables};
 
@@ -29,7 +30,7 @@ pub(crate) const SONAME: &str = "qmpi-first";
 
 /// What happens.
 #[derive(Debug)]
-pub(crate) struct First {
+struct First {
     variables: Variables,
     /// The head of the namespace.
     head: OnceLock<CString>,
@@ -37,28 +38,33 @@ pub(crate) struct First {
     is_over: AtomicBool,
 }
 
-/// That of the namespace of a tool, the address of the function, and the provider; `None`: nothing has to happen.
-///
-/// # Errors
-/// What is wrong with references of the tool to thread-local variables.
-pub(crate) fn of(
-    tool: &Tool,
-    instance: &'static Instance,
-) -> Result<Option<(&'static First, usize, MemoryFile)>, LoadError> {
-    let variables = thread_local::of(tool, instance)?;
-    if variables.is_empty() {
-        return Ok(None);
-    }
-    let first = &*Box::leak(Box::new(First { variables, head: OnceLock::new(), is_over: AtomicBool::new(false) }));
-    let bytes = provider::write(SONAME, &[], &[], &first.variables.symbols())?;
-    let file = MemoryFile::new(SONAME, &bytes).map_err(|source| LoadError::Memory { name: SONAME.into(), source })?;
-    Ok(Some((first, callback::with_data(begin, first)?, file)))
+/// What the namespace gets for that.
+pub(crate) struct Preparation {
+    first: &'static First,
+    /// The address of the function.
+    pub(crate) function: usize,
+    /// The provider of the thread-local variables.
+    pub(crate) provider: MemoryFile,
 }
 
-impl First {
+impl Preparation {
+    /// That of the namespace of a tool; `None`: nothing has to happen.
+    ///
+    /// # Errors
+    /// What is wrong with references of the tool to thread-local variables.
+    pub(crate) fn of(tool: &Tool, instance: &'static Instance) -> Result<Option<Preparation>, LoadError> {
+        let variables = thread_local::of(tool, instance)?;
+        if variables.is_empty() {
+            return Ok(None);
+        }
+        let provider = MemoryFile::new(SONAME, &provider::write(SONAME, &[], &[], &variables.symbols())?)?;
+        let first = &*Box::leak(Box::new(First { variables, head: OnceLock::new(), is_over: AtomicBool::new(false) }));
+        Ok(Some(Preparation { first, function: callback::with_data(begin, first)?, provider }))
+    }
+
     /// The namespace is about to be loaded, with this head.
     pub(crate) fn expect(&self, head: &CStr) {
-        self.head.get_or_init(|| head.to_owned());
+        self.first.head.get_or_init(|| head.to_owned());
     }
 }
 
@@ -88,8 +94,6 @@ extern "C" fn begin(_: c_int, first: &'static First) {
     // SAFETY: `ld.so` calls constructors under its lock, and relocates all that comes with a library before the first.
     let lock = unsafe { LinkerLock::held() };
     for map in head.and_following() {
-        if let Some(image) = link_map::image(map) {
-            first.variables.bind(&lock, &image);
-        }
+        Image::of_map(map).iter().for_each(|image| first.variables.bind(&lock, image));
     }
 }

@@ -1,13 +1,16 @@
 //! Which provider a library gets that a tool needs and the process has once.
 
+use std::sync::Arc;
+
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
+use qmpi_elf::write::provider;
 use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
 use crate::image::Image;
 use crate::memory_file::MemoryFile;
-use crate::namespace::{self, ProviderFile, shared};
+use crate::namespace::{self, shared};
 use crate::process::Process;
 
 /// The SONAME by which the tool asks for its MPI library.
@@ -17,26 +20,18 @@ pub(crate) fn mpi_soname<'a>(tool: &'a Tool, process: &'a Process) -> &'a str {
 }
 
 /// The provider for one needed library, if it takes one.
-pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<ProviderFile>, LoadError> {
+pub(crate) fn file(process: &Process, soname: &str) -> Result<Option<Arc<MemoryFile>>, LoadError> {
     if qmpi_elf::linker::family::is_dynamic_linker(soname) {
         return Ok(None); // glibc itself stands the one real ld.so in
     }
-    if soname.is_empty() {
-        // In the program's namespace it is the program, which nothing more is asked of than that it is there.
-        let bytes = qmpi_elf::write::provider::write(soname, &[], &[], &[])?;
-        return MemoryFile::new("program", &bytes)
-            .map(|file| Some(ProviderFile::Own(file)))
-            .map_err(|source| LoadError::Memory { name: "program".into(), source });
+    // Without a name it is the program's, which nothing more is asked of than that it is there.
+    if !soname.is_empty() && !process.is_in_heads(soname) {
+        return shared::provider(process, soname);
     }
-    if process.is_in_heads(soname) {
-        // The head has the symbols; this one answers to another name.
-        let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
-        let bytes = qmpi_elf::write::provider::write(soname, &[], &versions, &[])?;
-        return MemoryFile::new(soname, &bytes)
-            .map(|file| Some(ProviderFile::Own(file)))
-            .map_err(|source| LoadError::Memory { name: soname.into(), source });
-    }
-    Ok(shared::provider(process, soname)?.map(ProviderFile::Common))
+    // The head has the symbols; this one answers to another name.
+    let versions: Vec<&str> = process.shared(soname).into_iter().flat_map(Image::version_names).collect();
+    let name = if soname.is_empty() { "program" } else { soname };
+    Ok(Some(Arc::new(MemoryFile::new(name, &provider::write(soname, &[], &versions, &[])?)?)))
 }
 
 /// The library of threads, where that is one of its own (before glibc 2.34) and the process has it.
@@ -49,12 +44,18 @@ pub(crate) fn threads(process: &Process) -> Option<&'static str> {
     images.any(|image| image.find(c"pthread_create").is_some()).then_some(SONAME)
 }
 
-/// Puts the provider for a library into a namespace that is there already.
+/// Loads the provider for a library into a namespace that is there already, unless it has one.
 pub(crate) fn provide(
     namespace: &Namespace,
     process: &Process,
     soname: &str,
     lock: &LinkerLock,
 ) -> Result<(), LoadError> {
-    namespace::provide(namespace, soname, || file(process, soname), lock)
+    if namespace.has_provider(soname) {
+        return Ok(());
+    }
+    let Some(file) = file(process, soname)? else { return Ok(()) };
+    let handle = namespace::load(namespace, file.path()).map_err(LoadError::link(soname))?;
+    namespace::adopt(namespace, soname, handle, lock);
+    Ok(())
 }

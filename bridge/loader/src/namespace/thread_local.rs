@@ -2,12 +2,13 @@
 //!
 //! A reference to one is no address but an offset from the thread pointer, or a module and an offset, which `ld.so` takes from the object
 //! that defines the symbol. In a namespace that is a provider, so that the tool can be loaded; what `ld.so` has written is then written
-//! anew, between relocation and the first constructor: by the provider's own, which comes before all others (`first.rs`).
+//! anew, between relocation and the first constructor (`first.rs`).
 //!
 //! The variables are those of the program itself, which each thread has from its start. Those of a library of the program are not given:
 //! a library may be without a place that is the same in all threads.
 #![expect(unsafe_code, reason = "asks ld.so for the place of a variable, and binds references")]
 
+use std::arch::naked_asm;
 use std::ffi::{CStr, CString};
 
 use qmpi_dynamic::thread_local::{self, ThreadLocalVariable};
@@ -20,10 +21,6 @@ use crate::error::LoadError;
 use crate::image::{Image, SymbolKind};
 use crate::instance::Instance;
 use crate::process::Process;
-
-#[cfg_attr(target_arch = "x86_64", path = "thread_local/x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "thread_local/aarch64.rs")]
-mod arch;
 
 /// The variables of the program that a tool refers to.
 #[derive(Debug)]
@@ -38,6 +35,12 @@ struct TlsIndex {
 
 unsafe extern "C" {
     fn __tls_get_addr(index: *const TlsIndex) -> *const u8;
+}
+
+/// The function of a descriptor (`_dl_tlsdesc_return` of glibc), which leaves all registers but one as they are.
+#[unsafe(naked)]
+extern "C" fn descriptor() {
+    naked_asm!(assembly!("descriptor"))
 }
 
 /// Those of a tool; mostly it refers to none.
@@ -62,14 +65,14 @@ pub(crate) fn names<'a>(tool: &'a Tool, process: &Process) -> Vec<&'a str> {
 }
 
 fn variable(program: &Image, name: &str) -> Option<ThreadLocalVariable> {
-    let symbol = program.find_name(Name::from(name)).filter(|symbol| symbol.kind == SymbolKind::Tls)?;
+    let symbol = program.find_name(name).filter(|symbol| symbol.kind == SymbolKind::Tls)?;
     // The program is listed first.
     let module = objects::find(|info| Some(info.raw().dlpi_tls_modid)).filter(|module| *module != 0)?;
     let offset = symbol.address.wrapping_sub(program.base());
     // SAFETY: the program has such a variable in each thread.
     let address = unsafe { __tls_get_addr(&TlsIndex { module, offset }) }.addr();
     let from_thread = address.wrapping_sub(qmpi_links::arch::thread_pointer());
-    Some(ThreadLocalVariable { module, offset, from_thread, descriptor: (arch::descriptor as *const ()).addr() })
+    Some(ThreadLocalVariable { module, offset, from_thread, descriptor: (descriptor as *const ()).addr() })
 }
 
 impl Variables {

@@ -9,12 +9,12 @@
 //! | another file than the program's | the tool may need what the program's file has not |
 //! | a library that calls MPI, or needs one that does | its calls for the tool belong below the tool, and would come in above |
 //! | a library with thread-local variables for others | an address cannot stand for them |
-//! | language run-time libraries | [`super::is_private_everywhere`] |
+//! | language run-time libraries | they are in every namespace |
 //!
 //! A library of whose functions the tool is a wrapper is the program's in any case: the wrapper goes on to the function that the process uses,
 //! and hands the program's handles to it. Where the process does not have it, it is opened there, as for a preloaded tool that needs it.
 
-use qmpi_elf::{ElfFile, Name, Tool};
+use qmpi_elf::{ElfFile, Tool};
 use qmpi_plan::Planned;
 
 use crate::image::{Image, SymbolKind};
@@ -33,10 +33,10 @@ impl Process {
         let own = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default().iter();
         own.filter(move |file| {
             let is_elsewhere = |name: &str| {
-                let first = self.images().iter().find(|image| image.find_name(Name::from(name)).is_some());
+                let first = self.images().iter().find(|image| image.find_name(name).is_some());
                 first.is_some_and(|image| image.name() != file.name())
             };
-            !super::is_private_everywhere(file.name())
+            !qmpi_elf::is_language_runtime(file.name())
                 && wraps.iter().any(|name| file.finds(name) && !is_elsewhere(name))
         })
     }
@@ -56,7 +56,7 @@ impl Process {
     pub(crate) fn opened_by_program(&self, file: &ElfFile) -> Option<&Image> {
         let name = file.name();
         let image = self.images().iter().skip(1).find(|image| image.name() == name)?;
-        let is_common = !super::is_private_everywhere(name)
+        let is_common = !qmpi_elf::is_language_runtime(name)
             && ElfFile::identity_at(image.path()) == Some(file.identity())
             && !self.calls_mpi(image, &mut Vec::new());
         is_common.then_some(image)
