@@ -13,7 +13,7 @@
 //!
 //! So a handler of the outermost layer runs when it would under `LD_PRELOAD`, and one of another layer then or later, but before its own
 //! namespace is finalized: `ld.so` finalizes the namespace that was made last first, which is that of the outermost layer, and in it
-//! first of all an object that calls `namespace_ends` (`watch.rs`). Handlers that constructors registered run when their object
+//! first of all an object that calls `namespace_ends` (`load.rs`). Handlers that constructors registered run when their object
 //! ends, in `__cxa_finalize`, as they do in a preloaded library. Clones end before the first layer below them that has a namespace of
 //! its own, or with the namespace of all clones.
 //!
@@ -26,7 +26,6 @@
 
 pub mod entrance;
 pub(crate) mod thread_local;
-pub(crate) mod watch;
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};

@@ -64,7 +64,9 @@ impl Image {
 
     /// Keeps it loaded for ever, whoever closes it.
     pub(crate) fn keep(&self) {
-        self.c_path().as_deref().into_iter().for_each(link_map::keep);
+        if let Some(path) = self.c_path() {
+            link_map::keep(&path);
+        }
     }
 
     /// Tells it from all other objects that are loaded at the same time.

@@ -55,7 +55,7 @@ pub use load::clone::have_a_namespace as clones_have_a_namespace;
 pub use load::head::Heads;
 pub use load::{Links, Loaded, Loader, OfMpi, plan, prepare};
 pub use namespace::in_use as namespaces_in_use;
-pub use namespace::shared::close_files;
+pub use namespace::providers::close_files;
 pub use overrides::environment::changes_of_process as changes_of_environment;
 pub use overrides::environment::expect_view;
 pub use overrides::{dl_iterate_phdr_of_base, look_ups};

@@ -4,7 +4,6 @@ pub(crate) mod clone;
 mod clone_code;
 pub(crate) mod head;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -14,23 +13,22 @@ use std::time::{Duration, Instant};
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::tool::wrapped::has_own_allocator;
+use qmpi_elf::write::provider::write_with_destructor;
 use qmpi_elf::{ElfFile, Tool};
-use qmpi_links::StubError;
-use qmpi_links::look_ups;
 use qmpi_links::own_calls::CallsOfLayer;
-use qmpi_links::pcontrol;
-use qmpi_overrides::glibc;
+use qmpi_links::{StubError, callback, look_ups, pcontrol};
+use qmpi_overrides::Namespace;
 use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::exit::watch;
+use crate::exit;
 use crate::image::symbol::DefinedVersion;
 use crate::instance::{Instance, leaked};
 use crate::link_map::Handle;
 use crate::load::head::{Head, Heads};
 use crate::memory_file::MemoryFile;
-use crate::namespace::first::{self, Preparation};
+use crate::namespace::thread_local::{self, Preparation};
 use crate::namespace::{self, providers};
 use crate::overrides::environment;
 use crate::process::{Process, dlsym};
@@ -110,7 +108,7 @@ impl<'w, 'a> Loader<'w, 'a> {
         let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
         let calls = Calls::of(tool, links, own_calls)?;
         let wraps = planned.wrapped();
-        let instance = instance(planned, &wraps, &calls, process, self.lock);
+        let instance = instance(planned, &wraps, calls, links.c, process, self.lock);
         log::debug(|| {
             let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
             let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -140,55 +138,55 @@ impl<'w, 'a> Loader<'w, 'a> {
     }
 }
 
-/// The instance of a tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
+/// The instance of a tool that is about to be loaded as planned, that wraps these functions besides MPI's, and goes on with `calls` to
+/// `next_links`.
 fn instance(
     planned: &Planned,
     wraps: &[&str],
-    calls: &Calls<'_>,
+    calls: Calls,
+    next_links: &[usize],
     process: &Arc<Process>,
     lock: &LinkerLock,
 ) -> &'static Instance {
     let layer = &planned.layer;
     let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
-    if matches!(calls.c, Cow::Owned(_)) {
-        instance.next_links = Box::leak(Box::from(calls.next));
+    if calls.c != next_links {
+        instance.next_links = Box::leak(Box::from(next_links));
     }
-    instance.wrapped_below = calls.wrapped.clone().into_owned();
     instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
     let defines_allocator = planned.pmpi().is_some_and(has_own_allocator);
     instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
     instance.answers.settings = environment::settings(&layer.env);
     instance.answers.inherited = environment::copy();
-    instance.fortran_links = calls.fortran.clone();
+    instance.fortran_links = calls.fortran;
+    instance.wrapped_below = calls.wrapped;
     let instance: &'static mut Instance = Box::leak(Box::new(instance));
-    let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
+    let look_ups = look_ups::next(wraps, &instance.wrapped_below, &raw const instance.answers);
     let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
     let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
     let of_process = hidden.filter_map(|name| leaked(*name).and_then(|name| Some((name, dlsym::global(name)?))));
-    instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups, of_process);
+    instance.answers.next = wrapped::next_functions(&instance.wrapped_below, wraps, &look_ups, of_process);
     let instance: &'static Instance = instance;
     environment::give_view(&instance.answers);
     instance.list(lock);
     instance
 }
 
-/// The functions that an instance calls.
-pub(crate) struct Calls<'a> {
+/// The functions that an instance calls: the next links, or stubs that tell its own calls.
+struct Calls {
     /// As [`Links::c`].
-    pub(crate) next: &'a [usize],
-    /// What it calls: these, or stubs that tell its own calls.
-    pub(crate) c: Cow<'a, [usize]>,
+    c: Vec<usize>,
     /// As [`Links::by_name`].
-    pub(crate) by_name: Cow<'a, [(FnId, usize)]>,
+    by_name: Vec<(FnId, usize)>,
     /// Those of Fortran that it imports, by symbol name.
-    pub(crate) fortran: HashMap<String, usize>,
+    fortran: HashMap<String, usize>,
     /// As [`Links::wrapped`].
-    pub(crate) wrapped: Cow<'a, HashMap<&'static CStr, usize>>,
+    wrapped: HashMap<&'static CStr, usize>,
 }
 
-impl<'a> Calls<'a> {
+impl Calls {
     /// Those of `tool`: the next links, and the MPI library's for calls of its own that are hidden.
-    fn of(tool: &Tool, links: &Links<'a>, own_calls: Option<CallsOfLayer>) -> Result<Calls<'a>, LoadError> {
+    fn of(tool: &Tool, links: &Links<'_>, own_calls: Option<CallsOfLayer>) -> Result<Calls, LoadError> {
         let mut fortran = HashMap::new();
         for name in &tool.fortran_imports {
             let Some(next) = (links.fortran)(name) else { continue };
@@ -197,20 +195,22 @@ impl<'a> Calls<'a> {
             let link = hidden.map_or(Ok(next), |((own_calls, id), mpi)| own_calls.link(id, next, mpi))?;
             fortran.insert(name.clone(), link);
         }
-        let Some(own_calls) = own_calls else {
-            let wrapped = Cow::Borrowed(links.wrapped);
-            return Ok(Calls { next: links.c, c: links.c.into(), by_name: links.by_name.into(), fortran, wrapped });
+        let link =
+            |id: FnId, next: usize| own_calls.map_or(Ok(next), |own_calls| own_calls.link(id, next, (links.mpi.c)(id)));
+        let library_link = |name: &CStr, next: usize| {
+            let link =
+                own_calls.and_then(|calls| Some(calls.other_link(name.to_str().ok()?, next, dlsym::global(name)?)));
+            link.unwrap_or(Ok(next))
         };
-        let link = |id: FnId, next| own_calls.link(id, next, (links.mpi.c)(id));
-        let c = FnId::all().map(|id| link(id, links.c[id.index()])).collect::<Result<Vec<usize>, _>>()?;
+        let c = FnId::all().map(|id| link(id, links.c[id.index()]));
         let by_name = links.by_name.iter().map(|(id, next)| Ok((*id, link(*id, *next)?)));
-        let by_name = by_name.collect::<Result<Vec<_>, LoadError>>()?;
-        let others = links.wrapped.iter().map(|(name, next)| {
-            let library = name.to_str().ok().zip(glibc::global(name));
-            Ok((*name, library.map_or(Ok(*next), |(text, library)| own_calls.other_link(text, *next, library))?))
-        });
-        let wrapped = Cow::Owned(others.collect::<Result<_, LoadError>>()?);
-        Ok(Calls { next: links.c, c: c.into(), by_name: by_name.into(), fortran, wrapped })
+        let wrapped = links.wrapped.iter().map(|(name, next)| Ok((*name, library_link(name, *next)?)));
+        Ok(Calls {
+            c: c.collect::<Result<_, _>>()?,
+            by_name: by_name.collect::<Result<_, StubError>>()?,
+            fortran,
+            wrapped: wrapped.collect::<Result<_, StubError>>()?,
+        })
     }
 }
 
@@ -342,7 +342,7 @@ fn is_pcontrol(name: &str) -> bool {
 }
 
 fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> Result<(), LoadError> {
-    Arc::make_mut(process).share(soname, file).map_err(|message| LoadError::Link { path: path.into(), message })
+    Arc::make_mut(process).share(soname, file).map_err(LoadError::link(path))
 }
 
 /// Makes the namespace: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go. Returns the tool's files,
@@ -378,7 +378,7 @@ fn bind<'a>(
     let head = Head { tool, instance, before_constructors }.write(soname, &needs, heads)?;
     let head_file = MemoryFile::new(soname, &head)?;
     first.iter().for_each(|first| first.expect(head_file.path()));
-    let first = first.iter().map(|first| (first::SONAME.to_owned(), first.provider.path().to_owned()));
+    let first = first.iter().map(|first| (thread_local::SONAME.to_owned(), first.provider.path().to_owned()));
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned())).chain(first);
     // Set before constructors of the tool run: they may call overrides.
     let providers = instance
@@ -390,11 +390,12 @@ fn bind<'a>(
         (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
         (error, _) => error,
     })?;
-    watch::load(namespace, instance, &head_file, lock)?;
-    let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));
-    let absent = |path: &str| LoadError::Link { path: path.into(), message: "it is not in its namespace".into() };
-    let parts =
-        paths.iter().map(|path| loaded(path).ok_or_else(|| absent(path))).collect::<Result<Vec<Handle>, _>>()?;
+    watch(namespace, instance, &head_file, lock)?;
+    let loaded = |path: &&str| {
+        let handle = CString::new(*path).ok().and_then(|path| namespace::loaded(namespace, &path));
+        handle.ok_or_else(|| LoadError::link(path)("it is not in its namespace".into()))
+    };
+    let parts = paths.iter().map(loaded).collect::<Result<Vec<Handle>, _>>()?;
     let maps: Vec<_> = namespace.first_maps().collect();
     // Its libraries stay for ever, as it does.
     let own = || maps.iter().copied().filter(|map| !map.is_linker() && !namespace.is_provider(map));
@@ -411,7 +412,25 @@ fn bind<'a>(
     Ok(parts)
 }
 
+/// Puts an object into the namespace that `ld.so` finalizes before all others: it needs the head, which needs the tool, and nothing needs it.
+///
+/// The head itself would not do. A tool that needs the MPI library needs the head, under that name, as the head needs the tool; in such a
+/// circle `ld.so` finalizes the tool first.
+fn watch(
+    namespace: &Namespace,
+    instance: &'static Instance,
+    head: &MemoryFile,
+    lock: &LinkerLock,
+) -> Result<(), LoadError> {
+    const NAME: &str = "qmpi-end";
+    let end = callback::with_data(exit::namespace_ends, instance)?;
+    let file = MemoryFile::new(NAME, &write_with_destructor(NAME, &[head.path_text()], &[], end)?)?;
+    let handle = namespace::load(namespace, file.path()).map_err(LoadError::link(&instance.path))?;
+    namespace::adopt(namespace, NAME, handle, lock);
+    Ok(())
+}
+
 /// A path that the head of a namespace can name.
 fn text(path: &Path) -> Result<&str, LoadError> {
-    path.to_str().ok_or_else(|| LoadError::Link { path: path.into(), message: "its path is not UTF-8".into() })
+    path.to_str().ok_or_else(|| LoadError::link(path)("its path is not UTF-8".into()))
 }

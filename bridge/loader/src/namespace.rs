@@ -2,9 +2,7 @@
 //! (`qmpi_overrides::namespace`), which may not ask `ld.so` themselves.
 #![expect(unsafe_code, reason = "dlmopen and dlinfo")]
 
-pub(crate) mod first;
 pub(crate) mod providers;
-pub(crate) mod shared;
 pub(crate) mod thread_local;
 
 use std::ffi::{CStr, CString};

@@ -30,47 +30,38 @@ const ENVIRON: [&CStr; 3] = [c"environ", c"__environ", c"_environ"];
 
 /// Makes functions that go on to another one with the instance, from the trampoline's payload, as the fourth argument. They have three at most.
 macro_rules! with_instance {
-    ($($name:ident: $to:path,)*) => {
+    ($($symbol:literal $name:ident: $to:path,)*) => {
         $(
             #[unsafe(naked)]
             extern "C" fn $name() {
                 naked_asm!(assembly!("with_instance"), to = sym $to)
             }
         )*
+        /// These functions under their names.
+        const WITH_INSTANCE: &[(&CStr, Stub)] = &[$(($symbol, $name)),*];
     };
 }
 with_instance! {
-    cxa_atexit: exit::at_exit,
-    on_exit: exit::with_status,
-    cxa_at_quick_exit: exit::at_quick_exit,
-    cxa_thread_atexit: exit::thread_local::register,
-    cxa_finalize: exit::finalize,
-    setenv: environment::set,
-    putenv: environment::put,
-    unsetenv: environment::unset,
-    clearenv: environment::clear,
+    c"__cxa_atexit" cxa_atexit: exit::at_exit,
+    c"on_exit" on_exit: exit::with_status,
+    c"__cxa_at_quick_exit" cxa_at_quick_exit: exit::at_quick_exit,
+    c"__cxa_thread_atexit_impl" cxa_thread_atexit: exit::thread_local::register,
+    c"__cxa_finalize" cxa_finalize: exit::finalize,
+    c"setenv" setenv: environment::set,
+    c"putenv" putenv: environment::put,
+    c"unsetenv" unsetenv: environment::unset,
+    c"clearenv" clearenv: environment::clear,
 }
 
 /// The overrides of one instance: name and address.
 fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {
-    let of_loader: [(&'static CStr, Stub); 10] = [
-        (c"dlopen", dlopen::of_tool),
-        (c"__cxa_atexit", cxa_atexit),
-        (c"on_exit", on_exit),
-        (c"__cxa_at_quick_exit", cxa_at_quick_exit),
-        (c"__cxa_thread_atexit_impl", cxa_thread_atexit),
-        (c"__cxa_finalize", cxa_finalize),
-        (c"setenv", setenv),
-        (c"putenv", putenv),
-        (c"unsetenv", unsetenv),
-        (c"clearenv", clearenv),
-    ];
     let read: [(&'static CStr, Stub); 3] = [
         (c"dl_iterate_phdr", at_any_time::dl_iterate_phdr),
         (c"getenv", at_any_time::getenv),
         (c"secure_getenv", at_any_time::secure_getenv),
     ];
-    let of_loader = of_loader.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
+    let of_loader = WITH_INSTANCE.iter().chain(&[(c"dlopen", dlopen::of_tool as Stub)]);
+    let of_loader = of_loader.map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
     let read = read.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, &instance.answers)?)));
     of_loader.chain(read).chain(look_ups(instance)?.map(Ok)).collect()
 }

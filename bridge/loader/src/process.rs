@@ -54,7 +54,7 @@ pub struct Process {
     /// Where sentinels of Fortran are by the references of MPI's libraries, likewise.
     bound: OnceLock<BTreeMap<&'static CStr, usize>>,
     /// Sentinels of Fortran that the process's global scope has from `sentinels.rs`.
-    published: Vec<(&'static CStr, usize)>,
+    published: BTreeMap<&'static CStr, usize>,
     /// The versions of functions of glibc that are overridden, likewise.
     glibc_versions: OnceLock<Vec<(&'static CStr, DefinedVersion)>>,
 }
@@ -113,7 +113,7 @@ impl Process {
         while let Some(index) = todo.pop() {
             let image = &images[index];
             let name = image.name();
-            if qmpi_elf::is_language_runtime(name) || glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name) {
+            if qmpi_elf::is_language_runtime(name) || is_of_glibc(name) {
                 continue;
             }
             if shared.insert(name.to_owned(), index).is_none() {
@@ -135,6 +135,11 @@ impl Process {
     /// All objects of the base namespace.
     pub fn images(&self) -> &[Image] {
         self.objects.images()
+    }
+
+    /// The object of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Image> {
+        self.objects.named(name)
     }
 
     /// The objects that belong to MPI.
@@ -179,12 +184,12 @@ impl Process {
                     }
                 }
             }
-            let only_published =
-                self.published.iter().filter(|(name, _)| self.interface().all(|image| image.find(name).is_none()));
-            exports.extend(only_published.map(|(name, address)| Export {
-                symbol: Provided::new(*name, ProvidedKind::Data, *address),
-                function: None,
-            }));
+            for (name, address) in &self.published {
+                if self.interface().all(|image| image.find(name).is_none()) {
+                    let symbol = Provided::new(*name, ProvidedKind::Data, *address);
+                    exports.push(Export { symbol, function: None });
+                }
+            }
             exports
         })
     }
@@ -201,15 +206,12 @@ impl Process {
     /// Is this name among [`Process::exports`]?
     pub(crate) fn exports_name(&self, name: Name<'_>) -> bool {
         self.interface().any(|image| image.find_name(name).is_some())
-            || self.published.iter().any(|(known, _)| known.to_bytes() == name.bytes())
+            || self.published.keys().any(|known| known.to_bytes() == name.bytes())
     }
 
     /// The library that exists once per process under this SONAME.
     pub fn shared(&self, soname: &str) -> Option<&Image> {
-        let in_common = || {
-            let is_it = self.in_common.iter().any(|name| name == soname);
-            if is_it { self.images().iter().find(|image| image.name() == soname) } else { None }
-        };
+        let in_common = || self.named(self.in_common.iter().find(|name| *name == soname)?);
         self.shared.get(soname).map(|index| &self.images()[*index]).or_else(in_common)
     }
 
@@ -217,9 +219,7 @@ impl Process {
     /// of a library of glibc's, which no other file can take the place of.
     pub(crate) fn once<'a>(&self, name: &'a str) -> Option<&'a str> {
         let file_name = name.rsplit('/').next().unwrap_or(name);
-        let is_of_system =
-            glibc::is_glibc_family(file_name) || glibc::is_dynamic_linker(file_name) || file_name == UNWINDER;
-        (is_of_system || name == file_name && self.shared(name).is_some()).then_some(file_name)
+        (is_of_system(file_name) || name == file_name && self.shared(name).is_some()).then_some(file_name)
     }
 
     /// The same of a file: the process has it, or an MPI library of this SONAME.
@@ -233,16 +233,11 @@ impl Process {
     /// Must a namespace not load this library itself?
     pub fn is_shared(&self, soname: &str) -> bool {
         // A tool in the program may have such a name, too.
-        let is_of_mpi =
-            || self.images().iter().find(|image| image.name() == soname).is_none_or(|image| self.is_mpi(image));
-        self.shared.contains_key(soname)
-            || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi())
-            || glibc::is_glibc_family(soname)
-            || glibc::is_dynamic_linker(soname)
-            || soname == UNWINDER
+        let is_of_mpi = || self.named(soname).is_none_or(|image| self.is_mpi(image));
+        self.shared.contains_key(soname) || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi()) || is_of_system(soname)
     }
 
-    /// Loads the unwinder here, unless it is, or can wait until a tool needs it (`namespace/shared.rs`).
+    /// Loads the unwinder here, unless it is, or can wait until a tool needs it (`namespace/providers.rs`).
     ///
     /// glibc opens it itself, in the base namespace, when `backtrace` or `pthread_cancel` is called for the first time. Before glibc 2.35 its
     /// references would then be bound to glibc's `dl_iterate_phdr`, which does not list the objects of tools.
@@ -264,7 +259,7 @@ impl Process {
         }
         // Where it cannot be opened, the tool finds one by its own DT_RUNPATH, or nothing does.
         open_in_base(UNWINDER).ok()?;
-        self.objects.since().into_images().into_iter().find(|image| image.name() == UNWINDER)
+        self.objects.since().named(UNWINDER).cloned()
     }
 
     /// Makes a library exist once per process: loads `file`, a path or its SONAME, unless the process has one of this SONAME.
@@ -275,7 +270,7 @@ impl Process {
         if self.shared.contains_key(soname) {
             return Ok(());
         }
-        if !self.images().iter().any(|image| image.name() == soname) {
+        if self.named(soname).is_none() {
             open_in_base(file)?;
             self.objects = self.objects.since();
         }
@@ -331,8 +326,7 @@ impl Process {
         if !is_fortran_sentinel_c(name) {
             return None;
         }
-        let published = self.published.iter().find(|(known, _)| *known == name).map(|(_, address)| *address);
-        published.or_else(|| self.bound().get(name).copied())
+        self.published.get(name).or_else(|| self.bound().get(name)).copied()
     }
 
     /// Where the process has a sentinel of Fortran that is not in its global scope.
@@ -343,11 +337,11 @@ impl Process {
 
     /// Has the process's global scope got this sentinel from `sentinels.rs`?
     pub(crate) fn is_published(&self, name: &CStr) -> bool {
-        self.published.iter().any(|(known, _)| *known == name)
+        self.published.contains_key(name)
     }
 
     /// The process's global scope has these sentinels at these addresses from now on.
-    pub(crate) fn add_published(&mut self, sentinels: &[(&'static CStr, usize)]) {
+    pub(crate) fn add_published(&mut self, sentinels: BTreeMap<&'static CStr, usize>) {
         self.published.extend(sentinels);
         self.exports = OnceLock::new();
     }
@@ -458,10 +452,18 @@ impl Process {
     }
 }
 
+fn is_of_glibc(name: &str) -> bool {
+    glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name)
+}
+
+/// Can no other file take the place of the library of this name?
+fn is_of_system(name: &str) -> bool {
+    is_of_glibc(name) || name == UNWINDER
+}
+
 /// Does the library define malloc, and is none of glibc's?
 fn is_allocator(image: &Image) -> bool {
-    let name = image.name();
-    !glibc::is_glibc_family(name) && !glibc::is_dynamic_linker(name) && image.find(c"malloc").is_some()
+    !is_of_glibc(image.name()) && image.find(c"malloc").is_some()
 }
 
 /// Does an unwinder that glibc opens find the frames of tools, whatever its references are bound to?

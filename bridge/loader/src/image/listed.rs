@@ -86,6 +86,11 @@ impl Listed {
         &self.images
     }
 
+    /// The object of this name, as another object's DT_NEEDED means it.
+    pub(crate) fn named(&self, name: &str) -> Option<&Image> {
+        self.images.iter().find(|image| image.name() == name)
+    }
+
     /// Those of them that were opened since the moment before.
     #[must_use]
     pub fn new_images(&self) -> &[Image] {

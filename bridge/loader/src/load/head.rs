@@ -33,7 +33,7 @@ use qmpi_system::log;
 use crate::error::LoadError;
 use crate::image::{Image, SymbolKind};
 use crate::instance::Instance;
-use crate::namespace::first;
+use crate::namespace::thread_local;
 use crate::overrides;
 use crate::process::{Export, Process, dlsym};
 
@@ -68,7 +68,7 @@ const EXCEPTION_HANDLING: [&CStr; 20] = [
 pub(crate) struct Head<'a> {
     pub(crate) tool: &'a Tool,
     pub(crate) instance: &'static Instance,
-    /// The function that libraries of the namespace are to call before their constructors (`first.rs`).
+    /// The function that libraries of the namespace are to call before their constructors (`namespace/thread_local.rs`).
     pub(crate) before_constructors: Option<usize>,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Head<'a> {
             add(symbol, SymbolAddress::Common(symbol.address as usize));
         }
         if let Some(address) = self.before_constructors {
-            add(Provided::function(first::NAME, 0), SymbolAddress::Own(address));
+            add(Provided::function(thread_local::BEFORE_CONSTRUCTORS, 0), SymbolAddress::Own(address));
         }
         for name in wrapped::ALLOCATOR.into_iter().filter(|_| self.instance.has_own_allocator) {
             if let Some(address) = global(name) {

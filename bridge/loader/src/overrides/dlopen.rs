@@ -21,7 +21,7 @@ use qmpi_ring::List;
 use qmpi_system::log;
 
 use crate::instance::Instance;
-use crate::namespace::providers::provide;
+use crate::namespace::providers::{self, provide};
 use crate::process::Process;
 use crate::process::loader_lock;
 
@@ -69,7 +69,7 @@ extern "C" fn prepare(file: *const c_char, mode: c_int, instance: &'static Insta
     let instead = namespace.and_then(|namespace| {
         loader_lock::with(|lock| {
             let instead = look_at(instance, namespace, name, lock);
-            crate::namespace::shared::close_files();
+            providers::close_files();
             instead
         })
     });

@@ -24,7 +24,11 @@ impl Process {
     /// The libraries of a tool's own that the process has already, and of which it can use that copy.
     pub(crate) fn in_common_with(&self, tool: &Tool) -> Vec<String> {
         let own = tool.closure.private().iter();
-        own.filter(|file| self.is_in_common(file)).map(|file| file.name().to_owned()).collect()
+        let is_in_common = |file: &&ElfFile| {
+            let of_program = self.opened_by_program(file);
+            of_program.is_some_and(|image| image.defined_symbols().all(|symbol| symbol.kind != SymbolKind::Tls))
+        };
+        own.filter(is_in_common).map(|file| file.name().to_owned()).collect()
     }
 
     /// The libraries of a tool's own of whose functions it has wrappers, unless the process has these functions from another library.
@@ -44,9 +48,7 @@ impl Process {
     /// Tools get the process's copy of these from now on.
     pub(crate) fn have_in_common(&mut self, sonames: &[String]) {
         for soname in sonames.iter().filter(|soname| self.shared(soname).is_none()).collect::<Vec<_>>() {
-            if let Some(image) = self.images().iter().find(|image| image.name() == soname) {
-                image.keep();
-            }
+            self.named(soname).into_iter().for_each(Image::keep);
             self.in_common.push(soname.clone());
         }
     }
@@ -62,26 +64,14 @@ impl Process {
         is_common.then_some(image)
     }
 
-    fn is_in_common(&self, file: &ElfFile) -> bool {
-        self.opened_by_program(file).is_some_and(|image| !has_thread_local_variables(image))
-    }
-
     /// Does a library call MPI, or need one that does and that is not MPI's?
     fn calls_mpi<'a>(&'a self, image: &'a Image, seen: &mut Vec<&'a Image>) -> bool {
         if seen.iter().any(|known| known.is_same(image)) || self.is_mpi(image) {
             return false;
         }
         seen.push(image);
-        let mut needed = image.needed().iter().filter_map(|name| {
-            let is_it = |other: &&Image| name.to_str().is_ok_and(|name| other.name() == name);
-            self.images().iter().find(is_it)
-        });
+        let mut needed = image.needed().iter().filter_map(|name| self.named(name.to_str().ok()?));
         image.symbols_of_mpi().any(|symbol| !symbol.defined && qmpi_abi::classify_c(symbol.name).is_some())
             || needed.any(|other| self.calls_mpi(other, seen))
     }
-}
-
-/// Does the library define thread-local variables that other objects may refer to?
-fn has_thread_local_variables(image: &Image) -> bool {
-    image.symbols().any(|symbol| symbol.defined && symbol.kind == SymbolKind::Tls)
 }

@@ -31,7 +31,7 @@ const SONAME: &str = "libqmpi-sentinels.so";
 /// When the library that defines them cannot be made or loaded.
 pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a Tool>) -> Result<(), LoadError> {
     let sizes = sizes(tools);
-    let mut new: Vec<(&'static CStr, usize)> = Vec::new();
+    let mut new: BTreeMap<&'static CStr, usize> = BTreeMap::new();
     for (name, size) in sizes {
         let Ok(name) = CString::new(name) else { continue };
         if process.is_published(&name) || dlsym::global(&name).is_some() {
@@ -41,16 +41,15 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
         let address = match (process.local_sentinel(&name), size) {
             (Some(address), _) => {
                 // What is opened after its object was closed would be bound to memory that is gone.
-                link_map::object_at(address)
-                    .and_then(Handle::map)
-                    .into_iter()
-                    .for_each(|map| link_map::keep(map.name()));
+                if let Some(map) = link_map::object_at(address).and_then(Handle::map) {
+                    link_map::keep(map.name());
+                }
                 address
             }
             (None, Some(size)) => storage(size),
             (None, None) => continue,
         };
-        new.push((Box::leak(name.into_boxed_c_str()), address));
+        new.insert(Box::leak(name.into_boxed_c_str()), address);
     }
     if new.is_empty() {
         return Ok(());
@@ -59,7 +58,7 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     let symbols: Vec<Provided<'_>> =
         new.iter().map(|(name, address)| Provided::new(*name, ProvidedKind::Data, *address)).collect();
     scope_end::define(SONAME, &symbols)?;
-    Arc::make_mut(process).add_published(&new);
+    Arc::make_mut(process).add_published(new);
     Ok(())
 }
 
