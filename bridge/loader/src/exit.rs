@@ -30,6 +30,7 @@ pub(crate) mod thread_local;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
+use qmpi_elf::write::duplicate::KEPT_FROM_LINKER;
 use qmpi_links::callback;
 
 use crate::end::destructors::Destructors;
@@ -67,13 +68,13 @@ impl Instance {
 
     /// These objects belong to it alone.
     pub(crate) fn has_objects(&self, mut all: impl Iterator<Item = &'static LinkMap>) {
-        let any = all.any(|map| Destructors::of(map).are_there());
+        let any = all.any(|map| Destructors::of(map, 0).are_there());
         self.end.has_destructors.store(any, Ordering::Relaxed);
     }
 
     /// It is a clone, this object.
     pub(crate) fn is_clone(&self, map: &'static LinkMap) {
-        let destructors = *self.end.of_clone.get_or_init(|| Destructors::of_clone(map));
+        let destructors = *self.end.of_clone.get_or_init(|| Destructors::of(map, KEPT_FROM_LINKER));
         self.end.has_destructors.store(destructors.are_there(), Ordering::Relaxed);
     }
 
@@ -255,7 +256,7 @@ pub fn namespaces_have_ended() {
             entrance::within(instance, || handler.call(status()));
         }
     }
-    entrance::at_top();
+    entrance::set(None);
 }
 
 /// Was its turn passed over, since its object should have called it?

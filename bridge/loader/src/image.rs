@@ -120,6 +120,11 @@ impl Image {
         &self.0.needed
     }
 
+    /// Does it need the other object, by its name?
+    pub(crate) fn needs(&self, other: &Image) -> bool {
+        self.needed().iter().any(|name| name.to_bytes() == other.name().as_bytes())
+    }
+
     /// Does it define versions?
     pub fn has_versions(&self) -> bool {
         let tables = self.0.mapped.tables();

@@ -22,7 +22,6 @@ use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
 use crate::error::LoadError;
 use crate::exit;
-use crate::image::symbol::DefinedVersion;
 use crate::instance::Instance;
 
 /// The names of the C library's variable.
@@ -80,11 +79,9 @@ pub(crate) fn symbols(
     let mut symbols = Vec::new();
     for symbol in functions.chain(variables) {
         let before = symbols.len();
-        for (_, version) in known.iter().filter(|(known, _)| Name::from(*known) == symbol.name) {
-            let DefinedVersion::Named { name, is_default: default } = version else { continue };
-            let Ok(text) = name.to_str() else { continue };
-            let place = versions.iter().position(|known| *known == text).unwrap_or_else(|| {
-                versions.push(text);
+        for (_, version, default) in known.iter().filter(|(known, ..)| Name::from(*known) == symbol.name) {
+            let place = versions.iter().position(|known| known == version).unwrap_or_else(|| {
+                versions.push(version);
                 versions.len() - 1
             });
             let Ok(place) = u16::try_from(place) else { continue };

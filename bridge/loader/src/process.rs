@@ -25,7 +25,7 @@ use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{ElfFile, MpiFamily, Name};
 
 use crate::image::listed::Listed;
-use crate::image::symbol::{DefinedVersion, ImageSymbol};
+use crate::image::symbol::{DefinedVersion, Definition, ImageSymbol};
 use crate::image::{Image, SymbolKind};
 use crate::link_map;
 
@@ -56,7 +56,7 @@ pub struct Process {
     /// Sentinels of Fortran that the process's global scope has from `sentinels.rs`.
     published: BTreeMap<&'static CStr, usize>,
     /// The versions of functions of glibc that are overridden, likewise.
-    glibc_versions: OnceLock<Vec<(&'static CStr, DefinedVersion)>>,
+    glibc_versions: OnceLock<Vec<(&'static CStr, &'static str, bool)>>,
 }
 
 /// A symbol that a library of MPI's interface defines.
@@ -194,12 +194,16 @@ impl Process {
         })
     }
 
-    /// Under which versions the glibc of the process has these functions, which are always the same.
-    pub(crate) fn glibc_versions(&self, names: &[&CStr]) -> &[(&'static CStr, DefinedVersion)] {
+    /// Under which versions the glibc of the process has these functions, which are always the same; the default one is marked.
+    pub(crate) fn glibc_versions(&self, names: &[&CStr]) -> &[(&'static CStr, &'static str, bool)] {
         self.glibc_versions.get_or_init(|| {
             let family = self.images().iter().filter(|image| glibc::is_glibc_family(image.name()));
             let definitions = family.flat_map(|image| names.iter().flat_map(|name| image.definitions(name)));
-            definitions.map(|definition| (definition.symbol.name, definition.version)).collect()
+            let version = |Definition { symbol, version }| match version {
+                DefinedVersion::Named { name, is_default } => Some((symbol.name, name.to_str().ok()?, is_default)),
+                DefinedVersion::Unversioned { .. } => None,
+            };
+            definitions.filter_map(version).collect()
         })
     }
 
@@ -370,8 +374,7 @@ impl Process {
 
     /// Is it MPI's C library, or one of MPI's that this needs? Open MPI 6 has its objects, and definitions of sentinels, in `libopen_mpi.so`.
     fn is_of_c(&self, image: &Image) -> bool {
-        let is_needed = |by: &Image| by.needed().iter().any(|name| name.to_str() == Ok(image.name()));
-        is_mpi_implementation(image) || self.mpi().any(|other| is_mpi_implementation(other) && is_needed(other))
+        is_mpi_implementation(image) || self.mpi().any(|other| is_mpi_implementation(other) && other.needs(image))
     }
 
     /// Does an object that comes before `image` in the process's scope define this name as well?
@@ -504,27 +507,22 @@ fn defines_interface(image: &Image) -> bool {
 fn of_other_mpis(images: &[Image], mpi: &[usize]) -> Vec<usize> {
     let implementations: Vec<usize> =
         mpi.iter().copied().filter(|index| is_mpi_implementation(&images[*index])).collect();
-    let [first, others @ ..] = &*implementations else { return Vec::new() };
-    if others.is_empty() {
-        return Vec::new();
-    }
-    let needs =
-        |one: usize, other: usize| images[one].needed().iter().any(|name| name.to_str() == Ok(images[other].name()));
-    // All of `mpi` that `step` leads to from these.
-    let reached = |from: &[usize], step: &dyn Fn(usize, usize) -> bool| {
-        let mut reached = from.to_vec();
+    let [first, _, ..] = *implementations else { return Vec::new() };
+    let needs = |one: usize, other: usize| images[one].needs(&images[other]);
+    // These, and all of `mpi` that `step` leads to from them.
+    let reached = |mut reached: Vec<usize>, step: &dyn Fn(usize, usize) -> bool| {
         let mut index = 0;
         while let Some(one) = reached.get(index).copied() {
-            let new: Vec<usize> =
-                mpi.iter().copied().filter(|other| !reached.contains(other) && step(one, *other)).collect();
+            let is_new = |other: &usize| !reached.contains(other) && step(one, *other);
+            let new: Vec<usize> = mpi.iter().copied().filter(is_new).collect();
             reached.extend(new);
             index += 1;
         }
         reached
     };
-    let of_first = reached(&[*first], &needs);
-    let others: Vec<usize> = others.iter().copied().filter(|other| !of_first.contains(other)).collect();
-    reached(&others, &|one, other| needs(other, one) && !of_first.contains(&other))
+    let of_first = reached(vec![first], &needs);
+    let others = implementations.into_iter().filter(|other| !of_first.contains(other)).collect();
+    reached(others, &|one, other| needs(other, one) && !of_first.contains(&other))
 }
 
 /// Does the object belong to MPI?

@@ -7,7 +7,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_dynamic::{Segments, entries};
-use qmpi_elf::write::duplicate::KEPT_FROM_LINKER;
 
 use crate::link_map::LinkMap;
 
@@ -27,18 +26,8 @@ pub(crate) struct Destructors {
 }
 
 impl Destructors {
-    /// Those that `ld.so` runs.
-    pub(crate) fn of(map: &'static LinkMap) -> Destructors {
-        Destructors::under(map, 0)
-    }
-
-    /// Those of a clone.
-    pub(crate) fn of_clone(map: &'static LinkMap) -> Destructors {
-        Destructors::under(map, KEPT_FROM_LINKER)
-    }
-
-    /// Those of an object, under tags with these bits set.
-    fn under(map: &'static LinkMap, mark: u64) -> Destructors {
+    /// Those of an object; `mark`: the bits that their tags have besides, as those of a clone have.
+    pub(crate) fn of(map: &'static LinkMap, mark: u64) -> Destructors {
         let mut found = Destructors::default();
         let Some(headers) = map.program_headers() else { return found };
         // SAFETY: `ld.so` has the object loaded there, with these headers, and never unloads it.

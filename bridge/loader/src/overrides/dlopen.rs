@@ -21,6 +21,7 @@ use qmpi_ring::List;
 use qmpi_system::log;
 
 use crate::instance::Instance;
+use crate::link_map;
 use crate::namespace::providers::{self, provide};
 use crate::process::Process;
 use crate::process::loader_lock;
@@ -74,12 +75,8 @@ extern "C" fn prepare(file: *const c_char, mode: c_int, instance: &'static Insta
         })
     });
     if let Some(Instead::OfProgram(path)) = instead {
-        // SAFETY: the program has this library open: no constructor runs. This library is the caller, so it is the program's namespace.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), mode) };
-        if !handle.is_null() {
-            return Outcome { value: handle, mode: IS_HANDLE };
-        }
-        return unchanged;
+        // The program has this library open: no constructor runs. This library is the caller, so it is the program's namespace.
+        return link_map::open(&path, mode).map_or(unchanged, |handle| Outcome { value: handle.0, mode: IS_HANDLE });
     }
     let is_new = || !instance.answers.opened_global.iter().any(|opened| *opened == name);
     if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() && is_new() {

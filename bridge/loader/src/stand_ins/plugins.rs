@@ -72,11 +72,10 @@ fn stand_in(image: &Image, handle: Handle) -> Option<Handle> {
     }
     let symbols = stand_ins::symbols(image, handle, |_| true);
     let name = stand_ins::name(image);
-    match scope_end::define_until_closed(&name, &symbols) {
-        Ok(handle) => Some(handle),
-        Err(error) => {
+    let defined = scope_end::define_until_closed(&name, &symbols);
+    defined
+        .inspect_err(|error| {
             log::warn(&format!("the program's libraries cannot be bound to {}: {error}", image.path().display()), None);
-            None
-        }
-    }
+        })
+        .ok()
 }

@@ -80,12 +80,10 @@ impl LayerFile {
         if self.stands.is_none() {
             let image = self.handle.map().and_then(Image::of_map)?;
             let symbols = stand_ins::symbols(&image, self.handle, |name| qmpi_abi::classify_c(name).is_none());
-            match scope_end::define_aside(&stand_ins::name(&image), &symbols) {
-                Ok(handle) => self.stands = handle.map().map(|map| map.name()),
-                Err(error) => {
-                    log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
-                }
-            }
+            let defined = scope_end::define_aside(&stand_ins::name(&image), &symbols).inspect_err(|error| {
+                log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
+            });
+            self.stands = defined.ok().and_then(Handle::map).map(|map| map.name());
         }
         self.stands
     }
