@@ -16,7 +16,7 @@ use qmpi_links::requests::{self, Watch};
 use qmpi_links::require_stub;
 use qmpi_links::switch::{Caller, Switch};
 use qmpi_loader::Process;
-use qmpi_loader::image::version::Version;
+use qmpi_loader::image::symbol::DefinedVersion;
 use qmpi_loader::wrappers::wrapped::{Others, Stacked};
 use qmpi_ring::Next;
 
@@ -66,7 +66,7 @@ pub(crate) struct LoadedLayer {
     /// The functions, and the address to call.
     pub(crate) entries: Vec<(FnId, usize)>,
     /// Of functions of which it has several versions, all of them.
-    pub(crate) versions: Vec<(FnId, Version, usize)>,
+    pub(crate) versions: Vec<(FnId, DefinedVersion, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub(crate) fortran: Vec<(String, usize)>,
     /// What it has besides functions of MPI.

@@ -24,7 +24,7 @@ use qmpi_links::require_stub;
 use qmpi_links::switch::Switch;
 use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
-use qmpi_loader::wrappers::wrapped::WrappedFunction;
+use qmpi_loader::wrappers::wrapped::LibraryWrapper;
 use qmpi_plan::own_calls::other_always_passes_on;
 use qmpi_plan::{Filter, Layer, Switching, variable};
 use qmpi_system::log;
@@ -118,7 +118,7 @@ const ALWAYS: [&CStr; 5] = [c"dlclose", c"dlmopen", c"dlopen", c"pthread_create"
 ///
 /// Left as they are: the allocator's functions, since a block may be given back at any time; those that end the process; and
 /// functions that nothing else in the process defines.
-pub(crate) fn behind_switch(wrapped: &mut [WrappedFunction], switch: Switch, below: &HashMap<&'static CStr, usize>) {
+pub(crate) fn behind_switch(wrapped: &mut [LibraryWrapper], switch: Switch, below: &HashMap<&'static CStr, usize>) {
     for function in wrapped {
         let is_needed = ALWAYS.contains(&function.name) || function.name.to_str().is_ok_and(other_always_passes_on);
         let next = || below.get(function.name).copied().or_else(|| dlsym::global(function.name));

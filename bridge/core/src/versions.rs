@@ -22,7 +22,7 @@ use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Reference, Which};
-use qmpi_loader::image::version::Version;
+use qmpi_loader::image::symbol::DefinedVersion;
 
 use crate::name;
 use crate::ring::{is_entry, ring};
@@ -51,7 +51,7 @@ impl<T: Copy> Versions<T> {
 
     /// An object comes first from now on that defines the function: `plain` is for references without a version, `versions` are its
     /// definitions if they have versions. `behind`: what comes next.
-    pub(crate) fn put_in_front(&mut self, id: FnId, plain: T, versions: &[(Version, T)], behind: Option<T>) {
+    pub(crate) fn put_in_front(&mut self, id: FnId, plain: T, versions: &[(DefinedVersion, T)], behind: Option<T>) {
         if versions.is_empty() {
             if let Some(known) = self.0.get_mut(&id) {
                 known.referred.clear();
@@ -68,20 +68,20 @@ impl<T: Copy> Versions<T> {
         let (mut unversioned, mut default) = (None, None);
         for (version, definition) in versions {
             match version {
-                Version::Unversioned { is_hidden } => {
+                DefinedVersion::Unversioned { is_hidden } => {
                     unversioned = unversioned.or(Some(*definition));
                     if !is_hidden {
                         known.referred.clear();
                         known.others = Some(*definition);
                     }
                 }
-                Version::Named { is_default: true, .. } => default = default.or(Some(*definition)),
-                Version::Named { .. } => {}
+                DefinedVersion::Named { is_default: true, .. } => default = default.or(Some(*definition)),
+                DefinedVersion::Named { .. } => {}
             }
         }
         known.newest = unversioned.or(default).or(known.newest);
         for (version, definition) in versions {
-            if let Version::Named { name, .. } = version {
+            if let DefinedVersion::Named { name, .. } = version {
                 set(&mut known.referred, name, *definition);
                 set(&mut known.exact, name, *definition);
             }
@@ -179,8 +179,8 @@ mod tests {
 
     use super::*;
 
-    const fn named(name: &'static CStr, is_default: bool) -> Version {
-        Version::Named { name, is_default }
+    const fn named(name: &'static CStr, is_default: bool) -> DefinedVersion {
+        DefinedVersion::Named { name, is_default }
     }
 
     fn send() -> FnId {
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn an_object_with_both_kinds_of_definitions() {
         let mut versions = two();
-        let unversioned = |is_hidden| (Version::Unversioned { is_hidden }, 5);
+        let unversioned = |is_hidden| (DefinedVersion::Unversioned { is_hidden }, 5);
         versions.put_in_front(send(), 5, &[(named(c"V2", true), 6), unversioned(true)], Some(1));
         assert_eq!([c"V1", c"V2"].map(|name| versions.referred(send(), name)), [Some(1), Some(6)]);
         assert_eq!(versions.found(send(), None), Some(5));

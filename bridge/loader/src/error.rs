@@ -71,6 +71,12 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// What the dynamic linker said of this file, as an error.
+    pub(crate) fn link(path: impl Into<PathBuf>) -> impl FnOnce(String) -> LoadError {
+        let path = path.into();
+        |message| LoadError::Link { path, message }
+    }
+
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {

@@ -13,13 +13,11 @@
 //!
 //! So a handler of the outermost layer runs when it would under `LD_PRELOAD`, and one of another layer then or later, but before its own
 //! namespace is finalized: `ld.so` finalizes the namespace that was made last first, which is that of the outermost layer, and in it
-//! first of all an object that calls `namespace_ends` (`watch.rs`). Handlers that constructors registered run when their object
+//! first of all an object that calls `namespace_ends` (`load.rs`). Handlers that constructors registered run when their object
 //! ends, in `__cxa_finalize`, as they do in a preloaded library. Clones end before the first layer below them that has a namespace of
 //! its own, or with the namespace of all clones.
 //!
 //! What MPI calls by its public names while a layer ends goes past the layers that have ended (`entrance.rs`).
-//!
-//! The program's own destructors run before those of its tools, as under `LD_PRELOAD` (`program.rs`).
 //!
 //! Destructors of thread-local objects of C++ wait likewise where the first thread ends the process (`thread_local.rs`).
 //!
@@ -28,15 +26,15 @@
 
 pub mod entrance;
 pub(crate) mod thread_local;
-pub(crate) mod watch;
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
+use qmpi_elf::write::duplicate::KEPT_FROM_LINKER;
 use qmpi_links::callback;
 
 use crate::end::destructors::Destructors;
-use crate::end::handlers::{Handler, RegisteredBy, Registration, State, last_number};
+use crate::end::handlers::{ExitList, Handler, RegisteredBy, Registration, State, last_number};
 use crate::instance::Instance;
 use crate::link_map::LinkMap;
 
@@ -70,13 +68,13 @@ impl Instance {
 
     /// These objects belong to it alone.
     pub(crate) fn has_objects(&self, mut all: impl Iterator<Item = &'static LinkMap>) {
-        let any = all.any(|map| Destructors::of(map).are_there());
+        let any = all.any(|map| Destructors::of(map, 0).are_there());
         self.end.has_destructors.store(any, Ordering::Relaxed);
     }
 
     /// It is a clone, this object.
     pub(crate) fn is_clone(&self, map: &'static LinkMap) {
-        let destructors = *self.end.of_clone.get_or_init(|| Destructors::of_clone(map));
+        let destructors = *self.end.of_clone.get_or_init(|| Destructors::of(map, KEPT_FROM_LINKER));
         self.end.has_destructors.store(destructors.are_there(), Ordering::Relaxed);
     }
 
@@ -98,7 +96,7 @@ impl Instance {
 
     /// Is there a handler whose turn has not come, registered while the tool was loaded, or since?
     fn has_registered(&self, list: ExitList, at_load: bool) -> bool {
-        let mut all = self.end.handlers.iter().filter(|handler| list.has(handler));
+        let mut all = self.end.handlers.iter().filter(|handler| handler.list() == list);
         all.any(|handler| handler.state() == State::Registered && handler.at_load() == at_load)
     }
 
@@ -107,7 +105,7 @@ impl Instance {
         let before = last_number();
         self.end.is_finalized.store(true, Ordering::Relaxed);
         let is_due = |handler: &Handler| {
-            ExitList::Exit.has(handler) && (handler.state() == State::Due || handler.number() > before)
+            handler.list() == ExitList::Exit && (handler.state() == State::Due || handler.number() > before)
         };
         while let Some(handler) = self.end.handlers.take_last(State::Called, is_due) {
             handler.call(status());
@@ -115,23 +113,6 @@ impl Instance {
         if let Some(destructors) = self.end.of_clone.get().filter(|_| self.end.is_initialized.load(Ordering::Relaxed)) {
             destructors.run();
         }
-    }
-}
-
-/// Which of the C library's lists a handler is in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ExitList {
-    Exit,
-    QuickExit,
-}
-
-impl ExitList {
-    fn of(handler: &Handler) -> ExitList {
-        if handler.is_for_quick_exit() { ExitList::QuickExit } else { ExitList::Exit }
-    }
-
-    fn has(self, handler: &Handler) -> bool {
-        ExitList::of(handler) == self
     }
 }
 
@@ -177,14 +158,29 @@ fn layers_outside_have_more_to_do(instance: &Instance) -> bool {
     IN_ORDER.load(Ordering::Relaxed) && outside.any(|other| other.has_more_to_do(ExitList::Exit))
 }
 
-/// Registers a handler of a tool; returns what the function of the C library does.
-pub(crate) fn register(
-    instance: &'static Instance,
-    kind: RegisteredBy,
+/// `__cxa_atexit(function, argument, object)` of a tool. `atexit` and `at_quick_exit` are in the tool's own file (glibc's
+/// `libc_nonshared.a`), and call this and [`at_quick_exit`].
+pub(crate) extern "C" fn at_exit(
     function: usize,
     argument: usize,
     object: usize,
+    instance: &'static Instance,
 ) -> c_int {
+    register(instance, RegisteredBy::AtExit, function, argument, object)
+}
+
+/// `on_exit(function, argument)` of a tool.
+pub(crate) extern "C" fn with_status(function: usize, argument: usize, _: usize, instance: &'static Instance) -> c_int {
+    register(instance, RegisteredBy::OnExit, function, argument, 0)
+}
+
+/// `__cxa_at_quick_exit(function, object)` of a tool.
+pub(crate) extern "C" fn at_quick_exit(function: usize, object: usize, _: usize, instance: &'static Instance) -> c_int {
+    register(instance, RegisteredBy::AtQuickExit, function, 0, object)
+}
+
+/// Registers a handler of a tool; returns what the function of the C library does.
+fn register(instance: &'static Instance, kind: RegisteredBy, function: usize, argument: usize, object: usize) -> c_int {
     let at_load = kind != RegisteredBy::AtQuickExit && !instance.end.is_initialized.load(Ordering::Relaxed);
     let registration = Registration { kind, function, argument, object, at_load };
     let handler = instance.end.handlers.add(registration);
@@ -193,11 +189,11 @@ pub(crate) fn register(
     let failed = match kind {
         // SAFETY: the handler is never freed, and this library is never unloaded.
         RegisteredBy::AtExit => unsafe { __cxa_atexit(fired, place, object) },
-        // SAFETY: as above.
+        // SAFETY: the handler is never freed, and this library is never unloaded.
         RegisteredBy::OnExit => unsafe { on_exit(fired_with_status, place) },
         // Such a function has no argument.
         RegisteredBy::AtQuickExit => match callback::with_data(fired_at_quick_exit, handler) {
-            // SAFETY: as above.
+            // SAFETY: callbacks are never freed.
             Ok(address) => unsafe { __cxa_at_quick_exit(std::ptr::with_exposed_provenance(address), object) },
             Err(_) => -1,
         },
@@ -210,10 +206,12 @@ pub(crate) fn register(
     failed
 }
 
-/// An object of a tool ends (`dlclose`, or at exit): its handlers run, the last first, and those that they register.
-pub(crate) fn finalize(instance: &'static Instance, object: usize) {
+/// `__cxa_finalize(object)` of a tool. An object of it ends (`dlclose`, or at exit): its handlers run, the last first, and those that they
+/// register.
+pub(crate) extern "C" fn finalize(object: usize, _: usize, _: usize, instance: &'static Instance) {
     let handlers = &instance.end.handlers;
-    let is_of_object = |handler: &Handler| object != 0 && handler.object() == object && ExitList::Exit.has(handler);
+    let is_of_object =
+        |handler: &Handler| object != 0 && handler.object() == object && handler.list() == ExitList::Exit;
     while let Some(handler) = handlers.take_last(State::Finalized, is_of_object) {
         handler.call(0);
     }
@@ -227,7 +225,6 @@ pub(crate) fn finalize(instance: &'static Instance, object: usize) {
 
 /// An instance's namespace is about to be finalized.
 pub(crate) extern "C" fn namespace_ends(_: c_int, instance: &'static Instance) {
-    destructors_begin();
     clones_outside_end(Some(instance));
     // Its destructors follow: calls come in here until the next namespace is finalized.
     entrance::at(instance);
@@ -236,39 +233,30 @@ pub(crate) extern "C" fn namespace_ends(_: c_int, instance: &'static Instance) {
 
 /// The namespace of all clones is about to be finalized.
 pub(crate) extern "C" fn clones_end(_: c_int, _: &'static Instance) {
-    destructors_begin();
     clones_outside_end(None);
 }
 
-/// A namespace of tools is about to be finalized, perhaps the first.
-fn destructors_begin() {
-    IN_DESTRUCTORS.store(true, Ordering::Relaxed);
-}
-
-/// Ends the clones outside of `inner`, those that have not ended.
+/// Namespaces of tools are being finalized, next that of `inner`: ends the clones outside of it that have not ended.
 fn clones_outside_end(inner: Option<&'static Instance>) {
+    IN_DESTRUCTORS.store(true, Ordering::Relaxed);
     let outside = Instance::all().take_while(|instance| inner.is_none_or(|inner| !std::ptr::eq(*instance, inner)));
-    for clone in outside.filter(|instance| instance.end.of_clone.get().is_some()) {
-        if !clone.end.is_finalized.load(Ordering::Relaxed) {
-            entrance::at(clone);
-            clone.finalize();
-        }
+    for clone in outside.filter(|instance| !instance.is_alone() && !instance.is_finalized()) {
+        entrance::at(clone);
+        clone.finalize();
     }
 }
 
 /// All namespaces have been finalized: what has not run yet runs now.
 pub fn namespaces_have_ended() {
-    // Without a PMPI tool there were none, and `ld.so` has run the program's destructors.
-    IN_DESTRUCTORS.store(true, Ordering::Relaxed);
     clones_outside_end(None);
     for instance in Instance::all() {
         let is_left =
-            |handler: &Handler| ExitList::Exit.has(handler) && (handler.state() == State::Due || is_late(handler));
+            |handler: &Handler| handler.list() == ExitList::Exit && (handler.state() == State::Due || is_late(handler));
         while let Some(handler) = instance.end.handlers.take_last(State::Called, is_left) {
             entrance::within(instance, || handler.call(status()));
         }
     }
-    entrance::at_top();
+    entrance::set(None);
 }
 
 /// Was its turn passed over, since its object should have called it?
@@ -296,7 +284,7 @@ extern "C" fn fired(handler: *mut c_void, status: c_int) {
     }
     handler.change(State::Registered, State::Due);
     if IN_ORDER.load(Ordering::Relaxed) {
-        call_due(ExitList::of(handler), true);
+        call_due(handler.list(), true);
     } else if handler.change(State::Due, State::Called) {
         handler.call(status);
     }
@@ -320,7 +308,7 @@ fn call_due(list: ExitList, wait_for_destructors: bool) {
         if wait_for_destructors && list == ExitList::Exit && waits(instance) {
             return;
         }
-        let is_due = |handler: &Handler| list.has(handler) && handler.state() == State::Due;
+        let is_due = |handler: &Handler| handler.list() == list && handler.state() == State::Due;
         while let Some(handler) = instance.end.handlers.take_last(State::Called, is_due) {
             entrance::within(instance, || handler.call(status()));
         }

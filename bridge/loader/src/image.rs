@@ -9,64 +9,24 @@
 #![expect(unsafe_code, reason = "keeps objects beyond the callback that shows them")]
 
 pub mod listed;
-pub mod objects;
 pub mod rebind;
-pub mod version;
+pub mod symbol;
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use libc::Elf64_Phdr;
 pub use qmpi_dynamic::SymbolKind;
 use qmpi_dynamic::objects::Info;
+use qmpi_dynamic::relocation::Reference;
 use qmpi_dynamic::version::Index;
 use qmpi_dynamic::{Asked, Mapped, Segments};
-
 use qmpi_elf::mpi::mpi_data;
-use qmpi_elf::write::provider::ProvidedKind;
 use qmpi_elf::{Name, NumberingNote};
 
-use crate::image::listed::Listed;
-use crate::image::rebind::Reference;
-use crate::image::version::{Definition, ImageVersions, Version};
-
-/// A symbol in the dynamic symbol table of a loaded object.
-#[derive(Debug, Clone, Copy)]
-pub struct Symbol {
-    /// Its name.
-    pub name: &'static CStr,
-    /// Its place in the symbol table.
-    pub index: usize,
-    /// What it is.
-    pub kind: SymbolKind,
-    /// Defined here, or only referred to?
-    pub defined: bool,
-    /// Its address in this process; for an [`SymbolKind::Ifunc`] that of the resolver. 0 when not defined.
-    pub address: usize,
-    /// How many bytes it has; 0 where the object does not tell.
-    pub size: usize,
-}
-
-impl Symbol {
-    /// How a provider shows it.
-    pub(crate) fn provided_kind(&self) -> ProvidedKind {
-        if self.kind == SymbolKind::Data { ProvidedKind::Data } else { ProvidedKind::Function }
-    }
-}
-
-/// A relocation of a loaded object that holds a symbol's address.
-#[derive(Debug, Clone, Copy)]
-pub struct BoundWord {
-    /// The symbol it refers to.
-    pub name: &'static CStr,
-    /// The word that holds its address.
-    pub place: *mut usize,
-    /// Added to the symbol's address.
-    pub addend: i64,
-    /// The word is for calls only: its value is never compared with another address.
-    pub is_call: bool,
-}
+use crate::image::symbol::{DefinedVersion, Definition, ImageSymbol};
+use crate::link_map::{self, LinkMap};
 
 /// One loaded object. A copy is a reference to the same.
 #[derive(Debug, Clone)]
@@ -76,47 +36,36 @@ pub struct Image(Arc<LoadedObject>);
 struct LoadedObject {
     path: PathBuf,
     mapped: Mapped<'static>,
-    versions: Option<ImageVersions>,
     needed: Vec<&'static CStr>,
 }
 
 impl Image {
-    /// All objects of the base namespace, in the order in which `ld.so` lists them: the executable first.
-    pub fn of_process() -> Vec<Image> {
-        Listed::now().into_images()
-    }
-
     /// The object that `info` describes, unless it has no dynamic symbols.
-    pub fn of(info: &libc::dl_phdr_info) -> Option<Image> {
-        // SAFETY: what `dl_iterate_phdr` gave.
-        let info = unsafe { Info::new(info) };
+    pub(crate) fn of(info: Info<'_>) -> Option<Image> {
         // SAFETY: the object is not unloaded, see above.
         Image::new(info.name(), unsafe { info.kept_segments() })
     }
 
-    /// The object `name` at `base`, with these program headers, unless it has no dynamic symbols.
-    pub(crate) fn at(name: &CStr, base: usize, headers: &'static [Elf64_Phdr]) -> Option<Image> {
-        // SAFETY: of a link map, whose object is not unloaded.
-        Image::new(name, unsafe { Segments::new(base, headers) })
+    /// The object with this link map, unless it has no dynamic symbols.
+    pub(crate) fn of_map(map: &'static LinkMap) -> Option<Image> {
+        // SAFETY: what `ld.so` says of the object, which is not unloaded.
+        Image::new(map.name(), unsafe { Segments::new(map.base, map.program_headers()?) })
     }
 
     fn new(name: &CStr, segments: Segments<'static>) -> Option<Image> {
         let mapped = Mapped::at(segments)?;
-        let path = if name.is_empty() {
-            std::env::current_exe().unwrap_or_default()
-        } else {
-            PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(name.to_bytes()))
+        let path = match name.is_empty() {
+            true => std::env::current_exe().unwrap_or_default(),
+            false => OsStr::from_bytes(name.to_bytes()).into(),
         };
-        let versions = ImageVersions::of(mapped.tables());
         let needed = mapped.tables().needed().collect();
-        Some(Image(Arc::new(LoadedObject { path, mapped, versions, needed })))
+        Some(Image(Arc::new(LoadedObject { path, mapped, needed })))
     }
 
-    /// Keeps it loaded for ever: the program may have opened it, and close it while tools are bound to it.
+    /// Keeps it loaded for ever, whoever closes it.
     pub(crate) fn keep(&self) {
-        if let Ok(path) = CString::new(self.path().as_os_str().as_encoded_bytes()) {
-            // SAFETY: RTLD_NOLOAD: no constructor can run.
-            unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY | libc::RTLD_NODELETE) };
+        if let Some(path) = self.c_path() {
+            link_map::keep(&path);
         }
     }
 
@@ -131,7 +80,8 @@ impl Image {
     }
 
     /// Is it the object that `info` describes? Only of objects that are loaded at the same time.
-    fn is_at(&self, info: &libc::dl_phdr_info) -> bool {
+    fn is_at(&self, info: Info<'_>) -> bool {
+        let info = info.raw();
         self.base() == info.dlpi_addr as usize && std::ptr::eq(self.0.mapped.headers().as_ptr(), info.dlpi_phdr)
     }
 
@@ -150,6 +100,11 @@ impl Image {
         &self.0.path
     }
 
+    /// The same for the C library.
+    pub(crate) fn c_path(&self) -> Option<CString> {
+        CString::new(self.path().as_os_str().as_bytes()).ok()
+    }
+
     /// Its SONAME.
     pub fn soname(&self) -> Option<&'static CStr> {
         self.0.mapped.soname()
@@ -165,14 +120,31 @@ impl Image {
         &self.0.needed
     }
 
-    /// The versions it defines, where it has any.
-    pub fn versions(&self) -> Option<&ImageVersions> {
-        self.0.versions.as_ref()
+    /// Does it need the other object, by its name?
+    pub(crate) fn needs(&self, other: &Image) -> bool {
+        self.needed().iter().any(|name| name.to_bytes() == other.name().as_bytes())
     }
 
-    /// The names of the versions it defines, in the order of their numbers.
-    pub fn version_names(&self) -> impl Iterator<Item = &str> {
-        self.0.versions.iter().flat_map(ImageVersions::names).filter_map(|name| name.to_str().ok())
+    /// Does it define versions?
+    pub fn has_versions(&self) -> bool {
+        let tables = self.0.mapped.tables();
+        tables.version_index(0).is_some() && tables.version_definitions().next().is_some()
+    }
+
+    /// The names of the versions it defines.
+    pub(crate) fn version_names(&self) -> impl Iterator<Item = &'static str> {
+        let versions = self.0.mapped.tables().version_definitions().filter(|definition| !definition.is_base);
+        versions.filter_map(|definition| definition.name()?.to_str().ok())
+    }
+
+    /// The references that symbol number `index` is for.
+    pub(crate) fn version(&self, index: usize) -> DefinedVersion {
+        let tables = self.0.mapped.tables();
+        let index = tables.version_index(index).unwrap_or(Index(0));
+        match tables.defined_version(index) {
+            Some(name) => DefinedVersion::Named { name, is_default: !index.is_hidden() },
+            None => DefinedVersion::Unversioned { is_hidden: index.is_hidden() },
+        }
     }
 
     /// Does `address` lie in one of its segments?
@@ -192,19 +164,19 @@ impl Image {
     }
 
     /// All its dynamic symbols: those it defines and those it refers to.
-    pub fn symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+    pub fn symbols(&self) -> impl Iterator<Item = ImageSymbol> + '_ {
         self.0.mapped.tables().symbols().filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
     }
 
     /// Those of them that it defines.
-    pub fn defined_symbols(&self) -> impl Iterator<Item = Symbol> + '_ {
+    pub fn defined_symbols(&self) -> impl Iterator<Item = ImageSymbol> + '_ {
         let symbols = self.0.mapped.tables().symbols().filter(|symbol| symbol.is_defined() && symbol.is_global());
         symbols.filter_map(|symbol| self.symbol(&symbol))
     }
 
     /// Those of them whose names begin like MPI's: `MPI`, `mpi` and the like, alone or behind a `P` or an `O`. A library has thousands of
     /// others.
-    pub fn symbols_of_mpi(&self) -> impl Iterator<Item = Symbol> + '_ {
+    pub fn symbols_of_mpi(&self) -> impl Iterator<Item = ImageSymbol> + '_ {
         self.symbols_like(mpi_data::begins_like_mpi)
     }
 
@@ -212,7 +184,7 @@ impl Image {
     pub(crate) fn symbols_like<const N: usize>(
         &self,
         is_likely: impl Fn([u8; N]) -> bool,
-    ) -> impl Iterator<Item = Symbol> {
+    ) -> impl Iterator<Item = ImageSymbol> {
         let symbols = self.0.mapped.tables().symbols();
         let likely = symbols.filter(move |symbol| symbol.name_start().is_some_and(&is_likely));
         likely.filter(|symbol| symbol.is_global()).filter_map(|symbol| self.symbol(&symbol))
@@ -232,23 +204,24 @@ impl Image {
     }
 
     /// The definition of `name`: the default version, or else any.
-    pub fn find(&self, name: &CStr) -> Option<Symbol> {
-        self.find_name(Name::from(name))
+    pub fn find(&self, name: &CStr) -> Option<ImageSymbol> {
+        self.find_name(name)
     }
 
-    /// The same where the name's hash is known: many objects are asked for one name.
-    pub fn find_name(&self, name: Name<'_>) -> Option<Symbol> {
+    /// The same where the name's hash may be known: many objects are asked for one name.
+    pub fn find_name<'a>(&self, name: impl Into<Name<'a>>) -> Option<ImageSymbol> {
+        let name = name.into();
         self.symbol(&self.0.mapped.tables().find(name.bytes(), name.hash())?)
     }
 
     /// The definition that a program's reference to `name` gets, which names no version.
-    pub fn find_unversioned<'a>(&self, name: impl Into<Name<'a>>) -> Option<Symbol> {
+    pub fn find_unversioned<'a>(&self, name: impl Into<Name<'a>>) -> Option<ImageSymbol> {
         let name = name.into();
         self.symbol(&self.0.mapped.tables().find_asked(name.bytes(), name.hash(), Asked::Reference(None))?)
     }
 
     /// The definition that a reference to `name` gets, which asks for this version.
-    pub fn find_versioned(&self, name: &CStr, version: &CStr) -> Option<Symbol> {
+    pub fn find_versioned(&self, name: &CStr, version: &CStr) -> Option<ImageSymbol> {
         let name = Name::from(name);
         self.symbol(&self.0.mapped.tables().find_versioned(name.bytes(), name.hash(), version.to_bytes())?)
     }
@@ -260,57 +233,26 @@ impl Image {
 
     /// The definitions of `name`, if one of them has a version.
     pub fn definitions(&self, name: &CStr) -> Vec<Definition> {
-        let (name, tables) = (Name::from(name), self.0.mapped.tables());
-        let Some(versions) = &self.0.versions else { return Vec::new() };
+        let name = Name::from(name);
         let mut found = Vec::new();
-        for symbol in tables.definitions(name.bytes(), name.hash()) {
-            let version = match versions.of_symbol(symbol.index()) {
-                Some(version) => Version::Named { name: version.name, is_default: version.default },
-                None => Version::Unversioned {
-                    is_hidden: tables.version_index(symbol.index()).is_some_and(Index::is_hidden),
-                },
-            };
+        for symbol in self.0.mapped.tables().definitions(name.bytes(), name.hash()) {
+            let version = self.version(symbol.index());
             found.extend(self.symbol(&symbol).map(|symbol| Definition { symbol, version }));
         }
-        if found.iter().all(|definition| matches!(definition.version, Version::Unversioned { .. })) {
+        if found.iter().all(|definition| matches!(definition.version, DefinedVersion::Unversioned { .. })) {
             found.clear();
         }
         found
     }
 
     /// What is known of a symbol of its tables.
-    pub(crate) fn symbol(&self, symbol: &qmpi_dynamic::Symbol<'static>) -> Option<Symbol> {
-        Some(Symbol {
+    pub(crate) fn symbol(&self, symbol: &qmpi_dynamic::Symbol<'static>) -> Option<ImageSymbol> {
+        Some(ImageSymbol {
             name: symbol.name()?,
             index: symbol.index(),
             kind: symbol.kind(),
             defined: symbol.is_defined(),
             address: self.0.mapped.address(symbol),
-            size: usize::try_from(symbol.size()).unwrap_or(0),
         })
     }
-
-    /// The words of this object that hold the address of a symbol by name: its GOT, and pointers in its data.
-    pub fn bindings(&self) -> impl Iterator<Item = BoundWord> + '_ {
-        self.bindings_like(|_: [u8; 1]| true)
-    }
-
-    /// Those of them whose names begin with bytes that `is_likely` likes.
-    pub fn bindings_like<const N: usize>(
-        &self,
-        is_likely: impl Fn([u8; N]) -> bool,
-    ) -> impl Iterator<Item = BoundWord> {
-        self.0.mapped.bindings_like(is_likely).map(|(binding, place)| BoundWord {
-            name: binding.name,
-            place: place as *mut usize,
-            addend: binding.addend,
-            is_call: binding.is_call,
-        })
-    }
-}
-
-/// Does `address` lie in a segment of the object that `info` describes?
-pub fn contains(info: &libc::dl_phdr_info, address: usize) -> bool {
-    // SAFETY: what `dl_iterate_phdr` gave.
-    unsafe { Info::new(info) }.segments().contains(address)
 }

@@ -64,11 +64,6 @@ impl Instance {
         ALL.iter().copied()
     }
 
-    /// What a library that the tool opened with RTLD_GLOBAL defines under this name.
-    fn opened_global(&self, name: &CStr) -> Option<usize> {
-        qmpi_overrides::dlsym::opened_global(&self.answers, self.answers.loaded_namespace()?, name)
-    }
-
     /// Where its objects are: the address of the first object of its namespace, 0 if it shares one, and the addresses of the objects that
     /// are its own, first and behind the last.
     pub fn objects(&self) -> (usize, Vec<(usize, usize)>) {
@@ -126,7 +121,14 @@ impl Instance {
     }
 }
 
+/// A C string that lives as long as the process; `None`: the text has a NUL in it.
+pub(crate) fn leaked(text: impl Into<Vec<u8>>) -> Option<&'static CStr> {
+    Some(Box::leak(CString::new(text).ok()?.into_boxed_c_str()))
+}
+
 /// What a library that a tool opened with RTLD_GLOBAL defines under this name; of several tools, the outermost.
 pub fn opened_global(name: &CStr) -> Option<usize> {
-    Instance::all().find_map(|instance| instance.opened_global(name))
+    Instance::all().find_map(|instance| {
+        qmpi_overrides::dlsym::opened_global(&instance.answers, instance.answers.loaded_namespace()?, name)
+    })
 }

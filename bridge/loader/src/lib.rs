@@ -5,20 +5,35 @@
 //! | module | what |
 //! |---|---|
 //! | `error` | why a layer could not be loaded |
-//! | `image` | the tables of a mapped object: its symbols and versions, references that are bound anew |
 //! | `link_map` | glibc's list of loaded objects |
+//! | `image` | the tables of a mapped object: its symbols and versions, references that are bound anew |
 //! | `memory_file` | files in memory, which `ld.so` loads |
 //! | `process` | the process: its MPI, what tools share with it, `ld.so`'s lock |
 //! | `end` | what one instance has to do at the end |
 //! | `instance` | what is known of each tool while it runs |
-//! | `namespace` | private namespaces: heads, providers, clones |
+//! | `namespace` | private namespaces and the providers in them |
 //! | `exit` | the end of the process: exit handlers and destructors, layer by layer |
 //! | `overrides` | functions of the C library that a tool must not call bare, and what it gets instead |
 //! | `stand_ins` | what stands for tools where the program opens libraries |
 //! | `wrappers` | where the wrappers of a tool are |
-//! | `load` | loads one tool: looks at it with `qmpi-elf`, refuses what cannot work, uses all of the above |
+//! | `load` | loads one tool, as a layer with a namespace of its own or as a clone: uses all of the above |
 //!
 //! Everything happens at load time. What runs later are stubs (`qmpi-links`), and the overrides, which no MPI call meets.
+
+/// The assembly file of this name, as the template of a function.
+#[cfg(target_arch = "x86_64")]
+macro_rules! assembly {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/x86_64/", $name, ".s"))
+    };
+}
+/// The assembly file of this name, as the template of a function.
+#[cfg(target_arch = "aarch64")]
+macro_rules! assembly {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/arch/aarch64/", $name, ".s"))
+    };
+}
 
 mod end;
 mod error;
@@ -36,10 +51,11 @@ pub mod wrappers;
 
 pub use error::LoadError;
 pub use instance::{Instance, opened_global};
-pub use load::{Links, Loaded, Loader, Made, OfMpi, plan, prepare};
-pub use namespace::clone::have_a_namespace as clones_have_a_namespace;
+pub use load::clone::have_a_namespace as clones_have_a_namespace;
+pub use load::head::Heads;
+pub use load::{Links, Loaded, Loader, OfMpi, plan, prepare};
 pub use namespace::in_use as namespaces_in_use;
-pub use namespace::shared::close_files;
+pub use namespace::providers::close_files;
 pub use overrides::environment::changes_of_process as changes_of_environment;
 pub use overrides::environment::expect_view;
 pub use overrides::{dl_iterate_phdr_of_base, look_ups};

@@ -1,6 +1,9 @@
 //! Loads one PMPI tool: a layer of the stack, in a namespace of its own or as a clone.
 
-use std::borrow::Cow;
+pub(crate) mod clone;
+mod clone_code;
+pub(crate) mod head;
+
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::path::Path;
@@ -9,30 +12,28 @@ use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
+use qmpi_elf::write::provider::write_with_destructor;
 use qmpi_elf::{ElfFile, Tool};
-use qmpi_links::StubError;
-use qmpi_links::look_ups;
 use qmpi_links::own_calls::CallsOfLayer;
-use qmpi_links::pcontrol;
-use qmpi_overrides::glibc;
+use qmpi_links::{StubError, callback, look_ups, pcontrol};
+use qmpi_overrides::Namespace;
 use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::exit::{self, watch};
-use crate::image::version::Version;
-use crate::instance::Instance;
+use crate::exit;
+use crate::image::symbol::DefinedVersion;
+use crate::instance::{Instance, leaked};
 use crate::link_map::Handle;
+use crate::load::head::{Head, Heads};
 use crate::memory_file::MemoryFile;
-use crate::namespace;
-use crate::namespace::clone;
-use crate::namespace::head::{Head, Heads};
-use crate::namespace::{first, providers};
-use crate::overrides::{self, environment};
+use crate::namespace::thread_local::{self, Preparation};
+use crate::namespace::{self, providers};
+use crate::overrides::environment;
 use crate::process::{Process, dlsym};
 use crate::stand_ins;
 use crate::wrappers::parts::Parts;
-use crate::wrappers::wrapped::{self, Others, WrappedFunction};
+use crate::wrappers::wrapped::{self, LibraryWrapper, Others};
 
 /// A loaded layer: what it intercepts, and what it cost.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub struct Loaded {
     /// The functions it intercepts, with the address to call.
     pub entries: Vec<(FnId, usize)>,
     /// Of functions of which it has several versions, all of them.
-    pub versions: Vec<(FnId, Version, usize)>,
+    pub versions: Vec<(FnId, DefinedVersion, usize)>,
     /// Its Fortran wrappers, by symbol name.
     pub fortran: Vec<(String, usize)>,
     /// What it has besides functions of MPI.
@@ -74,32 +75,17 @@ pub struct OfMpi<'a> {
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
 
-/// Loads tools one after the other: what instances of one tool have in common is made once.
+/// Loads tools one after the other.
 pub struct Loader<'w, 'a> {
-    pub(crate) lock: &'w LinkerLock,
-    pub(crate) made: Made<'a>,
-}
-
-/// What instances of one tool have in common, as far as tools have been loaded.
-#[derive(Default)]
-pub struct Made<'a> {
-    pub(crate) heads: Heads<'a>,
+    lock: &'w LinkerLock,
+    /// What instances of one tool have in common, which is made once.
+    pub heads: Heads<'a>,
 }
 
 impl<'w, 'a> Loader<'w, 'a> {
     /// One that has loaded nothing yet.
     pub fn new(lock: &'w LinkerLock) -> Loader<'w, 'a> {
-        Loader::with(lock, Made::default())
-    }
-
-    /// One that goes on with what another has made.
-    pub fn with(lock: &'w LinkerLock, made: Made<'a>) -> Loader<'w, 'a> {
-        Loader { lock, made }
-    }
-
-    /// What it has made.
-    pub fn into_made(self) -> Made<'a> {
-        self.made
+        Loader { lock, heads: Heads::default() }
     }
 
     /// Loads `planned`, a PMPI tool, above `links`.
@@ -113,106 +99,93 @@ impl<'w, 'a> Loader<'w, 'a> {
         links: &Links<'_>,
         place: Place,
     ) -> Result<Loaded, LoadError> {
-        load(self, process, planned, links, place)
+        let start = Instant::now();
+        let layer = &planned.layer;
+        let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
+        prepare(process, planned)?;
+
+        let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
+        let calls = Calls::of(tool, links, own_calls)?;
+        let wraps = planned.wrapped();
+        let instance = instance(planned, &wraps, calls, links.c, process, self.lock);
+        log::debug(|| {
+            let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
+            let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
+            let (before, private) = (names(tool.closure.before()), names(tool.closure.private()));
+            format!("{label}: {place:?}; before it: {before}; served by the process: {served}; private: {private}")
+        });
+        let parts = match place {
+            Place::Namespace => bind(instance, tool, &mut self.heads, self.lock)?,
+            Place::Clone => clone::bind(instance, tool, &mut self.heads, self.lock)?,
+            Place::NoRoom => {
+                let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
+                return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
+            }
+        };
+
+        stand_ins::tools::loaded(tool, &parts, self.lock);
+        let wrappers = Parts::of(tool, &parts);
+        let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
+        let (entries, versions) = c_entries(planned, tool, links, &entry, &wrappers)?;
+        let fortran = fortran_entries(planned, tool, links, &entry, &wrappers)?;
+        let others = Others {
+            wrapped: wrapped_functions(&wraps, own_calls, &wrappers)?,
+            profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
+            files: wrappers.images().cloned().collect(),
+        };
+        Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
     }
 }
 
-/// What a namespace gets of modules that know of namespaces themselves.
-const ABOVE: namespace::Above = namespace::Above { overrides: overrides::symbols, clones_end: exit::clones_end };
-
-fn load<'a>(
-    loader: &mut Loader<'_, 'a>,
-    process: &mut Arc<Process>,
-    planned: &'a Planned,
-    links: &Links<'_>,
-    place: Place,
-) -> Result<Loaded, LoadError> {
-    let start = Instant::now();
-    let layer = &planned.layer;
-    let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
-    prepare(process, planned)?;
-
-    let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
-    let calls = Calls::of(tool, links, own_calls)?;
-    let wraps = planned.wrapped();
-    let instance = instance(planned, &wraps, &calls, process, loader.lock);
-    log::debug(|| {
-        let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
-        let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
-        let (before, private) = (names(tool.closure.before()), names(tool.closure.private()));
-        format!("{label}: {place:?}; before it: {before}; served by the process: {served}; private: {private}")
-    });
-    let parts = match place {
-        Place::Namespace => bind(instance, tool, loader)?,
-        Place::Clone => clone::bind(instance, tool, &mut loader.made.heads, &ABOVE, loader.lock)?,
-        Place::NoRoom => {
-            let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
-            return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
-        }
-    };
-
-    stand_ins::tools::loaded(tool, &parts, loader.lock);
-    let wrappers = Parts::of(tool, &parts);
-    let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
-    let (entries, versions) = c_entries(planned, tool, links, &entry, &wrappers)?;
-    let fortran = fortran_entries(planned, tool, links, &entry, &wrappers)?;
-    let others = Others {
-        wrapped: wrapped_functions(&wraps, own_calls, &wrappers)?,
-        profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
-        files: wrappers.images().cloned().collect(),
-    };
-    Ok(Loaded { instance, entries, versions, fortran, others, duration: start.elapsed() })
-}
-
-/// The instance of a tool that is about to be loaded as planned, that wraps these functions besides MPI's and goes on with `calls`.
+/// The instance of a tool that is about to be loaded as planned, that wraps these functions besides MPI's, and goes on with `calls` to
+/// `next_links`.
 fn instance(
     planned: &Planned,
     wraps: &[&str],
-    calls: &Calls<'_>,
+    calls: Calls,
+    next_links: &[usize],
     process: &Arc<Process>,
     lock: &LinkerLock,
 ) -> &'static Instance {
     let layer = &planned.layer;
     let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
-    if matches!(calls.c, Cow::Owned(_)) {
-        instance.next_links = Box::leak(Box::from(calls.next));
+    if calls.c != next_links {
+        instance.next_links = Box::leak(Box::from(next_links));
     }
-    instance.wrapped_below = calls.wrapped.clone().into_owned();
     instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
     let defines_allocator = planned.pmpi().is_some_and(Tool::has_own_allocator);
     instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
     instance.answers.settings = environment::settings(&layer.env);
     instance.answers.inherited = environment::copy();
-    instance.fortran_links = calls.fortran.clone();
+    instance.fortran_links = calls.fortran;
+    instance.wrapped_below = calls.wrapped;
     let instance: &'static mut Instance = Box::leak(Box::new(instance));
-    let look_ups = look_ups::next(wraps, &calls.wrapped, &raw const instance.answers);
+    let look_ups = look_ups::next(wraps, &instance.wrapped_below, &raw const instance.answers);
     let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
     let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
-    let of_process = hidden.filter_map(|name| wrapped::kept(name).and_then(|name| Some((name, dlsym::global(name)?))));
-    instance.answers.next = wrapped::next_functions(&calls.wrapped, wraps, &look_ups, of_process);
+    let of_process = hidden.filter_map(|name| leaked(*name).and_then(|name| Some((name, dlsym::global(name)?))));
+    instance.answers.next = wrapped::next_functions(&instance.wrapped_below, wraps, &look_ups, of_process);
     let instance: &'static Instance = instance;
     environment::give_view(&instance.answers);
     instance.list(lock);
     instance
 }
 
-/// The functions that an instance calls.
-pub(crate) struct Calls<'a> {
+/// The functions that an instance calls: the next links, or stubs that tell its own calls.
+struct Calls {
     /// As [`Links::c`].
-    pub(crate) next: &'a [usize],
-    /// What it calls: these, or stubs that tell its own calls.
-    pub(crate) c: Cow<'a, [usize]>,
+    c: Vec<usize>,
     /// As [`Links::by_name`].
-    pub(crate) by_name: Cow<'a, [(FnId, usize)]>,
+    by_name: Vec<(FnId, usize)>,
     /// Those of Fortran that it imports, by symbol name.
-    pub(crate) fortran: HashMap<String, usize>,
+    fortran: HashMap<String, usize>,
     /// As [`Links::wrapped`].
-    pub(crate) wrapped: Cow<'a, HashMap<&'static CStr, usize>>,
+    wrapped: HashMap<&'static CStr, usize>,
 }
 
-impl<'a> Calls<'a> {
+impl Calls {
     /// Those of `tool`: the next links, and the MPI library's for calls of its own that are hidden.
-    fn of(tool: &Tool, links: &Links<'a>, own_calls: Option<CallsOfLayer>) -> Result<Calls<'a>, LoadError> {
+    fn of(tool: &Tool, links: &Links<'_>, own_calls: Option<CallsOfLayer>) -> Result<Calls, LoadError> {
         let mut fortran = HashMap::new();
         for name in &tool.fortran_imports {
             let Some(next) = (links.fortran)(name) else { continue };
@@ -221,20 +194,22 @@ impl<'a> Calls<'a> {
             let link = hidden.map_or(Ok(next), |((own_calls, id), mpi)| own_calls.link(id, next, mpi))?;
             fortran.insert(name.clone(), link);
         }
-        let Some(own_calls) = own_calls else {
-            let wrapped = Cow::Borrowed(links.wrapped);
-            return Ok(Calls { next: links.c, c: links.c.into(), by_name: links.by_name.into(), fortran, wrapped });
+        let link =
+            |id: FnId, next: usize| own_calls.map_or(Ok(next), |own_calls| own_calls.link(id, next, (links.mpi.c)(id)));
+        let library_link = |name: &CStr, next: usize| {
+            let link =
+                own_calls.and_then(|calls| Some(calls.other_link(name.to_str().ok()?, next, dlsym::global(name)?)));
+            link.unwrap_or(Ok(next))
         };
-        let link = |id: FnId, next| own_calls.link(id, next, (links.mpi.c)(id));
-        let c = FnId::all().map(|id| link(id, links.c[id.index()])).collect::<Result<Vec<usize>, _>>()?;
+        let c = FnId::all().map(|id| link(id, links.c[id.index()]));
         let by_name = links.by_name.iter().map(|(id, next)| Ok((*id, link(*id, *next)?)));
-        let by_name = by_name.collect::<Result<Vec<_>, LoadError>>()?;
-        let others = links.wrapped.iter().map(|(name, next)| {
-            let library = name.to_str().ok().zip(glibc::global(name));
-            Ok((*name, library.map_or(Ok(*next), |(text, library)| own_calls.other_link(text, *next, library))?))
-        });
-        let wrapped = Cow::Owned(others.collect::<Result<_, LoadError>>()?);
-        Ok(Calls { next: links.c, c: c.into(), by_name: by_name.into(), fortran, wrapped })
+        let wrapped = links.wrapped.iter().map(|(name, next)| Ok((*name, library_link(name, *next)?)));
+        Ok(Calls {
+            c: c.collect::<Result<_, _>>()?,
+            by_name: by_name.collect::<Result<_, StubError>>()?,
+            fortran,
+            wrapped: wrapped.collect::<Result<_, StubError>>()?,
+        })
     }
 }
 
@@ -242,7 +217,7 @@ impl<'a> Calls<'a> {
 type Enter<'a> = &'a dyn Fn(FnId, usize) -> Result<usize, StubError>;
 
 type Entries = Vec<(FnId, usize)>;
-type VersionedEntries = Vec<(FnId, Version, usize)>;
+type VersionedEntries = Vec<(FnId, DefinedVersion, usize)>;
 
 /// The C wrappers that become links, and the versions of those that have some.
 fn c_entries(
@@ -300,7 +275,7 @@ fn wrapped_functions(
     wraps: &[&str],
     own_calls: Option<CallsOfLayer>,
     wrappers: &Parts<'_>,
-) -> Result<Vec<WrappedFunction>, LoadError> {
+) -> Result<Vec<LibraryWrapper>, LoadError> {
     let mut wrapped = Vec::new();
     for name in wraps {
         let Some((address, versions)) = wrappers.find_other(name) else { continue };
@@ -308,7 +283,7 @@ fn wrapped_functions(
         let entered = entry(address)?;
         let of_version = |(version, other)| Ok((version, if other == address { entered } else { entry(other)? }));
         let versions = versions.into_iter().map(of_version).collect::<Result<_, LoadError>>()?;
-        wrapped.extend(wrapped::kept(name).map(|name| WrappedFunction { name, address: entered, versions }));
+        wrapped.extend(leaked(*name).map(|name| LibraryWrapper { name, address: entered, versions }));
     }
     Ok(wrapped)
 }
@@ -366,7 +341,7 @@ fn is_pcontrol(name: &str) -> bool {
 }
 
 fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> Result<(), LoadError> {
-    Arc::make_mut(process).share(soname, file).map_err(|message| LoadError::Link { path: path.into(), message })
+    Arc::make_mut(process).share(soname, file).map_err(LoadError::link(path))
 }
 
 /// Makes the namespace: head, libraries that stand before the tool, tool, providers, in this order, and loaded in one go. Returns the tool's files,
@@ -377,7 +352,8 @@ fn share(process: &mut Arc<Process>, path: &Path, soname: &str, file: &str) -> R
 fn bind<'a>(
     instance: &'static Instance,
     tool: &'a Tool,
-    loader: &mut Loader<'_, 'a>,
+    heads: &mut Heads<'a>,
+    lock: &LinkerLock,
 ) -> Result<Vec<Handle>, LoadError> {
     let process = &*instance.process;
     let needed = &tool.closure.stopped;
@@ -393,36 +369,32 @@ fn bind<'a>(
     let mut needs: Vec<&str> =
         paths.iter().copied().chain(private.filter_map(|object| object.path().to_str())).collect();
     needs.extend(files.iter().map(|(_, file)| file.path_text()));
-    let first = first::of(tool, instance)?;
-    needs.extend(first.iter().map(|(.., file)| file.path_text()));
-    let before_constructors = first.as_ref().map(|(_, address, _)| *address);
+    let first = Preparation::of(tool, instance)?;
+    needs.extend(first.iter().map(|first| first.provider.path_text()));
     // Loaded above already; this gives them the names by which versions are looked for.
     needs.extend(unnamed.iter().map(String::as_str));
-    let overrides = ABOVE.overrides;
-    let head = Head { process, tool, links: instance.answers.links, instance, overrides, before_constructors };
-    let head = head.write(soname, &needs, &mut loader.made.heads)?;
-    let head_file =
-        MemoryFile::new(soname, &head).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    if let Some((first, ..)) = &first {
-        first.expect(head_file.path());
-    }
-    let first = first.iter().map(|(.., file)| (first::SONAME.to_owned(), file.path().to_owned()));
+    let before_constructors = first.as_ref().map(|first| first.function);
+    let head = Head { tool, instance, before_constructors }.write(soname, &needs, heads)?;
+    let head_file = MemoryFile::new(soname, &head)?;
+    first.iter().for_each(|first| first.expect(head_file.path()));
+    let first = first.iter().map(|first| (thread_local::SONAME.to_owned(), first.provider.path().to_owned()));
     let providers = files.iter().map(|(name, file)| (name.clone(), file.path().to_owned())).chain(first);
     // Set before constructors of the tool run: they may call overrides.
     let providers = instance
         .providers
         .get_or_init(|| providers.chain([(soname.to_owned(), head_file.path().to_owned())]).collect());
-    let namespace = namespace::expect(head_file.path(), providers, loader.lock);
+    let namespace = namespace::expect(head_file.path(), providers, lock);
     instance.answers.set_namespace(namespace);
     namespace::create(namespace, &instance.path, &head_file).map_err(|error| match (error, tool.clone_obstacle()) {
         (LoadError::Namespaces { path, .. }, Some(reason)) => LoadError::Namespaces { path, reason },
         (error, _) => error,
     })?;
-    watch::load(namespace, instance, &head_file, loader.lock)?;
-    let loaded = |path: &str| CString::new(path).ok().and_then(|path| namespace::loaded(namespace, &path));
-    let absent = |path: &str| LoadError::Link { path: path.into(), message: "it is not in its namespace".into() };
-    let parts =
-        paths.iter().map(|path| loaded(path).ok_or_else(|| absent(path))).collect::<Result<Vec<Handle>, _>>()?;
+    watch(namespace, instance, &head_file, lock)?;
+    let loaded = |path: &&str| {
+        let handle = CString::new(*path).ok().and_then(|path| namespace::loaded(namespace, &path));
+        handle.ok_or_else(|| LoadError::link(path)("it is not in its namespace".into()))
+    };
+    let parts = paths.iter().map(loaded).collect::<Result<Vec<Handle>, _>>()?;
     let maps: Vec<_> = namespace.first_maps().collect();
     // Its libraries stay for ever, as it does.
     let own = || maps.iter().copied().filter(|map| !map.is_linker() && !namespace.is_provider(map));
@@ -430,8 +402,8 @@ fn bind<'a>(
         namespace::loaded(namespace, map.name());
     }
     instance.has_objects(own());
-    let scope = namespace::list(namespace, &maps, loader.lock);
-    instance.answers.scope.publish(scope.leak(), loader.lock);
+    let scope = namespace::list(namespace, &maps, lock);
+    instance.answers.scope.publish(scope.leak(), lock);
     if let Some(tool) = parts.last() {
         instance.handle.get_or_init(|| *tool);
     }
@@ -439,7 +411,25 @@ fn bind<'a>(
     Ok(parts)
 }
 
+/// Puts an object into the namespace that `ld.so` finalizes before all others: it needs the head, which needs the tool, and nothing needs it.
+///
+/// The head itself would not do. A tool that needs the MPI library needs the head, under that name, as the head needs the tool; in such a
+/// circle `ld.so` finalizes the tool first.
+fn watch(
+    namespace: &Namespace,
+    instance: &'static Instance,
+    head: &MemoryFile,
+    lock: &LinkerLock,
+) -> Result<(), LoadError> {
+    const NAME: &str = "qmpi-end";
+    let end = callback::with_data(exit::namespace_ends, instance)?;
+    let file = MemoryFile::new(NAME, &write_with_destructor(NAME, &[head.path_text()], &[], end)?)?;
+    let handle = namespace::load(namespace, file.path()).map_err(LoadError::link(&instance.path))?;
+    namespace::adopt(namespace, NAME, handle, lock);
+    Ok(())
+}
+
 /// A path that the head of a namespace can name.
 fn text(path: &Path) -> Result<&str, LoadError> {
-    path.to_str().ok_or_else(|| LoadError::Link { path: path.into(), message: "its path is not UTF-8".into() })
+    path.to_str().ok_or_else(|| LoadError::link(path)("its path is not UTF-8".into()))
 }

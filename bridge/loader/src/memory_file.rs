@@ -11,50 +11,43 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use qmpi_system::file_limit;
 use tempfile::TempPath;
 
+use crate::error::LoadError;
+
 /// A file that lives as long as this value, or as something has it mapped.
 #[derive(Debug)]
 pub(crate) struct MemoryFile {
     path: CString,
-    /// What the path leads to.
-    _file: Kept,
-}
-
-/// What keeps a file.
-#[derive(Debug)]
-enum Kept {
-    /// A descriptor of a file in memory.
-    InMemory { _file: File },
-    /// A name in the directory for temporary files, which is removed in the end.
-    Named { _path: TempPath },
+    /// The descriptor of a file in memory.
+    _descriptor: Option<File>,
+    /// Where there is none, a name in the directory for temporary files, which is removed in the end.
+    _name: Option<TempPath>,
 }
 
 impl MemoryFile {
     /// Makes a file with these contents; `name` is what `/proc/self/maps` shows.
-    pub(crate) fn new(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
-        file_limit::check(bytes.len() as u64)?;
-        let label = CString::new(format!("qmpi:{name}"))?;
-        if !Path::new("/proc/self/fd").exists() {
-            return MemoryFile::in_directory(name, bytes);
-        }
-        // SAFETY: `label` is a C string.
-        let fd = unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) };
-        if fd < 0 {
-            return MemoryFile::in_directory(name, bytes);
-        }
-        let mut file = out_of_the_way(fd);
-        file.write_all(bytes)?;
-        static OPENED: AtomicUsize = AtomicUsize::new(0);
-        let path = CString::new(path(file.as_raw_fd(), OPENED.fetch_add(1, Ordering::Relaxed)))?;
-        Ok(MemoryFile { path, _file: Kept::InMemory { _file: file } })
+    pub(crate) fn new(name: &str, bytes: &[u8]) -> Result<MemoryFile, LoadError> {
+        let file = file_limit::check(bytes.len() as u64).and_then(|()| match memory(name)? {
+            Some(file) => MemoryFile::in_memory(file, bytes),
+            None => MemoryFile::in_directory(name, bytes),
+        });
+        file.map_err(|source| LoadError::Memory { name: name.into(), source })
     }
 
-    /// The same in the directory for temporary files: readable by its owner alone, under a name that cannot be foreseen.
+    fn in_memory(mut file: File, bytes: &[u8]) -> io::Result<MemoryFile> {
+        static OPENED: AtomicUsize = AtomicUsize::new(0);
+        file.write_all(bytes)?;
+        let path = CString::new(path(file.as_raw_fd(), OPENED.fetch_add(1, Ordering::Relaxed)))?;
+        Ok(MemoryFile { path, _descriptor: Some(file), _name: None })
+    }
+
+    /// A file that is readable by its owner alone, under a name that cannot be foreseen.
     fn in_directory(name: &str, bytes: &[u8]) -> io::Result<MemoryFile> {
         let mut file = tempfile::Builder::new().prefix("qmpi-").suffix(&format!("-{name}")).tempfile()?;
         file.write_all(bytes)?;
         // `ld.so` opens it by its name; the descriptor would be the program's to stumble over.
-        let path = file.into_temp_path();
-        Ok(MemoryFile { path: CString::new(path.as_os_str().as_encoded_bytes())?, _file: Kept::Named { _path: path } })
+        let name = file.into_temp_path();
+        let path = CString::new(name.as_os_str().as_encoded_bytes())?;
+        Ok(MemoryFile { path, _descriptor: None, _name: Some(name) })
     }
 
     /// The path under which `dlmopen` finds it.
@@ -64,9 +57,33 @@ impl MemoryFile {
 
     /// The same for a DT_NEEDED entry.
     pub(crate) fn path_text(&self) -> &str {
-        // Made from text in `new`, and from the directory for temporary files otherwise.
+        // Made from text in `in_memory`, and from the directory for temporary files otherwise.
         self.path.to_str().unwrap_or_default()
     }
+}
+
+/// An empty file in memory; `None`: the system has none, or no names for them.
+fn memory(name: &str) -> io::Result<Option<File>> {
+    let label = CString::new(format!("qmpi:{name}"))?;
+    if !Path::new("/proc/self/fd").exists() {
+        return Ok(None);
+    }
+    // SAFETY: `label` is a C string.
+    let descriptor = unsafe { libc::memfd_create(label.as_ptr(), libc::MFD_CLOEXEC) };
+    // SAFETY: the descriptor was made here and has no other owner.
+    Ok((descriptor >= 0).then(|| out_of_the_way(unsafe { File::from_raw_fd(descriptor) })))
+}
+
+/// The file at a descriptor that programs do not count on: constructors of tools open files while this one is open.
+fn out_of_the_way(file: File) -> File {
+    const HIGH: c_int = 512;
+    // SAFETY: duplicates a descriptor that is open.
+    let high = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, HIGH) };
+    if high < 0 {
+        return file; // The limit of descriptors is below 512.
+    }
+    // SAFETY: the descriptor was made here and has no other owner.
+    unsafe { File::from_raw_fd(high) }
 }
 
 /// A path of a descriptor that is another one for each `number`.
@@ -79,16 +96,6 @@ fn path(descriptor: c_int, number: usize) -> String {
     format!("/proc/self/fd{bits}/{descriptor}")
 }
 
-/// The file at a descriptor that programs do not count on: constructors of tools open files while this one is open.
-fn out_of_the_way(fd: c_int) -> File {
-    const HIGH: c_int = 512;
-    // SAFETY: duplicates a descriptor that was made for this purpose.
-    let high = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, HIGH) };
-    // SAFETY: both descriptors were made here and have no other owner.
-    let [file, other] = [fd, high].map(|fd| (fd >= 0).then(|| unsafe { File::from_raw_fd(fd) }));
-    // With a limit below 512 it stays where it is. The one that is not returned is closed here.
-    other.or(file).unwrap_or_else(|| unreachable!("the caller made one"))
-}
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]

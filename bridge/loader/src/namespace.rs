@@ -2,17 +2,11 @@
 //! (`qmpi_overrides::namespace`), which may not ask `ld.so` themselves.
 #![expect(unsafe_code, reason = "dlmopen and dlinfo")]
 
-pub(crate) mod clone;
-mod clone_code;
-pub(crate) mod first;
-pub(crate) mod head;
 pub(crate) mod providers;
-pub(crate) mod shared;
 pub(crate) mod thread_local;
 
-use std::ffi::{CStr, CString, c_int};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::ffi::{CStr, CString};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use qmpi_dynamic::LinkerLock;
@@ -20,18 +14,9 @@ use qmpi_overrides::{Namespace, Object, Provider, dl_iterate_phdr, find_object};
 use qmpi_ring::List;
 
 use crate::error::LoadError;
-use crate::instance::Instance;
 use crate::link_map::{Handle, LinkMap, dlerror, object_at};
 use crate::memory_file::MemoryFile;
 use crate::process::dlsym;
-
-/// What a namespace gets of modules that know of namespaces themselves.
-pub(crate) struct Above {
-    /// The overrides of an instance.
-    pub(crate) overrides: head::OverridesOf,
-    /// What is called before the namespace of all clones is finalized.
-    pub(crate) clones_end: extern "C" fn(c_int, &'static Instance),
-}
 
 /// How many namespaces of glibc's are taken by tools.
 pub fn in_use() -> usize {
@@ -45,10 +30,10 @@ pub(crate) fn expect(head: &CStr, providers: &[(String, CString)], lock: &Linker
     if IS_FIRST.swap(false, Ordering::Relaxed) {
         learn_from_glibc();
     }
-    let namespace = Namespace::add(Box::leak(Box::new(List::node(Namespace::expected(kept(head))))), lock);
+    let namespace = Namespace::add(Box::leak(Box::new(List::node(Namespace::expected(leaked(head))))), lock);
     for (soname, path) in providers {
         let is_mpi = qmpi_elf::is_mpi_soname(soname);
-        let provider = Provider::expected(soname.clone().leak(), kept(path), is_mpi);
+        let provider = Provider::expected(soname.clone().leak(), leaked(path), is_mpi);
         namespace.add_provider(Box::leak(Box::new(List::node(provider))), lock);
     }
     namespace
@@ -71,20 +56,17 @@ fn learn_from_glibc() {
 ///
 /// `tool` is the tool's file, for error messages. Constructors of the tool run before this returns, and they may call
 /// overrides.
-pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFile) -> Result<Handle, LoadError> {
+pub(crate) fn create(namespace: &'static Namespace, tool: &Path, head: &MemoryFile) -> Result<(), LoadError> {
     let handle = open(libc::LM_ID_NEWLM, head.path()).map_err(|message| {
         if message.contains("no more namespaces") {
             return LoadError::Namespaces { path: tool.into(), reason: "others took them".into() };
         }
         // dlerror starts with the file's name, which the error has already.
-        let prefix = format!("{}: ", tool.display());
-        let message = message.strip_prefix(&prefix).map(str::to_owned).unwrap_or(message);
-        LoadError::Link { path: tool.into(), message }
+        let rest = message.strip_prefix(&format!("{}: ", tool.display())).map(str::to_owned);
+        LoadError::link(tool)(rest.unwrap_or(message))
     })?;
-    if let Some(map) = handle.map() {
-        namespace.set_head(map);
-    }
-    Ok(handle)
+    handle.map().into_iter().for_each(|map| namespace.set_head(map));
+    Ok(())
 }
 
 /// Adds objects that are never unloaded to what the overrides know of a namespace, and returns them in the order of `ld.so`.
@@ -125,23 +107,6 @@ fn describe(namespace: &Namespace, map: &'static LinkMap) -> Option<&'static Obj
     Some(Box::leak(Box::new(Object { map, headers, tls_module, is_private, mapped: map.mapped() })))
 }
 
-/// Loads a provider, unless the namespace has one of this SONAME.
-pub(crate) fn provide(
-    namespace: &Namespace,
-    soname: &str,
-    file: impl FnOnce() -> Result<Option<ProviderFile>, LoadError>,
-    lock: &LinkerLock,
-) -> Result<(), LoadError> {
-    if namespace.has_provider(soname) {
-        return Ok(());
-    }
-    let Some(file) = file()? else { return Ok(()) };
-    let handle =
-        load(namespace, file.path()).map_err(|message| LoadError::Link { path: PathBuf::from(soname), message })?;
-    adopt(namespace, soname, handle, lock);
-    Ok(())
-}
-
 /// Takes an object that is loaded for a provider.
 pub(crate) fn adopt(namespace: &Namespace, soname: &str, handle: Handle, lock: &LinkerLock) {
     let provider = Provider::loaded(soname.to_owned().leak(), qmpi_elf::is_mpi_soname(soname), handle);
@@ -171,27 +136,8 @@ fn id(namespace: &Namespace) -> Option<libc::Lmid_t> {
 }
 
 /// A copy of a C string that is never freed.
-fn kept(text: &CStr) -> &'static CStr {
+fn leaked(text: &CStr) -> &'static CStr {
     Box::leak(Box::<CStr>::from(text))
-}
-
-/// A provider's file: of one namespace, or of all of them.
-pub(crate) enum ProviderFile {
-    /// Written for this namespace.
-    Own(MemoryFile),
-    /// Written once per process.
-    Common(Arc<MemoryFile>),
-}
-
-impl std::ops::Deref for ProviderFile {
-    type Target = MemoryFile;
-
-    fn deref(&self) -> &MemoryFile {
-        match self {
-            ProviderFile::Own(file) => file,
-            ProviderFile::Common(file) => file,
-        }
-    }
 }
 
 fn open(namespace: libc::Lmid_t, path: &CStr) -> Result<Handle, String> {

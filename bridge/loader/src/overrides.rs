@@ -8,13 +8,10 @@
 //! defines itself. Those that find out their caller (`dlopen`, `dlsym`) end in a jump to glibc's own, so that
 //! glibc still sees the tool as the caller.
 
-#[cfg_attr(target_arch = "x86_64", path = "overrides/arch/x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "overrides/arch/aarch64.rs")]
-mod arch;
 pub(crate) mod dlopen;
 pub(crate) mod environment;
-pub(crate) mod exit;
 
+use std::arch::naked_asm;
 use std::ffi::CStr;
 
 use qmpi_elf::Name;
@@ -24,35 +21,48 @@ use qmpi_links::trampoline::Stub;
 use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
 use crate::error::LoadError;
+use crate::exit;
 use crate::instance::Instance;
 
 /// The names of the C library's variable.
 const ENVIRON: [&CStr; 3] = [c"environ", c"__environ", c"_environ"];
 
+/// Makes functions that go on to another one with the instance, from the trampoline's payload, as the fourth argument. They have three at most.
+macro_rules! with_instance {
+    ($($symbol:literal $name:ident: $to:path,)*) => {
+        $(
+            #[unsafe(naked)]
+            extern "C" fn $name() {
+                naked_asm!(assembly!("with_instance"), to = sym $to)
+            }
+        )*
+        /// These functions under their names.
+        const WITH_INSTANCE: &[(&CStr, Stub)] = &[$(($symbol, $name)),*];
+    };
+}
+with_instance! {
+    c"__cxa_atexit" cxa_atexit: exit::at_exit,
+    c"on_exit" on_exit: exit::with_status,
+    c"__cxa_at_quick_exit" cxa_at_quick_exit: exit::at_quick_exit,
+    c"__cxa_thread_atexit_impl" cxa_thread_atexit: exit::thread_local::register,
+    c"__cxa_finalize" cxa_finalize: exit::finalize,
+    c"setenv" setenv: environment::set,
+    c"putenv" putenv: environment::put,
+    c"unsetenv" unsetenv: environment::unset,
+    c"clearenv" clearenv: environment::clear,
+}
+
 /// The overrides of one instance: name and address.
-pub(crate) fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {
-    let read: [(&'static CStr, Stub); 5] = [
-        (c"dlsym", at_any_time::dlsym),
-        (c"dlvsym", at_any_time::dlvsym),
+fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {
+    let read: [(&'static CStr, Stub); 3] = [
         (c"dl_iterate_phdr", at_any_time::dl_iterate_phdr),
         (c"getenv", at_any_time::getenv),
         (c"secure_getenv", at_any_time::secure_getenv),
     ];
-    let of_loader: [(&'static CStr, Stub); 10] = [
-        (c"dlopen", arch::dlopen),
-        (c"__cxa_atexit", arch::cxa_atexit),
-        (c"on_exit", arch::on_exit),
-        (c"__cxa_at_quick_exit", arch::cxa_at_quick_exit),
-        (c"__cxa_thread_atexit_impl", arch::cxa_thread_atexit),
-        (c"__cxa_finalize", arch::cxa_finalize),
-        (c"setenv", arch::setenv),
-        (c"putenv", arch::putenv),
-        (c"unsetenv", arch::unsetenv),
-        (c"clearenv", arch::clearenv),
-    ];
-    let of_loader = of_loader.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
+    let of_loader = WITH_INSTANCE.iter().chain(&[(c"dlopen", dlopen::of_tool as Stub)]);
+    let of_loader = of_loader.map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
     let read = read.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, &instance.answers)?)));
-    of_loader.chain(read).collect()
+    of_loader.chain(read).chain(look_ups(instance)?.map(Ok)).collect()
 }
 
 /// The same as symbols of a provider, under the versions of glibc; where these are not yet among `versions`, they are added.
@@ -69,14 +79,13 @@ pub(crate) fn symbols(
     let mut symbols = Vec::new();
     for symbol in functions.chain(variables) {
         let before = symbols.len();
-        for (_, version) in known.iter().filter(|(known, _)| Name::from(*known) == symbol.name) {
-            let Ok(text) = version.name.to_str() else { continue };
-            let place = versions.iter().position(|known| *known == text).unwrap_or_else(|| {
-                versions.push(text);
+        for (_, version, default) in known.iter().filter(|(known, ..)| Name::from(*known) == symbol.name) {
+            let place = versions.iter().position(|known| known == version).unwrap_or_else(|| {
+                versions.push(version);
                 versions.len() - 1
             });
             let Ok(place) = u16::try_from(place) else { continue };
-            symbols.push(symbol.with_version(Some(ProvidedVersion { place, default: version.default })));
+            symbols.push(symbol.with_version(Some(ProvidedVersion { place, default: *default })));
         }
         if symbols.len() == before {
             symbols.push(symbol); // It satisfies a reference to any version.

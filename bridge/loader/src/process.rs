@@ -3,7 +3,7 @@
 //! **Shared** are the MPI libraries, everything they brought with them, the glibc family and what stands before it (sanitizers,
 //! allocators), the unwinder, and libraries that the program and a tool have in common (`process/common.rs`); a namespace gets providers
 //! for them. All other libraries are private to an instance.
-#![expect(unsafe_code, reason = "asks the dynamic linker for addresses")]
+#![expect(unsafe_code, reason = "reads words of loaded objects")]
 
 mod ask;
 mod common;
@@ -25,15 +25,16 @@ use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_elf::{ElfFile, MpiFamily, Name};
 
 use crate::image::listed::Listed;
-use crate::image::version::SymbolVersion;
-use crate::image::{Image, Symbol, SymbolKind};
+use crate::image::symbol::{DefinedVersion, Definition, ImageSymbol};
+use crate::image::{Image, SymbolKind};
+use crate::link_map;
 
 /// The unwinder exists once per process: frames of the program, of tools and of glibc (`pthread_cancel`) stand on one stack, and two
 /// copies do not know each other's contexts. See [`Process::open_unwinder`].
 const UNWINDER: &str = "libgcc_s.so.1";
 
 /// The loaded objects of the base namespace, and what is known about them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Process {
     objects: Listed,
     /// Which of them belong to MPI, in the order of the link map.
@@ -53,9 +54,9 @@ pub struct Process {
     /// Where sentinels of Fortran are by the references of MPI's libraries, likewise.
     bound: OnceLock<BTreeMap<&'static CStr, usize>>,
     /// Sentinels of Fortran that the process's global scope has from `sentinels.rs`.
-    published: Vec<(&'static CStr, usize)>,
+    published: BTreeMap<&'static CStr, usize>,
     /// The versions of functions of glibc that are overridden, likewise.
-    glibc_versions: OnceLock<Vec<(&'static CStr, SymbolVersion)>>,
+    glibc_versions: OnceLock<Vec<(&'static CStr, &'static str, bool)>>,
 }
 
 /// A symbol that a library of MPI's interface defines.
@@ -76,21 +77,9 @@ impl Process {
 
     /// The same where its objects have been listed.
     pub fn of(objects: Listed, _: &LinkerLock) -> Option<Process> {
-        let mut process = Process {
-            objects,
-            mpi: Vec::new(),
-            interface: Vec::new(),
-            shared: BTreeMap::new(),
-            also_shared: Vec::new(),
-            in_common: Vec::new(),
-            exports: OnceLock::new(),
-            mpi_tables: OnceLock::new(),
-            bound: OnceLock::new(),
-            published: Vec::new(),
-            glibc_versions: OnceLock::new(),
-        };
+        let mut process = Process { objects, ..Process::default() };
         process.sort();
-        let has_mpi = process.mpi().any(defines_pmpi);
+        let has_mpi = process.mpi().any(is_mpi_implementation);
         has_mpi.then_some(process)
     }
 
@@ -124,7 +113,7 @@ impl Process {
         while let Some(index) = todo.pop() {
             let image = &images[index];
             let name = image.name();
-            if is_private_everywhere(name) || glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name) {
+            if qmpi_elf::is_language_runtime(name) || is_of_glibc(name) {
                 continue;
             }
             if shared.insert(name.to_owned(), index).is_none() {
@@ -146,6 +135,11 @@ impl Process {
     /// All objects of the base namespace.
     pub fn images(&self) -> &[Image] {
         self.objects.images()
+    }
+
+    /// The object of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Image> {
+        self.objects.named(name)
     }
 
     /// The objects that belong to MPI.
@@ -184,47 +178,44 @@ impl Process {
                     if self.interface().take(index).any(|other| other.find_name(provided.name).is_some()) {
                         continue;
                     }
-                    if let Some(address) = self.resolve(image, &symbol, provided.name) {
+                    if let Some(address) = self.resolve(image, &symbol) {
                         let function = qmpi_abi::classify_c(symbol.name).and_then(MpiSymbol::c_function);
                         exports.push(Export { symbol: provided.at(address), function });
                     }
                 }
             }
-            let only_published =
-                self.published.iter().filter(|(name, _)| self.interface().all(|image| image.find(name).is_none()));
-            exports.extend(only_published.map(|(name, address)| Export {
-                symbol: Provided::new(*name, ProvidedKind::Data, *address),
-                function: None,
-            }));
+            for (name, address) in &self.published {
+                if self.interface().all(|image| image.find(name).is_none()) {
+                    let symbol = Provided::new(*name, ProvidedKind::Data, *address);
+                    exports.push(Export { symbol, function: None });
+                }
+            }
             exports
         })
     }
 
-    /// Under which versions the glibc of the process has these functions, which are always the same.
-    pub(crate) fn glibc_versions(&self, names: &[&CStr]) -> &[(&'static CStr, SymbolVersion)] {
+    /// Under which versions the glibc of the process has these functions, which are always the same; the default one is marked.
+    pub(crate) fn glibc_versions(&self, names: &[&CStr]) -> &[(&'static CStr, &'static str, bool)] {
         self.glibc_versions.get_or_init(|| {
             let family = self.images().iter().filter(|image| glibc::is_glibc_family(image.name()));
-            let versions = family.flat_map(|image| {
-                names.iter().flat_map(|name| image.definitions(name)).filter_map(|definition| {
-                    Some((definition.symbol.name, image.versions()?.of_symbol(definition.symbol.index)?))
-                })
-            });
-            versions.collect()
+            let definitions = family.flat_map(|image| names.iter().flat_map(|name| image.definitions(name)));
+            let version = |Definition { symbol, version }| match version {
+                DefinedVersion::Named { name, is_default } => Some((symbol.name, name.to_str().ok()?, is_default)),
+                DefinedVersion::Unversioned { .. } => None,
+            };
+            definitions.filter_map(version).collect()
         })
     }
 
     /// Is this name among [`Process::exports`]?
     pub(crate) fn exports_name(&self, name: Name<'_>) -> bool {
         self.interface().any(|image| image.find_name(name).is_some())
-            || self.published.iter().any(|(known, _)| known.to_bytes() == name.bytes())
+            || self.published.keys().any(|known| known.to_bytes() == name.bytes())
     }
 
     /// The library that exists once per process under this SONAME.
     pub fn shared(&self, soname: &str) -> Option<&Image> {
-        let in_common = || {
-            let is_it = self.in_common.iter().any(|name| name == soname);
-            if is_it { self.images().iter().find(|image| image.name() == soname) } else { None }
-        };
+        let in_common = || self.named(self.in_common.iter().find(|name| *name == soname)?);
         self.shared.get(soname).map(|index| &self.images()[*index]).or_else(in_common)
     }
 
@@ -232,9 +223,7 @@ impl Process {
     /// of a library of glibc's, which no other file can take the place of.
     pub(crate) fn once<'a>(&self, name: &'a str) -> Option<&'a str> {
         let file_name = name.rsplit('/').next().unwrap_or(name);
-        let is_of_system =
-            glibc::is_glibc_family(file_name) || glibc::is_dynamic_linker(file_name) || file_name == UNWINDER;
-        (is_of_system || name == file_name && self.shared(name).is_some()).then_some(file_name)
+        (is_of_system(file_name) || name == file_name && self.shared(name).is_some()).then_some(file_name)
     }
 
     /// The same of a file: the process has it, or an MPI library of this SONAME.
@@ -248,16 +237,11 @@ impl Process {
     /// Must a namespace not load this library itself?
     pub fn is_shared(&self, soname: &str) -> bool {
         // A tool in the program may have such a name, too.
-        let is_of_mpi =
-            || self.images().iter().find(|image| image.name() == soname).is_none_or(|image| self.is_mpi(image));
-        self.shared.contains_key(soname)
-            || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi())
-            || glibc::is_glibc_family(soname)
-            || glibc::is_dynamic_linker(soname)
-            || soname == UNWINDER
+        let is_of_mpi = || self.named(soname).is_none_or(|image| self.is_mpi(image));
+        self.shared.contains_key(soname) || (qmpi_elf::is_mpi_soname(soname) && is_of_mpi()) || is_of_system(soname)
     }
 
-    /// Loads the unwinder here, unless it is, or can wait until a tool needs it (`namespace/shared.rs`).
+    /// Loads the unwinder here, unless it is, or can wait until a tool needs it (`namespace/providers.rs`).
     ///
     /// glibc opens it itself, in the base namespace, when `backtrace` or `pthread_cancel` is called for the first time. Before glibc 2.35 its
     /// references would then be bound to glibc's `dl_iterate_phdr`, which does not list the objects of tools.
@@ -279,7 +263,7 @@ impl Process {
         }
         // Where it cannot be opened, the tool finds one by its own DT_RUNPATH, or nothing does.
         open_in_base(UNWINDER).ok()?;
-        self.objects.since().into_images().into_iter().find(|image| image.name() == UNWINDER)
+        self.objects.since().named(UNWINDER).cloned()
     }
 
     /// Makes a library exist once per process: loads `file`, a path or its SONAME, unless the process has one of this SONAME.
@@ -290,7 +274,7 @@ impl Process {
         if self.shared.contains_key(soname) {
             return Ok(());
         }
-        if !self.images().iter().any(|image| image.name() == soname) {
+        if self.named(soname).is_none() {
             open_in_base(file)?;
             self.objects = self.objects.since();
         }
@@ -319,24 +303,24 @@ impl Process {
         self.mpi().find_map(|image| {
             let symbol = image.find_name(in_tables)?;
             match symbol.kind {
-                SymbolKind::Function | SymbolKind::Untyped | SymbolKind::Other => Some(symbol.address),
-                SymbolKind::Ifunc => self.address_in(image, name),
-                SymbolKind::Data | SymbolKind::Tls => None,
+                SymbolKind::Ifunc => chosen_address(image, name),
+                _ => symbol.is_callable().then_some(symbol.address),
             }
         })
     }
 
     /// The address that a reference to this symbol of a shared library gets in this process.
-    pub fn resolve(&self, image: &Image, symbol: &Symbol, name: Name<'_>) -> Option<usize> {
+    pub(crate) fn resolve(&self, image: &Image, symbol: &ImageSymbol) -> Option<usize> {
         match symbol.kind {
-            SymbolKind::Data => self.sentinel(symbol.name).or_else(|| match self.is_interposed(image, name) {
-                // The executable may hold the real object: a copy relocation, or a Fortran common block.
-                true => dlsym::global(symbol.name).or(Some(symbol.address)),
-                false => Some(symbol.address),
-            }),
-            SymbolKind::Function | SymbolKind::Untyped | SymbolKind::Other => Some(symbol.address),
-            SymbolKind::Ifunc => self.address_in(image, symbol.name),
-            SymbolKind::Tls => None,
+            SymbolKind::Data => {
+                self.sentinel(symbol.name).or_else(|| match self.is_interposed(image, symbol.name.into()) {
+                    // The executable may hold the real object: a copy relocation, or a Fortran common block.
+                    true => dlsym::global(symbol.name).or(Some(symbol.address)),
+                    false => Some(symbol.address),
+                })
+            }
+            SymbolKind::Ifunc => chosen_address(image, symbol.name),
+            _ => symbol.is_callable().then_some(symbol.address),
         }
     }
 
@@ -346,8 +330,7 @@ impl Process {
         if !is_fortran_sentinel_c(name) {
             return None;
         }
-        let published = self.published.iter().find(|(known, _)| *known == name).map(|(_, address)| *address);
-        published.or_else(|| self.bound().get(name).copied())
+        self.published.get(name).or_else(|| self.bound().get(name)).copied()
     }
 
     /// Where the process has a sentinel of Fortran that is not in its global scope.
@@ -358,11 +341,11 @@ impl Process {
 
     /// Has the process's global scope got this sentinel from `sentinels.rs`?
     pub(crate) fn is_published(&self, name: &CStr) -> bool {
-        self.published.iter().any(|(known, _)| *known == name)
+        self.published.contains_key(name)
     }
 
     /// The process's global scope has these sentinels at these addresses from now on.
-    pub(crate) fn add_published(&mut self, sentinels: &[(&'static CStr, usize)]) {
+    pub(crate) fn add_published(&mut self, sentinels: BTreeMap<&'static CStr, usize>) {
         self.published.extend(sentinels);
         self.exports = OnceLock::new();
     }
@@ -375,18 +358,13 @@ impl Process {
             let mut bound = BTreeMap::new();
             let of_sentinels =
                 |image: &&Image| image.symbols_like(may_be_sentinel).any(|symbol| is_fortran_sentinel_c(symbol.name));
-            for binding in fortran
-                .into_iter()
-                .chain(c)
-                .filter(of_sentinels)
-                .flat_map(|image| image.bindings_like(may_be_sentinel))
-                .filter(|binding| !binding.is_call)
+            let images = fortran.into_iter().chain(c).filter(of_sentinels);
+            let words = images.flat_map(|image| image.mapped().bindings_like(may_be_sentinel));
+            for (binding, place) in words.filter(|(binding, _)| !binding.is_call && is_fortran_sentinel_c(binding.name))
             {
-                if is_fortran_sentinel_c(binding.name) {
-                    // SAFETY: an aligned word of a loaded object, which `ld.so` has filled in.
-                    let word = unsafe { binding.place.read() };
-                    bound.entry(binding.name).or_insert(word.wrapping_add_signed(-(binding.addend as isize)));
-                }
+                // SAFETY: an aligned word of a loaded object, which `ld.so` has filled in.
+                let word = unsafe { (place as *const usize).read() };
+                bound.entry(binding.name).or_insert(word.wrapping_add_signed(-(binding.addend as isize)));
             }
             // Symbols without a definition are bound to nothing.
             bound.retain(|_, address| *address != 0);
@@ -396,8 +374,7 @@ impl Process {
 
     /// Is it MPI's C library, or one of MPI's that this needs? Open MPI 6 has its objects, and definitions of sentinels, in `libopen_mpi.so`.
     fn is_of_c(&self, image: &Image) -> bool {
-        let is_needed = |by: &Image| by.needed().iter().any(|name| name.to_str() == Ok(image.name()));
-        defines_pmpi(image) || self.mpi().any(|other| defines_pmpi(other) && is_needed(other))
+        is_mpi_implementation(image) || self.mpi().any(|other| is_mpi_implementation(other) && other.needs(image))
     }
 
     /// Does an object that comes before `image` in the process's scope define this name as well?
@@ -418,7 +395,7 @@ impl Process {
     }
 
     /// The first definition of this name.
-    pub(crate) fn definition(&self, name: Name<'_>) -> Option<Symbol> {
+    pub(crate) fn definition(&self, name: Name<'_>) -> Option<ImageSymbol> {
         self.images().iter().find_map(|image| image.find_name(name))
     }
 
@@ -427,21 +404,9 @@ impl Process {
         self.images().iter().take_while(|other| !other.is_same(image))
     }
 
-    fn address_in(&self, image: &Image, name: &CStr) -> Option<usize> {
-        let path = CString::new(image.path().as_os_str().as_encoded_bytes()).ok()?;
-        // SAFETY: RTLD_NOLOAD: no constructor can run.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-        if handle.is_null() {
-            return None;
-        }
-        // SAFETY: the handle is open, and stays so: the object is never unloaded.
-        let address = unsafe { dlsym::real()(handle, name.as_ptr()) };
-        (!address.is_null()).then(|| address.addr())
-    }
-
     /// Which MPI this process runs.
     pub fn family(&self) -> Option<MpiFamily> {
-        let profiling = || self.mpi().filter(|image| defines_pmpi(image));
+        let profiling = || self.mpi().filter(|image| is_mpi_implementation(image));
         if profiling().any(|image| image.name().starts_with("libmpi_abi.so")) {
             Some(MpiFamily::StandardAbi)
         } else if self.mpi().any(|image| image.find(c"ompi_mpi_comm_world").is_some()) {
@@ -480,7 +445,7 @@ impl Process {
 
     /// The SONAME of the MPI library proper.
     pub fn mpi_name(&self) -> &str {
-        self.mpi().find(|image| defines_pmpi(image)).map_or("no MPI library", Image::name)
+        self.mpi().find(|image| is_mpi_implementation(image)).map_or("no MPI library", Image::name)
     }
 
     /// The same with its family: "Open MPI (libmpi.so.40)".
@@ -490,15 +455,18 @@ impl Process {
     }
 }
 
-/// Is it a language run-time library, of which each namespace has its own?
-pub(crate) fn is_private_everywhere(name: &str) -> bool {
-    qmpi_elf::is_language_runtime(name)
+fn is_of_glibc(name: &str) -> bool {
+    glibc::is_glibc_family(name) || glibc::is_dynamic_linker(name)
+}
+
+/// Can no other file take the place of the library of this name?
+fn is_of_system(name: &str) -> bool {
+    is_of_glibc(name) || name == UNWINDER
 }
 
 /// Does the library define malloc, and is none of glibc's?
 fn is_allocator(image: &Image) -> bool {
-    let name = image.name();
-    !glibc::is_glibc_family(name) && !glibc::is_dynamic_linker(name) && image.find(c"malloc").is_some()
+    !is_of_glibc(image.name()) && image.find(c"malloc").is_some()
 }
 
 /// Does an unwinder that glibc opens find the frames of tools, whatever its references are bound to?
@@ -513,18 +481,16 @@ fn unwinder_can_wait() -> bool {
 /// Opens a library in the base namespace.
 fn open_in_base(name: &str) -> Result<(), String> {
     let c_name = CString::new(name).map_err(|error| error.to_string())?;
-    // SAFETY: the constructors of a library that the user wants loaded run here.
-    let handle = unsafe { libc::dlopen(c_name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if handle.is_null() { Err(crate::link_map::dlerror()) } else { Ok(()) }
+    link_map::open(&c_name, libc::RTLD_NOW | libc::RTLD_LOCAL).map(|_| ())
 }
 
-/// Does the object implement MPI, its profiling interface included?
+/// The address of a function of which the object chooses one at run time (IFUNC): `ld.so` knows which.
+fn chosen_address(image: &Image, name: &CStr) -> Option<usize> {
+    link_map::open(&image.c_path()?, libc::RTLD_NOLOAD | libc::RTLD_LAZY).ok()?.find(name)
+}
+
+/// Does the object implement MPI, its profiling interface included? A tool may define `PMPI_*` as well.
 pub fn is_mpi_implementation(image: &Image) -> bool {
-    defines_pmpi(image)
-}
-
-/// An MPI library that has the profiling interface; a tool may define `PMPI_*` as well.
-fn defines_pmpi(image: &Image) -> bool {
     mpi::implements(image.mapped().tables(), || image.needed().iter().map(|name| name.to_bytes()))
 }
 
@@ -539,28 +505,24 @@ fn defines_interface(image: &Image) -> bool {
 /// Those of the objects `mpi` that belong to another MPI than the program calls, whose library is listed first: that library may have opened
 /// another one (MPItrampoline, mpi_abi_wrapper), and what is linked with that calls it.
 fn of_other_mpis(images: &[Image], mpi: &[usize]) -> Vec<usize> {
-    let implementations: Vec<usize> = mpi.iter().copied().filter(|index| defines_pmpi(&images[*index])).collect();
-    let [first, others @ ..] = &*implementations else { return Vec::new() };
-    if others.is_empty() {
-        return Vec::new();
-    }
-    let needs =
-        |one: usize, other: usize| images[one].needed().iter().any(|name| name.to_str() == Ok(images[other].name()));
-    // All of `mpi` that `step` leads to from these.
-    let reached = |from: &[usize], step: &dyn Fn(usize, usize) -> bool| {
-        let mut reached = from.to_vec();
+    let implementations: Vec<usize> =
+        mpi.iter().copied().filter(|index| is_mpi_implementation(&images[*index])).collect();
+    let [first, _, ..] = *implementations else { return Vec::new() };
+    let needs = |one: usize, other: usize| images[one].needs(&images[other]);
+    // These, and all of `mpi` that `step` leads to from them.
+    let reached = |mut reached: Vec<usize>, step: &dyn Fn(usize, usize) -> bool| {
         let mut index = 0;
         while let Some(one) = reached.get(index).copied() {
-            let new: Vec<usize> =
-                mpi.iter().copied().filter(|other| !reached.contains(other) && step(one, *other)).collect();
+            let is_new = |other: &usize| !reached.contains(other) && step(one, *other);
+            let new: Vec<usize> = mpi.iter().copied().filter(is_new).collect();
             reached.extend(new);
             index += 1;
         }
         reached
     };
-    let of_first = reached(&[*first], &needs);
-    let others: Vec<usize> = others.iter().copied().filter(|other| !of_first.contains(other)).collect();
-    reached(&others, &|one, other| needs(other, one) && !of_first.contains(&other))
+    let of_first = reached(vec![first], &needs);
+    let others = implementations.into_iter().filter(|other| !of_first.contains(other)).collect();
+    reached(others, &|one, other| needs(other, one) && !of_first.contains(&other))
 }
 
 /// Does the object belong to MPI?

@@ -11,7 +11,7 @@ use qmpi_elf::SearchPath;
 use qmpi_links::lazy::LazyLinks;
 use qmpi_links::{conversion, require_stub};
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Links, LoadError, Loader, Made, OfMpi, Process};
+use qmpi_loader::{Heads, Links, LoadError, Loader, OfMpi, Process};
 use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
 use qmpi_system::log;
 
@@ -22,7 +22,7 @@ use crate::{configured, numbering, qmpi};
 struct Instances {
     process: Arc<Process>,
     inspector: Inspector<'static>,
-    made: Made<'static>,
+    heads: Heads<'static>,
     /// By name: several instances of one name differ in nothing that a file tells.
     planned: HashMap<String, &'static Planned>,
     /// The names of tools that need a namespace and have not got one; `None` while there are enough for all.
@@ -65,7 +65,7 @@ impl Instances {
         Some(Instances {
             process: Arc::new(process),
             inspector: Inspector::new(search),
-            made: Made::default(),
+            heads: Heads::default(),
             planned: HashMap::new(),
             waiting: None,
             of_mpi: OnceCell::new(),
@@ -94,9 +94,10 @@ impl Instances {
         let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };
         let below = Links { c: &links, wrapped: &HashMap::new(), by_name: &[], fortran: &|_| None, mpi };
 
-        let mut loader = Loader::with(lock, std::mem::take(&mut self.made));
+        let mut loader = Loader::new(lock);
+        loader.heads = std::mem::take(&mut self.heads);
         let loaded = loader.load(&mut self.process, planned, &below, place);
-        self.made = loader.into_made();
+        self.heads = loader.heads;
         qmpi_loader::close_files();
         let loaded = loaded?;
         qmpi::register_tool_storage(tool, loaded.instance);

@@ -14,7 +14,7 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_links::conversion::CallerMode;
 use qmpi_loader::image::Image;
 use qmpi_loader::image::rebind::{self, Which};
-use qmpi_loader::image::version::Definition;
+use qmpi_loader::image::symbol::Definition;
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, look_ups};
 use qmpi_ring::Moment;

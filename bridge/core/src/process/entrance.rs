@@ -5,7 +5,7 @@ use std::sync::{Once, OnceLock};
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_loader::exit::entrance;
-use qmpi_loader::image::Image;
+use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::process::loader_lock;
 
@@ -47,7 +47,7 @@ fn enter_at(links: Option<&'static [usize]>) {
 
 /// Takes back what `base.rs` has shortened.
 fn through_stubs(lock: &LinkerLock, top: &[usize]) {
-    let images = Image::of_process();
+    let images = Listed::now().into_images();
     let Some(ours) = images.iter().find(|image| is_entry(image)) else { return };
     for image in images.iter().filter(|image| !image.is_same(ours)) {
         rebind::exchange(lock, image, Which::Calls, |reference, held| {

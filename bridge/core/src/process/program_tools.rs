@@ -67,7 +67,7 @@ fn tool_functions(image: &Image) -> Option<Vec<ToolFunction>> {
             imports |= [c"dlsym", c"dlvsym"].contains(&symbol.name) || name::profiling_id(symbol.name).is_some();
         }
     }
-    if image.versions().is_some() {
+    if image.has_versions() {
         // Each name stands for one function, of which the symbol table may have several versions.
         defines.sort_unstable_by_key(|(id, ..)| *id);
         defines.dedup_by_key(|(id, ..)| *id);

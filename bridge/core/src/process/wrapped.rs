@@ -185,7 +185,7 @@ pub(crate) extern "C" fn find(name: *const c_char, version: *const c_char) -> us
     let mut all = wrapped.stacked.of(name);
     let found = match version {
         Some(version) => all.find_map(|wrapped| wrapped.referred(Some(version))),
-        None => all.next().map(qmpi_loader::wrappers::wrapped::WrappedFunction::looked_up),
+        None => all.next().map(qmpi_loader::wrappers::wrapped::LibraryWrapper::looked_up),
     };
     found.unwrap_or(0)
 }

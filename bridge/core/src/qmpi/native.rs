@@ -8,6 +8,7 @@ use qmpi_abi::numbering::Numbering;
 use qmpi_elf::{MpiFamily, NumberingNote, Tool};
 use qmpi_loader::Process;
 use qmpi_loader::image::Image;
+use qmpi_loader::image::listed::Listed;
 use qmpi_loader::process::loader_lock;
 use qmpi_ring::core_functions::Init;
 use qmpi_system::log;
@@ -113,7 +114,7 @@ pub(crate) fn instance(name: &str, tool: ToolId) -> Vec<(FnId, usize)> {
 /// Runs the init callbacks in stack order: layer `first + i` is a native tool if `names[i]` is its registered name. Returns
 /// which layers cannot be set up, by their place.
 pub(crate) fn initialize(first: ToolId, names: &[Option<&str>]) -> Vec<(usize, LayerError)> {
-    let images = if names.iter().any(Option::is_some) { Image::of_process() } else { Vec::new() };
+    let images = if names.iter().any(Option::is_some) { Listed::now().into_images() } else { Vec::new() };
     let run = |((place, name), tool): ((usize, &Option<&str>), i32)| {
         let error = initialize_one(ToolId(tool), registry::find((*name)?)?, &images).err()?;
         Some((place, error))

@@ -22,12 +22,7 @@ pub(super) fn communicators(process: &Process, names: &[String]) -> Communicator
 }
 
 /// Those of a kind. The null handle is one of two numbers, MPICH's and that of MPI 5.0, appendix A, or the address of Open MPI's variable.
-fn handles(
-    process: &Process,
-    [mpich, abi]: [usize; 2],
-    open_mpi: &'static CStr,
-    from_fortran: &str,
-) -> KnownHandles {
+fn handles(process: &Process, [mpich, abi]: [usize; 2], open_mpi: &'static CStr, from_fortran: &str) -> KnownHandles {
     let large = |null| KnownHandles { size: 8, null, from_fortran: real(process, from_fortran) };
     match process.family() {
         Some(MpiFamily::Mpich) | None => KnownHandles { size: 4, null: mpich, from_fortran: 0 },

@@ -7,7 +7,6 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_dynamic::{Segments, entries};
-use qmpi_elf::write::duplicate::KEPT_FROM_LINKER;
 
 use crate::link_map::LinkMap;
 
@@ -27,27 +26,14 @@ pub(crate) struct Destructors {
 }
 
 impl Destructors {
-    /// Those that `ld.so` runs.
-    pub(crate) fn of(map: &'static LinkMap) -> Destructors {
-        Destructors::under(map, 0)
-    }
-
-    /// Those of a clone.
-    pub(crate) fn of_clone(map: &'static LinkMap) -> Destructors {
-        Destructors::under(map, KEPT_FROM_LINKER)
-    }
-
-    fn under(map: &'static LinkMap, mark: u64) -> Destructors {
-        let Some(headers) = map.program_headers() else { return Destructors::default() };
-        // SAFETY: `ld.so` has the object loaded there, with these headers, and never unloads it.
-        Destructors::in_segments(map.base, &unsafe { Segments::new(map.base, headers) }, mark)
-    }
-
-    /// Those of the object with these segments, under tags with these bits set.
-    pub(crate) fn in_segments(base: usize, segments: &Segments<'static>, mark: u64) -> Destructors {
+    /// Those of an object; `mark`: the bits that their tags have besides, as those of a clone have.
+    pub(crate) fn of(map: &'static LinkMap, mark: u64) -> Destructors {
         let mut found = Destructors::default();
+        let Some(headers) = map.program_headers() else { return found };
+        // SAFETY: `ld.so` has the object loaded there, with these headers, and never unloads it.
+        let segments = unsafe { Segments::new(map.base, headers) };
         for (tag, value) in segments.dynamic_section().into_iter().flat_map(entries) {
-            let address = base.wrapping_add(value as usize);
+            let address = map.base.wrapping_add(value as usize);
             match tag {
                 _ if tag == DT_FINI | mark => found.last = address,
                 _ if tag == DT_FINI_ARRAY | mark => found.array = address,

@@ -22,6 +22,13 @@ pub(crate) enum RegisteredBy {
     ThreadLocal,
 }
 
+/// Which of the C library's lists a handler is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitList {
+    Exit,
+    QuickExit,
+}
+
 /// What has happened to a handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -42,11 +49,6 @@ pub(crate) enum State {
 
 impl State {
     const ALL: [State; 6] = [State::Free, State::Taken, State::Registered, State::Due, State::Called, State::Finalized];
-
-    /// Has it not been called?
-    pub(crate) fn is_pending(self) -> bool {
-        matches!(self, State::Registered | State::Due)
-    }
 }
 
 /// What a tool registers.
@@ -62,7 +64,7 @@ pub(crate) struct Registration {
 }
 
 /// A handler.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Handler {
     next: AtomicPtr<Handler>,
     state: AtomicU8,
@@ -119,25 +121,14 @@ impl Handlers {
     }
 
     fn push(&self) -> &'static Handler {
-        let handler: &'static Handler = Box::leak(Box::new(Handler {
-            next: AtomicPtr::new(ptr::null_mut()),
-            state: AtomicU8::new(State::Taken as u8),
-            kind: AtomicU8::new(0),
-            function: AtomicUsize::new(0),
-            argument: AtomicUsize::new(0),
-            object: AtomicUsize::new(0),
-            at_load: AtomicBool::new(false),
-            number: AtomicUsize::new(0),
-        }));
-        let mut first = self.first.load(Ordering::Acquire);
-        loop {
+        let handler = Handler { state: AtomicU8::new(State::Taken as u8), ..Handler::default() };
+        let handler: &'static Handler = Box::leak(Box::new(handler));
+        let new = ptr::from_ref(handler).cast_mut();
+        let _ = self.first.fetch_update(Ordering::AcqRel, Ordering::Acquire, |first| {
             handler.next.store(first, Ordering::Relaxed);
-            let new = ptr::from_ref(handler).cast_mut();
-            match self.first.compare_exchange_weak(first, new, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return handler,
-                Err(other) => first = other,
-            }
-        }
+            Some(new)
+        });
+        handler
     }
 
     /// All entries.
@@ -152,10 +143,9 @@ impl Handlers {
     /// Takes the one among `wanted` that was registered last and has not been called; it is for the caller to call it.
     pub(crate) fn take_last(&self, into: State, wanted: impl Fn(&Handler) -> bool) -> Option<&'static Handler> {
         loop {
-            let pending = self.iter().filter(|handler| handler.state().is_pending() && wanted(handler));
+            let pending = self.iter().filter(|handler| handler.is_pending() && wanted(handler));
             let last = pending.max_by_key(|handler| handler.number())?;
-            let state = last.state();
-            if state.is_pending() && last.change(state, into) {
+            if last.change(State::Registered, into) || last.change(State::Due, into) {
                 return Some(last);
             }
         }
@@ -165,6 +155,11 @@ impl Handlers {
 impl Handler {
     pub(crate) fn state(&self) -> State {
         State::ALL[usize::from(self.state.load(Ordering::Acquire)) % State::ALL.len()]
+    }
+
+    /// Has it not been called?
+    fn is_pending(&self) -> bool {
+        matches!(self.state(), State::Registered | State::Due)
     }
 
     /// Changes the state, unless another thread was first.
@@ -184,16 +179,9 @@ impl Handler {
         self.at_load.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn is_for_quick_exit(&self) -> bool {
-        self.kind.load(Ordering::Relaxed) == RegisteredBy::AtQuickExit as u8
-    }
-
-    /// Calls it, unless another thread has, and lets the entry be used again.
-    pub(crate) fn run_at_once(&self, status: c_int) {
-        if self.change(State::Due, State::Called) {
-            self.call(status);
-            self.change(State::Called, State::Free);
-        }
+    pub(crate) fn list(&self) -> ExitList {
+        let is_quick = self.kind.load(Ordering::Relaxed) == RegisteredBy::AtQuickExit as u8;
+        if is_quick { ExitList::QuickExit } else { ExitList::Exit }
     }
 
     /// Calls it. glibc passes the status to handlers of `__cxa_atexit`, too, as a second argument.

@@ -29,11 +29,6 @@ pub(super) fn at(instance: &'static Instance) {
     }
 }
 
-/// They come in at the top again.
-pub(super) fn at_top() {
-    set(None);
-}
-
 /// Does something of a layer that ends, or of one of a named stack.
 pub(super) fn within(instance: &'static Instance, body: impl FnOnce()) {
     // SAFETY: null, or an instance, which lives as long as the process.
@@ -43,7 +38,8 @@ pub(super) fn within(instance: &'static Instance, body: impl FnOnce()) {
     set(before);
 }
 
-fn set(instance: Option<&'static Instance>) {
+/// Calls come in at this layer, or at the top.
+pub(super) fn set(instance: Option<&'static Instance>) {
     let pointer = instance.map_or(std::ptr::null_mut(), |instance| std::ptr::from_ref(instance).cast_mut());
     if INSIDE.swap(pointer, Ordering::Relaxed) == pointer {
         return;

@@ -7,8 +7,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{layers_outside_have_more_to_do, status};
-use crate::end::handlers::{RegisteredBy, Registration};
+use crate::end::handlers::{RegisteredBy, Registration, State};
+use crate::exit::{layers_outside_have_more_to_do, status};
 use crate::instance::Instance;
 
 unsafe extern "C" {
@@ -27,8 +27,13 @@ struct RegisteredDestructor {
     instance: &'static Instance,
 }
 
-/// Registers a destructor of a tool.
-pub(crate) fn register(instance: &'static Instance, function: usize, argument: usize, object: usize) -> c_int {
+/// `__cxa_thread_atexit_impl(function, argument, object)` of a tool.
+pub(crate) extern "C" fn register(
+    function: usize,
+    argument: usize,
+    object: usize,
+    instance: &'static Instance,
+) -> c_int {
     let registered = Box::into_raw(Box::new(RegisteredDestructor { function, argument, instance }));
     // SAFETY: `thread_ends` takes what it is given back.
     unsafe { __cxa_thread_atexit_impl(thread_ends, registered.cast(), std::ptr::with_exposed_provenance_mut(object)) }
@@ -43,6 +48,10 @@ extern "C" fn thread_ends(registered: *mut c_void) {
     if u32::try_from(qmpi_system::thread::number()) != Ok(std::process::id())
         || !layers_outside_have_more_to_do(instance)
     {
-        handler.run_at_once(status());
+        // Unless another thread has taken it.
+        if handler.change(State::Due, State::Called) {
+            handler.call(status());
+            handler.change(State::Called, State::Free);
+        }
     }
 }

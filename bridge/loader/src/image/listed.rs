@@ -3,7 +3,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::image::{Image, objects};
+use qmpi_dynamic::objects;
+
+use crate::image::Image;
 
 /// All objects at one moment.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +24,9 @@ pub struct Listed {
 /// How many objects the base namespace has, and how many the process has opened and closed in all namespaces.
 fn numbers() -> (usize, u64, u64) {
     let mut numbers = (0, 0, 0);
-    objects::find(|info| {
-        numbers = (numbers.0 + 1, info.dlpi_adds, info.dlpi_subs);
-        None::<()>
+    objects::for_each(|info| {
+        let (opened, closed) = info.generation();
+        numbers = (numbers.0 + 1, opened, closed);
     });
     numbers
 }
@@ -40,10 +42,7 @@ impl Listed {
     #[must_use]
     pub fn of(images: &[Image]) -> Listed {
         let ((count, opened, closed), mut behind) = (numbers(), 0);
-        objects::find(|info| {
-            behind = if images.iter().any(|image| image.is_at(info)) { 0 } else { behind + 1 };
-            None::<()>
-        });
+        objects::for_each(|info| behind = if images.iter().any(|image| image.is_at(info)) { 0 } else { behind + 1 });
         let opened = opened.saturating_sub(behind);
         Listed { images: images.to_vec(), opened, closed, count, first_new: images.len() }
     }
@@ -59,7 +58,7 @@ impl Listed {
         let before = count.saturating_sub(maybe_new);
         let mut known = self.images.iter();
         let (mut images, mut index, mut first_new) = (Vec::with_capacity(count), 0_usize, None);
-        objects::find(|info| {
+        objects::for_each(|info| {
             let mut rest = known.clone();
             let is_before = index < before;
             index += 1;
@@ -70,7 +69,6 @@ impl Listed {
                 first_new = first_new.or(Some(images.len()));
                 images.push(image);
             }
-            None::<()>
         });
         Listed { first_new: first_new.unwrap_or(images.len()), images, opened, closed, count }
     }
@@ -86,6 +84,11 @@ impl Listed {
     #[must_use]
     pub fn images(&self) -> &[Image] {
         &self.images
+    }
+
+    /// The object of this name, as another object's DT_NEEDED means it.
+    pub(crate) fn named(&self, name: &str) -> Option<&Image> {
+        self.images.iter().find(|image| image.name() == name)
     }
 
     /// Those of them that were opened since the moment before.

@@ -9,31 +9,45 @@
 //! * What the new library needs must be provided before `ld.so` looks for it on disk.
 #![expect(unsafe_code, reason = "reads C strings that the tool passes, and opens libraries for it")]
 
+use std::arch::naked_asm;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{Closure, ElfFile, SearchPath};
-use qmpi_overrides::{LinkMap, Namespace};
+use qmpi_overrides::Namespace;
 use qmpi_ring::List;
+use qmpi_system::log;
 
 use crate::instance::Instance;
-use crate::namespace::providers::provide;
+use crate::link_map;
+use crate::namespace::providers::{self, provide};
 use crate::process::Process;
 use crate::process::loader_lock;
 
 /// What the override goes on with, in the registers of a result.
 #[repr(C)]
-pub(crate) struct Outcome {
+struct Outcome {
     /// The file for glibc's `dlopen`, or the handle to return.
     value: *const c_void,
     /// The mode for glibc's `dlopen`, or [`IS_HANDLE`].
-    mode: usize,
+    mode: isize,
 }
 
 /// There is nothing left for glibc to do. No mode has this value.
-pub(crate) const IS_HANDLE: usize = usize::MAX;
+const IS_HANDLE: isize = -1;
+
+/// `dlopen(file, mode)` of a tool: [`prepare`] returns both arguments anew, or the handle.
+#[unsafe(naked)]
+pub(crate) extern "C" fn of_tool() {
+    naked_asm!(
+        assembly!("dlopen"),
+        is_handle = const IS_HANDLE,
+        prepare = sym prepare,
+        real = sym libc::dlopen,
+    )
+}
 
 /// What is opened in place of a file that the tool names.
 enum Instead {
@@ -44,14 +58,9 @@ enum Instead {
 }
 
 /// Looks at the arguments before glibc does; `caller` is the return address of the call.
-pub(crate) extern "C" fn prepare(
-    file: *const c_char,
-    mode: c_int,
-    instance: &'static Instance,
-    caller: usize,
-) -> Outcome {
+extern "C" fn prepare(file: *const c_char, mode: c_int, instance: &'static Instance, caller: usize) -> Outcome {
     let local = mode & !libc::RTLD_GLOBAL;
-    let unchanged = Outcome { value: file.cast(), mode: local as usize };
+    let unchanged = Outcome { value: file.cast(), mode: local as isize };
     if file.is_null() {
         return unchanged;
     }
@@ -61,17 +70,13 @@ pub(crate) extern "C" fn prepare(
     let instead = namespace.and_then(|namespace| {
         loader_lock::with(|lock| {
             let instead = look_at(instance, namespace, name, lock);
-            crate::namespace::shared::close_files();
+            providers::close_files();
             instead
         })
     });
     if let Some(Instead::OfProgram(path)) = instead {
-        // SAFETY: the program has this library open: no constructor runs. This library is the caller, so it is the program's namespace.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), mode) };
-        if !handle.is_null() {
-            return Outcome { value: handle, mode: IS_HANDLE };
-        }
-        return unchanged;
+        // The program has this library open: no constructor runs. This library is the caller, so it is the program's namespace.
+        return link_map::open(&path, mode).map_or(unchanged, |handle| Outcome { value: handle.0, mode: IS_HANDLE });
     }
     let is_new = || !instance.answers.opened_global.iter().any(|opened| *opened == name);
     if mode & libc::RTLD_GLOBAL != 0 && !name.is_empty() && is_new() {
@@ -106,16 +111,22 @@ fn look_at(
         return stand_in(soname);
     }
     if let Some(image) = process.opened_by_program(&file).filter(|_| !has(namespace, &file)) {
-        return CString::new(image.path().as_os_str().as_encoded_bytes()).ok().map(Instead::OfProgram);
+        return image.c_path().map(Instead::OfProgram);
     }
-    provide_for(instance, process, namespace, &search, file, lock);
+    // What it, and the libraries it needs, expect of shared ones.
+    for soname in &Closure::of(file, &search, &|soname| process.is_shared(soname)).stopped {
+        if let Err(error) = provide(namespace, process, soname, lock) {
+            log::warn(&format!("{}: {error}", instance.label), None);
+        }
+    }
     None
 }
 
 /// Has the namespace loaded this file?
 fn has(namespace: &Namespace, file: &ElfFile) -> bool {
-    let path = |map: &LinkMap| Path::new(OsStr::from_bytes(map.name().to_bytes())).to_owned();
-    namespace.maps().any(|map| ElfFile::identity_at(&path(map)) == Some(file.identity()))
+    let is_it =
+        |path: &CStr| ElfFile::identity_at(Path::new(OsStr::from_bytes(path.to_bytes()))) == Some(file.identity());
+    namespace.maps().any(|map| is_it(map.name()))
 }
 
 /// The path of the provider that stands in the namespace for a library that exists once per process.
@@ -133,21 +144,4 @@ fn provider(
     }
     provide(namespace, process, soname, lock).ok()?;
     namespace.has_provider(soname).then(|| CString::new(soname).ok())?
-}
-
-/// Provides what the library `root`, and the libraries it needs, expect of shared ones.
-fn provide_for(
-    instance: &Instance,
-    process: &Process,
-    namespace: &Namespace,
-    search: &SearchPath,
-    root: ElfFile,
-    lock: &LinkerLock,
-) {
-    let closure = Closure::of(root, search, &|soname| process.is_shared(soname));
-    for soname in &closure.stopped {
-        if let Err(error) = provide(namespace, process, soname, lock) {
-            qmpi_system::log::warn(&format!("{}: {error}", instance.label), None);
-        }
-    }
 }

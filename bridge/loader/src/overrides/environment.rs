@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_overrides::Answers;
 use qmpi_overrides::environment::{Array, InheritedVariable, Setting, is_named, texts};
 
-use crate::instance::Instance;
+use crate::instance::{Instance, leaked};
 
 unsafe extern "C" {
     /// unistd.h; the C library's own variable, in which threads may store.
@@ -24,7 +24,7 @@ unsafe extern "C" {
 pub(crate) fn settings(env: &[(String, String)]) -> &'static [Setting] {
     let settings = env.iter().filter_map(|(name, value)| {
         let text = CString::new(format!("{name}={value}")).ok()?.into_raw();
-        Some(Setting { name: kept(name.as_str())?, text, is_in_force: AtomicBool::new(true) })
+        Some(Setting { name: leaked(name.as_str())?, text, is_in_force: AtomicBool::new(true) })
     });
     Box::leak(settings.collect::<Box<[_]>>())
 }
@@ -36,14 +36,9 @@ pub(crate) fn copy() -> &'static [InheritedVariable] {
     let variables = settings.filter_map(|(name, value)| {
         let (name, value) = (name.into_vec(), value.into_vec());
         let own = CString::new([&*name, b"=", &*value].concat()).ok()?.into_raw();
-        Some(InheritedVariable { name: kept(name)?, value: kept(value)?, own })
+        Some(InheritedVariable { name: leaked(name)?, value: leaked(value)?, own })
     });
     Box::leak(variables.collect::<Box<[_]>>())
-}
-
-/// A C string that is never freed.
-fn kept(text: impl Into<Vec<u8>>) -> Option<&'static CStr> {
-    Some(Box::leak(CString::new(text).ok()?.into_boxed_c_str()))
 }
 
 /// Held while the process's environment is changed and while the arrays follow: by every caller of the four functions below, so that no
@@ -64,23 +59,31 @@ pub(crate) fn has_view(answers: &Answers) -> bool {
 }
 
 /// Changes the process's environment by `change`, which returns 0 if it has, and then each `environ` of an instance: under `name`, or as
-/// a whole where there is none.
-fn change(name: Option<&[u8]>, change: impl FnOnce() -> c_int, then: impl FnOnce()) -> c_int {
+/// a whole where there is none. What the layer of `instance`, whose tool asks for it, sets there is no longer in force.
+fn change(instance: Option<&'static Instance>, name: Option<&[u8]>, change: impl FnOnce() -> c_int) -> c_int {
     let _changes = CHANGES.lock().unwrap_or_else(PoisonError::into_inner);
     let failed = change();
-    if failed == 0 {
-        then();
-        let text = name.and_then(current);
-        // What the tool itself has stored stays.
-        let views = Instance::all().map(|instance| &instance.answers);
-        for answers in views.filter(|answers| has_view(answers) && answers.view.replaced().is_none()) {
-            match name {
-                Some(name) => follow(answers, name, text),
-                None => fill(answers),
-            }
+    if failed != 0 {
+        return failed;
+    }
+    if let Some(Instance { answers, .. }) = instance {
+        let is_it = |setting: &&Setting| name.is_none_or(|name| setting.name.to_bytes() == name);
+        let settings = answers.settings.iter().filter(is_it);
+        settings.for_each(|setting| setting.is_in_force.store(false, Ordering::Release));
+        if name.is_none() {
+            answers.view.take_back();
         }
     }
-    failed
+    let text = name.and_then(current);
+    // What the tool itself has stored stays.
+    let views = Instance::all().map(|instance| &instance.answers);
+    for answers in views.filter(|answers| has_view(answers) && answers.view.replaced().is_none()) {
+        match name {
+            Some(name) => follow(answers, name, text),
+            None => fill(answers),
+        }
+    }
+    0
 }
 
 /// `NAME=VALUE` in the process's environment.
@@ -93,7 +96,7 @@ fn current(name: &[u8]) -> Option<*mut c_char> {
 
 /// Lets the array of an instance follow a change of `name` in the process, whose text is now `text`.
 fn follow(answers: &'static Answers, name: &[u8], text: Option<*mut c_char>) {
-    if answers.settings.iter().any(|setting| setting.name.to_bytes() == name && is_in_force(setting)) {
+    if answers.settings.iter().any(|setting| sets(setting, name)) {
         return;
     }
     let stored = answers.view.stored();
@@ -129,21 +132,22 @@ fn fill(answers: &'static Answers) {
     for text in unsafe { texts(process) } {
         // SAFETY: a C string of that array.
         let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
-        let is_it = |setting: &Setting| split(bytes).is_some_and(|(name, _)| setting.name.to_bytes() == name);
-        array.push(match answers.settings.iter().position(|setting| is_it(setting) && is_in_force(setting)) {
+        let is_it = |setting: &Setting| split(bytes).is_some_and(|(name, _)| sets(setting, name));
+        array.push(match answers.settings.iter().position(is_it) {
             Some(index) if std::mem::replace(&mut is_placed[index], true) => continue,
             Some(index) => answers.settings[index].text,
             None => own_copy(answers, text),
         });
     }
-    let others =
-        answers.settings.iter().zip(is_placed).filter(|(setting, is_placed)| !is_placed && is_in_force(setting));
-    array.extend(others.map(|(setting, _)| setting.text));
+    let others = answers.settings.iter().zip(is_placed).filter(|(_, is_placed)| !is_placed);
+    let in_force = others.filter(|(setting, _)| sets(setting, setting.name.to_bytes()));
+    array.extend(in_force.map(|(setting, _)| setting.text));
     store(answers, array);
 }
 
-fn is_in_force(setting: &Setting) -> bool {
-    setting.is_in_force.load(Ordering::Acquire)
+/// Does the layer set this name, and is that in force?
+fn sets(setting: &Setting, name: &[u8]) -> bool {
+    setting.name.to_bytes() == name && setting.is_in_force.load(Ordering::Acquire)
 }
 
 /// The instance's copy of a variable, where the variable is as it was when the tool was loaded; else the variable itself.
@@ -184,29 +188,13 @@ fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// What the tool has stored to its `environ` is the process's environment from now on, as under `LD_PRELOAD`.
-fn adopt(instance: &'static Instance) {
-    let answers = &instance.answers;
-    let Some(array) = answers.view.replaced() else { return };
-    let store = || {
+fn adopt(instance: Option<&'static Instance>) {
+    let Some(array) = instance.and_then(|instance| instance.answers.view.replaced()) else { return };
+    change(instance, None, || {
         // SAFETY: the C library's variable, of the type and size of a pointer.
         unsafe { environ.store(array, Ordering::Release) };
         0
-    };
-    let forget = || {
-        forget_all(answers);
-        answers.view.take_back();
-    };
-    change(None, store, forget);
-}
-
-/// What the layer sets under this name is no longer in force.
-fn forget(answers: &Answers, name: &[u8]) {
-    let known = answers.settings.iter().filter(|setting| setting.name.to_bytes() == name);
-    known.for_each(|setting| setting.is_in_force.store(false, Ordering::Release));
-}
-
-fn forget_all(answers: &Answers) {
-    answers.settings.iter().for_each(|setting| setting.is_in_force.store(false, Ordering::Release));
+    });
 }
 
 /// The bytes of a C string.
@@ -215,81 +203,58 @@ fn bytes<'a>(text: *const c_char) -> &'a [u8] {
     if text.is_null() { &[] } else { unsafe { CStr::from_ptr(text) }.to_bytes() }
 }
 
-/// The name in the argument of `putenv`: glibc takes a text without `=` for a name that is to be unset.
-fn name_of<'a>(text: *const c_char) -> &'a [u8] {
-    split(bytes(text)).map_or(bytes(text), |(name, _)| name)
-}
-
-/// `setenv(name, value, overwrite)`.
+/// `setenv(name, value, overwrite)` of a tool; without an instance, of the process's own objects.
 pub(crate) extern "C" fn set(
     name: *const c_char,
     value: *const c_char,
     overwrite: c_int,
-    instance: &'static Instance,
+    instance: Option<&'static Instance>,
 ) -> c_int {
     adopt(instance);
-    let answers = &instance.answers;
-    let is_set = |setting: &Setting| setting.name.to_bytes() == bytes(name) && is_in_force(setting);
-    if overwrite == 0 && !name.is_null() && answers.settings.iter().any(is_set) {
+    let mut settings = instance.iter().flat_map(|instance| instance.answers.settings);
+    if overwrite == 0 && !name.is_null() && settings.any(|setting| sets(setting, bytes(name))) {
         return 0;
     }
-    // SAFETY: the tool's own arguments, passed on.
-    let set = || unsafe { libc::setenv(name, value, overwrite) };
-    change(Some(bytes(name)), set, || forget(answers, bytes(name)))
+    // SAFETY: the caller's own arguments, passed on.
+    change(instance, Some(bytes(name)), || unsafe { libc::setenv(name, value, overwrite) })
 }
 
-/// `putenv(text)`.
-pub(crate) extern "C" fn put(text: *mut c_char, _: usize, _: usize, instance: &'static Instance) -> c_int {
+/// `putenv(text)`, likewise.
+pub(crate) extern "C" fn put(text: *mut c_char, _: usize, _: usize, instance: Option<&'static Instance>) -> c_int {
     adopt(instance);
-    let name = name_of(text);
-    // SAFETY: the tool's own argument, passed on.
-    change(Some(name), || unsafe { libc::putenv(text) }, || forget(&instance.answers, name))
+    // glibc takes a text without `=` for a name that is to be unset.
+    let name = split(bytes(text)).map_or(bytes(text), |(name, _)| name);
+    // SAFETY: the caller's own argument, passed on.
+    change(instance, Some(name), || unsafe { libc::putenv(text) })
 }
 
-/// `unsetenv(name)`.
-pub(crate) extern "C" fn unset(name: *const c_char, _: usize, _: usize, instance: &'static Instance) -> c_int {
+/// `unsetenv(name)`, likewise.
+pub(crate) extern "C" fn unset(name: *const c_char, _: usize, _: usize, instance: Option<&'static Instance>) -> c_int {
     adopt(instance);
-    // SAFETY: the tool's own argument, passed on.
-    change(Some(bytes(name)), || unsafe { libc::unsetenv(name) }, || forget(&instance.answers, bytes(name)))
+    // SAFETY: the caller's own argument, passed on.
+    change(instance, Some(bytes(name)), || unsafe { libc::unsetenv(name) })
 }
 
-/// `clearenv()`.
-pub(crate) extern "C" fn clear(_: usize, _: usize, _: usize, instance: &'static Instance) -> c_int {
-    let forget = || {
-        forget_all(&instance.answers);
-        instance.answers.view.take_back();
-    };
+/// `clearenv()`, likewise.
+pub(crate) extern "C" fn clear(_: usize, _: usize, _: usize, instance: Option<&'static Instance>) -> c_int {
     // SAFETY: takes no argument.
-    change(None, || unsafe { libc::clearenv() }, forget)
+    change(instance, None, || unsafe { libc::clearenv() })
 }
 
-/// The same four for the process's own objects, so that each `environ` follows what they change.
-mod of_process {
-    use super::{bytes, c_char, c_int, change, name_of};
+extern "C" fn set_of_process(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
+    set(name, value, overwrite, None)
+}
 
-    /// `setenv(name, value, overwrite)`.
-    pub(super) extern "C" fn set(name: *const c_char, value: *const c_char, overwrite: c_int) -> c_int {
-        // SAFETY: the program's own arguments, passed on.
-        change(Some(bytes(name)), || unsafe { libc::setenv(name, value, overwrite) }, || ())
-    }
+extern "C" fn put_of_process(text: *mut c_char) -> c_int {
+    put(text, 0, 0, None)
+}
 
-    /// `putenv(text)`.
-    pub(super) extern "C" fn put(text: *mut c_char) -> c_int {
-        // SAFETY: as in `set`.
-        change(Some(name_of(text)), || unsafe { libc::putenv(text) }, || ())
-    }
+extern "C" fn unset_of_process(name: *const c_char) -> c_int {
+    unset(name, 0, 0, None)
+}
 
-    /// `unsetenv(name)`.
-    pub(super) extern "C" fn unset(name: *const c_char) -> c_int {
-        // SAFETY: as in `set`.
-        change(Some(bytes(name)), || unsafe { libc::unsetenv(name) }, || ())
-    }
-
-    /// `clearenv()`.
-    pub(super) extern "C" fn clear() -> c_int {
-        // SAFETY: takes no argument.
-        change(None, || unsafe { libc::clearenv() }, || ())
-    }
+extern "C" fn clear_of_process() -> c_int {
+    clear(0, 0, 0, None)
 }
 
 /// Whether an instance will have an `environ` of its own.
@@ -307,10 +272,10 @@ pub fn changes_of_process() -> Option<[(&'static CStr, usize); 4]> {
     let has_one = || Instance::all().any(|instance| has_view(&instance.answers));
     (IS_EXPECTED.load(Ordering::Relaxed) || has_one()).then(|| {
         [
-            (c"setenv", (of_process::set as *const ()).addr()),
-            (c"putenv", (of_process::put as *const ()).addr()),
-            (c"unsetenv", (of_process::unset as *const ()).addr()),
-            (c"clearenv", (of_process::clear as *const ()).addr()),
+            (c"setenv", (set_of_process as *const ()).addr()),
+            (c"putenv", (put_of_process as *const ()).addr()),
+            (c"unsetenv", (unset_of_process as *const ()).addr()),
+            (c"clearenv", (clear_of_process as *const ()).addr()),
         ]
     })
 }

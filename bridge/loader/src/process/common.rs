@@ -9,12 +9,12 @@
 //! | another file than the program's | the tool may need what the program's file has not |
 //! | a library that calls MPI, or needs one that does | its calls for the tool belong below the tool, and would come in above |
 //! | a library with thread-local variables for others | an address cannot stand for them |
-//! | language run-time libraries | [`super::is_private_everywhere`] |
+//! | language run-time libraries | they are in every namespace |
 //!
 //! A library of whose functions the tool is a wrapper is the program's in any case: the wrapper goes on to the function that the process uses,
 //! and hands the program's handles to it. Where the process does not have it, it is opened there, as for a preloaded tool that needs it.
 
-use qmpi_elf::{ElfFile, Name, Tool};
+use qmpi_elf::{ElfFile, Tool};
 use qmpi_plan::Planned;
 
 use crate::image::{Image, SymbolKind};
@@ -24,7 +24,11 @@ impl Process {
     /// The libraries of a tool's own that the process has already, and of which it can use that copy.
     pub(crate) fn in_common_with(&self, tool: &Tool) -> Vec<String> {
         let own = tool.closure.private().iter();
-        own.filter(|file| self.is_in_common(file)).map(|file| file.name().to_owned()).collect()
+        let is_in_common = |file: &&ElfFile| {
+            let of_program = self.opened_by_program(file);
+            of_program.is_some_and(|image| image.defined_symbols().all(|symbol| symbol.kind != SymbolKind::Tls))
+        };
+        own.filter(is_in_common).map(|file| file.name().to_owned()).collect()
     }
 
     /// The libraries of a tool's own of whose functions it has wrappers, unless the process has these functions from another library.
@@ -33,10 +37,10 @@ impl Process {
         let own = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default().iter();
         own.filter(move |file| {
             let is_elsewhere = |name: &str| {
-                let first = self.images().iter().find(|image| image.find_name(Name::from(name)).is_some());
+                let first = self.images().iter().find(|image| image.find_name(name).is_some());
                 first.is_some_and(|image| image.name() != file.name())
             };
-            !super::is_private_everywhere(file.name())
+            !qmpi_elf::is_language_runtime(file.name())
                 && wraps.iter().any(|name| file.finds(name) && !is_elsewhere(name))
         })
     }
@@ -44,9 +48,7 @@ impl Process {
     /// Tools get the process's copy of these from now on.
     pub(crate) fn have_in_common(&mut self, sonames: &[String]) {
         for soname in sonames.iter().filter(|soname| self.shared(soname).is_none()).collect::<Vec<_>>() {
-            if let Some(image) = self.images().iter().find(|image| image.name() == soname) {
-                image.keep();
-            }
+            self.named(soname).into_iter().for_each(Image::keep);
             self.in_common.push(soname.clone());
         }
     }
@@ -56,14 +58,10 @@ impl Process {
     pub(crate) fn opened_by_program(&self, file: &ElfFile) -> Option<&Image> {
         let name = file.name();
         let image = self.images().iter().skip(1).find(|image| image.name() == name)?;
-        let is_common = !super::is_private_everywhere(name)
+        let is_common = !qmpi_elf::is_language_runtime(name)
             && ElfFile::identity_at(image.path()) == Some(file.identity())
             && !self.calls_mpi(image, &mut Vec::new());
         is_common.then_some(image)
-    }
-
-    fn is_in_common(&self, file: &ElfFile) -> bool {
-        self.opened_by_program(file).is_some_and(|image| !has_thread_local_variables(image))
     }
 
     /// Does a library call MPI, or need one that does and that is not MPI's?
@@ -72,16 +70,8 @@ impl Process {
             return false;
         }
         seen.push(image);
-        let mut needed = image.needed().iter().filter_map(|name| {
-            let is_it = |other: &&Image| name.to_str().is_ok_and(|name| other.name() == name);
-            self.images().iter().find(is_it)
-        });
+        let mut needed = image.needed().iter().filter_map(|name| self.named(name.to_str().ok()?));
         image.symbols_of_mpi().any(|symbol| !symbol.defined && qmpi_abi::classify_c(symbol.name).is_some())
             || needed.any(|other| self.calls_mpi(other, seen))
     }
-}
-
-/// Does the library define thread-local variables that other objects may refer to?
-fn has_thread_local_variables(image: &Image) -> bool {
-    image.symbols().any(|symbol| symbol.defined && symbol.kind == SymbolKind::Tls)
 }

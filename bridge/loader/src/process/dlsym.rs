@@ -1,5 +1,3 @@
 //! glibc's own `dlsym` and `dlvsym`, which the overrides use as well.
 
 pub use qmpi_overrides::glibc::{dlsym as real, global, set};
-
-pub(crate) use qmpi_overrides::glibc::dlvsym as real_versioned;

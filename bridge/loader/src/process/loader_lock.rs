@@ -10,6 +10,7 @@
 //! address (`elf/dl-sym.c: do_sym`). `qmpi_under_loader_lock` is such a symbol, and the function behind it does the work.
 #![expect(unsafe_code, reason = "asks dlsym, and defines a symbol of type STT_GNU_IFUNC")]
 
+use std::arch::naked_asm;
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
 use std::ptr::NonNull;
@@ -18,15 +19,18 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use qmpi_dynamic::LinkerLock;
 use qmpi_system::log;
 
-use crate::link_map::{Handle, object_at};
+use crate::link_map::{self, Handle, object_at};
 use crate::process::dlsym;
 
-/// The name under which `qmpi_under_loader_lock` (`loader_lock/`; nothing here may refer to it: `ld.so` would resolve the reference by a call) is exported.
+/// The name under which [`qmpi_under_loader_lock`] is exported. No code refers to that: `ld.so` would resolve the reference by a call.
 const SYMBOL: &CStr = c"qmpi_under_loader_lock";
 
-#[cfg_attr(target_arch = "x86_64", path = "loader_lock/x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "loader_lock/aarch64.rs")]
-mod arch;
+/// For the linker a function that is chosen at run time: `dlsym` calls it, under its lock, to learn the address.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn qmpi_under_loader_lock() {
+    naked_asm!(assembly!("under_loader_lock"), resolve = sym resolve)
+}
 
 thread_local! {
     /// What this thread wants to do under the lock.
@@ -63,7 +67,7 @@ pub(crate) extern "C" fn resolve() -> usize {
         unsafe { work.as_mut()() };
     }
     // Not null: that would be a failure.
-    (resolve as extern "C" fn() -> usize as *const ()).addr()
+    (resolve as *const ()).addr()
 }
 
 /// `dlopen`'s handle of the library that this code is part of.
@@ -71,11 +75,11 @@ fn own_handle() -> *mut c_void {
     static HANDLE: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
     let mut handle = HANDLE.load(Ordering::Relaxed);
     if handle.is_null() {
-        let own = object_at((resolve as extern "C" fn() -> usize as *const ()).addr());
+        let own = object_at((resolve as *const ()).addr());
         if let Some(map) = own.and_then(Handle::map) {
             // Of a library that was not opened but preloaded, `ld.so` makes what a look-up by handle needs now.
-            // SAFETY: RTLD_NOLOAD: no constructor can run.
-            handle = unsafe { libc::dlopen(map.name().as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
+            let opened = link_map::open(map.name(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            handle = opened.map_or(handle, |opened| opened.0);
         }
         HANDLE.store(handle, Ordering::Relaxed);
     }

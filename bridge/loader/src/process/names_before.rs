@@ -4,8 +4,6 @@
 //! the first tool is loaded. An object's DT_GNU_HASH has the hashes of all that it defines, as numbers in a row: marked in a table of
 //! bits, they answer for nearly all names at once.
 
-use qmpi_elf::Name;
-
 use crate::image::Image;
 
 /// So many bits: some thousand names leave most of them free.
@@ -23,28 +21,18 @@ impl NamesBefore {
         let mut marked = Some(Box::new([0; BITS / 64]));
         for image in images {
             match (image.mapped().tables().gnu_hashes(), &mut marked) {
-                (Some(hashes), Some(marked)) => hashes.for_each(|hash| mark(marked, hash)),
+                (Some(hashes), Some(marked)) => hashes.map(place).for_each(|(word, bit)| marked[word] |= 1 << bit),
                 _ => marked = None,
             }
         }
         NamesBefore { marked }
     }
 
-    /// May one of the objects define this name?
-    pub(crate) fn may_define(&self, name: Name<'_>) -> bool {
-        self.may_define_hash(name.hash())
-    }
-
-    /// The same of a name with this hash; its lowest bit does not count.
-    pub(crate) fn may_define_hash(&self, hash: u32) -> bool {
+    /// May one of the objects define a name with this hash? Its lowest bit does not count.
+    pub(crate) fn may_define(&self, hash: u32) -> bool {
         let (word, bit) = place(hash);
         self.marked.as_ref().is_none_or(|marked| marked[word] >> bit & 1 == 1)
     }
-}
-
-fn mark(marked: &mut [u64; BITS / 64], hash: u32) {
-    let (word, bit) = place(hash);
-    marked[word] |= 1 << bit;
 }
 
 /// The lowest bit of a hash in a table says something else.
@@ -55,16 +43,22 @@ fn place(hash: u32) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    use qmpi_elf::Name;
+
     use super::*;
+    use crate::image::listed::Listed;
 
     #[test]
     fn what_libraries_define_is_not_ruled_out() {
-        let images = Image::of_process();
+        let images = Listed::now().into_images();
         let before = NamesBefore::of(images.iter().filter(|image| !image.name().starts_with("linux-vdso")));
         let nothing = NamesBefore::of(std::iter::empty());
         for name in [c"malloc", c"dlopen", c"environ"] {
-            assert!(before.may_define(Name::from(name)) && !nothing.may_define(Name::from(name)), "{name:?}");
+            assert!(
+                before.may_define(Name::from(name).hash()) && !nothing.may_define(Name::from(name).hash()),
+                "{name:?}"
+            );
         }
-        assert!(!before.may_define(Name::from(c"a name that nothing has")));
+        assert!(!before.may_define(Name::from(c"a name that nothing has").hash()));
     }
 }

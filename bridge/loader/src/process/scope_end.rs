@@ -3,14 +3,13 @@
 //!
 //! For names so general that libqmpi, which is preloaded, must not export them: it would take them from programs that use
 //! them for something else.
-#![expect(unsafe_code, reason = "dlopen of a library without code")]
 
 use std::ffi::c_int;
 
 use qmpi_elf::write::provider::{self, Provided};
 
 use crate::error::LoadError;
-use crate::link_map::{Handle, dlerror};
+use crate::link_map::{self, Handle};
 use crate::memory_file::MemoryFile;
 
 /// Adds these functions to the base namespace, under the SONAME `soname`.
@@ -39,11 +38,7 @@ pub(crate) fn define_aside(soname: &str, symbols: &[Provided<'_>]) -> Result<Han
 }
 
 fn open(soname: &str, bytes: &[u8], scope: c_int) -> Result<Handle, LoadError> {
-    let file = MemoryFile::new(soname, bytes).map_err(|source| LoadError::Memory { name: soname.into(), source })?;
-    // SAFETY: the library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.
-    let handle = unsafe { libc::dlopen(file.path().as_ptr(), libc::RTLD_NOW | scope) };
-    if handle.is_null() {
-        return Err(LoadError::Link { path: soname.into(), message: dlerror() });
-    }
-    Ok(Handle(handle))
+    let file = MemoryFile::new(soname, bytes)?;
+    // The library has no code, so no constructors. RTLD_GLOBAL puts it behind all that is there.
+    link_map::open(file.path(), libc::RTLD_NOW | scope).map_err(LoadError::link(soname))
 }

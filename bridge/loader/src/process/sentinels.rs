@@ -7,7 +7,6 @@
 //! A tool in a namespace is not in that scope. Where no other object there defines what the tool does, the definition that MPI's libraries
 //! use in their local scope is added to the global one, or memory for it where MPI's Fortran library is not in the process yet:
 //! whatever is opened later binds to it, and so do the tools.
-#![expect(unsafe_code, reason = "dlopen of an object that is loaded")]
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
@@ -19,8 +18,7 @@ use qmpi_elf::write::provider::{Provided, ProvidedKind};
 use qmpi_system::log;
 
 use crate::error::LoadError;
-use crate::link_map;
-use crate::link_map::Handle;
+use crate::link_map::{self, Handle};
 use crate::process::Process;
 use crate::process::{dlsym, scope_end};
 
@@ -33,23 +31,25 @@ const SONAME: &str = "libqmpi-sentinels.so";
 /// When the library that defines them cannot be made or loaded.
 pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a Tool>) -> Result<(), LoadError> {
     let sizes = sizes(tools);
-    let mut new: Vec<(&'static CStr, usize)> = Vec::new();
+    let mut new: BTreeMap<&'static CStr, usize> = BTreeMap::new();
     for (name, size) in sizes {
         let Ok(name) = CString::new(name) else { continue };
         if process.is_published(&name) || dlsym::global(&name).is_some() {
             continue;
         }
-        // Takes the message of the look-up back: a later dlerror of the program must not see it.
-        let _ = link_map::dlerror();
+        let _ = link_map::dlerror(); // of the look-up
         let address = match (process.local_sentinel(&name), size) {
             (Some(address), _) => {
-                keep(address);
+                // What is opened after its object was closed would be bound to memory that is gone.
+                if let Some(map) = link_map::object_at(address).and_then(Handle::map) {
+                    link_map::keep(map.name());
+                }
                 address
             }
             (None, Some(size)) => storage(size),
             (None, None) => continue,
         };
-        new.push((Box::leak(name.into_boxed_c_str()), address));
+        new.insert(Box::leak(name.into_boxed_c_str()), address);
     }
     if new.is_empty() {
         return Ok(());
@@ -58,7 +58,7 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     let symbols: Vec<Provided<'_>> =
         new.iter().map(|(name, address)| Provided::new(*name, ProvidedKind::Data, *address)).collect();
     scope_end::define(SONAME, &symbols)?;
-    Arc::make_mut(process).add_published(&new);
+    Arc::make_mut(process).add_published(new);
     Ok(())
 }
 
@@ -88,11 +88,4 @@ fn storage(size: u64) -> usize {
     struct CommonBlock(#[expect(dead_code, reason = "its address is what matters")] [u8; 64]);
     let count = usize::try_from(size).unwrap_or(0).div_ceil(64).max(1);
     Box::leak(vec![CommonBlock([0; 64]); count].into_boxed_slice()).as_ptr().addr()
-}
-
-/// Keeps the object that has `address` in the process: what is opened after it was closed would be bound to memory that is gone.
-fn keep(address: usize) {
-    let Some(map) = link_map::object_at(address).and_then(Handle::map) else { return };
-    // SAFETY: RTLD_NOLOAD: no constructor can run.
-    unsafe { libc::dlopen(map.name().as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE) };
 }

@@ -13,8 +13,9 @@ use qmpi_system::log;
 
 use crate::image::Image;
 use crate::instance::Instance;
-use crate::link_map::{self, Handle};
-use crate::process::{is_private_everywhere, scope_end};
+use crate::link_map::Handle;
+use crate::process::scope_end;
+use crate::stand_ins;
 
 /// A library of addresses at the end of the program's scope.
 struct Shown {
@@ -42,7 +43,7 @@ pub(super) fn show(lock: &LinkerLock) {
     });
     for map in now {
         if !shown.iter().any(|shown| shown.is_of(map)) {
-            let handle = link_map::image(map).and_then(|image| stand_in(&image, Handle::of(map)));
+            let handle = Image::of_map(map).and_then(|image| stand_in(&image, Handle::of(map)));
             shown.push(Shown { map: std::ptr::from_ref(map).addr(), path: map.name().to_bytes().to_vec(), handle });
         }
     }
@@ -66,16 +67,15 @@ fn opened(_: &LinkerLock) -> Vec<&'static LinkMap> {
 
 /// Defines what the library defines.
 fn stand_in(image: &Image, handle: Handle) -> Option<Handle> {
-    if is_private_everywhere(image.name()) {
+    if qmpi_elf::is_language_runtime(image.name()) {
         return None;
     }
-    let symbols = super::symbols(image, handle, |_| true);
-    let name = super::name(image);
-    match scope_end::define_until_closed(&name, &symbols) {
-        Ok(handle) => Some(handle),
-        Err(error) => {
+    let symbols = stand_ins::symbols(image, handle, |_| true);
+    let name = stand_ins::name(image);
+    let defined = scope_end::define_until_closed(&name, &symbols);
+    defined
+        .inspect_err(|error| {
             log::warn(&format!("the program's libraries cannot be bound to {}: {error}", image.path().display()), None);
-            None
-        }
-    }
+        })
+        .ok()
 }

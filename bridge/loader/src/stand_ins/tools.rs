@@ -17,8 +17,10 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_system::log;
 
-use crate::link_map::{self, Handle};
+use crate::image::Image;
+use crate::link_map::Handle;
 use crate::process::scope_end;
+use crate::stand_ins;
 
 /// A file of a layer.
 struct LayerFile {
@@ -76,14 +78,12 @@ fn named<'a>(parts: &'a mut [LayerFile], soname: &[u8]) -> Option<&'a mut LayerF
 impl LayerFile {
     fn stand(&mut self) -> Option<&'static CStr> {
         if self.stands.is_none() {
-            let image = self.handle.map().and_then(link_map::image)?;
-            let symbols = super::symbols(&image, self.handle, |name| qmpi_abi::classify_c(name).is_none());
-            match scope_end::define_aside(&super::name(&image), &symbols) {
-                Ok(handle) => self.stands = handle.map().map(|map| map.name()),
-                Err(error) => {
-                    log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
-                }
-            }
+            let image = self.handle.map().and_then(Image::of_map)?;
+            let symbols = stand_ins::symbols(&image, self.handle, |name| qmpi_abi::classify_c(name).is_none());
+            let defined = scope_end::define_aside(&stand_ins::name(&image), &symbols).inspect_err(|error| {
+                log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
+            });
+            self.stands = defined.ok().and_then(Handle::map).map(|map| map.name());
         }
         self.stands
     }

@@ -1,34 +1,34 @@
 //! Functions that are not MPI's and that layers wrap: the stack of each is like that of a function of MPI.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 
 use qmpi_elf::Name;
 use qmpi_overrides::answers::NextOther;
 
-use crate::image::version::Version;
+use crate::image::symbol::DefinedVersion;
 use crate::image::{Image, SymbolKind};
-use crate::stand_ins::arch;
+use crate::stand_ins;
 
 /// A wrapper of a layer.
 #[derive(Debug, Clone)]
-pub struct WrappedFunction {
+pub struct LibraryWrapper {
     /// The function.
     pub name: &'static CStr,
     /// What references without a version get, and `dlsym` where it finds no other.
     pub address: usize,
     /// All definitions, if they have versions.
-    pub versions: Vec<(Version, usize)>,
+    pub versions: Vec<(DefinedVersion, usize)>,
 }
 
-impl WrappedFunction {
+impl LibraryWrapper {
     /// The definition that a reference to `version` gets, or one to none.
     #[must_use]
     pub fn referred(&self, version: Option<&CStr>) -> Option<usize> {
         let Some(version) = version.filter(|_| !self.versions.is_empty()) else { return Some(self.address) };
-        let is_it = |(known, _): &&(Version, usize)| match known {
-            Version::Named { name, .. } => *name == version,
-            Version::Unversioned { is_hidden } => !is_hidden,
+        let is_it = |(known, _): &&(DefinedVersion, usize)| match known {
+            DefinedVersion::Named { name, .. } => *name == version,
+            DefinedVersion::Unversioned { is_hidden } => !is_hidden,
         };
         self.versions.iter().find(is_it).map(|(_, address)| *address)
     }
@@ -36,7 +36,8 @@ impl WrappedFunction {
     /// The definition that `dlsym` finds.
     #[must_use]
     pub fn looked_up(&self) -> usize {
-        let is_default = |(version, _): &&(Version, usize)| matches!(version, Version::Named { is_default: true, .. });
+        let is_default =
+            |(version, _): &&(DefinedVersion, usize)| matches!(version, DefinedVersion::Named { is_default: true, .. });
         self.versions.iter().find(is_default).map_or(self.address, |(_, address)| *address)
     }
 }
@@ -45,7 +46,7 @@ impl WrappedFunction {
 #[derive(Debug, Clone, Default)]
 pub struct Others {
     /// Its wrappers.
-    pub wrapped: Vec<WrappedFunction>,
+    pub wrapped: Vec<LibraryWrapper>,
     /// What it defines as `PMPI_f`.
     pub profiling: Vec<(&'static CStr, usize)>,
     /// The files of its tool, for names that nothing else in the process defines.
@@ -92,13 +93,12 @@ impl Stacked {
         let files = self.layers.iter().rev().flat_map(|others| &others.files);
         files.filter_map(move |image| {
             let symbol = image.find_name(name)?;
-            matches!(symbol.kind, SymbolKind::Function | SymbolKind::Untyped | SymbolKind::Other | SymbolKind::Data)
-                .then_some(symbol.address)
+            (symbol.is_callable() || symbol.kind == SymbolKind::Data).then_some(symbol.address)
         })
     }
 
     /// The wrappers of a function, the outermost first.
-    pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a WrappedFunction> {
+    pub fn of<'a>(&'a self, name: &CStr) -> impl Iterator<Item = &'a LibraryWrapper> {
         self.layers.iter().rev().flat_map(|others| &others.wrapped).filter(move |wrapped| wrapped.name == name)
     }
 
@@ -130,7 +130,7 @@ pub(crate) fn next_functions(
         others.chain(look_ups.iter().copied()).map(|(name, address)| of(name, address)).collect();
     // glibc's own would open libraries in the tool's namespace.
     if wraps.contains(&"dlopen") && !below.contains_key(c"dlopen") {
-        next.push(of(c"dlopen", (arch::next_dlopen as *const ()).addr()));
+        next.push(of(c"dlopen", (stand_ins::dlopen::next as *const ()).addr()));
     }
     next.extend(of_process.filter(|(name, _)| !below.contains_key(name)).map(|(name, address)| of(name, address)));
     next.sort_unstable_by_key(|next| next.hash);
@@ -139,9 +139,4 @@ pub(crate) fn next_functions(
 
 fn of(name: &'static CStr, address: usize) -> NextOther {
     NextOther { hash: Name::from(name).hash(), name, address }
-}
-
-/// A name that is kept for ever.
-pub(crate) fn kept(name: &str) -> Option<&'static CStr> {
-    CString::new(name).ok().map(|name| &*Box::leak(name.into_boxed_c_str()))
 }

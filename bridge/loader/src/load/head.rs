@@ -33,9 +33,9 @@ use qmpi_system::log;
 use crate::error::LoadError;
 use crate::image::{Image, SymbolKind};
 use crate::instance::Instance;
-use crate::namespace::first;
-use crate::process::dlsym;
-use crate::process::{Export, Process};
+use crate::namespace::thread_local;
+use crate::overrides;
+use crate::process::{Export, Process, dlsym};
 
 /// The function by which an unwinder asks a frame of C++ what to do (Itanium C++ ABI: Exception Handling, 2.5).
 const PERSONALITY: &CStr = c"__gxx_personality_v0";
@@ -64,19 +64,11 @@ const EXCEPTION_HANDLING: [&CStr; 20] = [
     c"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
 ];
 
-/// What an instance gets instead of functions of the C library, as symbols of a provider. Versions of glibc that are not yet among these are added.
-pub(crate) type OverridesOf = fn(&'static Instance, &mut Vec<&str>) -> Result<Vec<Provided<'static>>, LoadError>;
-
 /// What the head is made of.
 pub(crate) struct Head<'a> {
-    pub(crate) process: &'a Process,
     pub(crate) tool: &'a Tool,
-    /// The next link for each function, 0 where nothing below has it.
-    pub(crate) links: &'a [usize],
     pub(crate) instance: &'static Instance,
-    /// Its overrides.
-    pub(crate) overrides: OverridesOf,
-    /// The function that libraries of the namespace are to call before their constructors (`first.rs`).
+    /// The function that libraries of the namespace are to call before their constructors (`namespace/thread_local.rs`).
     pub(crate) before_constructors: Option<usize>,
 }
 
@@ -103,7 +95,7 @@ impl SymbolAddress {
 
 /// Heads from which those of other instances of the same tools are made: only addresses differ.
 #[derive(Debug, Default)]
-pub(crate) struct Heads<'a>(Vec<Written<'a>>);
+pub struct Heads<'a>(Vec<Written<'a>>);
 
 /// A head that was written.
 #[derive(Debug)]
@@ -136,6 +128,15 @@ impl<'a> Heads<'a> {
 }
 
 impl<'a> Head<'a> {
+    fn process(&self) -> &'static Process {
+        &self.instance.process
+    }
+
+    /// The next link for each function, 0 where nothing below has it.
+    fn links(&self) -> &'static [usize] {
+        self.instance.answers.links
+    }
+
     /// Writes it as the library `soname`, which needs `needed`.
     pub(crate) fn write<'h>(
         &self,
@@ -143,14 +144,15 @@ impl<'a> Head<'a> {
         needed: &[&str],
         heads: &'h mut Heads<'a>,
     ) -> Result<Cow<'h, [u8]>, LoadError> {
-        let mut versions: Vec<&str> = self.process.shared(soname).into_iter().flat_map(Image::version_names).collect();
-        let mut symbols = (self.overrides)(self.instance, &mut versions)?;
+        let shared = self.process().shared(soname);
+        let mut versions: Vec<&str> = shared.into_iter().flat_map(Image::version_names).collect();
+        let mut symbols = overrides::symbols(self.instance, &mut versions)?;
         let provided = symbols.len();
         if let Some(index) = heads.like(self, soname, needed, provided) {
             let written = &mut heads.0[index];
             symbols.retain(|symbol| !written.own.contains(&symbol.name));
             let overrides = symbols.iter().map(|symbol| symbol.address);
-            let others = written.addresses.iter().map(|address| address.above(self.links) as u64);
+            let others = written.addresses.iter().map(|address| address.above(self.links()) as u64);
             return Ok(written.template.with(overrides.chain(others)).into());
         }
         let own = self.functions_of_tool();
@@ -188,11 +190,11 @@ impl<'a> Head<'a> {
         overridden: &Names<'_>,
         symbols: &mut Vec<Provided<'a>>,
     ) -> Result<Vec<SymbolAddress>, LoadError> {
-        let exports = self.process.exports();
+        let exports = self.process().exports();
         symbols.reserve(exports.len());
         let mut addresses = Vec::with_capacity(exports.len());
         let mut add = |symbol: Provided<'a>, address: SymbolAddress| {
-            symbols.push(symbol.at(address.above(self.links)));
+            symbols.push(symbol.at(address.above(self.links())));
             addresses.push(address);
         };
         for Export { symbol, function } in exports {
@@ -214,10 +216,10 @@ impl<'a> Head<'a> {
             add(symbol, SymbolAddress::Common(symbol.address as usize));
         }
         if let Some(address) = self.before_constructors {
-            add(Provided::function(first::NAME, 0), SymbolAddress::Own(address));
+            add(Provided::function(thread_local::BEFORE_CONSTRUCTORS, 0), SymbolAddress::Own(address));
         }
         for name in wrapped::ALLOCATOR.into_iter().filter(|_| self.instance.has_own_allocator) {
-            if let Some(address) = CString::new(name).ok().and_then(|name| dlsym::global(&name)) {
+            if let Some(address) = global(name) {
                 add(Provided::function(name, 0), SymbolAddress::Common(address));
             }
         }
@@ -244,7 +246,7 @@ impl<'a> Head<'a> {
     /// (`-static-libstdc++`), in place of the tool's or its library's. An exception passes through frames of the program and of the tool;
     /// two copies of these functions do not know each other's state. Under `LD_PRELOAD` both use one copy, too, whichever comes first.
     fn exception_handling(&self, own: &Names<'_>) -> Vec<Provided<'a>> {
-        let of_program = || self.process.images().first().is_some_and(|program| program.find(PERSONALITY).is_some());
+        let of_program = || self.process().images().first().is_some_and(|program| program.find(PERSONALITY).is_some());
         let brings_it = own.contains(&Name::from(PERSONALITY)) || of_program();
         let names = EXCEPTION_HANDLING.iter().copied().filter(move |_| brings_it);
         names.filter_map(|name| Some(Provided::function(name, dlsym::global(name)?))).collect()
@@ -269,19 +271,19 @@ impl<'a> Head<'a> {
                 continue;
             }
             let in_tables = Name::from(name);
-            if self.process.exports_name(in_tables) || own.contains(&in_tables) || !seen.insert(in_tables) {
+            if self.process().exports_name(in_tables) || own.contains(&in_tables) || !seen.insert(in_tables) {
                 continue;
             }
             let fortran = || self.instance.fortran_links.get(name).map(|link| SymbolAddress::Own(*link));
             // What one instance has below it, those above it have as well.
-            let link = function(self.links, name).map(|id| SymbolAddress::Link { id, otherwise: 0 });
+            let link = function(self.links(), name).map(|id| SymbolAddress::Link { id, otherwise: 0 });
             // Of an MPI library that has no other part of the interface.
             let of_mpi =
-                || CString::new(name).ok().and_then(|name| self.process.function(&name)).map(SymbolAddress::Common);
+                || CString::new(name).ok().and_then(|name| self.process().function(&name)).map(SymbolAddress::Common);
             let address = match link.or_else(fortran).or_else(of_mpi) {
                 Some(address) => address,
                 None => {
-                    let reason = format!("which {} does not have", self.process.mpi_name());
+                    let reason = format!("which {} does not have", self.process().mpi_name());
                     SymbolAddress::Own(missing::stub(tool, name, reason, OTHER_MPI)?)
                 }
             };
@@ -289,8 +291,8 @@ impl<'a> Head<'a> {
         }
         for name in &self.tool.of_unnamed_libraries {
             let in_tables = Name::from(name.as_str());
-            let address = CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name));
-            if let Some(address) = address.filter(|_| !self.process.exports_name(in_tables) && seen.insert(in_tables)) {
+            let is_new = |_: &usize| !self.process().exports_name(in_tables) && seen.insert(in_tables);
+            if let Some(address) = global(name).filter(is_new) {
                 extra.push((name, SymbolAddress::Common(address)));
             }
         }
@@ -298,14 +300,14 @@ impl<'a> Head<'a> {
         let mut undefined = Vec::new();
         for name in &self.tool.undefined_elsewhere {
             let in_tables = Name::from(name.as_str());
-            if self.process.exports_name(in_tables) || !seen.insert(in_tables) {
+            if self.process().exports_name(in_tables) || !seen.insert(in_tables) {
                 continue;
             }
-            let first = self.process.definition(in_tables);
+            let first = self.process().definition(in_tables);
             if first.is_some_and(|symbol| symbol.kind == SymbolKind::Tls) {
                 continue; // `thread_local.rs`
             }
-            let address = match CString::new(name.as_str()).ok().and_then(|name| dlsym::global(&name)) {
+            let address = match global(name) {
                 Some(address) => SymbolAddress::Common(address),
                 None => {
                     undefined.push(name.as_str());
@@ -327,13 +329,13 @@ impl<'a> Head<'a> {
         }
         let is_here = || {
             own.contains(&name)
-                || self.process.exports_name(name)
+                || self.process().exports_name(name)
                 || self.tool.closure.objects.iter().any(|object| object.finds(symbol.name))
         };
-        if self.process.definition(name)?.kind == SymbolKind::Tls || is_here() {
+        if self.process().definition(name)?.kind == SymbolKind::Tls || is_here() {
             return None;
         }
-        dlsym::global(&CString::new(symbol.name).ok()?)
+        global(symbol.name)
     }
 
     /// A stub for a function that nothing in the process defines.
@@ -367,6 +369,11 @@ const OF_START_FILES: [&str; 3] = ["__gmon_start__", "_ITM_deregisterTMCloneTabl
 
 /// What to do about undefined functions.
 const UNDEFINED: &str = "link the tool with the library that defines it (readelf -d shows what it is linked with)";
+
+/// What the process's own scope has under this name.
+fn global(name: &str) -> Option<usize> {
+    dlsym::global(&CString::new(name).ok()?)
+}
 
 /// The C function of MPI that a name stands for, if something below has it.
 fn function(links: &[usize], name: &str) -> Option<FnId> {

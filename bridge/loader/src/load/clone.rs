@@ -10,7 +10,7 @@
 //!
 //! What differs from a namespace of its own: the tool's private libraries exist once for all clones, so they must neither
 //! call MPI nor call back ([`Tool::clone_obstacle`]); its path is that of a file in memory, but for its code
-//! (`clone_code`); a plugin that it opens does not find its symbols.
+//! (`clone_code.rs`); a plugin that it opens does not find its symbols.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -25,11 +25,13 @@ use qmpi_links::{callback, trampoline};
 use qmpi_overrides::Namespace;
 
 use crate::error::LoadError;
+use crate::exit;
 use crate::instance::Instance;
 use crate::link_map::Handle;
+use crate::load::clone_code;
+use crate::load::head::{Head, Heads};
 use crate::memory_file::MemoryFile;
-use crate::namespace::head::{Head, Heads};
-use crate::namespace::{self, Above, clone_code, providers, thread_local};
+use crate::namespace::{self, providers, thread_local};
 use crate::process::Process;
 
 /// The namespace of all clones.
@@ -46,7 +48,7 @@ pub fn have_a_namespace() -> bool {
 /// head, and must see the frames of all namespaces. It needs the library of threads, which private libraries refer to and do not
 /// name (see [`providers::threads`]). Both come first in the scope of all clones, but a clone finds what it defines itself before
 /// (DT_SYMBOLIC, see `qmpi_elf::write::duplicate`).
-fn common(first_clone: &'static Instance, above: &Above, lock: &LinkerLock) -> Result<&'static Namespace, LoadError> {
+fn common(first_clone: &'static Instance, lock: &LinkerLock) -> Result<&'static Namespace, LoadError> {
     const NAME: &str = "qmpi-clones";
     if let Some(namespace) = COMMON.get() {
         return Ok(namespace);
@@ -54,15 +56,13 @@ fn common(first_clone: &'static Instance, above: &Above, lock: &LinkerLock) -> R
     let (tool, process) = (first_clone.path.as_path(), &*first_clone.process);
     let lists_all = trampoline::allocate(qmpi_overrides::arch::dl_iterate_phdr, &first_clone.answers)?;
     let symbols = [Provided::function(c"dl_iterate_phdr", lists_all)];
-    let threads = match providers::threads(process) {
-        Some(name) => providers::file(process, name)?.map(|file| (name.to_owned(), file)),
-        None => None,
-    };
+    let threads = providers::threads(process).map(|name| Ok::<_, LoadError>((name, providers::file(process, name)?)));
+    let threads = threads.transpose()?.and_then(|(name, file)| Some((name, file?)));
     let needs: Vec<&str> = threads.iter().map(|(_, file)| file.path_text()).collect();
-    let end = callback::with_data(above.clones_end, first_clone)?;
-    let first = memory_file(NAME, &write_with_destructor(NAME, &needs, &symbols, end)?)?;
+    let end = callback::with_data(exit::clones_end, first_clone)?;
+    let first = MemoryFile::new(NAME, &write_with_destructor(NAME, &needs, &symbols, end)?)?;
     let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];
-    providers.extend(threads.iter().map(|(name, file)| (name.clone(), file.path().to_owned())));
+    providers.extend(threads.iter().map(|(name, file)| ((*name).to_owned(), file.path().to_owned())));
     let namespace = namespace::expect(first.path(), &providers, lock);
     namespace::create(namespace, tool, &first)?;
     Ok(COMMON.get_or_init(|| namespace))
@@ -73,7 +73,6 @@ pub(crate) fn bind<'a>(
     instance: &'static Instance,
     tool: &'a Tool,
     heads: &mut Heads<'a>,
-    above: &Above,
     lock: &LinkerLock,
 ) -> Result<Vec<Handle>, LoadError> {
     let process = &*instance.process;
@@ -81,8 +80,8 @@ pub(crate) fn bind<'a>(
     if let Some(symbol) = thread_local::names(tool, process).first() {
         return Err(LoadError::ThreadLocal { path: instance.path.clone(), symbol: (*symbol).to_owned() });
     }
-    let failed = |message: String| LoadError::Link { path: instance.path.clone(), message };
-    let namespace = common(instance, above, lock)?;
+    let failed = |message| LoadError::link(&instance.path)(message);
+    let namespace = common(instance, lock)?;
     // What it will find names in, apart from itself.
     let threads = providers::threads(process).and_then(|name| namespace.provider(name));
     let mut scope: Vec<_> = namespace.head().into_iter().chain(threads).collect();
@@ -99,28 +98,19 @@ pub(crate) fn bind<'a>(
         scope.extend(library.map());
     }
     let soname = providers::mpi_soname(tool, process);
-    let head = Head {
-        process,
-        tool,
-        links: instance.answers.links,
-        instance,
-        overrides: above.overrides,
-        before_constructors: None,
-    }
-    .write(soname, &[], heads)?;
-    let head = memory_file(soname, &head)?;
-    let head_path = head.path_text();
+    let head = Head { tool, instance, before_constructors: None }.write(soname, &[], heads)?;
+    let head = MemoryFile::new(soname, &head)?;
 
     let mut file = File::open(&instance.path).map_err(|error| failed(error.to_string()))?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| failed(error.to_string()))?;
-    let needed = needed(tool, process, head_path);
+    let needed = needed(tool, process, head.path_text());
     let needed: Vec<&str> = needed.iter().map(String::as_str).collect();
     let runpath = runpath(tool);
     let copy = duplicate(&bytes, &Changes { needed: &needed, runpath: runpath.as_deref() });
     let copy = copy.map_err(|error| failed(error.to_string()))?;
     let name = instance.path.file_name().unwrap_or_default().to_string_lossy();
-    let copy = memory_file(&name, &copy)?;
+    let copy = MemoryFile::new(&name, &copy)?;
 
     // Set before constructors of the tool run: they may call overrides.
     instance.providers.get_or_init(|| vec![(soname.to_owned(), head.path().to_owned())]);
@@ -158,8 +148,4 @@ fn runpath(tool: &Tool) -> Option<String> {
     let directory = root.path().parent()?.to_str()?;
     let path = root.runpath().or(root.rpath())?;
     Some(path.replace("${ORIGIN}", directory).replace("$ORIGIN", directory))
-}
-
-fn memory_file(name: &str, bytes: &[u8]) -> Result<MemoryFile, LoadError> {
-    MemoryFile::new(name, bytes).map_err(|source| LoadError::Memory { name: name.into(), source })
 }
