@@ -1,7 +1,7 @@
 //! What depends on the processor, picked here alone: numbers, a few instructions, and the text of stubs.
 //!
 //! The text of a feature is in `arch/<machine>/<feature>.s`. The Rust around it, `<feature>.rs`, is the same for each machine, and has the
-//! text assembled by [`machine_code`].
+//! text assembled by `machine_code!`.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -1,7 +1,7 @@
 //! Links that are found when they are first called, of tools of an MPI that has QMPI itself: while tools are initialized, a QMPI
 //! implementation cannot say what comes next.
 //!
-//! A link is a jump through a slot ([`crate::lazy_slots`]). Once the link is known, the slot leads to
+//! A link is a jump through a slot (`lazy_slots.rs`). Once the link is known, the slot leads to
 //!
 //! | what comes next | the slot leads to |
 //! |---|---|

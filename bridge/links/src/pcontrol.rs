@@ -4,7 +4,7 @@
 //! itself, for its Fortran wrapper as well as for that of C. One that has a way is trusted to use it.
 //!
 //! The function is variadic, so its arguments are unknown: the stub keeps all that can hold one, registers, vector registers and twelve words of
-//! the stack, as far as they can be read ([`crate::stack_words`]).
+//! the stack, as far as they can be read (`stack_words.rs`).
 #![expect(unsafe_code, reason = "machine code")]
 
 use std::mem::offset_of;

@@ -13,7 +13,7 @@
 //!
 //! A layer that is on may have a filter ([`crate::filter`]), which sends some calls past it as if it were off.
 //!
-//! The stub of most functions is one of a block ([`crate::blocks`]) and jumps itself: a load, a comparison, a branch, a jump. All stubs leave
+//! The stub of most functions is one of a block (`blocks.rs`) and jumps itself: a load, a comparison, a branch, a jump. All stubs leave
 //! the arguments, the stack and its return address as they are, and end in a jump.
 #![expect(unsafe_code, reason = "the rows that machine code jumps through")]
 

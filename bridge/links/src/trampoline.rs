@@ -1,7 +1,7 @@
 //! Trampolines: each is a function of its own that carries one word of data.
 //!
 //! They exist so that one stub can serve many instances: the word says for which one it is called. There are as many as are needed
-//! ([`crate::blocks`]).
+//! (`blocks.rs`).
 #![expect(unsafe_code, reason = "the rows that machine code jumps through")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
