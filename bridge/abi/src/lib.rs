@@ -7,6 +7,18 @@
 //! All arguments of MPI functions are integer-class words (handles are integers or pointers, a status goes by pointer), so their number is
 //! all that a call needs, for every MPI. What they mean is in [`parameters`], which only code that shows calls uses; what a function does
 //! with requests and objects in [`Handles`].
+//!
+//! Each module uses those above it only:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`function`], `table.rs` | the row of a function, and the generated rows |
+//! | [`id`] | the number of a function, and the search for it by name |
+//! | [`symbol`] | from a linker symbol to the function |
+//! | [`expression`], `macros.rs` | functions that some headers have as macros only |
+//! | [`handles`], [`parameters`] | what functions do with handles, what their parameters are |
+//! | [`numbering`], [`thesis`] | other numbers of functions |
+//! | [`counters`], [`trace`] | files that the recorder writes and the command reads |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 

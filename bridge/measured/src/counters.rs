@@ -84,7 +84,7 @@ struct LinkSum {
 }
 
 impl LinkSum {
-    /// Adds a record of a thread: `qmpi_abi::counters::Record` and what follows it.
+    /// Adds a record of a thread: `qmpi_abi::counters::LinkCounts` and what follows it.
     fn add(&mut self, record: &[u8], layers: usize) {
         let at = |place: usize| word(record, place).unwrap_or(0);
         self.times = [self.times[0] + at(0), self.times[1].wrapping_add(at(8)), self.times[2].max(at(16))];

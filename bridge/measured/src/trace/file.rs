@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use qmpi_abi::FnId;
-use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, Record, VERSION, Value};
+use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, TracedCall, VERSION, Value};
 use serde::Deserialize;
 
 use crate::Error;
@@ -208,9 +208,9 @@ fn chunk(bytes: &[u8]) -> Chunk {
     }
 }
 
-fn record(bytes: &[u8]) -> Record {
+fn record(bytes: &[u8]) -> TracedCall {
     let mut words = WordReader(bytes);
-    Record {
+    TracedCall {
         size: words.u32(),
         function: words.u16(),
         arguments: words.u8(),
@@ -279,10 +279,12 @@ impl<'a> TraceFile<'a> {
     }
 
     fn read_records(&mut self, mut rest: &'a [u8]) {
-        while rest.len() >= size_of::<Record>() {
+        while rest.len() >= size_of::<TracedCall>() {
             let head = record(rest);
             let (size, used) = (head.size as usize, head.used.min(head.size) as usize);
-            let Some(body) = rest.get(size_of::<Record>()..used).filter(|_| size >= size_of::<Record>()) else { break };
+            let Some(body) = rest.get(size_of::<TracedCall>()..used).filter(|_| size >= size_of::<TracedCall>()) else {
+                break;
+            };
             let Some(function) = FnId::from_index(usize::from(head.function)) else { break };
             let arguments = usize::from(head.arguments);
             let Some((words, values)) = body.split_at_checked(8 * arguments) else { break };
@@ -379,7 +381,7 @@ pub(crate) mod written {
                 body.resize(start + (body.len() - start).next_multiple_of(8), 0);
             }
             let function = FnId::by_name(call.function).unwrap_or_else(|| panic!("{}", call.function));
-            let size = (size_of::<Record>() + body.len()) as u32;
+            let size = (size_of::<TracedCall>() + body.len()) as u32;
             records.extend(size.to_le_bytes());
             records.extend((function.index() as u16).to_le_bytes());
             records.extend([call.words.len() as u8, if call.times.1.is_some() { RETURNED } else { 0 }]);
