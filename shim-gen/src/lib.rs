@@ -7,16 +7,16 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`error`] | what can go wrong, with advice |
-//! | [`text`] | text files of one fact a line |
-//! | [`standard`], [`fortran`] | what the standard and Fortran say of a function |
+//! | `error.rs` | what can go wrong, with advice |
+//! | `text.rs` | text files of one fact a line |
+//! | `standard.rs`, `fortran.rs` | what the standard and Fortran say of a function |
 //! | `read/` | from `mpi.h` to prototypes and macros |
-//! | [`table`] | functions.tsv: the functions of all headers, dated by data/standard.txt |
-//! | [`numbering`] | numbering/*.txt: the numbers that each MPICH has for functions |
-//! | [`parameters`] | parameters.tsv: what parameters are, by the headers and data/parameters.txt |
-//! | [`availability`] | which `mpi.h` has what |
+//! | `table.rs` | functions.tsv: the functions of all headers, dated by data/standard.txt |
+//! | `numbering.rs` | numbering/*.txt: the numbers that each MPICH has for functions |
+//! | `parameters/` | parameters.tsv: what parameters are, by the headers and data/parameters.txt |
+//! | `availability.rs` | which `mpi.h` has what |
 //! | `write/` | what is generated from headers and from these files: Rust, `qmpi.h`, a page, and tools in C |
-//! | [`manual`], [`cli`] | the command |
+//! | `manual.rs`, `cli.rs` | the command |
 #![forbid(unsafe_code)]
 
 mod availability;

@@ -12,13 +12,13 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`function`], `table.rs` | the row of a function, and the generated rows |
-//! | [`id`] | the number of a function, and the search for it by name |
-//! | [`symbol`] | from a linker symbol to the function |
-//! | [`expression`], `macros.rs` | functions that some headers have as macros only |
-//! | [`handles`], [`parameters`] | what functions do with handles, what their parameters are |
-//! | [`numbering`], [`thesis`] | other numbers of functions |
-//! | [`counters`], [`trace`] | files that the recorder writes and the command reads |
+//! | `function.rs`, `table.rs` | the row of a function, and the generated rows |
+//! | `id.rs` | the number of a function, and the search for it by name |
+//! | `symbol.rs` | from a linker symbol to the function |
+//! | `expression.rs`, `macros.rs` | functions that some headers have as macros only |
+//! | `handles.rs`, `parameters/` | what functions do with handles, what their parameters are |
+//! | `numbering.rs`, `thesis.rs` | other numbers of functions |
+//! | `counters.rs`, `trace.rs` | files that the recorder writes and the command reads |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 
