@@ -42,7 +42,27 @@ static void ask(int tool_id, int place)
 /* The first call goes through a function of its own: a wrapper that calls anything would save registers every time. */
 #define FIRST static __attribute__((noinline, cold))
 #define IS_FIRST(next) __builtin_expect(!__atomic_load_n(&(next)->function, __ATOMIC_ACQUIRE), 0)
-@WRAPPERS@
+@WRAPPER@
+@TYPEDEF@
+@FIRST_HEAD@;
+
+@HEAD@
+{
+    const struct next *next = &table[NEXT_@STEM@][tool_id];
+    if (IS_FIRST(next)) {
+        @FIRST@
+    } else {
+        @PASS_ON@;
+    }
+}
+
+@FIRST_HEAD@
+{
+    ask(tool_id, NEXT_@STEM@);
+    @AGAIN@
+}
+@END@
+
 static void initialize(int tool_id)
 {
     if (tool_id >= INSTANCES) {

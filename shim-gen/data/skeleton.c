@@ -65,7 +65,19 @@ static struct instance *instance_of(QMPI_Context context, int tool_id)
  * Each has the arguments of its MPI function behind a context, which is passed on unread, and the instance's id. To call other MPI
  * functions, add them to the list above and call them through self->next: calling MPI_Comm_rank itself would start at the
  * first tool again, this one included. */
-@WRAPPERS@
+@WRAPPER@
+@TYPEDEF@
+@HEAD@
+{
+    struct instance *self = instance_of(context, tool_id);
+    const struct next *next = &self->next[NEXT_@STEM@];
+@RESULT@
+    /* TODO: before the call */
+@VARIADIC@@KEEP@
+    /* TODO: after the call */
+@RETURN@}
+@END@
+
 /* --- Start --------------------------------------------------------------------------------------------------------- */
 
 /* Runs once for each instance, no later than the program's first MPI call. Other tools may not be ready yet: no MPI calls. */

@@ -31,8 +31,8 @@ const SPECIAL_TYPES: [(&str, &str); 7] = [
 ];
 
 /// Since when something is there: `QMPIX_HAS_(4, 0, 5)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Since {
+#[derive(Clone, Copy)]
+struct Since {
     version: StandardVersion,
     /// Major version of Open MPI; 0 for all, one more than the newest known for none of those.
     openmpi: u8,
@@ -41,18 +41,6 @@ pub(crate) struct Since {
 impl fmt::Display for Since {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "QMPIX_HAS_({}, {}, {})", self.version.0, self.version.1, self.openmpi)
-    }
-}
-
-impl Since {
-    const ALWAYS: Self = Self { version: StandardVersion(1, 0), openmpi: 0 };
-
-    fn with(self, other: Self) -> Self {
-        Self { version: self.version.max(other.version), openmpi: self.openmpi.max(other.openmpi) }
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self { version: self.version.min(other.version), openmpi: self.openmpi.min(other.openmpi) }
     }
 }
 
@@ -67,15 +55,12 @@ pub(crate) struct Availability {
 impl Availability {
     /// Dates standard functions by the table and by Open MPI's headers, and a type by the first functions that use it.
     pub(crate) fn new(headers: &[(Label, Header)], table: &FunctionList) -> Self {
-        let openmpi = |label: &Label| {
-            let number = label.name.strip_prefix("openmpi-").and_then(release);
-            number.map(|(major, _, _)| major)
-        };
+        let openmpi = |label: &Label| Some(label.name.strip_prefix("openmpi-").and_then(release)?.0);
         let majors: Vec<_> = headers.iter().filter_map(|(label, _)| openmpi(label)).collect();
         let oldest = majors.iter().min().copied();
         let newest = majors.iter().max().copied().unwrap_or(0);
         let mut found = Self { functions: BTreeMap::new(), types: BTreeMap::new(), newest_openmpi: newest };
-        for row in table.rows() {
+        for row in &table.rows {
             let DefinedBy::Standard(version) = row.since else { continue };
             // A macro will do: the name-shifted function is there for it, too.
             let declaring = headers.iter().filter(|(_, header)| header.has(&row.name));
@@ -88,12 +73,12 @@ impl Availability {
             found.functions.insert(row.name.clone(), Since { version, openmpi });
         }
         for (_, header) in headers {
-            for declared in header.functions() {
-                let prototype = &declared.prototype;
+            for prototype in header.prototypes() {
                 let Some(since) = found.functions.get(&prototype.name) else { continue };
                 for name in types(prototype) {
                     let known = found.types.entry(name).or_insert(*since);
-                    *known = known.or(*since);
+                    known.version = known.version.min(since.version);
+                    known.openmpi = known.openmpi.min(since.openmpi);
                 }
             }
         }
@@ -103,21 +88,22 @@ impl Availability {
     /// The condition under which an `mpi.h` has the function, or for an extension, all types that its prototype needs;
     /// `None` if no header without QMPI of its own has them.
     pub(crate) fn condition(&self, prototype: &Prototype) -> Option<String> {
-        let mut since = self.functions.get(&prototype.name).copied();
+        let of_function = self.functions.get(&prototype.name).copied();
+        let mut since = of_function.unwrap_or(Since { version: StandardVersion(1, 0), openmpi: 0 });
         let mut more = BTreeSet::new();
         for name in types(prototype) {
             let special = SPECIAL_TYPES.iter().find(|(known, _)| *known == name);
             more.extend(special.map(|(_, condition)| format!(" && {condition}")));
-            if !self.functions.contains_key(&prototype.name) {
-                let known = self.types.get(&name);
-                if known.is_none() && special.is_none() {
-                    return None;
+            match self.types.get(&name) {
+                _ if of_function.is_some() => {}
+                Some(known) => {
+                    since.version = since.version.max(known.version);
+                    since.openmpi = since.openmpi.max(known.openmpi);
                 }
-                since = Some(since.unwrap_or(Since::ALWAYS).with(known.copied().unwrap_or(Since::ALWAYS)));
+                None => drop(special?),
             }
         }
-        let more: Vec<_> = more.into_iter().collect();
-        Some(format!("{}{}", since.unwrap_or(Since::ALWAYS), more.concat()))
+        Some(format!("{since}{}", more.into_iter().collect::<String>()))
     }
 }
 

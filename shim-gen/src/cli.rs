@@ -12,7 +12,7 @@ use crate::numbering::{HeaderNumbering, Release, release};
 use crate::parameters::Parameters;
 use crate::parameters::rules::Rules;
 use crate::read::header::{Header, Label};
-use crate::standard::Standard;
+use crate::standard::{Standard, StandardVersion};
 use crate::table::FunctionList;
 use crate::text::{Parsed, read};
 
@@ -120,21 +120,14 @@ enum Command {
         headers: Vec<(Option<Release>, PathBuf)>,
     },
     /// Print all numberings as Rust (bridge/abi/src/numbering/tables.rs)
-    NumberingRust {
-        #[command(flatten)]
-        numberings: Numberings,
-        #[command(flatten)]
-        table: TableFile,
-    },
+    NumberingRust(NumberedFunctions),
     /// Print qmpi.h, the C interface for tools (bridge/include/qmpi.h)
     #[command(after_help = EXAMPLES)]
     Header {
         #[command(flatten)]
         headers: LabelledHeaders,
         #[command(flatten)]
-        numberings: Numberings,
-        #[command(flatten)]
-        table: TableFile,
+        functions: NumberedFunctions,
     },
     /// Print a PMPI tool in C that wraps every function of a header and does nothing else
     #[command(after_help = EXAMPLES)]
@@ -229,17 +222,25 @@ struct ParametersFile {
 }
 
 #[derive(Args)]
-struct Numberings {
+struct NumberedFunctions {
     /// The directory of what `shim-gen numbering` printed
     #[arg(long, value_name = "DIR", default_value = "bridge/abi/numbering")]
     numberings: PathBuf,
+    #[command(flatten)]
+    table: TableFile,
+}
+
+impl NumberedFunctions {
+    fn read(&self) -> Result<(Vec<HeaderNumbering>, FunctionList)> {
+        Ok((HeaderNumbering::read_all(&self.numberings)?, self.table.read()?))
+    }
 }
 
 /// Reads `mpich-4.0.2=/usr/include/mpich:4.0`.
 fn with_label(text: &str) -> Parsed<(Label, PathBuf)> {
     let parts = text.split_once('=').and_then(|(name, rest)| Some((name, rest.rsplit_once(':')?)));
     let (name, (path, version)) = parts.ok_or("expected VENDOR-RELEASE=PATH:VERSION")?;
-    let label = Label { name: name.to_owned(), version: version.parse()? };
+    let label = Label { name: name.to_owned(), version: StandardVersion::parse(version)? };
     if !matches!(label.vendor(), "mpich" | "openmpi") {
         return Err(format!("`{name}` does not begin with mpich or openmpi"));
     }
@@ -254,7 +255,7 @@ fn with_release(text: &str) -> Parsed<(Option<Release>, PathBuf)> {
 }
 
 /// A name that functions of C can begin with.
-fn identifier(text: &str) -> std::result::Result<String, String> {
+fn identifier(text: &str) -> Parsed<String> {
     let good = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if good { Ok(text.to_owned()) } else { Err("expected letters, digits and underscores, a letter first".to_owned()) }
@@ -295,12 +296,9 @@ fn explain(error: &clap::Error) -> (String, String) {
         ContextValue::Strings(words) => words.last().cloned(),
         _ => None,
     });
-    let hint = match suggested {
-        Some(word) => format!("did you mean `{word}`?"),
-        None => {
-            "`shim-gen --help` shows the subcommands with examples, `shim-gen SUBCOMMAND --help` the options".to_owned()
-        }
-    };
+    const HELP: &str =
+        "`shim-gen --help` shows the subcommands with examples, `shim-gen SUBCOMMAND --help` the options";
+    let hint = suggested.map_or_else(|| HELP.to_owned(), |word| format!("did you mean `{word}`?"));
     (words.join(" "), hint)
 }
 
@@ -328,12 +326,13 @@ fn generate(command: Command) -> Result<String> {
         Command::Stubs { table, .. } => crate::stubs(&table.read()?),
         Command::Macros { headers, table } => crate::macros_rust(&headers.read()?, &table.read()?)?,
         Command::Numbering { headers } => numbering(&headers)?.to_text(),
-        Command::NumberingRust { numberings, table } => {
-            crate::numbering_rust(&HeaderNumbering::read_all(&numberings.numberings)?, &table.read()?)?
+        Command::NumberingRust(functions) => {
+            let (numberings, table) = functions.read()?;
+            crate::numbering_rust(&numberings, &table)?
         }
-        Command::Header { headers, numberings, table } => {
-            let numberings = HeaderNumbering::read_all(&numberings.numberings)?;
-            crate::qmpi_header(&headers.read()?, &numberings, &table.read()?)
+        Command::Header { headers, functions } => {
+            let (numberings, table) = functions.read()?;
+            crate::qmpi_header(&headers.read()?, &numberings, &table)
         }
         Command::Passthrough { headers, exclude } => {
             let (headers, includes) = headers.read()?;
@@ -346,8 +345,7 @@ fn generate(command: Command) -> Result<String> {
         Command::Skeleton { headers, name, mut functions, all } => {
             let (headers, includes) = headers.read()?;
             if all {
-                let declared = headers.iter().flat_map(Header::functions);
-                functions = declared.map(|declared| declared.prototype.name.clone()).collect();
+                functions = headers.iter().flat_map(Header::prototypes).map(|found| found.name.clone()).collect();
             }
             crate::skeleton(&headers, &includes, &name, &functions)?
         }

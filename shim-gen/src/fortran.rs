@@ -6,8 +6,7 @@
 /// (MPI 4.0 chapter 15); conversions of handles and statuses, which need a C type (19.3.4); large-count versions,
 /// which Fortran has as specifics of the `mpi_f08` name (19.1.5); queries of Open MPI itself. For an extension the name may be one
 /// that no library has: then no program calls it.
-#[must_use]
-pub fn base_name(name: &str) -> Option<String> {
+pub(crate) fn base_name(name: &str) -> Option<String> {
     const CONVERSIONS: [&str; 8] = ["_c2f", "_f2c", "_c2f08", "_f082c", "_f2f08", "_f082f", "_fromint", "_toint"];
     let c_only = name.starts_with("MPI_T_")
         || name.starts_with("OMPI_")

@@ -1,6 +1,5 @@
 //! The values of `enum QMPI_Functions_enum`, which are others in every MPICH: from `mpi_proto.h` to text.
 
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -8,7 +7,6 @@ use regex::Regex;
 
 use crate::error::{Result, ShimError};
 use crate::read::source::Source;
-use crate::standard::StandardVersion;
 use crate::text::{each_line, pattern, read};
 
 /// First lines of a numbering's file; the versions follow.
@@ -62,13 +60,9 @@ impl HeaderNumbering {
     /// The text of the numbering's file.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let releases: Vec<_> = self.releases.iter().map(|release| format!(" {}", shown(*release))).collect();
-        let mut text = format!("{HEAD}# mpich{}\n", releases.concat());
-        for (value, name) in &self.values {
-            // Writing into a String cannot fail.
-            let _ = writeln!(text, "{value}\t{name}");
-        }
-        text
+        let releases: String = self.releases.iter().map(|release| format!(" {}", shown(*release))).collect();
+        let values: String = self.values.iter().map(|(value, name)| format!("{value}\t{name}\n")).collect();
+        format!("{HEAD}# mpich{releases}\n{values}")
     }
 
     /// Reads what [`HeaderNumbering::to_text`] writes; `file` is for messages.
@@ -126,9 +120,8 @@ pub fn enumerator(function: &str) -> String {
 
 /// Reads `4.0.2`; a word behind the numbers, as in `5.0.1.post1`, does not count.
 pub(crate) fn release(text: &str) -> Option<Release> {
-    let StandardVersion(major, minor) = text.splitn(3, '.').take(2).collect::<Vec<_>>().join(".").parse().ok()?;
-    let patch = text.split('.').nth(2).unwrap_or("0").parse().ok()?;
-    Some((major, minor, patch))
+    let mut numbers = text.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??, numbers.next().unwrap_or(Some(0))?))
 }
 
 /// `4.0.2`

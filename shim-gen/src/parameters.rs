@@ -40,7 +40,7 @@ impl Parameters {
         let mut newest: Vec<_> = headers.iter().collect();
         newest.sort_by_key(|(label, _)| std::cmp::Reverse(label.version));
         let mut functions = Vec::new();
-        for row in table.rows() {
+        for row in &table.rows {
             let mut declared = newest.iter().filter_map(|(label, header)| Some((label, header.function(&row.name)?)));
             let (label, prototype) = declared.next().ok_or_else(|| ShimError::NoFunction(row.name.clone()))?;
             for (other, older) in declared {

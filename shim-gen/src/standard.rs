@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 use crate::error::Result;
 use crate::text::{Parsed, each_line};
@@ -14,21 +13,17 @@ pub struct StandardVersion(pub u8, pub u8);
 impl StandardVersion {
     /// The list of functions is complete up to here; what came later is dated by the headers.
     pub const LISTED: Self = Self(3, 1);
+
+    pub(crate) fn parse(text: &str) -> Parsed<Self> {
+        text.split_once('.')
+            .and_then(|(major, minor)| Some(Self(major.parse().ok()?, minor.parse().ok()?)))
+            .ok_or_else(|| format!("`{text}` is not a version of the standard like 3.1"))
+    }
 }
 
 impl fmt::Display for StandardVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.0, self.1)
-    }
-}
-
-impl FromStr for StandardVersion {
-    type Err = String;
-
-    fn from_str(text: &str) -> Parsed<Self> {
-        text.split_once('.')
-            .and_then(|(major, minor)| Some(Self(major.parse().ok()?, minor.parse().ok()?)))
-            .ok_or_else(|| format!("`{text}` is not a version of the standard like 3.1"))
     }
 }
 
@@ -43,24 +38,22 @@ pub enum DefinedBy {
     OpenMpi,
 }
 
+impl DefinedBy {
+    pub(crate) fn parse(text: &str) -> Parsed<Self> {
+        match text {
+            "mpich" => Ok(Self::Mpich),
+            "openmpi" => Ok(Self::OpenMpi),
+            _ => StandardVersion::parse(text).map(Self::Standard),
+        }
+    }
+}
+
 impl fmt::Display for DefinedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Standard(version) => version.fmt(f),
             Self::Mpich => f.write_str("mpich"),
             Self::OpenMpi => f.write_str("openmpi"),
-        }
-    }
-}
-
-impl FromStr for DefinedBy {
-    type Err = String;
-
-    fn from_str(text: &str) -> Parsed<Self> {
-        match text {
-            "mpich" => Ok(Self::Mpich),
-            "openmpi" => Ok(Self::OpenMpi),
-            _ => text.parse().map(Self::Standard),
         }
     }
 }
@@ -84,8 +77,8 @@ impl Standard {
         each_line(text, file, |line| {
             let words: Vec<_> = line.split('#').next().unwrap_or_default().split_whitespace().collect();
             match words[..] {
-                ["since", origin] => (since, removed) = (Some(origin.parse()?), None),
-                ["removed", version] => (since, removed) = (None, Some(version.parse()?)),
+                ["since", origin] => (since, removed) = (Some(DefinedBy::parse(origin)?), None),
+                ["removed", version] => (since, removed) = (None, Some(StandardVersion::parse(version)?)),
                 _ => {
                     for name in words {
                         let is_listed = match (since, removed) {

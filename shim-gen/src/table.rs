@@ -1,6 +1,5 @@
 //! `functions.tsv`: one row per function, in an order that only ever grows at its end.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::error::{Result, ShimError};
@@ -61,16 +60,11 @@ pub struct ListedFunction {
 /// All functions; the index of a row is the function's number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionList {
-    rows: Vec<ListedFunction>,
+    /// The rows in order.
+    pub rows: Vec<ListedFunction>,
 }
 
 impl FunctionList {
-    /// The rows in order.
-    #[must_use]
-    pub fn rows(&self) -> &[ListedFunction] {
-        &self.rows
-    }
-
     /// Builds the table from headers. Rows of `existing` keep their places, also those that no header declares;
     /// new functions follow, sorted by name (in the first table of all, those of the standard before extensions).
     ///
@@ -79,11 +73,11 @@ impl FunctionList {
     pub fn build(headers: &[(Label, Header)], existing: Option<&Self>, standard: &Standard) -> Result<Self> {
         // Each with what declares it first.
         let mut found: Vec<(ListedFunction, &str)> =
-            existing.into_iter().flat_map(Self::rows).map(|row| (row.clone(), "the existing table")).collect();
+            existing.into_iter().flat_map(|table| &table.rows).map(|row| (row.clone(), "the existing table")).collect();
         let count = found.len();
         for (label, header) in headers {
-            for declared in header.functions() {
-                let row = ListedFunction::of(&declared.prototype, label, standard)?;
+            for prototype in header.prototypes() {
+                let row = ListedFunction::of(prototype, label, standard)?;
                 match found.iter_mut().find(|(known, _)| known.name == row.name) {
                     Some((known, first)) => known.merge(row, [first, &label.name])?,
                     None => found.push((row, &label.name)),
@@ -121,16 +115,14 @@ impl FunctionList {
     /// The text of `functions.tsv`.
     #[must_use]
     pub fn to_tsv(&self) -> String {
-        let mut text = HEAD.to_owned();
-        for (id, row) in self.rows.iter().enumerate() {
+        let lines = self.rows.iter().enumerate().map(|(id, row)| {
             let ListedFunction { name, args, since, .. } = row;
             let (result, variadic) = (row.result.word(), if row.variadic { "yes" } else { "no" });
             let removed = row.removed.map_or_else(|| "-".to_owned(), |version| version.to_string());
             let fortran = row.fortran.as_deref().unwrap_or("-");
-            // Writing into a String cannot fail.
-            let _ = writeln!(text, "{id}\t{name}\t{args}\t{result}\t{variadic}\t{since}\t{removed}\t{fortran}");
-        }
-        text
+            format!("{id}\t{name}\t{args}\t{result}\t{variadic}\t{since}\t{removed}\t{fortran}\n")
+        });
+        HEAD.to_owned() + &lines.collect::<String>()
     }
 }
 
@@ -166,8 +158,8 @@ impl ListedFunction {
             args: args.parse().map_err(|_| format!("`{args}` is not a number of arguments"))?,
             result: ResultClass::parse(result).ok_or_else(|| format!("`{result}` is not a kind of result"))?,
             variadic: variadic == "yes",
-            since: since.parse()?,
-            removed: if removed == "-" { None } else { Some(removed.parse()?) },
+            since: DefinedBy::parse(since)?,
+            removed: if removed == "-" { None } else { Some(StandardVersion::parse(removed)?) },
             fortran: (fortran != "-").then(|| fortran.to_owned()),
         })
     }

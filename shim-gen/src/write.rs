@@ -1,10 +1,8 @@
 //! What is generated: Rust tables, lists of entry points, `qmpi.h`, and tools in C.
 
-pub(crate) mod fortran;
 pub(crate) mod macros;
 pub(crate) mod numbering;
 pub(crate) mod parameters;
-pub(crate) mod passthrough;
 pub(crate) mod qmpi;
 pub(crate) mod rust;
 pub(crate) mod stubs;
@@ -12,6 +10,11 @@ pub(crate) mod tool;
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
+
+/// The first lines of a file in Rust.
+fn head(documentation: &str, source: &str, subcommand: &str) -> String {
+    format!("//! {documentation}\n//!\n//! @generated from {source} by `shim-gen {subcommand}`.\n")
+}
 
 /// The items, each on a line of its own.
 fn lines(items: impl IntoIterator<Item = impl Display>) -> String {
@@ -24,10 +27,10 @@ fn elements(items: impl IntoIterator<Item = impl Display>, per_line: usize, inde
     items.into_iter().enumerate().map(|(place, item)| format!("{}{item},", before(place))).collect::<String>() + "\n"
 }
 
-/// A static array in Rust: its documentation, what it is (`pub(crate) static NAME: [u16; 3]`), and its elements with the line breaks
-/// around them.
+/// A static array in Rust: its documentation, what stands before its elements (`pub(crate) static NAME: [u16; 3] = `), and these with the
+/// line breaks around them.
 fn array(documentation: &str, declaration: &str, elements: &str) -> String {
-    format!("\n/// {documentation}\n#[rustfmt::skip]\n{declaration} = [{elements}];\n")
+    format!("\n/// {documentation}\n#[rustfmt::skip]\n{declaration}[{elements}];\n")
 }
 
 /// What braces of an import hold: each of the names once. An import that nothing uses would be a warning.

@@ -56,7 +56,7 @@ fn numbers_are_those_of_the_table_or_of_the_mpi() {
             numbering.releases.iter().any(is)
         });
         assert_eq!(native.is_some(), label.starts_with("mpich"), "{label}");
-        for (id, row) in table.rows().iter().enumerate() {
+        for (id, row) in table.rows.iter().enumerate() {
             let name = enumerator(&row.name);
             let known = native.map(|native| native.values.iter().find(|(_, known)| *known == name));
             let value = match known {
@@ -69,7 +69,7 @@ fn numbers_are_those_of_the_table_or_of_the_mpi() {
         }
         if native.is_none() {
             let first = if label == "mpi_abi" { 0x10000 } else { 0 };
-            assertion(&mut text, &format!("MPI_LAST_FUNC_T == {}", first + table.rows().len()));
+            assertion(&mut text, &format!("MPI_LAST_FUNC_T == {}", first + table.rows.len()));
         }
         assertion(&mut text, "QMPIX_FUNCTION_BASE == 0x10000 && QMPI_MAX_TOOL_NAME_LENGTH == 256");
         assertion(&mut text, "sizeof(QMPI_Context) == sizeof(void *) && sizeof(MPI_Context) == sizeof(void *)");
@@ -83,7 +83,7 @@ fn every_standard_function_of_the_header_has_its_types() {
     for (label, directory) in include_directories().into_iter().flatten() {
         let header = headers::read(&directory.join("mpi.h"));
         let mut text = AFTER.to_owned();
-        for row in own.rows() {
+        for row in &own.rows {
             if header.function(&row.name).is_some() && row.name.starts_with("MPI_") {
                 let name = &row.name;
                 let _ = writeln!(text, "extern Q{name}_t Q{name}; extern {name}_t *use_{name};");

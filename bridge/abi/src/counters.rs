@@ -7,7 +7,7 @@
 //! ```text
 //! head      Region, a line of JSON that ends with a zero byte: what a rank's record begins with. At TABLE a word for each place that
 //!           records have: the layer and one, the function in the lower half; 0: nobody's
-//! thread    Region, other things, then records, one for each place: Record, the calls of each layer, the bytes that they sent and received
+//! thread    Region, other things, then records, one for each place: LinkCounts, the calls of each layer, the bytes that they sent and received
 //! ```
 
 /// Regions begin and end at multiples of it.
@@ -52,7 +52,7 @@ pub const BUCKETS: usize = 64;
 /// What is known of the calls through one link, in one thread. The calls of each caller follow, then the bytes that each sent and received.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Record {
+pub struct LinkCounts {
     /// Time from call to return.
     pub inclusive: u64,
     /// The same without calls of layers below.
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn all_are_whole_words() {
-        assert_eq!((size_of::<Region>(), size_of::<Record>()), (64, 280));
+        assert_eq!((size_of::<Region>(), size_of::<LinkCounts>()), (64, 280));
         assert_eq!(PLACES, 4096);
     }
 }

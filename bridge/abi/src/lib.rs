@@ -7,6 +7,18 @@
 //! All arguments of MPI functions are integer-class words (handles are integers or pointers, a status goes by pointer), so their number is
 //! all that a call needs, for every MPI. What they mean is in [`parameters`], which only code that shows calls uses; what a function does
 //! with requests and objects in [`Handles`].
+//!
+//! Each module uses those above it only:
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `function.rs`, `table.rs` | the row of a function, and the generated rows |
+//! | `id.rs` | the number of a function, and the search for it by name |
+//! | `symbol.rs` | from a linker symbol to the function |
+//! | `expression.rs`, `macros.rs` | functions that some headers have as macros only |
+//! | `handles.rs`, `parameters/` | what functions do with handles, what their parameters are |
+//! | `numbering.rs`, `thesis.rs` | other numbers of functions |
+//! | `counters.rs`, `trace.rs` | files that the recorder writes and the command reads |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 

@@ -6,7 +6,7 @@
 //! ```text
 //! 0          a line of JSON, zero bytes behind it: who wrote the file, and what its words mean
 //! HEAD       chunk: Chunk, records; the next one follows at its `size`
-//! record     Record, the arguments (a word each), values that they point to; the next one follows at its `size`
+//! record     TracedCall, the arguments (a word each), values that they point to; the next one follows at its `size`
 //! value      Value, `stored` elements of `element` bytes, filled up to 8
 //! ```
 //!
@@ -46,7 +46,7 @@ pub struct Chunk {
 /// A call that came to a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
-pub struct Record {
+pub struct TracedCall {
     /// Bytes to the next record.
     pub size: u32,
     /// The number of the function.
@@ -77,9 +77,9 @@ pub struct Record {
     pub taken: u32,
 }
 
-/// [`Record::state`] of a call that has not returned: it is under way, was left by an exception, or ended the process.
+/// [`TracedCall::state`] of a call that has not returned: it is under way, was left by an exception, or ended the process.
 pub const BEGUN: u8 = 0;
-/// [`Record::state`] of a call that has returned.
+/// [`TracedCall::state`] of a call that has returned.
 pub const RETURNED: u8 = 1;
 
 /// What an argument points to. Of a buffer of the program it is not what is in it, but one word: the hash of that. Then `all` is how many bytes it
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn all_are_whole_words() {
-        assert_eq!((size_of::<Chunk>(), size_of::<Record>(), size_of::<Value>()), (64, 64, 16));
+        assert_eq!((size_of::<Chunk>(), size_of::<TracedCall>(), size_of::<Value>()), (64, 64, 16));
         assert_eq!(size_of::<AbiStatus>(), 32, "MPI 5.0, 20.3.2");
     }
 }

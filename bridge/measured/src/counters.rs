@@ -68,7 +68,7 @@ fn rank(head: &[u8], threads: &Threads<'_>) -> Option<RankFile> {
     (!file.links.is_empty()).then_some(file)
 }
 
-/// Adds a record of a thread: `qmpi_abi::counters::Record` and what follows it.
+/// Adds a record of a thread: `qmpi_abi::counters::LinkCounts` and what follows it.
 fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     let at = |place: usize| word(record, place).unwrap_or(0);
     link.inclusive += at(0);

@@ -9,7 +9,7 @@ use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, Record};
+use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, TracedCall};
 use qmpi_system::{clock, file_limit};
 
 use crate::system;
@@ -108,7 +108,13 @@ pub(crate) fn lose() {
 impl Log {
     /// Room for a record of so many bytes; `None` if the call is not to be recorded, or cannot be.
     #[inline]
-    pub(crate) fn reserve(&mut self, thread: u64, layer: u64, size: usize, settings: &Settings) -> Option<*mut Record> {
+    pub(crate) fn reserve(
+        &mut self,
+        thread: u64,
+        layer: u64,
+        size: usize,
+        settings: &Settings,
+    ) -> Option<*mut TracedCall> {
         if self.thread != thread + 1 {
             self.begin(thread, settings);
         }
@@ -127,7 +133,7 @@ impl Log {
 
     /// The record, the log's last one or an earlier one, takes so many bytes of those that it has got.
     #[inline]
-    pub(crate) fn keep(&mut self, record: &mut Record, used: usize) {
+    pub(crate) fn keep(&mut self, record: &mut TracedCall, used: usize) {
         let address = ptr::from_mut(record).addr();
         record.used = used as u32;
         if address + record.size as usize == self.cursor {
@@ -243,8 +249,8 @@ fn unrecorded(chunk: usize) -> u64 {
     let (mut place, mut records) = (FIRST, head.unrecorded);
     while place < head.used as usize {
         // SAFETY: a record of the chunk.
-        let size = unsafe { ptr::with_exposed_provenance::<Record>(chunk + place).read() }.size;
-        place += (size as usize).max(size_of::<Record>());
+        let size = unsafe { ptr::with_exposed_provenance::<TracedCall>(chunk + place).read() }.size;
+        place += (size as usize).max(size_of::<TracedCall>());
         records += 1;
     }
     records

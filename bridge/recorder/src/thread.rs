@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use qmpi_abi::counters::{BUCKETS, PLACES, Record, Region};
+use qmpi_abi::counters::{BUCKETS, LinkCounts, PLACES, Region};
 
 use crate::bytes::Sizes;
 use crate::edge::Slot;
@@ -39,7 +39,7 @@ pub(crate) struct Thread {
     pub(crate) sizes: Sizes,
 }
 
-/// The numbers of a function at a layer: [`Record`], whose words the thread writes while others read them.
+/// The numbers of a function at a layer: [`LinkCounts`], whose words the thread writes while others read them.
 #[derive(Debug)]
 #[repr(C)]
 struct Counts {
@@ -48,7 +48,7 @@ struct Counts {
     longest: AtomicU64,
     histogram: [AtomicU32; BUCKETS],
 }
-const _: () = assert!(size_of::<Counts>() == size_of::<Record>());
+const _: () = assert!(size_of::<Counts>() == size_of::<LinkCounts>());
 
 /// Numbers of all threads together, times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use qmpi_abi::FnId;
 use qmpi_abi::trace::{
-    AFTER, AbiStatus, BEFORE, BEGUN, HEAD, PENDING, RECEIVED, RETURNED, Record, SENT, VERSION, Value,
+    AFTER, AbiStatus, BEFORE, BEGUN, HEAD, PENDING, RECEIVED, RETURNED, SENT, TracedCall, VERSION, Value,
 };
 
 use crate::bytes::argument;
@@ -199,7 +199,7 @@ impl Traced {
         let (settings, mpi) = (settings()?, mpi::get()?);
         let captures = captures::of(function, mpi.abi);
         Some(Traced {
-            size: size_of::<Record>() + 8 * usize::from(function.function().args),
+            size: size_of::<TracedCall>() + 8 * usize::from(function.function().args),
             has_before: captures.iter().any(|capture| capture.before),
             captures,
             contents: if settings.has_contents { Contents::of(function) } else { None },
@@ -237,7 +237,7 @@ pub(crate) struct Call<'a> {
 #[derive(Debug)]
 pub(crate) struct Open {
     /// Null: it has no record, as it is beyond the limit.
-    record: *mut Record,
+    record: *mut TracedCall,
     /// Of the log, when the call began.
     generation: u64,
     /// What the call may complete or start, and which of its requests each is of.
@@ -289,7 +289,7 @@ impl Call<'_> {
         let record = log.reserve(number, self.layer as u64, size, settings).unwrap_or(ptr::null_mut());
         let mut open = Open { record, generation: log.generation(), taken: Vec::new() };
         if !record.is_null() {
-            let head = Record {
+            let head = TracedCall {
                 size: size as u32,
                 function: self.function as u16,
                 arguments: self.arguments.len() as u8,
@@ -307,7 +307,7 @@ impl Call<'_> {
             };
             // SAFETY: room for it was reserved.
             unsafe { record.write(head) };
-            let words = ptr::with_exposed_provenance_mut::<u64>(record.expose_provenance() + size_of::<Record>());
+            let words = ptr::with_exposed_provenance_mut::<u64>(record.expose_provenance() + size_of::<TracedCall>());
             // SAFETY: room for it was reserved.
             unsafe { ptr::copy_nonoverlapping(self.arguments.as_ptr(), words, self.arguments.len()) };
             if traced.has_before {
@@ -354,7 +354,7 @@ impl Call<'_> {
     }
 
     /// Adds a value to the record, whose bytes `write` writes to an address, and says how many; returns where the value is.
-    fn add(&self, record: *mut Record, head: Value, write: impl FnOnce(*mut u8) -> usize) -> usize {
+    fn add(&self, record: *mut TracedCall, head: Value, write: impl FnOnce(*mut u8) -> usize) -> usize {
         // SAFETY: `begin` has made it.
         let used = unsafe { &mut (*record).used };
         let address = record.expose_provenance() + *used as usize;
@@ -366,7 +366,7 @@ impl Call<'_> {
     }
 
     /// Adds what arguments point to.
-    fn add_values(&self, record: *mut Record, moment: u8) {
+    fn add_values(&self, record: *mut TracedCall, moment: u8) {
         let Some(mpi) = mpi::get() else { return };
         for capture in &self.traced.captures {
             let word = argument(self.arguments, capture.place);
@@ -396,7 +396,7 @@ impl Call<'_> {
     }
 
     /// Adds the hash of a buffer, or room for one that is to come.
-    fn add_hash(&self, record: *mut Record, place: u8, moment: u8, bytes: u64, hash: u64) -> usize {
+    fn add_hash(&self, record: *mut TracedCall, place: u8, moment: u8, bytes: u64, hash: u64) -> usize {
         self.add(record, Value { place, moment, element: 8, stored: 1, all: bytes }, |target| {
             // SAFETY: `most` has counted room for it.
             unsafe { target.cast::<u64>().write(hash) };
@@ -404,7 +404,7 @@ impl Call<'_> {
         })
     }
 
-    fn add_room(&self, record: *mut Record, place: u8, moment: u8) -> Room {
+    fn add_room(&self, record: *mut TracedCall, place: u8, moment: u8) -> Room {
         let log = self.log();
         let value = self.add_hash(record, place, PENDING, 0, 0);
         let (generation, thread) = (log.generation(), self.thread.number.load(Ordering::Relaxed));
@@ -436,7 +436,7 @@ impl Call<'_> {
     }
 
     /// After the call: hashes of what it has sent and received, and of what it has completed.
-    fn follow(&self, taken: Vec<(Key, usize, Pending)>, record: *mut Record, is_success: bool, mpi: &Mpi) {
+    fn follow(&self, taken: Vec<(Key, usize, Pending)>, record: *mut TracedCall, is_success: bool, mpi: &Mpi) {
         let arguments = self.arguments;
         for (started, (key, index, mut entry)) in taken.into_iter().enumerate() {
             let status = match self.traced.role {
@@ -495,7 +495,7 @@ impl Call<'_> {
     }
 
     /// Adds hashes of what is in the buffers of a call that has succeeded, and keeps what is to come.
-    fn add_contents(&self, contents: &Contents, request: Option<u64>, record: *mut Record, mpi: &Mpi) {
+    fn add_contents(&self, contents: &Contents, request: Option<u64>, record: *mut TracedCall, mpi: &Mpi) {
         let is_complete = request.is_some_and(|request| mpi.is_complete_request(request));
         let when = match contents.later {
             None => When::Now,

@@ -6,7 +6,7 @@ use crate::text::words;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypeShape {
     /// The type without `const`, stars and brackets.
-    base: String,
+    pub(crate) base: String,
     /// Stars and brackets.
     pub(crate) indirections: usize,
     /// What the outermost pointer leads to is only read.

@@ -5,6 +5,7 @@
 //! then every branch is read. Open MPI hides the removed MPI-1 functions behind such a condition, its library has them.
 
 use std::collections::BTreeSet;
+use std::iter::Peekable;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -22,39 +23,31 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\w+|&&|\|\||!=|\S"));
 /// Decides the expression after `#if` or `#elif`.
 pub(crate) fn decide(expression: &str, macros: &Macros) -> Verdict {
     let tokens: Vec<_> = TOKEN.find_iter(expression).map(|token| token.as_str()).collect();
-    let mut parser = Parser { tokens: &tokens, at: 0, macros };
+    let mut parser = Parser { tokens: tokens.into_iter().peekable(), macros };
     let verdict = parser.either();
     // Something unread means an operator that this evaluator does not know.
-    if parser.at == tokens.len() { verdict } else { None }
+    verdict.filter(|_| parser.tokens.next().is_none())
+}
+
+/// Two operands of `||`, of which a true one decides, or of `&&`, of which a false one does.
+fn joined(left: Verdict, right: Verdict, decisive: bool) -> Verdict {
+    if [left, right].contains(&Some(decisive)) { Some(decisive) } else { left.and(right) }
 }
 
 struct Parser<'a> {
-    tokens: &'a [&'a str],
-    at: usize,
+    tokens: Peekable<std::vec::IntoIter<&'a str>>,
     macros: &'a Macros,
 }
 
-impl<'a> Parser<'a> {
+impl Parser<'_> {
     fn take(&mut self, token: &str) -> bool {
-        let found = self.tokens.get(self.at) == Some(&token);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn next(&mut self) -> &'a str {
-        let token = self.tokens.get(self.at).copied().unwrap_or("");
-        self.at = (self.at + 1).min(self.tokens.len());
-        token
+        self.tokens.next_if(|next| *next == token).is_some()
     }
 
     fn either(&mut self) -> Verdict {
         let mut left = self.both();
         while self.take("||") {
-            left = match (left, self.both()) {
-                (Some(true), _) | (_, Some(true)) => Some(true),
-                (Some(false), Some(false)) => Some(false),
-                _ => None,
-            };
+            left = joined(left, self.both(), true);
         }
         left
     }
@@ -62,35 +55,26 @@ impl<'a> Parser<'a> {
     fn both(&mut self) -> Verdict {
         let mut left = self.term();
         while self.take("&&") {
-            left = match (left, self.term()) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            };
+            left = joined(left, self.term(), false);
         }
         left
     }
 
     /// A factor, and whatever comparison or arithmetic follows it: that makes it undecided.
     fn term(&mut self) -> Verdict {
-        let factor = self.factor();
-        let mut plain = true;
-        while let Some(token) = self.tokens.get(self.at)
-            && !matches!(*token, "&&" | "||" | ")")
-        {
-            plain = false;
-            if self.take("(") {
+        let mut verdict = self.factor();
+        while let Some(token) = self.tokens.next_if(|token| !matches!(*token, "&&" | "||" | ")")) {
+            verdict = None;
+            if token == "(" {
                 self.either();
                 self.take(")");
-            } else {
-                self.next();
             }
         }
-        factor.filter(|_| plain)
+        verdict
     }
 
     fn factor(&mut self) -> Verdict {
-        match self.next() {
+        match self.tokens.next()? {
             "!" => self.factor().map(|truth| !truth),
             "(" => {
                 let inner = self.either();
@@ -99,7 +83,7 @@ impl<'a> Parser<'a> {
             }
             "defined" => {
                 let braced = self.take("(");
-                let name = self.next();
+                let name = self.tokens.next()?;
                 if braced {
                     self.take(")");
                 }

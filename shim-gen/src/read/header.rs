@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::error::{Result, ShimError};
-use crate::read::macros::{Macro, MacroExpression};
-use crate::read::prototype::{Prototype, arity, collapse, looks_like_one, parse};
+use crate::read::macros::Macro;
+use crate::read::prototype::{Prototype, arity, parse};
 use crate::read::source::Source;
 use crate::standard::StandardVersion;
+use crate::text::pattern;
 
 /// Where a header comes from: `mpich-4.0.2` that follows MPI 4.0.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,17 +76,23 @@ impl Header {
         self.functions.values()
     }
 
+    /// Their prototypes.
+    pub fn prototypes(&self) -> impl Iterator<Item = &Prototype> {
+        self.functions().map(|declared| &declared.prototype)
+    }
+
     /// The prototype of a function by its name without `P`.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&Prototype> {
         self.functions.get(name).map(|declared| &declared.prototype)
     }
 
-    /// The functions that this header has as macros only, and what these stand for, in the order of their names.
+    /// The functions that this header has as macros only, in the order of their names, and what these stand for: variants of
+    /// `qmpi_abi::Expression`.
     ///
     /// # Errors
     /// If one stands for something unknown.
-    pub fn macros(&self) -> Result<Vec<(&str, MacroExpression)>> {
+    pub(crate) fn macros(&self) -> Result<Vec<(&str, &'static str)>> {
         // A prototype beside it: the library has the function.
         let only = self.macros.iter().filter(|(name, _)| !self.functions.contains_key(*name));
         only.map(|(name, (found, path))| {
@@ -102,9 +112,9 @@ impl Header {
         for found in source.functions {
             self.macros.entry(found.name.clone()).or_insert((found, path.to_owned()));
         }
-        for statement in statements(&source.text).iter().filter(|statement| looks_like_one(statement)) {
-            let unreadable = || ShimError::Prototype(path.to_owned(), collapse(statement));
-            self.fold(parse(statement).ok_or_else(unreadable)?, path)?;
+        for statement in statements(&source.text) {
+            let prototype = parse(&statement).map_err(|text| ShimError::Prototype(path.to_owned(), text))?;
+            prototype.map_or(Ok(()), |prototype| self.fold(prototype, path))?;
         }
         Ok(())
     }
@@ -129,37 +139,26 @@ impl Header {
     }
 }
 
+static LINKAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"extern\s+"C"\s*\{"#));
+
 /// The statements outside braces, except that `extern "C" {` counts as nothing.
 fn statements(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut statement = String::new();
-    // For each open brace, whether its content is skipped.
-    let mut braces: Vec<bool> = Vec::new();
-    let mut quoted = false;
-    for c in text.chars() {
-        let skipping = braces.contains(&true);
+    let (mut found, mut statement) = (Vec::new(), String::new());
+    let (mut depth, mut is_quoted) = (0_usize, false);
+    for c in LINKAGE.replace_all(text, " ").chars() {
+        is_quoted = c != '\n' && is_quoted != (c == '"');
         match c {
-            '"' => quoted = !quoted,
-            '\n' => quoted = false,
-            _ => {}
-        }
-        match c {
-            '{' if !quoted => {
-                let linkage = statement.trim_end().ends_with("\"C\"");
-                if linkage && !skipping {
-                    statement.clear();
-                }
-                braces.push(skipping || !linkage);
-            }
-            '}' if !quoted => {
-                braces.pop();
+            '{' if !is_quoted => depth += 1,
+            '}' if !is_quoted => {
+                // None is open where the one of a linkage ends.
+                depth = depth.saturating_sub(1);
                 // The end of a function body ends its statement; a struct goes on to its semicolon.
-                if !braces.contains(&true) && statement.trim_end().ends_with(')') {
+                if depth == 0 && statement.trim_end().ends_with(')') {
                     found.push(std::mem::take(&mut statement));
                 }
             }
-            _ if skipping => {}
-            ';' if !quoted => found.push(std::mem::take(&mut statement)),
+            _ if depth > 0 => {}
+            ';' if !is_quoted => found.push(std::mem::take(&mut statement)),
             _ => statement.push(c),
         }
     }

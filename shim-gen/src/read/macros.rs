@@ -13,17 +13,6 @@ use regex::{Captures, Regex};
 
 use crate::text::pattern;
 
-/// What a macro stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MacroExpression {
-    /// The value of its one argument.
-    Argument,
-    /// Its first argument plus its second.
-    Sum,
-    /// Its first argument minus its second.
-    Difference,
-}
-
 /// A macro as the header has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Macro {
@@ -51,8 +40,8 @@ impl Macro {
         Some(Self { name: name.to_owned(), parameters, body: body.to_owned() })
     }
 
-    /// What it stands for; `None` if that is none of the known expressions.
-    pub(crate) fn expression(&self) -> Option<MacroExpression> {
+    /// What it stands for, a variant of `qmpi_abi::Expression`; `None` for anything else.
+    pub(crate) fn expression(&self) -> Option<&'static str> {
         let parameters: Vec<_> = self.parameters.iter().map(String::as_str).collect();
         let body = CAST.replace_all(&self.body, |found: &Captures| {
             if parameters.contains(&&found[1]) { found[1].to_owned() } else { String::new() }
@@ -60,11 +49,9 @@ impl Macro {
         let tokens: Vec<_> = TOKEN.find_iter(&body).map(|token| token.as_str()).collect();
         match (parameters.as_slice(), tokens.as_slice()) {
             _ if CALL.is_match(&self.body) => None,
-            ([only], [first]) if first == only => Some(MacroExpression::Argument),
-            ([left, right], [first, "+", second]) if (first, second) == (left, right) => Some(MacroExpression::Sum),
-            ([left, right], [first, "-", second]) if (first, second) == (left, right) => {
-                Some(MacroExpression::Difference)
-            }
+            ([only], [first]) if first == only => Some("Argument"),
+            ([left, right], [first, "+", second]) if (first, second) == (left, right) => Some("Sum"),
+            ([left, right], [first, "-", second]) if (first, second) == (left, right) => Some("Difference"),
             _ => None,
         }
     }
@@ -74,20 +61,20 @@ impl Macro {
 mod tests {
     use super::*;
 
-    fn expression(definition: &str) -> Option<(String, Option<MacroExpression>)> {
+    fn expression(definition: &str) -> Option<(String, Option<&'static str>)> {
         Macro::read(definition).map(|found| (found.name.clone(), found.expression()))
     }
 
     #[test]
     fn expressions_behind_casts_and_parentheses() {
         for (definition, expected) in [
-            ("MPI_Comm_c2f(comm) (MPI_Fint)(comm)", MacroExpression::Argument),
-            ("PMPI_Comm_c2f(comm) (MPI_Fint)(comm)", MacroExpression::Argument),
-            ("MPI_Comm_c2f( comm ) ((MPI_Fint) (comm))", MacroExpression::Argument),
-            ("MPI_Comm_c2f(c) c", MacroExpression::Argument),
-            ("MPI_Comm_c2f(base, disp) ((MPI_Aint) ((char *) (base) + (disp)))", MacroExpression::Sum),
-            ("MPI_Comm_c2f(a, b) ((MPI_Aint) ((char *) (a) - (const char *) (b)))", MacroExpression::Difference),
-            ("MPI_Comm_c2f(a, b) a-b", MacroExpression::Difference),
+            ("MPI_Comm_c2f(comm) (MPI_Fint)(comm)", "Argument"),
+            ("PMPI_Comm_c2f(comm) (MPI_Fint)(comm)", "Argument"),
+            ("MPI_Comm_c2f( comm ) ((MPI_Fint) (comm))", "Argument"),
+            ("MPI_Comm_c2f(c) c", "Argument"),
+            ("MPI_Comm_c2f(base, disp) ((MPI_Aint) ((char *) (base) + (disp)))", "Sum"),
+            ("MPI_Comm_c2f(a, b) ((MPI_Aint) ((char *) (a) - (const char *) (b)))", "Difference"),
+            ("MPI_Comm_c2f(a, b) a-b", "Difference"),
         ] {
             assert_eq!(expression(definition), Some(("MPI_Comm_c2f".to_owned(), Some(expected))), "{definition}");
         }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::text::{pattern, words};
+use crate::text::{Parsed, pattern, words};
 
 /// A function as its header declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +31,11 @@ pub struct Param {
 }
 
 impl Param {
-    /// The type around any name: a declaration that a compiler accepts.
-    #[must_use]
-    pub fn declare(&self, name: &str) -> String {
+    /// The type around the name: a declaration that a compiler accepts.
+    fn declaration(&self) -> String {
         let (before, after) = self.ctype.split_at(self.place);
         let blank = if before.ends_with(['*', '(']) { "" } else { " " };
-        format!("{before}{blank}{name}{after}")
+        format!("{before}{blank}{}{after}", self.name)
     }
 }
 
@@ -44,7 +43,7 @@ impl Prototype {
     /// The parameter list for a definition: `const void *buf, int count`, or `void`.
     #[must_use]
     pub fn parameters(&self) -> String {
-        let mut list: Vec<_> = self.params.iter().map(|param| param.declare(&param.name)).collect();
+        let mut list: Vec<_> = self.params.iter().map(Param::declaration).collect();
         if self.variadic {
             list.push("...".to_owned());
         }
@@ -98,40 +97,26 @@ static OF_TYPE: LazyLock<Regex> = LazyLock::new(|| {
 /// Words that are no type by themselves.
 static QUALIFIER: LazyLock<Regex> = LazyLock::new(|| pattern("^(?:const|volatile|restrict|struct|enum|union)$"));
 
-/// The statement names an MPI function in front of a parenthesis, so it has to be a prototype that can be read.
-pub(crate) fn looks_like_one(statement: &str) -> bool {
+/// Reads a statement without its semicolon: `None` if it is no prototype of an MPI function, its text if it looks like one and cannot
+/// be read.
+pub(crate) fn parse(statement: &str) -> Parsed<Option<Prototype>> {
     let statement = collapse(statement);
-    HEAD.captures(&statement).is_some_and(|found| {
-        let before = CALL.replace_all(&found[1], " ");
-        !before.trim_start().starts_with("typedef") && !before.contains(['=', '('])
-    })
-}
-
-/// Reads a statement without its semicolon; `None` if it is no prototype.
-pub(crate) fn parse(statement: &str) -> Option<Prototype> {
-    let statement = collapse(statement);
-    let head = HEAD.captures(&statement)?;
-    let result = collapse(&NOISE.replace_all(&CALL.replace_all(&head[1], " "), " "));
-    if result.is_empty() || !result.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '*' | ' ')) {
-        return None;
+    let Some(head) = HEAD.captures(&statement) else { return Ok(None) };
+    let before = CALL.replace_all(&head[1], " ");
+    if before.trim_start().starts_with("typedef") || before.contains(['=', '(']) {
+        return Ok(None);
     }
-    let mut prototype = Prototype { name: head[2].to_owned(), result, params: Vec::new(), variadic: false };
-    let parts = list(&statement[head[0].len()..])?;
-    if let ["" | "void"] = parts[..] {
-        return Some(prototype);
-    }
-    for (index, part) in parts.into_iter().enumerate() {
-        if part == "..." {
-            prototype.variadic = true;
-        } else {
-            prototype.params.push(param(part, index + 1)?);
-        }
-    }
-    Some(prototype)
+    let result = collapse(&NOISE.replace_all(&before, " "));
+    let is_type = !result.is_empty() && result.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '*' | ' '));
+    let list = list(&statement[head[0].len()..]).filter(|_| is_type).ok_or(&statement)?;
+    let variadic = list.last() == Some(&"...");
+    let fixed = if let ["" | "void"] = list[..] { 0 } else { list.len() - usize::from(variadic) };
+    let params: Option<_> = list[..fixed].iter().zip(1..).map(|(part, number)| param(part, number)).collect();
+    Ok(Some(Prototype { name: head[2].to_owned(), result, params: params.ok_or(&statement)?, variadic }))
 }
 
 /// Blanks of any kind become single spaces, none around the text.
-pub(crate) fn collapse(text: &str) -> String {
+fn collapse(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -191,7 +176,7 @@ mod tests {
     use super::*;
 
     fn shown(statement: &str) -> String {
-        let prototype = parse(statement).unwrap_or_else(|| panic!("{statement}"));
+        let prototype = parse(statement).ok().flatten().unwrap_or_else(|| panic!("{statement}"));
         format!("{} {}({}) <- {}", prototype.result, prototype.name, prototype.parameters(), prototype.arguments())
     }
 
@@ -254,7 +239,7 @@ mod tests {
             "int QMPI_Abc(int)",
             "int (*call)(MPI_Comm)",
         ] {
-            assert!(!looks_like_one(statement), "{statement}");
+            assert_eq!(parse(statement), Ok(None), "{statement}");
         }
     }
 }

@@ -64,76 +64,62 @@ impl Source {
         let bytes = std::fs::read(path).map_err(|source| ShimError::Read(path.to_owned(), source))?;
         // Comments of real headers hold Latin-1 names; they are thrown away.
         let text = without_comments(&String::from_utf8_lossy(&bytes));
-        let mut branches = Branches::default();
+        let mut groups: Vec<Group> = Vec::new();
         for line in text.lines() {
+            let is_open = groups.iter().all(|group| group.is_open);
             let Some((_, [directive, rest])) = DIRECTIVE.captures(line).map(|found| found.extract()) else {
-                if branches.open() {
-                    self.text.push_str(line);
+                if is_open {
+                    self.text += line;
                     self.text.push('\n');
                 }
                 continue;
             };
             let word = words(rest).next().unwrap_or("");
             match directive {
-                "if" => branches.enter(decide(rest, &self.macros)),
-                "ifdef" => branches.enter(Some(self.macros.contains(word))),
-                "ifndef" => branches.enter(Some(!self.macros.contains(word))),
-                "elif" => branches.turn(decide(rest, &self.macros)),
-                "else" => branches.turn(Some(true)),
-                "endif" => branches.leave(),
-                "define" if branches.open() => {
+                "if" => groups.push(Group::new(decide(rest, &self.macros))),
+                "ifdef" => groups.push(Group::new(Some(self.macros.contains(word)))),
+                "ifndef" => groups.push(Group::new(Some(!self.macros.contains(word)))),
+                // A stray #else is the compiler's business.
+                "elif" | "else" => {
+                    let verdict = if directive == "else" { Some(true) } else { decide(rest, &self.macros) };
+                    if let Some(group) = groups.last_mut() {
+                        group.turn(verdict);
+                    }
+                }
+                "endif" => drop(groups.pop()),
+                "define" if is_open => {
                     self.macros.insert(word.to_owned());
                     self.functions.extend(Macro::read(rest));
                 }
-                "undef" if branches.open() => {
-                    self.macros.remove(word);
+                "undef" if is_open => drop(self.macros.remove(word)),
+                "include" if is_open => {
+                    let included = INCLUDE.captures(rest).map(|name| path.with_file_name(&name[1]));
+                    included.filter(|file| file.is_file()).map_or(Ok(()), |file| self.file(&file))?;
                 }
-                "include" if branches.open() => self.include(path, rest)?,
                 _ => {}
             }
         }
         Ok(())
     }
-
-    fn include(&mut self, from: &Path, target: &str) -> Result<()> {
-        let Some(name) = INCLUDE.captures(target) else {
-            return Ok(());
-        };
-        let path = from.with_file_name(&name[1]);
-        if path.is_file() { self.file(&path) } else { Ok(()) }
-    }
 }
 
-/// The stack of `#if` groups that the current line is in.
-#[derive(Default)]
-struct Branches(Vec<Group>);
-
+/// An `#if` group that the current line is in.
 struct Group {
     /// Lines of the current branch are read.
-    open: bool,
+    is_open: bool,
     /// A branch has certainly been taken, the following ones are dead.
-    done: bool,
+    is_done: bool,
 }
 
-impl Branches {
-    fn open(&self) -> bool {
-        self.0.iter().all(|group| group.open)
+impl Group {
+    fn new(verdict: Verdict) -> Self {
+        Self { is_open: verdict != Some(false), is_done: verdict == Some(true) }
     }
 
-    fn enter(&mut self, verdict: Verdict) {
-        self.0.push(Group { open: verdict != Some(false), done: verdict == Some(true) });
-    }
-
+    /// Another branch follows.
     fn turn(&mut self, verdict: Verdict) {
-        // A stray #else is the compiler's business.
-        if let Some(group) = self.0.last_mut() {
-            group.open = !group.done && verdict != Some(false);
-            group.done |= verdict == Some(true);
-        }
-    }
-
-    fn leave(&mut self) {
-        self.0.pop();
+        self.is_open = !self.is_done && verdict != Some(false);
+        self.is_done |= verdict == Some(true);
     }
 }
 

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::error::{Result, ShimError};
 use crate::read::header::{Header, Label};
-use crate::read::macros::MacroExpression;
 use crate::table::FunctionList;
-use crate::write::{array, imported, lines};
+use crate::write::{array, head, imported, lines};
 
 /// The vendors, and what the generated text calls their lists.
 const LISTS: [(&str, &str, &str); 2] =
@@ -20,31 +19,26 @@ pub fn macros_rust(headers: &[(Label, Header)], table: &FunctionList) -> Result<
     let mut lists = String::new();
     let mut used = Vec::new();
     for (vendor, list, title) in LISTS {
-        let mut found: BTreeMap<usize, (&str, MacroExpression)> = BTreeMap::new();
+        let mut found: BTreeMap<usize, (&str, &str)> = BTreeMap::new();
         for (label, header) in headers.iter().filter(|(label, _)| label.vendor() == vendor) {
             for (name, expression) in header.macros()? {
-                let row = table.rows().iter().position(|row| row.name == name);
+                let row = table.rows.iter().position(|row| row.name == name);
                 let row = row.ok_or_else(|| ShimError::NoFunction(name.to_owned()))?;
                 if found.insert(row, (name, expression)).is_some_and(|(_, before)| before != expression) {
                     return Err(ShimError::Macros(name.to_owned(), label.name.clone()));
                 }
-                used.push(format!("{expression:?}"));
+                used.push(expression.to_owned());
             }
         }
-        let rows = found.iter().map(|(row, (name, expression))| format!("    ({row}, {expression:?}), // {name}"));
+        let rows = found.iter().map(|(row, (name, expression))| format!("    ({row}, {expression}), // {name}"));
         lists += &array(
             &format!("Those of {title}, in the order of their numbers."),
-            &format!("pub(crate) static {list}: [(u16, Expression); {}]", found.len()),
+            &format!("pub(crate) static {list}: [(u16, Expression); {}] = ", found.len()),
             &format!("\n{}", lines(rows)),
         );
     }
-    Ok(format!(
-        "//! Functions that headers have as macros only: no library of such an MPI has them.\n\
-         //!\n\
-         //! @generated from headers and functions.tsv by `shim-gen macros`.\n\
-         \n\
-         use crate::expression::Expression;\n\
-         use crate::expression::Expression::{{{}}};\n{lists}",
-        imported(used.into_iter())
-    ))
+    let documentation = "Functions that headers have as macros only: no library of such an MPI has them.";
+    Ok(head(documentation, "headers and functions.tsv", "macros")
+        + "\nuse crate::expression::Expression;\n"
+        + &format!("use crate::expression::Expression::{{{}}};\n{lists}", imported(used.into_iter())))
 }

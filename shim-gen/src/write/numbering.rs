@@ -3,24 +3,16 @@
 use crate::error::{Result, ShimError};
 use crate::numbering::{HeaderNumbering, enumerator, shown};
 use crate::table::FunctionList;
-use crate::write::elements;
+use crate::write::{array, elements, head};
 
 /// The text of `tables.rs`.
 ///
 /// # Errors
 /// If the table lacks a function of a numbering: every function with a number anywhere has a row.
 pub fn numbering_rust(numberings: &[HeaderNumbering], table: &FunctionList) -> Result<String> {
-    let rows: Vec<_> = table.rows().iter().map(|row| enumerator(&row.name)).collect();
-    let mut text = "//! The numberings of all known MPICH releases.\n\
-                    //!\n\
-                    //! @generated from numbering/*.txt and functions.tsv by `shim-gen numbering-rust`.\n\
-                    \n\
-                    use super::{Numbering, ReleasedNumbering};\n\
-                    \n\
-                    /// Oldest first. A function's number is its place, what stands there its row in `FUNCTIONS`.\n\
-                    #[rustfmt::skip]\n\
-                    pub(super) static KNOWN: &[ReleasedNumbering] = &[\n"
-        .to_owned();
+    let rows: Vec<_> = table.rows.iter().map(|row| enumerator(&row.name)).collect();
+    let documentation = "Oldest first. A function's number is its place, what stands there its row in `FUNCTIONS`.";
+    let mut known = "\n".to_owned();
     for HeaderNumbering { releases, values } in numberings {
         let count = values.last().map_or(0, |(value, _)| usize::from(*value) + 1);
         let mut places = vec!["u16::MAX".to_owned(); count];
@@ -29,11 +21,13 @@ pub fn numbering_rust(numberings: &[HeaderNumbering], table: &FunctionList) -> R
             places[usize::from(*value)] = id.to_string();
         }
         let name = releases.first().map_or_else(String::new, |first| shown(*first));
-        text += &format!(
+        known += &format!(
             "    ReleasedNumbering {{ releases: &{releases:?}, numbering: Numbering {{ name: \"mpich-{name}\", \
              functions: &[{}    ] }} }},\n",
             elements(places, 20, "        ")
         );
     }
-    Ok(text + "];\n")
+    Ok(head("The numberings of all known MPICH releases.", "numbering/*.txt and functions.tsv", "numbering-rust")
+        + "\nuse super::{Numbering, ReleasedNumbering};\n"
+        + &array(documentation, "pub(super) static KNOWN: &[ReleasedNumbering] = &", &known))
 }

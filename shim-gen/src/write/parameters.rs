@@ -7,7 +7,8 @@ use crate::error::{Result, ShimError};
 use crate::parameters::Parameters;
 use crate::parameters::length::{CONSTANTS, factors};
 use crate::parameters::rules::Rules;
-use crate::write::{array, elements, lines};
+use crate::parameters::shape::TypeShape;
+use crate::write::{array, elements, head, lines};
 
 /// The text of `bridge/abi/src/parameters/kind.rs`: an enumeration of the kinds.
 #[must_use]
@@ -15,11 +16,10 @@ pub fn kinds_rust(rules: &Rules) -> String {
     let variants =
         rules.kinds().map(|(kind, meaning)| format!("    /// {}.\n    {},", documented(meaning), camel(kind)));
     let all = rules.kinds().map(|(kind, _)| format!("        (Self::{}, {kind:?}),", camel(kind)));
-    format!(
-        "//! What parameters of MPI functions are.\n\
-         //!\n\
-         //! @generated from shim-gen/data/parameters.txt by `shim-gen parameters-kinds`.\n\
-         \n\
+    let source = "shim-gen/data/parameters.txt";
+    head("What parameters of MPI functions are.", source, "parameters-kinds")
+        + &format!(
+            "\n\
          /// What a parameter is, whatever its type. The word of an argument is a value; of an array, and of what a function writes,\n\
          /// it is the address of one.\n\
          #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]\n\
@@ -28,10 +28,10 @@ pub fn kinds_rust(rules: &Rules) -> String {
          \n\
          impl Kind {{\n    /// Every kind and its word in `parameters.tsv`.\n    #[rustfmt::skip]\n    \
          pub const ALL: [(Self, &'static str); {}] = [\n{}    ];\n}}\n",
-        lines(variants),
-        rules.kinds().len(),
-        lines(all)
-    )
+            lines(variants),
+            rules.kinds().len(),
+            lines(all)
+        )
 }
 
 /// The text of `bridge/abi/src/parameters/table.rs`.
@@ -66,10 +66,8 @@ pub fn parameters_rust(parameters: &Parameters) -> Result<String> {
         format!("&[{}]", factors.join(", "))
     });
     Ok([
-        "//! The parameters of every function.\n\
-         //!\n\
-         //! @generated from parameters.tsv by `shim-gen parameters-rust`.\n\
-         \n\
+        head("The parameters of every function.", "parameters.tsv", "parameters-rust"),
+        "\n\
          use crate::parameters::Direction::{In, InOut, Out, Result};\n\
          use crate::parameters::Factor;\n\
          use crate::parameters::Kind::*;\n\
@@ -78,12 +76,12 @@ pub fn parameters_rust(parameters: &Parameters) -> Result<String> {
             .to_owned(),
         array(
             "Parameters and results of all functions, one function after the other: name, type, kind, direction, length, at the root only.",
-            &format!("pub(super) static PARAMETERS: [Parameter; {}]", rows.len()),
+            &format!("pub(super) static PARAMETERS: [Parameter; {}] = ", rows.len()),
             &format!("\n{}", lines(table)),
         ),
         array(
             "Where the parameters of each function begin.",
-            "pub(super) static STARTS: [u16; COUNT + 1]",
+            "pub(super) static STARTS: [u16; COUNT + 1] = ",
             &elements(starts, 16, "    "),
         ),
         list("NAMES", "Names of parameters.", "&str", quoted(names.keys())),
@@ -104,15 +102,13 @@ fn quoted(items: impl ExactSizeIterator<Item = impl Debug>) -> impl ExactSizeIte
 }
 
 fn list(name: &str, summary: &str, of: &str, items: impl ExactSizeIterator<Item = String>) -> String {
-    let declaration = format!("pub(super) static {name}: [{of}; {}]", items.len());
+    let declaration = format!("pub(super) static {name}: [{of}; {}] = ", items.len());
     array(summary, &declaration, &elements(items, 1, "    "))
 }
 
 /// `ErrorCode` of `error_code`.
 fn camel(kind: &str) -> String {
-    kind.split('_')
-        .flat_map(|word| word[..1].to_uppercase().chars().chain(word[1..].chars()).collect::<Vec<_>>())
-        .collect()
+    kind.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
 /// A sentence for rustdoc: names of C in backticks, a capital letter first.
@@ -135,7 +131,7 @@ pub fn parameters_page(parameters: &Parameters, rules: &Rules) -> String {
     let all = || parameters.functions().flat_map(|(_, list)| list);
     let table = rules.kinds().map(|(kind, meaning)| {
         let of: Vec<_> = all().filter(|parameter| parameter.kind == kind).collect();
-        let types: BTreeSet<_> = of.iter().map(|parameter| base(&parameter.ctype)).collect();
+        let types: BTreeSet<_> = of.iter().map(|parameter| TypeShape::of(&parameter.ctype).base).collect();
         let types: Vec<_> = types.iter().map(String::as_str).collect();
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
         for parameter in of.iter().filter(|parameter| !parameter.is_result()) {
@@ -151,10 +147,4 @@ pub fn parameters_page(parameters: &Parameters, rules: &Rules) -> String {
         .replace("@KINDS@", lines(table).trim_end())
         .replace("@FUNCTIONS@", &parameters.functions().len().to_string())
         .replace("@COUNT@", &count.to_string())
-}
-
-/// The type without `const`, stars and brackets.
-fn base(ctype: &str) -> String {
-    let text = ctype.replace("const ", "");
-    text[..text.find(['*', '[']).unwrap_or(text.len())].trim().to_owned()
 }

@@ -1,4 +1,4 @@
-//! `bridge/include/qmpi.h` and `bridge/entry/src/exports/shifted/list.rs`: MPI functions in the shape that QMPI gives them.
+//! `bridge/include/qmpi.h`: MPI functions in the shape that QMPI gives them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,6 @@ use crate::read::header::{Header, Label};
 use crate::read::prototype::Prototype;
 use crate::standard::DefinedBy;
 use crate::table::{FunctionList, ListedFunction};
-use crate::write::lines;
 
 /// Text of the header around what is generated for each function.
 const TEMPLATE: &str = include_str!("../../data/qmpi.h");
@@ -26,8 +25,7 @@ const RESERVED: [&str; 8] = [
 ];
 
 /// `QMPI_Send` of `MPI_Send`, `QMPIX_Comm_revoke` of `MPIX_Comm_revoke`; `None` if the interface has that name itself.
-#[must_use]
-pub fn shifted_name(function: &str) -> Option<String> {
+pub(crate) fn shifted_name(function: &str) -> Option<String> {
     let name = format!("Q{function}");
     (!RESERVED.contains(&name.as_str())).then_some(name)
 }
@@ -52,7 +50,7 @@ pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[HeaderNumbering], 
     let mut missing_numbers: Groups = BTreeMap::new();
     let mut functions: Groups = BTreeMap::new();
     let mut aliases: Groups = BTreeMap::new();
-    for (id, row) in table.rows().iter().enumerate() {
+    for (id, row) in table.rows.iter().enumerate() {
         let lacking = missing(&row.name, numberings);
         if let Some(when) = &lacking {
             let line = format!("#define {} (QMPIX_FUNCTION_BASE + {id})", enumerator(&row.name));
@@ -77,11 +75,11 @@ pub fn qmpi_header(headers: &[(Label, Header)], numberings: &[HeaderNumbering], 
         }
     }
     let enumerators: Vec<_> = table
-        .rows()
+        .rows
         .iter()
         .enumerate()
         .map(|(id, row)| format!("    {} = QMPIX_FIRST_ + {id},", enumerator(&row.name)))
-        .chain([format!("    MPI_LAST_FUNC_T = QMPIX_FIRST_ + {}", table.rows().len())])
+        .chain([format!("    MPI_LAST_FUNC_T = QMPIX_FIRST_ + {}", table.rows.len())])
         .collect();
     TEMPLATE
         .replace("@NEWEST_OPENMPI@", &availability.newest_openmpi.to_string())
@@ -105,22 +103,4 @@ fn both(left: &str, right: &str) -> String {
 fn shown(groups: &Groups) -> String {
     let groups = groups.iter().map(|(condition, lines)| format!("\n#if {condition}\n{}\n#endif\n", lines.join("\n")));
     groups.collect::<String>().trim().to_owned()
-}
-
-/// The text of `bridge/entry/src/exports/shifted/list.rs`. What an entry point looks like is that of the crate.
-#[must_use]
-pub fn qmpi_stubs(table: &FunctionList) -> String {
-    let entry_points = table.rows().iter().enumerate().filter_map(|(id, row)| {
-        let args = if row.variadic { "v".to_owned() } else { row.args.to_string() };
-        Some(format!("    {id} {} {args};", shifted_name(&row.name)?))
-    });
-    format!(
-        "//! Every name-shifted entry point: the function's number, the exported name, the number of its own\n\
-         //! arguments, `v` if there may be any number of them.\n\
-         //!\n\
-         //! @generated from functions.tsv by `shim-gen stubs --qmpi`.\n\
-         \n\
-         crate::exports::shifted::define! {{\n{}}}\n",
-        lines(entry_points)
-    )
 }

@@ -2,19 +2,16 @@
 
 use crate::standard::DefinedBy;
 use crate::table::{FunctionList, ListedFunction};
-use crate::write::{array, elements, imported, lines};
+use crate::write::{array, elements, head, imported, lines};
 
 /// The text of `table.rs`.
 #[must_use]
 pub fn rust(table: &FunctionList) -> String {
-    let rows = table.rows();
+    let rows = &table.rows;
     let origins = imported(rows.iter().map(|row| origin(row.since).chars().take_while(|c| *c != '(').collect()));
     let results = imported(rows.iter().map(|row| format!("{:?}", row.result)));
-    let head = format!(
-        "//! The table of functions and two ways to search it.\n\
-         //!\n\
-         //! @generated from functions.tsv by `shim-gen rust`.\n\
-         \n\
+    let imports = format!(
+        "\n\
          use crate::function::Function;\n\
          use crate::function::Origin::{{{origins}}};\n\
          use crate::function::ResultKind::{{{results}}};\n\
@@ -25,12 +22,14 @@ pub fn rust(table: &FunctionList) -> String {
     );
     let functions = array(
         "Every function; the index is the function's number.",
-        "pub static FUNCTIONS: [Function; COUNT]",
+        "pub static FUNCTIONS: [Function; COUNT] = ",
         &format!("\n{}", lines(rows.iter().map(function))),
     );
     let names = rows.iter().enumerate().map(|(id, row)| (row.name.as_str(), id)).collect();
     let fortran = rows.iter().enumerate().filter_map(|(id, row)| Some((row.fortran.as_deref()?, id))).collect();
-    head + &functions
+    head("The table of functions and two ways to search it.", "functions.tsv", "rust")
+        + &imports
+        + &functions
         + &index("BY_NAME", "Numbers of all functions in the order of their C names.", names)
         + &index(
             "BY_FORTRAN",
@@ -53,6 +52,6 @@ fn function(row: &ListedFunction) -> String {
 
 fn index(name: &str, summary: &str, mut entries: Vec<(&str, usize)>) -> String {
     entries.sort_unstable();
-    let declaration = format!("pub(crate) static {name}: [u16; {}]", entries.len());
+    let declaration = format!("pub(crate) static {name}: [u16; {}] = ", entries.len());
     array(summary, &declaration, &elements(entries.iter().map(|(_, id)| id), 16, "    "))
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use qmpi_abi::FnId;
-use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, Record, VERSION, Value};
+use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, TracedCall, VERSION, Value};
 use serde::Deserialize;
 
 use crate::trace::constants::Family;
@@ -60,7 +60,7 @@ pub(crate) struct TraceFile<'a> {
 pub(crate) struct RawCall<'a> {
     pub(crate) function: FnId,
     /// The rest of its head.
-    pub(crate) record: Record,
+    pub(crate) record: TracedCall,
     /// The words that were passed, and what they point to, as in the file.
     words: &'a [u8],
     values: &'a [u8],
@@ -138,12 +138,27 @@ fn chunk(bytes: &[u8]) -> Chunk {
     Chunk { magic, size, used, generation, layer, ticks, clock, unrecorded }
 }
 
-fn record(bytes: &[u8]) -> Record {
+fn record(bytes: &[u8]) -> TracedCall {
     let [head, origin, sequence, start, end, result, site, lengths] = words(bytes);
     let (size, function, arguments, state) = (head as u32, (head >> 32) as u16, (head >> 48) as u8, (head >> 56) as u8);
     let (layer, caller, thread) = (origin as u16, (origin >> 16) as u16, (origin >> 32) as u32);
     let (used, taken) = (lengths as u32, (lengths >> 32) as u32);
-    Record { size, function, arguments, state, layer, caller, thread, sequence, start, end, result, site, used, taken }
+    TracedCall {
+        size,
+        function,
+        arguments,
+        state,
+        layer,
+        caller,
+        thread,
+        sequence,
+        start,
+        end,
+        result,
+        site,
+        used,
+        taken,
+    }
 }
 
 impl TraceHead {
@@ -192,10 +207,12 @@ impl<'a> TraceFile<'a> {
     }
 
     fn read_records(&mut self, mut rest: &'a [u8]) {
-        while rest.len() >= size_of::<Record>() {
+        while rest.len() >= size_of::<TracedCall>() {
             let head = record(rest);
             let (size, used) = (head.size as usize, head.used.min(head.size) as usize);
-            let Some(body) = rest.get(size_of::<Record>()..used).filter(|_| size >= size_of::<Record>()) else { break };
+            let Some(body) = rest.get(size_of::<TracedCall>()..used).filter(|_| size >= size_of::<TracedCall>()) else {
+                break;
+            };
             let Some(function) = FnId::from_index(usize::from(head.function)) else { break };
             let arguments = usize::from(head.arguments);
             let Some((words, values)) = body.split_at_checked(8 * arguments) else { break };
@@ -278,7 +295,7 @@ pub(crate) mod written {
                 body.resize(start + (body.len() - start).next_multiple_of(8), 0);
             }
             let function = FnId::by_name(call.function).unwrap_or_else(|| panic!("{}", call.function));
-            let size = (size_of::<Record>() + body.len()) as u32;
+            let size = (size_of::<TracedCall>() + body.len()) as u32;
             records.extend(size.to_le_bytes());
             records.extend((function.index() as u16).to_le_bytes());
             records.extend([call.words.len() as u8, if call.times.1.is_some() { RETURNED } else { 0 }]);
