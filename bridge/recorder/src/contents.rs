@@ -118,15 +118,15 @@ impl Pieces {
                 return;
             }
             let size = arguments.sizes.of(run.datatype, mpi);
-            let piece = |start, elements, datatype| Piece { start, elements, datatype, size, is_held: false };
+            let piece = |start, elements, datatype, size| Piece { start, elements, datatype, size, is_held: false };
             // MPI_BOTTOM: the datatype has the addresses. MPICH does not pack from there (its MPI_Pack refuses a null pointer).
             let found = if start == 0 {
                 let first = mpi.place_of_bytes(run.datatype, size).filter(|_| run.is_simple && run.elements == 1);
-                first.map(|first| piece(first, size, mpi.byte))
+                first.map(|first| piece(first, size, mpi.byte, 1))
             } else {
                 let step = if run.is_in_bytes { Some(1) } else { mpi.extent(run.datatype) };
                 let start = step.map(|step| start.wrapping_add_signed(run.distance.wrapping_mul(step)));
-                start.map(|start| piece(start, run.elements, run.datatype))
+                start.map(|start| piece(start, run.elements, run.datatype, size))
             };
             is_known &= found.is_some();
             pieces.extend(found);
