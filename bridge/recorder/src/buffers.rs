@@ -318,8 +318,10 @@ mod tests {
         assert_eq!(bcast.moves, Moves::FromRoot);
         let [sent, received] = of("MPI_Allreduce")[..] else { panic!() };
         assert!(!sent.may_be_in_place && !received.may_be_in_place, "they share a count");
+        let gather = FnId::by_name("MPI_Gather").unwrap();
         let [sent, received] = of("MPI_Gather")[..] else { panic!() };
-        assert!(sent.may_be_in_place && !received.may_be_in_place);
+        let at_root = |buffer: &Buffer| Signature::of(gather, Abi::Mpich).parameter(buffer.place).at_root;
+        assert!(sent.may_be_in_place && !at_root(&sent) && at_root(&received));
         let [origin, result] = of("MPI_Get_accumulate")[..] else { panic!() };
         assert!(origin.is_origin && !result.is_origin);
         assert_eq!(of("MPI_Reduce_scatter").len(), 1, "nothing tells what comes back");
