@@ -1,24 +1,27 @@
-//! Which buffers a function has that data moves from and to, and what their sizes are the products of: worked out from the table of parameters
-//! when the recorder is opened.
+//! The buffers of a function that data moves from and to, and how many bytes a call sends and receives by what its arguments tell: counts,
+//! datatypes, communicators.
 //!
-//! A function that moves nothing to another process, a window or a file has none: `MPI_Pack`, `MPI_Reduce_local`; and those that prepare
-//! persistent communication, as nobody knows how often that is started.
+//! What a function sends is what it reads from buffers of the program, what it receives is the room that it is given in them. A buffer of which
+//! nothing in the call tells the size, or whose arguments have no meaning on this rank, has no bytes. A function that moves nothing to another
+//! process, a window or a file has no buffers: `MPI_Pack`, `MPI_Reduce_local`.
 
 use qmpi_abi::FnId;
-use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
+use qmpi_abi::parameters::{Direction, Factor, Kind};
+
+use crate::arguments::{CallArguments, Signature, is_array, number, word};
+use crate::mpi::{self, IN_PLACE, Mpi};
+use crate::system::ticks;
+use crate::thread::ThreadMemory;
 
 /// A buffer of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Buffer {
     pub(crate) place: u8,
     pub(crate) moves: Moves,
-    pub(crate) amount: Amount,
-    /// Only the root's has a meaning.
-    pub(crate) at_root: bool,
     /// `MPI_IN_PLACE` stands for it and makes its count and datatype meaningless.
-    pub(crate) may_be_in_place: bool,
+    may_be_in_place: bool,
     /// Of an operation on a window, without a meaning where that is `MPI_NO_OP`.
-    pub(crate) is_origin: bool,
+    is_origin: bool,
 }
 
 /// Which way data goes.
@@ -34,164 +37,251 @@ pub(crate) enum Moves {
     FromRoot,
 }
 
-/// How many bytes.
+/// What a rank is in a collective operation with a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Amount {
-    /// A count and a datatype.
-    Plain {
-        /// Of this argument
-        count: u8,
-        /// and this type,
-        is_int: bool,
-        /// and this argument.
-        datatype: u8,
-    },
-    /// Anything else.
-    Product(&'static Product),
+enum RootRole {
+    /// The root of its group, or there is none: all arguments have a meaning.
+    Root,
+    /// The root of an operation between two groups: it alone is in its group.
+    RootBetween,
+    /// One of the others.
+    Other,
+    /// In the root's group, and not the root.
+    Nothing,
 }
 
-impl Amount {
-    /// Whether MPI has to be asked about a communicator, or there is an array to add up.
-    pub(crate) fn asks(&self) -> bool {
-        match self {
-            Self::Plain { .. } => false,
-            Self::Product(product) => !product.times.is_empty() || matches!(product.counts, Counts::Array { .. }),
-        }
-    }
+/// The buffers of a function.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    pub(crate) all: Vec<Buffer>,
+    /// Whether the function prepares persistent communication: nobody knows how often that is started.
+    pub(crate) is_persistent: bool,
+    /// Most functions have one buffer whose size is an argument times that of a datatype.
+    plain: Option<PlainBuffer>,
+    root: Option<u8>,
+    communicator: Option<u8>,
+    /// An operation that may be `MPI_NO_OP`.
+    no_op: Option<u8>,
+    /// Whether MPI is asked how long arrays are, and they are added up: that takes time, which is nobody's.
+    is_slow: bool,
 }
 
-/// Factors of a number of bytes.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Product {
-    pub(crate) counts: Counts,
-    /// How many ranks, or neighbors.
-    pub(crate) times: &'static [Factor],
-    pub(crate) datatype: u8,
-    /// An array with a datatype for each of the counts.
-    pub(crate) datatypes: Option<u8>,
-    /// An array: of so many extents, or bytes where there is a datatype for each.
-    pub(crate) displacements: Option<Displacements>,
+#[derive(Debug, Clone, Copy)]
+struct PlainBuffer {
+    moves: Moves,
+    count: u8,
+    is_int: bool,
+    datatype: u8,
 }
 
-/// Where what each of the counts counts lies, from the buffer's address on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Displacements {
-    pub(crate) place: u8,
-    pub(crate) is_int: bool,
+/// Elements of one datatype, one behind the other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ElementRun {
+    pub(crate) elements: u64,
+    pub(crate) datatype: u64,
+    /// From the buffer's address on, in bytes or extents of the datatype.
+    pub(crate) distance: i64,
+    pub(crate) is_in_bytes: bool,
+    /// There is no other.
+    pub(crate) is_simple: bool,
 }
 
-/// A number of elements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Counts {
-    /// One.
-    Number,
-    /// An argument.
-    Argument { place: u8, is_int: bool },
-    /// An array, added up.
-    Array { place: u8, is_int: bool, length: &'static [Factor] },
-}
-
-/// Those of a function; none if its arguments do not tell.
-pub(crate) fn buffers(function: FnId) -> Vec<Buffer> {
-    if is_persistent(function) { Vec::new() } else { all(function) }
-}
-
-/// Those of a function that prepares persistent communication.
-pub(crate) fn persistent_buffers(function: FnId) -> Vec<Buffer> {
-    if is_persistent(function) { all(function) } else { Vec::new() }
-}
-
-fn is_persistent(function: FnId) -> bool {
-    ["_init", "_init_c"].iter().any(|end| function.name().ends_with(end))
-}
-
-fn all(function: FnId) -> Vec<Buffer> {
-    let parameters = function.parameters();
-    let has = |kinds: &[Kind]| parameters.iter().any(|parameter| kinds.contains(&parameter.kind));
-    let is_transfer = has(&[Kind::Communicator, Kind::Window, Kind::File, Kind::Message]);
-    if !is_transfer || has(&[Kind::Position]) {
-        return Vec::new();
-    }
-    let has_root = parameters.iter().any(|parameter| parameter.kind == Kind::Rank && parameter.name() == "root");
-    let is_operation = has(&[Kind::Op]) && has(&[Kind::Window]);
-    let buffer = |(place, parameter): (usize, &'static Parameter)| {
-        if parameter.kind != Kind::Buffer {
+impl Buffers {
+    /// Of a function; `None`: it has none, or its arguments do not tell.
+    pub(crate) fn of(function: FnId, signature: &Signature) -> Option<Buffers> {
+        let has = |kinds: &[Kind]| kinds.iter().any(|kind| signature.of_kind(*kind).is_some());
+        if !has(&[Kind::Communicator, Kind::Window, Kind::File, Kind::Message]) || has(&[Kind::Position]) {
             return None;
         }
-        let moves = match parameter.direction {
-            Direction::In => Moves::Out,
-            Direction::Out => Moves::In,
-            Direction::InOut if has_root => Moves::FromRoot,
-            Direction::InOut => Moves::Both,
-            Direction::Result => return None,
-        };
-        Some(Buffer {
-            place: place as u8,
-            moves,
-            amount: amount(parameters, parameter.length())?,
-            at_root: parameter.at_root,
-            may_be_in_place: has_own_count(parameters, parameter),
-            is_origin: is_operation && parameter.direction == Direction::In,
-        })
-    };
-    parameters.iter().enumerate().filter_map(buffer).collect()
-}
-
-/// `sendcount` of `sendbuf`: where that is `MPI_IN_PLACE`, the count means nothing. One that both buffers share keeps its meaning.
-fn has_own_count(parameters: &[Parameter], buffer: &Parameter) -> bool {
-    let is_own = |place: u8| {
-        let side = parameters[usize::from(place)].name().get(..4);
-        matches!(side, Some("send" | "recv")) && side == buffer.name().get(..4)
-    };
-    buffer.length().iter().any(|factor| match factor {
-        Factor::Argument(place) | Factor::Sum(place) => is_own(*place),
-        _ => false,
-    })
-}
-
-fn amount(parameters: &'static [Parameter], length: &'static [Factor]) -> Option<Amount> {
-    let is_int = |place: u8| parameters[usize::from(place)].ctype().trim_start_matches("const ").starts_with("int");
-    if let [Factor::Argument(count), Factor::Size(datatype)] = length {
-        return Some(Amount::Plain { count: *count, is_int: is_int(*count), datatype: *datatype });
-    }
-    let (mut counts, mut times, mut datatype) = (Counts::Number, Vec::new(), None);
-    for factor in length {
-        match *factor {
-            Factor::Argument(place) if counts == Counts::Number => {
-                counts = Counts::Argument { place, is_int: is_int(place) };
-            }
-            Factor::Sum(place) if counts == Counts::Number => {
-                let length = parameters[usize::from(place)].length();
-                let is_known =
-                    |factor: &Factor| matches!(factor, Factor::Ranks(_) | Factor::Sources(_) | Factor::Destinations(_));
-                if !length.iter().all(is_known) {
-                    return None;
+        let all: Vec<Buffer> =
+            (0..signature.parameters.len() as u8).filter_map(|place| buffer(place, signature)).collect();
+        let factors = |buffer: &Buffer| signature.parameter(buffer.place).length();
+        let plain = match &all[..] {
+            [buffer @ Buffer { is_origin: false, moves: Moves::Out | Moves::In | Moves::Both, .. }] => {
+                match factors(buffer) {
+                    [Factor::Argument(count), Factor::Size(datatype)] => Some(PlainBuffer {
+                        moves: buffer.moves,
+                        count: *count,
+                        is_int: signature.width(*count) == 4,
+                        datatype: *datatype,
+                    }),
+                    _ => None,
                 }
-                counts = Counts::Array { place, is_int: is_int(place), length };
             }
-            Factor::Ranks(_) | Factor::Sources(_) | Factor::Destinations(_) => times.push(*factor),
-            Factor::Size(place) if datatype.is_none() => datatype = Some(place),
+            _ => None,
+        };
+        let is_quick = |factor: &Factor| matches!(factor, Factor::Argument(_) | Factor::Size(_));
+        (!all.is_empty()).then(|| Buffers {
+            is_persistent: ["_init", "_init_c"].iter().any(|end| function.name().ends_with(end)),
+            plain,
+            root: signature.rank("root"),
+            communicator: signature.of_kind(Kind::Communicator),
+            no_op: signature.of_kind(Kind::Op).filter(|_| has(&[Kind::Window])),
+            is_slow: !all.iter().flat_map(factors).all(is_quick),
+            all,
+        })
+    }
+
+    /// What a call that has succeeded has sent and received.
+    #[inline]
+    pub(crate) fn count(&self, signature: &Signature, words: &[u64], thread: &ThreadMemory) -> [u64; 2] {
+        // Most calls: a datatype that the thread remembers.
+        if let Some(PlainBuffer { moves, count, is_int, datatype }) = self.plain
+            && let Some(size) = thread.sizes.known(word(words, datatype))
+        {
+            return moves.ways(false, number(word(words, count), is_int).wrapping_mul(size));
+        }
+        self.count_all(signature, words, thread)
+    }
+
+    #[inline(never)]
+    fn count_all(&self, signature: &Signature, words: &[u64], thread: &ThreadMemory) -> [u64; 2] {
+        let (mut bytes, Some(mpi)) = ([0_u64; 2], mpi::get()) else { return [0; 2] };
+        let arguments = CallArguments { signature, words, mpi, sizes: &thread.sizes };
+        let began = if self.is_slow { ticks() } else { 0 };
+        self.each(&arguments, |buffer, is_root| {
+            let [sent, received] = buffer.moves.ways(is_root, buffer.bytes(&arguments));
+            bytes = [bytes[0].wrapping_add(sent), bytes[1].wrapping_add(received)];
+        });
+        if self.is_slow {
+            thread.leave_out(ticks().wrapping_sub(began));
+        }
+        bytes
+    }
+
+    /// The buffers that have a meaning in a call that has succeeded, and whether the rank is the root.
+    pub(crate) fn each(&self, arguments: &CallArguments, mut tell: impl FnMut(&Buffer, bool)) {
+        let role = self.role(arguments);
+        for buffer in &self.all {
+            let at_root = arguments.signature.parameter(buffer.place).at_root;
+            let is_due = match role {
+                RootRole::Root => true,
+                RootRole::RootBetween => at_root || buffer.moves == Moves::FromRoot,
+                RootRole::Other => !at_root,
+                RootRole::Nothing => false,
+            };
+            let is_in_place = buffer.may_be_in_place && IN_PLACE.contains(&arguments.word(buffer.place));
+            let mpi = arguments.mpi;
+            let has_no_operation = || self.no_op.is_some_and(|op| mpi.handle(arguments.word(op)) == mpi.no_op);
+            if is_due && !is_in_place && !(buffer.is_origin && has_no_operation()) {
+                tell(buffer, matches!(role, RootRole::Root | RootRole::RootBetween));
+            }
+        }
+    }
+
+    fn role(&self, arguments: &CallArguments) -> RootRole {
+        let (Some(root), Some(communicator)) = (self.root, self.communicator) else { return RootRole::Root };
+        let (root, communicator) = (arguments.word(root) as i32, arguments.word(communicator));
+        let Mpi { root: is_root, proc_null, .. } = *arguments.mpi;
+        if arguments.mpi.is_between_groups(communicator) {
+            return match root {
+                root if root == is_root => RootRole::RootBetween,
+                root if root == proc_null => RootRole::Nothing,
+                _ => RootRole::Other,
+            };
+        }
+        if arguments.mpi.rank(communicator) == Some(root) { RootRole::Root } else { RootRole::Other }
+    }
+}
+
+fn buffer(place: u8, signature: &Signature) -> Option<Buffer> {
+    let parameter = signature.parameter(place);
+    let moves = match parameter.direction {
+        Direction::In => Moves::Out,
+        Direction::Out => Moves::In,
+        Direction::InOut if signature.rank("root").is_some() => Moves::FromRoot,
+        Direction::InOut => Moves::Both,
+        Direction::Result => return None,
+    };
+    // A number or an array of numbers of one datatype, or of one for each number, for some ranks.
+    let is_of_ranks =
+        |factor: &Factor| matches!(factor, Factor::Ranks(_) | Factor::Sources(_) | Factor::Destinations(_));
+    let (mut counts, mut datatypes) = (Vec::new(), 0);
+    for factor in parameter.length() {
+        match *factor {
+            Factor::Argument(place) => counts.push(place),
+            Factor::Sum(place) if signature.parameter(place).length().iter().all(is_of_ranks) => counts.push(place),
+            Factor::Size(_) => datatypes += 1,
+            _ if is_of_ranks(factor) => {}
             _ => return None,
         }
     }
-    let datatype = datatype?;
-    let is_array = parameters[usize::from(datatype)].ctype().contains('[');
-    // They stand behind the counts.
-    let displacements = match counts {
-        Counts::Array { place, .. } => Some(place + 1),
-        Counts::Number | Counts::Argument { .. } => None,
+    if parameter.kind != Kind::Buffer || counts.len() > 1 || datatypes != 1 {
+        return None;
+    }
+    // `sendcount` of `sendbuf`: where that is MPI_IN_PLACE, the count means nothing. One that both buffers share keeps its meaning.
+    let side = |name: &'static str| name.get(..4).filter(|side| matches!(*side, "send" | "recv"));
+    let has_own_count = |count: &u8| {
+        let side_of_count = side(signature.parameter(*count).name());
+        side_of_count.is_some() && side_of_count == side(parameter.name())
     };
-    let displacements = displacements
-        .filter(|place| parameters.get(usize::from(*place)).is_some_and(|next| next.name().contains("displs")))
-        .map(|place| Displacements { place, is_int: is_int(place) });
-    let product = Product {
-        displacements,
-        counts,
-        times: Box::leak(times.into_boxed_slice()),
-        datatype,
-        datatypes: is_array.then_some(datatype),
-    };
-    Some(Amount::Product(Box::leak(Box::new(product))))
+    let is_of_operation = signature.of_kind(Kind::Op).and(signature.of_kind(Kind::Window)).is_some();
+    let (may_be_in_place, is_origin) = (counts.iter().any(has_own_count), is_of_operation && moves == Moves::Out);
+    Some(Buffer { place, moves, may_be_in_place, is_origin })
+}
+
+impl Buffer {
+    /// How many bytes there are. Where there is no element, the datatype may be anything.
+    pub(crate) fn bytes(&self, arguments: &CallArguments) -> u64 {
+        let (mut sum, mut last) = (0_u64, None);
+        self.each_run(arguments, |run| {
+            if run.elements == 0 {
+                return;
+            }
+            let (_, size) = last
+                .filter(|(datatype, _)| *datatype == run.datatype)
+                .unwrap_or_else(|| (run.datatype, arguments.sizes.of(run.datatype, arguments.mpi)));
+            last = Some((run.datatype, size));
+            sum = sum.wrapping_add(run.elements.wrapping_mul(size));
+        });
+        sum
+    }
+
+    /// Where its elements are, in their order.
+    pub(crate) fn each_run(&self, arguments: &CallArguments, mut tell: impl FnMut(ElementRun)) {
+        let signature = arguments.signature;
+        let (mut elements, mut datatypes, mut counts) = (1_u64, 0, None);
+        for factor in signature.parameter(self.place).length() {
+            match *factor {
+                Factor::Size(place) => datatypes = place,
+                Factor::Sum(place) => counts = Some(place),
+                other => elements = elements.wrapping_mul(arguments.factor(other)),
+            }
+        }
+        let datatype = arguments.word(datatypes);
+        let simple = |elements| ElementRun { elements, datatype, distance: 0, is_in_bytes: true, is_simple: true };
+        let Some(place) = counts else {
+            return tell(simple(elements));
+        };
+        let counts = arguments.array(place);
+        let all = 0..arguments.product(signature.parameter(place).length());
+        // Displacements stand behind the counts, in bytes where each count has its own datatype.
+        let next = signature.parameters.get(usize::from(place) + 1);
+        let Some(_) = next.filter(|next| next.name().contains("displs")) else {
+            return tell(simple(all.map(|element| counts.number(element)).fold(0, u64::wrapping_add)));
+        };
+        let displacements = arguments.array(place + 1);
+        let is_in_bytes = is_array(signature.parameter(datatypes));
+        for element in all {
+            let datatype = if is_in_bytes { arguments.array(datatypes).word(element) } else { datatype };
+            let (elements, distance) = (counts.number(element), displacements.signed(element));
+            tell(ElementRun { elements, datatype, distance, is_in_bytes, is_simple: false });
+        }
+    }
+}
+
+impl Moves {
+    /// So many bytes as those that are sent and those that are received.
+    #[inline]
+    fn ways(self, is_root: bool, bytes: u64) -> [u64; 2] {
+        match self {
+            Moves::Out => [bytes, 0],
+            Moves::In => [0, bytes],
+            Moves::Both => [bytes, bytes],
+            Moves::FromRoot if is_root => [bytes, 0],
+            Moves::FromRoot => [0, bytes],
+        }
+    }
 }
 
 #[cfg(test)]
@@ -199,39 +289,45 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
     use super::*;
+    use crate::mpi::Abi;
+
+    fn of_id(function: FnId) -> Option<Buffers> {
+        Buffers::of(function, &Signature::of(function, Abi::Mpich))
+    }
+
+    fn all(function: &str, is_persistent: bool) -> Vec<Buffer> {
+        let buffers = of_id(FnId::by_name(function).unwrap());
+        buffers.filter(|buffers| buffers.is_persistent == is_persistent).map(|buffers| buffers.all).unwrap_or_default()
+    }
 
     fn of(function: &str) -> Vec<Buffer> {
-        buffers(FnId::by_name(function).unwrap())
+        all(function, false)
     }
 
     #[test]
     fn functions_that_everybody_knows() {
-        let [send] = of("MPI_Send")[..] else { panic!() };
-        assert_eq!(send.amount, Amount::Plain { count: 1, is_int: true, datatype: 2 });
-        assert_eq!((send.moves, send.may_be_in_place), (Moves::Out, false));
-        let [large] = of("MPI_Irecv_c")[..] else { panic!() };
-        assert_eq!((large.moves, large.amount), (Moves::In, Amount::Plain { count: 1, is_int: false, datatype: 2 }));
+        let plain = |function: &str| {
+            let plain = of_id(FnId::by_name(function).unwrap()).unwrap().plain;
+            plain.map(|plain| (plain.moves, plain.count, plain.is_int, plain.datatype))
+        };
+        assert_eq!(plain("MPI_Send"), Some((Moves::Out, 1, true, 2)));
+        assert_eq!(plain("MPI_Irecv_c"), Some((Moves::In, 1, false, 2)));
+        assert_eq!(plain("MPI_Sendrecv_replace"), Some((Moves::Both, 1, true, 2)));
+        assert_eq!((plain("MPI_Bcast"), plain("MPI_Allreduce")), (None, None));
         let [bcast] = of("MPI_Bcast")[..] else { panic!() };
         assert_eq!(bcast.moves, Moves::FromRoot);
-        let [replace] = of("MPI_Sendrecv_replace")[..] else { panic!() };
-        assert_eq!(replace.moves, Moves::Both);
         let [sent, received] = of("MPI_Allreduce")[..] else { panic!() };
         assert!(!sent.may_be_in_place && !received.may_be_in_place, "they share a count");
+        let gather = FnId::by_name("MPI_Gather").unwrap();
         let [sent, received] = of("MPI_Gather")[..] else { panic!() };
-        assert!(sent.may_be_in_place && !sent.at_root && received.at_root);
+        let at_root = |buffer: &Buffer| Signature::of(gather, Abi::Mpich).parameter(buffer.place).at_root;
+        assert!(sent.may_be_in_place && !at_root(&sent) && at_root(&received));
         let [origin, result] = of("MPI_Get_accumulate")[..] else { panic!() };
         assert!(origin.is_origin && !result.is_origin);
         assert_eq!(of("MPI_Reduce_scatter").len(), 1, "nothing tells what comes back");
         assert_eq!(of("MPI_Alltoallw").len(), 2);
         assert_eq!(of("MPI_Neighbor_alltoallv_c").len(), 2);
-        let [sent, _] = of("MPI_Neighbor_alltoallw")[..] else { panic!() };
-        let Amount::Product(product) = sent.amount else { panic!() };
-        assert_eq!(
-            product.displacements,
-            Some(Displacements { place: 2, is_int: false }),
-            "MPI_Aint beside counts of int"
-        );
-        let persistent = |function: &str| persistent_buffers(FnId::by_name(function).unwrap()).len();
+        let persistent = |function: &str| all(function, true).len();
         assert_eq!((persistent("MPI_Send_init"), persistent("MPI_Alltoallw_init_c")), (1, 2));
         assert_eq!((persistent("MPI_Send"), persistent("MPI_Psend_init")), (0, 0), "partitions come one by one");
     }
@@ -258,7 +354,7 @@ mod tests {
     fn buffers_that_are_not_counted() {
         let mut left_out = Vec::new();
         for function in FnId::all().filter(|function| !function.name().starts_with("MPI_T_")) {
-            let counted = buffers(function);
+            let counted = of(function.name());
             let is_persistent = ["_init", "_init_c"].iter().any(|end| function.name().ends_with(end));
             for (place, parameter) in function.parameters().iter().enumerate() {
                 let is_counted = counted.iter().any(|buffer| usize::from(buffer.place) == place);

@@ -3,14 +3,13 @@
 //! Data of the program is not among it. Nothing is read that MPI does not read or write itself: what a function reads or writes is read when it
 //! has returned without an error, and requests before the call, as they are others afterwards.
 
-use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 
-use crate::bytes::{Array, argument, number};
-use crate::mpi::{Abi, LOWEST, Mpi};
+use crate::arguments::{CallArguments, Signature, is_pointer};
+use crate::mpi::Abi;
 
 /// Bytes of an array that are recorded.
-pub(crate) const OF_ARRAY: usize = 1024;
+const OF_ARRAY: usize = 1024;
 /// Bytes of a string.
 pub(crate) const OF_STRING: usize = 128;
 
@@ -21,191 +20,104 @@ pub(crate) struct Capture {
     pub(crate) before: bool,
     pub(crate) after: bool,
     /// Bytes of an element; 0 for the characters of a string.
-    pub(crate) element: u16,
+    pub(crate) width: u8,
     /// The number of elements is the product.
     factors: &'static [Factor],
-    parameters: &'static [Parameter],
     /// A buffer whose `MPI_IN_PLACE` makes this argument meaningless.
     buffer: Option<u8>,
     /// Statuses of the standard ABI, of which MPI is asked what they say.
-    pub(crate) statuses: Option<Stored>,
-}
-
-/// Which of the statuses that a function has room for it has stored.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Stored {
-    /// Where it says whether there are any.
-    flag: Option<u8>,
-    /// Where it says how many.
-    count: Option<u8>,
+    pub(crate) is_asked_about: bool,
 }
 
 /// What is worth recording of a function's arguments.
-pub(crate) fn of(id: FnId, abi: Abi) -> Vec<Capture> {
-    let parameters = id.parameters();
-    let capture = |(place, parameter): (usize, &Parameter)| {
-        let element = element(parameter, abi)?;
-        let (before, after) = match parameter.direction {
-            Direction::In | Direction::Out => (false, true),
-            Direction::InOut => (true, true),
-            Direction::Result => return None,
-        };
-        let is_countable = |factor: &Factor| match factor {
-            Factor::Zero | Factor::Constant(_) => element == 0,
-            Factor::Number(_) | Factor::Argument(_) | Factor::Pointee(_) | Factor::Ranks(_) | Factor::Dimensions(_) => {
-                true
-            }
-            _ => false,
-        };
-        if parameter.at_root || !parameter.length().iter().all(is_countable) {
-            return None;
-        }
-        let side = |prefixes: [&str; 3]| prefixes.iter().any(|prefix| parameter.name().starts_with(prefix));
-        let buffer = if side(["sendcounts", "sdispls", "sendtypes"]) {
-            parameters.iter().position(|other| other.name() == "sendbuf")
-        } else {
-            None
-        };
-        let find = |name: &str| {
-            let is_it = |other: &&Parameter| other.name() == name && other.direction == Direction::Out;
-            parameters.iter().position(|other| is_it(&other)).map(|place| place as u8)
-        };
-        let is_asked_about = parameter.kind == Kind::Status && abi == Abi::Standard;
-        Some(Capture {
-            statuses: is_asked_about.then(|| Stored { flag: find("flag"), count: find("outcount") }),
-            place: place as u8,
-            before,
-            after,
-            element,
-            factors: parameter.length(),
-            parameters,
-            buffer: buffer.map(|place| place as u8),
-        })
-    };
-    parameters.iter().enumerate().filter_map(capture).collect()
+pub(crate) fn of(signature: &Signature, abi: Abi) -> Vec<Capture> {
+    (0..signature.parameters.len() as u8).filter_map(|place| capture(place, signature, abi)).collect()
 }
 
-/// Bytes of what the parameter points to; 0 for characters, `None` if it is no pointer or nobody wants to see it.
-pub(crate) fn element(parameter: &Parameter, abi: Abi) -> Option<u16> {
+fn capture(place: u8, signature: &Signature, abi: Abi) -> Option<Capture> {
+    let (parameter, width) = (signature.parameter(place), signature.width(place));
+    if parameter.at_root || !is_of_interest(parameter) || width == 0 && !parameter.ctype().contains("char") {
+        return None;
+    }
+    let (before, after) = match parameter.direction {
+        Direction::In | Direction::Out => (false, true),
+        Direction::InOut => (true, true),
+        Direction::Result => return None,
+    };
+    let is_countable = |factor: &Factor| match factor {
+        Factor::Zero | Factor::Constant(_) => width == 0,
+        Factor::Number(_) | Factor::Argument(_) | Factor::Pointee(_) | Factor::Ranks(_) | Factor::Dimensions(_) => true,
+        _ => false,
+    };
+    let is_of_sender = ["sendcounts", "sdispls", "sendtypes"].iter().any(|start| parameter.name().starts_with(start));
+    let buffer = signature.place(|other| is_of_sender && other.name() == "sendbuf");
+    let is_asked_about = parameter.kind == Kind::Status && abi == Abi::Standard;
+    let factors = parameter.length();
+    factors.iter().all(is_countable).then_some(Capture { place, before, after, width, factors, buffer, is_asked_about })
+}
+
+/// Does the parameter point to something that a reader wants to see?
+fn is_of_interest(parameter: &Parameter) -> bool {
     use Kind::{
         Attribute, Buffer, Callback, FortranLogical, FortranStatus, Memory, MemoryPointer, Object, State, StringLists,
         Strings, VendorHandle, Weight,
     };
-    let ctype = parameter.ctype();
-    if !ctype.contains(['*', '[']) {
-        return None;
-    }
-    match parameter.kind {
-        // What a memory's owner thinks of it is in the argument itself.
+    let is_wanted = match parameter.kind {
+        // What a memory's owner thinks of it is in the argument itself. MPI_UNWEIGHTED may be the address of a variable.
         Buffer | Memory | Callback | State | Strings | StringLists | FortranStatus | FortranLogical | Object
-        | VendorHandle => {
-            return None;
-        }
-        // MPI_UNWEIGHTED may be the address of a variable.
-        Weight => return None,
-        Attribute | MemoryPointer => return (parameter.direction == Direction::Out).then_some(8),
-        _ => {}
-    }
-    let base = ctype.trim_start_matches("const ").split(['*', '[']).next().unwrap_or_default().trim();
-    Some(match (base, abi) {
-        ("char", _) => 0,
-        ("bool", _) => 1,
-        ("int" | "MPI_Fint" | "float", _) => 4,
-        ("double" | "MPI_Aint" | "MPI_Count" | "MPI_Offset" | "MPI_File" | "unsigned long long", _) => 8,
-        ("MPI_Status", Abi::Mpich) => 20,
-        ("MPI_Status", Abi::OpenMpi) => 24,
-        ("MPI_Status", Abi::Standard) => 32,
-        (
-            "MPI_Comm" | "MPI_Group" | "MPI_Datatype" | "MPI_Op" | "MPI_Request" | "MPI_Message" | "MPI_Win"
-            | "MPI_Info" | "MPI_Errhandler" | "MPI_Session",
-            Abi::Mpich,
-        ) => 4,
-        (
-            "MPI_Comm" | "MPI_Group" | "MPI_Datatype" | "MPI_Op" | "MPI_Request" | "MPI_Message" | "MPI_Win"
-            | "MPI_Info" | "MPI_Errhandler" | "MPI_Session",
-            _,
-        ) => 8,
-        (
-            "MPI_T_enum"
-            | "MPI_T_cvar_handle"
-            | "MPI_T_pvar_handle"
-            | "MPI_T_pvar_session"
-            | "MPI_T_event_registration",
-            _,
-        ) => 8,
-        _ => return None,
-    })
-}
-
-impl Stored {
-    /// How many there are, of so many. The function has succeeded.
-    pub(crate) fn count(self, all: usize, arguments: &[u64]) -> usize {
-        let told = |place: Option<u8>| {
-            let place = place.filter(|place| argument(arguments, *place) >= LOWEST)?;
-            Some(Array::of_numbers(arguments, place, true).number(0) as usize)
-        };
-        if told(self.flag) == Some(0) { 0 } else { told(self.count).map_or(all, |count| count.min(all)) }
-    }
+        | VendorHandle | Weight => false,
+        Attribute | MemoryPointer => parameter.direction == Direction::Out,
+        _ => true,
+    };
+    is_wanted && is_pointer(parameter)
 }
 
 impl Capture {
-    /// Is there something at the address?
-    pub(crate) fn is_address(&self, word: u64, arguments: &[u64]) -> bool {
-        let in_place = |place| {
-            let buffer = argument(arguments, place);
-            buffer < LOWEST || buffer == u64::MAX
-        };
-        word >= LOWEST && word != u64::MAX && !self.buffer.is_some_and(in_place)
+    /// The address of what there is, if there is something.
+    pub(crate) fn address(&self, arguments: &CallArguments) -> Option<u64> {
+        let has_meaning = self.buffer.is_none_or(|buffer| arguments.address(buffer).is_some());
+        arguments.address(self.place).filter(|_| has_meaning)
     }
 
-    /// The most bytes that are recorded of it.
-    pub(crate) fn most(&self, arguments: &[u64]) -> usize {
-        if self.element == 0 {
+    /// The most bytes that are recorded of it. Asks MPI nothing.
+    pub(crate) fn most(&self, arguments: &CallArguments) -> usize {
+        let is_known = |factor: &Factor| matches!(factor, Factor::Number(_) | Factor::Argument(_));
+        if self.width == 0 {
             return OF_STRING;
         }
-        let mut count = 1_u64;
-        for factor in self.factors {
-            count = count.saturating_mul(match *factor {
-                Factor::Number(number) => u64::from(number),
-                Factor::Argument(place) => self.number(argument(arguments, place), place),
-                _ => return OF_ARRAY,
-            });
+        if !self.factors.iter().all(is_known) {
+            return OF_ARRAY;
         }
-        (count.saturating_mul(u64::from(self.element)).min(OF_ARRAY as u64) as usize).next_multiple_of(8)
+        let bytes = self.count(arguments).saturating_mul(u64::from(self.width));
+        (bytes.min(OF_ARRAY as u64) as usize).next_multiple_of(8)
     }
 
     /// How many elements there are; asks MPI, if need be, about arguments with which the call has succeeded.
-    pub(crate) fn count(&self, arguments: &[u64], mpi: &Mpi) -> u64 {
-        let mut count = 1_u64;
-        for factor in self.factors {
-            count = count.saturating_mul(match *factor {
-                Factor::Number(number) => u64::from(number),
-                Factor::Argument(place) => self.number(argument(arguments, place), place),
-                Factor::Pointee(place) if argument(arguments, place) < LOWEST => 0,
-                Factor::Pointee(place) => Array::of_numbers(arguments, place, true).number(0),
-                Factor::Ranks(place) => mpi.ranks(argument(arguments, place), false),
-                Factor::Dimensions(place) => mpi.dimensions(argument(arguments, place)),
-                _ => 0,
-            });
-        }
-        count
+    pub(crate) fn count(&self, arguments: &CallArguments) -> u64 {
+        arguments.product(self.factors)
     }
+}
 
-    /// A number of elements; none if it is negative.
-    fn number(&self, word: u64, place: u8) -> u64 {
-        number(word, self.parameters.get(usize::from(place)).is_none_or(|parameter| parameter.ctype() == "int"))
-    }
+/// How many of so many statuses the function, which has succeeded, has stored.
+pub(crate) fn stored_statuses(all: usize, arguments: &CallArguments) -> usize {
+    let told = |name: &str| {
+        let place = arguments.signature.place(|it| it.name() == name && it.direction == Direction::Out)?;
+        arguments.address(place).map(|_| arguments.array(place).number(0) as usize)
+    };
+    if told("flag") == Some(0) { 0 } else { told("outcount").map_or(all, |count| count.min(all)) }
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(clippy::unwrap_used, reason = "tests")]
 
+    use qmpi_abi::FnId;
+
     use super::*;
 
-    fn captures(function: &str, abi: Abi) -> Vec<(u8, bool, u16)> {
-        let all = of(FnId::by_name(function).unwrap(), abi);
-        all.iter().map(|capture| (capture.place, capture.before, capture.element)).collect()
+    fn captures(function: &str, abi: Abi) -> Vec<(u8, bool, u8)> {
+        let all = of(&Signature::of(FnId::by_name(function).unwrap(), abi), abi);
+        all.iter().map(|capture| (capture.place, capture.before, capture.width)).collect()
     }
 
     #[test]

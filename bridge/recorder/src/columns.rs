@@ -9,63 +9,57 @@
 //! ```
 //!
 //! Functions are numbers of `functions.tsv`, which stay what they are. Counts and bytes are exact; times are rounded to what a
-//! reader of a report can see.
+//! reader of a report can see: zeros take no room in a file that is compressed.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
+
+use serde_json::{Value, json};
 
 use crate::thread::Measured;
 
-/// Digits of times: own, from call to return, the longest.
-const DIGITS: [u32; 3] = [5, 4, 4];
-
 /// The value of `links`: of each function at a layer the layer, the function, and what was measured.
-pub(crate) fn json(measured: impl IntoIterator<Item = (usize, usize, Measured)>) -> String {
+pub(crate) fn json(measured: impl IntoIterator<Item = (usize, usize, Measured)>) -> Value {
     let mut links: BTreeMap<(usize, usize), Measured> = BTreeMap::new();
     for (layer, function, measured) in measured {
-        if measured.callers.iter().any(|calls| *calls > 0) {
-            links.entry((function, layer)).and_modify(|known| known.add(&measured)).or_insert(measured);
-        }
+        let all = match links.remove(&(function, layer)) {
+            Some(known) => known.with(measured),
+            None => measured,
+        };
+        links.insert((function, layer), all);
     }
-    let [mut functions, mut layers, mut callers, mut calls, mut sent, mut received] = [const { Vec::new() }; 6];
-    let [mut own, mut inclusive, mut longest, mut first, mut histogram] = [const { Vec::new() }; 5];
-    let mut before = 0;
+    let [mut functions, mut layers, mut callers] = [const { Vec::new() }; 3];
+    let [mut calls, mut sent, mut received] = [const { Vec::new() }; 3];
+    let [mut own, mut inclusive, mut longest, mut histogram] = [const { Vec::new() }; 4];
+    let (mut first, mut before) = (Vec::new(), 0);
     for ((function, layer), measured) in &links {
         for (caller, count) in measured.callers.iter().enumerate().filter(|(_, count)| **count > 0) {
-            functions.push((function - std::mem::replace(&mut before, *function)).to_string());
-            layers.push(layer.to_string());
-            callers.push(caller.to_string());
-            calls.push(count.to_string());
-            let [out, into] = measured.bytes.get(caller).copied().unwrap_or_default();
-            sent.push(out.to_string());
-            received.push(into.to_string());
+            functions.push(function - std::mem::replace(&mut before, *function));
+            layers.push(*layer);
+            callers.push(caller);
+            calls.push(*count);
+            sent.push(measured.bytes[2 * caller]);
+            received.push(measured.bytes[2 * caller + 1]);
         }
         // Differences of unsigned words: a negative one is a time that was left early.
-        let of_layer = measured.own.cast_signed();
-        own.push(rounded(of_layer, DIGITS[0]));
-        let is_same = i128::from(of_layer) == i128::from(measured.inclusive);
-        inclusive.push(if is_same { "0".to_owned() } else { rounded(measured.inclusive.cast_signed(), DIGITS[1]) });
-        let is_same = measured.longest == measured.inclusive;
-        longest.push(if is_same { "0".to_owned() } else { rounded(measured.longest.cast_signed(), DIGITS[2]) });
+        let times = measured.times.map(u64::cast_signed);
+        own.push(rounded(times[1], 5));
+        inclusive.push(if times[1] == times[0] { 0 } else { rounded(times[0], 4) });
+        longest.push(if times[2] == times[0] { 0 } else { rounded(times[2], 4) });
         let bits = measured.histogram.iter().position(|count| *count > 0).unwrap_or(0);
         let end = measured.histogram.iter().rposition(|count| *count > 0).map_or(bits, |last| last + 1);
-        first.push(bits.to_string());
-        histogram.extend(measured.histogram.get(bits..end).unwrap_or_default().iter().map(u64::to_string));
-        histogram.push("-1".to_owned());
+        first.push(bits);
+        histogram.extend(measured.histogram[bits..end].iter().map(|count| count.cast_signed()));
+        histogram.push(-1);
     }
-    let columns = [functions, layers, callers, calls, sent, received, own, inclusive, longest, first, histogram];
-    format!("[{}]", columns.map(|column| format!("[{}]", column.join(","))).join(","))
+    json!([functions, layers, callers, calls, sent, received, own, inclusive, longest, first, histogram])
 }
 
-/// A number with so many digits and an exponent: `12346e3`.
-fn rounded(number: i64, digits: u32) -> String {
+/// A number of which only so many digits count.
+fn rounded(number: i64, digits: u32) -> i64 {
     let magnitude = number.unsigned_abs();
-    let exponent = magnitude.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1);
-    let unit = 10_u64.pow(exponent);
-    let mantissa = magnitude / unit + u64::from(magnitude % unit >= unit.div_ceil(2) && unit > 1);
-    let sign = if number < 0 { "-" } else { "" };
-    let exponent: &dyn Display = if exponent == 0 { &"" } else { &format!("e{exponent}") };
-    format!("{sign}{mantissa}{exponent}")
+    let unit = 10_i64.pow(magnitude.checked_ilog10().unwrap_or(0).saturating_sub(digits - 1));
+    // Half a unit more or less, where that is no overflow.
+    number.saturating_add(number.signum() * (unit / 2)) / unit * unit
 }
 
 #[cfg(test)]
@@ -75,11 +69,8 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         let of = |number| rounded(number, 5);
-        assert_eq!(
-            [0, 7, 99_999, 123_449, 123_450, 999_996].map(of),
-            ["0", "7", "99999", "12345e1", "12345e1", "100000e1"]
-        );
-        assert_eq!([-123_456_789, i64::MAX].map(of), ["-12346e4", "92234e14"]);
+        assert_eq!([0, 7, 99_999, 123_449, 123_450, 999_996].map(of), [0, 7, 99_999, 123_450, 123_450, 1_000_000]);
+        assert_eq!([-123_456_789, i64::MAX].map(of), [-123_460_000, 9_223_300_000_000_000_000]);
     }
 
     #[test]
@@ -87,18 +78,17 @@ mod tests {
         let measured = |callers: [u64; 3], inclusive, own: i64, longest| {
             let mut histogram = vec![0; 64];
             (histogram[9], histogram[11]) = (3, 1);
-            let bytes = vec![[0, 0], [40, 0], [1, 2]];
-            Measured { callers: callers.to_vec(), inclusive, own: own.cast_unsigned(), longest, histogram, bytes }
+            let bytes = vec![0, 0, 40, 0, 1, 2];
+            Measured { times: [inclusive, own.cast_unsigned(), longest], callers: callers.to_vec(), histogram, bytes }
         };
         let links = vec![
             (2, 10, measured([0, 4, 0], 1_234_567, -5, 99)),
             (1, 10, measured([0, 1, 3], 500, 500, 500)),
-            (1, 4, measured([0, 0, 0], 0, 0, 0)),
             (1, 7, measured([1, 0, 0], 9, 9, 9)),
         ];
         assert_eq!(
-            json(links),
-            "[[7,3,0,0],[1,1,1,2],[0,1,2,1],[1,1,3,4],[0,40,1,40],[0,0,2,0],[9,500,-5],[0,0,1235e3],[0,0,99],[9,9,9],\
+            json(links).to_string(),
+            "[[7,3,0,0],[1,1,1,2],[0,1,2,1],[1,1,3,4],[0,40,1,40],[0,0,2,0],[9,500,-5],[0,0,1235000],[0,0,99],[9,9,9],\
              [3,0,1,-1,3,0,1,-1,3,0,1,-1]]"
         );
     }

@@ -5,7 +5,7 @@
 //! (open(2), O_APPEND). What a rank appended before it came to its end it replaces at its end, in the same place: a field of gzip's
 //! header that readers skip (RFC 1952, 2.3.1.1) fills the rest.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -22,22 +22,17 @@ const MOST: usize = 60_000;
 #[derive(Debug)]
 pub(crate) struct HostFile {
     path: PathBuf,
+    /// The file in which the host's ranks count, beside this one.
+    pub(crate) counters: PathBuf,
     place: Option<(u64, usize)>,
 }
 
 impl HostFile {
     /// Of a host, in a directory that is made when it is needed.
     pub(crate) fn new(directory: &Path, host: &str) -> HostFile {
-        let name: String =
-            host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' }).collect();
-        HostFile { path: directory.join(format!("ranks-{name}.jsonl.gz")), place: None }
-    }
-
-    /// The file in which the host's ranks count, beside this one.
-    pub(crate) fn counters(&self) -> PathBuf {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let host = name.strip_prefix("ranks-").and_then(|name| name.strip_suffix(".jsonl.gz")).unwrap_or(&name);
-        self.path.with_file_name(format!("counters-{host}"))
+        let name = host.replace(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '.'), "_");
+        let path = directory.join(format!("ranks-{name}.jsonl.gz"));
+        HostFile { path, counters: directory.join(format!("counters-{name}")), place: None }
     }
 
     /// Appends a record that may be replaced, or replaces it.
@@ -45,43 +40,21 @@ impl HostFile {
     /// # Errors
     /// When the file cannot be written.
     pub(crate) fn put(&mut self, record: &str, is_last: bool) -> io::Result<()> {
-        let member_in_place = |(place, length)| Some((place, filled(record, length).transpose()?));
-        if let Some((place, member)) = self.place.and_then(member_in_place) {
+        let shortest = member(record, 0)?.len();
+        if let Some((place, length)) = self.place
+            && let Some(spare) = length.checked_sub(shortest).filter(|spare| *spare <= MOST)
+        {
             // Linux appends whatever the place where the file was opened to append (pwrite(2)).
-            return OpenOptions::new().write(true).open(&self.path)?.write_all_at(&member?, place);
+            return OpenOptions::new().write(true).open(&self.path)?.write_all_at(&member(record, spare)?, place);
         }
-        let length = member(record, 0)?.len();
-        let spare = if is_last { 0 } else { SPARE + length / 32 };
-        let member = member(record, spare)?;
-        let mut file = self.open()?;
+        let member = member(record, if is_last { 0 } else { SPARE + shortest / 32 })?;
+        std::fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
+        let mut file = OpenOptions::new().append(true).create(true).open(&self.path)?;
         file_limit::check(file.metadata()?.len() + member.len() as u64)?;
         // One write: `write_all` goes on only where the disk is full.
         file.write_all(&member)?;
-        let end = file.stream_position()?;
-        self.place = Some((end - member.len() as u64, member.len()));
+        self.place = Some((file.stream_position()? - member.len() as u64, member.len()));
         Ok(())
-    }
-
-    fn open(&self) -> io::Result<File> {
-        let open = || OpenOptions::new().append(true).create(true).open(&self.path);
-        match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if let Some(directory) = self.path.parent() {
-                    std::fs::create_dir_all(directory)?;
-                }
-                open()
-            }
-            opened => opened,
-        }
-    }
-}
-
-/// A member of exactly this length; `None` if the record is too long for it.
-fn filled(record: &str, length: usize) -> io::Result<Option<Vec<u8>>> {
-    let shortest = member(record, 0)?.len();
-    match length.checked_sub(shortest) {
-        Some(spare) if spare <= MOST => member(record, spare).map(Some),
-        _ => Ok(None),
     }
 }
 
@@ -108,7 +81,7 @@ mod tests {
 
     fn lines(path: &Path) -> Vec<String> {
         let mut text = String::new();
-        flate2::read::MultiGzDecoder::new(File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+        flate2::read::MultiGzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
         text.lines().map(str::to_owned).collect()
     }
 

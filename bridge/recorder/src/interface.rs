@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "functions of the runtime")]
 
 use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
@@ -9,32 +10,15 @@ use qmpi_abi::numbering::Numbering;
 /// The name that the recorder registers.
 const NAME: &CStr = c"qmpi_recorder";
 
-/// What is known of the process.
-#[derive(Debug, Clone)]
-pub(crate) struct Process {
-    /// 0 where the launcher does not tell.
-    pub(crate) rank: u32,
-    pub(crate) size: Option<u32>,
-    /// How many layers there are at most, PMPI tools of the program among them.
-    pub(crate) layers: usize,
-    /// Whose handles and constants the MPI library has.
-    pub(crate) abi: c_int,
-    /// Otherwise the runtime has opened the MPI library, in a process that may be a shell.
-    pub(crate) has_mpi: bool,
-    /// The name of the MPI library.
-    pub(crate) mpi: String,
-    /// The name of its MPI_COMM_WORLD among those of the job, if it has one.
-    pub(crate) world: Option<String>,
-}
-
-/// `QMPIX_Process`.
+/// `QMPIX_Process`: what the runtime knows of the process. Its strings stay as they are.
 #[derive(Debug)]
 #[repr(C)]
-struct ProcessRecord {
+pub(crate) struct ProcessFacts {
     rank: c_int,
     size: c_int,
     layers: c_int,
-    abi: c_int,
+    /// Whose handles and constants the MPI library has.
+    pub(crate) abi: c_int,
     has_mpi: c_int,
     mpi: *const c_char,
     world: *const c_char,
@@ -43,7 +27,7 @@ struct ProcessRecord {
 /// `QMPIX_Tool`
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-struct Tool {
+struct ToolRecord {
     tool: c_int,
     kind: c_int,
     strings: [*const c_char; 5],
@@ -54,18 +38,15 @@ unsafe extern "C" {
     fn QMPI_Register_function(tool: c_int, function: c_int, wrapper: *const ()) -> c_int;
     fn QMPI_Get_function(tool: c_int, function: c_int, next: *mut usize, next_tool: *mut c_int) -> c_int;
     fn QMPIX_Get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char) -> c_int;
-    fn QMPIX_Get_tools(max: c_int, tools: *mut Tool, count: *mut c_int) -> c_int;
-    fn QMPIX_Get_process(process: *mut ProcessRecord) -> c_int;
+    fn QMPIX_Get_tools(max: c_int, tools: *mut ToolRecord, count: *mut c_int) -> c_int;
+    fn QMPIX_Get_process(process: *mut ProcessFacts) -> c_int;
     fn QMPIX_Get_mpi_symbol(name: *const c_char, address: *mut usize) -> c_int;
 }
 
-#[used]
-#[unsafe(link_section = ".init_array")]
-static ON_LOAD: extern "C" fn() = on_load;
-
-extern "C" fn on_load() {
+/// Registers the recorder's name, and what is called with the id of each instance.
+pub(crate) fn register_tool(init: extern "C" fn(c_int)) {
     // SAFETY: a C string, and a function that stays: the runtime never unloads a tool.
-    unsafe { QMPI_Register_tool_name(NAME.as_ptr(), crate::edge::add) };
+    unsafe { QMPI_Register_tool_name(NAME.as_ptr(), init) };
 }
 
 /// The number of a function that means it on every MPI: `QMPIX_FUNCTION_BASE` plus its row.
@@ -87,41 +68,25 @@ pub(crate) fn next(tool: c_int, function: FnId) -> Option<(usize, c_int)> {
     (code == 0).then_some((next, next_tool))
 }
 
-/// The layer that an instance stands in front of, counted from the MPI library outwards, and its label.
+/// The layer that an instance stands in front of, or that a tool is, with its label. 0 is the program, 1 the MPI library, then come the layers from
+/// the innermost outwards.
 pub(crate) fn layer(tool: c_int) -> Option<(usize, String)> {
-    let (mut place, mut label) = (0, std::ptr::null());
+    let (mut place, mut label) = (0, ptr::null());
     // SAFETY: two variables.
     let code = unsafe { QMPIX_Get_layer(tool, &raw mut place, &raw mut label) };
-    (code == 0).then(|| (usize::try_from(place).unwrap_or(0), text(label)))
+    (code == 0).then(|| (usize::try_from(place).unwrap_or(0) + 1, text(label)))
 }
 
 /// The ids of all layers.
 pub(crate) fn tools() -> Vec<c_int> {
     let mut count = 0;
     // SAFETY: a variable.
-    unsafe { QMPIX_Get_tools(0, std::ptr::null_mut(), &raw mut count) };
-    let tool = Tool { tool: 0, kind: 0, strings: [std::ptr::null(); 5] };
+    unsafe { QMPIX_Get_tools(0, ptr::null_mut(), &raw mut count) };
+    let tool = ToolRecord { tool: 0, kind: 0, strings: [ptr::null(); 5] };
     let mut tools = vec![tool; usize::try_from(count).unwrap_or(0)];
     // SAFETY: room for as many records, and a variable.
     unsafe { QMPIX_Get_tools(count, tools.as_mut_ptr(), &raw mut count) };
     tools.into_iter().map(|tool| tool.tool).collect()
-}
-
-/// What is known of the process.
-pub(crate) fn process() -> Option<Process> {
-    let none = std::ptr::null();
-    let mut record = ProcessRecord { rank: -1, size: -1, layers: 0, abi: 0, has_mpi: 0, mpi: none, world: none };
-    // SAFETY: a variable of that type.
-    let code = unsafe { QMPIX_Get_process(&raw mut record) };
-    (code == 0).then(|| Process {
-        rank: u32::try_from(record.rank).unwrap_or(0),
-        size: u32::try_from(record.size).ok(),
-        layers: usize::try_from(record.layers).unwrap_or(0),
-        abi: record.abi,
-        has_mpi: record.has_mpi != 0,
-        mpi: text(record.mpi),
-        world: Some(text(record.world)).filter(|world| !world.is_empty()),
-    })
 }
 
 /// The MPI library's own function, or a variable of it; 0: it has none.
@@ -138,6 +103,47 @@ fn text(string: *const c_char) -> String {
     }
     // SAFETY: the runtime's strings stay as they are.
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
+}
+
+impl ProcessFacts {
+    /// What the runtime knows now.
+    pub(crate) fn get() -> Option<ProcessFacts> {
+        let (mpi, world) = (ptr::null(), ptr::null());
+        let mut process = ProcessFacts { rank: -1, size: -1, layers: 0, abi: 0, has_mpi: 0, mpi, world };
+        // SAFETY: a variable of that type.
+        let code = unsafe { QMPIX_Get_process(&raw mut process) };
+        (code == 0).then_some(process)
+    }
+
+    /// 0 where the launcher does not tell.
+    pub(crate) fn rank(&self) -> u32 {
+        u32::try_from(self.rank).unwrap_or(0)
+    }
+
+    /// How many ranks the job has.
+    pub(crate) fn size(&self) -> Option<u32> {
+        u32::try_from(self.size).ok()
+    }
+
+    /// How many layers there are at most, PMPI tools of the program among them.
+    pub(crate) fn layers(&self) -> usize {
+        usize::try_from(self.layers).unwrap_or(0)
+    }
+
+    /// Otherwise the runtime has opened the MPI library, in a process that may be a shell.
+    pub(crate) fn has_mpi(&self) -> bool {
+        self.has_mpi != 0
+    }
+
+    /// The name of the MPI library.
+    pub(crate) fn mpi(&self) -> String {
+        text(self.mpi)
+    }
+
+    /// The name of its MPI_COMM_WORLD among those of the job, if it has one.
+    pub(crate) fn world(&self) -> Option<String> {
+        Some(text(self.world)).filter(|world| !world.is_empty())
+    }
 }
 
 /// Unit tests run without a runtime.

@@ -1,19 +1,22 @@
-//! Where a thread's calls of one layer are recorded: chunks of the rank's file, mapped one after the other.
+//! Where a thread's calls of one layer are recorded (`qmpi_abi::trace`): chunks of the rank's file, mapped one after the other.
 //!
 //! The file is opened for each chunk and closed again: no descriptor stays open. Its blocks are asked for before it is mapped, so that a full
 //! disk ends the recording and not the program.
 #![expect(unsafe_code, reason = "memory that is mapped")]
 
-use std::ffi::CStr;
+use std::ffi::CString;
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use qmpi_abi::trace::{Chunk, GRAIN, HEAD, MAGIC, TracedCall};
 use qmpi_system::{clock, file_limit};
 
 use crate::system;
-use crate::trace::{Limit, Settings};
 
 /// Chunks of a log that keeps all calls grow up to this size.
 const LARGEST: usize = 16 * GRAIN;
@@ -23,11 +26,28 @@ const A_CALL: usize = 256;
 const FIRST: usize = size_of::<Chunk>();
 /// Bytes at the end of a chunk that records do not get: words are written there that no record has.
 const SLACK: usize = 64;
-/// `MADV_POPULATE_WRITE` of Linux 5.14: older ones refuse it, and pages come one by one.
-const POPULATE_WRITE: i32 = 23;
 
-/// Where the next chunk begins; 0 as long as there is no file.
-static END: AtomicU64 = AtomicU64::new(0);
+/// Which calls are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// So many that each thread makes first at each layer.
+    First(u64),
+    /// At least so many that each thread makes last at each layer.
+    Last(u64),
+    /// All.
+    All,
+}
+
+/// The file of a rank.
+#[derive(Debug)]
+pub(crate) struct CallFile {
+    pub(crate) path: CString,
+    pub(crate) limit: Limit,
+}
+
+static FILE: OnceLock<CallFile> = OnceLock::new();
+/// Where the next chunk begins.
+static END: AtomicU64 = AtomicU64::new(HEAD as u64);
 /// Calls that should have been recorded, for which there was no room.
 static LOST: AtomicU64 = AtomicU64::new(0);
 /// The child of a `fork` shares the file with its parent, and leaves it alone.
@@ -45,16 +65,53 @@ pub(crate) struct Log {
     left: u64,
     /// The thread whose limit it is, and one more: a later thread may go on with it.
     thread: u64,
-    /// Counts chunks that are filled, where only the last calls are kept.
+    /// Counts chunks that are filled.
     generation: u64,
-    /// The chunk before, in that case.
-    before: usize,
     size: usize,
+    /// How many calls the chunk has.
+    calls: u64,
+    /// Where only the last calls are kept: the chunk before, and its calls.
+    before: usize,
+    calls_before: u64,
+}
+
+/// `all`, `first:N`, `last:N`.
+pub(crate) fn limit(text: &str) -> Option<Limit> {
+    match text.split_once(':') {
+        None if text == "all" => Some(Limit::All),
+        Some(("first", calls)) => calls.parse().ok().map(Limit::First),
+        Some(("last", calls)) => calls.parse().ok().map(Limit::Last),
+        _ => None,
+    }
 }
 
 /// Bytes of the logs of a thread, one for each layer; none if calls are not recorded.
 pub(crate) fn size(layers: usize) -> usize {
-    if crate::trace::settings().is_some() { layers * size_of::<Log>() } else { 0 }
+    if file().is_some() { layers * size_of::<Log>() } else { 0 }
+}
+
+/// Records calls in this file from now on.
+///
+/// # Errors
+/// When it cannot be made.
+pub(crate) fn start(file: CallFile) -> io::Result<()> {
+    file_limit::check(HEAD as u64)?;
+    let made = system::open(&file.path, libc::O_CREAT | libc::O_EXCL).ok_or_else(io::Error::last_os_error)?;
+    made.set_len(HEAD as u64)?;
+    drop(FILE.set(file));
+    Ok(())
+}
+
+/// Gives the file this first line.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn describe(line: &str) -> io::Result<()> {
+    let Some(file) = file() else { return Ok(()) };
+    if line.len() >= HEAD {
+        return Err(io::Error::other("too many layers"));
+    }
+    system::open(&file.path, 0).ok_or_else(io::Error::last_os_error)?.write_all_at(line.as_bytes(), 0)
 }
 
 /// The child of a `fork` begins.
@@ -62,32 +119,10 @@ pub(crate) fn in_child() {
     IS_CHILD.store(true, Ordering::Relaxed);
 }
 
-/// Begins the file with this line, or gives it another one; calls are recorded from now on.
-///
-/// # Errors
-/// When it cannot be written.
-pub(crate) fn start_file(line: &str, settings: &Settings) -> io::Result<()> {
-    let is_new = END.load(Ordering::Acquire) == 0;
-    write_head(&settings.path, line, is_new)?;
-    if is_new {
-        END.store(HEAD as u64, Ordering::Release);
-    }
-    Ok(())
-}
-
-fn write_head(path: &CStr, line: &str, is_new: bool) -> io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::FileExt;
-    let path = std::ffi::OsStr::from_bytes(path.to_bytes());
-    let file = std::fs::OpenOptions::new().write(true).create_new(is_new).open(path)?;
-    if line.len() >= HEAD {
-        return Err(io::Error::other("too many layers"));
-    }
-    if is_new {
-        file_limit::check(HEAD as u64)?;
-        file.set_len(HEAD as u64)?;
-    }
-    file.write_all_at(line.as_bytes(), 0)
+/// The file; `None`: calls are not recorded.
+#[inline]
+pub(crate) fn file() -> Option<&'static CallFile> {
+    FILE.get().filter(|_| !IS_CHILD.load(Ordering::Relaxed))
 }
 
 /// How many calls could not be recorded.
@@ -95,37 +130,48 @@ pub(crate) fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
-/// Is this the child of a `fork`?
-pub(crate) fn is_child() -> bool {
-    IS_CHILD.load(Ordering::Relaxed)
-}
-
 /// A call that is not recorded, and should have been.
 pub(crate) fn lose() {
     LOST.fetch_add(1, Ordering::Relaxed);
 }
 
+impl CallFile {
+    /// Are places of calls used again for later ones?
+    pub(crate) fn keeps_last(&self) -> bool {
+        matches!(self.limit, Limit::Last(_))
+    }
+}
+
 impl Log {
-    /// Room for a record of so many bytes; `None` if the call is not to be recorded, or cannot be.
+    /// Is a call of this thread among those that are to be recorded?
     #[inline]
-    pub(crate) fn reserve(
-        &mut self,
-        thread: u64,
-        layer: u64,
-        size: usize,
-        settings: &Settings,
-    ) -> Option<*mut TracedCall> {
+    pub(crate) fn admits(&mut self, thread: u64, file: &CallFile) -> bool {
         if self.thread != thread + 1 {
-            self.begin(thread, settings);
+            self.begin(thread, file);
         }
-        if self.left == 0 {
-            self.at_limit(settings)?;
+        if self.left > 0 {
+            return true;
         }
-        if self.cursor + size > self.end && !self.turn(layer, size, settings) {
+        if let Limit::Last(calls) = file.limit {
+            // The next call goes on in the other chunk.
+            (self.end, self.left) = (0, calls);
+            return calls > 0;
+        }
+        // SAFETY: null, or a chunk that is mapped, never unmapped, and this thread's alone.
+        if let Some(chunk) = unsafe { ptr::with_exposed_provenance_mut::<Chunk>(self.chunk).as_mut() } {
+            chunk.unrecorded += 1;
+        }
+        false
+    }
+
+    /// Room for a record of so many bytes; `None` if there is none.
+    #[inline]
+    pub(crate) fn reserve(&mut self, layer: u64, size: usize, file: &CallFile) -> Option<*mut TracedCall> {
+        if self.cursor + size > self.end && !self.turn(layer, size, file) {
             lose();
             return None;
         }
-        self.left -= 1;
+        (self.left, self.calls) = (self.left - 1, self.calls + 1);
         let record = self.cursor;
         self.cursor += size;
         Some(ptr::with_exposed_provenance_mut(record))
@@ -133,12 +179,11 @@ impl Log {
 
     /// The record, the log's last one or an earlier one, takes so many bytes of those that it has got.
     #[inline]
-    pub(crate) fn keep(&mut self, record: &mut TracedCall, used: usize) {
+    pub(crate) fn shorten(&mut self, record: &mut TracedCall) {
         let address = ptr::from_mut(record).addr();
-        record.used = used as u32;
         if address + record.size as usize == self.cursor {
-            record.size = used as u32;
-            self.cursor = address + used;
+            record.size = record.used;
+            self.cursor = address + record.used as usize;
             self.publish();
         }
     }
@@ -147,9 +192,9 @@ impl Log {
     #[inline]
     pub(crate) fn publish(&self) {
         let chunk = ptr::with_exposed_provenance_mut::<Chunk>(self.chunk);
-        // SAFETY: mapped, and never unmapped.
+        // SAFETY: a chunk of this log, which is mapped, and never unmapped.
         let used = unsafe { &raw mut (*chunk).used };
-        // SAFETY: as above; this thread alone writes to it.
+        // SAFETY: a word of the chunk, to which this thread alone writes.
         unsafe { used.write_volatile((self.cursor - self.chunk) as u64) };
     }
 
@@ -165,15 +210,20 @@ impl Log {
         (self.thread, self.left, self.chunk, self.cursor, self.end) = (0, 0, 0, 0, 0);
     }
 
+    /// Is what was recorded in this generation still there? Where only the last calls are kept, the chunk after the next one takes its place.
+    pub(crate) fn has(&self, generation: u64, file: &CallFile) -> bool {
+        !file.keeps_last() || self.generation - generation <= 1
+    }
+
     /// Which chunk the log is at.
     pub(crate) fn generation(&self) -> u64 {
         self.generation
     }
 
     #[cold]
-    fn begin(&mut self, thread: u64, settings: &Settings) {
+    fn begin(&mut self, thread: u64, file: &CallFile) {
         self.thread = thread + 1;
-        match settings.limit {
+        match file.limit {
             Limit::All => self.left = u64::MAX,
             Limit::First(calls) => self.left = calls,
             // The chunk may have calls of an earlier thread.
@@ -182,33 +232,10 @@ impl Log {
         }
     }
 
-    /// All calls that were asked for are there.
-    #[cold]
-    fn at_limit(&mut self, settings: &Settings) -> Option<()> {
-        match settings.limit {
-            Limit::Last(calls) if calls > 0 => {
-                self.end = self.cursor;
-                self.left = calls;
-                Some(())
-            }
-            _ => {
-                if let Some(chunk) = self.chunk() {
-                    chunk.unrecorded += 1;
-                }
-                None
-            }
-        }
-    }
-
-    fn chunk(&mut self) -> Option<&mut Chunk> {
-        // SAFETY: mapped, never unmapped, and this thread's alone.
-        unsafe { ptr::with_exposed_provenance_mut::<Chunk>(self.chunk).as_mut() }
-    }
-
     /// Goes on in another chunk: a new one, or that with the oldest calls.
     #[cold]
-    fn turn(&mut self, layer: u64, size: usize, settings: &Settings) -> bool {
-        let last = match settings.limit {
+    fn turn(&mut self, layer: u64, size: usize, file: &CallFile) -> bool {
+        let last = match file.limit {
             Limit::Last(calls) => Some(usize::try_from(calls).unwrap_or(usize::MAX)),
             Limit::First(_) | Limit::All => None,
         };
@@ -216,13 +243,16 @@ impl Log {
             Some(calls) => calls.saturating_mul(A_CALL).saturating_add(FIRST).min(1 << 40).next_multiple_of(GRAIN),
             None => self.size.saturating_mul(2).clamp(GRAIN, LARGEST),
         };
-        let used_again = std::mem::replace(&mut self.before, if last.is_some() { self.chunk } else { 0 });
-        let chunk = if used_again != 0 { used_again } else { map(bytes, settings) };
+        let is_used_again = last.is_some() && self.before != 0;
+        let chunk = if is_used_again { self.before } else { system::keep_errno(|| map(bytes, file)) };
         if chunk == 0 || FIRST + size > bytes - SLACK {
             return false;
         }
-        // Each chunk counts those that are not in it and might have been.
-        let unrecorded = if used_again == 0 { 0 } else { unrecorded(used_again) };
+        let place = ptr::with_exposed_provenance_mut::<Chunk>(chunk);
+        // SAFETY: a chunk that is mapped, and this thread's alone; a new one is all zero.
+        let dropped = unsafe { (*place).unrecorded };
+        let unrecorded = if is_used_again { dropped + self.calls_before } else { 0 };
+        (self.before, self.calls_before, self.calls) = (self.chunk, self.calls, 0);
         self.generation += 1;
         (self.chunk, self.size) = (chunk, bytes);
         (self.cursor, self.end) = (chunk + FIRST, chunk + bytes - SLACK);
@@ -237,67 +267,40 @@ impl Log {
             unrecorded,
         };
         // SAFETY: mapped, large enough, and this thread's alone.
-        unsafe { ptr::with_exposed_provenance_mut::<Chunk>(chunk).write(head) };
+        unsafe { place.write(head) };
         true
     }
 }
 
-/// How many calls a chunk will have dropped when it is used again.
-fn unrecorded(chunk: usize) -> u64 {
-    // SAFETY: a chunk that is mapped and belongs to this thread.
-    let head = unsafe { ptr::with_exposed_provenance::<Chunk>(chunk).read() };
-    let (mut place, mut records) = (FIRST, head.unrecorded);
-    while place < head.used as usize {
-        // SAFETY: a record of the chunk.
-        let size = unsafe { ptr::with_exposed_provenance::<TracedCall>(chunk + place).read() }.size;
-        place += (size as usize).max(size_of::<TracedCall>());
-        records += 1;
-    }
-    records
-}
-
-/// The next bytes of the file, mapped; 0 if there are none. Leaves `errno` alone: the caller is about to call MPI for the program.
-fn map(bytes: usize, settings: &Settings) -> usize {
-    if IS_CHILD.load(Ordering::Relaxed) || END.load(Ordering::Acquire) == 0 {
-        return 0;
-    }
-    system::keep_errno(|| map_next(bytes, settings))
-}
-
-fn map_next(bytes: usize, settings: &Settings) -> usize {
-    let offset = END.fetch_add(bytes as u64, Ordering::AcqRel).cast_signed();
-    // SAFETY: a C string.
-    let file = unsafe { libc::open(settings.path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) };
-    let has_room = offset.cast_unsigned() + bytes as u64 <= file_limit::most();
-    let address = if file >= 0 && has_room && allocate(file, offset, bytes) {
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-        // SAFETY: new addresses, chosen by the kernel.
-        unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, file, offset) }
-    } else {
-        libc::MAP_FAILED
-    };
-    // SAFETY: opened above, or no descriptor.
-    unsafe { libc::close(file) };
-    if address != libc::MAP_FAILED {
-        // SAFETY: mapped above; only asks for its pages.
-        unsafe { libc::madvise(address, bytes.min(LARGEST), POPULATE_WRITE) };
-    }
-    if address == libc::MAP_FAILED { 0 } else { address.expose_provenance() }
+/// The next bytes of the file, mapped; 0 if there are none.
+fn map(bytes: usize, file: &CallFile) -> usize {
+    let offset = END.fetch_add(bytes as u64, Ordering::AcqRel);
+    let has_room = offset + bytes as u64 <= file_limit::most();
+    let opened = system::open(&file.path, 0).filter(|opened| has_room && allocate(opened, offset, bytes));
+    // SAFETY: nothing is replaced.
+    opened.map_or(0, |opened| unsafe { system::map_file(&opened, offset, bytes, ptr::null_mut()) }.expose_provenance())
 }
 
 /// Makes the file so long, with blocks for it where the file system can say so.
-fn allocate(file: i32, offset: i64, bytes: usize) -> bool {
+fn allocate(file: &File, offset: u64, bytes: usize) -> bool {
+    static ZEROS: [u8; 4096] = [0; 4096];
     // SAFETY: a descriptor and numbers.
-    if unsafe { libc::fallocate(file, 0, offset, bytes as i64) } == 0 {
+    if unsafe { libc::fallocate(file.as_raw_fd(), 0, offset.cast_signed(), bytes as i64) } == 0 {
         return true;
     }
-    if io::Error::last_os_error().raw_os_error() != Some(libc::EOPNOTSUPP) {
-        return false;
+    io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP)
+        && (0..bytes as u64 / 4096).all(|page| file.write_all_at(&ZEROS, offset + 4096 * page).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits() {
+        assert_eq!(limit("all"), Some(Limit::All));
+        assert_eq!(limit("first:1000"), Some(Limit::First(1000)));
+        assert_eq!(limit("last:7"), Some(Limit::Last(7)));
+        assert_eq!((limit("7"), limit("last:"), limit("")), (None, None, None));
     }
-    static ZEROS: [u8; 4096] = [0; 4096];
-    (0..bytes as i64 / 4096).all(|page| {
-        // SAFETY: a descriptor, and bytes that are there.
-        let written = unsafe { libc::pwrite(file, ZEROS.as_ptr().cast(), ZEROS.len(), offset + 4096 * page) };
-        written == 4096
-    })
 }

@@ -1,7 +1,7 @@
 //! Questions to the MPI library, past all layers: about datatypes, communicators and statuses with which a call has just succeeded.
 #![expect(unsafe_code, reason = "calls functions of MPI")]
 
-use std::ffi::{CString, c_int};
+use std::ffi::{CStr, CString, c_int};
 use std::sync::OnceLock;
 
 use qmpi_abi::trace::{AbiStatus, HAS_BYTES, IS_CANCELLED};
@@ -25,46 +25,60 @@ pub(crate) const IN_PLACE: [u64; 2] = [u64::MAX, 1];
 /// Addresses below are null, or constants that stand for something.
 pub(crate) const LOWEST: u64 = 4096;
 
-/// Functions of MPI, each with its type; `None` for one that the MPI does not have. Handles have 4 or 8 bytes, and so many are looked at.
-macro_rules! functions {
-    ($($field:ident: $name:literal ($($argument:ty),*);)*) => {
-        #[derive(Debug)]
-        struct Functions { $($field: Option<extern "C" fn($($argument),*) -> c_int>,)* }
-
-        impl Functions {
-            fn find() -> Functions {
-                let find = interface::mpi_symbol;
-                // SAFETY: the function of this name has these arguments; 0 is `None`.
-                Functions { $($field: unsafe { std::mem::transmute::<usize, Option<_>>(find($name)) },)* }
-            }
-        }
-    };
+/// Functions of MPI that are called, in the order of [`NAMES`].
+#[derive(Debug, Clone, Copy)]
+enum MpiFunction {
+    TypeSizeX,
+    TypeSize,
+    TypeEnvelope,
+    TypeExtent,
+    TypeTrueExtent,
+    TypeContiguous,
+    TypeCommit,
+    TypeFree,
+    Pack,
+    Initialized,
+    Finalized,
+    GetCountC,
+    GetCount,
+    TestCancelled,
+    CommTestInter,
+    CommSize,
+    CommRemoteSize,
+    CommRank,
+    Topology,
+    Dimensions,
+    GraphNeighbors,
+    DistributedNeighbors,
 }
 
-functions! {
-    type_size_x: c"MPI_Type_size_x" (u64, &mut i64);
-    type_size: c"MPI_Type_size" (u64, &mut c_int);
-    type_envelope: c"MPI_Type_get_envelope" (u64, &mut c_int, &mut c_int, &mut c_int, &mut c_int);
-    type_extent: c"MPI_Type_get_extent" (u64, &mut i64, &mut i64);
-    type_true_extent: c"MPI_Type_get_true_extent" (u64, &mut i64, &mut i64);
-    type_contiguous: c"MPI_Type_contiguous" (c_int, u64, &mut u64);
-    type_commit: c"MPI_Type_commit" (&mut u64);
-    type_free: c"MPI_Type_free" (&mut u64);
-    pack: c"MPI_Pack" (u64, c_int, u64, *mut u8, c_int, &mut c_int, u64);
-    initialized: c"MPI_Initialized" (&mut c_int);
-    finalized: c"MPI_Finalized" (&mut c_int);
-    get_count_c: c"MPI_Get_count_c" (u64, u64, &mut i64);
-    get_count: c"MPI_Get_count" (u64, u64, &mut c_int);
-    test_cancelled: c"MPI_Test_cancelled" (u64, &mut c_int);
-    comm_test_inter: c"MPI_Comm_test_inter" (u64, &mut c_int);
-    comm_size: c"MPI_Comm_size" (u64, &mut c_int);
-    comm_remote_size: c"MPI_Comm_remote_size" (u64, &mut c_int);
-    comm_rank: c"MPI_Comm_rank" (u64, &mut c_int);
-    topology: c"MPI_Topo_test" (u64, &mut c_int);
-    dimensions: c"MPI_Cartdim_get" (u64, &mut c_int);
-    graph_neighbors: c"MPI_Graph_neighbors_count" (u64, c_int, &mut c_int);
-    distributed_neighbors: c"MPI_Dist_graph_neighbors_count" (u64, &mut c_int, &mut c_int, &mut c_int);
-}
+const NAMES: [&CStr; 22] = [
+    c"MPI_Type_size_x",
+    c"MPI_Type_size",
+    c"MPI_Type_get_envelope",
+    c"MPI_Type_get_extent",
+    c"MPI_Type_get_true_extent",
+    c"MPI_Type_contiguous",
+    c"MPI_Type_commit",
+    c"MPI_Type_free",
+    c"MPI_Pack",
+    c"MPI_Initialized",
+    c"MPI_Finalized",
+    c"MPI_Get_count_c",
+    c"MPI_Get_count",
+    c"MPI_Test_cancelled",
+    c"MPI_Comm_test_inter",
+    c"MPI_Comm_size",
+    c"MPI_Comm_remote_size",
+    c"MPI_Comm_rank",
+    c"MPI_Topo_test",
+    c"MPI_Cartdim_get",
+    c"MPI_Graph_neighbors_count",
+    c"MPI_Dist_graph_neighbors_count",
+];
+
+/// A function of MPI. All of their arguments are integers or addresses; whole words more than a function takes do no harm.
+type SevenWords = extern "C" fn(u64, u64, u64, u64, u64, u64, u64) -> c_int;
 
 /// The MPI library of the process.
 #[derive(Debug)]
@@ -72,7 +86,8 @@ pub(crate) struct Mpi {
     pub(crate) abi: Abi,
     /// Variables whose addresses are handles, by their names.
     pub(crate) objects: Vec<(String, usize)>,
-    functions: Functions,
+    /// `None` of what this MPI does not have.
+    functions: [Option<SevenWords>; NAMES.len()],
     datatype_null: u64,
     pub(crate) byte: u64,
     comm_self: u64,
@@ -91,29 +106,20 @@ pub(crate) struct Mpi {
 static MPI: OnceLock<Mpi> = OnceLock::new();
 
 /// Looks at the library; `abi` is what the runtime says of it.
-pub(crate) fn prepare(abi: c_int) -> Option<&'static Mpi> {
+pub(crate) fn prepare(abi: c_int) {
     let abi = match abi {
         1 => Abi::Mpich,
         2 => Abi::OpenMpi,
         3 => Abi::Standard,
-        _ => return None,
+        _ => return,
     };
-    Some(MPI.get_or_init(|| Mpi::new(abi)))
+    MPI.get_or_init(|| Mpi::new(abi));
 }
 
 /// The library; `None`: it is none whose handles are known.
 #[inline]
 pub(crate) fn get() -> Option<&'static Mpi> {
     MPI.get()
-}
-
-fn int(ask: Option<extern "C" fn(u64, &mut c_int) -> c_int>, handle: u64) -> Option<c_int> {
-    let mut answer = 0;
-    (ask?(handle, &mut answer) == 0).then_some(answer)
-}
-
-fn number(answer: Option<c_int>) -> u64 {
-    u64::try_from(answer.unwrap_or(0)).unwrap_or(0)
 }
 
 impl Mpi {
@@ -136,7 +142,8 @@ impl Mpi {
         let empty = ("ompi_request_empty".to_owned(), symbol("ompi_request_empty"));
         Mpi {
             abi,
-            functions: Functions::find(),
+            // SAFETY: a function of MPI, which takes seven words at most; 0 is `None`.
+            functions: NAMES.map(|name| unsafe { std::mem::transmute::<usize, _>(interface::mpi_symbol(name)) }),
             datatype_null: constant("MPI_DATATYPE_NULL"),
             byte: constant("MPI_BYTE"),
             comm_self: constant("MPI_COMM_SELF"),
@@ -149,9 +156,29 @@ impl Mpi {
         }
     }
 
-    /// Bytes of a handle in an array.
-    pub(crate) fn handle_size(&self) -> usize {
-        if self.abi == Abi::Mpich { 4 } else { 8 }
+    fn has(&self, function: MpiFunction) -> bool {
+        self.functions[function as usize].is_some()
+    }
+
+    /// Calls a function with these arguments and the addresses of `N` variables behind them; `None` if it fails, or this MPI has none.
+    fn call<T: Copy + Default, const N: usize>(&self, function: MpiFunction, arguments: &[u64]) -> Option<[T; N]> {
+        let mut answers = [T::default(); N];
+        let addresses = answers.iter_mut().map(|answer| std::ptr::from_mut(answer).expose_provenance() as u64);
+        let mut words = [0; 7];
+        for (word, argument) in words.iter_mut().zip(arguments.iter().copied().chain(addresses)) {
+            *word = argument;
+        }
+        let [a, b, c, d, e, f, g] = words;
+        (self.functions[function as usize]?(a, b, c, d, e, f, g) == 0).then_some(answers)
+    }
+
+    fn int(&self, function: MpiFunction, handle: u64) -> Option<c_int> {
+        self.call(function, &[handle]).map(|[answer]| answer)
+    }
+
+    /// 0 if it is negative, or not known.
+    fn count(&self, function: MpiFunction, handle: u64) -> u64 {
+        u64::try_from(self.int(function, handle).unwrap_or(0)).unwrap_or(0)
     }
 
     /// A handle from a word whose upper half may be anything.
@@ -174,81 +201,72 @@ impl Mpi {
         if self.handle(datatype) == self.datatype_null {
             return 0;
         }
-        if let Some(ask) = self.functions.type_size_x {
-            let mut bytes = 0;
-            return if ask(datatype, &mut bytes) == 0 { bytes.max(0).cast_unsigned() } else { 0 };
+        if self.has(MpiFunction::TypeSizeX) {
+            let [bytes]: [i64; 1] = self.call(MpiFunction::TypeSizeX, &[datatype]).unwrap_or_default();
+            return bytes.max(0).cast_unsigned();
         }
         // MPI 2.2 and older.
-        number(int(self.functions.type_size, datatype))
+        self.count(MpiFunction::TypeSize, datatype)
     }
 
     /// Is it a predefined datatype, which stays what it is as long as the process lives? Its envelope is empty (MPI-4.1, 5.1.13).
     pub(crate) fn is_predefined(&self, datatype: u64) -> bool {
-        let (mut integers, mut addresses, mut types, mut combiner) = (1, 0, 0, 0);
-        let Some(ask) = self.functions.type_envelope else { return false };
-        let code = ask(datatype, &mut integers, &mut addresses, &mut types, &mut combiner);
-        code == 0 && (integers, addresses, types) == (0, 0, 0)
+        let envelope: Option<[c_int; 4]> = self.call(MpiFunction::TypeEnvelope, &[datatype]);
+        envelope.is_some_and(|[integers, addresses, types, _]| (integers, addresses, types) == (0, 0, 0))
     }
 
     /// How far it is from one element to the next.
     pub(crate) fn extent(&self, datatype: u64) -> Option<i64> {
-        let (mut lower, mut extent) = (0, 0);
-        (self.functions.type_extent?(datatype, &mut lower, &mut extent) == 0).then_some(extent)
+        self.call(MpiFunction::TypeExtent, &[datatype]).map(|[_, extent]| extent)
     }
 
     /// Where the bytes of an element with absolute addresses lie, if these are so many and there are no gaps between them.
     pub(crate) fn place_of_bytes(&self, datatype: u64, size: u64) -> Option<u64> {
-        let (mut first, mut length) = (0, 0);
-        let code = self.functions.type_true_extent?(datatype, &mut first, &mut length);
-        (code == 0 && u64::try_from(length) == Ok(size)).then_some(first.cast_unsigned())
+        let [first, length]: [i64; 2] = self.call(MpiFunction::TypeTrueExtent, &[datatype])?;
+        (u64::try_from(length) == Ok(size)).then_some(first.cast_unsigned())
     }
 
     /// Another handle of a datatype, which stays when the program frees its own. Attributes are not copied, so that none of the program's functions is
     /// called.
     pub(crate) fn hold(&self, datatype: u64) -> Option<u64> {
-        let mut held = 0;
-        let is_made = self.functions.type_contiguous?(1, datatype, &mut held) == 0;
-        (is_made && self.functions.type_commit?(&mut held) == 0).then_some(held)
+        let mut made: [u64; 1] = self.call(MpiFunction::TypeContiguous, &[1, datatype])?;
+        let address = made.as_mut_ptr().expose_provenance() as u64;
+        self.call::<u64, 0>(MpiFunction::TypeCommit, &[address]).map(|[]| made[0])
     }
 
-    /// Frees what [`Self::hold`] has made.
+    /// Frees what [`Self::hold`] has made. Behind MPI_Finalize nothing is left to be freed.
     pub(crate) fn release(&self, mut held: u64) {
-        // Behind MPI_Finalize nothing is left to be freed.
-        if let Some(free) = self.functions.type_free.filter(|_| self.is_running()) {
-            free(&mut held);
+        if self.is_running() {
+            let address = std::ptr::from_mut(&mut held).expose_provenance() as u64;
+            self.call::<u64, 0>(MpiFunction::TypeFree, &[address]);
         }
     }
 
     /// Is MPI initialized by MPI_Init and not finalized?
     pub(crate) fn is_running(&self) -> bool {
-        let ask = |function: Option<extern "C" fn(&mut c_int) -> c_int>| {
-            let mut flag = 0;
-            (function?(&mut flag) == 0).then_some(flag != 0)
-        };
-        ask(self.functions.initialized) == Some(true) && ask(self.functions.finalized) == Some(false)
+        let is_true = |function| self.call(function, &[]).map(|[flag]: [c_int; 1]| flag != 0);
+        is_true(MpiFunction::Initialized) == Some(true) && is_true(MpiFunction::Finalized) == Some(false)
     }
 
     /// Packs elements into memory; `None` if these are not so many bytes.
     pub(crate) fn pack(&self, start: u64, elements: c_int, datatype: u64, memory: &mut [u8]) -> Option<()> {
         let room = c_int::try_from(memory.len()).ok()?;
-        let mut place = 0;
-        let pack = self.functions.pack?;
-        let code = pack(start, elements, datatype, memory.as_mut_ptr(), room, &mut place, self.comm_self);
-        (code == 0 && place == room).then_some(())
+        let (memory, mut place): (_, c_int) = (memory.as_mut_ptr().expose_provenance() as u64, 0);
+        let address = std::ptr::from_mut(&mut place).expose_provenance() as u64;
+        let arguments = [start, elements as u64, datatype, memory, room as u64, address, self.comm_self];
+        self.call::<u64, 0>(MpiFunction::Pack, &arguments).filter(|[]| place == room).map(|[]| ())
     }
 
     /// How many bytes were received. `status`: the address of one that MPI has stored; no other may be asked about.
     pub(crate) fn received(&self, status: u64) -> Option<u64> {
-        let (mut bytes, mut code) = (0, 1);
-        if let Some(ask) = self.functions.get_count_c {
-            code = ask(status, self.byte, &mut bytes);
-        } else if let Some(ask) = self.functions.get_count {
-            let mut count = 0;
-            code = ask(status, self.byte, &mut count);
-            bytes = count.into();
-        }
+        let arguments = [status, self.byte];
+        let bytes = if self.has(MpiFunction::GetCountC) {
+            self.call(MpiFunction::GetCountC, &arguments).map(|[bytes]: [i64; 1]| bytes)
+        } else {
+            self.call(MpiFunction::GetCount, &arguments).map(|[bytes]: [c_int; 1]| bytes.into())
+        };
         // MPI_UNDEFINED is negative.
-        u64::try_from(bytes).ok().filter(|_| code == 0)
+        u64::try_from(bytes?).ok()
     }
 
     /// Writes into the copy of a status of the standard ABI what MPI says of the original; `None`: there is nothing to ask about.
@@ -258,54 +276,49 @@ impl Mpi {
         if let Some(bytes) = self.received(status) {
             (copy.flags, copy.bytes) = (HAS_BYTES, bytes);
         }
-        if int(self.functions.test_cancelled, status).is_some_and(|flag| flag != 0) {
+        if self.count(MpiFunction::TestCancelled, status) != 0 {
             copy.flags |= IS_CANCELLED;
         }
     }
 
     /// Is it a communicator between two groups?
     pub(crate) fn is_between_groups(&self, communicator: u64) -> bool {
-        int(self.functions.comm_test_inter, communicator).is_some_and(|answer| answer != 0)
+        self.count(MpiFunction::CommTestInter, communicator) != 0
     }
 
     /// The process's rank in it.
     pub(crate) fn rank(&self, communicator: u64) -> Option<c_int> {
-        int(self.functions.comm_rank, communicator)
+        self.int(MpiFunction::CommRank, communicator)
     }
 
     /// How many ranks each exchanges data with: all of it, or the other group. `is_local`: its own group in any case.
     pub(crate) fn ranks(&self, communicator: u64, is_local: bool) -> u64 {
         let is_remote = !is_local && self.is_between_groups(communicator);
-        let ask = if is_remote { self.functions.comm_remote_size } else { self.functions.comm_size };
-        number(int(ask, communicator))
+        self.count(if is_remote { MpiFunction::CommRemoteSize } else { MpiFunction::CommSize }, communicator)
     }
 
     /// How many dimensions it has.
     pub(crate) fn dimensions(&self, communicator: u64) -> u64 {
-        number(int(self.functions.dimensions, communicator))
+        self.count(MpiFunction::Dimensions, communicator)
     }
 
     /// How many neighbors it receives from and sends to.
-    pub(crate) fn neighbors(&self, communicator: u64) -> (u64, u64) {
+    pub(crate) fn neighbors(&self, communicator: u64) -> [u64; 2] {
         let [cartesian, graph, distributed] = self.topologies;
-        let topology = int(self.functions.topology, communicator);
-        if topology == Some(cartesian) {
-            let neighbors = 2 * self.dimensions(communicator);
-            return (neighbors, neighbors);
-        }
-        if let (true, Some(ask), Some(rank)) =
-            (topology == Some(graph), self.functions.graph_neighbors, self.rank(communicator))
-        {
-            let mut neighbors = 0;
-            let answer = (ask(communicator, rank, &mut neighbors) == 0).then_some(neighbors);
-            return (number(answer), number(answer));
-        }
-        if let (true, Some(ask)) = (topology == Some(distributed), self.functions.distributed_neighbors) {
-            let (mut sources, mut destinations, mut is_weighted) = (0, 0, 0);
-            if ask(communicator, &mut sources, &mut destinations, &mut is_weighted) == 0 {
-                return (number(Some(sources)), number(Some(destinations)));
+        let count = |answer: c_int| u64::try_from(answer).unwrap_or(0);
+        match self.int(MpiFunction::Topology, communicator) {
+            Some(topology) if topology == cartesian => [2 * self.dimensions(communicator); 2],
+            Some(topology) if topology == graph => {
+                let rank = self.rank(communicator).unwrap_or(0) as u64;
+                let [neighbors] = self.call(MpiFunction::GraphNeighbors, &[communicator, rank]).unwrap_or_default();
+                [count(neighbors); 2]
             }
+            Some(topology) if topology == distributed => {
+                let answers = self.call(MpiFunction::DistributedNeighbors, &[communicator]);
+                let [sources, destinations, _] = answers.unwrap_or_default();
+                [count(sources), count(destinations)]
+            }
+            _ => [0; 2],
         }
-        (0, 0)
     }
 }

@@ -1,8 +1,10 @@
-//! What the recorder asks of the operating system besides `qmpi-system`: the time-stamp counter, memory, handlers, messages.
+//! What the recorder asks of the operating system besides `qmpi-system`: the time-stamp counter, memory, files, handlers.
 #![expect(unsafe_code, reason = "system calls, and an instruction")]
 
-use std::ffi::c_int;
-use std::io::{self, Write};
+use std::ffi::{CStr, c_int};
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr;
 
 /// The time-stamp counter.
 #[inline]
@@ -40,12 +42,52 @@ pub(crate) fn keep_errno<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
+/// Opens a file to read and write it. Allocates nothing, which `std` does for a long path.
+pub(crate) fn open(path: &CStr, flags: c_int) -> Option<File> {
+    // SAFETY: a C string.
+    let file = unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | flags, 0o666) };
+    // SAFETY: a descriptor that was opened just now.
+    (file >= 0).then(|| unsafe { File::from_raw_fd(file) })
+}
+
 /// Memory that is zero, and that the kernel takes nothing for until it is written to; null: there is none.
-pub(crate) fn map_memory(bytes: usize) -> *mut libc::c_void {
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+pub(crate) fn map_memory(bytes: usize) -> *mut u8 {
     // SAFETY: new addresses, chosen by the kernel.
-    let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags | libc::MAP_NORESERVE, -1, 0) };
-    if memory == libc::MAP_FAILED { std::ptr::null_mut() } else { memory }
+    unsafe { map(ptr::null_mut(), bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE, -1, 0) }
+}
+
+/// Maps bytes of a file, where the kernel chooses, or in place of the memory at `place`; null: it does not.
+///
+/// # Safety
+/// The caller owns so many bytes at `place`, or it is null.
+pub(crate) unsafe fn map_file(file: &File, offset: u64, bytes: usize, place: *mut u8) -> *mut u8 {
+    /// `MADV_POPULATE_WRITE` of Linux 5.14: older ones refuse it, and pages come one by one.
+    const POPULATE_WRITE: c_int = 23;
+    /// Pages behind these come one by one.
+    const POPULATED: usize = 1 << 20;
+    let flags = libc::MAP_SHARED | if place.is_null() { 0 } else { libc::MAP_FIXED };
+    // SAFETY: the caller's memory, or new addresses.
+    let memory = unsafe { map(place, bytes, flags, file.as_raw_fd(), offset.cast_signed()) };
+    if !memory.is_null() {
+        // SAFETY: mapped above; only asks for its pages.
+        unsafe { libc::madvise(memory.cast(), bytes.min(POPULATED), POPULATE_WRITE) };
+    }
+    memory
+}
+
+/// Puts memory that is zero in place of what is mapped at `place`; null: the kernel has none.
+///
+/// # Safety
+/// The caller owns so many bytes there.
+pub(crate) unsafe fn map_over(place: *mut u8, bytes: usize) -> *mut u8 {
+    // SAFETY: the caller's memory.
+    unsafe { map(place, bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED, -1, 0) }
+}
+
+unsafe fn map(place: *mut u8, bytes: usize, flags: c_int, file: c_int, offset: i64) -> *mut u8 {
+    // SAFETY: the caller owns what is replaced, if something is.
+    let memory = unsafe { libc::mmap(place.cast(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, file, offset) };
+    if memory == libc::MAP_FAILED { ptr::null_mut() } else { memory.cast() }
 }
 
 unsafe extern "C" {
@@ -67,10 +109,4 @@ pub(crate) fn in_child(handler: extern "C" fn()) {
 pub(crate) fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the library is never unloaded, so the handler stays callable.
     unsafe { libc::atexit(handler) };
-}
-
-/// Prints a line as the runtime prints its own.
-pub(crate) fn say(text: &str) {
-    // There is no reader left if stderr is closed.
-    let _ = io::stderr().write_all(format!("qmpi: {}\n", text.replace('\n', " ")).as_bytes());
 }

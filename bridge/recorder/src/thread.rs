@@ -7,28 +7,29 @@
 #![expect(unsafe_code, reason = "memory from the kernel")]
 
 use std::cell::Cell;
+use std::path::Path;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use qmpi_abi::counters::{BUCKETS, LinkCounts, PLACES, Region};
 
-use crate::bytes::Sizes;
-use crate::edge::Slot;
+use crate::log::Log;
+use crate::sizes::Sizes;
 use crate::{counters, log, system};
 
 /// The memory of a thread. Places of functions follow, then its logs.
 #[derive(Debug)]
 #[repr(C)]
-pub(crate) struct Thread {
+pub(crate) struct ThreadMemory {
     /// What it is, where it is in a file.
-    pub(crate) region: Region,
+    region: Region,
     /// Time inside of calls that the current call has made.
     pub(crate) inner_time: AtomicU64,
     /// The layer whose code runs; 0 is the program.
     pub(crate) layer: AtomicUsize,
     /// The thread, as the kernel numbers it.
-    pub(crate) kernel: AtomicI32,
-    next: AtomicPtr<Thread>,
+    kernel: AtomicI32,
+    next: AtomicPtr<ThreadMemory>,
     /// The thread's number, in the order of first calls.
     pub(crate) number: AtomicU64,
     /// How many calls it has made, where calls are recorded.
@@ -42,29 +43,24 @@ pub(crate) struct Thread {
 /// The numbers of a function at a layer: [`LinkCounts`], whose words the thread writes while others read them.
 #[derive(Debug)]
 #[repr(C)]
-struct Counts {
-    inclusive: AtomicU64,
-    own: AtomicU64,
-    longest: AtomicU64,
+struct PlaceCounts {
+    /// From call to return, without layers below, the longest.
+    times: [AtomicU64; 3],
     histogram: [AtomicU32; BUCKETS],
 }
-const _: () = assert!(size_of::<Counts>() == size_of::<LinkCounts>());
+const _: () = assert!(size_of::<PlaceCounts>() == size_of::<LinkCounts>());
 
 /// Numbers of all threads together, times in ticks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// Calls by the layer that called, 0 being the program.
-    pub(crate) callers: Vec<u64>,
-    /// Time from call to return.
-    pub(crate) inclusive: u64,
-    /// The same without the time in layers below.
-    pub(crate) own: u64,
-    /// The longest call.
-    pub(crate) longest: u64,
+    /// From call to return, the same without the time in layers below, the longest.
+    pub(crate) times: [u64; 3],
     /// How many calls took a time of so many bits and one more.
     pub(crate) histogram: Vec<u64>,
+    /// Calls by the layer that called, 0 being the program.
+    pub(crate) callers: Vec<u64>,
     /// Bytes that the calls of each layer sent and received.
-    pub(crate) bytes: Vec<[u64; 2]>,
+    pub(crate) bytes: Vec<u64>,
 }
 
 /// Two more places than a file tells of: what the recorder itself costs is measured in these.
@@ -76,14 +72,14 @@ static LAYERS: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 static OWNERS: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 /// The memory of all threads: a list that only grows.
-static THREADS: AtomicPtr<Thread> = AtomicPtr::new(ptr::null_mut());
+static THREADS: AtomicPtr<ThreadMemory> = AtomicPtr::new(ptr::null_mut());
 /// Threads that have called MPI so far.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 /// Threads that got no memory.
 static WITHOUT: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    static THIS: Cell<*const Thread> = const { Cell::new(ptr::null()) };
+    static THIS: Cell<*const ThreadMemory> = const { Cell::new(ptr::null()) };
 }
 
 /// Makes room for so many layers, the program and the MPI library among them.
@@ -91,14 +87,20 @@ pub(crate) fn prepare(layers: usize) {
     LAYERS.store(layers, Ordering::Relaxed);
 }
 
-/// How many layers there may be.
-pub(crate) fn layers() -> usize {
+/// Counts in the file at `path` from the next thread on.
+pub(crate) fn share(path: &Path, started: u64) {
+    /// Functions at each layer for which there is room.
+    const FUNCTIONS: usize = 64;
+    counters::share(path, started, offset(FUNCTIONS * layers()));
+}
+
+fn layers() -> usize {
     LAYERS.load(Ordering::Relaxed)
 }
 
 /// Adds to a word that this thread alone writes.
 #[inline]
-pub(crate) fn add(word: &AtomicU64, number: u64) {
+fn add(word: &AtomicU64, number: u64) {
     word.store(word.load(Ordering::Relaxed).wrapping_add(number), Ordering::Relaxed);
 }
 
@@ -108,7 +110,7 @@ pub(crate) fn without() -> u64 {
 }
 
 /// The memory of all threads.
-pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
+pub(crate) fn all() -> impl Iterator<Item = &'static ThreadMemory> {
     // SAFETY: null, or a thread's memory, which is never freed.
     let first = unsafe { THREADS.load(Ordering::Acquire).as_ref() };
     // SAFETY: null, or a thread's memory, which is never freed.
@@ -117,23 +119,19 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Thread> {
 
 /// That of the calling thread, if it has some.
 #[inline]
-pub(crate) fn known() -> Option<&'static Thread> {
+pub(crate) fn known() -> Option<&'static ThreadMemory> {
     // SAFETY: null, or a thread's memory, which is never freed.
     unsafe { THIS.get().as_ref() }
 }
 
-/// That of the calling thread; `None` if the kernel has no memory.
-#[inline]
-pub(crate) fn this() -> Option<&'static Thread> {
-    known().or_else(first_call)
-}
-
-#[cold]
-fn first_call() -> Option<&'static Thread> {
+/// That of the calling thread, which gets some with its first call; `None` if the kernel has no memory.
+pub(crate) fn this() -> Option<&'static ThreadMemory> {
+    if let Some(thread) = known() {
+        return Some(thread);
+    }
     let kernel = qmpi_system::thread::number();
     let taken_over = || all().find(|thread| thread.take_over(kernel));
-    let thread = system::keep_errno(|| taken_over().or_else(|| Thread::map(kernel)));
-    let Some(thread) = thread else {
+    let Some(thread) = system::keep_errno(|| taken_over().or_else(|| ThreadMemory::map(kernel))) else {
         WITHOUT.fetch_add(1, Ordering::Relaxed);
         return None;
     };
@@ -144,14 +142,14 @@ fn first_call() -> Option<&'static Thread> {
 }
 
 /// Gives a function at a layer its place in the memory of all threads, unless it has one or there is none left.
-pub(crate) fn take_place(slot: &Slot, layer: usize, function: usize) {
-    if slot.place.load(Ordering::Acquire) != 0 || TAKEN.load(Ordering::Acquire) >= PLACES {
+pub(crate) fn take_place(place: &AtomicUsize, layer: usize, function: usize) {
+    if place.load(Ordering::Acquire) != 0 || TAKEN.load(Ordering::Acquire) >= PLACES {
         return;
     }
     let number = TAKEN.fetch_add(1, Ordering::AcqRel);
     let Some(owner) = OWNERS.get(number) else { return };
     // Another thread may have been quicker: nobody has this place then.
-    if slot.place.compare_exchange(0, offset(number), Ordering::AcqRel, Ordering::Acquire).is_ok() {
+    if place.compare_exchange(0, offset(number), Ordering::AcqRel, Ordering::Acquire).is_ok() {
         let word = ((layer as u64 + 1) << 32) | function as u64;
         owner.store(word, Ordering::Release);
         counters::set_owner(number, word);
@@ -160,12 +158,16 @@ pub(crate) fn take_place(slot: &Slot, layer: usize, function: usize) {
 
 /// Where the place of this number is, from the start of a thread's memory on.
 pub(crate) fn offset(number: usize) -> usize {
-    size_of::<Thread>() + number * record_size()
+    size_of::<ThreadMemory>() + number * record_size()
 }
 
 /// Bytes of a place: the numbers, the calls of each layer, the bytes that they sent and received.
 pub(crate) fn record_size() -> usize {
-    size_of::<Counts>() + (8 + 16) * layers()
+    size_of::<PlaceCounts>() + (8 + 16) * layers()
+}
+
+fn logs_offset() -> usize {
+    offset(PLACES + OWN_PLACES.len())
 }
 
 /// What all threads have measured so far, for each function at a layer that was called. Threads that go on may be ahead by a call.
@@ -173,12 +175,21 @@ pub(crate) fn measured() -> Vec<(usize, usize, Measured)> {
     let owners = OWNERS.iter().map(|owner| owner.load(Ordering::Acquire)).enumerate();
     let of_place = |(number, owner): (usize, u64)| {
         let layer = ((owner >> 32) as usize).checked_sub(1)?;
-        Some((layer, owner as u32 as usize, Measured::of(offset(number))))
+        let measured = Measured::of(offset(number)).filter(|measured| measured.callers.iter().any(|calls| *calls > 0));
+        Some((layer, owner as u32 as usize, measured?))
     };
     owners.filter_map(of_place).collect()
 }
 
-impl Thread {
+/// The child of a `fork`: its one thread has another number, and counts for itself.
+pub(crate) fn in_child() {
+    counters::in_child(all().map(|thread| ptr::from_ref(thread).cast_mut()));
+    if let Some(thread) = known() {
+        thread.kernel.store(qmpi_system::thread::number(), Ordering::Relaxed);
+    }
+}
+
+impl ThreadMemory {
     /// Whether its thread has ended and `kernel` has it now.
     fn take_over(&self, kernel: i32) -> bool {
         let before = self.kernel.load(Ordering::Relaxed);
@@ -193,16 +204,17 @@ impl Thread {
         self.is_recording.store(0, Ordering::Relaxed);
     }
 
-    fn map(kernel: i32) -> Option<&'static Thread> {
+    fn map(kernel: i32) -> Option<&'static ThreadMemory> {
         let bytes = logs_offset() + log::size(layers());
-        let memory = system::map_memory(bytes).cast::<Thread>();
+        let memory = system::map_memory(bytes);
         if memory.is_null() {
             return None;
         }
         counters::cover(memory, bytes);
+        let memory = memory.cast::<ThreadMemory>();
         // SAFETY: mapped just now, large enough, and known to this thread alone: a region, which is the first field, and zeros behind it, which are a
         // value of every other field.
-        let thread: &'static Thread = unsafe { &*memory };
+        let thread: &'static ThreadMemory = unsafe { &*memory };
         // Stores that are atomic, as the loads of other threads are.
         thread.kernel.store(kernel, Ordering::Relaxed);
         let mut next = THREADS.load(Ordering::Acquire);
@@ -219,24 +231,24 @@ impl Thread {
     #[inline]
     fn at<T>(&self, offset: usize) -> &T {
         let address = ptr::from_ref(self).expose_provenance() + offset;
-        // SAFETY: callers name places and logs of the memory that `map` has mapped, whose words are of any value.
+        // SAFETY: callers name places of the memory that `map` has mapped, whose words are of any value.
         unsafe { &*ptr::with_exposed_provenance(address) }
     }
 
     /// Its log of a layer's calls: memory that is all zero at first.
-    pub(crate) fn log(&self, layer: usize) -> *mut log::Log {
+    pub(crate) fn log(&self, layer: usize) -> *mut Log {
         let logs = ptr::from_ref(self).expose_provenance() + logs_offset();
-        ptr::with_exposed_provenance_mut(logs + layer * size_of::<log::Log>())
+        ptr::with_exposed_provenance_mut(logs + layer * size_of::<Log>())
     }
 
     #[inline]
     fn calls(&self, place: usize, caller: usize) -> &AtomicU64 {
-        self.at(place + size_of::<Counts>() + 8 * caller)
+        self.at(place + size_of::<PlaceCounts>() + 8 * caller)
     }
 
     #[inline]
     fn bytes(&self, place: usize, caller: usize) -> &[AtomicU64; 2] {
-        self.at(place + size_of::<Counts>() + 8 * layers() + 16 * caller)
+        self.at(place + size_of::<PlaceCounts>() + 8 * layers() + 16 * caller)
     }
 
     /// A layer's call arrives.
@@ -248,13 +260,13 @@ impl Thread {
     /// A call has returned: its time, and the part of it that is of layers below.
     #[inline]
     pub(crate) fn count_time(&self, place: usize, time: u64, below: u64) {
-        let counts: &Counts = self.at(place);
-        add(&counts.inclusive, time);
-        add(&counts.own, time.wrapping_sub(below));
-        if counts.longest.load(Ordering::Relaxed) < time {
-            counts.longest.store(time, Ordering::Relaxed);
+        let PlaceCounts { times: [inclusive, own, longest], histogram } = self.at(place);
+        add(inclusive, time);
+        add(own, time.wrapping_sub(below));
+        if longest.load(Ordering::Relaxed) < time {
+            longest.store(time, Ordering::Relaxed);
         }
-        let bucket = &counts.histogram[(time | 1).ilog2() as usize];
+        let bucket = &histogram[(time | 1).ilog2() as usize];
         bucket.store(bucket.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
@@ -275,62 +287,42 @@ impl Thread {
     /// When the last call returned, for a reader of the file.
     #[inline]
     pub(crate) fn set_last(&self, ticks: u64) {
-        let last: &AtomicU64 = self.at(std::mem::offset_of!(Thread, region) + std::mem::offset_of!(Region, last));
+        let last: &AtomicU64 = self.at(std::mem::offset_of!(ThreadMemory, region) + std::mem::offset_of!(Region, last));
         last.store(ticks, Ordering::Relaxed);
     }
-}
 
-fn logs_offset() -> usize {
-    offset(PLACES + OWN_PLACES.len())
+    fn measured(&self, place: usize) -> Measured {
+        let read = |word: &AtomicU64| word.load(Ordering::Relaxed);
+        let counts: &PlaceCounts = self.at(place);
+        Measured {
+            times: counts.times.each_ref().map(read),
+            histogram: counts.histogram.iter().map(|count| count.load(Ordering::Relaxed).into()).collect(),
+            callers: (0..layers()).map(|caller| read(self.calls(place, caller))).collect(),
+            bytes: (0..layers()).flat_map(|caller| self.bytes(place, caller)).map(read).collect(),
+        }
+    }
 }
 
 impl Measured {
-    /// What all threads have in a place.
-    pub(crate) fn of(place: usize) -> Measured {
-        let layers = layers();
-        let mut all = Measured {
-            callers: vec![0; layers],
-            inclusive: 0,
-            own: 0,
-            longest: 0,
-            histogram: vec![0; BUCKETS],
-            bytes: vec![[0; 2]; layers],
-        };
-        for thread in self::all() {
-            let counts: &Counts = thread.at(place);
-            all.inclusive = all.inclusive.wrapping_add(counts.inclusive.load(Ordering::Relaxed));
-            // A caller that was left by an exception has not taken its callees' time off.
-            all.own = all.own.wrapping_add(counts.own.load(Ordering::Relaxed));
-            all.longest = all.longest.max(counts.longest.load(Ordering::Relaxed));
-            for (sum, count) in all.histogram.iter_mut().zip(&counts.histogram) {
-                *sum += u64::from(count.load(Ordering::Relaxed));
-            }
-            for caller in 0..layers {
-                all.callers[caller] += thread.calls(place, caller).load(Ordering::Relaxed);
-                for (sum, bytes) in all.bytes[caller].iter_mut().zip(thread.bytes(place, caller)) {
-                    *sum = sum.wrapping_add(bytes.load(Ordering::Relaxed));
-                }
-            }
-        }
-        all
+    /// What all threads have in a place; `None`: there is no thread.
+    pub(crate) fn of(place: usize) -> Option<Measured> {
+        all().map(|thread| thread.measured(place)).reduce(Measured::with)
     }
 
-    /// Adds those of another link to the same layer, for another version of the function.
-    pub(crate) fn add(&mut self, other: &Measured) {
-        self.inclusive = self.inclusive.wrapping_add(other.inclusive);
-        self.own = self.own.wrapping_add(other.own);
-        self.longest = self.longest.max(other.longest);
-        self.histogram.iter_mut().zip(&other.histogram).for_each(|(sum, count)| *sum += count);
-        self.callers.iter_mut().zip(&other.callers).for_each(|(sum, calls)| *sum += calls);
-        for (sums, bytes) in self.bytes.iter_mut().zip(&other.bytes) {
-            *sums = [sums[0].wrapping_add(bytes[0]), sums[1].wrapping_add(bytes[1])];
+    /// With those of another thread, or of another instance in front of the same layer, for another version of the function.
+    pub(crate) fn with(mut self, other: Measured) -> Measured {
+        let [inclusive, own, longest] = other.times;
+        // A caller that was left by an exception has not taken its callees' time off: own times may be negative.
+        let add = |sum: u64, number: u64| sum.wrapping_add(number);
+        self.times = [add(self.times[0], inclusive), add(self.times[1], own), self.times[2].max(longest)];
+        let both = [
+            (&mut self.histogram, other.histogram),
+            (&mut self.callers, other.callers),
+            (&mut self.bytes, other.bytes),
+        ];
+        for (sums, numbers) in both {
+            sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum = add(*sum, number));
         }
-    }
-}
-
-/// The child of a `fork`: its one thread has another number.
-pub(crate) fn in_child() {
-    if let Some(thread) = known() {
-        thread.kernel.store(qmpi_system::thread::number(), Ordering::Relaxed);
+        self
     }
 }

@@ -26,13 +26,13 @@ macro_rules! wrappers {
     ($($name:ident($($argument:ident)*))*) => { $(
         extern "C" fn $name<const F: usize>(context: usize, tool: c_int, $($argument: u64),*) -> u64 {
             let arguments: &[u64] = &[$($argument),*];
-            let open = call::begin(context, tool, F, arguments);
+            let call = call::begin(context, tool, F, arguments);
             // SAFETY: QMPI says that this is the next function of the same name.
             let next = unsafe {
-                std::mem::transmute::<usize, extern "C" fn(usize, c_int, $(word!($argument)),*) -> u64>(open.next)
+                std::mem::transmute::<usize, extern "C" fn(usize, c_int, $(word!($argument)),*) -> u64>(call.next)
             };
-            let result = next(context, open.next_tool, $($argument),*);
-            open.end(arguments, result);
+            let result = next(context, call.next_tool, $($argument),*);
+            call.end(arguments, result);
             result
         }
     )* };
@@ -56,19 +56,19 @@ wrappers! {
 }
 
 extern "C" fn call_double<const F: usize>(context: usize, tool: c_int) -> f64 {
-    let open = call::begin(context, tool, F, &[]);
+    let call = call::begin(context, tool, F, &[]);
     // SAFETY: QMPI says that this is the next function of the same name.
-    let next = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, c_int) -> f64>(open.next) };
-    let result = next(context, open.next_tool);
-    open.end(&[], result.to_bits());
+    let next = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, c_int) -> f64>(call.next) };
+    let result = next(context, call.next_tool);
+    call.end(&[], result.to_bits());
     result
 }
 
-/// The wrapper of the function in a row; null if it has none.
-struct Row<const F: usize>;
+/// The wrapper of a function by its number; null if it has none.
+struct Wrapper<const F: usize>;
 
-impl<const F: usize> Row<F> {
-    const WRAPPER: *const () = {
+impl<const F: usize> Wrapper<F> {
+    const ADDRESS: *const () = {
         match FnId::from_index(F) {
             Some(id) if !id.function().variadic => match (id.function().result, id.function().args) {
                 (ResultKind::Double, _) => call_double::<F> as *const (),
@@ -93,52 +93,44 @@ impl<const F: usize> Row<F> {
     };
 }
 
+/// Ten of something, whose numbers begin with `$first` and are `$step` apart.
 macro_rules! ten {
-    ($row:expr) => {
+    ($one:ident, $step:literal, $first:expr) => {
         [
-            Row::<{ $row }>::WRAPPER,
-            Row::<{ $row + 1 }>::WRAPPER,
-            Row::<{ $row + 2 }>::WRAPPER,
-            Row::<{ $row + 3 }>::WRAPPER,
-            Row::<{ $row + 4 }>::WRAPPER,
-            Row::<{ $row + 5 }>::WRAPPER,
-            Row::<{ $row + 6 }>::WRAPPER,
-            Row::<{ $row + 7 }>::WRAPPER,
-            Row::<{ $row + 8 }>::WRAPPER,
-            Row::<{ $row + 9 }>::WRAPPER,
+            $one!($first),
+            $one!($first + $step),
+            $one!($first + 2 * $step),
+            $one!($first + 3 * $step),
+            $one!($first + 4 * $step),
+            $one!($first + 5 * $step),
+            $one!($first + 6 * $step),
+            $one!($first + 7 * $step),
+            $one!($first + 8 * $step),
+            $one!($first + 9 * $step),
         ]
     };
 }
 
-macro_rules! hundred {
-    ($row:expr) => {
-        [
-            ten!($row),
-            ten!($row + 10),
-            ten!($row + 20),
-            ten!($row + 30),
-            ten!($row + 40),
-            ten!($row + 50),
-            ten!($row + 60),
-            ten!($row + 70),
-            ten!($row + 80),
-            ten!($row + 90),
-        ]
+macro_rules! wrapper {
+    ($function:expr) => {
+        Wrapper::<{ $function }>::ADDRESS
     };
 }
 
-const WRAPPERS: [[[*const (); 10]; 10]; 9] = [
-    hundred!(0),
-    hundred!(100),
-    hundred!(200),
-    hundred!(300),
-    hundred!(400),
-    hundred!(500),
-    hundred!(600),
-    hundred!(700),
-    hundred!(800),
-];
-const _: () = assert!(COUNT <= 900, "a row without a wrapper");
+macro_rules! wrappers_of_ten {
+    ($first:expr) => {
+        ten!(wrapper, 1, $first)
+    };
+}
+
+macro_rules! wrappers_of_hundred {
+    ($first:expr) => {
+        ten!(wrappers_of_ten, 10, $first)
+    };
+}
+
+const WRAPPERS: [[[*const (); 10]; 10]; 10] = ten!(wrappers_of_hundred, 100, 0);
+const _: () = assert!(COUNT <= 1000, "a function without a wrapper");
 
 /// The functions and their wrappers.
 pub(crate) fn all() -> impl Iterator<Item = (FnId, *const ())> {
@@ -151,7 +143,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::edge::Edge;
+    use crate::instance::RecorderInstance;
 
     #[test]
     fn every_function_but_the_variadic_one() {
@@ -185,13 +177,13 @@ mod tests {
     fn arguments_and_results_pass() {
         const TOOL: c_int = 7;
         crate::thread::prepare(2);
-        let edge = Edge::new(TOOL, 1, String::new());
+        let instance = RecorderInstance::new(TOOL, 1, String::new());
         let is_double = |id: FnId| id.function().result == ResultKind::Double;
         for (id, _) in all() {
             let next = if is_double(id) { time as *const () } else { target as *const () };
-            edge.slot(id.index()).lead_to(next as usize, 5);
+            instance.slot(id.index()).lead_to(next as usize, 5);
         }
-        assert!(edge.publish());
+        assert!(instance.publish());
         for (id, wrapper) in all() {
             if is_double(id) {
                 // SAFETY: the wrapper of such a function.
