@@ -23,7 +23,7 @@ use qmpi_ring::Next;
 use crate::qmpi::{ToolId, initialization, macros};
 use crate::recorder;
 use crate::switching::{self, SwitchedLink};
-use crate::versions::Versions;
+use crate::versions::WrapperVersions;
 
 /// How a link wants to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,7 +82,7 @@ pub(crate) struct Chain {
     /// The topmost link for each function.
     links: Vec<Option<Link>>,
     /// The links for callers that ask for a version.
-    versions: Versions<Link>,
+    versions: WrapperVersions<Link>,
     /// What layers have besides functions of MPI.
     pub(crate) others: Stacked,
     /// The functions of the MPI library, which the chain begins with; none where it begins with others.
@@ -100,7 +100,7 @@ impl Chain {
     fn new(links: Vec<Option<Link>>, mode: CallerMode) -> Chain {
         Chain {
             links,
-            versions: Versions::new(),
+            versions: WrapperVersions::new(),
             others: Stacked::default(),
             mpi: Box::default(),
             macros: HashMap::new(),
@@ -259,7 +259,7 @@ impl Chain {
 
     /// Where the application's calls go that ask for a version, and what look-ups by name find; `entries`: where those go that ask for
     /// none.
-    pub(crate) fn versions(&self, entries: &[usize]) -> Versions<usize> {
+    pub(crate) fn versions(&self, entries: &[usize]) -> WrapperVersions<usize> {
         let mut of_links = HashMap::new();
         self.versions.map(|id, mut link| match self.links[id.index()] {
             Some(plain) if plain.place() == link.place() => entries[id.index()],

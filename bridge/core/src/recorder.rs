@@ -31,7 +31,7 @@ struct Destination {
 }
 
 /// The recorder on an edge.
-struct RecorderInstance {
+struct RecordedEdge {
     destination: usize,
     /// What the recorder has registered.
     wrappers: BTreeMap<FnId, usize>,
@@ -44,7 +44,7 @@ struct RecordedEdges {
     destinations: Vec<Destination>,
     /// The name that the recorder has registered; `None`: calls are not recorded.
     recorder: Option<String>,
-    instances: Vec<RecorderInstance>,
+    instances: Vec<RecordedEdge>,
 }
 
 static RECORDED: Mutex<RecordedEdges> =
@@ -85,12 +85,11 @@ pub(crate) fn in_front(id: FnId, next: impl FnOnce() -> (usize, ToolId)) -> Opti
     let (index, is_new) = with(|recorded| {
         let destination = recorded.destinations.len().checked_sub(1)?;
         // A layer that has several versions of a function has another instance for each.
-        let is_free =
-            |instance: &RecorderInstance| instance.destination == destination && !instance.next.contains_key(&id);
+        let is_free = |instance: &RecordedEdge| instance.destination == destination && !instance.next.contains_key(&id);
         let known = recorded.instances.iter().position(is_free);
         if known.is_none() {
             let (wrappers, next) = (BTreeMap::new(), BTreeMap::new());
-            recorded.instances.push(RecorderInstance { destination, wrappers, next });
+            recorded.instances.push(RecordedEdge { destination, wrappers, next });
         }
         Some((known.unwrap_or(recorded.instances.len() - 1), known.is_none()))
     })?;

@@ -30,13 +30,13 @@ use qmpi_plan::{Filter, Layer, Switching, variable};
 use qmpi_system::log;
 
 use crate::qmpi::ToolId;
-use control::Words;
+use control::SwitchWords;
 
 pub(crate) use links::{SwitchedLink, add_link, replace};
 
 /// The words of this process, and the layers' numbers in the order of their words.
 struct Switches {
-    words: Words,
+    words: SwitchWords,
     tools: Vec<ToolId>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn prepare<'a>(process: &Process, layers: impl Iterator<Item = &'a La
         let text = format!("{count} layers that can be switched off are too many: {MAX_SWITCHES} are the most");
         log::fatal(&text, Some("write switch = true into the sections of fewer tools"));
     }
-    let words = Words::new();
+    let words = SwitchWords::new();
     require_stub(requests::prepare(handles::requests(process), words.active()));
     *switches() = Some(Switches { words, tools: Vec::new() });
     true
@@ -101,10 +101,10 @@ pub(crate) fn set(tool: i32, is_on: bool) -> Option<()> {
 
 /// Is the layer on? `None` as for [`set`].
 pub(crate) fn is_on(tool: i32) -> Option<bool> {
-    with(tool, Words::is_on)
+    with(tool, SwitchWords::is_on)
 }
 
-fn with<T>(tool: i32, work: impl FnOnce(&Words, usize) -> T) -> Option<T> {
+fn with<T>(tool: i32, work: impl FnOnce(&SwitchWords, usize) -> T) -> Option<T> {
     let switches = switches();
     let Switches { words, tools } = switches.as_ref()?;
     Some(work(words, tools.iter().position(|known| known.0 == tool)?))

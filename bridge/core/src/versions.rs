@@ -29,7 +29,7 @@ use crate::ring::{is_entry, ring};
 
 /// The functions of which an object defines versions; a definition is a `T`.
 #[derive(Debug)]
-pub(crate) struct Versions<T>(HashMap<FnId, VersionedFunctions<T>>);
+pub(crate) struct WrapperVersions<T>(HashMap<FnId, VersionedFunctions<T>>);
 
 #[derive(Debug)]
 struct VersionedFunctions<T> {
@@ -43,10 +43,10 @@ struct VersionedFunctions<T> {
     exact: Vec<(&'static CStr, T)>,
 }
 
-impl<T: Copy> Versions<T> {
+impl<T: Copy> WrapperVersions<T> {
     /// No function has versions.
-    pub(crate) fn new() -> Versions<T> {
-        Versions(HashMap::new())
+    pub(crate) fn new() -> WrapperVersions<T> {
+        WrapperVersions(HashMap::new())
     }
 
     /// An object comes first from now on that defines the function: `plain` is for references without a version, `versions` are its
@@ -89,7 +89,7 @@ impl<T: Copy> Versions<T> {
     }
 
     /// The same with other definitions.
-    pub(crate) fn map<U>(&self, mut other: impl FnMut(FnId, T) -> U) -> Versions<U> {
+    pub(crate) fn map<U>(&self, mut other: impl FnMut(FnId, T) -> U) -> WrapperVersions<U> {
         let definitions = |(id, known): (&FnId, &VersionedFunctions<T>)| {
             let mut other = |definition| other(*id, definition);
             let referred = known.referred.iter().map(|(name, definition)| (*name, other(*definition))).collect();
@@ -97,7 +97,7 @@ impl<T: Copy> Versions<T> {
             let (others, newest) = (known.others.map(&mut other), known.newest.map(&mut other));
             (*id, VersionedFunctions { referred, others, newest, exact })
         };
-        Versions(self.0.iter().map(definitions).collect())
+        WrapperVersions(self.0.iter().map(definitions).collect())
     }
 
     /// The functions, and what `dlsym` finds of each.
@@ -128,14 +128,14 @@ fn set<T>(list: &mut Vec<(&'static CStr, T)>, version: &'static CStr, definition
 }
 
 /// Where calls of each version go in this process.
-static OF_PROCESS: OnceLock<Versions<usize>> = OnceLock::new();
+static OF_PROCESS: OnceLock<WrapperVersions<usize>> = OnceLock::new();
 
 /// Sets them; a second time has no effect. What looks names up finds them from now on.
-pub(crate) fn set_of_process(versions: Versions<usize>) -> &'static Versions<usize> {
+pub(crate) fn set_of_process(versions: WrapperVersions<usize>) -> &'static WrapperVersions<usize> {
     OF_PROCESS.get_or_init(|| versions)
 }
 
-impl Versions<usize> {
+impl WrapperVersions<usize> {
     /// What a reference to this version of the function is to be bound to, which `ld.so` has bound, or will bind, to the function's
     /// entry stub. Where it goes the same way as through the stub, it stays if it is a function pointer: all are equal.
     pub(crate) fn target(&self, id: FnId, reference: &Reference<'_>, version: &CStr) -> Option<usize> {
@@ -188,8 +188,8 @@ mod tests {
     }
 
     /// In front of an MPI library, which is 0: 1 and 2 are `V1` and the default `V2` of one object.
-    fn two() -> Versions<u32> {
-        let mut versions = Versions::new();
+    fn two() -> WrapperVersions<u32> {
+        let mut versions = WrapperVersions::new();
         versions.put_in_front(send(), 1, &[(named(c"V1", false), 1), (named(c"V2", true), 2)], Some(0));
         versions
     }

@@ -4,7 +4,7 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | what keeps a command from being started; which processes of this host are meant | [`LaunchError`], [`processes`] |
+//! | what keeps a command from being started; which processes of this host are meant | `error`, [`processes`] |
 //! | words for a shell; what the user should know | [`shell`], [`warning`] |
 //! | what is mapped in a process | [`mapping`] |
 //! | the file of a command; programs that run the rest of their command line; launchers; containers | [`executable`], `wrapper`, [`launcher`], [`container`] |

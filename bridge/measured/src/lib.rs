@@ -4,7 +4,7 @@
 //!
 //! | what | module |
 //! |---|---|
-//! | why there is nothing to show | [`MeasuredError`] |
+//! | why there is nothing to show | `error` |
 //! | what a rank left: its record, or the counters of a rank that wrote none; the directory with them | `rank_record`, `counters`, [`rank_file`] |
 //! | ranks of several worlds in one row; the sums of a job | `worlds`, `job` |
 //! | the calls that ranks recorded; as text, or as events for Perfetto | `trace`, [`events`] |

@@ -26,7 +26,7 @@ use crate::process::fortran::Fortran;
 use crate::process::program_tools;
 use crate::recorder;
 use crate::ring::{is_entry, ring};
-use crate::versions::{self, Versions};
+use crate::versions::{self, WrapperVersions};
 
 /// PMPI tools of the program: the addresses of each, and its `dlsym`.
 static LOOK_UPS: Mutex<Vec<(Image, usize)>> = Mutex::new(Vec::new());
@@ -95,7 +95,7 @@ fn shorten(
     lock: &LinkerLock,
     process: &Process,
     taken: &HashMap<FnId, usize>,
-    versions: &Versions<usize>,
+    versions: &WrapperVersions<usize>,
     mode: CallerMode,
     ours: &Image,
     is_at_start: bool,

@@ -14,7 +14,7 @@ use qmpi_system::{file_limit, log};
 use crate::qmpi::ToolId;
 
 /// The words of this process.
-pub(super) struct Words(&'static Control);
+pub(super) struct SwitchWords(&'static Control);
 
 /// Programs expect low numbers for the descriptors that they open themselves.
 const LOWEST_DESCRIPTOR: libc::c_int = 200;
@@ -56,9 +56,9 @@ fn owned(descriptor: libc::c_int) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
-impl Words {
+impl SwitchWords {
     /// Makes the words. Where no file can be had they are there, but not for other processes.
-    pub(super) fn new() -> Words {
+    pub(super) fn new() -> SwitchWords {
         let control = mapped().unwrap_or_else(|error| {
             log::warn(&format!("`qmpi ctl` will not work: no file in memory: {error}"), None);
             // SAFETY: all fields are atomic numbers, for which zeros are a value.
@@ -67,7 +67,7 @@ impl Words {
         for (byte, value) in control.magic.iter().zip(MAGIC) {
             byte.store(value, Ordering::Release);
         }
-        Words(control)
+        SwitchWords(control)
     }
 
     /// The word that is not 0 once a layer has been off.
