@@ -1,7 +1,7 @@
 //! The layers as QMPI tools know them: storage, registered functions, and what comes next.
 //!
 //! Two phases. While init callbacks run, tools register into [`Draft`]s under a lock. Then the chain is built, and all is
-//! frozen into [`Tool`]s, a table of `libqmpi.so`: from there on a look-up is an index into it, without a lock.
+//! frozen into [`RegisteredTool`]s, a table of `libqmpi.so`: from there on a look-up is an index into it, without a lock.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
