@@ -21,6 +21,7 @@
 //! | `gdb.rs` | gdb as a debugger that knows of MPI jobs by MPIR alone |
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
+//! | `large_counts.rs` | a tool from before MPI-4, and calls of every function with large counts |
 //! | `linear_layers.rs` | a thousand layers: right, and linear at start-up |
 //! | `product.rs` | the command and the runtime under test |
 //! | `qmpi_mpi.rs` | a small MPI that has QMPI itself |
@@ -49,6 +50,7 @@ pub mod dt_hash;
 pub mod foreign;
 pub mod gdb;
 pub mod job;
+pub mod large_counts;
 pub mod linear_layers;
 pub mod matrix;
 pub mod measured;

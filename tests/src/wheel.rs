@@ -123,6 +123,14 @@ impl Wheel {
         self.build(source, &["-shared", "-fPIC"])
     }
 
+    /// Builds a program from any source file, and returns its path.
+    ///
+    /// # Panics
+    /// When it does not compile.
+    pub fn executable(self, source: &Path) -> PathBuf {
+        self.build(source, &[])
+    }
+
     fn build(self, path: &Path, shape: &[&str]) -> PathBuf {
         let include = product::root().join("bridge/include").display().to_string();
         let options = [&["-I", include.as_str()], shape].concat();

@@ -27,6 +27,7 @@ mod expression;
 mod function;
 mod handles;
 mod id;
+pub mod large_counts;
 mod macros;
 pub mod numbering;
 pub mod parameters;

@@ -18,12 +18,13 @@ use qmpi_links::switch::{Caller, Switch};
 use qmpi_loader::Process;
 use qmpi_loader::image::symbol::DefinedVersion;
 use qmpi_loader::wrappers::wrapped::{Others, Stacked};
+use qmpi_plan::LargeCountCalls;
 use qmpi_ring::Next;
 
 use crate::qmpi::{ToolId, initialization, macros};
-use crate::recorder;
 use crate::switching::{self, SwitchedLink};
 use crate::versions::WrapperVersions;
+use crate::{large_counts, recorder};
 
 /// How a link wants to be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,6 +74,8 @@ pub(crate) struct LoadedLayer {
     pub(crate) others: Others,
     /// If it can be switched off.
     pub(crate) switch: Option<Switch>,
+    /// What it sees of functions with large counts that it has with `int` counts alone.
+    pub(crate) large_counts: LargeCountCalls,
     /// How long it took to load.
     pub(crate) duration: Duration,
 }
@@ -164,6 +167,37 @@ impl Chain {
             });
             let behind = self.links[id.index()].replace(link);
             self.versions.put_in_front(*id, link, &versions.collect::<Vec<_>>(), behind);
+        }
+        // Tools of the prototype know the functions of 2018, and are called as they were then.
+        let is_of_prototype = matches!(layer.convention, Convention::Thesis(_));
+        if layer.large_counts == LargeCountCalls::Seen && !is_of_prototype {
+            self.show_large_counts(layer);
+        }
+    }
+
+    /// Lets calls with large counts come to functions that the layer has with `int` counts alone.
+    fn show_large_counts(&mut self, layer: &LoadedLayer) {
+        let mode = self.mode;
+        for (id, _) in &layer.entries {
+            let Some(large) = id.with_large_counts() else { continue };
+            let of_layer =
+                self.links[id.index()].map(|link| Link { switched: None, as_pmpi: None, as_qmpi: None, ..link });
+            let (Some(mut of_layer), Some(mut below)) = (of_layer, self.links[large.index()]) else { continue };
+            if below.tool == layer.tool {
+                continue;
+            }
+            let real = self.mpi.get(large.index()).copied().unwrap_or(0);
+            let targets = [of_layer.pmpi(*id, mode), below.pmpi(large, mode), real];
+            let Some(address) = large_counts::link(&layer.label, *id, large, targets) else { continue };
+            let mut link = Link::new(address, Convention::Pmpi, layer.tool);
+            if let Some(switch) = layer.switch {
+                link.switched = Some((switch, Box::leak(Box::new(below))));
+                if let Some(watch) = self.watched.get(&large) {
+                    switch.announce(large, watch);
+                }
+            }
+            self.links[large.index()] = Some(link);
+            self.versions.put_in_front(large, link, &[], Some(below));
         }
     }
 

@@ -13,6 +13,8 @@ use qmpi_links::{observer, require_stub};
 use qmpi_loader::exit;
 use qmpi_system::log;
 
+use crate::large_counts;
+
 /// Labels of the layers, outermost first.
 static LAYERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// The innermost edge that the call has arrived at, and one more; 0 before the application calls it.
@@ -60,6 +62,7 @@ static AT_END: extern "C" fn() = at_end;
 
 extern "C" fn at_end() {
     exit::namespaces_have_ended();
+    large_counts::say_what_went_past();
     let arrived = ARRIVED.load(Ordering::Relaxed);
     // Below the innermost layer there is none that could miss the call.
     if (1..layers().len()).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {

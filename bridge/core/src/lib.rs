@@ -16,6 +16,7 @@
 //! | `versions` | versions of wrappers |
 //! | `recorder` | the recorder of calls, in front of layers |
 //! | `switching` | layers that are switched off and on while the program runs |
+//! | `large_counts` | calls with large counts for layers that have none |
 //! | `chain` | the next link of every function below each layer |
 //! | `thesis` | tools of the 2018 thesis's prototype |
 //! | `finalize` | does `MPI_Finalize` arrive at every layer? |
@@ -33,6 +34,7 @@ mod finalize;
 mod functions;
 mod heap;
 mod interface;
+mod large_counts;
 mod lost_stack;
 mod mpir;
 mod name;

@@ -24,7 +24,7 @@ use crate::qmpi::tools::{self, Builder};
 use crate::qmpi::{LayerError, ToolId, numbering, of_mpi, registry};
 use crate::requested::Requested;
 use crate::thesis::{self, ThesisLibrary, VectorBuilder};
-use crate::{finalize, present, switching};
+use crate::{finalize, large_counts, present, switching};
 
 /// A layer that is wanted on this rank.
 struct WantedLayer<'a> {
@@ -75,6 +75,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
         log::fatal(&error.to_string(), error.hint().as_deref());
     }
     let is_switched = switching::prepare(process, wanted.iter().map(|wanted| wanted.layer));
+    large_counts::prepare(process);
     let mut chain = Chain::on_mpi(process, mode, is_switched);
     if wanted.is_empty() {
         chain.observe_initialization();
@@ -349,6 +350,7 @@ fn load_pmpi<'a>(
         fortran: loaded.fortran,
         others: loaded.others,
         duration: loaded.duration,
+        large_counts: planned.layer.large_counts,
         switch: None,
     })
 }
@@ -356,7 +358,8 @@ fn load_pmpi<'a>(
 /// What a tool registered or said that it intercepts, as far as the configuration lets it.
 fn registered(layer: &Layer, tool: ToolId, convention: Convention, functions: Vec<(FnId, usize)>) -> LoadedLayer {
     let entries = functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect();
-    LoadedLayer { label: layer.label.clone(), tool, convention, entries, ..LoadedLayer::default() }
+    let (label, large_counts) = (layer.label.clone(), layer.large_counts);
+    LoadedLayer { label, tool, convention, entries, large_counts, ..LoadedLayer::default() }
 }
 
 impl WantedLayer<'_> {

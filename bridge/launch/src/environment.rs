@@ -138,6 +138,7 @@ mod tests {
             wraps: qmpi_plan::Wraps::default(),
             with: Vec::new(),
             own_calls: qmpi_plan::OwnCalls::Visible,
+            large_counts: qmpi_plan::LargeCountCalls::Seen,
             switch: None,
         }
     }

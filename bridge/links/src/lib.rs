@@ -18,6 +18,7 @@
 //! | stubs between calling conventions of tools | `shift.rs` |
 //! | from one calling convention of tools to another | `conversion.rs`, `callback.rs` |
 //! | links that are found when they are first called | `lazy.rs` |
+//! | functions with large counts, for layers without them | `large_counts.rs`, `large_counts/` |
 //! | Fortran calls | `fortran.rs` |
 //! | what a layer passes on, and what it calls for itself | `own_calls.rs` |
 //! | how an MPI represents handles | `handles.rs` |
@@ -40,6 +41,7 @@ pub mod fortran;
 pub mod handles;
 #[cfg(test)]
 mod in_tests;
+pub mod large_counts;
 pub mod lazy;
 mod lazy_slots;
 pub mod look_ups;

@@ -21,6 +21,7 @@
 //! wraps = ["open", "close"]                 # functions that are not MPI's; "all", "none"; by default those that its file shows
 //! with = ["libinit.so"]                     # libraries that are loaded with it, before it
 //! own_calls = "hidden"                      # what it asks MPI for itself goes past the layers below
+//! large_counts = "past"                     # it sees no call of MPI_Send_c, which it has no wrapper of, as one of MPI_Send
 //! switch = true                             # it can be switched off and on while the program runs
 //! enabled = false                           # it is off at first; implies `switch`
 //! filter = { every = 100, to = 60 }         # which calls it sees; implies `switch`
@@ -47,7 +48,9 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use crate::fault::{ConfigFault, ValueFault};
 use crate::nearest::nearest;
-use crate::{Filter, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SettingWord, Switching, Wraps};
+use crate::{
+    Filter, LargeCountCalls, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SettingWord, Switching, Wraps,
+};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -93,6 +96,8 @@ pub struct ToolConfig {
     pub with: Vec<PathBuf>,
     /// Which layers see what it asks MPI for itself.
     pub own_calls: OwnCalls,
+    /// What it sees of functions with large counts that it has with `int` counts alone.
+    pub large_counts: LargeCountCalls,
     /// Whether it can be switched off and on.
     pub switch: Option<Switching>,
     /// There is no file: the program, or a library of its, registers the name.
@@ -113,6 +118,7 @@ impl Default for ToolConfig {
             wraps: Wraps::default(),
             with: Vec::new(),
             own_calls: OwnCalls::Visible,
+            large_counts: LargeCountCalls::Seen,
             switch: None,
             registered: false,
             about: None,
@@ -133,6 +139,7 @@ const TOOL_KEYS: &[&str] = &[
     "wraps",
     "with",
     "own_calls",
+    "large_counts",
     "switch",
     "enabled",
     "filter",
@@ -286,6 +293,7 @@ impl<'d> ConfigItem<'d> {
                     tool.with = item.strings(NUL)?.into_iter().map(PathBuf::from).map(place).collect();
                 }
                 "own_calls" => tool.own_calls = item.word()?,
+                "large_counts" => tool.large_counts = item.word()?,
                 "about" => tool.about = Some(item.filled("a string")?.to_owned()),
                 "registered" => {
                     tool.registered = item.flag()?;

@@ -58,6 +58,6 @@ pub use refusal::Refusal;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
 pub use request::{Request, variable};
-pub use setting::{LogLevel, OnError, OwnCalls, Processes, ProgramPmpi, SettingWord, Switching};
+pub use setting::{LargeCountCalls, LogLevel, OnError, OwnCalls, Processes, ProgramPmpi, SettingWord, Switching};
 pub use stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 pub use wraps::Wraps;

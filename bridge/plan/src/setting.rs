@@ -97,6 +97,20 @@ impl SettingWord for OwnCalls {
     const WORDS: &'static [(&'static str, Self)] = &[("visible", Self::Visible), ("hidden", Self::Hidden)];
 }
 
+/// What a layer sees of calls of functions with large counts (`MPI_Send_c`) that it has with `int` counts alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LargeCountCalls {
+    /// Those whose counts fit into an `int`.
+    #[default]
+    Seen,
+    /// None.
+    Past,
+}
+
+impl SettingWord for LargeCountCalls {
+    const WORDS: &'static [(&'static str, Self)] = &[("seen", Self::Seen), ("past", Self::Past)];
+}
+
 /// Where the program's own calls of `PMPI_f` go.
 ///
 /// The documents of QMPI and `LD_PRELOAD` say different things, each for tools of its kind: docs/maintainers/decisions/pmpi-of-the-program.md.

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{Config, LogLevel, OnError, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, Switching, Wraps};
+use crate::{
+    Config, LargeCountCalls, LogLevel, OnError, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, Switching, Wraps,
+};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub struct Layer {
     pub with: Vec<PathBuf>,
     /// Which layers see what it asks MPI for itself.
     pub own_calls: OwnCalls,
+    /// What it sees of functions with large counts that it has with `int` counts alone.
+    pub large_counts: LargeCountCalls,
     /// Whether it can be switched off and on; `None`: it cannot.
     pub switch: Option<Switching>,
 }
@@ -117,6 +121,7 @@ impl Layer {
             wraps: settings.wraps,
             with: settings.with,
             own_calls: settings.own_calls,
+            large_counts: settings.large_counts,
             switch: settings.switch,
         }
     }

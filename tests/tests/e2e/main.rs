@@ -25,6 +25,7 @@ mod tools {
     mod frames;
     mod instances;
     mod kinds;
+    mod large_counts;
     mod matrix;
     mod openmp;
     mod own_calls;
