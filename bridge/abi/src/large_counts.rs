@@ -77,6 +77,17 @@ impl FnId {
         large.get_mut(name.len()..end)?.copy_from_slice(b"_c");
         Self::by_bytes(large.get(..end)?)
     }
+
+    /// Of a function that detaches a buffer and has large counts: the one that attaches it.
+    #[must_use]
+    pub fn attaching_with_large_counts(self) -> Option<Self> {
+        Self::by_name(match self.name() {
+            "MPI_Buffer_detach_c" => "MPI_Buffer_attach_c",
+            "MPI_Comm_detach_buffer_c" => "MPI_Comm_attach_buffer_c",
+            "MPI_Session_detach_buffer_c" => "MPI_Session_attach_buffer_c",
+            _ => return None,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -104,6 +115,16 @@ mod tests {
             assert_eq!(of(past), LargeCounts::Never, "{past}");
         }
         assert_eq!(of("MPI_Type_get_envelope"), LargeCounts::Never);
+    }
+
+    #[test]
+    fn each_function_that_detaches_has_one_that_attaches() {
+        let detaching = FnId::all().filter(|id| id.name().contains("detach") && id.name().ends_with("_c"));
+        let names = detaching.map(|id| (id.name().replace("detach", "attach"), id.attaching_with_large_counts()));
+        for (name, attaching) in names {
+            assert_eq!(attaching, FnId::by_name(&name));
+            assert!(attaching.is_some(), "{name}");
+        }
     }
 
     #[test]

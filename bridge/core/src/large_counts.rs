@@ -69,9 +69,10 @@ pub(crate) fn prepare(process: &Process) {
 pub(crate) fn link(layer: &str, function: FnId, large: FnId, [seen, past, real]: [usize; 3]) -> Option<usize> {
     let mut shown = shown();
     // MPI_Buffer_detach_c: a buffer that was attached past the layer is detached past it.
-    let attaching = FnId::by_name(&large.name().replace("detach", "attach"));
-    let attach =
-        shown.iter().find(|shown| shown.layer == layer && Some(shown.large) == attaching).map(|shown| shown.link);
+    let attach = large.attaching_with_large_counts().and_then(|attaching| {
+        let is_it = |shown: &&ShownFunction| shown.layer == layer && shown.large == attaching;
+        shown.iter().find(is_it).map(|shown| shown.link)
+    });
     let targets = LargeCountTargets { seen, past, real, attach };
     let (address, link) = require_stub(large_counts::link(function, large, targets, QUERIES.get()?))?;
     shown.push(ShownFunction { layer: layer.to_owned(), large, link });

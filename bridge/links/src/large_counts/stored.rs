@@ -44,7 +44,7 @@ impl Stored {
         let of_width = |width| (0..wide.len()).filter(move |place| Width::of(&narrow[*place], &wide[*place]) == width);
         let stored: Vec<_> =
             of_width(Width::Stored).map(|place| (place, wide[place].direction == Direction::InOut)).collect();
-        let before = if function.name().contains("etach_buffer") || function.name() == "MPI_Buffer_detach" {
+        let before = if large.attaching_with_large_counts().is_some() {
             Before::Attached(attached)
         } else if stored.iter().any(|(_, is_read)| *is_read) {
             Before::Nothing
