@@ -22,6 +22,7 @@
 //! | `job.rs` | an MPI job, with or without a stack, and what came of it |
 //! | `against.rs` | one program with tools under plain `LD_PRELOAD` and with libqmpi, compared |
 //! | `large_counts.rs` | a tool from before MPI-4, and calls of every function with large counts |
+//! | `library.rs` | all MPI libraries that C programs are tested on |
 //! | `linear_layers.rs` | a thousand layers: right, and linear at start-up |
 //! | `product.rs` | the command and the runtime under test |
 //! | `qmpi_mpi.rs` | a small MPI that has QMPI itself |
@@ -51,6 +52,7 @@ pub mod foreign;
 pub mod gdb;
 pub mod job;
 pub mod large_counts;
+pub mod library;
 pub mod linear_layers;
 pub mod matrix;
 pub mod measured;
@@ -75,6 +77,7 @@ pub mod wheel;
 pub use compile::{program, tool};
 pub use directives::{Case, Source};
 pub use job::{Job, Outcome};
+pub use library::Library;
 pub use mpi::Mpi;
 pub use tables::{Table, Tables};
 pub use traced::Traced;

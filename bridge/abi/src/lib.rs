@@ -18,10 +18,12 @@
 //! | `expression.rs`, `macros.rs` | functions that some headers have as macros only |
 //! | `handles.rs`, `parameters/` | what functions do with handles, what their parameters are |
 //! | `numbering.rs`, `thesis.rs` | other numbers of functions |
+//! | `constants.rs` | the values of constants in each MPI |
 //! | `counters.rs`, `trace.rs` | files that the recorder writes and the command reads |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), no_std)]
 
+pub mod constants;
 pub mod counters;
 mod expression;
 mod function;

@@ -196,9 +196,21 @@ impl Chain {
                     switch.announce(large, watch);
                 }
             }
-            self.links[large.index()] = Some(link);
-            self.versions.put_in_front(large, link, &[], Some(below));
+            self.replace(large, link);
         }
+    }
+
+    /// Puts a function of ours, which is called as those of PMPI tools, in front of the topmost layer.
+    pub(crate) fn put_in_front(&mut self, id: FnId, address: usize, tool: ToolId) {
+        if self.links[id.index()].is_some() {
+            self.replace(id, Link::new(address, Convention::Pmpi, tool));
+        }
+    }
+
+    /// Puts a link without versions in front of the topmost one.
+    fn replace(&mut self, id: FnId, link: Link) {
+        let behind = self.links[id.index()].replace(link);
+        self.versions.put_in_front(id, link, &[], behind);
     }
 
     /// `MPI_Pcontrol` of the 2018 prototype: the wrapper gets the first argument, and the chain goes on by itself, with all.

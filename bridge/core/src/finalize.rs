@@ -13,7 +13,7 @@ use qmpi_links::{observer, require_stub};
 use qmpi_loader::exit;
 use qmpi_system::log;
 
-use crate::large_counts;
+use crate::{large_counts, sessions};
 
 /// Labels of the layers, outermost first.
 static LAYERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -55,6 +55,11 @@ pub(crate) fn is_kept() -> bool {
     (1..=layers().len()).contains(&ARRIVED.load(Ordering::Relaxed))
 }
 
+/// Has the application called it, or a session for it?
+pub(crate) fn has_arrived() -> bool {
+    ARRIVED.load(Ordering::Relaxed) > 0
+}
+
 /// Runs when the namespaces of all tools have been finalized.
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -63,6 +68,7 @@ static AT_END: extern "C" fn() = at_end;
 extern "C" fn at_end() {
     exit::namespaces_have_ended();
     large_counts::say_what_went_past();
+    sessions::say_what_was_missed();
     let arrived = ARRIVED.load(Ordering::Relaxed);
     // Below the innermost layer there is none that could miss the call.
     if (1..layers().len()).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {

@@ -7,7 +7,6 @@ use std::mem::transmute;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use qmpi_abi::FnId;
-use qmpi_elf::MpiFamily;
 use qmpi_links::large_counts::{self, LargeCountLink, LargeCountTargets, MpiQueries};
 use qmpi_links::require_stub;
 use qmpi_loader::Process;
@@ -29,6 +28,7 @@ fn shown() -> MutexGuard<'static, Vec<ShownFunction>> {
 
 /// Finds what the MPI library says of communicators. Without it no layer is shown anything.
 pub(crate) fn prepare(process: &Process) {
+    let constant = |name| process.constant(name);
     let real = |name: &str| FnId::by_name(name).and_then(|id| process.real(id));
     let find = || -> Option<MpiQueries> {
         // SAFETY: these functions take a handle, which fits into a word, and where to store an `int`.
@@ -50,12 +50,7 @@ pub(crate) fn prepare(process: &Process) {
             neighbors: unsafe {
                 transmute::<usize, extern "C" fn(usize, &mut i32, &mut i32, &mut i32) -> i32>(neighbors)
             },
-            // Of mpi.h: bridge/abi/constants.tsv.
-            topologies: match process.family() {
-                Some(MpiFamily::OpenMpi) => [1, 2, 3],
-                Some(MpiFamily::StandardAbi) => [211, 212, 213],
-                Some(MpiFamily::Mpich) | None => [2, 1, 3],
-            },
+            topologies: [constant("MPI_CART")?, constant("MPI_GRAPH")?, constant("MPI_DIST_GRAPH")?],
         })
     };
     if let Some(queries) = find() {

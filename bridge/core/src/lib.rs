@@ -17,6 +17,7 @@
 //! | `recorder` | the recorder of calls, in front of layers |
 //! | `switching` | layers that are switched off and on while the program runs |
 //! | `large_counts` | calls with large counts for layers that have none |
+//! | `sessions` | programs that use sessions, and layers that begin in MPI_Init |
 //! | `chain` | the next link of every function below each layer |
 //! | `thesis` | tools of the 2018 thesis's prototype |
 //! | `finalize` | does `MPI_Finalize` arrive at every layer? |
@@ -47,6 +48,7 @@ mod qmpi;
 mod recorder;
 mod requested;
 mod ring;
+mod sessions;
 mod stack;
 mod start;
 mod survey;

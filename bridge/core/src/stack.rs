@@ -12,7 +12,7 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
 use qmpi_links::conversion::CallerMode;
 use qmpi_loader::{LoadError, Loader, Process};
-use qmpi_plan::{Inspector, Layer, LayerKind, Namespaces, OnError, Place, Planned};
+use qmpi_plan::{Inspector, Layer, LayerKind, Namespaces, OnError, Place, Planned, SessionCalls};
 use qmpi_ring::Next;
 use qmpi_system::log;
 
@@ -24,7 +24,7 @@ use crate::qmpi::tools::{self, Builder};
 use crate::qmpi::{LayerError, ToolId, numbering, of_mpi, registry};
 use crate::requested::Requested;
 use crate::thesis::{self, ThesisLibrary, VectorBuilder};
-use crate::{finalize, large_counts, present, switching};
+use crate::{finalize, large_counts, present, sessions, switching};
 
 /// A layer that is wanted on this rank.
 struct WantedLayer<'a> {
@@ -87,6 +87,10 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
     let vector = libraries.iter().any(Option::is_some).then(|| VectorBuilder::new(&libraries));
     qmpi_loader::exit::order_by_layers();
     observe_finalize(&mut chain, wanted.len());
+    sessions::observe(&mut chain);
+    if wanted.iter().any(WantedLayer::begins_with_sessions) {
+        sessions::prepare(&mut chain, process);
+    }
     c_library::list_all_namespaces(lock, process.images());
     let mut of_process = OfProcess { fortran: Fortran::new(wanted.len(), &mut chain), vector };
     put_on_top(&wanted, first, &mut chain, builder.as_mut(), Some(&mut of_process), process, stack.on_error, lock);
@@ -143,6 +147,7 @@ fn put_on_top(
     lock: &LinkerLock,
 ) {
     let mut loader = Loader::new(lock);
+    let outermost_of_world = wanted.iter().position(WantedLayer::begins_with_sessions);
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId(first.0 + i32::try_from(index).unwrap_or(0));
         let (layer, of_process) = (wanted.layer, of_process.as_deref_mut());
@@ -172,6 +177,7 @@ fn put_on_top(
             },
         };
         let is_of_process = of_process.is_some();
+        let mut pushed = None;
         match loaded {
             Ok(None) => {}
             Ok(Some(mut loaded)) => {
@@ -182,11 +188,18 @@ fn put_on_top(
                 }
                 chain.push(&loaded);
                 present::add(&loaded, layer);
+                pushed = Some(loaded);
             }
             Err(error) => report(&layer.label, &error.into(), on_error),
         }
         if is_of_process {
             observe_finalize(chain, index);
+            if let Some(layer) = pushed {
+                sessions::add(&layer);
+                if outermost_of_world == Some(index) {
+                    sessions::put_in_front(chain, &layer);
+                }
+            }
         }
     }
 }
@@ -198,7 +211,7 @@ impl OfProcess {
         if let Some(switch) = loaded.switch {
             switching::behind_switch(&mut loaded.others.wrapped, switch, chain.others.top());
         }
-        self.fortran.push(index, loaded, chain, process);
+        self.fortran.push(index, loaded, layer.settings.fortran, chain, process);
         let (label, path) = (&layer.label, layer.path.display());
         let (count, ms) = (loaded.entries.len(), loaded.duration.as_secs_f64() * 1e3);
         log::once(log::LogLevel::Info, &format!("{label}: {count} functions, {ms:.1} ms, {path}"));
@@ -363,6 +376,10 @@ fn registered(layer: &Layer, tool: ToolId, convention: Convention, functions: Ve
 }
 
 impl WantedLayer<'_> {
+    fn begins_with_sessions(&self) -> bool {
+        self.layer.settings.sessions == SessionCalls::World && !matches!(self.what, What::Nothing)
+    }
+
     fn native(&self) -> Option<&str> {
         if let What::Native(name) = &self.what { Some(name) } else { None }
     }

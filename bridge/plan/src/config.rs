@@ -22,6 +22,8 @@
 //! with = ["libinit.so"]                     # libraries that are loaded with it, before it
 //! own_calls = "hidden"                      # what it asks MPI for itself goes past the layers below
 //! large_counts = "past"                     # it sees no call of MPI_Send_c, which it has no wrapper of, as one of MPI_Send
+//! sessions = "world"                        # the first session calls its MPI_Init
+//! fortran = "past"                          # its C functions see no Fortran calls
 //! switch = true                             # it can be switched off and on while the program runs
 //! enabled = false                           # it is off at first; implies `switch`
 //! filter = { every = 100, to = 60 }         # which calls it sees; implies `switch`
@@ -49,7 +51,8 @@ use toml::de::{DeString, DeTable, DeValue};
 use crate::fault::{ConfigFault, ValueFault};
 use crate::nearest::nearest;
 use crate::{
-    Filter, LargeCountCalls, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SettingWord, Switching, Wraps,
+    Filter, FortranCalls, LargeCountCalls, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SessionCalls,
+    SettingWord, Switching, Wraps,
 };
 
 /// What a configuration file says.
@@ -98,6 +101,10 @@ pub struct ToolConfig {
     pub own_calls: OwnCalls,
     /// What it sees of functions with large counts that it has with `int` counts alone.
     pub large_counts: LargeCountCalls,
+    /// What it sees of programs that use sessions.
+    pub sessions: SessionCalls,
+    /// What its C functions see of Fortran calls.
+    pub fortran: FortranCalls,
     /// Whether it can be switched off and on.
     pub switch: Option<Switching>,
     /// There is no file: the program, or a library of its, registers the name.
@@ -119,6 +126,8 @@ impl Default for ToolConfig {
             with: Vec::new(),
             own_calls: OwnCalls::Visible,
             large_counts: LargeCountCalls::Seen,
+            sessions: SessionCalls::Alone,
+            fortran: FortranCalls::Seen,
             switch: None,
             registered: false,
             about: None,
@@ -140,6 +149,8 @@ const TOOL_KEYS: &[&str] = &[
     "with",
     "own_calls",
     "large_counts",
+    "sessions",
+    "fortran",
     "switch",
     "enabled",
     "filter",
@@ -294,6 +305,8 @@ impl<'d> ConfigItem<'d> {
                 }
                 "own_calls" => tool.own_calls = item.word()?,
                 "large_counts" => tool.large_counts = item.word()?,
+                "sessions" => tool.sessions = item.word()?,
+                "fortran" => tool.fortran = item.word()?,
                 "about" => tool.about = Some(item.filled("a string")?.to_owned()),
                 "registered" => {
                     tool.registered = item.flag()?;

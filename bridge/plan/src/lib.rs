@@ -58,6 +58,9 @@ pub use refusal::Refusal;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
 pub use request::{Request, variable};
-pub use setting::{LargeCountCalls, LogLevel, OnError, OwnCalls, Processes, ProgramPmpi, SettingWord, Switching};
+pub use setting::{
+    FortranCalls, LargeCountCalls, LogLevel, OnError, OwnCalls, Processes, ProgramPmpi, SessionCalls, SettingWord,
+    Switching,
+};
 pub use stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 pub use wraps::Wraps;

@@ -111,6 +111,34 @@ impl SettingWord for LargeCountCalls {
     const WORDS: &'static [(&'static str, Self)] = &[("seen", Self::Seen), ("past", Self::Past)];
 }
 
+/// What a layer sees of programs that use sessions (MPI 4.0, 11.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionCalls {
+    /// The program's calls alone.
+    #[default]
+    Alone,
+    /// A call of MPI_Init for the first session, and one of MPI_Finalize at the end.
+    World,
+}
+
+impl SettingWord for SessionCalls {
+    const WORDS: &'static [(&'static str, Self)] = &[("alone", Self::Alone), ("world", Self::World)];
+}
+
+/// What a layer's C functions see of Fortran calls. Its Fortran functions see theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FortranCalls {
+    /// Those that it has no Fortran function of.
+    #[default]
+    Seen,
+    /// None.
+    Past,
+}
+
+impl SettingWord for FortranCalls {
+    const WORDS: &'static [(&'static str, Self)] = &[("seen", Self::Seen), ("past", Self::Past)];
+}
+
 /// Where the program's own calls of `PMPI_f` go.
 ///
 /// The documents of QMPI and `LD_PRELOAD` say different things, each for tools of its kind: docs/maintainers/decisions/pmpi-of-the-program.md.

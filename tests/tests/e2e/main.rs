@@ -30,6 +30,7 @@ mod tools {
     mod openmp;
     mod own_calls;
     mod real_tools;
+    mod sessions;
     mod switching;
     mod versioned_wrappers;
     mod with;

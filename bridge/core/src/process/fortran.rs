@@ -28,6 +28,7 @@ use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, SymbolKind};
+use qmpi_plan::FortranCalls;
 use qmpi_system::log;
 
 use crate::chain::{self, Chain, LoadedLayer};
@@ -49,6 +50,8 @@ pub(crate) struct Fortran {
     /// The C links below so many layers, where Fortran calls go on in C. Elsewhere there are none: to have them takes a stub for each
     /// function of each layer.
     below: Vec<Option<Box<[usize]>>>,
+    /// Of C functions whose first layers see no Fortran calls, the links past these.
+    past: HashMap<FnId, usize>,
     /// The tools that call MPI's Fortran library.
     callers: Mutex<BTreeSet<ToolId>>,
     mode: CallerMode,
@@ -78,7 +81,8 @@ impl Fortran {
         below[layers] = Some(chain.all_pmpi());
         let layers = (0..layers).map(|_| FortranLayer::default()).collect();
         let (callers, program) = (Mutex::default(), OfProgram::default());
-        Fortran { layers, below, callers, mode: chain.mode(), program, profiling_enters: false }
+        let (past, mode) = (HashMap::new(), chain.mode());
+        Fortran { layers, below, past, callers, mode, program, profiling_enters: false }
     }
 
     /// Lets the program's own calls of `pmpi_f_` enter the chain (`program_pmpi.rs`).
@@ -92,19 +96,31 @@ impl Fortran {
     }
 
     /// Adds layer `index`, which is about to be pushed on `chain`. The C links below it are kept if it has anything to do with Fortran.
-    pub(crate) fn push(&mut self, index: usize, layer: &LoadedLayer, chain: &mut Chain, process: &Process) {
+    /// `calls`: what its C functions see of Fortran calls.
+    pub(crate) fn push(
+        &mut self,
+        index: usize,
+        layer: &LoadedLayer,
+        calls: FortranCalls,
+        chain: &mut Chain,
+        process: &Process,
+    ) {
         let callers = self.callers.get_mut().unwrap_or_else(PoisonError::into_inner);
         if !layer.fortran.is_empty() || callers.contains(&layer.tool) {
-            self.below[index + 1] = Some(chain.all_pmpi());
+            self.below[index + 1] = Some(self.c_links(chain));
+        }
+        let functions = layer.entries.iter().flat_map(|(id, _)| [Some(*id), id.with_large_counts()]).flatten();
+        match calls {
+            FortranCalls::Seen => functions.for_each(|id| _ = self.past.remove(&id)),
+            FortranCalls::Past => functions.for_each(|id| _ = self.past.entry(id).or_insert_with(|| chain.pmpi(id))),
         }
         let entry = |(name, address): &(String, usize)| {
             let switched = layer.switch.and_then(|switch| self.switched(switch, index, layer, name, *address, process));
             (name.clone(), switched.unwrap_or(*address))
         };
-        self.layers[index] = FortranLayer {
-            c: layer.entries.iter().map(|(id, _)| *id).collect(),
-            wrappers: layer.fortran.iter().map(entry).collect(),
-        };
+        let of_c = layer.entries.iter().filter(|_| calls == FortranCalls::Seen);
+        self.layers[index] =
+            FortranLayer { c: of_c.map(|(id, _)| *id).collect(), wrappers: layer.fortran.iter().map(entry).collect() };
     }
 
     /// A link to a Fortran wrapper of layer `index`, or past it where the layer is off.
@@ -129,7 +145,16 @@ impl Fortran {
 
     /// Sets the C links of the whole chain.
     pub(crate) fn top(&mut self, chain: &mut Chain) {
-        self.below[0] = Some(chain.all_pmpi());
+        self.below[0] = Some(self.c_links(chain));
+    }
+
+    /// The topmost C links for calls of MPI's Fortran library.
+    fn c_links(&self, chain: &mut Chain) -> Box<[usize]> {
+        let mut links = chain.all_pmpi();
+        for (id, past) in &self.past {
+            links[id.index()] = *past;
+        }
+        links
     }
 
     /// Where a call of the symbol `name` (`pmpi_send_`, or `mpi_send_` that the tool does not define) by `tool` goes; `label` is

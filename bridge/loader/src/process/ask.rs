@@ -5,6 +5,8 @@ use std::ffi::{CString, c_int, c_void};
 use std::ptr::null_mut;
 
 use qmpi_abi::FnId;
+use qmpi_abi::constants::Constant;
+use qmpi_elf::MpiFamily;
 
 use crate::process::Process;
 
@@ -28,5 +30,15 @@ impl Process {
         // SAFETY: as above.
         let plain = unsafe { std::mem::transmute::<usize, Plain>(address) };
         Some(plain(first, second))
+    }
+
+    /// The number that a constant of this name is in the MPI library's `mpi.h`.
+    pub fn constant(&self, name: &str) -> Option<i32> {
+        let family = match self.family()? {
+            MpiFamily::Mpich => 0,
+            MpiFamily::OpenMpi => 1,
+            MpiFamily::StandardAbi => 2,
+        };
+        Constant::number(name, family)
     }
 }

@@ -1,0 +1,48 @@
+//! What constants are in each MPI: `constants.tsv`, generated from the headers of MPI libraries.
+
+const TABLE: &str = include_str!("../constants.tsv");
+
+/// A constant, and what it is in each MPI.
+#[derive(Debug, Clone, Copy)]
+pub struct Constant {
+    /// The kind of parameters that it is a value of (`parameters.tsv`).
+    pub kind: &'static str,
+    /// Its name in `mpi.h`.
+    pub name: &'static str,
+    cells: [&'static str; 3],
+}
+
+impl Constant {
+    /// All constants.
+    pub fn all() -> impl Iterator<Item = Constant> {
+        TABLE.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(|line| {
+            let mut cells = line.split('\t');
+            let mut next = || cells.next();
+            Some(Constant { kind: next()?, name: next()?, cells: [next()?, next()?, next()?] })
+        })
+    }
+
+    /// What it is in MPICH (0), in Open MPI (1), and in the ABI of MPI 5.0 (2): numbers in decimal, `&` and the name of a variable of the
+    /// library, or `-`. Where releases differ, there are several, the oldest first.
+    pub fn values(&self, family: usize) -> impl Iterator<Item = &'static str> {
+        self.cells.get(family).copied().unwrap_or("-").split('|')
+    }
+
+    /// The number that the constant of this name is.
+    #[must_use]
+    pub fn number(name: &str, family: usize) -> Option<i32> {
+        Constant::all().find(|constant| constant.name == name)?.values(family).next()?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_each_mpi() {
+        assert_eq!([0, 1, 2].map(|family| Constant::number("MPI_CART", family)), [Some(2), Some(1), Some(211)]);
+        assert_eq!(Constant::number("MPI_BUFFER_AUTOMATIC", 1), None);
+        assert_eq!(Constant::number("MPI_COMM_WORLD", 1), None, "an address");
+    }
+}

@@ -1,0 +1,305 @@
+//! Programs that use sessions (MPI 4.0, 11.3), and layers that begin in their MPI_Init: `sessions = "world"`.
+//!
+//! Functions of this module stand in front of the outermost such layer:
+//!
+//! | the program's | comes to the layer, and |
+//! |---|---|
+//! | `MPI_Session_init` | before the first one the layer's MPI_Init is called, which goes on down to the MPI library |
+//! | `MPI_Session_finalize` | the number of open sessions is known |
+//! | `MPI_Init`, `MPI_Init_thread` | does not, if the layer's was called for a session: it sees one initialization |
+//! | `MPI_Initialized` | says no until the program itself has initialized MPI |
+//!
+//! The layer's MPI_Finalize is called when the process exits, if no session is open then and the program has not initialized MPI itself.
+//! At the end of the last session so far it would be too soon: the program may open another one, or call MPI_Init, which the standard allows
+//! once. A session that is open at exit ends in an exit handler of the program, or never.
+//!
+//! The call of MPI_Init comes first because MPICH 4.3 does not survive one while a session is open. Sessions may be used by several threads,
+//! and MPI_Init would allow a single one: the MPI library gets a call of MPI_Init_thread in its place, with the highest level.
+#![expect(unsafe_code, reason = "functions of MPI, by their addresses, and atexit")]
+
+use std::ffi::{CString, c_char, c_int};
+use std::os::unix::ffi::OsStringExt;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+
+use qmpi_abi::{FnId, INITIALIZATION};
+use qmpi_links::{observer, require_stub};
+use qmpi_loader::Process;
+use qmpi_system::log;
+
+use crate::chain::{Chain, LoadedLayer};
+use crate::finalize;
+use crate::qmpi::ToolId;
+
+/// Any of the functions that are called here: what a function does not take does no harm to it (psABI 3.2.3, AAPCS64 6.4).
+type Function = extern "C" fn(usize, usize, usize, usize) -> c_int;
+
+/// The layer's functions, or those below it.
+struct WorldLayer {
+    label: String,
+    session_init: Option<Function>,
+    session_finalize: Option<Function>,
+    init: Option<Function>,
+    init_thread: Option<Function>,
+    initialized: Option<Function>,
+    finalize: Option<Function>,
+    /// Has the layer MPI_Init_thread?
+    has_init_thread: bool,
+}
+
+/// The MPI library's functions.
+struct MpiFunctions {
+    init: Option<Function>,
+    init_thread: Option<Function>,
+    query_thread: Option<Function>,
+    /// `MPI_THREAD_MULTIPLE`
+    thread_multiple: usize,
+}
+
+/// Who has initialized MPI in the World Model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum World {
+    Nobody,
+    /// The first session, for the layer.
+    Session,
+    /// The program, or both.
+    Program,
+}
+
+struct Sessions {
+    world: World,
+    open: usize,
+    is_exiting: bool,
+}
+
+static LAYER: OnceLock<WorldLayer> = OnceLock::new();
+static MPI: OnceLock<MpiFunctions> = OnceLock::new();
+static SESSIONS: Mutex<Sessions> = Mutex::new(Sessions { world: World::Nobody, open: 0, is_exiting: false });
+/// The layer's MPI_Init is called for a session, once.
+static BEGIN_WORLD: Once = Once::new();
+/// That call is under way.
+static BEGINS_WORLD: AtomicBool = AtomicBool::new(false);
+/// The process in which that was: a child that it forks has not to end it.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// Labels of layers that have a wrapper of MPI_Init and none of MPI_Session_init, the innermost first.
+static WAITING_FOR_INIT: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// MPI_Session_init arrived at the MPI library, and MPI_Init.
+static ARRIVED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+
+const INIT: FnId = INITIALIZATION[0];
+const INIT_THREAD: FnId = INITIALIZATION[1];
+const SESSION_INIT: FnId = INITIALIZATION[2];
+fn sessions() -> MutexGuard<'static, Sessions> {
+    SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Watches how MPI is initialized; `chain` is the MPI library alone.
+pub(crate) fn observe(chain: &mut Chain) {
+    extern "C" fn notify(way: usize) {
+        ARRIVED[way].store(true, Ordering::Relaxed);
+    }
+    for (id, way) in [(SESSION_INIT, 0), (INIT, 1), (INIT_THREAD, 1)] {
+        chain.observe(id, |target| require_stub(observer::observe(target, notify, way)));
+    }
+}
+
+/// There is a layer with `sessions = "world"`; `chain` is the MPI library alone.
+pub(crate) fn prepare(chain: &mut Chain, process: &Process) {
+    let mpi = MpiFunctions {
+        init: function(chain.pmpi(INIT)),
+        init_thread: function(chain.pmpi(INIT_THREAD)),
+        query_thread: FnId::by_name("MPI_Query_thread").and_then(|id| function(process.real(id)?)),
+        thread_multiple: process.constant("MPI_THREAD_MULTIPLE").unwrap_or(0).cast_unsigned() as usize,
+    };
+    if MPI.set(mpi).is_ok() {
+        chain.put_in_front(INIT, (init_mpi as *const ()).addr(), ToolId::MPI);
+    }
+}
+
+/// A layer was put into the stack.
+pub(crate) fn add(layer: &LoadedLayer) {
+    let has = |id| layer.entries.iter().any(|(entry, _)| *entry == id);
+    if (has(INIT) || has(INIT_THREAD)) && !has(SESSION_INIT) {
+        WAITING_FOR_INIT.lock().unwrap_or_else(PoisonError::into_inner).push(layer.label.clone());
+    }
+}
+
+/// Puts this module's functions in front of the layer, which is on top of the chain.
+pub(crate) fn put_in_front(chain: &mut Chain, layer: &LoadedLayer) {
+    let mut next = |name: &str| function(FnId::by_name(name).map_or(0, |id| chain.pmpi(id)));
+    let has_init_thread = layer.entries.iter().any(|(id, _)| *id == INIT_THREAD);
+    let world = WorldLayer {
+        label: layer.label.clone(),
+        session_init: next("MPI_Session_init"),
+        session_finalize: next("MPI_Session_finalize"),
+        init: next("MPI_Init"),
+        init_thread: next("MPI_Init_thread"),
+        initialized: next("MPI_Initialized"),
+        finalize: next("MPI_Finalize"),
+        has_init_thread,
+    };
+    // An MPI library without sessions is initialized by MPI_Init alone.
+    if world.session_init.is_none() || LAYER.set(world).is_err() {
+        return;
+    }
+    for (name, address) in [
+        ("MPI_Session_init", (session_init as *const ()).addr()),
+        ("MPI_Session_finalize", (session_finalize as *const ()).addr()),
+        ("MPI_Init", (init as *const ()).addr()),
+        ("MPI_Init_thread", (init_thread as *const ()).addr()),
+        ("MPI_Initialized", (initialized as *const ()).addr()),
+    ] {
+        if let Some(id) = FnId::by_name(name) {
+            chain.put_in_front(id, address, layer.tool);
+        }
+    }
+}
+
+fn function(address: usize) -> Option<Function> {
+    // SAFETY: zero, which is none, or the address of a function of MPI with four arguments at most, all of them words.
+    unsafe { std::mem::transmute::<usize, Option<Function>>(address) }
+}
+
+/// Calls one of the layer's functions; an MPI library that does not have it would not be called here.
+fn call(function: impl Fn(&WorldLayer) -> Option<Function>, words: [usize; 4]) -> c_int {
+    invoke(LAYER.get().and_then(function), words)
+}
+
+fn invoke(function: Option<Function>, [a, b, c, d]: [usize; 4]) -> c_int {
+    function.map_or(0, |function| function(a, b, c, d))
+}
+
+/// `MPI_Init`, as it comes to the MPI library.
+extern "C" fn init_mpi(argc: usize, argv: usize) -> c_int {
+    let Some(mpi) = MPI.get() else { return 0 };
+    if !BEGINS_WORLD.load(Ordering::Relaxed) {
+        return invoke(mpi.init, [argc, argv, 0, 0]);
+    }
+    let mut provided: c_int = 0;
+    invoke(mpi.init_thread, [argc, argv, mpi.thread_multiple, (&raw mut provided).expose_provenance()])
+}
+
+extern "C" fn session_init(info: usize, error_handler: usize, session: usize) -> c_int {
+    BEGIN_WORLD.call_once(begin_world);
+    let code = call(|layer| layer.session_init, [info, error_handler, session, 0]);
+    if code == 0 {
+        sessions().open += 1;
+    }
+    code
+}
+
+extern "C" fn session_finalize(session: usize) -> c_int {
+    let code = call(|layer| layer.session_finalize, [session, 0, 0, 0]);
+    if code == 0 {
+        let mut sessions = sessions();
+        sessions.open = sessions.open.saturating_sub(1);
+        let is_exiting = sessions.is_exiting;
+        drop(sessions);
+        if is_exiting {
+            end_world();
+        }
+    }
+    code
+}
+
+extern "C" fn init(argc: usize, argv: usize) -> c_int {
+    if program_begins_world() { call(|layer| layer.init, [argc, argv, 0, 0]) } else { 0 }
+}
+
+extern "C" fn init_thread(argc: usize, argv: usize, required: usize, provided: usize) -> c_int {
+    if program_begins_world() {
+        return call(|layer| layer.init_thread, [argc, argv, required, provided]);
+    }
+    invoke(MPI.get().and_then(|mpi| mpi.query_thread), [provided, 0, 0, 0])
+}
+
+extern "C" fn initialized(flag: *mut c_int) -> c_int {
+    let code = call(|layer| layer.initialized, [flag.expose_provenance(), 0, 0, 0]);
+    if code == 0 && sessions().world == World::Session {
+        // SAFETY: MPI has just stored the answer there.
+        unsafe { flag.write(0) };
+    }
+    code
+}
+
+/// The program initializes MPI. Is that to come to the layer?
+fn program_begins_world() -> bool {
+    match std::mem::replace(&mut sessions().world, World::Program) {
+        World::Session => {
+            // Another thread may be about to do it.
+            BEGIN_WORLD.call_once(|| {});
+            false
+        }
+        World::Nobody | World::Program => true,
+    }
+}
+
+/// Calls the layer's MPI_Init, unless the program has.
+fn begin_world() {
+    let mut sessions = sessions();
+    if sessions.world == World::Program {
+        return;
+    }
+    sessions.world = World::Session;
+    drop(sessions);
+    // Some tools look at the arguments of the program, and may change them. Both live until the process ends.
+    let words = std::env::args_os().filter_map(|word| Some(CString::new(word.into_vec()).ok()?.into_raw()));
+    let words: Vec<*mut c_char> = words.chain([std::ptr::null_mut()]).collect();
+    let argc = Box::leak(Box::new(words.len() as c_int - 1));
+    let argv = Box::leak(Box::new(words.leak().as_mut_ptr()));
+    let (argc, argv) = (std::ptr::from_mut(argc).expose_provenance(), std::ptr::from_mut(argv).expose_provenance());
+    BEGINS_WORLD.store(true, Ordering::Relaxed);
+    let code = if LAYER.get().is_some_and(|layer| layer.has_init_thread) {
+        let mut provided: c_int = 0;
+        let level = MPI.get().map_or(0, |mpi| mpi.thread_multiple);
+        call(|layer| layer.init_thread, [argc, argv, level, (&raw mut provided).expose_provenance()])
+    } else {
+        call(|layer| layer.init, [argc, argv, 0, 0])
+    };
+    BEGINS_WORLD.store(false, Ordering::Relaxed);
+    if code != 0 {
+        log::warn(&format!("MPI_Init, called for a session, returned {code}"), None);
+    }
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    // After the handlers of tools and of MPI, which runs it before them.
+    // SAFETY: the function is in this library, which is never unloaded.
+    unsafe { libc::atexit(at_exit) };
+}
+
+extern "C" fn at_exit() {
+    sessions().is_exiting = true;
+    end_world();
+}
+
+/// Calls the layer's MPI_Finalize, if its MPI_Init was called for a session and the last one has ended.
+fn end_world() {
+    let mut sessions = sessions();
+    let is_of_process = PROCESS.load(Ordering::Relaxed) == std::process::id();
+    if sessions.world == World::Session && sessions.open == 0 && is_of_process && !finalize::has_arrived() {
+        sessions.world = World::Program;
+        drop(sessions);
+        call(|layer| layer.finalize, [0; 4]);
+    }
+}
+
+/// Says which layers have missed their start, and where MPI_Finalize was not called: at the end of the process.
+pub(crate) fn say_what_was_missed() {
+    let [session, world] = [&ARRIVED[0], &ARRIVED[1]].map(|arrived| arrived.load(Ordering::Relaxed));
+    let waiting = WAITING_FOR_INIT.lock().unwrap_or_else(PoisonError::into_inner);
+    if session && !world && !waiting.is_empty() {
+        let labels: Vec<&str> = waiting.iter().rev().map(String::as_str).collect();
+        log::once(
+            log::LogLevel::Warn,
+            &format!("warning: {} saw no MPI_Init: the program uses sessions", labels.join(", ")),
+        );
+        log::once(log::LogLevel::Warn, "hint: sessions = \"world\" in the tool's section of the configuration file");
+    }
+    let open = sessions().open;
+    if let Some(layer) = LAYER.get().filter(|_| sessions().world == World::Session && open > 0) {
+        let label = &layer.label;
+        log::once(
+            log::LogLevel::Warn,
+            &format!("warning: {label} saw no MPI_Finalize: the program has not ended all of its sessions"),
+        );
+    }
+}
