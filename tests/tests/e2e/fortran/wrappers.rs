@@ -31,6 +31,7 @@ fn trials() -> Vec<Trial> {
         ("other_names_are_not_in_the_way", &Mpi::ALL, other_names_are_not_in_the_way),
         ("call_sites_in_callbacks", &Mpi::ALL, call_sites_in_callbacks),
         ("environment_of_a_tool_in_fortran", &Mpi::ALL, environment_of_a_tool_in_fortran),
+        ("past_c_wrappers", &Mpi::ALL, past_c_wrappers),
         ("opened_late", &Mpi::ALL, opened_late),
         ("profiling_names", &Mpi::ALL, profiling_names),
     ])
@@ -144,12 +145,20 @@ fn reports(outcome: &Outcome) -> BTreeMap<String, Report> {
 
 /// Runs a program under a stack in which layer number k has the label `lk`.
 fn run(mpi: Mpi, file: &str, kinds: &[Kind]) -> Result<Outcome, Failed> {
+    run_with(mpi, file, kinds, &[])
+}
+
+/// The same with `fortran = "past"` for the layers of these numbers.
+fn run_with(mpi: Mpi, file: &str, kinds: &[Kind], past: &[usize]) -> Result<Outcome, Failed> {
     let directory = tempfile::tempdir()?;
     let name = |index: usize| if kinds[index] == Kind::Qmpi { "counter".to_owned() } else { format!("l{index}") };
     let names: Vec<String> = (0..kinds.len()).map(name).collect();
     let mut text = format!("stack = {names:?}\n");
     for (index, (name, kind)) in names.iter().zip(kinds).enumerate() {
         writeln!(text, "[tool.{name}]\npath = {:?}", kind.file(mpi))?;
+        if past.contains(&index) {
+            writeln!(text, "fortran = \"past\"")?;
+        }
         if *kind != Kind::Qmpi {
             writeln!(text, "env = {{ FORTRAN_COUNTER = \"l{index}\", FORTRAN_TOOL = \"l{index}\" }}")?;
         }
@@ -159,6 +168,31 @@ fn run(mpi: Mpi, file: &str, kinds: &[Kind]) -> Result<Outcome, Failed> {
     let outcome = Job::new(mpi, 2, &program(mpi, file)).config(&path).run();
     right(&outcome)?;
     Ok(outcome)
+}
+
+/// `fortran = "past"`: no call of the program comes to C wrappers, the layers below see what they see without that one, and Fortran wrappers
+/// see theirs. What a layer above passes on in C is C's.
+fn past_c_wrappers(mpi: Mpi) -> Verdict {
+    for (file, _, column) in PROGRAMS {
+        let outcome = run_with(mpi, file, &[Kind::C], &[0])?;
+        if !reports(&outcome).is_empty() {
+            return Err(outcome.report().into());
+        }
+        let outcome = run_with(mpi, file, &[Kind::C, Kind::C], &[0])?;
+        if reports(&outcome).contains_key("l0") {
+            return Err(outcome.report().into());
+        }
+        check(&outcome, &[Kind::FortranOnly, Kind::C], 1, column)?;
+        let outcome = run_with(mpi, file, &[Kind::C, Kind::C], &[1])?;
+        check(&outcome, &[Kind::C, Kind::C], 0, column)?;
+        check(&outcome, &[Kind::C, Kind::C], 1, column)?;
+        let kinds = [Kind::Both, Kind::C, Kind::Both];
+        let outcome = run_with(mpi, file, &kinds, &[0, 1])?;
+        check(&outcome, &kinds[..1], 0, column)?;
+        // The layer between them is not there for these calls.
+        check(&outcome, &[Kind::Both, Kind::FortranOnly, Kind::Both], 2, column)?;
+    }
+    Ok(())
 }
 
 /// The program's own checks, which know the sentinels by what they do.
