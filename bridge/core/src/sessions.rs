@@ -25,6 +25,7 @@ use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_links::{observer, require_stub};
 use qmpi_loader::Process;
+use qmpi_loader::exit::thread_local;
 use qmpi_system::log;
 
 use crate::chain::{Chain, LoadedLayer};
@@ -261,12 +262,17 @@ fn begin_world() {
         log::warn(&format!("MPI_Init, called for a session, returned {code}"), None);
     }
     PROCESS.store(std::process::id(), Ordering::Relaxed);
-    // After the handlers of tools and of MPI, which runs it before them.
+    // Tools and MPI have registered their handlers: what is registered last is called first, but behind destructors of thread-local objects.
+    thread_local::before_destructors(process_exits);
     // SAFETY: the function is in this library, which is never unloaded.
     unsafe { libc::atexit(at_exit) };
 }
 
 extern "C" fn at_exit() {
+    process_exits();
+}
+
+fn process_exits() {
     sessions().is_exiting = true;
     end_world();
 }

@@ -25,7 +25,7 @@
 #![expect(unsafe_code, reason = "registers with the C library, which hands the registered pointer back")]
 
 pub mod entrance;
-pub(crate) mod thread_local;
+pub mod thread_local;
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};

@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "registers with the C library, which hands the registered pointer back")]
 
 use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
 
 use crate::end::handlers::{RegisteredBy, Registration, State};
 use crate::exit::{layers_outside_have_more_to_do, status};
@@ -18,6 +19,13 @@ unsafe extern "C" {
         argument: *mut c_void,
         object: *mut c_void,
     ) -> c_int;
+}
+
+static BEFORE_DESTRUCTORS: OnceLock<fn()> = OnceLock::new();
+
+/// Lets the function be called before each destructor of an object of the first thread: `exit` runs these before exit handlers.
+pub fn before_destructors(function: fn()) {
+    BEFORE_DESTRUCTORS.get_or_init(|| function);
 }
 
 /// What a tool registers.
@@ -44,10 +52,12 @@ extern "C" fn thread_ends(registered: *mut c_void) {
     let registered = unsafe { Box::from_raw(registered.cast::<RegisteredDestructor>()) };
     let RegisteredDestructor { function, argument, instance } = *registered;
     let registration = Registration { kind: RegisteredBy::ThreadLocal, function, argument, object: 0, at_load: false };
+    let is_of_first_thread = u32::try_from(qmpi_system::thread::number()) == Ok(std::process::id());
+    if let Some(function) = BEFORE_DESTRUCTORS.get().filter(|_| is_of_first_thread) {
+        function();
+    }
     let handler = instance.end.handlers.add_due(registration);
-    if u32::try_from(qmpi_system::thread::number()) != Ok(std::process::id())
-        || !layers_outside_have_more_to_do(instance)
-    {
+    if !is_of_first_thread || !layers_outside_have_more_to_do(instance) {
         // Unless another thread has taken it.
         if handler.change(State::Due, State::Called) {
             handler.call(status());
