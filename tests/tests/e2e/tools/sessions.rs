@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use qmpi_tests::{Library, Outcome, Trial, Verdict, product};
+use qmpi_tests::{Library, Mpi, Outcome, Trial, Verdict, product};
 
 qmpi_tests::module!(trials);
 
@@ -10,6 +10,7 @@ fn trials() -> Vec<Trial> {
     let mut trials = Library::trials("world", Library::has_sessions, world);
     trials.extend(Library::trials("without", Library::has_sessions, without));
     trials.extend(Library::trials("below_another", Library::has_sessions, below_another));
+    trials.extend(Library::trials("thread_local", |library| library == Library::Debian(Mpi::Mpich), thread_local));
     trials
 }
 
@@ -59,6 +60,14 @@ fn below_another(library: Library) -> Verdict {
     outcome.expect(0, &["sequential: 0 wrong".into()])?;
     let line = "tool: 1 MPI_Init with arguments, 4 MPI_Barrier of all ranks, 0 outside";
     if outcome.count(line) == 2 { Ok(()) } else { Err(outcome.report().into()) }
+}
+
+/// `exit` destroys thread-local objects of C++ before it calls exit handlers: the tool's MPI_Finalize comes before. The tool has no
+/// MPI_Init_thread.
+fn thread_local(library: Library) -> Verdict {
+    let outcome = run(library, "sequential", &["sessions_thread_local.cc"], "sessions = \"world\"");
+    outcome.expect(0, &["sequential: 0 wrong", "thread_local: 1 MPI_Init, there"].map(str::to_owned))?;
+    if outcome.count("thread_local") == 2 { Ok(()) } else { Err(outcome.report().into()) }
 }
 
 /// The tool is told of, and the program runs as it does without a stack: not each MPI survives each way.
