@@ -83,25 +83,13 @@ static DOCKER: Engine = Engine {
 
 /// The container that COMMAND starts, in front of a launcher or behind one, if there is one.
 pub fn find(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<Container> {
-    let mut index = 0;
-    loop {
-        if let Some(container) = Container::parse(command.get(index..)?, get) {
-            return Some(container);
-        }
-        index += match wrapper::inner(command.get(index..)?) {
-            Some(inner) => inner,
-            None => program(command.get(index..)?, get)?,
-        };
-    }
-}
-
-/// The place of the program that a launcher starts.
-fn program(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<usize> {
-    let found = launcher::find(command.get(..1)?, get("PATH").as_deref())?;
-    let args = found.args(command);
-    let line = Line { launcher: found.launcher, args: &args, get: &|_| None };
-    let first = line.first_program()?;
-    args.iter().position(|word| word == first).map(|place| place + 1)
+    let first = wrapper::commands(command).find_map(|index| Container::parse(&command[index..], get));
+    first.or_else(|| {
+        let found = launcher::find(command, get("PATH").as_deref())?;
+        let args = found.args(command);
+        let options = Line { launcher: found.launcher, args: &args, get: &|_| None }.options().next()?.len();
+        find(command.get(found.index + 1 + options..)?, get)
+    })
 }
 
 impl Container {

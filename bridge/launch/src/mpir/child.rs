@@ -8,10 +8,10 @@
 use std::ffi::{OsString, c_int};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
 
 use libc::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -25,28 +25,24 @@ use crate::environment::EnvironmentVariable;
 const PASSED_ON: [c_int; 8] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT];
 
 /// Where the handler writes to.
-static PIPE: AtomicI32 = AtomicI32::new(-1);
+static PIPE: OnceLock<OwnedFd> = OnceLock::new();
 
 /// A byte for each signal: its number, with [`OF_TERMINAL`] if the kernel sent it to the whole group.
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the thread's own variable.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: `errno` is the thread's own variable, as __errno_location says.
-    let before = unsafe { errno.read() };
     // SAFETY: the kernel hands a valid description to the handler.
     let code = unsafe { (*info).si_code };
     let of_terminal = if code == libc::SI_KERNEL { OF_TERMINAL } else { 0 };
     let byte = u8::try_from(signal).unwrap_or(0) | of_terminal;
-    // SAFETY: one byte of this frame; `write` may be called in a handler. A full pipe has enough to wake the reader up.
-    unsafe { libc::write(PIPE.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
-    // SAFETY: `errno` is the thread's own variable, as __errno_location says.
-    unsafe { errno.write(before) };
+    if let Some(pipe) = PIPE.get() {
+        // rustix makes the system call itself, so `errno` stays as it is. A full pipe has enough to wake the reader up.
+        let _ = rustix::io::write(pipe, &[byte]);
+    }
 }
 
 const OF_TERMINAL: u8 = 0x80;
 
 /// Signals of this process, to be read one after the other.
-pub(super) struct Signals(pub(super) OwnedFd, #[expect(dead_code, reason = "kept open")] OwnedFd);
+pub(super) struct Signals(pub(super) OwnedFd);
 
 impl Signals {
     /// Handles signals from now on, but for those that this process was told to ignore (`nohup`). Of SIGTRAP a debugger has the first
@@ -56,7 +52,7 @@ impl Signals {
     /// Of `pipe`.
     pub(super) fn handle() -> io::Result<Signals> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        PIPE.store(writer.as_raw_fd(), Ordering::Relaxed);
+        PIPE.get_or_init(|| writer);
         for signal in PASSED_ON.into_iter().chain([libc::SIGCHLD, libc::SIGTRAP]) {
             // SAFETY: all zeros are a value of the type.
             let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -70,7 +66,7 @@ impl Signals {
             // SAFETY: the handler has the type that SA_SIGINFO asks for, and does what a handler may.
             unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
         }
-        Ok(Signals(reader, writer))
+        Ok(Signals(reader))
     }
 
     /// Passes on what has come.

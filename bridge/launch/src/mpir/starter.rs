@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,7 +14,7 @@ use crate::environment::EnvironmentVariable;
 use crate::mpir::child::{self, Signals};
 use crate::mpir::listener::{Listener, News, RankConnection};
 use crate::mpir::symbols;
-use crate::mpir::table::{Host, MpirProcess, ProcessTable, RankReport};
+use crate::mpir::table::{MpirProcess, ProcessTable, RankReport};
 use crate::mpir::target;
 use crate::processes::{self, host_name};
 use crate::warning::Warning;
@@ -47,7 +48,7 @@ pub fn run(job: MpirJob<'_>, listener: Listener) -> Result<std::convert::Infalli
     let mut starter = Starter {
         listener,
         connections: Vec::new(),
-        table: ProcessTable::default(),
+        table: ProcessTable::new(host_name(), processes::parent_of),
         job,
         last: now,
         asked: now,
@@ -82,10 +83,10 @@ struct Starter<'a> {
 impl Starter<'_> {
     /// Waits until something happens.
     fn wait(&self, signals: &Signals) -> io::Result<()> {
-        let mut descriptors = vec![PollFd::new(&signals.0, PollFlags::IN)];
-        descriptors.extend(self.listener.descriptors().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let streams = self.connections.iter().map(RankConnection::descriptor);
-        descriptors.extend(streams.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let descriptors = std::iter::once(signals.0.as_fd()).chain(self.listener.descriptors()).chain(streams);
+        let mut descriptors: Vec<PollFd<'_>> =
+            descriptors.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         let may_ask = self.asks_launcher && self.table.is_empty();
         let is_idle = self.connections.is_empty() && !self.table.is_waiting() && !may_ask;
         let turn = Timespec { tv_sec: 0, tv_nsec: i64::try_from(TURNS.as_nanos()).unwrap_or(0) };
@@ -104,7 +105,7 @@ impl Starter<'_> {
                 News::End => {}
                 News::Rank(report) => {
                     self.last = Instant::now();
-                    let is_rank = self.table.enter(report, &Here);
+                    let is_rank = self.table.enter(report);
                     if is_rank && symbols::is_debugged() {
                         self.connections.push(connection);
                     } else {
@@ -156,23 +157,5 @@ impl Starter<'_> {
         for connection in self.connections.extract_if(.., |connection| !is_held(connection)) {
             connection.release();
         }
-    }
-}
-
-/// What `/proc` says of processes of this host.
-struct Here;
-
-impl Host for Here {
-    fn is_alive(&self, process: &MpirProcess) -> bool {
-        // Of other hosts nothing is known.
-        process.host != host_name() || u32::try_from(process.pid).is_ok_and(|pid| processes::parent_of(pid).is_some())
-    }
-
-    fn ancestors(&self, process: &MpirProcess) -> Vec<i32> {
-        let Some(pid) = u32::try_from(process.pid).ok().filter(|_| process.host == host_name()) else {
-            return Vec::new();
-        };
-        let ancestors = std::iter::successors(processes::parent_of(pid), |pid| processes::parent_of(*pid));
-        ancestors.filter_map(|pid| i32::try_from(pid).ok()).collect()
     }
 }
