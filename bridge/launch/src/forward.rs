@@ -88,7 +88,7 @@ struct Forwarding<'a> {
     added: Vec<String>,
 }
 
-impl<'a> Forwarding<'a> {
+impl Forwarding<'_> {
     /// `-x` for each program of the job; or the list, which Open MPI refuses beside `-x`.
     fn orte(&mut self) {
         if let Some((place, list)) = self.line.list_argument() {
@@ -96,7 +96,7 @@ impl<'a> Forwarding<'a> {
             self.replace(place, &list);
             return;
         }
-        let tuned = self.option_values(&["tune", "am", "amca"]);
+        let tuned = launcher::option_values(self.line, &["tune", "am", "amca"]);
         let mut tuned = tuned.iter().flat_map(|files| files.split([',', ':']));
         if let Some(file) = tuned.find(|file| mentions(Path::new(file), |text| text.contains(ENV_LIST))) {
             let lost = format!("{file} has a list of variables without {}: {LOST}", self.names.join(", "));
@@ -247,13 +247,7 @@ impl<'a> Forwarding<'a> {
 
     /// The file with one program a line.
     fn app_file(&self) -> Option<PathBuf> {
-        self.option_values(&["app"]).into_iter().map(PathBuf::from).find(|file| file.is_file())
-    }
-
-    fn option_values(&self, names: &[&str]) -> Vec<&'a str> {
-        let is_it = |word: &str| word.starts_with('-') && names.contains(&word.trim_start_matches('-'));
-        let pairs = self.line.options().flat_map(|options| options.windows(2));
-        pairs.filter(|pair| is_it(&pair[0])).map(|pair| pair[1].as_str()).collect()
+        launcher::option_values(self.line, &["app"]).into_iter().map(PathBuf::from).find(|file| file.is_file())
     }
 
     fn variable(&self, name: &str) -> Option<String> {

@@ -51,6 +51,19 @@ pub fn programs<'a>(line: &Line<'a>) -> impl Iterator<Item = (usize, Line<'a>)> 
     })
 }
 
+/// The values of the launcher's options of these names, written with one hyphen or two: behind a `=`, or the next word.
+pub fn option_values<'a>(line: &Line<'a>, names: &[&str]) -> Vec<&'a str> {
+    let values = line.options().flat_map(|options| {
+        let next = options.iter().skip(1).map(|word| Some(word.as_str())).chain([None]);
+        options.iter().zip(next).filter_map(|(word, next)| {
+            let (option, value) =
+                word.split_once('=').map_or((word.as_str(), next), |(option, value)| (option, Some(value)));
+            value.filter(|_| option.starts_with('-') && names.contains(&option.trim_start_matches('-')))
+        })
+    });
+    values.collect()
+}
+
 /// The kind of a launcher, and its file behind all links. `None` if it is no launcher of a known kind.
 pub fn identify(file: &Path) -> Option<(Launcher, PathBuf)> {
     let file = file.canonicalize().ok().filter(|file| executable::is_executable(file))?;

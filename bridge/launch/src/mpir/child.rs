@@ -54,9 +54,9 @@ impl Signals {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         PIPE.get_or_init(|| writer);
         for signal in PASSED_ON.into_iter().chain([libc::SIGCHLD, libc::SIGTRAP]) {
-            // SAFETY: all zeros are a value of the type.
+            // SAFETY: `sigaction` consists of numbers, a set of bits and an optional pointer: all zeros are a value of it.
             let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-            // SAFETY: asks for the action alone.
+            // SAFETY: the call only writes the action of the signal to `action`.
             unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
             if action.sa_sigaction == libc::SIG_IGN && PASSED_ON.contains(&signal) {
                 continue;
@@ -75,23 +75,16 @@ impl Signals {
         while let Ok(count @ 1..) = rustix::io::read(&self.0, &mut bytes) {
             for byte in &bytes[..count] {
                 let signal = i32::from(byte & !OF_TERMINAL);
-                if byte & OF_TERMINAL == 0 && PASSED_ON.contains(&signal) {
-                    send(child, signal);
+                if byte & OF_TERMINAL == 0
+                    && PASSED_ON.contains(&signal)
+                    && let Some(signal) = Signal::from_named_raw(signal)
+                {
+                    // It may be gone.
+                    let _ = kill_process(Pid::from_child(child), signal);
                 }
             }
         }
     }
-}
-
-fn send(child: &Child, signal: c_int) {
-    if let (Some(child), Some(signal)) = (pid(child), Signal::from_named_raw(signal)) {
-        // It may be gone.
-        let _ = kill_process(child, signal);
-    }
-}
-
-fn pid(child: &Child) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
 /// Starts the launcher, with this process's signals handled. It is told to end if this process is killed.
@@ -114,7 +107,7 @@ pub(super) fn start(command: &[OsString], variables: &[EnvironmentVariable]) -> 
         }
         Ok(())
     };
-    // SAFETY: two system calls.
+    // SAFETY: between fork and exec the closure makes two system calls, and touches no memory of others.
     unsafe { command.pre_exec(before_exec) };
     let child = command.spawn().map_err(|source| LaunchError::of_start(program, source))?;
     Ok((signals, child))
@@ -138,7 +131,8 @@ pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<Ex
 
 /// What has become of the launcher: its status at its end. As long as it is stopped, so is this process.
 pub(super) fn look_at(child: &Child) -> Option<ExitStatus> {
-    while let Ok(Some((_, status))) = waitpid(pid(child), WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+    while let Ok(Some((_, status))) = waitpid(Some(Pid::from_child(child)), WaitOptions::NOHANG | WaitOptions::UNTRACED)
+    {
         if !status.stopped() {
             return Some(ExitStatus::from_raw(status.as_raw()));
         }
@@ -154,9 +148,9 @@ pub fn end_as(status: ExitStatus) -> ! {
         let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
         // The launcher has left a core file, if there is to be one.
         let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
-        // SAFETY: the default action again.
+        // SAFETY: the default action takes the place of the handler, and runs no code of this process.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
-        // SAFETY: no memory is touched.
+        // SAFETY: `raise` takes any number, and touches no memory.
         unsafe { libc::raise(signal) };
     }
     std::process::exit(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))

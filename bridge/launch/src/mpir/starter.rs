@@ -26,30 +26,26 @@ const LAUNCHERS_TURN: Duration = Duration::from_secs(5);
 /// How often it is asked.
 const TURNS: Duration = Duration::from_millis(250);
 
-/// A job that is to be started.
-pub struct MpirJob<'a> {
-    /// What to start.
-    pub command: &'a [OsString],
-    /// Its variables.
-    pub variables: Vec<EnvironmentVariable>,
-    /// Is told of each table.
-    pub on_table: &'a mut dyn FnMut(&[&MpirProcess]),
-    /// Is told of what the user should know.
-    pub on_warning: &'a dyn Fn(&Warning),
-}
-
-/// Starts the job, and ends as it ends.
+/// Starts a job, whose ranks report to the listener, and ends as it ends. `on_table` is told of each table, `on_warning` of what the user
+/// should know.
 ///
 /// # Errors
 /// A job that cannot be started; [`LaunchError::Mpir`].
-pub fn run(job: MpirJob<'_>, listener: Listener) -> Result<std::convert::Infallible, LaunchError> {
-    let (signals, child) = child::start(job.command, &job.variables)?;
+pub fn run(
+    command: &[OsString],
+    variables: &[EnvironmentVariable],
+    listener: Listener,
+    on_table: &mut dyn FnMut(&[&MpirProcess]),
+    on_warning: &dyn Fn(&Warning),
+) -> Result<std::convert::Infallible, LaunchError> {
+    let (signals, child) = child::start(command, variables)?;
     let now = Instant::now();
     let mut starter = Starter {
         listener,
         connections: Vec::new(),
         table: ProcessTable::new(host_name(), processes::parent_of),
-        job,
+        on_table,
+        on_warning,
         last: now,
         asked: now,
         launcher: child.id(),
@@ -70,7 +66,8 @@ struct Starter<'a> {
     listener: Listener,
     connections: Vec<RankConnection>,
     table: ProcessTable,
-    job: MpirJob<'a>,
+    on_table: &'a mut dyn FnMut(&[&MpirProcess]),
+    on_warning: &'a dyn Fn(&Warning),
     /// When the last rank reported.
     last: Instant,
     /// When the launcher was last asked.
@@ -143,11 +140,11 @@ impl Starter<'_> {
         if is_late && symbols::is_debugged() {
             let (size, there) = self.table.missing();
             let message = format!("{there} of {size} ranks have come to MPI: the others are not waited for");
-            (self.job.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
+            (self.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
         }
         if self.table.has_news() || is_late {
             let processes = self.table.publish(is_late);
-            (self.job.on_table)(&processes);
+            (self.on_table)(&processes);
             symbols::publish(&processes);
         }
         let table = &self.table;

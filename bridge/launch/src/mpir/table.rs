@@ -140,7 +140,7 @@ impl ProcessTable {
 
     /// Does a world lack ranks?
     pub fn is_waiting(&self) -> bool {
-        self.worlds.iter().any(|world| !world.is_published && !world.is_complete())
+        self.worlds.iter().any(MpirWorld::is_waiting)
     }
 
     /// The processes to be shown, which are now: of complete worlds, and of all if `all`.
@@ -159,7 +159,7 @@ impl ProcessTable {
 
     /// How many ranks there are, and how many have told of themselves, in worlds that lack some.
     pub fn missing(&self) -> (u32, usize) {
-        let lacking = self.worlds.iter().filter(|world| !world.is_published && !world.is_complete());
+        let lacking = self.worlds.iter().filter(|world| world.is_waiting());
         lacking.fold((0, 0), |(size, there), world| (size + world.size, there + world.ranks.len()))
     }
 
@@ -173,6 +173,10 @@ impl ProcessTable {
 impl MpirWorld {
     fn is_complete(&self) -> bool {
         self.ranks.len() >= self.size as usize
+    }
+
+    fn is_waiting(&self) -> bool {
+        !self.is_published && !self.is_complete()
     }
 }
 
