@@ -14,7 +14,7 @@ use crate::parameters::rules::Rules;
 use crate::read::header::{Header, Label};
 use crate::standard::{Standard, StandardVersion};
 use crate::table::FunctionList;
-use crate::text::{Parsed, read};
+use crate::text::Parsed;
 
 const EXAMPLES: &str = "\
 EXAMPLES
@@ -71,9 +71,6 @@ enum Command {
         /// The table so far: its functions keep their numbers
         #[arg(long, value_name = "FILE")]
         existing: Option<PathBuf>,
-        /// Which version of the standard has which function [default: a built-in list]
-        #[arg(long, value_name = "FILE")]
-        standard: Option<PathBuf>,
     },
     /// Print the table as Rust (bridge/abi/src/table.rs)
     Rust(TableFile),
@@ -82,9 +79,6 @@ enum Command {
     Parameters {
         #[command(flatten)]
         headers: LabelledHeaders,
-        /// What the parameters mean [default: a built-in page of rules]
-        #[arg(long, value_name = "FILE")]
-        rules: Option<PathBuf>,
         #[command(flatten)]
         table: TableFile,
     },
@@ -159,11 +153,8 @@ enum Command {
         #[arg(long, value_name = "NAME", default_value = "mytool", value_parser = identifier)]
         name: String,
         /// What the tool intercepts, beside the initialization of MPI: MPI_Send
-        #[arg(value_name = "FUNCTION", required_unless_present = "all")]
+        #[arg(value_name = "FUNCTION", required = true)]
         functions: Vec<String>,
-        /// Every function of the headers
-        #[arg(long, conflicts_with = "functions")]
-        all: bool,
     },
 }
 
@@ -268,19 +259,20 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(message) if message.use_stderr() => {
             let (reason, hint) = explain(&message);
-            eprintln!("shim-gen: {reason}\nhint: {hint}");
-            return ExitCode::from(2);
+            return fail(&reason, &hint, 2);
         }
         // --help and --version.
         Err(message) => message.exit(),
     };
     match generate(arguments.command).and_then(|text| write(arguments.output.as_deref(), &text)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("shim-gen: {error}\nhint: {}", error.hint());
-            ExitCode::FAILURE
-        }
+        Err(error) => fail(&error, error.hint(), 1),
     }
+}
+
+fn fail(reason: &dyn std::fmt::Display, hint: &str, status: u8) -> ExitCode {
+    eprintln!("shim-gen: {reason}\nhint: {hint}");
+    ExitCode::from(status)
 }
 
 /// What is wrong with a command line, in one line, and what to do about it.
@@ -306,15 +298,13 @@ fn explain(error: &clap::Error) -> (String, String) {
 fn generate(command: Command) -> Result<String> {
     Ok(match command {
         Command::Man => crate::manual::page(ShimGenArguments::command()),
-        Command::Table { headers, existing, standard } => {
+        Command::Table { headers, existing } => {
             let existing = existing.map(|path| FunctionList::read(&path)).transpose()?;
-            let standard = standard.map_or_else(Standard::built_in, |path| read(&path, Standard::parse))?;
-            FunctionList::build(&headers.read()?, existing.as_ref(), &standard)?.to_tsv()
+            FunctionList::build(&headers.read()?, existing.as_ref(), &Standard::built_in()?)?.to_tsv()
         }
         Command::Rust(table) => crate::rust(&table.read()?),
-        Command::Parameters { headers, rules, table } => {
-            let rules = rules.map_or_else(Rules::built_in, |path| read(&path, Rules::parse))?;
-            Parameters::build(&headers.read()?, &table.read()?, &rules)?.to_tsv()
+        Command::Parameters { headers, table } => {
+            Parameters::build(&headers.read()?, &table.read()?, &Rules::built_in()?)?.to_tsv()
         }
         Command::ParametersRust(file) => crate::parameters_rust(&Parameters::read(&file.parameters)?)?,
         Command::ParametersKinds => crate::kinds_rust(&Rules::built_in()?),
@@ -342,11 +332,8 @@ fn generate(command: Command) -> Result<String> {
             let (headers, includes) = headers.read()?;
             crate::qmpi_passthrough(&headers, &includes, &name, &exclude.into_iter().collect())
         }
-        Command::Skeleton { headers, name, mut functions, all } => {
+        Command::Skeleton { headers, name, functions } => {
             let (headers, includes) = headers.read()?;
-            if all {
-                functions = headers.iter().flat_map(Header::prototypes).map(|found| found.name.clone()).collect();
-            }
             crate::skeleton(&headers, &includes, &name, &functions)?
         }
     })

@@ -29,16 +29,9 @@ pub enum ShimError {
     /// Macros of this function stand for different things in headers of one vendor: the label of the header that differs.
     #[error("{0} is a macro for another thing in {1} than in the header before")]
     Macros(String, String),
-    /// Two headers do not agree about a function.
-    #[error("{name} has {} in {}, but {} in {}", .says[0], .headers[0], .says[1], .headers[1])]
-    Conflict {
-        /// The function.
-        name: String,
-        /// What it looks like in each.
-        says: [String; 2],
-        /// What the headers are called.
-        headers: [String; 2],
-    },
+    /// Two headers do not agree about this function: what it looks like in each, and what the headers are called.
+    #[error("{} has {} in {}, but {} in {}", .0, .1[0], .2[0], .1[1], .2[1])]
+    Conflict(String, [String; 2], [String; 2]),
     /// The list of standard functions lacks this function of MPI 3.1 or older, which the header with this label declares.
     #[error("{0} of {1} is not in the list of standard functions, which must name all of MPI 3.1 and older")]
     NoVersion(String, String),
@@ -54,18 +47,9 @@ pub enum ShimError {
     /// No header declares this function.
     #[error("no prototype of {0}")]
     NoFunction(String),
-    /// A parameter that the rules say nothing about.
-    #[error("{function}: no rule says the {what} of `{ctype}` {parameter}")]
-    NoRule {
-        /// The function.
-        function: String,
-        /// The parameter's name.
-        parameter: String,
-        /// Its type.
-        ctype: String,
-        /// What is missing: the kind, the direction, the length.
-        what: &'static str,
-    },
+    /// The rules do not say something (the kind, the direction, the length) of a parameter of this function: its type and its name.
+    #[error("{0}: no rule says the {1} of `{2}` {3}")]
+    NoRule(String, &'static str, String, String),
     /// What is wrong with a line of a file, counted from 1.
     #[error("{0}:{1}: {2}")]
     Line(String, usize, String),
@@ -91,7 +75,7 @@ impl ShimError {
                 "shim-gen knows casts, sums and differences: it should learn this one, please report the line"
             }
             Self::Macros(..) => "what a function does depends on the vendor alone: leave one of the headers out",
-            Self::Conflict { .. } => {
+            Self::Conflict(..) => {
                 "a function number has one argument count for ever: leave one of the headers out, or fix it"
             }
             Self::NoVersion(..) => "add the name to the line of its version in shim-gen/data/standard.txt",
@@ -99,7 +83,7 @@ impl ShimError {
             Self::Numberings(..) => "give each numbering a file of its own",
             Self::Unnumbered(_) => "add the header's functions with `shim-gen table` first",
             Self::NoFunction(_) => "give all headers that are needed, and names as in C: MPI_Send",
-            Self::NoRule { .. } => "add a rule to shim-gen/data/parameters.txt: its head says how",
+            Self::NoRule(..) => "add a rule to shim-gen/data/parameters.txt: its head says how",
             Self::Line(..) => {
                 "functions.tsv is written by `shim-gen table`, the list of standard functions by hand: its head says how"
             }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::error::{Result, ShimError};
 use crate::parameters::row::{ListedParameter, ParameterDirection};
-use crate::parameters::rules::{DeclaredParameter, ONE, Rules};
+use crate::parameters::rules::{DeclaredParameter, Rules};
 use crate::parameters::shape::TypeShape;
 use crate::read::header::{Header, Label};
 use crate::read::prototype::Prototype;
@@ -28,7 +28,8 @@ function\tplace\tname\ttype\tdirection\tkind\tlength\tat
 /// The parameters of every function of the table, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
-    functions: Vec<(String, Vec<ListedParameter>)>,
+    /// The functions, and the parameters of each; a result comes last.
+    pub functions: Vec<(String, Vec<ListedParameter>)>,
 }
 
 impl Parameters {
@@ -50,11 +51,6 @@ impl Parameters {
         }
         rules.all_used()?;
         Ok(Self { functions })
-    }
-
-    /// The functions, and the parameters of each; a result comes last.
-    pub fn functions(&self) -> impl ExactSizeIterator<Item = (&str, &[ListedParameter])> {
-        self.functions.iter().map(|(name, parameters)| (name.as_str(), parameters.as_slice()))
     }
 
     /// Reads `parameters.tsv`.
@@ -84,7 +80,7 @@ impl Parameters {
     /// The text of `parameters.tsv`.
     #[must_use]
     pub fn to_tsv(&self) -> String {
-        let lines = self.functions().flat_map(|(function, parameters)| {
+        let lines = self.functions.iter().flat_map(|(function, parameters)| {
             parameters.iter().enumerate().map(move |(place, parameter)| parameter.line(function, place))
         });
         HEAD.to_owned() + &lines.collect::<String>()
@@ -93,24 +89,17 @@ impl Parameters {
 
 /// The parameters of one function, and its result.
 fn parameters(prototype: &Prototype, rules: &Rules) -> Result<Vec<ListedParameter>> {
-    let new = |name: &str, ctype: &str, direction, kind: &str, at_root| {
-        let [name, ctype, kind, length] = [name, ctype, kind, ONE].map(str::to_owned);
-        ListedParameter { name, ctype, direction, kind, length, at_root }
-    };
-    let mut found: Vec<ListedParameter> = Vec::new();
-    for param in &prototype.params {
-        let declared = DeclaredParameter::new(&prototype.name, &param.name, &param.ctype);
-        let (direction, kind) = (rules.direction(&declared)?, rules.kind(&declared)?);
-        found.push(new(&param.name, &param.ctype, direction, kind, rules.at_root(&declared)));
-    }
-    for (place, param) in prototype.params.iter().enumerate() {
-        let declared = DeclaredParameter::new(&prototype.name, &param.name, &param.ctype);
-        found[place].length = rules.length(&declared, &found)?;
+    let declared = |name, ctype| DeclaredParameter::new(&prototype.name, name, ctype);
+    let params: Vec<_> = prototype.params.iter().map(|param| declared(&param.name, &param.ctype)).collect();
+    let new =
+        |param: &DeclaredParameter| Ok(param.listed(rules.kind(param)?, rules.direction(param)?, rules.at_root(param)));
+    let mut found = params.iter().map(new).collect::<Result<Vec<_>>>()?;
+    for (place, param) in params.iter().enumerate() {
+        found[place].length = rules.length(param, &found)?;
     }
     if prototype.result != "void" {
-        let declared = DeclaredParameter::new(&prototype.name, "result", &prototype.result);
-        let kind = rules.result(&declared)?;
-        found.push(new("result", &prototype.result, ParameterDirection::Result, kind, false));
+        let result = declared("result", &prototype.result);
+        found.push(result.listed(rules.result(&result)?, ParameterDirection::Result, false));
     }
     Ok(found)
 }
@@ -119,11 +108,9 @@ fn parameters(prototype: &Prototype, rules: &Rules) -> Result<Vec<ListedParamete
 fn agree((label, newer): (&Label, &Prototype), (other, older): (&Label, &Prototype)) -> Result<()> {
     for (new, old) in newer.params.iter().zip(&older.params) {
         if TypeShape::of(&new.ctype).passed() != TypeShape::of(&old.ctype).passed() {
-            return Err(ShimError::Conflict {
-                name: newer.name.clone(),
-                says: [new, old].map(|param| format!("`{}` for `{}`", param.ctype, param.name)),
-                headers: [label, other].map(|label| label.name.clone()),
-            });
+            let says = [new, old].map(|param| format!("`{}` for `{}`", param.ctype, param.name));
+            let headers = [label, other].map(|label| label.name.clone());
+            return Err(ShimError::Conflict(newer.name.clone(), says, headers));
         }
     }
     Ok(())

@@ -61,8 +61,10 @@ impl fmt::Display for DefinedBy {
 /// The list of standard functions, as in `shim-gen/data/standard.txt`.
 #[derive(Debug, Clone, Default)]
 pub struct Standard {
-    since: BTreeMap<String, DefinedBy>,
-    removed: BTreeMap<String, StandardVersion>,
+    /// The origin of each function that the list has.
+    pub since: BTreeMap<String, DefinedBy>,
+    /// The version that removed a function.
+    pub removed: BTreeMap<String, StandardVersion>,
 }
 
 impl Standard {
@@ -104,23 +106,6 @@ impl Standard {
     pub fn built_in() -> Result<Self> {
         Self::parse(include_str!("../data/standard.txt"), "shim-gen/data/standard.txt")
     }
-
-    /// The origin of the function, if the list has it.
-    #[must_use]
-    pub fn since(&self, name: &str) -> Option<DefinedBy> {
-        self.since.get(name).copied()
-    }
-
-    /// All names with their origins.
-    pub fn names(&self) -> impl Iterator<Item = (&str, DefinedBy)> {
-        self.since.iter().map(|(name, origin)| (name.as_str(), *origin))
-    }
-
-    /// The version that removed the function.
-    #[must_use]
-    pub fn removed(&self, name: &str) -> Option<StandardVersion> {
-        self.removed.get(name).copied()
-    }
 }
 
 #[cfg(test)]
@@ -130,9 +115,9 @@ mod tests {
     #[test]
     fn the_built_in_list_is_readable() -> Result<()> {
         let standard = Standard::built_in()?;
-        assert_eq!(standard.since("MPI_Send"), Some(DefinedBy::Standard(StandardVersion(1, 0))));
-        assert_eq!(standard.since("MPI_Mprobe"), Some(DefinedBy::Standard(StandardVersion(3, 0))));
-        assert_eq!(standard.removed("MPI_Address"), Some(StandardVersion(3, 0)));
+        assert_eq!(standard.since["MPI_Send"], DefinedBy::Standard(StandardVersion(1, 0)));
+        assert_eq!(standard.since["MPI_Mprobe"], DefinedBy::Standard(StandardVersion(3, 0)));
+        assert_eq!(standard.removed["MPI_Address"], StandardVersion(3, 0));
         for name in standard.removed.keys() {
             assert!(standard.since.contains_key(name), "{name} was removed but never introduced");
         }

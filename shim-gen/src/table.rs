@@ -129,8 +129,8 @@ impl FunctionList {
 impl ListedFunction {
     fn of(prototype: &Prototype, label: &Label, standard: &Standard) -> Result<Self> {
         let name = &prototype.name;
-        let since = match standard.since(name) {
-            Some(since) => since,
+        let since = match standard.since.get(name) {
+            Some(since) => *since,
             // Open MPI has relatives (Spectrum, Fujitsu), MPICH has more of them (Intel, Cray, MVAPICH).
             None if !name.starts_with("MPI_") && label.vendor() == "openmpi" => DefinedBy::OpenMpi,
             None if !name.starts_with("MPI_") => DefinedBy::Mpich,
@@ -143,7 +143,7 @@ impl ListedFunction {
             result: ResultClass::parse(&prototype.result).unwrap_or(ResultClass::Word),
             variadic: prototype.variadic,
             since,
-            removed: standard.removed(name),
+            removed: standard.removed.get(name).copied(),
             fortran: base_name(name),
         })
     }
@@ -169,7 +169,7 @@ impl ListedFunction {
         let says = [&*self, &row]
             .map(|row| format!("{} and result {}", arity(row.args.into(), row.variadic), row.result.word()));
         if says[0] != says[1] {
-            return Err(ShimError::Conflict { name: row.name, says, headers: headers.map(str::to_owned) });
+            return Err(ShimError::Conflict(row.name, says, headers.map(str::to_owned)));
         }
         // Of two versions the older counts. An extension stays with the MPI that was seen first.
         if matches!((self.since, row.since), (DefinedBy::Standard(_), DefinedBy::Standard(_))) {

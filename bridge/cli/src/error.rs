@@ -51,7 +51,7 @@ impl Error {
     /// A command that does not start, whatever the system says of it.
     pub(crate) fn not_executable(command: &OsStr, source: io::Error) -> Self {
         let command = command.to_string_lossy().into_owned();
-        Self::Launch(LaunchError::CommandNotExecutable { command, source })
+        Self::Launch(LaunchError::CommandNotExecutable(command, source))
     }
 
     pub(crate) fn status(&self) -> u8 {

@@ -24,15 +24,11 @@ impl CommandLine {
         let Some(found) = launcher::find(&words, path.as_deref()) else {
             return Self { words, programs: Vec::new() };
         };
-        let start = found.index + 1;
         let args = found.args(&words);
         let line = Line { launcher: found.launcher, args: &args, get };
-        let mut programs = Vec::new();
-        let mut at = start;
-        for (program, options) in line.programs().zip(line.options()) {
-            programs.push(at + options.len());
-            at += program.len() + 1;
-        }
+        let place =
+            |(start, own): (usize, Line<'_>)| found.index + 1 + start + own.options().map(<[_]>::len).sum::<usize>();
+        let mut programs: Vec<usize> = launcher::programs(&line).map(place).collect();
         // An option that is not known here, or a file that names the programs.
         let is_one = |place: &usize| words.get(*place).is_some_and(|word| executable::exists(word, path.as_deref()));
         if !programs.iter().all(is_one) {

@@ -11,28 +11,19 @@ use crate::launcher;
 use crate::shell::quote_if_needed;
 use crate::wrapper::{self, OptionsWithValue};
 
-/// A directory or file of the host, and where it is in the container.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bind {
-    /// On the host.
-    pub host: PathBuf,
-    /// In the container.
-    pub guest: PathBuf,
-}
-
 /// A container that COMMAND starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
     /// The command: `apptainer`, `docker`.
     pub name: String,
-    /// What it has of the host.
-    pub binds: Vec<Bind>,
+    /// Directories and files of the host, and where each is in the container.
+    binds: Vec<(PathBuf, PathBuf)>,
     /// The image, if that is a directory.
-    pub directory: Option<PathBuf>,
+    directory: Option<PathBuf>,
     /// Variables that the command line passes by their names.
-    pub variables: Vec<String>,
+    variables: Vec<String>,
     /// Does it pass on all variables of its environment?
-    pub passes_variables: bool,
+    passes_variables: bool,
     kind: &'static Engine,
 }
 
@@ -83,25 +74,13 @@ static DOCKER: Engine = Engine {
 
 /// The container that COMMAND starts, in front of a launcher or behind one, if there is one.
 pub fn find(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<Container> {
-    let mut index = 0;
-    loop {
-        if let Some(container) = Container::parse(command.get(index..)?, get) {
-            return Some(container);
-        }
-        index += match wrapper::inner(command.get(index..)?) {
-            Some(inner) => inner,
-            None => program(command.get(index..)?, get)?,
-        };
-    }
-}
-
-/// The place of the program that a launcher starts.
-fn program(command: &[OsString], get: &dyn Fn(&str) -> Option<OsString>) -> Option<usize> {
-    let found = launcher::find(command.get(..1)?, get("PATH").as_deref())?;
-    let args = found.args(command);
-    let line = Line { launcher: found.launcher, args: &args, get: &|_| None };
-    let first = line.first_program()?;
-    args.iter().position(|word| word == first).map(|place| place + 1)
+    let first = wrapper::commands(command).find_map(|index| Container::parse(&command[index..], get));
+    first.or_else(|| {
+        let found = launcher::find(command, get("PATH").as_deref())?;
+        let args = found.args(command);
+        let options = Line { launcher: found.launcher, args: &args, get: &|_| None }.options().next()?.len();
+        find(command.get(found.index + 1 + options..)?, get)
+    })
 }
 
 impl Container {
@@ -145,7 +124,7 @@ impl Container {
             // The root directory is the image's.
             let here = std::env::current_dir().ok().filter(|path| path.parent().is_some());
             let all = [home, here, Some("/tmp".into()), Some("/var/tmp".into())].into_iter().flatten();
-            container.binds.extend(all.map(|path| Bind { host: path.clone(), guest: path }));
+            container.binds.extend(all.map(|path| (path.clone(), path)));
         }
         Some(container)
     }
@@ -177,7 +156,7 @@ impl Container {
         let mut parts = value.split(':');
         let Some(host) = parts.next().filter(|host| host.starts_with('/')) else { return };
         let guest = parts.next().filter(|guest| guest.starts_with('/')).unwrap_or(host);
-        self.binds.push(Bind { host: host.into(), guest: guest.into() });
+        self.binds.push((host.into(), guest.into()));
     }
 
     /// `type=bind,source=SOURCE,target=TARGET`
@@ -187,17 +166,14 @@ impl Container {
             fields.find(|(name, _)| names.contains(name)).map(|(_, value)| PathBuf::from(value))
         };
         let guest = field(&["target", "destination", "dst"]);
-        if let Some((host, guest)) = field(&["source", "src"]).zip(guest) {
-            self.binds.push(Bind { host, guest });
-        }
+        self.binds.extend(field(&["source", "src"]).zip(guest));
     }
 
     /// Is the file of the host there, under the same path?
     pub fn has(&self, path: &Path) -> bool {
         let in_image = self.directory.as_ref().zip(path.strip_prefix("/").ok());
-        let is_bound = |bind: &Bind| {
-            let rest = path.strip_prefix(&bind.guest);
-            rest.is_ok_and(|rest| bind.host == bind.guest || bind.host.join(rest).exists())
+        let is_bound = |(host, guest): &(PathBuf, PathBuf)| {
+            path.strip_prefix(guest).is_ok_and(|rest| host == guest || host.join(rest).exists())
         };
         // The last option that covers a path holds; an earlier one can only be hidden by it, which is rare enough.
         self.binds.iter().any(is_bound) || in_image.is_some_and(|(image, rest)| image.join(rest).exists())

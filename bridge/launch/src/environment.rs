@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_plan::preload::VARIABLE as LD_PRELOAD;
-use qmpi_plan::{Config, Layer, LogLevel, OnError, Processes, SettingWord, Stack, variable};
+use qmpi_plan::{Config, Layer, Processes, SettingWord, Stack, variable};
 
 use crate::LaunchError;
 
@@ -68,25 +68,19 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Lau
         let files = with.site.iter().map(|file| text(file, variable::SITE_CONFIG)).collect::<Result<Vec<_>, _>>()?;
         set(variable::SITE_CONFIG, files.join(":"));
     }
-    // Defaults are not spelled out: whoever reads the variables sees what is special.
-    if with.stack.on_error != OnError::default() {
-        set(variable::ON_ERROR, with.stack.on_error.word().to_owned());
-    }
-    if with.stack.log != LogLevel::default() {
-        set(variable::LOG, with.stack.log.word().to_owned());
-    }
     let processes = if with.all_processes { Processes::All } else { with.stack.processes };
-    if processes != Processes::default() {
-        set(variable::PROCESSES, processes.word().to_owned());
-    }
-    if with.ctl {
-        set(variable::CTL, "1".to_owned());
-    }
-    if let Some(directory) = with.report {
-        set(variable::REPORT, text(&qmpi_plan::lookup::absolute(directory)?, variable::REPORT)?);
-    }
-    if let Some(limit) = with.trace {
-        set(variable::TRACE, limit.to_owned());
+    let report = with.report.map(|path| text(&qmpi_plan::lookup::absolute(path)?, variable::REPORT)).transpose()?;
+    for (name, value) in [
+        (variable::ON_ERROR, special(with.stack.on_error)),
+        (variable::LOG, special(with.stack.log)),
+        (variable::PROCESSES, special(processes)),
+        (variable::CTL, with.ctl.then_some("1")),
+        (variable::REPORT, report.as_deref()),
+        (variable::TRACE, with.trace),
+    ] {
+        if let Some(value) = value {
+            set(name, value.to_owned());
+        }
     }
     let existing = |name| (with.get)(name).map(|value| value.to_string_lossy().into_owned());
     if let Some(value) = tunables::with_static_tls(existing("GLIBC_TUNABLES").as_deref(), with.static_tls) {
@@ -95,6 +89,11 @@ pub fn variables(with: &Ingredients<'_>) -> Result<Vec<EnvironmentVariable>, Lau
     let value = preload::with_runtime(existing(LD_PRELOAD).as_deref(), with.runtime)?;
     set(LD_PRELOAD, value);
     Ok(variables)
+}
+
+/// Defaults are not spelled out: whoever reads the variables sees what is special.
+fn special<T: SettingWord>(setting: T) -> Option<&'static str> {
+    (setting != T::default()).then(|| setting.word())
 }
 
 /// A layer in a tool list that needs no search: `NAME=PATH`, or `PATH` where the name is the file's.
@@ -123,7 +122,7 @@ fn text(path: &Path, variable: &'static str) -> Result<String, LaunchError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use qmpi_plan::StackOrigin;
+    use qmpi_plan::{LogLevel, OnError, StackOrigin};
 
     fn layer(name: &str, path: &str) -> Layer {
         Layer {

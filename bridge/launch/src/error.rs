@@ -33,18 +33,9 @@ pub enum LaunchError {
     #[error("libqmpi.so not found: no {}", .0.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "))]
     NoRuntime(Vec<PathBuf>),
 
-    /// The runtime is not where the user says.
-    #[error("QMPI_RUNTIME: {} is no file", .0.display())]
-    NoRuntimeThere(PathBuf),
-
-    /// What the user calls the runtime is something else.
-    #[error("QMPI_RUNTIME: {} is no libqmpi.so: {reason}", .path.display())]
-    NotRuntime {
-        /// The file.
-        path: PathBuf,
-        /// What shows it.
-        reason: String,
-    },
+    /// What the user calls the runtime is something else: its path, and what it is not.
+    #[error("QMPI_RUNTIME: {} is no {}", .0.display(), .1)]
+    NotRuntime(PathBuf, String),
 
     /// The path of a runtime or of a tool that cannot stand in `LD_PRELOAD`.
     #[error("{} cannot be preloaded: LD_PRELOAD is separated by blanks and colons", .0.display())]
@@ -54,44 +45,25 @@ pub enum LaunchError {
     #[error("{0}: command not found")]
     CommandNotFound(String),
 
-    /// COMMAND is there but does not start.
-    #[error("{command}: cannot be executed: {source}")]
-    CommandNotExecutable {
-        /// As given.
-        command: String,
-        /// Why not.
-        source: io::Error,
-    },
+    /// COMMAND, as given, is there but does not start.
+    #[error("{0}: cannot be executed: {1}")]
+    CommandNotExecutable(String, #[source] io::Error),
 
     /// A file of a rank of `qmpi compare` that cannot be written.
-    #[error("{}: {source}", .path.display())]
-    RankFile {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    RankFile(PathBuf, #[source] io::Error),
 
     /// No process has this number.
     #[error("there is no process {0}")]
     NoProcess(u32),
 
-    /// A process cannot be looked into, or not be changed.
-    #[error("process {pid}: {source}")]
-    Control {
-        /// Its number.
-        pid: u32,
-        /// Why not.
-        source: io::Error,
-    },
+    /// A process, by its number, cannot be looked into, or not be changed.
+    #[error("process {0}: {1}")]
+    Control(u32, #[source] io::Error),
 
-    /// No process has a layer that can be switched, of this one and those below it.
-    #[error("neither process {0} nor one below it has layers that can be switched")]
-    NothingToSwitch(u32),
-
-    /// The same of all processes.
-    #[error("no process of this user on this host has layers that can be switched")]
-    NothingToSwitchAtAll,
+    /// No process has a layer that can be switched: of which ones, as the beginning of a sentence.
+    #[error("{0} has layers that can be switched")]
+    NothingToSwitch(String),
 
     /// The sockets or signals of `--mpir`.
     #[error("the job cannot be shown to debuggers: {0}")]
@@ -110,15 +82,15 @@ impl LaunchError {
         let command = command.to_string_lossy().into_owned();
         match source.kind() {
             io::ErrorKind::NotFound => Self::CommandNotFound(command),
-            _ => Self::CommandNotExecutable { command, source },
+            _ => Self::CommandNotExecutable(command, source),
         }
     }
 
     /// The exit status of the command.
     pub fn status(&self) -> u8 {
         match self {
-            Self::CommandNotExecutable { .. } => 126,
-            Self::CommandNotFound { .. } => 127,
+            Self::CommandNotExecutable(..) => 126,
+            Self::CommandNotFound(_) => 127,
             _ => 3,
         }
     }
@@ -128,24 +100,24 @@ impl LaunchError {
         let hint = match self {
             Self::Stack(error) => return error.hint().unwrap_or_else(|| "see `qmpi run --help`".into()),
             Self::Inspect(error) => return error.hint().unwrap_or_else(|| "give the path of a shared object".into()),
-            Self::StaticMpi { .. } => "link the application with the shared MPI library",
+            Self::StaticMpi(_) => "link the application with the shared MPI library",
             Self::Unlistable { .. } => {
                 "make a symbolic link with a plain name, or set `path` in the configuration file"
             }
-            Self::NoRuntimeThere(_) | Self::NotRuntime { .. } => "unset QMPI_RUNTIME, or set it to a libqmpi.so",
+            Self::NotRuntime(..) => "unset QMPI_RUNTIME, or set it to a libqmpi.so",
             Self::NoRuntime(_) => "build it (`cargo build --release`), or set QMPI_RUNTIME to a libqmpi.so",
-            Self::Preload { .. } => "make a symbolic link and name that in QMPI_RUNTIME",
+            Self::Preload(_) => "make a symbolic link and name that in QMPI_RUNTIME",
             Self::CommandNotFound(command) if command.contains('/') => "check the path",
-            Self::CommandNotFound { .. } => "check the spelling and PATH",
-            Self::CommandNotExecutable { .. } => "is it a program, and does it have permission to be executed?",
-            Self::RankFile { .. } => "is the disk full?",
-            Self::NoProcess { .. } => "the process has to be on this host, and to be running",
-            Self::Control { .. } => "only processes of the same user can be looked into, and be switched",
-            Self::NothingToSwitch(_) | Self::NothingToSwitchAtAll => {
+            Self::CommandNotFound(_) => "check the spelling and PATH",
+            Self::CommandNotExecutable(..) => "is it a program, and does it have permission to be executed?",
+            Self::RankFile(..) => "is the disk full?",
+            Self::NoProcess(_) => "the process has to be on this host, and to be running",
+            Self::Control(..) => "only processes of the same user can be looked into, and be switched",
+            Self::NothingToSwitch(_) => {
                 "start the job by `qmpi run --ctl`, or write `switch = true` into the tool's section"
             }
             Self::Mpir(_) => "run the job without --mpir",
-            Self::NoRanks { .. } => "start the job by `qmpi run --mpir`, or name the process of its launcher",
+            Self::NoRanks(_) => "start the job by `qmpi run --mpir`, or name the process of its launcher",
         };
         hint.to_owned()
     }

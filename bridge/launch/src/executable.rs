@@ -28,37 +28,24 @@ pub fn is_executable(file: &Path) -> bool {
 /// Why a program runs with other rights than its caller's: the dynamic linker ignores `LD_PRELOAD` with a `/` there (ld.so(8),
 /// secure-execution mode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Privilege {
-    /// It is set-user-ID or set-group-ID.
-    Owner,
-    /// It has file capabilities (capabilities(7)).
-    Capabilities,
+pub struct Privilege {
+    /// For a message.
+    pub description: &'static str,
+    /// What the user can do about it.
+    pub hint: &'static str,
 }
 
 impl Privilege {
     /// That of a file, if it has one.
     pub fn of(file: &Path) -> Option<Privilege> {
         if file.metadata().is_ok_and(|data| data.permissions().mode() & 0o6000 != 0) {
-            return Some(Privilege::Owner);
+            let hint = "use a copy without these bits (chmod u-s,g-s)";
+            return Some(Privilege { description: "is set-user-ID or set-group-ID", hint });
         }
+        // capabilities(7)
         let capabilities = rustix::fs::getxattr(file, "security.capability", &mut [0_u8; 64][..]);
-        capabilities.is_ok_and(|size| size > 0).then_some(Privilege::Capabilities)
-    }
-
-    /// For a message.
-    pub fn description(self) -> &'static str {
-        match self {
-            Privilege::Owner => "is set-user-ID or set-group-ID",
-            Privilege::Capabilities => "has file capabilities",
-        }
-    }
-
-    /// What the user can do about it.
-    pub fn hint(self) -> &'static str {
-        match self {
-            Privilege::Owner => "use a copy without these bits (chmod u-s,g-s)",
-            Privilege::Capabilities => "use a copy without them (cp drops them; getcap shows them)",
-        }
+        let hint = "use a copy without them (cp drops them; getcap shows them)";
+        capabilities.is_ok_and(|size| size > 0).then_some(Privilege { description: "has file capabilities", hint })
     }
 }
 

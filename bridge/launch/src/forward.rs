@@ -4,6 +4,7 @@
 //! the user has Open MPI's list of variables (which excludes `-x`), that list is extended. What cannot be mended is said.
 
 use std::ffi::OsString;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use qmpi_plan::Launcher;
@@ -11,7 +12,7 @@ use qmpi_plan::launcher::{ENV_LIST, ENV_LIST_VARIABLE, Line};
 use qmpi_plan::{preload, variable};
 
 use crate::environment::EnvironmentVariable;
-use crate::launcher::LauncherInCommand;
+use crate::launcher::{self, LauncherInCommand};
 use crate::warning::Warning;
 
 /// A command line whose launcher passes the variables on.
@@ -43,222 +44,190 @@ pub fn forward(
     variables: &[EnvironmentVariable],
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Forward {
-    let (args, place) = (found.args(command), found.index + 1);
-    let job = Forwarding {
-        line: Line { launcher: found.launcher, args: &args, get },
+    let line = Line { launcher: found.launcher, args: &found.args(command), get };
+    let mut job = Forwarding {
+        line: &line,
         file: &found.file,
         names: names(variables, get),
         value: &|name| match variables.iter().find(|variable| variable.name == name) {
             Some(variable) => variable.value.clone(),
             None => get(name).unwrap_or_default().to_string_lossy().into_owned(),
         },
+        forward: Forward { command: command.to_vec(), ..Forward::default() },
+        edits: Vec::new(),
+        added: Vec::new(),
     };
-    let mut forward = Forward { command: command.to_vec(), ..Forward::default() };
-    forward.warnings.extend(job.other_preload());
+    job.other_preload();
     match found.launcher {
-        Launcher::Orte => job.orte(place, &mut forward),
-        Launcher::Prrte => job.prrte(place, &mut forward),
-        Launcher::Hydra => job.hydra(place, &mut forward),
-        Launcher::Slurm => job.slurm(place, &mut forward),
-        Launcher::Pals => job.pals(place, &mut forward),
-        Launcher::Flux => job.flux(place, &mut forward),
+        Launcher::Orte => job.orte(),
+        Launcher::Prrte => job.prrte(),
+        Launcher::Hydra => job.hydra(),
+        Launcher::Slurm => job.slurm(),
+        Launcher::Pals => job.pals(),
+        Launcher::Flux => job.flux(),
     }
+    let Forwarding { mut forward, edits, added, .. } = job;
+    // From behind, so that the places in front stay.
+    for (place, words) in edits.into_iter().rev() {
+        let (start, end) = (found.index + 1 + place.start, found.index + 1 + place.end);
+        forward.command.splice(start..end, words.into_iter().map(OsString::from));
+    }
+    forward.added = (!added.is_empty()).then(|| added.join(" "));
     forward
 }
 
 struct Forwarding<'a> {
-    line: Line<'a>,
+    line: &'a Line<'a>,
     file: &'a Path,
     names: Vec<&'static str>,
     value: &'a dyn Fn(&str) -> String,
+    forward: Forward,
+    /// Which of the launcher's arguments are replaced, and by what, in their order; an empty range is where words are added.
+    edits: Vec<(Range<usize>, Vec<String>)>,
+    /// What was added, as the user would have written it.
+    added: Vec<String>,
 }
 
 impl Forwarding<'_> {
     /// `-x` for each program of the job; or the list, which Open MPI refuses beside `-x`.
-    fn orte(&self, place: usize, forward: &mut Forward) {
-        if let Some((index, list)) = self.line.list_argument() {
-            let dropped = self.line.dropped(&self.names);
-            forward.command[place + index] = self.extended(list, &dropped, forward).into();
+    fn orte(&mut self) {
+        if let Some((place, list)) = self.line.list_argument() {
+            let list = self.extended(list, &self.line.dropped(&self.names));
+            self.replace(place, &list);
             return;
         }
-        if let Some(file) = self.tune_files().find(|file| mentions(file, |text| text.contains(ENV_LIST))) {
-            forward.warnings.push(Warning::new(
-                format!("{} has a list of variables without {}: {}", file.display(), self.names.join(", "), LOST),
-                format!("add them to {ENV_LIST} there"),
-            ));
-            return;
+        let tuned = launcher::option_values(self.line, &["tune", "am", "amca"]);
+        let mut tuned = tuned.iter().flat_map(|files| files.split([',', ':']));
+        if let Some(file) = tuned.find(|file| mentions(Path::new(file), |text| text.contains(ENV_LIST))) {
+            let lost = format!("{file} has a list of variables without {}: {LOST}", self.names.join(", "));
+            return self.warn(lost, format!("add them to {ENV_LIST} there"));
         }
         let has_x = self.line.options().flatten().any(|word| word == "-x");
-        let app_file = self.app_file();
-        let list = match (self.line.get)(ENV_LIST_VARIABLE) {
-            Some(list) => Some(list.to_string_lossy().into_owned()),
-            None => self.list_of_parameter_files(),
-        };
         let from_file = |file: &PathBuf| mentions(file, |text| text.split_whitespace().any(|word| word == "-x"));
-        match (list, app_file) {
-            (Some(list), _) => self.set_list(&list, forward),
-            (None, Some(file)) if has_x || from_file(&file) => forward.warnings.push(Warning::new(
-                format!(
-                    "Open MPI does not pass {} on to the programs of {}: {LOST}",
-                    self.names.join(", "),
-                    file.display()
-                ),
-                format!("add {} to each of its lines", self.line.launcher.advice(&self.names)),
-            )),
-            (None, Some(_)) => self.set_list("", forward),
+        let list = self.variable(ENV_LIST_VARIABLE).or_else(|| self.list_of_parameter_files());
+        match (list, self.app_file()) {
+            (Some(list), _) => self.set_list(&list),
+            (None, Some(file)) if has_x || from_file(&file) => {
+                let (names, file) = (self.names.join(", "), file.display());
+                let advice = format!("add {} to each of its lines", self.line.launcher.advice(&self.names));
+                self.warn(format!("Open MPI does not pass {names} on to the programs of {file}: {LOST}"), advice);
+            }
+            (None, Some(_)) => self.set_list(""),
             (None, None) => {
-                let mut at = place;
-                let mut added = Vec::new();
-                for program in self.line.programs() {
-                    let own = Line { args: program, ..self.line };
-                    let options = options(&own.dropped(&self.names));
-                    let next = at + options.len() + program.len() + 1;
-                    added.extend_from_slice(&options);
-                    forward.command.splice(at..at, options.into_iter().map(OsString::from));
-                    at = next;
+                for (start, own) in launcher::programs(self.line) {
+                    self.insert(start, options(&own.dropped(&self.names)));
                 }
-                forward.added = (!added.is_empty()).then(|| added.join(" "));
             }
         }
     }
 
     /// `-x` once for all programs; or the list for those of a file.
-    fn prrte(&self, place: usize, forward: &mut Forward) {
+    fn prrte(&mut self) {
         let dropped = self.line.dropped(&self.names);
-        if dropped.is_empty() {
-            return;
+        if !dropped.is_empty() && self.app_file().is_some() {
+            self.set_list(&self.variable(ENV_LIST_VARIABLE).unwrap_or_default());
+        } else {
+            self.insert(0, options(&dropped));
         }
-        if self.app_file().is_some() {
-            let list = (self.line.get)(ENV_LIST_VARIABLE).unwrap_or_default();
-            self.set_list(&list.to_string_lossy(), forward);
-            return;
-        }
-        insert(forward, place, options(&dropped));
     }
 
     /// The values themselves, which hydra passes on whatever is said of the environment: for all programs, and for one of which it is said
     /// what it gets once more, as Intel's wants it.
-    fn hydra(&self, place: usize, forward: &mut Forward) {
+    fn hydra(&mut self) {
         let (excluded, dropped): (Vec<&str>, Vec<&str>) =
             self.line.dropped(&self.names).into_iter().partition(|name| self.line.excludes(name));
         if !excluded.is_empty() {
-            forward.warnings.push(Warning::new(
-                format!("the launcher is told to keep {} from ranks: {LOST}", excluded.join(", ")),
-                "leave these names out of -envexcl",
-            ));
+            let lost = format!("the launcher is told to keep {} from ranks: {LOST}", excluded.join(", "));
+            self.warn(lost, "leave these names out of -envexcl".to_owned());
         }
+        let value = self.value;
         let set = |option: &str| -> Vec<String> {
-            dropped.iter().flat_map(|name| [option.to_owned(), (*name).to_owned(), (self.value)(name)]).collect()
+            dropped.iter().flat_map(|name| [option.to_owned(), (*name).to_owned(), value(name)]).collect()
         };
-        let mut at = place;
-        let mut own = Vec::new();
-        for (program, options) in self.line.programs().zip(self.line.options()) {
-            if self.line.restricts(options) {
-                own.push((at, set("-env")));
-            }
-            at += program.len() + 1;
+        self.insert(0, set("-genv"));
+        for (start, _) in launcher::programs(self.line).filter(|(_, own)| own.options().any(|of| own.restricts(of))) {
+            self.insert(start, set("-env"));
         }
-        // From behind, so that the places in front stay.
-        for (at, options) in own.into_iter().rev() {
-            insert(forward, at, options);
-        }
-        insert(forward, place, set("-genv"));
     }
 
     /// A list with these names: the user's is extended, and `--envnone` becomes the names alone, which is the same but for these.
-    fn pals(&self, place: usize, forward: &mut Forward) {
+    fn pals(&mut self) {
         let dropped = self.line.dropped(&self.names);
         if dropped.is_empty() {
             return;
         }
-        let listed = self.line.listed_for_pals().unwrap_or_default();
-        let list = listed.split(',').filter(|name| !name.is_empty()).chain(dropped).collect::<Vec<_>>().join(",");
+        let list = joined(&self.line.listed_for_pals().unwrap_or_default(), &dropped, ',');
         match self.line.list_of_pals() {
-            Some((index, _)) => {
-                let word = &mut forward.command[place + index];
-                let text = word.to_string_lossy().into_owned();
-                *word = match text.split_once('=') {
-                    Some((option, _)) => format!("{option}={list}").into(),
-                    None => list.clone().into(),
-                };
-                forward.added = Some(format!("--envlist {list}"));
+            Some((place, _)) => {
+                self.replace(place, &list);
+                self.added.push(format!("--envlist {list}"));
             }
-            None => insert(forward, place, vec!["--envlist".to_owned(), list]),
+            None => self.insert(0, vec!["--envlist".to_owned(), list]),
         }
     }
 
     /// A rule for each, behind those of the user: rules are applied in their order.
-    fn flux(&self, place: usize, forward: &mut Forward) {
+    fn flux(&mut self) {
         let own = self.line.options().next().unwrap_or_default();
         let end = own.iter().position(|word| word == "--").unwrap_or(own.len());
         let rules = self.line.dropped(&self.names).into_iter().map(|name| format!("--env={name}"));
-        insert(forward, place + end, rules.collect());
+        self.insert(end, rules.collect());
     }
 
     /// What srun is to pass on, with these names: a value of the user's is extended, and `NONE` becomes the names alone, which is the same but for
     /// these.
-    fn slurm(&self, place: usize, forward: &mut Forward) {
-        let (mut start, mut shift, mut added) = (0, 0, Vec::new());
-        for program in self.line.programs() {
-            let own = Line { args: program, ..self.line };
+    fn slurm(&mut self) {
+        for (start, own) in launcher::programs(self.line) {
             let dropped = own.dropped(&self.names);
-            let value = own.exported().unwrap_or_default();
-            let kept = value.split(',').filter(|element| !matches!(*element, "" | "NONE" | "NIL"));
-            let list = kept.chain(dropped.iter().copied()).collect::<Vec<_>>().join(",");
-            if !dropped.is_empty() {
-                match own.export_argument() {
-                    Some((index, _)) => {
-                        let word = &mut forward.command[place + start + shift + index];
-                        let is_joined = word.to_string_lossy().starts_with("--export=");
-                        *word = if is_joined { format!("--export={list}").into() } else { list.clone().into() };
-                    }
-                    // The variable, which an option replaces.
-                    None => {
-                        forward.command.insert(place + start + shift, format!("--export={list}").into());
-                        shift += 1;
-                    }
-                }
-                added.push(format!("--export={list}"));
+            if dropped.is_empty() {
+                continue;
             }
-            start += program.len() + 1;
+            let value = own.exported().filter(|value| !matches!(value.as_str(), "NONE" | "NIL")).unwrap_or_default();
+            let list = joined(&value, &dropped, ',');
+            let option = format!("--export={list}");
+            match own.export_argument() {
+                Some((place, _)) => {
+                    self.replace(start + place, &list);
+                    self.added.push(option);
+                }
+                // The variable, which an option replaces.
+                None => self.insert(start, vec![option]),
+            }
         }
-        forward.added = (!added.is_empty()).then(|| added.join(" "));
     }
 
-    /// A value of `LD_PRELOAD` for the ranks in which we are not.
-    fn other_preload(&self) -> Option<Warning> {
-        let value = self.line.preload().filter(|value| !preload::has_runtime(value))?;
-        Some(Warning::new(
-            format!("the launcher is told to set LD_PRELOAD={value} for ranks: these run without the stack"),
-            format!("set it before: `LD_PRELOAD={value} qmpi run ...`"),
-        ))
+    /// Warns of a value of `LD_PRELOAD` for the ranks in which we are not.
+    fn other_preload(&mut self) {
+        if let Some(value) = self.line.preload().filter(|value| !preload::has_runtime(value)) {
+            self.warn(
+                format!("the launcher is told to set LD_PRELOAD={value} for ranks: these run without the stack"),
+                format!("set it before: `LD_PRELOAD={value} qmpi run ...`"),
+            );
+        }
     }
 
-    fn set_list(&self, list: &str, forward: &mut Forward) {
+    fn set_list(&mut self, list: &str) {
         let get = |name: &str| if name == ENV_LIST_VARIABLE { Some(list.into()) } else { (self.line.get)(name) };
-        let dropped = Line { get: &get, ..self.line }.dropped(&self.names);
-        let value = self.extended(list, &dropped, forward);
-        forward.list = Some(EnvironmentVariable { name: ENV_LIST_VARIABLE, value });
+        let dropped = Line { get: &get, ..*self.line }.dropped(&self.names);
+        let value = self.extended(list, &dropped);
+        self.forward.list = Some(EnvironmentVariable { name: ENV_LIST_VARIABLE, value });
     }
 
     /// The list with these names. Open MPI cuts a value at the delimiter, although only its name is in the list.
-    fn extended(&self, list: &str, names: &[&str], forward: &mut Forward) -> String {
+    fn extended(&mut self, list: &str, names: &[&str]) -> String {
         let delimiter = self.line.delimiter();
         for name in names.iter().filter(|name| (self.value)(name).contains(delimiter)) {
-            forward.warnings.push(Warning::new(
+            self.warn(
                 format!("{name} contains `{delimiter}`, at which Open MPI cuts it on other hosts"),
-                "use -x instead of a list of variables, or paths without that character",
-            ));
+                "use -x instead of a list of variables, or paths without that character".to_owned(),
+            );
         }
-        let elements: Vec<&str> =
-            Some(list).filter(|list| !list.is_empty()).into_iter().chain(names.iter().copied()).collect();
-        elements.join(&delimiter.to_string())
+        joined(list, names, delimiter)
     }
 
     /// The list in Open MPI's own files; a variable replaces it.
     fn list_of_parameter_files(&self) -> Option<String> {
-        let named = (self.line.get)("OMPI_MCA_mca_base_param_files").map(|files| files.to_string_lossy().into_owned());
-        let files: Vec<PathBuf> = match named {
+        let files: Vec<PathBuf> = match self.variable("OMPI_MCA_mca_base_param_files") {
             Some(files) => files.split([',', ':']).map(PathBuf::from).collect(),
             None => {
                 let home = (self.line.get)("HOME").map(|home| Path::new(&home).join(".openmpi/mca-params.conf"));
@@ -278,17 +247,28 @@ impl Forwarding<'_> {
 
     /// The file with one program a line.
     fn app_file(&self) -> Option<PathBuf> {
-        self.option_values(&["app"]).map(PathBuf::from).find(|file| file.is_file())
+        launcher::option_values(self.line, &["app"]).into_iter().map(PathBuf::from).find(|file| file.is_file())
     }
 
-    fn tune_files(&self) -> impl Iterator<Item = PathBuf> {
-        self.option_values(&["tune", "am", "amca"]).flat_map(|files| files.split([',', ':'])).map(PathBuf::from)
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.line.get)(name).map(|value| value.to_string_lossy().into_owned())
     }
 
-    fn option_values<'b>(&'b self, names: &'b [&str]) -> impl Iterator<Item = &'b str> {
-        let is_it = |word: &str| word.starts_with('-') && names.contains(&word.trim_start_matches('-'));
-        let pairs = self.line.options().flat_map(|options| options.windows(2));
-        pairs.filter(move |pair| is_it(&pair[0])).map(|pair| pair[1].as_str())
+    fn warn(&mut self, message: String, hint: String) {
+        self.forward.warnings.push(Warning::new(message, hint));
+    }
+
+    /// Adds options in front of the argument at `place`.
+    fn insert(&mut self, place: usize, options: Vec<String>) {
+        self.added.extend_from_slice(&options);
+        self.edits.push((place..place, options));
+    }
+
+    /// Gives an option another value, which is the argument at `place` or stands behind a `=` in it.
+    fn replace(&mut self, place: usize, value: &str) {
+        let option = self.line.args[place].split_once('=').filter(|(option, _)| option.starts_with('-'));
+        let word = option.map_or_else(|| value.to_owned(), |(option, _)| format!("{option}={value}"));
+        self.edits.push((place..place + 1, vec![word]));
     }
 }
 
@@ -298,11 +278,10 @@ fn options(names: &[&str]) -> Vec<String> {
     names.iter().flat_map(|name| ["-x".to_owned(), (*name).to_owned()]).collect()
 }
 
-fn insert(forward: &mut Forward, place: usize, options: Vec<String>) {
-    if !options.is_empty() {
-        forward.added = Some(options.join(" "));
-        forward.command.splice(place..place, options.into_iter().map(OsString::from));
-    }
+/// The list with these names behind what is in it.
+fn joined(list: &str, names: &[&str], delimiter: char) -> String {
+    let elements = list.split(delimiter).filter(|element| !element.is_empty()).chain(names.iter().copied());
+    elements.collect::<Vec<_>>().join(&delimiter.to_string())
 }
 
 fn mentions(file: &Path, what: impl Fn(&str) -> bool) -> bool {

@@ -9,6 +9,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use qmpi_plan::Launcher;
+use qmpi_plan::launcher::Line;
 
 use crate::{executable, wrapper};
 
@@ -33,20 +34,34 @@ impl LauncherInCommand {
     }
 }
 
-/// The launcher that COMMAND starts. `path` is the value of PATH.
+/// The launcher that COMMAND starts. `path` is the value of PATH. One that is named among a program's arguments is not started.
 pub fn find(command: &[OsString], path: Option<&OsStr>) -> Option<LauncherInCommand> {
-    let at = |index: usize| {
-        let (launcher, file) = identify(&executable::find(command.get(index)?, path)?)?;
+    wrapper::commands(command).find_map(|index| {
+        let (launcher, file) = identify(&executable::find(&command[index], path)?)?;
         Some(LauncherInCommand { index, launcher, file })
-    };
-    let mut index = 0;
-    loop {
-        if let Some(found) = at(index) {
-            return Some(found);
-        }
-        // Only what a wrapper runs: a launcher that is named among a program's arguments is not run.
-        index += wrapper::inner(command.get(index..)?)?;
-    }
+    })
+}
+
+/// The command line for each program of the job, and where its arguments begin among all.
+pub fn programs<'a>(line: &Line<'a>) -> impl Iterator<Item = (usize, Line<'a>)> {
+    line.args.split(|word| word == ":").scan(0, |next, args| {
+        let start = *next;
+        *next += args.len() + 1;
+        Some((start, Line { args, ..*line }))
+    })
+}
+
+/// The values of the launcher's options of these names, written with one hyphen or two: behind a `=`, or the next word.
+pub fn option_values<'a>(line: &Line<'a>, names: &[&str]) -> Vec<&'a str> {
+    let values = line.options().flat_map(|options| {
+        let next = options.iter().skip(1).map(|word| Some(word.as_str())).chain([None]);
+        options.iter().zip(next).filter_map(|(word, next)| {
+            let (option, value) =
+                word.split_once('=').map_or((word.as_str(), next), |(option, value)| (option, Some(value)));
+            value.filter(|_| option.starts_with('-') && names.contains(&option.trim_start_matches('-')))
+        })
+    });
+    values.collect()
 }
 
 /// The kind of a launcher, and its file behind all links. `None` if it is no launcher of a known kind.

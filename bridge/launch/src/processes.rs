@@ -79,7 +79,7 @@ impl SwitchableProcess {
     pub fn set(&self, layer: &SwitchableLayer, enabled: bool) -> Result<(), LaunchError> {
         let write = |value: u32, place| {
             let written = self.file.write_all_at(&value.to_ne_bytes(), place);
-            written.map_err(|source| LaunchError::Control { pid: self.pid, source })
+            written.map_err(|source| LaunchError::Control(self.pid, source))
         };
         if enabled {
             return write(control::ON, layer.place);
@@ -95,13 +95,11 @@ impl SwitchableProcess {
 /// # Errors
 /// [`LaunchError::NoProcess`], [`LaunchError::NothingToSwitch`], and [`LaunchError::Control`] for a process that cannot be looked into.
 pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
-    let parents = parents();
-    let of = match job {
-        ProcessChoice::All => None,
-        ProcessChoice::Of(pid) if !parents.contains_key(&pid) => return Err(LaunchError::NoProcess(pid)),
-        ProcessChoice::Of(pid) => Some(pid),
+    let pids = match job {
+        ProcessChoice::All => parents().into_keys().collect(),
+        ProcessChoice::Of(pid) => family(pid),
     };
-    let pids = parents.keys().copied().filter(|pid| of.is_none_or(|first| descends(*pid, first, &parents)));
+    let is_gone = pids.is_empty();
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for pid in pids {
@@ -114,15 +112,17 @@ pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
                 }
             }
             // Others are not the user's, or are gone by now.
-            Err(source) if of == Some(pid) => return Err(LaunchError::Control { pid, source }),
+            Err(source) if job == ProcessChoice::Of(pid) => return Err(LaunchError::Control(pid, source)),
             Err(_) => {}
         }
     }
-    match of {
-        _ if !found.is_empty() => Ok(found),
-        Some(pid) => Err(LaunchError::NothingToSwitch(pid)),
-        None => Err(LaunchError::NothingToSwitchAtAll),
-    }
+    let of_which = match job {
+        _ if !found.is_empty() => return Ok(found),
+        ProcessChoice::Of(pid) if is_gone => return Err(LaunchError::NoProcess(pid)),
+        ProcessChoice::Of(pid) => format!("neither process {pid} nor one below it"),
+        ProcessChoice::All => "no process of this user on this host".to_owned(),
+    };
+    Err(LaunchError::NothingToSwitch(of_which))
 }
 
 /// The name of this host, as the kernel has it.

@@ -12,10 +12,10 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use qmpi_plan::preload::{entries, has_runtime};
+use qmpi_plan::preload::has_runtime;
 
 use crate::LaunchError;
-use crate::environment::preload::is_mpi;
+use crate::environment::preload::with_libraries;
 use crate::processes::host_name;
 
 /// The file of a directory that says which process on which host a rank was.
@@ -67,7 +67,7 @@ impl RankStart {
     pub fn become_program(&self, words: &[OsString]) -> Result<std::convert::Infallible, LaunchError> {
         let fail = |path: &Path| {
             let path = path.to_owned();
-            move |source| LaunchError::RankFile { path, source }
+            move |source| LaunchError::RankFile(path, source)
         };
         let get = |name: &str| std::env::var_os(name);
         let rank = qmpi_plan::rank_from_env(&get).unwrap_or(0);
@@ -101,13 +101,10 @@ fn redirect(file: &File, descriptor: i32) -> io::Result<()> {
 
 /// `LD_PRELOAD` with these libraries behind what is there, but before an MPI library. Without `traced` the runtime goes.
 fn preload(existing: Option<&OsStr>, libraries: &[PathBuf], traced: bool) -> OsString {
-    let existing = existing.unwrap_or_default().to_string_lossy().into_owned();
-    let mut list: Vec<String> =
-        entries(&existing).filter(|entry| traced || !has_runtime(entry)).map(str::to_owned).collect();
-    let place = list.iter().position(|entry| is_mpi(entry)).unwrap_or(list.len());
-    let libraries = libraries.iter().map(|library| library.to_string_lossy().into_owned());
-    list.splice(place..place, libraries);
-    list.join(":").into()
+    let existing = existing.unwrap_or_default().to_string_lossy();
+    let libraries: Vec<_> = libraries.iter().map(|library| library.to_string_lossy()).collect();
+    let stays = |entry: &str| traced || !has_runtime(entry);
+    with_libraries(&existing, stays, libraries.iter().map(|library| &**library)).into()
 }
 
 /// The processes that the ranks of a run were, and their hosts, as they said in the directory; this host among them.

@@ -32,13 +32,8 @@ enum EntryKind {
     Link,
 }
 
-/// A file as it was before the run, to tell whether it has changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    length: u64,
-    modified: (i64, i64),
-    inode: u64,
-}
+/// The length, the time of the last change and the inode of a file, to tell whether it has changed.
+type Stamp = (u64, (i64, i64), u64);
 
 /// The files of a directory before its run.
 #[derive(Debug, Default)]
@@ -112,7 +107,7 @@ impl RunTemplate {
                 // A file that went away, or must not be read, is not there for the run.
                 EntryKind::Copy => {
                     if std::fs::copy(&source, &target).is_ok() {
-                        before.0.insert(name.clone(), Stamp::of(&std::fs::metadata(&target)?));
+                        before.0.insert(name.clone(), stamp(&std::fs::metadata(&target)?));
                     }
                 }
             }
@@ -121,10 +116,8 @@ impl RunTemplate {
     }
 }
 
-impl Stamp {
-    fn of(data: &Metadata) -> Self {
-        Self { length: data.len(), modified: (data.mtime(), data.mtime_nsec()), inode: data.ino() }
-    }
+fn stamp(data: &Metadata) -> Stamp {
+    (data.len(), (data.mtime(), data.mtime_nsec()), data.ino())
 }
 
 impl FilesBefore {
@@ -144,10 +137,8 @@ impl FilesBefore {
                 if kind.is_dir() {
                     left.push(name);
                 } else if kind.is_file() {
-                    let stamp = Stamp::of(&entry.metadata()?);
-                    match self.0.get(&name) {
-                        Some(before) if *before == stamp => {}
-                        _ => changes.written.push(name.clone()),
+                    if self.0.get(&name) != Some(&stamp(&entry.metadata()?)) {
+                        changes.written.push(name.clone());
                     }
                     seen.push(name);
                 }

@@ -14,13 +14,6 @@ pub(crate) struct OptionsWithValue {
     pub(crate) long: &'static str,
 }
 
-/// A wrapper: its options, and the words before the command that it runs.
-struct WrapperProgram {
-    name: &'static str,
-    options: OptionsWithValue,
-    before: BeforeCommand,
-}
-
 /// What stands between the options and the command.
 #[derive(Clone, Copy)]
 enum BeforeCommand {
@@ -33,13 +26,14 @@ enum BeforeCommand {
     Architecture,
 }
 
-type Text = &'static str;
+/// A wrapper: its name, its options, and what stands before the command that it runs.
+type Wrapper = (&'static str, OptionsWithValue, BeforeCommand);
 
-const fn wrapper(name: Text, letters: Text, long: Text, before: BeforeCommand) -> WrapperProgram {
-    WrapperProgram { name, options: OptionsWithValue { letters, long }, before }
+const fn wrapper(name: &'static str, letters: &'static str, long: &'static str, before: BeforeCommand) -> Wrapper {
+    (name, OptionsWithValue { letters, long }, before)
 }
 
-const WRAPPERS: [WrapperProgram; 16] = [
+const WRAPPERS: [Wrapper; 16] = [
     wrapper("catchsegv", "", "", BeforeCommand::Nothing),
     wrapper("chrt", "DPT", "sched-deadline sched-period sched-runtime", BeforeCommand::Word),
     wrapper("env", "CSu", "chdir split-string unset", BeforeCommand::Assignments),
@@ -63,10 +57,16 @@ const WRAPPERS: [WrapperProgram; 16] = [
     wrapper("valgrind", "", "", BeforeCommand::Nothing),
 ];
 
+/// The places of the commands that `command` consists of: itself, what it runs if it is a wrapper, and so on.
+pub(crate) fn commands(command: &[OsString]) -> impl Iterator<Item = usize> {
+    let first = (!command.is_empty()).then_some(0);
+    std::iter::successors(first, |index| Some(index + inner(&command[*index..])?))
+}
+
 /// The place of the command that the first word of `command` runs; `None` if that is no wrapper, or runs nothing.
-pub(crate) fn inner(command: &[OsString]) -> Option<usize> {
+fn inner(command: &[OsString]) -> Option<usize> {
     let name = Path::new(command.first()?).file_name()?.to_str()?;
-    let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == name)?;
+    let (_, options, before) = WRAPPERS.iter().find(|(known, ..)| *known == name)?;
     let word = |index: usize| command.get(index).map(|word| word.to_string_lossy());
     let mut index = 1;
     while let Some(option) = word(index).filter(|word| word.starts_with('-') && word != "-") {
@@ -74,9 +74,9 @@ pub(crate) fn inner(command: &[OsString]) -> Option<usize> {
         if option == "--" {
             break;
         }
-        index += usize::from(wrapper.options.takes_next(&option));
+        index += usize::from(options.takes_next(&option));
     }
-    match wrapper.before {
+    match before {
         BeforeCommand::Nothing => {}
         BeforeCommand::Word => index += 1,
         BeforeCommand::Assignments => {

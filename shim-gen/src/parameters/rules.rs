@@ -14,7 +14,7 @@ use crate::text::{Parsed, columns, each_line};
 const BUILT_IN: &str = include_str!("../../data/parameters.txt");
 
 /// The length of what is no array.
-pub(crate) const ONE: &str = "1";
+const ONE: &str = "1";
 
 /// A parameter of a function, or its result, as a header declares it.
 pub(crate) struct DeclaredParameter<'a> {
@@ -35,8 +35,13 @@ impl<'a> DeclaredParameter<'a> {
     }
 
     fn uncovered(&self, what: &'static str) -> ShimError {
-        let [function, parameter, ctype] = [self.function, self.name, self.ctype].map(str::to_owned);
-        ShimError::NoRule { function, parameter, ctype, what }
+        ShimError::NoRule(self.function.to_owned(), what, self.ctype.to_owned(), self.name.to_owned())
+    }
+
+    /// The row of the parameter, as if it were no array.
+    pub(crate) fn listed(&self, kind: &str, direction: ParameterDirection, at_root: bool) -> ListedParameter {
+        let [name, ctype, kind, length] = [self.name, self.ctype, kind, ONE].map(str::to_owned);
+        ListedParameter { name, ctype, direction, kind, length, at_root }
     }
 }
 
@@ -68,7 +73,8 @@ impl Rule {
 pub struct Rules {
     /// Where they are from, for messages.
     file: String,
-    means: Vec<(String, String)>,
+    /// Kinds and what they mean.
+    pub(crate) kinds: Vec<(String, String)>,
     rules: Vec<Rule>,
 }
 
@@ -99,13 +105,13 @@ impl Rules {
     fn line(&mut self, line: usize, text: &str) -> Parsed<()> {
         if let Some(("means", rest)) = text.split_once(' ') {
             let (kind, meaning) = rest.trim().split_once(' ').ok_or("a kind without a meaning")?;
-            self.means.push((kind.to_owned(), meaning.trim().to_owned()));
+            self.kinds.push((kind.to_owned(), meaning.trim().to_owned()));
             return Ok(());
         }
         let [section, says, types, name, function] = columns(text.split_whitespace())?;
         let (name, function) = (pattern(name)?, pattern(function)?);
         match section {
-            "kind" | "result" if !self.means.iter().any(|(kind, _)| kind == says) => {
+            "kind" | "result" if !self.kinds.iter().any(|(kind, _)| kind == says) => {
                 return Err(format!("the page does not say what `{says}` means"));
             }
             "direction" => drop(ParameterDirection::parse(says)?),
@@ -117,31 +123,26 @@ impl Rules {
         Ok(())
     }
 
-    /// Kinds and what they mean, in the order of the page.
-    pub fn kinds(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
-        self.means.iter().map(|(kind, meaning)| (kind.as_str(), meaning.as_str()))
-    }
-
-    /// The rules of a section that fit the parameter; the first of them counts.
-    fn fitting(&self, section: &str, parameter: &DeclaredParameter) -> impl Iterator<Item = &str> {
-        let rules = self.rules.iter().filter(move |rule| rule.section == section && rule.fits(parameter));
-        rules.map(|rule| rule.says.as_str())
+    /// What the first rule of a section says that fits the parameter.
+    fn first(&self, section: &str, parameter: &DeclaredParameter) -> Option<&str> {
+        let mut rules = self.rules.iter().filter(|rule| rule.section == section);
+        rules.find(|rule| rule.fits(parameter)).map(|rule| rule.says.as_str())
     }
 
     pub(crate) fn kind(&self, parameter: &DeclaredParameter) -> Result<&str> {
-        self.fitting("kind", parameter).next().ok_or_else(|| parameter.uncovered("kind"))
+        self.first("kind", parameter).ok_or_else(|| parameter.uncovered("kind"))
     }
 
     /// The kind of a result; handles are what they are as parameters.
     pub(crate) fn result(&self, parameter: &DeclaredParameter) -> Result<&str> {
-        self.fitting("result", parameter).next().map_or_else(|| self.kind(parameter), Ok)
+        self.first("result", parameter).map_or_else(|| self.kind(parameter), Ok)
     }
 
     pub(crate) fn direction(&self, parameter: &DeclaredParameter) -> Result<ParameterDirection> {
         if !parameter.shape.is_pointer() || parameter.shape.is_const {
             return Ok(ParameterDirection::In);
         }
-        let says = self.fitting("direction", parameter).next();
+        let says = self.first("direction", parameter);
         says.and_then(|says| ParameterDirection::parse(says).ok()).ok_or_else(|| parameter.uncovered("direction"))
     }
 
@@ -157,7 +158,7 @@ impl Rules {
     }
 
     pub(crate) fn at_root(&self, parameter: &DeclaredParameter) -> bool {
-        self.fitting("root", parameter).next().is_some()
+        self.first("root", parameter).is_some()
     }
 
     /// # Errors

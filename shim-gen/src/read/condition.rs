@@ -29,11 +29,6 @@ pub(crate) fn decide(expression: &str, macros: &Macros) -> Verdict {
     verdict.filter(|_| parser.tokens.next().is_none())
 }
 
-/// Two operands of `||`, of which a true one decides, or of `&&`, of which a false one does.
-fn joined(left: Verdict, right: Verdict, decisive: bool) -> Verdict {
-    if [left, right].contains(&Some(decisive)) { Some(decisive) } else { left.and(right) }
-}
-
 struct Parser<'a> {
     tokens: Peekable<std::vec::IntoIter<&'a str>>,
     macros: &'a Macros,
@@ -45,19 +40,18 @@ impl Parser<'_> {
     }
 
     fn either(&mut self) -> Verdict {
-        let mut left = self.both();
-        while self.take("||") {
-            left = joined(left, self.both(), true);
-        }
-        left
+        self.joined("||", true, |parser| parser.joined("&&", false, Self::term))
     }
 
-    fn both(&mut self) -> Verdict {
-        let mut left = self.term();
-        while self.take("&&") {
-            left = joined(left, self.term(), false);
+    /// Operands of `||`, of which a true one decides, or of `&&`, of which a false one does.
+    fn joined(&mut self, operator: &str, decisive: bool, operand: fn(&mut Self) -> Verdict) -> Verdict {
+        let mut verdict = operand(self);
+        while self.take(operator) {
+            let right = operand(self);
+            let is_decided = [verdict, right].contains(&Some(decisive));
+            verdict = if is_decided { Some(decisive) } else { verdict.and(right) };
         }
-        left
+        verdict
     }
 
     /// A factor, and whatever comparison or arithmetic follows it: that makes it undecided.

@@ -128,7 +128,7 @@ impl Header {
         let says = [&known.prototype, &prototype].map(|found| arity(found.params.len(), found.variadic));
         if says[0] != says[1] {
             let headers = [path.display().to_string(), "another declaration there".to_owned()];
-            return Err(ShimError::Conflict { name: prototype.name, says, headers });
+            return Err(ShimError::Conflict(prototype.name, says, headers));
         }
         if !profiling && !known.plain {
             known.prototype = prototype;

@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use crate::error::{Result, ShimError};
 use crate::parameters::Parameters;
 use crate::parameters::length::{CONSTANTS, factors};
+use crate::parameters::row::ListedParameter;
 use crate::parameters::rules::Rules;
 use crate::parameters::shape::TypeShape;
 use crate::write::{array, elements, head, lines};
@@ -14,8 +15,8 @@ use crate::write::{array, elements, head, lines};
 #[must_use]
 pub fn kinds_rust(rules: &Rules) -> String {
     let variants =
-        rules.kinds().map(|(kind, meaning)| format!("    /// {}.\n    {},", documented(meaning), camel(kind)));
-    let all = rules.kinds().map(|(kind, _)| format!("        (Self::{}, {kind:?}),", camel(kind)));
+        rules.kinds.iter().map(|(kind, meaning)| format!("    /// {}.\n    {},", documented(meaning), camel(kind)));
+    let all = rules.kinds.iter().map(|(kind, _)| format!("        (Self::{}, {kind:?}),", camel(kind)));
     let source = "shim-gen/data/parameters.txt";
     head("What parameters of MPI functions are.", source, "parameters-kinds")
         + &format!(
@@ -29,7 +30,7 @@ pub fn kinds_rust(rules: &Rules) -> String {
          impl Kind {{\n    /// Every kind and its word in `parameters.tsv`.\n    #[rustfmt::skip]\n    \
          pub const ALL: [(Self, &'static str); {}] = [\n{}    ];\n}}\n",
             lines(variants),
-            rules.kinds().len(),
+            rules.kinds.len(),
             lines(all)
         )
 }
@@ -41,15 +42,11 @@ pub fn kinds_rust(rules: &Rules) -> String {
 pub fn parameters_rust(parameters: &Parameters) -> Result<String> {
     let mut rows = Vec::new();
     let mut starts = vec![0];
-    for (function, list) in parameters.functions() {
+    for (function, list) in &parameters.functions {
         for parameter in list {
-            let length = factors(&parameter.length, list).ok_or_else(|| ShimError::NoRule {
-                function: function.to_owned(),
-                parameter: parameter.name.clone(),
-                ctype: parameter.ctype.clone(),
-                what: "length",
-            })?;
-            rows.push((parameter, length));
+            let ListedParameter { name, ctype, length, .. } = parameter;
+            let unknown = || ShimError::NoRule(function.clone(), "length", ctype.clone(), name.clone());
+            rows.push((parameter, factors(length, list).ok_or_else(unknown)?));
         }
         starts.push(rows.len());
     }
@@ -128,9 +125,9 @@ pub fn parameters_page(parameters: &Parameters, rules: &Rules) -> String {
         let more = if list.len() > 3 { ", ..." } else { "" };
         list.iter().take(3).map(|text| format!("`{text}`")).collect::<Vec<_>>().join(", ") + more
     };
-    let all = || parameters.functions().flat_map(|(_, list)| list);
-    let table = rules.kinds().map(|(kind, meaning)| {
-        let of: Vec<_> = all().filter(|parameter| parameter.kind == kind).collect();
+    let all = || parameters.functions.iter().flat_map(|(_, list)| list);
+    let table = rules.kinds.iter().map(|(kind, meaning)| {
+        let of: Vec<_> = all().filter(|parameter| parameter.kind == *kind).collect();
         let types: BTreeSet<_> = of.iter().map(|parameter| TypeShape::of(&parameter.ctype).base).collect();
         let types: Vec<_> = types.iter().map(String::as_str).collect();
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
@@ -145,6 +142,6 @@ pub fn parameters_page(parameters: &Parameters, rules: &Rules) -> String {
     let count = all().filter(|parameter| !parameter.is_result()).count();
     include_str!("../../data/parameters.md")
         .replace("@KINDS@", lines(table).trim_end())
-        .replace("@FUNCTIONS@", &parameters.functions().len().to_string())
+        .replace("@FUNCTIONS@", &parameters.functions.len().to_string())
         .replace("@COUNT@", &count.to_string())
 }

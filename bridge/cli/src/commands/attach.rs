@@ -61,8 +61,11 @@ pub(crate) fn attach(args: &AttachArgs) -> Result<bool, Error> {
 
 /// What the command prints for a rank on both streams, and whether it succeeds.
 fn run(args: &AttachArgs, rank: &RankProcess) -> Result<(String, bool), Error> {
-    let places =
-        [("{pid}", rank.pid.to_string()), ("{rank}", rank.rank.to_string()), ("{program}", rank.executable.clone())];
+    let places = [
+        ("{pid}", rank.process.pid.to_string()),
+        ("{rank}", rank.rank.to_string()),
+        ("{program}", rank.process.executable.clone()),
+    ];
     let word = |word: &std::ffi::OsString| {
         let word = word.to_string_lossy().into_owned();
         places.iter().fold(word, |word, (name, value)| word.replace(name, value))

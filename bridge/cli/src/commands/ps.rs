@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use qmpi_launch::mpir::process::{self, RankProcess};
+use qmpi_launch::mpir::table::MpirProcess;
 
 use crate::Error;
 use crate::args::{PsArgs, RunArgs};
@@ -35,9 +36,9 @@ fn text(ranks: &[RankProcess]) -> String {
     let mut text = String::new();
     let width =
         |heading: &str, of: &dyn Fn(&RankProcess) -> usize| ranks.iter().map(of).max().unwrap_or(0).max(heading.len());
-    let host = width("host", &|rank| rank.host.len());
-    let pid = width("pid", &|rank| rank.pid.to_string().len());
-    let program = width("program", &|rank| rank.executable.len());
+    let host = width("host", &|rank| rank.process.host.len());
+    let pid = width("pid", &|rank| rank.process.pid.to_string().len());
+    let program = width("program", &|rank| rank.process.executable.len());
     let heading = format!("{:>4}  {:host$}  {:>pid$}  {:program$}  stack", "rank", "host", "pid", "program");
     let _ = writeln!(text, "{}", terminal::bold(&heading));
     for rank in ranks {
@@ -46,7 +47,7 @@ fn text(ranks: &[RankProcess]) -> String {
             Some(layers) if layers.is_empty() => "-".to_owned(),
             Some(layers) => layers.iter().map(|layer| layer.name.as_str()).collect::<Vec<_>>().join(", "),
         };
-        let RankProcess { rank, host: name, pid: number, executable, .. } = rank;
+        let RankProcess { rank, process: MpirProcess { host: name, pid: number, executable }, .. } = rank;
         let _ = writeln!(text, "{rank:>4}  {name:host$}  {number:>pid$}  {executable:program$}  {stack}");
     }
     text

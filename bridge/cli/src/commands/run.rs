@@ -11,9 +11,8 @@ use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::forward::{self, Forward};
 use qmpi_launch::launcher::LauncherInCommand;
 use qmpi_launch::mpir::listener::Listener;
-use qmpi_launch::mpir::starter::{self, MpirJob};
 use qmpi_launch::mpir::table::MpirProcess;
-use qmpi_launch::mpir::{child, hosts};
+use qmpi_launch::mpir::{child, hosts, starter};
 use qmpi_launch::program::{self, Program};
 use qmpi_launch::shell::quote_if_needed;
 use qmpi_launch::{Warning, executable};
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
         }
     }
     let Some(reception) = reception else { return Err(become_command(&command, &variables)) };
-    match starter::run(MpirJob { command: &command, variables, on_table, on_warning: &terminal::warn }, reception)? {}
+    match starter::run(&command, &variables, reception, on_table, &terminal::warn)? {}
 }
 
 /// Where ranks report: over the network, too, if they may be on other hosts.

@@ -58,7 +58,7 @@ impl ProgramReport {
         }
         if let Some(privilege) = Privilege::of(path) {
             report.can_have_stack = false;
-            report.advice.push(format!("it {}: {}", privilege.description(), privilege.hint()));
+            report.advice.push(format!("it {}: {}", privilege.description, privilege.hint));
         }
         Ok(report)
     }

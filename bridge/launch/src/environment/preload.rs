@@ -18,12 +18,21 @@ use crate::LaunchError;
 pub fn with_runtime(existing: Option<&str>, runtime: &Path) -> Result<String, LaunchError> {
     let text = runtime.to_str().filter(|text| !text.contains([' ', ':']));
     let runtime = text.ok_or_else(|| LaunchError::Preload(runtime.to_owned()))?;
-    let mut entries: Vec<&str> = entries(existing.unwrap_or_default()).collect();
     // One that is there already, perhaps of another installation, would be a second runtime.
-    entries.retain(|entry| file_name(entry) != RUNTIME && *entry != runtime);
-    let place = entries.iter().position(|entry| is_mpi(entry)).unwrap_or(entries.len());
-    entries.insert(place, runtime);
-    Ok(entries.join(":"))
+    let stays = |entry: &str| file_name(entry) != RUNTIME && entry != runtime;
+    Ok(with_libraries(existing.unwrap_or_default(), stays, [runtime]))
+}
+
+/// The value of `LD_PRELOAD` with these libraries, behind those of the entries that stay, but before an MPI library.
+pub fn with_libraries<'a>(
+    existing: &'a str,
+    stays: impl Fn(&str) -> bool,
+    libraries: impl IntoIterator<Item = &'a str>,
+) -> String {
+    let mut list: Vec<&str> = entries(existing).filter(|entry| stays(entry)).collect();
+    let place = list.iter().position(|entry| is_mpi(entry)).unwrap_or(list.len());
+    list.splice(place..place, libraries);
+    list.join(":")
 }
 
 /// Whether an entry of `LD_PRELOAD` is an MPI library.

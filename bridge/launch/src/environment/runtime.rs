@@ -25,7 +25,7 @@ pub const RECORDER: &str = "libqmpi_recorder.so";
 pub fn find(get: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, LaunchError> {
     if let Some(path) = get(VARIABLE).filter(|path| !path.is_empty()) {
         let path = qmpi_plan::lookup::absolute(Path::new(&path))?;
-        return if path.is_file() { is_runtime(&path).map(|()| path) } else { Err(LaunchError::NoRuntimeThere(path)) };
+        return is_runtime(&path).map(|()| path);
     }
     // The link's target, not the link: `~/bin/qmpi` may point into an installation.
     let command = this_command(get).and_then(|path| path.canonicalize().ok()).unwrap_or_default();
@@ -44,10 +44,14 @@ fn this_command(get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 
 /// Is it a `libqmpi.so`? Without it the dynamic linker would print a line in each process, and the stack would be lost.
 fn is_runtime(path: &Path) -> Result<(), LaunchError> {
-    let fail = |reason: String| LaunchError::NotRuntime { path: path.into(), reason };
-    let library = ElfFile::open(path).map_err(|error| fail(error.to_string()))?;
+    let fail = |what: String| LaunchError::NotRuntime(path.to_owned(), what);
+    if !path.is_file() {
+        return Err(fail("file".to_owned()));
+    }
+    let library = ElfFile::open(path).map_err(|error| fail(format!("libqmpi.so: {error}")))?;
     let is_it = library.is_shared_object() && library.exports().any(|symbol| symbol.name == "QMPIX_Stack_open");
-    if is_it { Ok(()) } else { Err(fail("it does not have the functions of the QMPI interface".into())) }
+    let other = || fail("libqmpi.so: it does not have the functions of the QMPI interface".to_owned());
+    is_it.then_some(()).ok_or_else(other)
 }
 
 fn candidates(command: &Path) -> Vec<PathBuf> {

@@ -18,13 +18,12 @@ pub fn with_static_tls(existing: Option<&str>, needed: u64) -> Option<String> {
     }
     // The default on top: the MPI library's own plug-ins, opened later, count on it.
     let wanted = (needed + DEFAULT_SPARE).next_multiple_of(64);
-    let entries: Vec<&str> = existing.unwrap_or_default().split(':').filter(|entry| !entry.is_empty()).collect();
-    let value = |entry: &&str| entry.split_once('=').filter(|(key, _)| *key == KEY).map(|(_, value)| number(value));
-    let given = entries.iter().filter_map(value).flatten().max().unwrap_or(0);
-    let mut kept: Vec<String> =
-        entries.iter().filter(|entry| value(entry).is_none()).map(|&entry| entry.to_owned()).collect();
-    kept.push(format!("{KEY}={}", wanted.max(given)));
-    Some(kept.join(":"))
+    let entries = existing.unwrap_or_default().split(':').filter(|entry| !entry.is_empty());
+    let (own, mut entries): (Vec<&str>, Vec<&str>) = entries.partition(|entry| entry.split('=').next() == Some(KEY));
+    let given = own.iter().filter_map(|entry| number(entry.split_once('=')?.1)).max().unwrap_or(0);
+    let entry = format!("{KEY}={}", wanted.max(given));
+    entries.push(&entry);
+    Some(entries.join(":"))
 }
 
 /// As glibc reads it: decimal, `0x` hexadecimal or `0` octal.

@@ -10,6 +10,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use qmpi_plan::RankSet;
+
 /// A frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BacktraceFrame {
@@ -144,15 +146,9 @@ impl Tree {
 
 /// `rank 3`, `ranks 0-2,5`.
 pub fn ranks(ranks: &BTreeSet<u32>) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => ranges.push((*rank, *rank)),
-        }
-    }
-    let range = |(first, last): &(u32, u32)| if first == last { format!("{first}") } else { format!("{first}-{last}") };
-    let list = ranges.iter().map(range).collect::<Vec<_>>().join(",");
+    let list = ranks.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+    // A set writes neighbors as a range.
+    let list = list.parse::<RankSet>().map_or(list, |set| set.to_string());
     if ranks.len() == 1 { format!("rank {list}") } else { format!("ranks {list}") }
 }
 

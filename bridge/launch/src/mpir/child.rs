@@ -8,10 +8,10 @@
 use std::ffi::{OsString, c_int};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::OnceLock;
 
 use libc::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -25,28 +25,24 @@ use crate::environment::EnvironmentVariable;
 const PASSED_ON: [c_int; 8] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT];
 
 /// Where the handler writes to.
-static PIPE: AtomicI32 = AtomicI32::new(-1);
+static PIPE: OnceLock<OwnedFd> = OnceLock::new();
 
 /// A byte for each signal: its number, with [`OF_TERMINAL`] if the kernel sent it to the whole group.
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-    // SAFETY: the thread's own variable.
-    let errno = unsafe { libc::__errno_location() };
-    // SAFETY: `errno` is the thread's own variable, as __errno_location says.
-    let before = unsafe { errno.read() };
     // SAFETY: the kernel hands a valid description to the handler.
     let code = unsafe { (*info).si_code };
     let of_terminal = if code == libc::SI_KERNEL { OF_TERMINAL } else { 0 };
     let byte = u8::try_from(signal).unwrap_or(0) | of_terminal;
-    // SAFETY: one byte of this frame; `write` may be called in a handler. A full pipe has enough to wake the reader up.
-    unsafe { libc::write(PIPE.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
-    // SAFETY: `errno` is the thread's own variable, as __errno_location says.
-    unsafe { errno.write(before) };
+    if let Some(pipe) = PIPE.get() {
+        // rustix makes the system call itself, so `errno` stays as it is. A full pipe has enough to wake the reader up.
+        let _ = rustix::io::write(pipe, &[byte]);
+    }
 }
 
 const OF_TERMINAL: u8 = 0x80;
 
 /// Signals of this process, to be read one after the other.
-pub(super) struct Signals(pub(super) OwnedFd, #[expect(dead_code, reason = "kept open")] OwnedFd);
+pub(super) struct Signals(pub(super) OwnedFd);
 
 impl Signals {
     /// Handles signals from now on, but for those that this process was told to ignore (`nohup`). Of SIGTRAP a debugger has the first
@@ -56,11 +52,11 @@ impl Signals {
     /// Of `pipe`.
     pub(super) fn handle() -> io::Result<Signals> {
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
-        PIPE.store(writer.as_raw_fd(), Ordering::Relaxed);
+        PIPE.get_or_init(|| writer);
         for signal in PASSED_ON.into_iter().chain([libc::SIGCHLD, libc::SIGTRAP]) {
-            // SAFETY: all zeros are a value of the type.
+            // SAFETY: `sigaction` consists of numbers, a set of bits and an optional pointer: all zeros are a value of it.
             let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-            // SAFETY: asks for the action alone.
+            // SAFETY: the call only writes the action of the signal to `action`.
             unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
             if action.sa_sigaction == libc::SIG_IGN && PASSED_ON.contains(&signal) {
                 continue;
@@ -70,7 +66,7 @@ impl Signals {
             // SAFETY: the handler has the type that SA_SIGINFO asks for, and does what a handler may.
             unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
         }
-        Ok(Signals(reader, writer))
+        Ok(Signals(reader))
     }
 
     /// Passes on what has come.
@@ -79,23 +75,16 @@ impl Signals {
         while let Ok(count @ 1..) = rustix::io::read(&self.0, &mut bytes) {
             for byte in &bytes[..count] {
                 let signal = i32::from(byte & !OF_TERMINAL);
-                if byte & OF_TERMINAL == 0 && PASSED_ON.contains(&signal) {
-                    send(child, signal);
+                if byte & OF_TERMINAL == 0
+                    && PASSED_ON.contains(&signal)
+                    && let Some(signal) = Signal::from_named_raw(signal)
+                {
+                    // It may be gone.
+                    let _ = kill_process(Pid::from_child(child), signal);
                 }
             }
         }
     }
-}
-
-fn send(child: &Child, signal: c_int) {
-    if let (Some(child), Some(signal)) = (pid(child), Signal::from_named_raw(signal)) {
-        // It may be gone.
-        let _ = kill_process(child, signal);
-    }
-}
-
-fn pid(child: &Child) -> Option<Pid> {
-    Pid::from_raw(i32::try_from(child.id()).ok()?)
 }
 
 /// Starts the launcher, with this process's signals handled. It is told to end if this process is killed.
@@ -118,7 +107,7 @@ pub(super) fn start(command: &[OsString], variables: &[EnvironmentVariable]) -> 
         }
         Ok(())
     };
-    // SAFETY: two system calls.
+    // SAFETY: between fork and exec the closure makes two system calls, and touches no memory of others.
     unsafe { command.pre_exec(before_exec) };
     let child = command.spawn().map_err(|source| LaunchError::of_start(program, source))?;
     Ok((signals, child))
@@ -142,7 +131,8 @@ pub fn run(command: &[OsString], variables: &[EnvironmentVariable]) -> Result<Ex
 
 /// What has become of the launcher: its status at its end. As long as it is stopped, so is this process.
 pub(super) fn look_at(child: &Child) -> Option<ExitStatus> {
-    while let Ok(Some((_, status))) = waitpid(pid(child), WaitOptions::NOHANG | WaitOptions::UNTRACED) {
+    while let Ok(Some((_, status))) = waitpid(Some(Pid::from_child(child)), WaitOptions::NOHANG | WaitOptions::UNTRACED)
+    {
         if !status.stopped() {
             return Some(ExitStatus::from_raw(status.as_raw()));
         }
@@ -158,9 +148,9 @@ pub fn end_as(status: ExitStatus) -> ! {
         let none = rustix::process::Rlimit { current: Some(0), maximum: Some(0) };
         // The launcher has left a core file, if there is to be one.
         let _ = rustix::process::setrlimit(rustix::process::Resource::Core, none);
-        // SAFETY: the default action again.
+        // SAFETY: the default action takes the place of the handler, and runs no code of this process.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
-        // SAFETY: no memory is touched.
+        // SAFETY: `raise` takes any number, and touches no memory.
         unsafe { libc::raise(signal) };
     }
     std::process::exit(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)))

@@ -6,6 +6,8 @@ use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
 
 use qmpi_plan::launcher::Line;
 
+use crate::launcher;
+
 /// Options of launchers, with one hyphen or two, that are followed by names of hosts.
 const HOSTS: [&str; 5] = ["hosts", "host", "H", "w", "nodelist"];
 /// Options that are followed by a file with a host in each line.
@@ -21,20 +23,9 @@ pub fn of_job(line: Option<&Line<'_>>, get: &dyn Fn(&str) -> Option<OsString>) -
     let mut hosts: BTreeSet<String> =
         LISTS.iter().filter_map(|name| text(name)).flat_map(|list| expand(&list)).collect();
     hosts.extend(LISTED_IN.iter().filter_map(|name| text(name)).flat_map(|file| of_file(&file)));
-    for options in line.iter().flat_map(|line| line.options()) {
-        for (index, word) in options.iter().enumerate() {
-            let (name, value) = match word.split_once('=') {
-                Some((name, value)) => (name, Some(value)),
-                None => (word.as_str(), options.get(index + 1).map(String::as_str)),
-            };
-            let (Some(name), Some(value)) = (name.strip_prefix('-'), value) else { continue };
-            let name = name.strip_prefix('-').unwrap_or(name);
-            if HOSTS.contains(&name) {
-                hosts.extend(expand(value));
-            } else if FILES.contains(&name) {
-                hosts.extend(of_file(value));
-            }
-        }
+    if let Some(line) = line {
+        hosts.extend(launcher::option_values(line, &HOSTS).into_iter().flat_map(expand));
+        hosts.extend(launcher::option_values(line, &FILES).into_iter().flat_map(of_file));
     }
     hosts
 }

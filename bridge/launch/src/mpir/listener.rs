@@ -4,7 +4,8 @@
 //! connect to such a socket: connections of other users are closed before anything is read. For ranks of other hosts, and only where there
 //! are to be some, a TCP socket listens on the addresses that these hosts reach this one by.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
@@ -13,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use qmpi_mpir::message::{Kind, Message, Received};
 use qmpi_mpir::{GO, LIMIT, VARIABLE};
-use rustix::io::Errno;
 use rustix::net::sockopt::socket_peercred;
+use rustix::net::{SocketFlags, accept_with};
 
 use crate::environment::EnvironmentVariable;
 use crate::mpir::table::{MpirProcess, RankReport};
@@ -35,11 +36,11 @@ pub struct Listener {
 
 /// A process that has connected.
 pub(super) struct RankConnection {
-    stream: OwnedFd,
+    stream: File,
     received: Vec<u8>,
     began: Instant,
     /// The number of the process, where the kernel tells it.
-    pid: Option<i32>,
+    pid: Option<u32>,
     /// Who it is, once it has said so.
     pub(super) process: Option<MpirProcess>,
 }
@@ -59,7 +60,7 @@ pub(super) enum News {
 /// So many random bytes, in hexadecimal.
 fn random<const N: usize>() -> io::Result<String> {
     let mut bytes = [0; N];
-    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(hexadecimal(&bytes))
 }
 
@@ -109,83 +110,62 @@ impl Listener {
 
     /// Takes those that have connected.
     pub(super) fn accept(&self, connections: &mut Vec<RankConnection>) {
-        let own = rustix::process::getuid();
         let mut unknown = connections.iter().filter(|connection| connection.process.is_none()).count();
-        while unknown < UNKNOWN {
-            let Ok((stream, _)) = self.local.accept() else { break };
-            if let Ok(peer) = socket_peercred(&stream)
-                && peer.uid == own
+        for (place, listener) in self.descriptors().enumerate() {
+            while unknown < UNKNOWN
+                && let Ok(stream) = accept_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)
             {
-                let pid = Some(peer.pid.as_raw_nonzero().get());
-                unknown += usize::from(RankConnection::add(connections, stream.into(), pid));
-            }
-        }
-        for listener in &self.network {
-            while unknown < UNKNOWN {
-                let Ok((stream, _)) = listener.accept() else { break };
-                unknown += usize::from(RankConnection::add(connections, stream.into(), None));
+                // Of processes of this host the kernel tells which ones they are.
+                let pid = if place == 0 { own_process(&stream) } else { None };
+                if place > 0 || pid.is_some() {
+                    let (stream, received, began) = (File::from(stream), Vec::new(), Instant::now());
+                    connections.push(RankConnection { stream, received, began, pid, process: None });
+                    unknown += 1;
+                }
             }
         }
     }
 
     /// Reads what has come on a connection.
     pub(super) fn read(&self, connection: &mut RankConnection) -> News {
-        let mut bytes = [0; 4096];
-        loop {
-            let count = match rustix::io::read(&connection.stream, &mut bytes) {
-                Ok(0) => return News::End,
-                Ok(count) => count,
-                Err(Errno::INTR) => continue,
-                Err(Errno::AGAIN) => return connection.unless_late(),
-                Err(_) => return News::End,
-            };
-            if connection.process.is_some() || connection.received.len() > LIMIT {
-                return News::End;
-            }
-            connection.received.extend_from_slice(&bytes[..count]);
-            match Message::read(&connection.received, &self.token) {
-                Received::Incomplete => {}
-                Received::Refused => return News::End,
-                Received::Complete(message) => {
-                    let report = RankReport::new(&message, connection.pid);
-                    connection.process = Some(report.process.clone());
-                    return match message.kind {
-                        Kind::Rank => News::Rank(report),
-                        Kind::Abort => News::Abort(report, message.code),
-                    };
+        let before = connection.received.len();
+        // More than any message has.
+        let mut stream = (&connection.stream).take(2 * LIMIT as u64);
+        let read = stream.read_to_end(&mut connection.received);
+        let is_open = read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        if connection.process.is_some() {
+            return if is_open && connection.received.len() == before { News::None } else { News::End };
+        }
+        match Message::read(&connection.received, &self.token) {
+            Received::Incomplete if is_open && connection.began.elapsed() <= PATIENCE => News::None,
+            Received::Incomplete | Received::Refused => News::End,
+            Received::Complete(message) => {
+                let report = RankReport::new(&message, connection.pid);
+                connection.process = Some(report.process.clone());
+                match message.kind {
+                    Kind::Rank => News::Rank(report),
+                    Kind::Abort => News::Abort(report, message.code),
                 }
             }
         }
     }
 }
 
-impl RankConnection {
-    fn add(connections: &mut Vec<RankConnection>, stream: OwnedFd, pid: Option<i32>) -> bool {
-        let is_set = rustix::io::ioctl_fionbio(&stream, true);
-        if is_set.is_ok() {
-            connections.push(RankConnection {
-                stream,
-                received: Vec::new(),
-                began: Instant::now(),
-                pid,
-                process: None,
-            });
-        }
-        is_set.is_ok()
-    }
+/// The number of the process at the other end of a Unix socket, if it is this user's.
+fn own_process(stream: &OwnedFd) -> Option<u32> {
+    let peer = socket_peercred(stream).ok().filter(|peer| peer.uid == rustix::process::getuid())?;
+    Some(peer.pid.as_raw_nonzero().get().unsigned_abs())
+}
 
+impl RankConnection {
     /// What to wait for.
     pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
         self.stream.as_fd()
     }
 
     /// Lets the process go on.
-    pub(super) fn release(self) {
+    pub(super) fn release(mut self) {
         // It may be gone.
-        let _ = rustix::io::write(&self.stream, &[GO]);
-    }
-
-    fn unless_late(&self) -> News {
-        if self.process.is_none() && self.began.elapsed() > PATIENCE { News::End } else { News::None }
+        let _ = self.stream.write(&[GO]);
     }
 }

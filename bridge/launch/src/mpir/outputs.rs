@@ -20,7 +20,7 @@ pub struct Owners<'a> {
 impl Owners<'_> {
     /// Of a rank of this host.
     pub fn of(rank: &RankProcess) -> Owners<'_> {
-        Owners { rank, mappings: mapping::of_files(rank.pid).unwrap_or_default() }
+        Owners { rank, mappings: mapping::of_files(rank.process.pid).unwrap_or_default() }
     }
 
     fn name(&self, frames: &mut [BacktraceFrame]) {
@@ -46,7 +46,7 @@ impl Owners<'_> {
         let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match (names.is_empty(), file) {
             (false, _) => format!("layer {}", names.join(" or ")),
-            _ if Path::new(&self.rank.executable) == path => "program".to_owned(),
+            _ if Path::new(&self.rank.process.executable) == path => "program".to_owned(),
             (_, "libqmpi.so" | "libqmpi_core.so" | "libqmpi_bridge.so" | "libqmpi_recorder.so") => "qmpi".to_owned(),
             _ if is_mpi_soname(file) => "MPI".to_owned(),
             _ => file.to_owned(),
@@ -67,7 +67,7 @@ impl RankOutputs {
     pub fn add(&mut self, rank: &RankProcess, owners: &Owners<'_>, output: &str) {
         let mut threads = backtrace::read(output);
         if threads.is_empty() {
-            let text = output.replace(&rank.pid.to_string(), "{pid}");
+            let text = output.replace(&rank.process.pid.to_string(), "{pid}");
             self.texts.entry(text).or_default().insert(rank.rank);
             return;
         }

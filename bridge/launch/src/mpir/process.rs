@@ -18,12 +18,9 @@ use crate::processes::{self, host_name};
 pub struct RankProcess {
     /// Its place in the table.
     pub rank: u32,
-    /// Where it runs.
-    pub host: String,
-    /// Its number there.
-    pub pid: u32,
-    /// What it runs.
-    pub executable: String,
+    /// Its process.
+    #[serde(flatten)]
+    pub process: MpirProcess,
     /// The layers of its stack, outermost first; `None` for a process of another host or user.
     pub layers: Option<Vec<RankLayer>>,
     /// Whether it runs on this host.
@@ -49,7 +46,7 @@ pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, LaunchError> {
         return Err(LaunchError::NoProcess(pid));
     }
     let mut without = BTreeSet::new();
-    let own = MpirTarget::open(pid, &mut without).map_err(|source| LaunchError::Control { pid, source })?;
+    let own = MpirTarget::open(pid, &mut without).map_err(|source| LaunchError::Control(pid, source))?;
     let family: Vec<u32> = processes::family(pid).into_iter().filter(|other| *other != pid).collect();
     let others = family.iter().filter_map(|pid| MpirTarget::open(*pid, &mut without).ok()?);
     let table = own.into_iter().chain(others).map(|target| target.processes()).find(|table| !table.is_empty());
@@ -63,16 +60,9 @@ pub fn of_job(pid: u32) -> Result<Vec<RankProcess>, LaunchError> {
 impl RankProcess {
     /// What is known of a process of the table.
     pub fn new(rank: u32, process: &MpirProcess) -> RankProcess {
-        let pid = process.pid.unsigned_abs();
         let is_here = is_here(process);
-        RankProcess {
-            rank,
-            host: process.host.clone(),
-            pid,
-            executable: process.executable.clone(),
-            layers: if is_here { layers(pid) } else { None },
-            is_here,
-        }
+        let layers = if is_here { layers(process.pid) } else { None };
+        RankProcess { rank, process: process.clone(), layers, is_here }
     }
 }
 
@@ -100,11 +90,9 @@ fn by_environment(launcher: u32, family: &[u32]) -> Vec<MpirProcess> {
         };
         let maps = mapping::of_files(*pid).unwrap_or_default();
         let names = maps.iter().filter_map(|mapping| mapping.path.rsplit('/').next());
-        if names.into_iter().any(is_mpi_soname)
-            && let Ok(pid) = i32::try_from(*pid)
-        {
+        if names.into_iter().any(is_mpi_soname) {
             let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-            let process = MpirProcess { host: host_name(), executable: executable.display().to_string(), pid };
+            let process = MpirProcess { host: host_name(), pid: *pid, executable: executable.display().to_string() };
             ranks.entry(rank).or_insert(process);
         }
     }

@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,7 +14,7 @@ use crate::environment::EnvironmentVariable;
 use crate::mpir::child::{self, Signals};
 use crate::mpir::listener::{Listener, News, RankConnection};
 use crate::mpir::symbols;
-use crate::mpir::table::{Host, MpirProcess, ProcessTable, RankReport};
+use crate::mpir::table::{MpirProcess, ProcessTable, RankReport};
 use crate::mpir::target;
 use crate::processes::{self, host_name};
 use crate::warning::Warning;
@@ -25,30 +26,26 @@ const LAUNCHERS_TURN: Duration = Duration::from_secs(5);
 /// How often it is asked.
 const TURNS: Duration = Duration::from_millis(250);
 
-/// A job that is to be started.
-pub struct MpirJob<'a> {
-    /// What to start.
-    pub command: &'a [OsString],
-    /// Its variables.
-    pub variables: Vec<EnvironmentVariable>,
-    /// Is told of each table.
-    pub on_table: &'a mut dyn FnMut(&[&MpirProcess]),
-    /// Is told of what the user should know.
-    pub on_warning: &'a dyn Fn(&Warning),
-}
-
-/// Starts the job, and ends as it ends.
+/// Starts a job, whose ranks report to the listener, and ends as it ends. `on_table` is told of each table, `on_warning` of what the user
+/// should know.
 ///
 /// # Errors
 /// A job that cannot be started; [`LaunchError::Mpir`].
-pub fn run(job: MpirJob<'_>, listener: Listener) -> Result<std::convert::Infallible, LaunchError> {
-    let (signals, child) = child::start(job.command, &job.variables)?;
+pub fn run(
+    command: &[OsString],
+    variables: &[EnvironmentVariable],
+    listener: Listener,
+    on_table: &mut dyn FnMut(&[&MpirProcess]),
+    on_warning: &dyn Fn(&Warning),
+) -> Result<std::convert::Infallible, LaunchError> {
+    let (signals, child) = child::start(command, variables)?;
     let now = Instant::now();
     let mut starter = Starter {
         listener,
         connections: Vec::new(),
-        table: ProcessTable::default(),
-        job,
+        table: ProcessTable::new(host_name(), processes::parent_of),
+        on_table,
+        on_warning,
         last: now,
         asked: now,
         launcher: child.id(),
@@ -69,7 +66,8 @@ struct Starter<'a> {
     listener: Listener,
     connections: Vec<RankConnection>,
     table: ProcessTable,
-    job: MpirJob<'a>,
+    on_table: &'a mut dyn FnMut(&[&MpirProcess]),
+    on_warning: &'a dyn Fn(&Warning),
     /// When the last rank reported.
     last: Instant,
     /// When the launcher was last asked.
@@ -82,10 +80,10 @@ struct Starter<'a> {
 impl Starter<'_> {
     /// Waits until something happens.
     fn wait(&self, signals: &Signals) -> io::Result<()> {
-        let mut descriptors = vec![PollFd::new(&signals.0, PollFlags::IN)];
-        descriptors.extend(self.listener.descriptors().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let streams = self.connections.iter().map(RankConnection::descriptor);
-        descriptors.extend(streams.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let descriptors = std::iter::once(signals.0.as_fd()).chain(self.listener.descriptors()).chain(streams);
+        let mut descriptors: Vec<PollFd<'_>> =
+            descriptors.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
         let may_ask = self.asks_launcher && self.table.is_empty();
         let is_idle = self.connections.is_empty() && !self.table.is_waiting() && !may_ask;
         let turn = Timespec { tv_sec: 0, tv_nsec: i64::try_from(TURNS.as_nanos()).unwrap_or(0) };
@@ -104,7 +102,7 @@ impl Starter<'_> {
                 News::End => {}
                 News::Rank(report) => {
                     self.last = Instant::now();
-                    let is_rank = self.table.enter(report, &Here);
+                    let is_rank = self.table.enter(report);
                     if is_rank && symbols::is_debugged() {
                         self.connections.push(connection);
                     } else {
@@ -142,11 +140,11 @@ impl Starter<'_> {
         if is_late && symbols::is_debugged() {
             let (size, there) = self.table.missing();
             let message = format!("{there} of {size} ranks have come to MPI: the others are not waited for");
-            (self.job.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
+            (self.on_warning)(&Warning::new(message, "ranks that come later are added to the table"));
         }
         if self.table.has_news() || is_late {
             let processes = self.table.publish(is_late);
-            (self.job.on_table)(&processes);
+            (self.on_table)(&processes);
             symbols::publish(&processes);
         }
         let table = &self.table;
@@ -156,23 +154,5 @@ impl Starter<'_> {
         for connection in self.connections.extract_if(.., |connection| !is_held(connection)) {
             connection.release();
         }
-    }
-}
-
-/// What `/proc` says of processes of this host.
-struct Here;
-
-impl Host for Here {
-    fn is_alive(&self, process: &MpirProcess) -> bool {
-        // Of other hosts nothing is known.
-        process.host != host_name() || u32::try_from(process.pid).is_ok_and(|pid| processes::parent_of(pid).is_some())
-    }
-
-    fn ancestors(&self, process: &MpirProcess) -> Vec<i32> {
-        let Some(pid) = u32::try_from(process.pid).ok().filter(|_| process.host == host_name()) else {
-            return Vec::new();
-        };
-        let ancestors = std::iter::successors(processes::parent_of(pid), |pid| processes::parent_of(*pid));
-        ancestors.filter_map(|pid| i32::try_from(pid).ok()).collect()
     }
 }

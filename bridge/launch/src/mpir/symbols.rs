@@ -80,7 +80,7 @@ pub fn publish(processes: &[&MpirProcess]) {
         .map(|process| MPIR_PROCDESC {
             host_name: text(&process.host),
             executable_name: text(&process.executable),
-            pid: process.pid,
+            pid: process.pid.cast_signed(),
         })
         .collect();
     let size = c_int::try_from(table.len()).unwrap_or(c_int::MAX);

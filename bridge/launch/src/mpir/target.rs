@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSegment, ObjectSymbol};
 
-use crate::mapping::{self, Mapping};
+use crate::mapping;
 use crate::mpir::table::MpirProcess;
 
 /// Bytes of `MPIR_PROCDESC`: two pointers, and a number with what fills it up.
-const ROW: usize = 24;
+const ROW: u64 = 24;
 /// No job has more processes.
 const MANY: i32 = 1 << 24;
 
@@ -34,23 +34,22 @@ impl MpirTarget {
     ///
     /// # Errors
     /// A process that is not there, or may not be looked into. `None`: it has no such symbols.
-    pub fn open(pid: u32, without: &mut BTreeSet<PathBuf>) -> io::Result<Option<MpirTarget>> {
+    pub fn open(pid: u32, without: &mut BTreeSet<String>) -> io::Result<Option<MpirTarget>> {
         let memory = File::open(format!("/proc/{pid}/mem"))?;
-        let mappings = mapping::of_files(pid)?;
+        let mut files = mapping::of_files(pid)?;
         let executable = std::fs::read_link(format!("/proc/{pid}/exe"))?;
-        let mut paths: Vec<&Path> = mappings.iter().map(|mapping| Path::new(&mapping.path)).collect();
-        paths.dedup();
+        // Of each file the first mapping stays.
+        files.dedup_by(|other, first| other.path == first.path);
         // The executable's copy of a library's variable is the one that counts.
-        paths.sort_by_key(|path| *path != executable);
+        files.sort_by_key(|file| Path::new(&file.path) != executable);
         let (mut table, mut size) = (None, None);
-        for path in paths {
-            if without.contains(path) {
+        for file in files {
+            if without.contains(&file.path) {
                 continue;
             }
-            let maps: Vec<&Mapping> = mappings.iter().filter(|mapping| Path::new(&mapping.path) == path).collect();
-            let [of_table, of_size] = definitions(&maps, &root(pid, path)).unwrap_or_default();
+            let [of_table, of_size] = definitions(file.start, &root(pid, &file.path)).unwrap_or_default();
             if of_table.or(of_size).is_none() {
-                without.insert(path.to_owned());
+                without.insert(file.path);
             }
             (table, size) = (table.or(of_table), size.or(of_size));
         }
@@ -65,10 +64,9 @@ impl MpirTarget {
             return Vec::new();
         }
         let row = |row: u64| {
-            let words: [u8; ROW] = self.read(table + row * ROW as u64)?;
-            let word = |place: usize| words.get(place..place + 8)?.try_into().ok().map(u64::from_le_bytes);
-            let pid = i32::try_from(word(16)? & u64::from(u32::MAX)).ok()?;
-            Some(MpirProcess { host: self.text(word(0)?), executable: self.text(word(8)?), pid })
+            let row = table + row * ROW;
+            let text = |place| Some(self.text(u64::from_le_bytes(self.read(row + place)?)));
+            Some(MpirProcess { host: text(0)?, pid: u32::from_le_bytes(self.read(row + 16)?), executable: text(8)? })
         };
         // Rows that are not filled in yet have no number.
         (0..size.unsigned_abs().into()).map_while(row).filter(|process| process.pid > 0).collect()
@@ -94,30 +92,21 @@ impl MpirTarget {
 }
 
 /// A file as the process sees it, which may be in a container.
-fn root(pid: u32, path: &Path) -> PathBuf {
-    let inside = PathBuf::from(format!("/proc/{pid}/root{}", path.display()));
-    if inside.exists() { inside } else { path.to_owned() }
+fn root(pid: u32, path: &str) -> PathBuf {
+    let inside = PathBuf::from(format!("/proc/{pid}/root{path}"));
+    if inside.exists() { inside } else { path.into() }
 }
 
-/// The addresses of the table and its size, as far as the file defines them, as it is mapped there.
-fn definitions(maps: &[&Mapping], path: &Path) -> Option<[Option<u64>; 2]> {
+/// The addresses of the table and its size, as far as the file defines them, whose first mapping begins at `start`.
+fn definitions(start: u64, path: &Path) -> Option<[Option<u64>; 2]> {
     let bytes = std::fs::read(path).ok().filter(|bytes| bytes.starts_with(b"\x7fELF"))?;
     // Most files have none, and reading their tables takes longer than this.
     if !bytes.windows(14).any(|window| window == b"MPIR_proctable") {
         return None;
     }
     let file = object::File::parse(bytes.as_slice()).ok()?;
-    let first = maps.iter().min_by_key(|mapping| mapping.start)?;
-    let of_file = |segment: &object::Segment<'_, '_>| {
-        let (offset, size) = segment.file_range();
-        (offset..offset + size.max(1)).contains(&first.offset) || offset & !0xfff == first.offset
-    };
-    let segment = file.segments().find(of_file)?;
-    let base = first
-        .start
-        .wrapping_sub(segment.address() & !0xfff)
-        .wrapping_sub(first.offset)
-        .wrapping_add(segment.file_range().0 & !0xfff);
+    // The first mapping is the page with the lowest address of a segment.
+    let base = start.wrapping_sub(file.segments().map(|segment| segment.address()).min()? & !0xfff);
     let defined = || file.dynamic_symbols().chain(file.symbols()).filter(|symbol| symbol.is_definition());
     let address = |name| Some(base.wrapping_add(defined().find(|symbol| symbol.name() == Ok(name))?.address()));
     Some(["MPIR_proctable", "MPIR_proctable_size"].map(address))
@@ -134,8 +123,8 @@ mod tests {
 
     #[test]
     fn the_own_symbols_are_found() {
-        crate::mpir::symbols::publish(&[&MpirProcess { host: "h".into(), executable: "/x".into(), pid: 7 }]);
+        crate::mpir::symbols::publish(&[&MpirProcess { host: "h".into(), pid: 7, executable: "/x".into() }]);
         let target = MpirTarget::open(std::process::id(), &mut BTreeSet::new()).unwrap().expect("symbols");
-        assert_eq!(target.processes(), [MpirProcess { host: "h".into(), executable: "/x".into(), pid: 7 }]);
+        assert_eq!(target.processes(), [MpirProcess { host: "h".into(), pid: 7, executable: "/x".into() }]);
     }
 }
