@@ -15,7 +15,7 @@ use goblin::elf::header::ET_DYN;
 use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS};
 use qmpi_dynamic::relocation::RelocationKind;
 use qmpi_dynamic::thread_local::StaticRoom;
-use qmpi_dynamic::{Machine, Symbol, SymbolKind, Table, Tables, hash};
+use qmpi_dynamic::{Bytes, Machine, Symbol, SymbolKind, Table, Tables, hash};
 
 use crate::error::{ElfError, ElfErrorReason, ObjectKind};
 use crate::file::image::OpenFile;
@@ -328,7 +328,7 @@ impl ElfFile {
         let mut found = Vec::new();
         for segment in image.segments.iter().filter(|segment| segment.p_type == PT_NOTE) {
             let bytes = image.read("notes (PT_NOTE)", segment.p_offset, segment.p_filesz)?;
-            NumberingNote::collect(&bytes, segment.p_align, &mut found);
+            NumberingNote::collect(Bytes::from(&bytes[..]), segment.p_align, &mut found);
         }
         Ok(found)
     }

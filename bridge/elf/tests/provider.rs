@@ -6,7 +6,7 @@ mod support;
 use std::ffi::CString;
 use std::path::PathBuf;
 
-use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion, write, write_with_destructor};
+use qmpi_elf::write::provider::{Life, Provided, ProvidedKind, ProvidedVersion, Template, write};
 use qmpi_elf::{ElfFile, SymbolKind};
 use support::versions;
 
@@ -131,9 +131,9 @@ fn its_destructor_runs_at_exit() {
         unsafe { libc::_exit(42) }
     }
     let directory = tempfile::tempdir().unwrap();
-    let file = write_with_destructor(SONAME, &[], &[Provided::function("plain", 1)], (destructor as *const ()).addr())
-        .unwrap();
-    let path = library(&directory, &file);
+    let life = Life::WithDestructor((destructor as *const ()).addr());
+    let file = Template::new(SONAME, &[], &[], &[Provided::function("plain", 1)], life).unwrap();
+    let path = library(&directory, file.file());
     let path = CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: the child does nothing but open the library and end.
     let child = unsafe { libc::fork() };

@@ -234,9 +234,3 @@ fn open_regular(path: &Path) -> Result<(File, fs::Metadata), Reason> {
     let metadata = file.metadata().map_err(failed)?;
     Ok((file, metadata))
 }
-
-/// Little-endian `u32` at a byte offset, `None` beyond the end.
-pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
-    let bytes = bytes.get(offset..offset.checked_add(4)?)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
-}
