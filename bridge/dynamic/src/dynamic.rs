@@ -60,15 +60,18 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// How many bytes the table has, of so many that are there from its address on. `None`: its size reaches beyond them.
+    pub fn size_within(self, there: u64) -> Option<u64> {
+        match (self.size, self.next) {
+            (Some(size), _) => (size <= there).then_some(size),
+            (None, Some(next)) => Some(there.min(next.saturating_sub(self.address))),
+            (None, None) => Some(there),
+        }
+    }
+
     /// The bytes of the table, of those that start at its address. `None`: its size reaches beyond them.
     pub fn of(self, bytes: Bytes<'_>) -> Option<Bytes<'_>> {
-        match (self.size, self.next) {
-            (Some(size), _) => bytes.first(usize::try_from(size).ok()?),
-            (None, Some(next)) => {
-                Some(bytes.up_to(usize::try_from(next.saturating_sub(self.address)).unwrap_or(usize::MAX)))
-            }
-            (None, None) => Some(bytes),
-        }
+        bytes.first(usize::try_from(self.size_within(bytes.len() as u64)?).ok()?)
     }
 }
 

@@ -46,9 +46,12 @@ pub struct ElfFile {
     is_library: bool,
     interp: Option<String>,
     needed: Vec<String>,
-    tls: Option<Tls>,
-    static_room: Option<StaticRoom>,
-    exec_stack: bool,
+    /// Its PT_TLS segment.
+    pub tls: Option<Tls>,
+    /// What its thread-local variables ask for in the room that is fixed when the program starts.
+    pub static_room: Option<StaticRoom>,
+    /// Asks for executable stacks, which newer glibc versions refuse to a running process.
+    pub exec_stack: bool,
     tables: FileTables,
     version_needs: Vec<NeededVersion>,
 }
@@ -282,21 +285,6 @@ impl ElfFile {
     /// How many of its definitions exist once per namespace whatever the scope (STB_GNU_UNIQUE).
     pub fn unique_count(&self) -> usize {
         self.tables().symbols().filter(Symbol::is_unique).count()
-    }
-
-    /// Its PT_TLS segment.
-    pub fn tls(&self) -> Option<Tls> {
-        self.tls
-    }
-
-    /// What its thread-local variables ask for in the room that is fixed when the program starts.
-    pub fn static_room(&self) -> Option<StaticRoom> {
-        self.static_room
-    }
-
-    /// Asks for executable stacks, which newer glibc versions refuse to a running process.
-    pub fn exec_stack(&self) -> bool {
-        self.exec_stack
     }
 
     /// ld.so must not look for its libraries in the cache and the default directories (DF_1_NODEFLIB).

@@ -42,7 +42,7 @@ fn this_crate_reads_it_back() {
     assert_eq!(file.needed(), ["libneeded.so.2"]);
     let (defined, versions) = versions(&file);
     assert_eq!(defined, ["V_1", "V_2", "V_unused"]);
-    assert!(!file.exec_stack(), "an executable stack would be one for the whole process");
+    assert!(!file.exec_stack, "an executable stack would be one for the whole process");
     let versions: Vec<_> = versions.into_iter().map(|(_, version)| version).collect();
     let version = |version: &'static str, default| Some((version.to_owned(), default));
     let mut found: Vec<_> = file
