@@ -77,8 +77,8 @@ impl<'a> Mapped<'a> {
         Some((symbol, self.address(&symbol)))
     }
 
-    /// The words of this object that hold the address of a symbol by name, with the address of each word: aligned, and inside of a readable
-    /// segment. Of those whose names begin with bytes that `is_likely` likes.
+    /// The words of this object that hold the address of a symbol whose name begins with bytes that `is_likely` likes, with the address of
+    /// each word: aligned, and inside of a readable segment.
     pub fn bindings_like<const N: usize, F: Fn([u8; N]) -> bool>(
         &self,
         is_likely: F,

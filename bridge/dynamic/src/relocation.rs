@@ -104,8 +104,8 @@ impl<'a> Tables<'a> {
         self.relocations.into_iter().flat_map(|table| Relocation::all(table, Machine::HOST))
     }
 
-    /// The words that hold the address of a symbol by name, the GOT and pointers in data: of names that begin with bytes that `is_likely`
-    /// likes. Measuring a name takes longer than all else, and an object refers to hundreds.
+    /// The words that hold the address of a symbol whose name begins with bytes that `is_likely` likes: the GOT, and pointers in data.
+    /// Measuring a name takes longer than all else, and an object refers to hundreds.
     pub fn bindings_like<const N: usize, F: Fn([u8; N]) -> bool>(
         &self,
         is_likely: F,

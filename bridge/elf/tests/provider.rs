@@ -106,7 +106,7 @@ fn the_dynamic_linker_takes_addresses_as_they_are() {
         match version.map(|version| CString::new(version).unwrap()) {
             // SAFETY: an open handle and C strings.
             Some(version) => unsafe { dlvsym(handle, name.as_ptr(), version.as_ptr()) }.addr(),
-            // SAFETY: as above.
+            // SAFETY: an open handle and a C string.
             None => unsafe { libc::dlsym(handle, name.as_ptr()) }.addr(),
         }
     };
