@@ -28,44 +28,23 @@ pub enum Table {
     PltRelocations,
 }
 
-/// How many kinds of tables there are.
-const TABLES: usize = 9;
-/// The sizes of the tables before the dynamic section says one: of those whose size it has to say, 0.
-const SIZES: [Option<u64>; TABLES] = [Some(0), None, None, None, None, None, None, Some(0), Some(0)];
+/// Each table: its name in messages, the tag of its address, and that of its size where the dynamic section has to say one.
+const TABLES: [(Table, &str, u64, Option<u64>); 9] = [
+    (Table::Strings, "dynamic string table", DT_STRTAB, Some(DT_STRSZ)),
+    (Table::Symbols, "dynamic symbol table", DT_SYMTAB, None),
+    (Table::GnuHash, "hash table (DT_GNU_HASH)", DT_GNU_HASH, None),
+    (Table::SysvHash, "hash table (DT_HASH)", DT_HASH, None),
+    (Table::VersionIndexes, "symbol version table (DT_VERSYM)", DT_VERSYM, None),
+    (Table::VersionDefinitions, "version definitions (DT_VERDEF)", DT_VERDEF, None),
+    (Table::VersionNeeds, "version needs (DT_VERNEED)", DT_VERNEED, None),
+    (Table::Relocations, "relocations (DT_RELA)", DT_RELA, Some(DT_RELASZ)),
+    (Table::PltRelocations, "PLT relocations (DT_JMPREL)", DT_JMPREL, Some(DT_PLTRELSZ)),
+];
 
 impl Table {
     /// What it is called in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Table::Strings => "dynamic string table",
-            Table::Symbols => "dynamic symbol table",
-            Table::GnuHash => "hash table (DT_GNU_HASH)",
-            Table::SysvHash => "hash table (DT_HASH)",
-            Table::VersionIndexes => "symbol version table (DT_VERSYM)",
-            Table::VersionDefinitions => "version definitions (DT_VERDEF)",
-            Table::VersionNeeds => "version needs (DT_VERNEED)",
-            Table::Relocations => "relocations (DT_RELA)",
-            Table::PltRelocations => "PLT relocations (DT_JMPREL)",
-        }
-    }
-
-    /// The table whose address has this tag, or whose size has it (`true`).
-    const fn of_tag(tag: u64) -> Option<(Table, bool)> {
-        Some(match tag {
-            DT_STRTAB => (Table::Strings, false),
-            DT_SYMTAB => (Table::Symbols, false),
-            DT_GNU_HASH => (Table::GnuHash, false),
-            DT_HASH => (Table::SysvHash, false),
-            DT_VERSYM => (Table::VersionIndexes, false),
-            DT_VERDEF => (Table::VersionDefinitions, false),
-            DT_VERNEED => (Table::VersionNeeds, false),
-            DT_RELA => (Table::Relocations, false),
-            DT_JMPREL => (Table::PltRelocations, false),
-            DT_STRSZ => (Table::Strings, true),
-            DT_RELASZ => (Table::Relocations, true),
-            DT_PLTRELSZ => (Table::PltRelocations, true),
-            _ => return None,
-        })
+    pub fn name(self) -> &'static str {
+        TABLES.iter().find(|(table, ..)| *table == self).map_or("", |(_, name, ..)| name)
     }
 }
 
@@ -81,22 +60,25 @@ pub struct Extent {
 }
 
 impl Extent {
+    /// How many bytes the table has, of so many that are there from its address on. `None`: its size reaches beyond them.
+    pub fn size_within(self, there: u64) -> Option<u64> {
+        match (self.size, self.next) {
+            (Some(size), _) => (size <= there).then_some(size),
+            (None, Some(next)) => Some(there.min(next.saturating_sub(self.address))),
+            (None, None) => Some(there),
+        }
+    }
+
     /// The bytes of the table, of those that start at its address. `None`: its size reaches beyond them.
     pub fn of(self, bytes: Bytes<'_>) -> Option<Bytes<'_>> {
-        match (self.size, self.next) {
-            (Some(size), _) => bytes.first(usize::try_from(size).ok()?),
-            (None, Some(next)) => {
-                Some(bytes.up_to(usize::try_from(next.saturating_sub(self.address)).unwrap_or(usize::MAX)))
-            }
-            (None, None) => Some(bytes),
-        }
+        bytes.first(usize::try_from(self.size_within(bytes.len() as u64)?).ok()?)
     }
 }
 
 /// What a dynamic section says.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Dynamic {
-    extents: [Option<Extent>; TABLES],
+    extents: [Option<Extent>; TABLES.len()],
     /// DT_SONAME, as the other three names an offset in the string table.
     pub soname: Option<u64>,
     /// DT_RPATH.
@@ -124,23 +106,26 @@ impl Dynamic {
     /// Of entries that stand there twice the last one counts, as for ld.so (`elf/get-dynamic-info.h`).
     pub fn of(section: Bytes<'_>, resolve: impl Fn(u64) -> u64) -> Dynamic {
         let mut dynamic = Dynamic::default();
-        let mut addresses = [None; TABLES];
-        let mut sizes = SIZES;
+        // Of tables whose size the section has to say, it is 0 before it does.
+        let mut addresses = [None; TABLES.len()];
+        let mut sizes = TABLES.map(|(.., size)| size.map(|_| 0));
         for (tag, value) in entries(section) {
-            match Table::of_tag(tag) {
-                Some((table, true)) => sizes.get_mut(table as usize).into_iter().for_each(|size| *size = Some(value)),
-                Some((table, false)) => {
-                    addresses.get_mut(table as usize).into_iter().for_each(|address| *address = Some(resolve(value)));
+            match tag {
+                DT_SONAME => dynamic.soname = Some(value),
+                DT_RPATH => dynamic.rpath = Some(value),
+                DT_RUNPATH => dynamic.runpath = Some(value),
+                DT_RELACOUNT => dynamic.relative_count = value,
+                DT_FLAGS => dynamic.flags |= value,
+                DT_FLAGS_1 => dynamic.flags_1 |= value,
+                _ => {
+                    for ((.., of_address, of_size), place) in TABLES.iter().zip(addresses.iter_mut().zip(&mut sizes)) {
+                        if tag == *of_address {
+                            *place.0 = Some(resolve(value));
+                        } else if Some(tag) == *of_size {
+                            *place.1 = Some(value);
+                        }
+                    }
                 }
-                None => match tag {
-                    DT_SONAME => dynamic.soname = Some(value),
-                    DT_RPATH => dynamic.rpath = Some(value),
-                    DT_RUNPATH => dynamic.runpath = Some(value),
-                    DT_RELACOUNT => dynamic.relative_count = value,
-                    DT_FLAGS => dynamic.flags |= value,
-                    DT_FLAGS_1 => dynamic.flags_1 |= value,
-                    _ => {}
-                },
             }
         }
         // What says how long it is does not end at the next table.
@@ -190,11 +175,6 @@ impl Dynamic {
     }
 }
 
-/// The offsets in the string table of the names of the libraries that the object needs.
-pub(crate) fn needed(section: Bytes<'_>) -> impl Iterator<Item = u64> {
-    entries(section).filter(|(tag, _)| *tag == DT_NEEDED).map(|(_, value)| value)
-}
-
 /// The tags and values of a dynamic section, up to DT_NULL or the end.
 pub fn entries(section: Bytes<'_>) -> impl Iterator<Item = (u64, u64)> {
     let pair = move |index| section.entry::<[u64; 2]>(index).map(|[tag, value]| (tag, value));
@@ -216,8 +196,6 @@ mod tests {
             (DT_STRTAB, 0x800),
             (DT_STRSZ, 0x20),
             (DT_VERSYM, 0x820),
-            (DT_NEEDED, 0x500),
-            (DT_NEEDED, 7),
             (DT_RELA, 0),
             (DT_NULL, 0),
             (DT_SONAME, 9),
@@ -229,7 +207,6 @@ mod tests {
         assert_eq!(extent(Table::VersionIndexes), Some((0x1820, None, None)));
         assert_eq!(extent(Table::Relocations), None, "no bytes");
         assert_eq!(dynamic.soname, None, "behind the end");
-        assert_eq!(needed(Bytes::from(&bytes[..])).collect::<Vec<_>>(), [0x500, 7]);
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub const fn sysv(name: &[u8]) -> u32 {
 /// of a bucket.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GnuHash<'a> {
-    head: Bytes<'a>,
+    whole: Bytes<'a>,
     bucket_count: u32,
     first_symbol: u32,
     bloom_words: u32,
@@ -80,8 +80,7 @@ impl<'a> GnuHash<'a> {
         let rest = rest.skip(len(bloom_words, BLOOM_WORD));
         let buckets = rest.up_to(len(bucket_count, WORD));
         let chain = rest.skip(len(bucket_count, WORD));
-        let head = bytes.up_to(size_of::<[u32; 4]>());
-        Some(GnuHash { head, bucket_count, first_symbol, bloom_words, bloom_shift, bloom, buckets, chain })
+        Some(GnuHash { whole: bytes, bucket_count, first_symbol, bloom_words, bloom_shift, bloom, buckets, chain })
     }
 
     /// Do its parts lie inside of it? Where they do not, what is there can be searched all the same, as `ld.so` does.
@@ -96,10 +95,10 @@ impl<'a> GnuHash<'a> {
         self.first_symbol as usize
     }
 
-    /// The table with the hashes of so many symbols, in its parts; `None` if one is not whole.
-    pub(crate) fn parts(&self, symbols: usize) -> Option<[Bytes<'a>; 4]> {
-        let hashes = self.chain.first(symbols.checked_mul(WORD)?)?;
-        self.is_whole().then_some([self.head, self.bloom, self.buckets, hashes])
+    /// The table with the hashes of so many symbols; `None` if a part of it is missing.
+    pub(crate) fn of_symbols(&self, count: usize) -> Option<Bytes<'a>> {
+        let hashes = self.chain.first(count.checked_mul(WORD)?).filter(|_| self.is_whole())?;
+        self.whole.first(self.whole.len().checked_sub(self.chain.len())?.checked_add(hashes.len())?)
     }
 
     /// The hash of symbol number `index`, but for its lowest bit; `None`: it is not found through the table.

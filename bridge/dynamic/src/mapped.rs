@@ -4,8 +4,6 @@
 
 use core::ffi::CStr;
 
-use libc::Elf64_Phdr;
-
 use crate::dynamic::{Dynamic, Table};
 use crate::relocation::Reference;
 use crate::segments::Segments;
@@ -58,14 +56,9 @@ impl<'a> Mapped<'a> {
         self.segments.base()
     }
 
-    /// Its program headers.
-    pub fn headers(&self) -> &'a [Elf64_Phdr] {
-        self.segments.headers()
-    }
-
     /// Tells it from all other objects that are loaded at the same time.
     pub fn id(&self) -> usize {
-        self.tables.symbols_address()
+        self.tables.symbols.entries.address()
     }
 
     /// The address of a symbol in this process; 0 if it is not defined here. Of an IFUNC that of its resolver, of a
@@ -84,13 +77,8 @@ impl<'a> Mapped<'a> {
         Some((symbol, self.address(&symbol)))
     }
 
-    /// The words of this object that hold the address of a symbol by name, with the address of each word: aligned, and inside
-    /// of a readable segment.
-    pub fn bindings(&self) -> impl Iterator<Item = (Reference<'a>, usize)> + use<'a> {
-        self.bindings_like(|_: [u8; 1]| true)
-    }
-
-    /// Those of them whose names begin with bytes that `is_likely` likes.
+    /// The words of this object that hold the address of a symbol whose name begins with bytes that `is_likely` likes, with the address of
+    /// each word: aligned, and inside of a readable segment.
     pub fn bindings_like<const N: usize, F: Fn([u8; N]) -> bool>(
         &self,
         is_likely: F,

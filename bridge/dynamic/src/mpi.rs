@@ -122,7 +122,9 @@ fn is_in_front(tables: &Tables<'_>) -> bool {
             (SymbolKind::Data, [b'M', b'P', b'I', b'R', b'_', ..]) | (_, [b'p', b'm', b'p', b'i', b'_', ..]) => {
                 return false;
             }
-            (_, [b'P', b'M', b'P', b'I', b'_', first, second]) if is_upper(*first) && is_upper(*second) => {
+            (_, [b'P', b'M', b'P', b'I', b'_', first, second])
+                if first.is_ascii_uppercase() && second.is_ascii_uppercase() =>
+            {
                 return false;
             }
             (SymbolKind::Data, _) => {}
@@ -170,8 +172,4 @@ fn find<'a>(tables: &Tables<'a>, name: &Hashed) -> Option<Symbol<'a>> {
 
 fn begins(name: &[u8], beginnings: &[&[u8]]) -> bool {
     beginnings.iter().any(|beginning| name.starts_with(beginning))
-}
-
-fn is_upper(byte: u8) -> bool {
-    byte.is_ascii_uppercase()
 }

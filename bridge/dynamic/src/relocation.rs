@@ -18,20 +18,33 @@ pub enum RelocationKind {
     GlobDat,
     /// A function's address, in a GOT slot that only the PLT jumps through.
     JumpSlot,
+    /// The number of the object that has a thread-local variable.
+    Module,
+    /// Where a thread-local variable is among those of its object.
+    ModuleOffset,
+    /// Where a thread-local variable is from the thread pointer.
+    ThreadOffset,
+    /// A descriptor of a thread-local variable, two words.
+    Descriptor,
     /// Anything else.
-    Other(u32),
+    Other,
 }
 
 impl RelocationKind {
-    /// What a relocation of this type stores, in files of a machine.
+    /// What a relocation of this type stores: x86-64 psABI, table 4.9; ELF for the Arm 64-bit Architecture, 5.7.
     #[inline]
     const fn of(number: u32, machine: Machine) -> RelocationKind {
-        let known = machine.relocations();
-        match number {
-            _ if number == known.absolute => RelocationKind::Absolute,
-            _ if number == known.glob_dat => RelocationKind::GlobDat,
-            _ if number == known.jump_slot => RelocationKind::JumpSlot,
-            _ => RelocationKind::Other(number),
+        match (machine, number) {
+            // R_X86_64_64, R_AARCH64_ABS64.
+            (Machine::X86_64, 1) | (Machine::Aarch64, 257) => RelocationKind::Absolute,
+            (Machine::X86_64, 6) | (Machine::Aarch64, 1025) => RelocationKind::GlobDat,
+            (Machine::X86_64, 7) | (Machine::Aarch64, 1026) => RelocationKind::JumpSlot,
+            // R_X86_64_DTPMOD64, DTPOFF64, TPOFF64 and TLSDESC; R_AARCH64_TLS_DTPMOD, TLS_DTPREL, TLS_TPREL and TLSDESC.
+            (Machine::X86_64, 16) | (Machine::Aarch64, 1028) => RelocationKind::Module,
+            (Machine::X86_64, 17) | (Machine::Aarch64, 1029) => RelocationKind::ModuleOffset,
+            (Machine::X86_64, 18) | (Machine::Aarch64, 1030) => RelocationKind::ThreadOffset,
+            (Machine::X86_64, 36) | (Machine::Aarch64, 1031) => RelocationKind::Descriptor,
+            _ => RelocationKind::Other,
         }
     }
 }
@@ -62,7 +75,8 @@ impl Relocation {
     /// Does it store the address of a symbol that it names?
     #[inline]
     fn is_by_name(&self) -> bool {
-        self.symbol != 0 && !matches!(self.kind, RelocationKind::Other(_))
+        use RelocationKind::{Absolute, GlobDat, JumpSlot};
+        self.symbol != 0 && matches!(self.kind, Absolute | GlobDat | JumpSlot)
     }
 }
 
@@ -90,13 +104,8 @@ impl<'a> Tables<'a> {
         self.relocations.into_iter().flat_map(|table| Relocation::all(table, Machine::HOST))
     }
 
-    /// The words that hold the address of a symbol by name: the GOT, and pointers in data.
-    pub fn bindings(&self) -> impl Iterator<Item = Reference<'a>> + use<'a> {
-        self.bindings_like(|_: [u8; 1]| true)
-    }
-
-    /// Those of them whose names begin with bytes that `is_likely` likes: measuring a name takes longer than all else, and an object
-    /// refers to hundreds.
+    /// The words that hold the address of a symbol whose name begins with bytes that `is_likely` likes: the GOT, and pointers in data.
+    /// Measuring a name takes longer than all else, and an object refers to hundreds.
     pub fn bindings_like<const N: usize, F: Fn([u8; N]) -> bool>(
         &self,
         is_likely: F,

@@ -3,9 +3,10 @@
 use core::ffi::CStr;
 
 use crate::bytes::Bytes;
-use crate::dynamic::{self, Dynamic, Table};
+use crate::dynamic::{Dynamic, Table, entries};
 use crate::hash::{self, GnuHash, SysvHash};
 use crate::symbol::{SYMBOL, Symbol, SymbolTable};
+use crate::tags::DT_NEEDED;
 use crate::version::{Index, Version, Versions};
 
 /// The first contradiction in an object's tables.
@@ -42,8 +43,8 @@ pub struct Tables<'a> {
 /// The tables by which `ld.so` finds definitions, besides the symbols.
 #[derive(Debug, Clone, Copy)]
 pub struct OfDefinitions<'a> {
-    /// DT_GNU_HASH in its parts: head, Bloom filter, buckets, hashes.
-    pub hash: [Bytes<'a>; 4],
+    /// DT_GNU_HASH.
+    pub hash: Bytes<'a>,
     /// DT_STRTAB.
     pub strings: Bytes<'a>,
     /// DT_VERSYM, an entry for each symbol; empty where nothing has a version.
@@ -213,7 +214,7 @@ impl<'a> Tables<'a> {
         let is_whole = self.fault.is_none() && !self.own_strings.is_empty();
         let has_versions = [0, versions].contains(&self.version_indexes.len());
         (is_whole && has_versions).then_some(OfDefinitions {
-            hash: hash.parts(listed)?,
+            hash: hash.of_symbols(listed)?,
             strings: self.own_strings,
             version_indexes: self.version_indexes,
         })
@@ -232,12 +233,7 @@ impl<'a> Tables<'a> {
 
     /// DT_NEEDED as offsets in the string table.
     pub fn needed_offsets(&self) -> impl Iterator<Item = u64> + use<'a> {
-        dynamic::needed(self.section)
-    }
-
-    /// The address of the symbol table in this process; tells objects apart that are loaded at the same time.
-    pub fn symbols_address(&self) -> usize {
-        self.symbols.entries.address()
+        entries(self.section).filter(|(tag, _)| *tag == DT_NEEDED).map(|(_, value)| value)
     }
 
     /// The hashes of the names that `ld.so` finds, each but for its lowest bit; `None`: the object has no DT_GNU_HASH.
@@ -357,14 +353,9 @@ impl<'a> Tables<'a> {
 
     /// The version that symbol number `index` asks for; `None`: it asks for none, or is defined here.
     pub fn needed_version(&self, index: usize) -> Option<&'a CStr> {
-        self.need(index)?.name()
-    }
-
-    /// The same with the library that has to define it.
-    pub fn need(&self, index: usize) -> Option<Version<'a>> {
         // The numbers of definitions and needs are different ones (`elf/dl-version.c`).
         let number = self.version_index(index)?.number();
-        self.version_needs().find(|need| number >= 2 && need.number == number)
+        self.version_needs().find(|need| number >= 2 && need.number == number)?.name()
     }
 
     /// The name of the version that a definition with this index has.

@@ -6,13 +6,9 @@
 use core::ffi::CStr;
 
 use crate::linker_lock::LinkerLock;
-use crate::machine::{Machine, Relocations};
 use crate::mapped::Mapped;
 use crate::rebind::Words;
 use crate::relocation::{Relocation, RelocationKind};
-
-/// Types of relocations in objects of this process.
-const KNOWN: Relocations = Machine::HOST.relocations();
 
 /// Where a thread-local variable is.
 #[derive(Debug, Clone, Copy)]
@@ -38,12 +34,11 @@ pub enum StaticRoom {
 }
 
 impl StaticRoom {
-    /// Of one relocation, in a file for this machine.
-    pub fn of(relocation: &Relocation, machine: Machine) -> Option<StaticRoom> {
-        let known = machine.relocations();
+    /// Of one relocation.
+    pub fn of(relocation: &Relocation) -> Option<StaticRoom> {
         match relocation.kind {
-            RelocationKind::Other(number) if number == known.from_thread => Some(StaticRoom::Needed),
-            RelocationKind::Other(number) if number == known.descriptor => Some(StaticRoom::Welcome),
+            RelocationKind::ThreadOffset => Some(StaticRoom::Needed),
+            RelocationKind::Descriptor => Some(StaticRoom::Welcome),
             _ => None,
         }
     }
@@ -58,14 +53,13 @@ pub unsafe fn bind(_: &LinkerLock, object: &Mapped<'_>, find: impl Fn(&CStr) -> 
     let mut words = Words { object, unprotected: None };
     let mut count = 0_usize;
     for relocation in object.tables().relocations() {
-        let Some((variable, number)) = reference(object, &relocation, &find) else { continue };
+        let Some(variable) = variable(object, &relocation, &find) else { continue };
         let addend = relocation.addend as isize;
-        let offset = variable.offset.wrapping_add_signed(addend);
         let from_thread = variable.from_thread.wrapping_add_signed(addend);
-        let (first, second) = match number {
-            _ if number == KNOWN.module => (variable.module, None),
-            _ if number == KNOWN.offset => (offset, None),
-            _ if number == KNOWN.from_thread => (from_thread, None),
+        let (first, second) = match relocation.kind {
+            RelocationKind::Module => (variable.module, None),
+            RelocationKind::ModuleOffset => (variable.offset.wrapping_add_signed(addend), None),
+            RelocationKind::ThreadOffset => (from_thread, None),
             _ => (variable.descriptor, Some(from_thread)),
         };
         let behind = relocation.offset.wrapping_add(size_of::<usize>() as u64);
@@ -76,18 +70,16 @@ pub unsafe fn bind(_: &LinkerLock, object: &Mapped<'_>, find: impl Fn(&CStr) -> 
     count
 }
 
-/// The variable that a relocation refers to, and the type of the relocation.
-fn reference(
+/// The variable of another object that a relocation refers to.
+fn variable(
     object: &Mapped<'_>,
     relocation: &Relocation,
     find: &impl Fn(&CStr) -> Option<ThreadLocalVariable>,
-) -> Option<(ThreadLocalVariable, u32)> {
-    let RelocationKind::Other(number) = relocation.kind else { return None };
-    let is_one = [KNOWN.module, KNOWN.offset, KNOWN.from_thread, KNOWN.descriptor].contains(&number);
-    if !is_one || relocation.symbol == 0 {
+) -> Option<ThreadLocalVariable> {
+    use RelocationKind::{Descriptor, Module, ModuleOffset, ThreadOffset};
+    if relocation.symbol == 0 || !matches!(relocation.kind, Module | ModuleOffset | ThreadOffset | Descriptor) {
         return None;
     }
-    let symbol = object.tables().symbol(relocation.symbol)?;
-    let variable = find(symbol.name()?).filter(|_| !symbol.is_defined())?;
-    Some((variable, number))
+    let symbol = object.tables().symbol(relocation.symbol).filter(|symbol| !symbol.is_defined())?;
+    find(symbol.name()?)
 }

@@ -99,38 +99,30 @@ impl<'a> Versions<'a> {
         None
     }
 
-    /// The next version of the library whose versions these are.
-    ///
-    /// `Elf64_Vernaux`: vna_hash: u32; vna_flags, vna_other: u16; vna_name, vna_next: u32.
-    fn of_file(&mut self, at: usize) -> Option<Version<'a>> {
-        let [_, number] = self.table.skip(at).read::<[u16; 2]>(4)?;
-        let [name, next] = self.table.skip(at).read::<[u32; 2]>(8)?;
-        self.next_of_file = behind(at, next);
-        let number = Index(number).number();
-        Some(Version { number, is_base: false, name, file: self.file, strings: self.strings })
-    }
-
-    /// Goes on to the next library.
-    ///
-    /// `Elf64_Verneed`: vn_version, vn_cnt: u16; vn_file, vn_aux, vn_next: u32.
-    fn file(&mut self, at: usize) -> Option<()> {
-        let [file, first, next] = self.table.skip(at).read::<[u32; 3]>(4)?;
-        (self.file, self.next_of_file, self.next) = (file, at.checked_add(first as usize), behind(at, next));
-        Some(())
-    }
-
-    /// The next definition.
-    ///
-    /// `Elf64_Verdef`: vd_version, vd_flags, vd_ndx, vd_cnt: u16; vd_hash, vd_aux, vd_next: u32. Its first `Elf64_Verdaux` (vda_name,
-    /// vda_next: u32) is the name; further ones are its parents.
-    fn definition(&mut self, at: usize) -> Option<Version<'a>> {
+    /// Reads the entry at this place and goes on behind it. `Some(None)`: it is a library, whose versions come next.
+    fn entry(&mut self, at: usize, is_of_file: bool) -> Option<Option<Version<'a>>> {
         let entry = self.table.skip(at);
-        let [_, flags, number, _] = entry.read::<[u16; 4]>(0)?;
-        let [_, first, next] = entry.read::<[u32; 3]>(8)?;
-        let name = entry.read::<u32>(first as usize)?;
-        self.next = behind(at, next);
+        let (number, is_base, name) = if is_of_file {
+            // `Elf64_Vernaux`: vna_hash: u32; vna_flags, vna_other: u16; vna_name, vna_next: u32.
+            let [_, number] = entry.read::<[u16; 2]>(4)?;
+            let [name, next] = entry.read::<[u32; 2]>(8)?;
+            self.next_of_file = behind(at, next);
+            (number, false, name)
+        } else if self.are_needs {
+            // `Elf64_Verneed`: vn_version, vn_cnt: u16; vn_file, vn_aux, vn_next: u32.
+            let [file, first, next] = entry.read::<[u32; 3]>(4)?;
+            (self.file, self.next_of_file, self.next) = (file, at.checked_add(first as usize), behind(at, next));
+            return Some(None);
+        } else {
+            // `Elf64_Verdef`: vd_version, vd_flags, vd_ndx, vd_cnt: u16; vd_hash, vd_aux, vd_next: u32. Its first `Elf64_Verdaux` (vda_name,
+            // vda_next: u32) is the name; further ones are its parents.
+            let [_, flags, number, _] = entry.read::<[u16; 4]>(0)?;
+            let [_, first, next] = entry.read::<[u32; 3]>(8)?;
+            self.next = behind(at, next);
+            (number, flags & BASE != 0, entry.read(first as usize)?)
+        };
         let number = Index(number).number();
-        Some(Version { number, is_base: flags & BASE != 0, name, file: 0, strings: self.strings })
+        Some(Some(Version { number, is_base, name, file: self.file, strings: self.strings }))
     }
 }
 
@@ -148,12 +140,7 @@ impl<'a> Iterator for Versions<'a> {
             let at = of_file.or_else(|| self.next.take())?;
             let Some(room) = self.room.checked_sub(1) else { return self.fail(OVERLAP) };
             self.room = room;
-            let version = match (of_file, self.are_needs) {
-                (Some(_), _) => self.of_file(at).map(Some),
-                (None, true) => self.file(at).map(|()| None),
-                (None, false) => self.definition(at).map(Some),
-            };
-            match version {
+            match self.entry(at, of_file.is_some()) {
                 // A library: its versions come next.
                 Some(None) => {}
                 Some(version) => return version,

@@ -34,7 +34,7 @@ fn main() {
             Ok(tool) => {
                 let names = |ids: &[qmpi_abi::FnId]| ids.iter().map(|id| id.name()).collect::<Vec<_>>().join(" ");
                 println!("  {:?}, next function {:?}, abi {:?}", tool.kind, tool.next_function, tool.abi_evidence);
-                println!("  objects {:?}", tool.objects.iter().map(|object| &object.name).collect::<Vec<_>>());
+                println!("  objects {:?}", tool.closure.objects.iter().map(ElfFile::name).collect::<Vec<_>>());
                 println!("  stopped {:?} missing {:?}", tool.closure.stopped, tool.closure.missing);
                 println!("  intercepts {}", names(&tool.intercepts));
                 println!("  pmpi {} | calls {}", names(&tool.pmpi_imports), names(&tool.mpi_calls));

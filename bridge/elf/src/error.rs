@@ -9,74 +9,72 @@ use std::path::PathBuf;
 use crate::machine;
 
 /// What a file that is not ELF looks like, judged by its first bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FileKind {
-    /// A text file that tells `ld` which libraries to use instead (`GROUP ( ... )`, `INPUT ( ... )`).
-    #[error("a linker script (text)")]
-    LinkerScript,
-    /// A libtool `.la` file.
-    #[error("a libtool .la file (text)")]
-    LibtoolArchive,
-    /// A file that starts with `#!`.
-    #[error("a script (text)")]
-    Script,
-    /// Any other text.
-    #[error("a text file")]
-    Text,
-    /// A static library, `!<arch>` or `!<thin>`.
-    #[error("a static library (ar archive)")]
-    Archive,
-    /// A Windows executable or DLL.
-    #[error("a Windows program or DLL")]
-    Pe,
-    /// A macOS binary.
-    #[error("a macOS binary")]
-    MachO,
-    /// A compiler's intermediate code (link-time optimization without a native object).
-    #[error("LLVM bitcode")]
-    LlvmBitcode,
-    /// Compressed data.
-    #[error("compressed data")]
-    Compressed,
-    /// Nothing that we know.
-    #[error("data of an unknown kind")]
-    Unknown,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileKind {
+    name: &'static str,
+    /// What the user can do.
+    hint: Option<&'static str>,
 }
+
+const fn kind(name: &'static str, hint: &'static str) -> FileKind {
+    FileKind { name, hint: Some(hint) }
+}
+
+const NOT_A_SCRIPT: &str = "name the .so file of the tool, not a script";
+const FOR_LINUX: &str = "get the tool's build for Linux";
+/// A text file that tells `ld` which libraries to use instead (`GROUP ( ... )`, `INPUT ( ... )`).
+const LINKER_SCRIPT: FileKind = kind(
+    "a linker script (text)",
+    "it is for ld; name the library that it points to (often the one with a version number)",
+);
+const LIBTOOL_ARCHIVE: FileKind = kind("a libtool .la file (text)", "name the .so file, often in .libs/ next to it");
+const SCRIPT: FileKind = kind("a script (text)", NOT_A_SCRIPT);
+const TEXT: FileKind = kind("a text file", NOT_A_SCRIPT);
+const ARCHIVE: FileKind = kind(
+    "a static library (ar archive)",
+    "link it to a shared library: cc -shared -Wl,--whole-archive LIB.a -Wl,--no-whole-archive -o LIB.so",
+);
+const PE: FileKind = kind("a Windows program or DLL", FOR_LINUX);
+const MACH_O: FileKind = kind("a macOS binary", FOR_LINUX);
+/// A compiler's intermediate code (link-time optimization without a native object).
+const LLVM_BITCODE: FileKind = kind("LLVM bitcode", "build it without -flto, or link it with -shared");
+const COMPRESSED: FileKind = kind("compressed data", "unpack it first");
+const UNKNOWN: FileKind = FileKind { name: "data of an unknown kind", hint: None };
 
 impl FileKind {
     /// Judges a file by its first bytes.
     pub fn of(head: &[u8]) -> FileKind {
         const MAGIC: [(&[u8], FileKind); 14] = [
-            (b"!<arch>", FileKind::Archive),
-            (b"!<thin>", FileKind::Archive),
-            (b"MZ", FileKind::Pe),
-            (b"\xcf\xfa\xed\xfe", FileKind::MachO),
-            (b"\xce\xfa\xed\xfe", FileKind::MachO),
-            (b"\xca\xfe\xba\xbe", FileKind::MachO),
-            (b"\xfe\xed\xfa\xcf", FileKind::MachO),
-            (b"BC\xc0\xde", FileKind::LlvmBitcode),
-            (b"\x1f\x8b", FileKind::Compressed),
-            (b"\xfd7zXZ", FileKind::Compressed),
-            (b"BZh", FileKind::Compressed),
-            (b"PK\x03\x04", FileKind::Compressed),
-            (b"\x28\xb5\x2f\xfd", FileKind::Compressed),
-            (b"#!", FileKind::Script),
+            (b"!<arch>", ARCHIVE),
+            (b"!<thin>", ARCHIVE),
+            (b"MZ", PE),
+            (b"\xcf\xfa\xed\xfe", MACH_O),
+            (b"\xce\xfa\xed\xfe", MACH_O),
+            (b"\xca\xfe\xba\xbe", MACH_O),
+            (b"\xfe\xed\xfa\xcf", MACH_O),
+            (b"BC\xc0\xde", LLVM_BITCODE),
+            (b"\x1f\x8b", COMPRESSED),
+            (b"\xfd7zXZ", COMPRESSED),
+            (b"BZh", COMPRESSED),
+            (b"PK\x03\x04", COMPRESSED),
+            (b"\x28\xb5\x2f\xfd", COMPRESSED),
+            (b"#!", SCRIPT),
         ];
         let known = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, kind)| *kind);
         // The read may have cut a UTF-8 sequence at its end: only control bytes tell text from data.
         let is_text = !head.iter().any(|&byte| byte < 0x20 && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c));
         match known {
-            Some(kind) if is_text || kind != FileKind::Script => return kind,
-            _ if !is_text => return FileKind::Unknown,
+            Some(kind) if is_text || kind != SCRIPT => return kind,
+            _ if !is_text => return UNKNOWN,
             _ => {}
         }
         let text = String::from_utf8_lossy(head);
         if text.contains("libtool library file") {
-            FileKind::LibtoolArchive
+            LIBTOOL_ARCHIVE
         } else if ["GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"].iter().any(|word| text.contains(word)) {
-            FileKind::LinkerScript
+            LINKER_SCRIPT
         } else {
-            FileKind::Text
+            TEXT
         }
     }
 }
@@ -127,7 +125,7 @@ pub enum ElfErrorReason {
     #[error("is empty")]
     Empty,
     /// The file does not start with the ELF magic number.
-    #[error("not an ELF file but {0}")]
+    #[error("not an ELF file but {}", .0.name)]
     NotElf(FileKind),
     /// 32-bit where 64-bit is needed.
     #[error("a 32-bit library; a 64-bit one is needed here")]
@@ -174,20 +172,7 @@ impl ElfError {
                 "name the .so file of the tool"
             }
             Reason::Empty => "the build or the copy of this file did not finish; make it again",
-            Reason::NotElf(kind) => match kind {
-                FileKind::LinkerScript => {
-                    "it is for ld; name the library that it points to (often the one with a version number)"
-                }
-                FileKind::LibtoolArchive => "name the .so file, often in .libs/ next to it",
-                FileKind::Archive => {
-                    "link it to a shared library: cc -shared -Wl,--whole-archive LIB.a -Wl,--no-whole-archive -o LIB.so"
-                }
-                FileKind::Script | FileKind::Text => "name the .so file of the tool, not a script",
-                FileKind::Compressed => "unpack it first",
-                FileKind::Pe | FileKind::MachO => "get the tool's build for Linux",
-                FileKind::LlvmBitcode => "build it without -flto, or link it with -shared",
-                FileKind::Unknown => return None,
-            },
+            Reason::NotElf(kind) => kind.hint?,
             Reason::WrongClass => "build the tool with -m64, or look in lib64",
             Reason::WrongByteOrder | Reason::ForeignMachine(_) => {
                 return Some(format!("build the tool for {}", machine::HOST_NAME));
@@ -213,16 +198,16 @@ mod tests {
     #[test]
     fn kinds_are_told_by_the_first_bytes() {
         for (head, kind) in [
-            (&b"/* GNU ld script */\nGROUP ( /lib/x )"[..], FileKind::LinkerScript),
-            (b"INPUT(libmpi.so.12)", FileKind::LinkerScript),
-            (b"# libx.la - a libtool library file\n", FileKind::LibtoolArchive),
-            (b"#!/bin/sh\n", FileKind::Script),
-            (b"hello", FileKind::Text),
-            (b"!<arch>\n", FileKind::Archive),
-            (b"MZ\x90\0", FileKind::Pe),
-            (b"\xcf\xfa\xed\xfe", FileKind::MachO),
-            (b"\x1f\x8b\x08", FileKind::Compressed),
-            (b"\x7fELX\0\0", FileKind::Unknown),
+            (&b"/* GNU ld script */\nGROUP ( /lib/x )"[..], LINKER_SCRIPT),
+            (b"INPUT(libmpi.so.12)", LINKER_SCRIPT),
+            (b"# libx.la - a libtool library file\n", LIBTOOL_ARCHIVE),
+            (b"#!/bin/sh\n", SCRIPT),
+            (b"hello", TEXT),
+            (b"!<arch>\n", ARCHIVE),
+            (b"MZ\x90\0", PE),
+            (b"\xcf\xfa\xed\xfe", MACH_O),
+            (b"\x1f\x8b\x08", COMPRESSED),
+            (b"\x7fELX\0\0", UNKNOWN),
         ] {
             assert_eq!(FileKind::of(head), kind, "{head:?}");
         }
@@ -230,7 +215,7 @@ mod tests {
 
     #[test]
     fn messages_are_one_line_and_name_the_file() {
-        let error = ElfError { path: "/x/libfoo.so".into(), reason: ElfErrorReason::NotElf(FileKind::Archive) };
+        let error = ElfError { path: "/x/libfoo.so".into(), reason: ElfErrorReason::NotElf(ARCHIVE) };
         assert_eq!(error.to_string(), "/x/libfoo.so: not an ELF file but a static library (ar archive)");
         assert!(error.hint().is_some_and(|hint| hint.contains("-shared")));
     }

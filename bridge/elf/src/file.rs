@@ -15,7 +15,7 @@ use goblin::elf::header::ET_DYN;
 use goblin::elf::program_header::{PF_X, PT_GNU_STACK, PT_INTERP, PT_NOTE, PT_TLS};
 use qmpi_dynamic::relocation::RelocationKind;
 use qmpi_dynamic::thread_local::StaticRoom;
-use qmpi_dynamic::{Machine, Symbol, SymbolKind, Table, Tables, hash};
+use qmpi_dynamic::{Bytes, Machine, Symbol, SymbolKind, Table, Tables, hash};
 
 use crate::error::{ElfError, ElfErrorReason, ObjectKind};
 use crate::file::image::OpenFile;
@@ -46,9 +46,12 @@ pub struct ElfFile {
     is_library: bool,
     interp: Option<String>,
     needed: Vec<String>,
-    tls: Option<Tls>,
-    static_room: Option<StaticRoom>,
-    exec_stack: bool,
+    /// Its PT_TLS segment.
+    pub tls: Option<Tls>,
+    /// What its thread-local variables ask for in the room that is fixed when the program starts.
+    pub static_room: Option<StaticRoom>,
+    /// Asks for executable stacks, which newer glibc versions refuse to a running process.
+    pub exec_stack: bool,
     tables: FileTables,
     version_needs: Vec<NeededVersion>,
 }
@@ -284,21 +287,6 @@ impl ElfFile {
         self.tables().symbols().filter(Symbol::is_unique).count()
     }
 
-    /// Its PT_TLS segment.
-    pub fn tls(&self) -> Option<Tls> {
-        self.tls
-    }
-
-    /// What its thread-local variables ask for in the room that is fixed when the program starts.
-    pub fn static_room(&self) -> Option<StaticRoom> {
-        self.static_room
-    }
-
-    /// Asks for executable stacks, which newer glibc versions refuse to a running process.
-    pub fn exec_stack(&self) -> bool {
-        self.exec_stack
-    }
-
     /// ld.so must not look for its libraries in the cache and the default directories (DF_1_NODEFLIB).
     pub fn no_default_lib(&self) -> bool {
         self.tables.dynamic.no_default_lib()
@@ -328,7 +316,7 @@ impl ElfFile {
         let mut found = Vec::new();
         for segment in image.segments.iter().filter(|segment| segment.p_type == PT_NOTE) {
             let bytes = image.read("notes (PT_NOTE)", segment.p_offset, segment.p_filesz)?;
-            NumberingNote::collect(&bytes, segment.p_align, &mut found);
+            NumberingNote::collect(Bytes::from(&bytes[..]), segment.p_align, &mut found);
         }
         Ok(found)
     }

@@ -9,7 +9,6 @@ pub mod spelling;
 pub mod wrapped;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 
 use qmpi_abi::{FnId, classify, is_mpi_like};
 
@@ -51,36 +50,13 @@ pub enum NextFunction {
     NoneSeen,
 }
 
-impl NextFunction {
-    fn of(imports_profiling: bool, looks_up: bool) -> NextFunction {
-        match (imports_profiling, looks_up) {
-            (true, true) => NextFunction::Both,
-            (true, false) => NextFunction::PmpiImports,
-            (false, true) => NextFunction::Dlsym,
-            (false, false) => NextFunction::NoneSeen,
-        }
-    }
-}
-
-/// What one object of a tool's closure has to do with MPI.
+/// The wrappers in one object of a tool's closure.
 #[derive(Debug, Clone, Default)]
 pub struct ObjectDetail {
-    /// SONAME or file name.
-    pub name: String,
-    /// The file.
-    pub path: PathBuf,
     /// C functions that it defines, sorted.
     pub intercepts: Vec<FnId>,
     /// Fortran procedures that it defines, by symbol name.
     pub fortran_wrappers: Vec<String>,
-    /// C functions that it imports as `PMPI_*`.
-    pub pmpi_imports: Vec<FnId>,
-    /// C functions that it imports as `MPI_*`.
-    pub mpi_imports: Vec<FnId>,
-    /// Fortran procedures that it imports, by symbol name, profiling ones included.
-    pub fortran_imports: Vec<String>,
-    /// Names of MPI functions that it may pass to dlsym.
-    pub dlsym_names: Vec<String>,
 }
 
 /// An inspected tool. Lists are sorted and cover the whole closure unless they say otherwise.
@@ -90,7 +66,7 @@ pub struct Tool {
     pub kind: ToolKind,
     /// The tool and its private libraries.
     pub closure: Closure,
-    /// The same facts object by object, in the order of the closure.
+    /// The wrappers object by object, in the order of the closure.
     pub objects: Vec<ObjectDetail>,
     /// C functions that are defined as `MPI_*`.
     pub intercepts: Vec<FnId>,
@@ -148,7 +124,7 @@ pub fn registers_tools(object: &ElfFile) -> bool {
 }
 
 impl Tool {
-    /// What its file and the libraries that stand before it have to do with MPI, in the order of a list in LD_PRELOAD.
+    /// The wrappers in its file and in the libraries that stand before it, in the order of a list in LD_PRELOAD.
     pub fn parts(&self) -> impl Iterator<Item = &ObjectDetail> {
         let before = self.closure.before().len();
         self.objects.iter().skip(1).take(before).chain(self.objects.first())

@@ -134,7 +134,7 @@ fn a_private_library_with_the_name_of_one_of_mpi() -> Outcome {
     let source = format!("int help(void); {TOOL} int use(void) {{ return help(); }}");
     let options = ["-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", &at("libmpl.so.1"), &at("libpmpi.so.12")];
     let tool = inspect(&library(directory.path(), "libroot.so", &source, &options)?)?;
-    let objects: Vec<_> = tool.objects.iter().map(|object| object.name.as_str()).collect();
+    let objects: Vec<_> = tool.closure.objects.iter().map(ElfFile::name).collect();
     assert_eq!(objects, ["libroot.so", "libmpl.so.1"]);
     assert!(tool.closure.stopped.iter().any(|name| name == "libpmpi.so.12"), "{:?}", tool.closure.stopped);
     assert!(tool.undefined_elsewhere.is_empty(), "{:?}", tool.undefined_elsewhere);

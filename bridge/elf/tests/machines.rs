@@ -16,8 +16,8 @@ fn library(directory: &tempfile::TempDir, machine: Machine) -> PathBuf {
     let mut file = Crafted::new(*b"\0PMPI_Send\0PMPI_Recv\0");
     file.symbols = vec![1, 11];
     let mut table = Vec::new();
-    for (symbol, known) in (1_u64..).zip(Machine::ALL) {
-        for word in [0x1000 + 8 * symbol, symbol << 32 | u64::from(known.relocations().jump_slot), 0] {
+    for (symbol, jump_slot) in [(1_u64, 7), (2, 1026)] {
+        for word in [0x1000 + 8 * symbol, symbol << 32 | jump_slot, 0] {
             table.extend(word.to_le_bytes());
         }
     }

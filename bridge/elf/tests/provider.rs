@@ -6,7 +6,7 @@ mod support;
 use std::ffi::CString;
 use std::path::PathBuf;
 
-use qmpi_elf::write::provider::{Provided, ProvidedKind, ProvidedVersion, write, write_with_destructor};
+use qmpi_elf::write::provider::{Life, Provided, ProvidedKind, ProvidedVersion, Template, write};
 use qmpi_elf::{ElfFile, SymbolKind};
 use support::versions;
 
@@ -42,7 +42,7 @@ fn this_crate_reads_it_back() {
     assert_eq!(file.needed(), ["libneeded.so.2"]);
     let (defined, versions) = versions(&file);
     assert_eq!(defined, ["V_1", "V_2", "V_unused"]);
-    assert!(!file.exec_stack(), "an executable stack would be one for the whole process");
+    assert!(!file.exec_stack, "an executable stack would be one for the whole process");
     let versions: Vec<_> = versions.into_iter().map(|(_, version)| version).collect();
     let version = |version: &'static str, default| Some((version.to_owned(), default));
     let mut found: Vec<_> = file
@@ -106,7 +106,7 @@ fn the_dynamic_linker_takes_addresses_as_they_are() {
         match version.map(|version| CString::new(version).unwrap()) {
             // SAFETY: an open handle and C strings.
             Some(version) => unsafe { dlvsym(handle, name.as_ptr(), version.as_ptr()) }.addr(),
-            // SAFETY: as above.
+            // SAFETY: an open handle and a C string.
             None => unsafe { libc::dlsym(handle, name.as_ptr()) }.addr(),
         }
     };
@@ -131,9 +131,9 @@ fn its_destructor_runs_at_exit() {
         unsafe { libc::_exit(42) }
     }
     let directory = tempfile::tempdir().unwrap();
-    let file = write_with_destructor(SONAME, &[], &[Provided::function("plain", 1)], (destructor as *const ()).addr())
-        .unwrap();
-    let path = library(&directory, &file);
+    let life = Life::WithDestructor((destructor as *const ()).addr());
+    let file = Template::new(SONAME, &[], &[], &[Provided::function("plain", 1)], life).unwrap();
+    let path = library(&directory, file.file());
     let path = CString::new(path.to_str().unwrap()).unwrap();
     // SAFETY: the child does nothing but open the library and end.
     let child = unsafe { libc::fork() };

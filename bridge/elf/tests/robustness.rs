@@ -128,7 +128,7 @@ fn wrong_files_are_named() -> Outcome {
     assert!(matches!(reason(ElfFile::open(&write("empty.so", b"")?)), Some(Reason::Empty)));
     assert!(matches!(
         reason(ElfFile::open(&write("script.so", b"GROUP ( libmpi.so.12 )")?)),
-        Some(Reason::NotElf(FileKind::LinkerScript))
+        Some(Reason::NotElf(kind)) if kind == FileKind::of(b"GROUP ( libm.so.6 )")
     ));
     assert!(matches!(reason(ElfFile::open(&write("class.so", &with(4, 1))?)), Some(Reason::WrongClass)));
     assert!(matches!(reason(ElfFile::open(&write("order.so", &with(5, 2))?)), Some(Reason::WrongByteOrder)));
@@ -159,8 +159,8 @@ fn tables_are_read_as_built() -> Outcome {
     let file = ElfFile::open(&directory.path().join("libsound.so"))?;
     assert_eq!(file.soname(), Some("libsound.so"));
     assert!(file.needed().iter().any(|name| name == "libc.so.6"));
-    assert_eq!(file.tls().map(|tls| tls.size), Some(40));
-    assert!(!file.exec_stack() && file.is_shared_object());
+    assert_eq!(file.tls.map(|tls| tls.size), Some(40));
+    assert!(!file.exec_stack && file.is_shared_object());
     let (defined, symbols) = versions(&file);
     assert_eq!(defined, ["V1", "V2"]);
     let same: BTreeSet<_> =

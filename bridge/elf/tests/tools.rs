@@ -79,7 +79,7 @@ fn closure_follows_private_libraries_only() -> Outcome {
     let tool_path = library(here, "libtool.so", root, &rpath)?;
     let tool = Tool::inspect(&tool_path, &SearchPath::new(None), &|name| name == "libshared.so.1")?;
 
-    let objects: Vec<_> = tool.objects.iter().map(|object| object.name.as_str()).collect();
+    let objects: Vec<_> = tool.closure.objects.iter().map(ElfFile::name).collect();
     assert_eq!(objects, ["libtool.so", "libwrap.so.1", "libdeep.so.1"]);
     assert!(tool.closure.stopped.iter().any(|name| name == "libmpich.so.12"));
     assert!(tool.closure.stopped.iter().any(|name| name == "libshared.so.1"));
@@ -216,7 +216,7 @@ fn eztrace() -> Outcome {
         assert!(tool.dlsym_names.iter().any(|name| name == "MPI_Send"));
         assert!(tool.fortran_wrappers.iter().any(|name| name == "mpi_send_"));
         assert!(tool.closure.missing.is_empty() && tool.undefined_elsewhere.is_empty());
-        assert!(tool.objects.iter().any(|object| object.name == "libeztrace-core.so"));
+        assert!(tool.closure.objects.iter().any(|object| object.name() == "libeztrace-core.so"));
         assert!(has_hazard(&tool, "dlopen") && has_hazard(&tool, "dlsym-next"));
     }
     Ok(())

@@ -82,7 +82,8 @@ impl Image {
     /// Is it the object that `info` describes? Only of objects that are loaded at the same time.
     fn is_at(&self, info: Info<'_>) -> bool {
         let info = info.raw();
-        self.base() == info.dlpi_addr as usize && std::ptr::eq(self.0.mapped.headers().as_ptr(), info.dlpi_phdr)
+        self.base() == info.dlpi_addr as usize
+            && std::ptr::eq(self.0.mapped.segments().headers().as_ptr(), info.dlpi_phdr)
     }
 
     /// Where it was loaded: what is added to the addresses in the file.
@@ -156,8 +157,6 @@ impl Image {
     pub fn numberings(&self) -> Vec<NumberingNote> {
         let mut found = Vec::new();
         for (notes, align) in self.0.mapped.segments().notes() {
-            // SAFETY: notes are constants of a loaded object, all of them in one of its segments.
-            let notes = unsafe { std::slice::from_raw_parts(notes.address() as *const u8, notes.len()) };
             NumberingNote::collect(notes, align, &mut found);
         }
         found

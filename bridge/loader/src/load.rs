@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
-use qmpi_elf::write::provider::write_with_destructor;
+use qmpi_elf::write::provider::{Life, Template};
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_links::own_calls::CallsOfLayer;
 use qmpi_links::{StubError, callback, look_ups, pcontrol};
@@ -424,7 +424,8 @@ fn watch(
 ) -> Result<(), LoadError> {
     const NAME: &str = "qmpi-end";
     let end = callback::with_data(exit::namespace_ends, instance)?;
-    let file = MemoryFile::new(NAME, &write_with_destructor(NAME, &[head.path_text()], &[], end)?)?;
+    let file = Template::new(NAME, &[head.path_text()], &[], &[], Life::WithDestructor(end))?;
+    let file = MemoryFile::new(NAME, file.file())?;
     let handle = namespace::load(namespace, file.path()).map_err(LoadError::link(&instance.path))?;
     namespace::adopt(namespace, NAME, handle, lock);
     Ok(())

@@ -2,7 +2,6 @@
 //!
 //! Knows the program headers and nothing of what the tables contain.
 
-use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -56,32 +55,25 @@ impl OpenFile {
             // /proc/self/fd/N of a memfd that was never written to, or a plain empty file.
             return Err(failed(Reason::Empty));
         }
-        let head = image.read_up_to(0, 1024)?;
+        let head = image.read_up_to(0, 256)?;
         let header;
         (header, image.machine) = check_header(&head, machine).map_err(failed)?;
         image.object_type = header.e_type;
-        image.segments = image.read_segments(&header, &head)?;
+        image.segments = image.read_segments(&header)?;
         Ok(image)
     }
 
-    fn read_segments(&self, header: &header64::Header, head: &[u8]) -> Result<Vec<ProgramHeader>, ElfError> {
+    fn read_segments(&self, header: &header64::Header) -> Result<Vec<ProgramHeader>, ElfError> {
         const TABLE: &str = "program header table";
         if header.e_phentsize != PHDR_SIZE || header.e_phnum == u16::MAX {
             let detail = format!("{} entries of {} bytes", header.e_phnum, header.e_phentsize);
             return Err(self.malformed(TABLE, detail));
         }
         let size = u64::from(header.e_phnum) * u64::from(PHDR_SIZE);
-        // Nearly always right behind the ELF header, thus read already.
-        let near = usize::try_from(header.e_phoff).ok().and_then(|from| head.get(from..)?.get(..size as usize));
-        let bytes = match near {
-            Some(bytes) => Cow::Borrowed(bytes),
-            None => {
-                if header.e_phoff.checked_add(size).is_none_or(|end| end > self.size) {
-                    return Err(self.truncated(TABLE));
-                }
-                Cow::Owned(self.read(TABLE, header.e_phoff, size)?)
-            }
-        };
+        if header.e_phoff.checked_add(size).is_none_or(|end| end > self.size) {
+            return Err(self.truncated(TABLE));
+        }
+        let bytes = self.read(TABLE, header.e_phoff, size)?;
         let segments = ProgramHeader::parse(&bytes, 0, usize::from(header.e_phnum), CTX)
             .map_err(|error| self.malformed(TABLE, error.to_string()))?;
         // ld.so maps what is not there as well, and the process dies when it is touched.
@@ -159,7 +151,7 @@ impl OpenFile {
 fn check_header(head: &[u8], wanted: Option<Machine>) -> Result<(header64::Header, Machine), Reason> {
     const HEADER: &str = "the ELF header";
     if !head.starts_with(header::ELFMAG) {
-        return Err(Reason::NotElf(FileKind::of(&head[..head.len().min(256)])));
+        return Err(Reason::NotElf(FileKind::of(head)));
     }
     let ident = head.get(..header::SIZEOF_IDENT).ok_or(Reason::Truncated(HEADER))?;
     match (ident[header::EI_CLASS], ident[header::EI_DATA]) {
@@ -233,10 +225,4 @@ fn open_regular(path: &Path) -> Result<(File, fs::Metadata), Reason> {
     // Asked again of the open file: the name may have been given to another one in between.
     let metadata = file.metadata().map_err(failed)?;
     Ok((file, metadata))
-}
-
-/// Little-endian `u32` at a byte offset, `None` beyond the end.
-pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> Option<u32> {
-    let bytes = bytes.get(offset..offset.checked_add(4)?)?;
-    Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }

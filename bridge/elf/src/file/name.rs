@@ -15,8 +15,6 @@ use qmpi_dynamic::hash;
 pub struct Name<'a> {
     hash: u32,
     bytes: &'a [u8],
-    /// What it was made of ends before the first NUL.
-    of_c: bool,
 }
 
 /// Names, looked up by the hash that they have.
@@ -35,7 +33,7 @@ impl<'a> Name<'a> {
 
     /// Can it stand in a string table: is it not empty, and without a NUL byte?
     pub(crate) fn is_sound(&self) -> bool {
-        !self.bytes.is_empty() && (self.of_c || !self.bytes.contains(&0))
+        !self.bytes.is_empty() && !self.bytes.contains(&0)
     }
 }
 
@@ -47,16 +45,21 @@ impl PartialEq for Name<'_> {
 
 impl Eq for Name<'_> {}
 
+impl<'a> From<&'a [u8]> for Name<'a> {
+    fn from(bytes: &'a [u8]) -> Name<'a> {
+        Name { hash: hash::gnu(bytes), bytes }
+    }
+}
+
 impl<'a> From<&'a str> for Name<'a> {
     fn from(name: &'a str) -> Name<'a> {
-        Name { hash: hash::gnu(name.as_bytes()), bytes: name.as_bytes(), of_c: false }
+        Name::from(name.as_bytes())
     }
 }
 
 impl<'a> From<&'a CStr> for Name<'a> {
     fn from(name: &'a CStr) -> Name<'a> {
-        let bytes = name.to_bytes();
-        Name { hash: hash::gnu(bytes), bytes, of_c: true }
+        Name::from(name.to_bytes())
     }
 }
 

@@ -14,10 +14,9 @@
 use std::fmt;
 
 use qmpi_abi::numbering::{Numbering, release};
+use qmpi_dynamic::Bytes;
 
-use crate::file::image::u32_at;
-
-const NAME: &[u8] = b"QMPI\0";
+const NAME: [u8; 5] = *b"QMPI\0";
 const TYPE: u32 = 1;
 /// Where `mpi.h` does not number functions: `qmpi.h` does.
 const OWN: u32 = 0;
@@ -37,18 +36,15 @@ pub enum NumberingNote {
 
 impl NumberingNote {
     /// The notes in a segment of notes with this alignment (gABI, "Note Section"), each once.
-    pub fn collect(mut notes: &[u8], align: u64, found: &mut Vec<NumberingNote>) {
+    pub fn collect(mut notes: Bytes<'_>, align: u64, found: &mut Vec<NumberingNote>) {
         // GNU properties are aligned to eight bytes, all other notes to four, whatever the segment says.
         let align = if align == 8 { 8 } else { 4 };
-        while let (Some(name), Some(text), Some(kind)) = (u32_at(notes, 0), u32_at(notes, 4), u32_at(notes, 8)) {
-            let name = 12..12_usize.saturating_add(name as usize);
-            let text_start = name.end.next_multiple_of(align);
-            let text = text_start..text_start.saturating_add(text as usize);
-            if let (Some(NAME), TYPE, Some(value)) = (notes.get(name), kind, notes.get(text.clone())) {
-                let note = u32_at(value, 0).map(NumberingNote::of);
-                found.extend(note.filter(|note| !found.contains(note)));
-            }
-            notes = notes.get(text.end.next_multiple_of(align)..).unwrap_or_default();
+        while let Some([name, text, kind]) = notes.read::<[u32; 3]>(0) {
+            let text_at = 12_usize.saturating_add(name as usize).next_multiple_of(align);
+            let is_ours = name as usize == NAME.len() && kind == TYPE && notes.read(12) == Some(NAME);
+            let value = notes.skip(text_at).first(text as usize).filter(|_| is_ours).and_then(|text| text.read(0));
+            found.extend(value.map(NumberingNote::of).filter(|note| !found.contains(note)));
+            notes = notes.skip(text_at.saturating_add(text as usize).next_multiple_of(align));
         }
     }
 
@@ -105,31 +101,31 @@ mod tests {
 
     fn collected(bytes: &[u8], align: u64) -> Vec<NumberingNote> {
         let mut found = Vec::new();
-        NumberingNote::collect(bytes, align, &mut found);
+        NumberingNote::collect(Bytes::from(bytes), align, &mut found);
         found
     }
 
     #[test]
     fn among_others_and_each_once() {
         let build_id = note(b"GNU\0", 3, &[7; 20], 4);
-        let old = note(NAME, 1, &40_002_300_u32.to_le_bytes(), 4);
-        let own = note(NAME, 1, &[0; 4], 4);
-        let notes = [build_id.clone(), old.clone(), note(NAME, 2, &[1; 4], 4), old, own, build_id].concat();
+        let old = note(&NAME, 1, &40_002_300_u32.to_le_bytes(), 4);
+        let own = note(&NAME, 1, &[0; 4], 4);
+        let notes = [build_id.clone(), old.clone(), note(&NAME, 2, &[1; 4], 4), old, own, build_id].concat();
         assert_eq!(collected(&notes, 4), [NumberingNote::Mpich(40_002_300), NumberingNote::Own]);
         assert_eq!(NumberingNote::Mpich(40_002_300).to_string(), "MPICH 4.0.2");
-        let aligned = [note(b"GNU\0", 5, &[1; 12], 8), note(NAME, 1, &[0xff; 4], 8)].concat();
+        let aligned = [note(b"GNU\0", 5, &[1; 12], 8), note(&NAME, 1, &[0xff; 4], 8)].concat();
         assert_eq!(collected(&aligned, 8), [NumberingNote::OfProcess]);
     }
 
     #[test]
     fn damaged_ones_are_no_notes() {
-        let whole = note(NAME, 1, &[0; 4], 4);
+        let whole = note(&NAME, 1, &[0; 4], 4);
         for end in 0..whole.len() {
             assert_eq!(collected(&whole[..end], 4), [], "{end}");
         }
         for text in [[0xff; 12].as_slice(), &[0; 12], &[0; 40]] {
             assert_eq!(collected(text, 4), []);
         }
-        assert_eq!(collected(&note(NAME, 1, &[0; 3], 4), 4), []);
+        assert_eq!(collected(&note(&NAME, 1, &[0; 3], 4), 4), []);
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn static_room(image: &OpenFile, dynamic: &Dynamic) -> Option<StaticR
     }
     // A file whose relocations cannot be read is not loaded either.
     let tables = [Table::Relocations, Table::PltRelocations].map(|table| of(image, dynamic, table).unwrap_or_default());
-    tables.iter().flatten().filter_map(|relocation| StaticRoom::of(relocation, image.machine)).min()
+    tables.iter().flatten().filter_map(StaticRoom::of).min()
 }
 
 /// Those of a table.

@@ -166,12 +166,7 @@ pub(crate) fn dynamic_section(image: &OpenFile) -> Result<Vec<u8>, ElfError> {
 /// Where a table is; one that does not say its size is read up to the next one.
 fn place(image: &OpenFile, table: Table, extent: Extent) -> Result<TablePlace, ElfError> {
     let (offset, left) = image.locate(table.name(), extent.address)?;
-    let size = match (extent.size, extent.next) {
-        (Some(size), _) if size > left => return Err(image.truncated(table.name())),
-        (Some(size), _) => size,
-        (None, Some(next)) => left.min(next.saturating_sub(extent.address)),
-        (None, None) => left,
-    };
+    let size = extent.size_within(left).ok_or_else(|| image.truncated(table.name()))?;
     Ok(TablePlace { address: extent.address, offset, size })
 }
 

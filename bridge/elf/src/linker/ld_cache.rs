@@ -5,15 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::file::image::u32_at;
+use qmpi_dynamic::Bytes;
+
 use crate::machine;
 
 const OLD_MAGIC: &[u8] = b"ld.so-1.7.0\0";
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
-/// Magic (20), nlibs, len_strings: u32; flags u8, padding; extension_offset: u32; unused: u32 × 3.
+/// Magic (20), nlibs, len_strings: u32; flags u8, padding; extension_offset: u32; unused: u32 × 3. Entries follow.
 const HEADER_SIZE: usize = 48;
-/// flags: i32; key, value, osversion: u32; hwcap: u64. Key and value are offsets from the header.
-const ENTRY_SIZE: usize = 24;
 /// Header and entries of the old format: magic (12 with padding), nlibs: u32; flags, key, value: u32.
 const OLD_HEADER_SIZE: usize = 16;
 const OLD_ENTRY_SIZE: usize = 12;
@@ -25,7 +24,6 @@ const MAX_SIZE: u64 = 64 << 20;
 pub struct LdCache {
     /// From the header of the current format on.
     bytes: Vec<u8>,
-    count: usize,
 }
 
 impl LdCache {
@@ -44,24 +42,12 @@ impl LdCache {
     pub fn parse(mut bytes: Vec<u8>) -> LdCache {
         if bytes.starts_with(OLD_MAGIC) {
             // The current format follows, aligned to 8.
-            let count = u32_at(&bytes, 12).map_or(0, |count| count as usize);
-            let start = count
-                .checked_mul(OLD_ENTRY_SIZE)
-                .and_then(|size| size.checked_add(OLD_HEADER_SIZE))
-                .and_then(|size| size.checked_next_multiple_of(8));
-            match start {
-                Some(start) if start < bytes.len() => {
-                    bytes.drain(..start);
-                }
-                _ => return LdCache::default(),
-            }
+            let count = Bytes::from(&bytes[..]).read::<u32>(12).map_or(0, |count| count as usize);
+            let start =
+                count.saturating_mul(OLD_ENTRY_SIZE).saturating_add(OLD_HEADER_SIZE).checked_next_multiple_of(8);
+            bytes.drain(..start.map_or(bytes.len(), |start| start.min(bytes.len())));
         }
-        if !bytes.starts_with(MAGIC) {
-            return LdCache::default();
-        }
-        let room = bytes.len().saturating_sub(HEADER_SIZE) / ENTRY_SIZE;
-        let count = u32_at(&bytes, MAGIC.len()).map_or(0, |count| count as usize).min(room);
-        LdCache { bytes, count }
+        if bytes.starts_with(MAGIC) { LdCache { bytes } } else { LdCache::default() }
     }
 
     /// The file for a library's name on this machine.
@@ -69,24 +55,14 @@ impl LdCache {
     /// Variants for newer processors (`glibc-hwcaps`, entries with a hwcap) are passed over: they
     /// have the same interface, and what is loaded in the end is up to ld.so.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
-        (0..self.count).find_map(|index| {
-            let at = HEADER_SIZE + index * ENTRY_SIZE;
-            let entry = self.bytes.get(at..at + ENTRY_SIZE)?;
-            let (flags, hwcap) = (u32_at(entry, 0)?, entry.get(16..)?);
-            if flags != machine::CACHE_FLAGS || hwcap.iter().any(|&byte| byte != 0) {
-                return None;
-            }
-            if self.string(u32_at(entry, 4)?)? != name.as_bytes() {
-                return None;
-            }
-            let value = std::str::from_utf8(self.string(u32_at(entry, 8)?)?).ok()?;
-            Some(PathBuf::from(value))
-        })
-    }
-
-    fn string(&self, offset: u32) -> Option<&[u8]> {
-        let bytes = self.bytes.get(offset as usize..)?;
-        std::ffi::CStr::from_bytes_until_nul(bytes).ok().map(std::ffi::CStr::to_bytes)
+        let bytes = Bytes::from(&self.bytes[..]);
+        let count = bytes.read::<u32>(MAGIC.len())? as usize;
+        // flags: i32; key, value, osversion: u32; hwcap: u64. Key and value are offsets from the header.
+        let entries = (0..count).map_while(|index| bytes.skip(HEADER_SIZE).entry::<[u32; 6]>(index));
+        let mut found = entries.filter(|[flags, key, _, _, hwcap @ ..]| {
+            *flags == machine::CACHE_FLAGS && *hwcap == [0; 2] && bytes.is_string(*key as usize, name.as_bytes())
+        });
+        found.find_map(|[_, _, value, ..]| Some(PathBuf::from(bytes.string(value as usize)?.to_str().ok()?)))
     }
 }
 
@@ -100,7 +76,7 @@ mod tests {
         bytes.extend((entries.len() as u32).to_le_bytes());
         bytes.resize(HEADER_SIZE, 0);
         let mut strings = Vec::new();
-        let base = HEADER_SIZE + entries.len() * ENTRY_SIZE;
+        let base = HEADER_SIZE + entries.len() * size_of::<[u32; 6]>();
         for (flags, hwcap, key, value) in entries {
             let mut add = |text: &str| {
                 let at = (base + strings.len()) as u32;

@@ -134,25 +134,20 @@ fn expand(element: &str, object: Option<&Path>, machine: Machine) -> Vec<PathBuf
     if element.is_empty() {
         return vec![PathBuf::from(".")];
     }
-    if !element.contains('$') {
-        return vec![PathBuf::from(element)];
+    // glibc takes the directory of the path after following symbolic links to the directory only, but keeps a relative path absolute.
+    let absolute = object.and_then(|path| std::path::absolute(path).ok());
+    let origin = absolute.as_deref().and_then(Path::parent).and_then(Path::to_str);
+    let mut texts = vec![element.to_owned()];
+    let tokens = [
+        ("ORIGIN", origin.as_slice()),
+        ("PLATFORM", &[machine::platform(machine)]),
+        ("LIB", &machine::lib_tokens(machine)),
+    ];
+    for (token, values) in tokens.into_iter().filter(|(token, _)| contains_token(element, token)) {
+        let replaced = |text: &String| values.iter().map(|value| replace_token(text, token, value)).collect::<Vec<_>>();
+        texts = texts.iter().flat_map(replaced).collect();
     }
-    let mut text = element.to_owned();
-    if contains_token(&text, "ORIGIN") {
-        // glibc takes the directory of the path after following symbolic links to the directory only,
-        // but keeps a relative path absolute.
-        let absolute = object.and_then(|path| std::path::absolute(path).ok());
-        match absolute.as_deref().and_then(Path::parent).and_then(Path::to_str) {
-            Some(origin) => text = replace_token(&text, "ORIGIN", origin),
-            None => return Vec::new(),
-        }
-    }
-    text = replace_token(&text, "PLATFORM", machine::platform(machine));
-    if contains_token(&text, "LIB") {
-        machine::lib_tokens(machine).iter().map(|lib| PathBuf::from(replace_token(&text, "LIB", lib))).collect()
-    } else {
-        vec![PathBuf::from(text)]
-    }
+    texts.into_iter().map(PathBuf::from).collect()
 }
 
 fn contains_token(text: &str, token: &str) -> bool {

@@ -48,18 +48,8 @@ pub enum Role {
     Internal,
 }
 
-struct FamilyRow {
-    /// The names in front of `.so`; a `*` at the end stands for anything.
-    stems: &'static [&'static str],
-    /// The number behind `.so.`; empty for any.
-    majors: &'static [&'static str],
-    family: Option<MpiFamily>,
-    role: Role,
-}
-
-const fn row(stems: &'static [&'static str], family: Option<MpiFamily>, role: Role) -> FamilyRow {
-    FamilyRow { stems, majors: &[], family, role }
-}
+/// Names of libraries in front of `.so`, some with the number behind it; a `*` at the end stands for anything.
+type FamilyRow = (&'static [&'static str], Option<MpiFamily>, Role);
 
 const OPEN_MPI: Option<MpiFamily> = Some(MpiFamily::OpenMpi);
 const MPICH: Option<MpiFamily> = Some(MpiFamily::Mpich);
@@ -68,36 +58,36 @@ const STANDARD: Option<MpiFamily> = Some(MpiFamily::StandardAbi);
 /// First match wins.
 const LIBRARIES: &[FamilyRow] = &[
     // Open MPI: .so.0 and .1 up to 1.8, .12 in 1.10 (shared with MPICH, see below), .20 in 2 and 3.0, .40 since.
-    FamilyRow { majors: &["0", "1", "20", "40", "80"], ..row(&["libmpi"], OPEN_MPI, Role::C) },
+    (&["libmpi.so.0", "libmpi.so.1", "libmpi.so.20", "libmpi.so.40", "libmpi.so.80"], OPEN_MPI, Role::C),
     // MPICH ABI initiative (2013): upstream MPICH, Intel MPI, MVAPICH2, ParaStation. Open MPI 1.10's number
     // is the same; imported `ompi_*` data tell.
-    FamilyRow { majors: &["12"], ..row(&["libmpi"], MPICH, Role::C) },
+    (&["libmpi.so.12"], MPICH, Role::C),
     // No number, or one that no MPI has used yet.
-    row(&["libmpi"], None, Role::C),
-    row(&["libmpi_abi", "libpmpi_abi"], STANDARD, Role::C),
-    row(&["libmpi_abi_*"], STANDARD, Role::Fortran),
+    (&["libmpi"], None, Role::C),
+    (&["libmpi_abi", "libpmpi_abi"], STANDARD, Role::C),
+    (&["libmpi_abi_*"], STANDARD, Role::Fortran),
     // Debian's MPICH; MPICH before the initiative was libmpich.so.3/.10.
-    row(&["libmpich", "libpmpich"], MPICH, Role::C),
+    (&["libmpich", "libpmpich"], MPICH, Role::C),
     // PMPI in a library of its own (MPICH where weak symbols are missing; Intel's and Open MPI's old ones).
-    row(&["libpmpi"], None, Role::C),
-    row(&["libmpichfort", "libmpichf90", "libmpifort"], MPICH, Role::Fortran),
-    row(&["libmpichcxx", "libmpicxx"], MPICH, Role::Cxx),
-    row(&["libmpl", "libopa"], MPICH, Role::Internal),
+    (&["libpmpi"], None, Role::C),
+    (&["libmpichfort", "libmpichf90", "libmpifort"], MPICH, Role::Fortran),
+    (&["libmpichcxx", "libmpicxx"], MPICH, Role::Cxx),
+    (&["libmpl", "libopa"], MPICH, Role::Internal),
     // Intel MPI.
-    row(&["libmpi_ilp64"], MPICH, Role::Fortran),
-    row(&["libmpi_mt"], MPICH, Role::C),
+    (&["libmpi_ilp64"], MPICH, Role::Fortran),
+    (&["libmpi_mt"], MPICH, Role::C),
     // Cray MPICH: libmpi_gnu_91.so.12, libmpi_cray.so.12, libmpifort_gnu_91.so.12, libmpich_gnu_82.so.3.
-    row(&["libmpi_gnu*", "libmpi_cray*", "libmpi_intel*", "libmpi_nvidia*", "libmpi_aocc*"], MPICH, Role::C),
-    row(&["libmpi_amd*", "libmpi_pgi*", "libmpich_gnu*", "libmpich_cray*"], MPICH, Role::C),
-    row(&["libmpich_intel*", "libmpich_nvidia*"], MPICH, Role::C),
-    row(&["libmpifort_abi"], STANDARD, Role::Fortran),
-    row(&["libmpifort_*", "libmpichf90_*"], MPICH, Role::Fortran),
+    (&["libmpi_gnu*", "libmpi_cray*", "libmpi_intel*", "libmpi_nvidia*", "libmpi_aocc*"], MPICH, Role::C),
+    (&["libmpi_amd*", "libmpi_pgi*", "libmpich_gnu*", "libmpich_cray*"], MPICH, Role::C),
+    (&["libmpich_intel*", "libmpich_nvidia*"], MPICH, Role::C),
+    (&["libmpifort_abi"], STANDARD, Role::Fortran),
+    (&["libmpifort_*", "libmpichf90_*"], MPICH, Role::Fortran),
     // Open MPI's other languages, and its vendors.
-    row(&["libmpi_ibm"], OPEN_MPI, Role::C),
-    row(&["libmpi_ibm_*", "libmpi_mpifh*", "libmpi_usempi*", "libmpi_f77", "libmpi_f90"], OPEN_MPI, Role::Fortran),
-    row(&["libmpi_cxx"], OPEN_MPI, Role::Cxx),
+    (&["libmpi_ibm"], OPEN_MPI, Role::C),
+    (&["libmpi_ibm_*", "libmpi_mpifh*", "libmpi_usempi*", "libmpi_f77", "libmpi_f90"], OPEN_MPI, Role::Fortran),
+    (&["libmpi_cxx"], OPEN_MPI, Role::Cxx),
     // libopen_mpi: since Open MPI 6 the objects behind the handles, and Fortran's sentinels.
-    row(&["libmpi_java", "libopen_mpi", "libopen-rte", "libopen-pal", "libmca_common_*"], OPEN_MPI, Role::Internal),
+    (&["libmpi_java", "libopen_mpi", "libopen-rte", "libopen-pal", "libmca_common_*"], OPEN_MPI, Role::Internal),
 ];
 
 /// `libmpi.so.40` → (`libmpi`, `40`); `libmpi.so.40.30.4` the same; `None` for what is not a library's name.
@@ -118,12 +108,11 @@ fn look_up(name: &str) -> Option<(&'static FamilyRow, &'static str)> {
         return None;
     }
     let (stem, major) = split(name)?;
-    let is_it = |known: &&&str| match known.strip_suffix('*') {
-        Some(start) => stem.starts_with(start),
-        None => stem == **known,
+    let is_it = |known: &&&str| match (known.strip_suffix('*'), known.strip_prefix(stem)) {
+        (Some(start), _) => stem.starts_with(start),
+        (None, rest) => rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(".so.") == Some(major)),
     };
-    let rows = LIBRARIES.iter().filter(|row| row.majors.is_empty() || row.majors.contains(&major));
-    rows.filter_map(|row| Some((row, *row.stems.iter().find(is_it)?))).next()
+    LIBRARIES.iter().find_map(|row| Some((row, *row.0.iter().find(is_it)?)))
 }
 
 /// Whether a SONAME or file name is that of a library that belongs to an MPI, whatever its language. A tool may have such a name as
@@ -160,12 +149,12 @@ pub fn is_name_of_tools_too(name: &str) -> bool {
 
 /// What a library of an MPI is for; `None` if it is not one by its name.
 pub fn role_of(name: &str) -> Option<Role> {
-    look_up(name).map(|(row, _)| row.role)
+    look_up(name).map(|((.., role), _)| *role)
 }
 
 /// The family that a library's name tells; `None` for other libraries, and for names that several use.
 pub fn family_of_name(name: &str) -> Option<MpiFamily> {
-    look_up(name).and_then(|(row, _)| row.family)
+    look_up(name).and_then(|((_, family, _), _)| *family)
 }
 
 /// The family that a data symbol belongs to.
@@ -254,24 +243,21 @@ pub fn library_version(file: &ElfFile) -> Result<Option<String>, ElfError> {
     })
 }
 
-/// Starts with a product's name and goes on with a number.
+/// Starts with a product's name, and goes on with a number where others go on with something else.
 fn is_version_text(text: &str) -> bool {
-    const PRODUCTS: &[&str] = &[
-        "Open MPI v",
-        "MPICH Version:",
-        "MVAPICH2 Version",
-        "MVAPICH Version",
-        "Intel(R) MPI Library ",
-        "MPI VERSION    :",
+    const PRODUCTS: [(&str, bool); 6] = [
+        ("Open MPI v", true),
+        ("MPICH Version:", true),
+        ("MVAPICH2 Version", true),
+        ("MVAPICH Version", true),
+        ("Intel(R) MPI Library ", false),
+        ("MPI VERSION    :", false),
     ];
-    text.len() < 200
-        && PRODUCTS.iter().any(|product| {
-            text.strip_prefix(product).is_some_and(|rest| {
-                rest.trim_start_matches([' ', '\t', ':']).starts_with(|first: char| first.is_ascii_digit())
-                    || product.starts_with("Intel")
-                    || product.starts_with("MPI V")
-            })
-        })
+    let goes_on =
+        |rest: &str| rest.trim_start_matches([' ', '\t', ':']).starts_with(|first: char| first.is_ascii_digit());
+    let is_of =
+        |product: &str, has_number: bool| text.strip_prefix(product).is_some_and(|rest| !has_number || goes_on(rest));
+    text.len() < 200 && PRODUCTS.iter().any(|(product, has_number)| is_of(product, *has_number))
 }
 
 /// `4.0.2`, `4.2.0rc1`.

@@ -11,30 +11,31 @@ pub(crate) struct Facts {
     pub(crate) unique: usize,
     /// Objects other than MPI's by name that define `PMPI_*`.
     pub(crate) second_mpi: Vec<String>,
-    /// Objects that read the environment without `getenv`.
-    pub(crate) scans_environ: Vec<String>,
     /// The root has the string `LD_PRELOAD`.
     pub(crate) names_ld_preload: bool,
 }
 
-/// The names of glibc's pointer to the environment.
+/// The names of glibc's pointer to the environment: who imports one reads the environment without `getenv`.
 pub(crate) const ENVIRON: [&str; 3] = ["environ", "__environ", "_environ"];
 
-/// Functions whose import matters. Sorted.
+/// Functions and variables whose import matters. Sorted.
 const WATCHED: &[&str] = &[
+    "__environ",
+    "_environ",
     "clearenv",
     "dl_iterate_phdr",
     "dlmopen",
     "dlopen",
     "dlsym",
     "dlvsym",
+    "environ",
     "gotcha_wrap",
     "putenv",
     "setenv",
     "unsetenv",
 ];
 
-/// The watched function of this name.
+/// The watched import of this name.
 pub(crate) fn watched(name: &str) -> Option<&'static str> {
     WATCHED.binary_search(&name).ok().map(|index| WATCHED[index])
 }

@@ -46,6 +46,10 @@ const ONLY_GOTCHA: &str = "it defines no MPI function, but wraps functions with 
 struct Gathered {
     facts: Facts,
     objects: Vec<ObjectDetail>,
+    pmpi_imports: BTreeSet<FnId>,
+    mpi_imports: BTreeSet<FnId>,
+    fortran_imports: BTreeSet<String>,
+    dlsym_names: BTreeSet<String>,
     /// `PMPI_*` that the root defines.
     own_profiling: BTreeSet<String>,
     unknown: BTreeSet<String>,
@@ -106,17 +110,20 @@ impl Tool {
         Ok(Tool::assemble(closure, gathered, wrapped, elsewhere))
     }
 
-    fn assemble(closure: Closure, mut gathered: Gathered, wrapped: Vec<Wrapped>, elsewhere: Elsewhere) -> Tool {
+    fn assemble(
+        closure: Closure,
+        mut gathered: Gathered,
+        wrapped: Vec<Wrapped>,
+        [undefined_elsewhere, of_unnamed_libraries]: [Vec<String>; 2],
+    ) -> Tool {
         let objects = std::mem::take(&mut gathered.objects);
         let list = |names: &mut BTreeSet<String>| std::mem::take(names).into_iter().collect();
-        let ids = |list: fn(&ObjectDetail) -> &Vec<FnId>| sorted(objects.iter().flat_map(list).copied());
-        let texts = |list: fn(&ObjectDetail) -> &Vec<String>| sorted(objects.iter().flat_map(list).cloned());
-        let intercepts = ids(|object| &object.intercepts);
-        let mut mpi_calls = ids(|object| &object.mpi_imports);
+        let intercepts = sorted(objects.iter().flat_map(|object| &object.intercepts).copied());
+        let mut mpi_calls = std::mem::take(&mut gathered.mpi_imports);
         mpi_calls.retain(|id| intercepts.binary_search(id).is_err());
-        let pmpi_imports = ids(|object| &object.pmpi_imports);
-        let fortran_imports = texts(|object| &object.fortran_imports);
-        let mut dlsym_names = texts(|object| &object.dlsym_names);
+        let pmpi_imports: Vec<FnId> = std::mem::take(&mut gathered.pmpi_imports).into_iter().collect();
+        let fortran_imports: Vec<String> = list(&mut gathered.fortran_imports);
+        let mut dlsym_names: Vec<String> = list(&mut gathered.dlsym_names);
 
         let imports_profiling = !pmpi_imports.is_empty()
             || fortran_imports.iter().any(|name| classify(name).is_some_and(|symbol| symbol.profiling));
@@ -129,11 +136,16 @@ impl Tool {
         if imports_profiling && !looks_up {
             dlsym_names.clear();
         }
-        let next_function = NextFunction::of(imports_profiling, !dlsym_names.is_empty());
+        let next_function = match (imports_profiling, dlsym_names.is_empty()) {
+            (true, false) => NextFunction::Both,
+            (true, true) => NextFunction::PmpiImports,
+            (false, false) => NextFunction::Dlsym,
+            (false, true) => NextFunction::NoneSeen,
+        };
         let abi_evidence = MpiAbi::of_tool(&closure.stopped, gathered.strong_data.iter().map(String::as_str));
-        let in_static_room = closure.objects.iter().filter(|object| object.static_room().is_some());
+        let in_static_room = closure.objects.iter().filter(|object| object.static_room.is_some());
         let static_tls_bytes = in_static_room
-            .filter_map(ElfFile::tls)
+            .filter_map(|object| object.tls)
             .fold(0, |sum: u64, tls| sum.saturating_add(tls.size).saturating_add(tls.align.saturating_sub(1)));
 
         let mut tool = Tool {
@@ -141,10 +153,10 @@ impl Tool {
             defines_pcontrol: intercepts.iter().any(is_pcontrol),
             passes_pcontrol_on,
             intercepts,
-            fortran_wrappers: texts(|object| &object.fortran_wrappers),
+            fortran_wrappers: sorted(objects.iter().flat_map(|object| &object.fortran_wrappers).cloned()),
             fortran_imports,
             pmpi_imports,
-            mpi_calls,
+            mpi_calls: mpi_calls.into_iter().collect(),
             own_profiling: list(&mut gathered.own_profiling),
             wrapped,
             unknown_mpi: list(&mut gathered.unknown),
@@ -154,11 +166,11 @@ impl Tool {
             next_function,
             abi: abi_evidence.as_ref().map(|abi| abi.family),
             abi_evidence,
-            tls: closure.root().tls(),
-            static_tls: closure.objects.iter().any(|object| object.static_room() == Some(StaticRoom::Needed)),
+            tls: closure.root().tls,
+            static_tls: closure.objects.iter().any(|object| object.static_room == Some(StaticRoom::Needed)),
             static_tls_bytes,
-            undefined_elsewhere: elsewhere.nowhere,
-            of_unnamed_libraries: elsewhere.of_unnamed,
+            undefined_elsewhere,
+            of_unnamed_libraries,
             hazards: Vec::new(),
             objects,
             closure,
@@ -208,18 +220,16 @@ impl Gathered {
     ///
     /// `is_root`: it is the tool's file, or a library that stands before it.
     fn walk<'a>(&mut self, object: &'a ElfFile, is_root: bool) -> Result<Vec<NamedSymbol<'a>>, ElfError> {
-        let mut detail =
-            ObjectDetail { name: object.name().to_owned(), path: object.path().to_owned(), ..ObjectDetail::default() };
+        let mut detail = ObjectDetail::default();
         let mut looks_up = false;
-        let mut profiling = Vec::new();
         let mut others = Vec::new();
         // MPI's C++ objects are the only mangled names of interest, and those as imports.
         for symbol in object.plain_exports().chain(object.imports()) {
             if symbol.name.ends_with("_tool_name") && REGISTRATION.contains(&symbol.name) {
                 self.defines_registration |= symbol.defined && is_root;
                 self.imports_registration |= !symbol.defined;
-            } else if !self.note_mpi(&symbol, &mut detail, &mut profiling) {
-                self.note_other(&symbol, &detail.name, is_root);
+            } else if !self.note_mpi(&symbol, &mut detail, is_root) {
+                self.note_other(&symbol, object.name(), is_root);
                 if !symbol.defined {
                     looks_up |= matches!(symbol.name, "dlsym" | "dlvsym");
                     if !symbol.is_weak() && !is_qmpi(symbol.name) {
@@ -229,15 +239,12 @@ impl Gathered {
             }
         }
         if is_root {
-            self.own_profiling.extend(profiling);
             self.facts.unique += object.unique_count();
         } else if implements_mpi(object) {
-            self.facts.second_mpi.push(detail.name.clone());
+            self.facts.second_mpi.push(object.name().to_owned());
         }
-        self.note_strings(object, &mut detail, is_root, looks_up)?;
+        self.note_strings(object, &detail, is_root, looks_up)?;
         detail.intercepts = sorted(detail.intercepts);
-        detail.pmpi_imports = sorted(detail.pmpi_imports);
-        detail.mpi_imports = sorted(detail.mpi_imports);
         self.objects.push(detail);
         Ok(others)
     }
@@ -247,7 +254,7 @@ impl Gathered {
     fn note_strings(
         &mut self,
         object: &ElfFile,
-        detail: &mut ObjectDetail,
+        detail: &ObjectDetail,
         is_root: bool,
         looks_up: bool,
     ) -> Result<(), ElfError> {
@@ -259,12 +266,12 @@ impl Gathered {
         }
         let texts = object.strings_in_rodata(&|text| text == LD_PRELOAD || (looks_up && classify(text).is_some()))?;
         self.facts.names_ld_preload |= changes_environment && texts.contains(LD_PRELOAD);
-        detail.dlsym_names = texts.into_iter().filter(|text| text != LD_PRELOAD).collect();
+        self.dlsym_names.extend(texts.into_iter().filter(|text| text != LD_PRELOAD));
         Ok(())
     }
 
     /// Files a symbol of MPI; `false` for others.
-    fn note_mpi(&mut self, symbol: &NamedSymbol<'_>, detail: &mut ObjectDetail, profiling: &mut Vec<String>) -> bool {
+    fn note_mpi(&mut self, symbol: &NamedSymbol<'_>, detail: &mut ObjectDetail, is_root: bool) -> bool {
         if is_mpi_data(symbol) {
             let list = if symbol.defined { &mut self.data_definitions } else { &mut self.data_imports };
             list.insert(symbol.name.to_owned());
@@ -285,29 +292,21 @@ impl Gathered {
         };
         match (mpi.binding, symbol.defined, mpi.profiling) {
             (Binding::C, true, false) => detail.intercepts.push(mpi.id),
-            (Binding::C, false, false) => detail.mpi_imports.push(mpi.id),
-            (Binding::C, false, true) => detail.pmpi_imports.push(mpi.id),
-            (_, true, true) => profiling.push(symbol.name.to_owned()),
+            (Binding::C, false, false) => self.mpi_imports.extend([mpi.id]),
+            (Binding::C, false, true) => self.pmpi_imports.extend([mpi.id]),
+            (_, true, true) => self.own_profiling.extend(is_root.then(|| symbol.name.to_owned())),
             (_, true, false) => detail.fortran_wrappers.push(symbol.name.to_owned()),
-            (_, false, _) => detail.fortran_imports.push(symbol.name.to_owned()),
+            (_, false, _) => self.fortran_imports.extend([symbol.name.to_owned()]),
         }
         true
     }
 
     fn note_other(&mut self, symbol: &NamedSymbol<'_>, object: &str, is_root: bool) {
-        if !symbol.defined && facts::ENVIRON.contains(&symbol.name) {
-            self.facts.scans_environ.push(object.to_owned());
-        }
-        if !symbol.defined {
-            if let Some(name) = facts::watched(symbol.name) {
-                self.facts.imports.push((object.to_owned(), name));
-            }
-        } else if is_root && symbol.name == "get_interceptions" {
-            self.defines_interceptions = true;
-        } else if symbol.name == "gotcha_wrap" {
-            self.facts.marks.push("gotcha_wrap");
-        } else if symbol.name == "la_version" {
-            self.facts.marks.push("la_version");
+        if symbol.defined {
+            self.defines_interceptions |= is_root && symbol.name == "get_interceptions";
+            self.facts.marks.extend(["gotcha_wrap", "la_version"].into_iter().find(|mark| *mark == symbol.name));
+        } else {
+            self.facts.imports.extend(facts::watched(symbol.name).map(|name| (object.to_owned(), name)));
         }
     }
 }
@@ -324,8 +323,8 @@ fn is_served(import: &NamedSymbol<'_>, closure: &Closure) -> bool {
 }
 
 /// The imports among `wanted` that no object defines: looked for in the closure first, and only what
-/// is left then in the libraries that others serve.
-fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &SearchPath) -> Elsewhere {
+/// is left then in the libraries that others serve. Also returns those that libc or libm define, which no object needs by name.
+fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &SearchPath) -> [Vec<String>; 2] {
     let mut of_unnamed = Vec::new();
     for object in &closure.objects {
         cross_off(&mut wanted, object);
@@ -338,29 +337,21 @@ fn undefined_elsewhere(mut wanted: HashSet<&str>, closure: &Closure, search: &Se
         }
         let found = search.find(name, closure.root(), &[]);
         if let Some(Ok(object)) = found.map(|path| ElfFile::open_for(&path, search.machine())) {
-            let before = (!closure.stopped.iter().any(|stopped| stopped == name)).then(|| wanted.clone());
-            cross_off(&mut wanted, &object);
-            let found = before.into_iter().flatten().filter(|name| !wanted.contains(name));
-            of_unnamed.extend(found.map(str::to_owned));
+            let is_named = closure.stopped.iter().any(|stopped| stopped == name);
+            let defined = cross_off(&mut wanted, &object).into_iter().filter(|_| !is_named);
+            of_unnamed.extend(defined.map(str::to_owned));
         }
     }
-    Elsewhere { nowhere: sorted(wanted.into_iter().map(str::to_owned)), of_unnamed: sorted(of_unnamed) }
+    [sorted(wanted.into_iter().map(str::to_owned)), sorted(of_unnamed)]
 }
 
-/// Imports that nothing which the tool names defines.
-struct Elsewhere {
-    nowhere: Vec<String>,
-    /// What libc or libm define, which no object of the tool needs by name.
-    of_unnamed: Vec<String>,
-}
-
-fn cross_off(wanted: &mut HashSet<&str>, object: &ElfFile) {
+/// Takes out what an object defines, and returns that.
+fn cross_off<'a>(wanted: &mut HashSet<&'a str>, object: &ElfFile) -> Vec<&'a str> {
     if wanted.is_empty() {
-        return;
+        return Vec::new();
     }
-    for symbol in object.symbols_like(Some(true), !wanted.iter().any(|name| name.starts_with("_Z"))) {
-        wanted.remove(symbol.name);
-    }
+    let is_plain = !wanted.iter().any(|name| name.starts_with("_Z"));
+    object.symbols_like(Some(true), is_plain).filter_map(|symbol| wanted.take(symbol.name)).collect()
 }
 
 /// Names of the QMPI interface, which the runtime defines: `QMPI_*`, its extensions, and the draft's and the slides' spelling.

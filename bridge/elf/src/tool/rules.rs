@@ -1,10 +1,12 @@
 //! Which hazards a tool has: one table of rules, which look at facts that inspection has gathered.
 
+use std::collections::BTreeSet;
+
 use qmpi_abi::FnId;
 
 use crate::file::ElfFile;
 use crate::linker::family::{is_language_runtime, requires_glibc_private};
-use crate::tool::facts::Facts;
+use crate::tool::facts::{ENVIRON, Facts};
 use crate::tool::hazard::{Effect, Hazard};
 use crate::tool::{NextFunction, Tool, wrapped};
 
@@ -41,14 +43,12 @@ pub(crate) fn all(tool: &Tool, facts: &Facts) -> Vec<Hazard> {
         !is_language_runtime(library.name()) && tool.wrapped.iter().any(|wrapped| library.finds(&wrapped.name))
     };
     let wrapped_libraries = closure.private().iter().filter(is_wrapped).map(|library| library.name().to_owned());
-    let mut readers_of_environ = facts.scans_environ.clone();
-    readers_of_environ.sort_unstable();
-    readers_of_environ.dedup();
-    let reads_environ = (!readers_of_environ.is_empty()).then(|| {
-        format!(
-            "{} may read the environment through `environ`: with `env` in its section it has one of its own",
-            readers_of_environ.join(", ")
-        )
+    let reads_environ =
+        facts.imports.iter().filter(|(_, name)| ENVIRON.contains(name)).map(|(object, _)| object.as_str());
+    let reads_environ: Vec<&str> = reads_environ.collect::<BTreeSet<_>>().into_iter().collect();
+    let reads_environ = (!reads_environ.is_empty()).then(|| {
+        let readers = reads_environ.join(", ");
+        format!("{readers} may read the environment through `environ`: with `env` in its section it has one of its own")
     });
     let has_finalize = |list: &[FnId]| list.iter().any(|id| id.name() == "MPI_Finalize");
     let looks_up = matches!(tool.next_function, NextFunction::Dlsym | NextFunction::Both);
@@ -149,7 +149,7 @@ pub(crate) fn all(tool: &Tool, facts: &Facts) -> Vec<Hazard> {
             "exec-stack",
             Limited,
             listed(
-                objects_that(ElfFile::exec_stack),
+                objects_that(|object| object.exec_stack),
                 "{asks|ask} for executable stacks, which glibc 2.41 and later refuses to a running process; link {it|them} with -z noexecstack",
             ),
         ),

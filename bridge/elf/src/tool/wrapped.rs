@@ -94,8 +94,8 @@ pub fn is_of_allocator(name: &str) -> bool {
 /// would not find.
 #[must_use]
 pub fn lacks_free(wrapped: &[Wrapped]) -> bool {
-    let wraps = |is_it: &dyn Fn(&str) -> bool| wrapped.iter().any(|wrapped| is_it(&wrapped.name));
-    wraps(&is_of_allocator) && !wraps(&|name| name == "free")
+    let has_free = wrapped.iter().any(|wrapped| wrapped.name == "free");
+    !has_free && wrapped.iter().any(|wrapped| is_of_allocator(&wrapped.name))
 }
 
 /// The functions that are not MPI's and that `object` exports, whether they are wrappers or not.
@@ -133,15 +133,9 @@ pub(crate) fn find(object: &ElfFile) -> Result<Vec<Wrapped>, ElfError> {
     if !exports.is_empty() {
         let others = others.iter().flat_map(|(names, export)| names.iter().map(|name| (name.as_str(), *export)));
         let names = Ends::of(exports.iter().map(|export| (*export, *export)).chain(others));
-        // The set is filled by the predicate: a string may be the end of several.
-        let seen = std::cell::RefCell::new(HashSet::new());
-        object.strings_in_rodata(&|text| {
-            names.each(text, |name| {
-                seen.borrow_mut().insert(name);
-            });
-            false
-        })?;
-        found.extend(seen.into_inner().into_iter().map(|name: &str| (name.to_owned(), Evidence::LookUp)));
+        let texts = object.strings_in_rodata(&|text| names.functions(text).next().is_some())?;
+        let functions = texts.iter().flat_map(|text| names.functions(text));
+        found.extend(functions.map(|name| (name.to_owned(), Evidence::LookUp)));
     }
     let mut found: Vec<Wrapped> = found.into_iter().map(|(name, evidence)| Wrapped { name, evidence }).collect();
     found.sort_unstable();
@@ -169,15 +163,11 @@ impl<'a> Ends<'a> {
         Ends { functions, lengths, last }
     }
 
-    /// Shows `visit` the functions that a name is evidence of with which `text` ends.
-    fn each(&self, text: &str, mut visit: impl FnMut(&'a str)) {
-        if !text.as_bytes().last_chunk::<2>().is_some_and(|last| self.last.contains(last)) {
-            return;
-        }
-        for length in self.lengths.iter().take_while(|length| **length <= text.len()) {
-            let functions = text.get(text.len() - length..).and_then(|end| self.functions.get(end));
-            functions.into_iter().flatten().for_each(|function| visit(function));
-        }
+    /// The functions that a name is evidence of with which `text` ends.
+    fn functions(&self, text: &str) -> impl Iterator<Item = &'a str> {
+        let may_be_one = text.as_bytes().last_chunk::<2>().is_some_and(|last| self.last.contains(last));
+        let lengths = self.lengths.iter().take_while(move |length| may_be_one && **length <= text.len());
+        lengths.filter_map(|length| self.functions.get(text.get(text.len() - length..)?)).flatten().copied()
     }
 }
 
@@ -190,8 +180,7 @@ mod tests {
         let names = ["open", "fopen", "dup", "read"].map(|name| (name, name));
         let ends = Ends::of(names.into_iter().chain([("vfscanf", "__isoc99_fscanf")]));
         let of = |text| {
-            let mut found = Vec::new();
-            ends.each(text, |name| found.push(name));
+            let mut found: Vec<&str> = ends.functions(text).collect();
             found.sort_unstable();
             found
         };

@@ -17,8 +17,6 @@ use goblin::elf::dynamic::{
 };
 use goblin::elf::header::header64::{self, Header};
 use goblin::elf::program_header::{PF_R, PF_W, PT_DYNAMIC, PT_LOAD, PT_NOTE, ProgramHeader};
-use object::elf::ProgramHeader64;
-use object::endian::LittleEndian;
 use object::pod::bytes_of;
 use qmpi_dynamic::{Bytes, Dynamic, Table, entries};
 use thiserror::Error;
@@ -64,7 +62,9 @@ pub struct Changes<'a> {
 /// When the file has no notes whose program header could be used, or is not what it was when it was checked.
 pub fn duplicate(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, DuplicateError> {
     let headers = Headers::of(bytes).ok_or(CHANGED)?;
-    let section_header = headers.dynamic().ok_or(CHANGED)?;
+    let is_dynamic = |header: &ProgramHeader| header.p_type == PT_DYNAMIC && header.p_filesz > 0;
+    // Of several the last one counts (`elf/dl-load.c`).
+    let section_header = headers.list.iter().rposition(is_dynamic).ok_or(CHANGED)?;
     let spare =
         headers.spare().ok_or(DuplicateError("it has no notes (PT_NOTE) whose place a new segment could take"))?;
     let section = headers.section(bytes, section_header).ok_or(CHANGED)?;
@@ -101,15 +101,17 @@ pub fn duplicate(bytes: &[u8], changes: &Changes<'_>) -> Result<Vec<u8>, Duplica
     let load = segment(PT_LOAD, PF_R | PF_W, start..copy.len(), place, LARGEST_PAGE);
     let section = start + strings.len()..copy.len();
     let dynamic = segment(PT_DYNAMIC, PF_R | PF_W, section, place + strings.len(), 8);
-    headers.write(&mut copy, spare, &load).ok_or(CHANGED)?;
-    headers.write(&mut copy, section_header, &dynamic).ok_or(CHANGED)?;
+    for (index, header) in [(spare, load), (section_header, dynamic)] {
+        let header = bytes_of(&header);
+        copy[headers.start + index * header.len()..][..header.len()].copy_from_slice(header);
+    }
     Ok(copy)
 }
 
 /// Where the program headers of the file in `bytes` end.
 pub fn end_of_headers(bytes: &[u8]) -> Option<usize> {
     let headers = Headers::of(bytes)?;
-    headers.start.checked_add(headers.list.len() * usize::from(PHDR_SIZE))
+    Some(headers.start + headers.list.len() * usize::from(PHDR_SIZE))
 }
 
 /// The program headers, and where they are.
@@ -122,13 +124,7 @@ impl Headers {
     fn of(bytes: &[u8]) -> Option<Headers> {
         let header = Header::parse(bytes.get(..header64::SIZEOF_EHDR)?).ok()?;
         let (start, count) = (usize::try_from(header.e_phoff).ok()?, usize::from(header.e_phnum));
-        let table = bytes.get(start..start.checked_add(count * usize::from(PHDR_SIZE))?)?;
-        Some(Headers { start, list: ProgramHeader::parse(table, 0, count, CTX).ok()? })
-    }
-
-    /// The number of the header of the dynamic section: of several the last one counts (`elf/dl-load.c`).
-    fn dynamic(&self) -> Option<usize> {
-        self.list.iter().rposition(|header| header.p_type == PT_DYNAMIC && header.p_filesz > 0)
+        Some(Headers { start, list: ProgramHeader::parse(bytes, start, count, CTX).ok()? })
     }
 
     /// The number of a header that a new segment may have: ld.so wants loaded segments in the order of their addresses, and the
@@ -141,8 +137,8 @@ impl Headers {
     /// Where the last segment ends in memory.
     fn end(&self) -> Option<u64> {
         let loads = self.list.iter().filter(|header| header.p_type == PT_LOAD);
-        let ends =
-            loads.map(|load| load.p_vaddr.checked_add(load.p_memsz.max(load.p_filesz)).filter(|end| *end < HIGHEST));
+        let end = |load: &ProgramHeader| load.p_vaddr.checked_add(load.p_memsz.max(load.p_filesz));
+        let ends = loads.map(|load| end(load).filter(|end| *end < HIGHEST));
         ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
     }
 
@@ -161,14 +157,6 @@ impl Headers {
         let extent = Dynamic::of(section, |address| address).extent(Table::Strings)?;
         let (offset, _) = locate(&self.list, bytes.len() as u64, extent.address)?;
         slice(bytes, offset, extent.size?)
-    }
-
-    /// Makes header number `index` this one.
-    fn write(&self, bytes: &mut [u8], index: usize, segment: &ProgramHeader64<LittleEndian>) -> Option<()> {
-        let header = bytes_of(segment);
-        let at = self.start.checked_add(index.checked_mul(header.len())?)?;
-        bytes.get_mut(at..at.checked_add(header.len())?)?.copy_from_slice(header);
-        Some(())
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::Tool;
 use qmpi_elf::write::duplicate::{Changes, duplicate};
-use qmpi_elf::write::provider::{Provided, write_with_destructor};
+use qmpi_elf::write::provider::{Life, Provided, Template};
 use qmpi_links::{callback, trampoline};
 use qmpi_overrides::Namespace;
 
@@ -60,7 +60,8 @@ fn common(first_clone: &'static Instance, lock: &LinkerLock) -> Result<&'static 
     let threads = threads.transpose()?.and_then(|(name, file)| Some((name, file?)));
     let needs: Vec<&str> = threads.iter().map(|(_, file)| file.path_text()).collect();
     let end = callback::with_data(exit::clones_end, first_clone)?;
-    let first = MemoryFile::new(NAME, &write_with_destructor(NAME, &needs, &symbols, end)?)?;
+    let first = Template::new(NAME, &needs, &[], &symbols, Life::WithDestructor(end))?;
+    let first = MemoryFile::new(NAME, first.file())?;
     let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];
     providers.extend(threads.iter().map(|(name, file)| ((*name).to_owned(), file.path().to_owned())));
     let namespace = namespace::expect(first.path(), &providers, lock);

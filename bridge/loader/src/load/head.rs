@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use qmpi_abi::{FnId, is_mpi_like};
 use qmpi_elf::tool::wrapped;
-use qmpi_elf::write::provider::{Provided, ProvidedKind, Template};
+use qmpi_elf::write::provider::{Life, Provided, ProvidedKind, Template};
 use qmpi_elf::{ElfFile, Name, NamedSymbol, Names, Tool};
 use qmpi_links::missing;
 use qmpi_overrides::names;
@@ -159,7 +159,7 @@ impl<'a> Head<'a> {
         let overridden: Names<'_> = symbols.iter().map(|symbol| symbol.name).collect();
         symbols.retain(|symbol| !own.contains(&symbol.name));
         let addresses = self.add_symbols(&own, &overridden, &mut symbols)?;
-        let template = Template::new(soname, needed, &versions, &symbols)?;
+        let template = Template::new(soname, needed, &versions, &symbols, Life::Forever)?;
         let is_own = addresses.iter().any(|address| matches!(address, SymbolAddress::Own(_)));
         if is_own || !self.has_common_symbols() {
             return Ok(template.into_file().into());

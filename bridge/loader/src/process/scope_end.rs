@@ -6,7 +6,7 @@
 
 use std::ffi::c_int;
 
-use qmpi_elf::write::provider::{self, Provided};
+use qmpi_elf::write::provider::{self, Life, Provided, Template};
 
 use crate::error::LoadError;
 use crate::link_map::{self, Handle};
@@ -29,7 +29,8 @@ pub(crate) fn define(soname: &str, symbols: &[Provided<'_>]) -> Result<(), LoadE
 
 /// The same until the library that is returned is closed.
 pub(crate) fn define_until_closed(soname: &str, symbols: &[Provided<'_>]) -> Result<Handle, LoadError> {
-    open(soname, &provider::write_closable(soname, symbols)?, libc::RTLD_GLOBAL)
+    let provider = Template::new(soname, &[], &[], symbols, Life::Closable)?;
+    open(soname, provider.file(), libc::RTLD_GLOBAL)
 }
 
 /// The same for libraries that are opened later and need one of this SONAME, and for nothing else.
