@@ -13,7 +13,6 @@ use qmpi_abi::{FnId, INITIALIZATION};
 use qmpi_links::conversion::{self, CallerMode};
 use qmpi_links::pcontrol;
 use qmpi_links::requests::{self, Watch};
-use qmpi_links::require_stub;
 use qmpi_links::switch::{Caller, Switch};
 use qmpi_loader::Process;
 use qmpi_loader::image::symbol::DefinedVersion;
@@ -119,7 +118,7 @@ impl Chain {
         let mut watched = HashMap::new();
         let mut link = |id: FnId| {
             let mut real = process.real(id)?;
-            if let Some((address, watch)) = is_switched.then(|| require_stub(requests::watch(id, real))).flatten() {
+            if let Some((address, watch)) = is_switched.then(|| requests::watch(id, real)).flatten() {
                 watched.insert(id, watch);
                 real = address;
             }
@@ -146,7 +145,7 @@ impl Chain {
         self.has_others_than_qmpi |= layer.convention != Convention::Qmpi;
         for (id, address) in &layer.entries {
             #[cfg(planted)]
-            let address = &require_stub(qmpi_links::planted::racing_copy(*address));
+            let address = &qmpi_links::planted::racing_copy(*address);
             let (address, convention) = match layer.convention {
                 Convention::Thesis(vector) if id.function().variadic => {
                     (self.deliver(*id, *address, layer.tool, vector), Convention::Pmpi)
@@ -215,10 +214,10 @@ impl Chain {
 
     /// `MPI_Pcontrol` of the 2018 prototype: the wrapper gets the first argument, and the chain goes on by itself, with all.
     fn deliver(&mut self, id: FnId, wrapper: usize, tool: ToolId, vector: usize) -> usize {
-        let wrapper = require_stub(conversion::append(wrapper, tool.level(), vector, conversion::arity(id)));
+        let wrapper = conversion::append(wrapper, tool.level(), vector, conversion::arity(id));
         match self.pmpi(id) {
             0 => wrapper,
-            below => require_stub(pcontrol::deliver_to_both(wrapper, below)),
+            below => pcontrol::deliver_to_both(wrapper, below),
         }
     }
 
@@ -360,15 +359,15 @@ impl Link {
     /// The same where the layer is on.
     fn into_pmpi(self, id: FnId, mode: CallerMode) -> usize {
         let arity = conversion::arity(id);
-        require_stub(match self.convention {
-            Convention::Pmpi => Ok(self.address),
+        match self.convention {
+            Convention::Pmpi => self.address,
             Convention::Qmpi => {
                 // No layer comes behind the MPI library, so none asks there where the application called.
                 let keep = if self.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
                 conversion::up(self.address, self.passed.0, arity, keep)
             }
             Convention::Thesis(vector) => conversion::append(self.address, self.tool.level(), vector, arity),
-        })
+        }
     }
 
     /// For a caller of the QMPI convention, and the id to pass.
@@ -383,7 +382,7 @@ impl Link {
             // No layer comes behind the MPI library, so none asks there where the application called.
             let keep = if link.tool == ToolId::MPI { CallerMode::Ignore } else { mode };
             let on = if link.switched.is_some() { link.into_pmpi(id, mode) } else { link.pmpi(id, mode) };
-            require_stub(conversion::down(on, conversion::arity(id), keep))
+            conversion::down(on, conversion::arity(id), keep)
         };
         let address = match self.switched {
             // One stub for both directions.
@@ -395,7 +394,7 @@ impl Link {
             Some((switch, below)) => {
                 let (off, tool) = { *below }.qmpi(id, mode);
                 // The caller passes the id of this layer.
-                let off = if tool == self.passed { off } else { require_stub(conversion::numbered(off, tool.0)) };
+                let off = if tool == self.passed { off } else { conversion::numbered(off, tool.0) };
                 self.switch(switch, id, Caller::Qmpi, off, link).unwrap_or_else(|| link(*self))
             }
         };
@@ -408,9 +407,7 @@ impl Link {
         match (self.convention, self.tool, mode) {
             (Convention::Qmpi, ..) => {
                 // The application's return address is on the stack: no need to look elsewhere.
-                let link = move |link: Link| {
-                    require_stub(conversion::up(link.address, link.passed.0, arity, CallerMode::Ignore))
-                };
+                let link = move |link: Link| conversion::up(link.address, link.passed.0, arity, CallerMode::Ignore);
                 let switched = self.switched.and_then(|(switch, below)| {
                     let off = { *below }.entry(id, mode);
                     self.switch(switch, id, Caller::C, off, link)
@@ -432,7 +429,7 @@ impl Link {
         lead_to: impl Fn(Link) -> usize + Send + 'static,
     ) -> Option<usize> {
         let on = lead_to(self);
-        let link = require_stub(switch.link(id, on, off, caller))?;
+        let link = switch.link(id, on, off, caller)?;
         // Another function in the place of the layer's is called past the recorder.
         let (own, convention) = self.recorded.unwrap_or((self.address, self.convention));
         let (recorded, tool) = (self, self.tool);
@@ -443,7 +440,7 @@ impl Link {
             let link = lead_to(Link::new(address, convention, tool));
             let is_called_as_recorder = caller == Caller::Qmpi && convention == Convention::Qmpi;
             let passes_other_id = is_called_as_recorder && recorded.passed != tool;
-            if passes_other_id { require_stub(conversion::numbered(link, tool.0)) } else { link }
+            if passes_other_id { conversion::numbered(link, tool.0) } else { link }
         });
         switching::add_link(tool, id, own, SwitchedLink { target: link.function, lead_to });
         Some(link.address)
@@ -454,15 +451,15 @@ impl Link {
 pub(crate) fn recorded(address: usize, mode: CallerMode) -> usize {
     match mode {
         CallerMode::Ignore => address,
-        CallerMode::Keep => require_stub(conversion::record(address)),
+        CallerMode::Keep => conversion::record(address),
     }
 }
 
 /// A link from the application to a function of a PMPI tool of the program, with the recorder in front of it, if calls are recorded.
 pub(crate) fn of_program(id: FnId, address: usize, mode: CallerMode) -> usize {
     let arity = conversion::arity(id);
-    match recorder::in_front(id, || (require_stub(conversion::down(address, arity, mode)), ToolId::MPI)) {
-        Some((wrapper, edge)) => require_stub(conversion::up(wrapper, edge.0, arity, CallerMode::Ignore)),
+    match recorder::in_front(id, || (conversion::down(address, arity, mode), ToolId::MPI)) {
+        Some((wrapper, edge)) => conversion::up(wrapper, edge.0, arity, CallerMode::Ignore),
         None => recorded(address, mode),
     }
 }

@@ -83,7 +83,7 @@ extern "C" fn shifted(number: usize) -> usize {
         loader_lock::with(|lock| {
             let process = Process::with_mpi(lock)?;
             let Some(real) = process.real(id) else { return macros::supplied(id, &process) };
-            conversion::down(real, conversion::arity(id), CallerMode::Ignore).ok()
+            Some(conversion::down(real, conversion::arity(id), CallerMode::Ignore))
         })
     };
     link().unwrap_or_else(|| start::unsupported(number))

@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_links::large_counts::{self, LargeCountLink, LargeCountTargets, MpiQueries};
-use qmpi_links::require_stub;
 use qmpi_loader::Process;
 use qmpi_system::log;
 
@@ -69,7 +68,7 @@ pub(crate) fn link(layer: &str, function: FnId, large: FnId, [seen, past, real]:
         shown.iter().find(is_it).map(|shown| shown.link)
     });
     let targets = LargeCountTargets { seen, past, real, attach };
-    let (address, link) = require_stub(large_counts::link(function, large, targets, QUERIES.get()?))?;
+    let (address, link) = large_counts::link(function, large, targets, QUERIES.get()?)?;
     shown.push(ShownFunction { layer: layer.to_owned(), large, link });
     Some(address)
 }

@@ -13,7 +13,6 @@ use std::sync::{Mutex, PoisonError};
 use qmpi_abi::{ABORT, Binding};
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::observer;
-use qmpi_links::require_stub;
 use qmpi_loader::Process;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::process::loader_lock;
@@ -40,7 +39,7 @@ fn watch_abort(lock: &LinkerLock, abort: usize) {
     let mut link = LINK.lock().unwrap_or_else(PoisonError::into_inner);
     let next = ring().get(ABORT).unwrap_or(abort);
     if next != 0 && next != *link {
-        *link = require_stub(observer::observe_second(next, at_abort, 0));
+        *link = observer::observe_second(next, at_abort, 0);
         ring().set(ABORT, *link);
         watch_fortran(lock);
     }
@@ -63,7 +62,7 @@ fn watch_fortran(lock: &LinkerLock) {
                 _ if symbol.profiling => process.function(reference.name)?,
                 _ => return None,
             };
-            (!is_ours(next)).then(|| require_stub(observer::observe_second(next, at_abort, 0)))
+            (!is_ours(next)).then(|| observer::observe_second(next, at_abort, 0))
         });
     }
 }

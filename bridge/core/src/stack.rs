@@ -146,7 +146,7 @@ fn put_on_top(
     on_error: OnError,
     lock: &LinkerLock,
 ) {
-    let mut loader = Loader::new(lock);
+    let mut loader = Loader::default();
     let outermost_of_world = wanted.iter().position(WantedLayer::begins_with_sessions);
     for (index, wanted) in wanted.iter().enumerate().rev() {
         let tool = ToolId(first.0 + i32::try_from(index).unwrap_or(0));
@@ -159,7 +159,7 @@ fn put_on_top(
             What::Nothing => Ok(None),
             What::Pmpi(planned, place) => {
                 let fortran = of_process.as_ref().map(|of_process| &of_process.fortran);
-                load_pmpi(&mut loader, process, planned, *place, tool, chain, fortran).map(Some)
+                load_pmpi(&mut loader, process, (planned, *place), tool, chain, fortran, lock).map(Some)
             }
             What::Native(_) => {
                 if let Some(builder) = &mut builder {
@@ -334,23 +334,28 @@ pub(crate) fn load_early(process: &mut Arc<Process>, requested: &Requested) {
 }
 
 fn load_pmpi<'a>(
-    loader: &mut Loader<'_, 'a>,
+    loader: &mut Loader<'a>,
     process: &mut Arc<Process>,
-    planned: &'a Planned,
-    place: Place,
+    (planned, place): (&'a Planned, Place),
     tool: ToolId,
     chain: &mut Chain,
     fortran: Option<&Fortran>,
+    lock: &LinkerLock,
 ) -> Result<LoadedLayer, LoadError> {
     let label = &planned.layer.label;
     let now = Arc::clone(process);
     let next = |name: &str| fortran?.next(tool, label, name, &now);
-    let of_mpi = |name: &str| fortran?.of_mpi(label, name, &now);
+    let mpi_fortran = |name: &str| fortran?.of_mpi(label, name, &now);
     let (c, by_name) = (chain.all_pmpi(), chain.all_by_name());
-    let mpi = qmpi_loader::OfMpi { c: &|id| chain.mpi(id, &now), fortran: &of_mpi };
-    let wrapped = chain.others.top();
-    let links = qmpi_loader::Links { c: &c, by_name: &by_name, wrapped, fortran: &next, mpi };
-    let loaded = loader.load(process, planned, &links, place)?;
+    let links = qmpi_loader::Links {
+        c: &c,
+        by_name: &by_name,
+        wrapped: chain.others.top(),
+        fortran: &next,
+        mpi: &|id| chain.mpi(id, &now),
+        mpi_fortran: &mpi_fortran,
+    };
+    let loaded = loader.load(process, planned, &links, place, lock)?;
     if fortran.is_some() {
         loaded.instance.set_layer(tool.index());
     }

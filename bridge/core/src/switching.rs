@@ -20,7 +20,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use qmpi_links::filter::{CallFilter, Conditions};
 use qmpi_links::requests::{self, MAX_SWITCHES};
-use qmpi_links::require_stub;
 use qmpi_links::switch::Switch;
 use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
@@ -63,7 +62,7 @@ pub(crate) fn prepare<'a>(process: &Process, layers: impl Iterator<Item = &'a La
         log::fatal(&text, Some("write switch = true into the sections of fewer tools"));
     }
     let words = SwitchWords::new();
-    require_stub(requests::prepare(handles::requests(process), words.active()));
+    requests::prepare(handles::requests(process), words.active());
     *switches() = Some(Switches { words, tools: Vec::new() });
     true
 }
@@ -123,7 +122,7 @@ pub(crate) fn behind_switch(wrapped: &mut [LibraryWrapper], switch: Switch, belo
         let is_needed = ALWAYS.contains(&function.name) || function.name.to_str().is_ok_and(other_always_passes_on);
         let next = || below.get(function.name).copied().or_else(|| dlsym::global(function.name));
         let Some(next) = (!is_needed).then(next).flatten() else { continue };
-        let link = |address: usize| require_stub(switch.other(address, next)).address;
+        let link = |address: usize| switch.other(address, next).address;
         let old = function.address;
         function.address = link(old);
         for (_, address) in &mut function.versions {

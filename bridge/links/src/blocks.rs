@@ -33,7 +33,6 @@ use qmpi_dynamic::objects;
 use qmpi_system::{file_limit, log};
 
 use crate::arch::{PAGE, WholePages};
-use crate::error::StubError;
 
 /// All blocks of one kind, whose rows are `Rows`: that of the library, and its copies.
 pub(crate) struct Blocks<Rows: 'static> {
@@ -77,6 +76,13 @@ struct BlockGroup {
     next: AtomicPtr<BlockGroup>,
 }
 
+/// What was mapped. Without stubs there is no stack, so the process ends where memory for them cannot be mapped.
+pub(crate) fn required<T>(mapped: io::Result<T>) -> T {
+    const HINT: &str = "the limits of memory and of mappings must leave room (ulimit -v, vm.max_map_count), and \
+                        libqmpi_core.so's file system or memfd_create must allow executable mappings";
+    mapped.unwrap_or_else(|error| log::fatal(&format!("no memory for stubs between layers: {error}"), Some(HINT)))
+}
+
 /// Blocks of one group at most: some megabytes of addresses.
 const MOST_OF_A_GROUP: usize = 16;
 
@@ -91,20 +97,17 @@ impl<Rows: Sync> Blocks<Rows> {
     }
 
     /// The block of a stub that nobody has taken before, and the stub's number in it, where a block has `stubs`.
-    pub(crate) fn take(&'static self, stubs: usize) -> Result<(Block<Rows>, usize), StubError> {
+    pub(crate) fn take(&'static self, stubs: usize) -> (Block<Rows>, usize) {
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
-        Ok((self.get(number / stubs)?, number % stubs))
+        (self.get(number / stubs), number % stubs)
     }
 
     /// Block `number`, 0 being that of the library.
-    ///
-    /// # Errors
-    /// When memory or code cannot be mapped.
-    pub(crate) fn get(&'static self, number: usize) -> Result<Block<Rows>, StubError> {
-        let BlockPlace { code, rows, .. } = self.place(number).map_err(StubError)?;
+    pub(crate) fn get(&'static self, number: usize) -> Block<Rows> {
+        let BlockPlace { code, rows, .. } = required(self.place(number));
         // SAFETY: such rows, of the library, or zeros at first that are mapped for ever.
         let rows = unsafe { &*ptr::with_exposed_provenance(rows) };
-        Ok(Block { code, distance: code.wrapping_sub(self.code.addr()), rows })
+        Block { code, distance: code.wrapping_sub(self.code.addr()), rows }
     }
 
     fn place(&self, number: usize) -> io::Result<BlockPlace> {

@@ -5,7 +5,6 @@ use std::ffi::c_int;
 use std::mem::offset_of;
 
 use crate::arch::machine_code;
-use crate::error::StubError;
 use crate::trampoline;
 
 /// A callback and what it is given.
@@ -23,10 +22,7 @@ unsafe extern "C" {
 }
 
 /// Makes a function `void f(int)` that calls `function` with its argument and `data`; returns its address.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn with_data<T: Sync>(function: extern "C" fn(c_int, &'static T), data: &'static T) -> Result<usize, StubError> {
+pub fn with_data<T: Sync>(function: extern "C" fn(c_int, &'static T), data: &'static T) -> usize {
     let payload = WithData { function: function as usize, data: std::ptr::from_ref(data).addr() };
     trampoline::allocate(qmpi_with_data, Box::leak(Box::new(payload)))
 }

@@ -1,100 +1,61 @@
 //! Links from one calling convention of tools to another: PMPI, QMPI, and those of the 2018 prototype.
 
-use crate::error::StubError;
 use crate::shift::{self, Append, DIRECT_STUBS, NULL_STUBS, NumberedFunction, Up};
 pub use crate::shift::{Arity, CallerMode, arity};
-use crate::trampoline;
+use crate::trampoline::{self, Stub};
 
 /// A link that is called as QMPI tools are, `(context, tool_id, args...)`, and calls the PMPI function `target`.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn down(target: usize, arity: Arity, mode: CallerMode) -> Result<usize, StubError> {
-    if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode)
-        && let Some(link) = DIRECT_STUBS.down(target, count)
-    {
-        return link;
-    }
-    trampoline::with_word(shift::down(arity, mode), target)
+pub fn down(target: usize, arity: Arity, mode: CallerMode) -> usize {
+    let direct = if mode == CallerMode::Ignore { DIRECT_STUBS.down(target, arity) } else { None };
+    direct.unwrap_or_else(|| trampoline::with_word(shift::down(arity, mode), target))
 }
 
 /// A link that is called as PMPI functions are and calls the function `target` of QMPI tool `tool`.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> Result<usize, StubError> {
-    if let (Arity::Fixed(count), CallerMode::Ignore) = (arity, mode) {
-        let with_frame = || shift::direct_up_with_frame(target, tool, count).map(Ok);
-        if let Some(link) = DIRECT_STUBS.up(target, tool, count).or_else(with_frame) {
-            return link;
-        }
-    }
-    trampoline::allocate(shift::up(arity, mode), Box::leak(Box::new(Up { target, tool, context: 0 })))
+pub fn up(target: usize, tool: i32, arity: Arity, mode: CallerMode) -> usize {
+    let with_frame = || shift::direct_up_with_frame(target, tool, arity);
+    let direct = || DIRECT_STUBS.up(target, tool, arity).or_else(with_frame);
+    let direct = if mode == CallerMode::Ignore { direct() } else { None };
+    direct.unwrap_or_else(|| up_by(shift::up(arity, mode), target, tool, 0))
 }
 
 /// As [`up`] with [`CallerMode::Keep`]; `context` is passed where none came with the call, as in a thread of the tool's own.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn up_with_context(target: usize, tool: i32, arity: Arity, context: usize) -> Result<usize, StubError> {
-    trampoline::allocate(shift::up(arity, CallerMode::Keep), Box::leak(Box::new(Up { target, tool, context })))
+pub fn up_with_context(target: usize, tool: i32, arity: Arity, context: usize) -> usize {
+    up_by(shift::up(arity, CallerMode::Keep), target, tool, context)
 }
 
 /// As [`down`], for an MPI whose contexts are null as far as it is known ([`crate::lazy`]).
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn down_null(target: usize, arity: Arity) -> Result<usize, StubError> {
-    if let Arity::Fixed(count) = arity
-        && let Some(link) = NULL_STUBS.down(target, count)
-    {
-        return link;
-    }
-    trampoline::with_word(shift::down_null(arity), target)
+pub fn down_null(target: usize, arity: Arity) -> usize {
+    let direct = NULL_STUBS.down(target, arity);
+    direct.unwrap_or_else(|| trampoline::with_word(shift::down_null(arity), target))
 }
 
 /// As [`up`], with a null context.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub(crate) fn up_null(target: usize, tool: i32, arity: Arity) -> Result<usize, StubError> {
-    if let Arity::Fixed(count) = arity
-        && let Some(link) = NULL_STUBS.up(target, tool, count)
-    {
-        return link;
-    }
-    trampoline::allocate(shift::up_null(arity), Box::leak(Box::new(Up { target, tool, context: 0 })))
+pub(crate) fn up_null(target: usize, tool: i32, arity: Arity) -> usize {
+    NULL_STUBS.up(target, tool, arity).unwrap_or_else(|| up_by(shift::up_null(arity), target, tool, 0))
+}
+
+fn up_by(stub: Stub, target: usize, tool: i32, context: usize) -> usize {
+    trampoline::allocate(stub, Box::leak(Box::new(Up { target, tool, context })))
 }
 
 /// A link that is called as PMPI functions are and calls the wrapper `target` of the 2018 prototype.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> Result<usize, StubError> {
+pub fn append(target: usize, level: i32, vector: usize, arity: Arity) -> usize {
     trampoline::allocate(shift::append(arity), Box::leak(Box::new(Append { target, level, vector })))
 }
 
 /// The function `target` of QMPI tools, called with the id `tool` instead of that which the caller passes.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn numbered(target: usize, tool: i32) -> Result<usize, StubError> {
+pub fn numbered(target: usize, tool: i32) -> usize {
     trampoline::allocate(shift::qmpi_numbered, Box::leak(Box::new(NumberedFunction { target, tool })))
 }
 
 /// A link from the application to the PMPI function `target` that keeps the application's return address for layers below.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn record(target: usize) -> Result<usize, StubError> {
+pub fn record(target: usize) -> usize {
     trampoline::with_word(shift::qmpi_record, target)
 }
 
 #[cfg(test)]
 mod tests {
     #![expect(unsafe_code, reason = "calls stubs with made-up prototypes")]
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use std::sync::{Mutex, PoisonError};
 
     use super::*;
@@ -222,11 +183,11 @@ mod tests {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         for mode in [CallerMode::Ignore, CallerMode::Keep] {
             for n in 0..=20u8 {
-                let link = down(address(), Arity::Fixed(n), mode).unwrap();
+                let link = down(address(), Arity::Fixed(n), mode);
                 let (words, n) = (patterns(), usize::from(n));
                 assert_eq!(call(link, words)[..n], words[2..n + 2], "{n} arguments");
             }
-            let link = down(address(), Arity::Variadic, mode).unwrap();
+            let link = down(address(), Arity::Variadic, mode);
             assert_eq!(call(link, patterns())[..18], patterns()[2..20]);
         }
     }
@@ -235,7 +196,7 @@ mod tests {
     fn up_adds_context_and_tool() {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         for n in 0..=20u8 {
-            let link = up(address(), 7, Arity::Fixed(n), CallerMode::Ignore).unwrap();
+            let link = up(address(), 7, Arity::Fixed(n), CallerMode::Ignore);
             let (words, n) = (patterns(), usize::from(n));
             let received = call(link, words);
             assert_eq!(received[2..n + 2], words[..n], "{n} arguments");
@@ -243,7 +204,7 @@ mod tests {
             let caller = call as fn(usize, Words) -> Words as usize;
             assert!((caller..caller + 0x1000).contains(&received[0]), "{n} arguments: context {:#x}", received[0]);
         }
-        let link = up(address(), 7, Arity::Variadic, CallerMode::Ignore).unwrap();
+        let link = up(address(), 7, Arity::Variadic, CallerMode::Ignore);
         assert_eq!(call(link, patterns())[2..20], patterns()[..18]);
     }
 
@@ -253,18 +214,18 @@ mod tests {
         let mut words = patterns();
         words[0] = 0;
         for n in 0..=20u8 {
-            let up = up_null(address(), 7, Arity::Fixed(n)).unwrap();
+            let up = up_null(address(), 7, Arity::Fixed(n));
             let received = call(up, patterns());
             let n = usize::from(n);
             assert_eq!((received[0], received[1] as u32), (0, 7), "{n} arguments");
             assert_eq!(received[2..n + 2], patterns()[..n], "{n} arguments");
-            let down = down_null(up, Arity::Fixed(n as u8)).unwrap();
+            let down = down_null(up, Arity::Fixed(n as u8));
             let received = call(down, words);
             assert_eq!(received[0], 0, "{n} arguments");
             assert_eq!(received[2..n + 2], words[2..n + 2], "{n} arguments");
         }
-        let up = up_null(address(), 7, Arity::Variadic).unwrap();
-        let received = call(down_null(up, Arity::Variadic).unwrap(), words);
+        let up = up_null(address(), 7, Arity::Variadic);
+        let received = call(down_null(up, Arity::Variadic), words);
         assert_eq!((received[0], received[1] as u32), (0, 7));
         assert_eq!(received[2..20], words[2..20]);
     }
@@ -273,9 +234,9 @@ mod tests {
     fn a_context_that_is_not_null_is_kept() {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         for arity in (0..=20).map(Arity::Fixed).chain([Arity::Variadic]) {
-            let inner = up_with_context(address(), 3, arity, 0).unwrap();
+            let inner = up_with_context(address(), 3, arity, 0);
             let words = patterns();
-            let received = call(down_null(inner, arity).unwrap(), words);
+            let received = call(down_null(inner, arity), words);
             let n = if let Arity::Fixed(n) = arity { usize::from(n) } else { 18 };
             assert_eq!((received[0], received[1] as u32), (words[0], 3), "{arity:?}");
             assert_eq!(received[2..n + 2], words[2..n + 2], "{arity:?}");
@@ -288,15 +249,15 @@ mod tests {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         for n in 0..=20u8 {
             // QMPI tool → PMPI tool (here: nothing but the link itself) → QMPI tool.
-            let inner = up(address(), 3, Arity::Fixed(n), CallerMode::Keep).unwrap();
-            let outer = down(inner, Arity::Fixed(n), CallerMode::Keep).unwrap();
+            let inner = up(address(), 3, Arity::Fixed(n), CallerMode::Keep);
+            let outer = down(inner, Arity::Fixed(n), CallerMode::Keep);
             let words = patterns();
             let received = call(outer, words);
             assert_eq!(received[0], words[0], "{n} arguments: the context is handed down");
             assert_eq!(received[2..usize::from(n) + 2], words[2..usize::from(n) + 2]);
         }
-        let inner = up(address(), 3, Arity::Fixed(2), CallerMode::Keep).unwrap();
-        let received = call(record(inner).unwrap(), patterns());
+        let inner = up(address(), 3, Arity::Fixed(2), CallerMode::Keep);
+        let received = call(record(inner), patterns());
         let caller = call as fn(usize, Words) -> Words as usize;
         assert!((caller..caller + 0x1000).contains(&received[0]), "context {:#x}", received[0]);
         assert_eq!(received[2..4], patterns()[..2]);
@@ -306,7 +267,7 @@ mod tests {
     fn append_adds_level_and_vector() {
         let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         for n in 0..=20u8 {
-            let link = append(address(), 5, 0xfeed_beef_dead, Arity::Fixed(n)).unwrap();
+            let link = append(address(), 5, 0xfeed_beef_dead, Arity::Fixed(n));
             let (words, n) = (patterns(), usize::from(n));
             let received = call(link, words);
             assert_eq!(received[..n], words[..n], "{n} arguments");

@@ -16,7 +16,6 @@ use qmpi_abi::parameters::{Direction, Kind};
 use qmpi_system::clock;
 
 use crate::arch::{ARGUMENT_REGISTERS, machine_code};
-use crate::error::StubError;
 use crate::handles::{Caller, KnownHandles};
 use crate::trampoline;
 
@@ -102,7 +101,7 @@ impl CallFilter {
         on: usize,
         off: usize,
         caller: Caller,
-    ) -> Result<(usize, &'static AtomicUsize), StubError> {
+    ) -> (usize, &'static AtomicUsize) {
         let place = id
             .parameters()
             .iter()
@@ -115,7 +114,7 @@ impl CallFilter {
             communicator: place.map(|place| caller.word(place)),
             is_fortran: caller == Caller::Fortran,
         }));
-        Ok((trampoline::allocate(qmpi_switch_filtered, filtered)?, &filtered.on))
+        (trampoline::allocate(qmpi_switch_filtered, filtered), &filtered.on)
     }
 
     fn is_time(&self) -> bool {

@@ -14,7 +14,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::arch::{ARGUMENT_REGISTERS, machine_code};
-use crate::error::StubError;
 use crate::shift::{Arity, MAX_ARGS};
 use crate::thread_offsets;
 use crate::trampoline::{self, Stub};
@@ -46,10 +45,7 @@ unsafe extern "C" {
 }
 
 /// A link from a tool to MPI's Fortran library: C functions called from there enter the chain below `level` layers.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn resume(target: usize, level: usize) -> Result<usize, StubError> {
+pub fn resume(target: usize, level: usize) -> usize {
     trampoline::allocate(qmpi_fortran_resume, Box::leak(Box::new(Resume { target, level })))
 }
 
@@ -63,10 +59,7 @@ struct Unbound {
 static UNBOUND: Mutex<Vec<Unbound>> = Mutex::new(Vec::new());
 
 /// The same for a function that the process does not have: calls lead to `until` as long as there is none of this name.
-///
-/// # Errors
-/// When there are no trampolines left.
-pub fn resume_later(name: CString, level: usize, until: usize) -> Result<usize, StubError> {
+pub fn resume_later(name: CString, level: usize, until: usize) -> usize {
     let resume = Box::into_raw(Box::new(Resume { target: until, level }));
     // SAFETY: the record was just made.
     let target = unsafe { &raw mut (*resume).target };
@@ -91,10 +84,7 @@ pub fn bind(find: impl Fn(&CStr) -> Option<usize>) {
 }
 
 /// A link from MPI's Fortran library to a C function of this arity: `links[level]` is the one below `level` layers.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn to_c(links: Vec<usize>, arity: Arity) -> Result<usize, StubError> {
+pub fn to_c(links: Vec<usize>, arity: Arity) -> usize {
     let table: &'static [usize] = Box::leak(links.into_boxed_slice());
     let words = match arity {
         Arity::Fixed(count) => usize::from(count).saturating_sub(ARGUMENT_REGISTERS).min(MOST_WORDS),

@@ -22,7 +22,6 @@ use qmpi_abi::FnId;
 use qmpi_abi::large_counts::LargeCounts;
 
 use crate::arch::machine_code;
-use crate::error::StubError;
 use crate::trampoline::{self, Stub};
 
 use arrays::Arrays;
@@ -102,30 +101,27 @@ fn stub_of(places: u16) -> Option<Stub> {
 }
 
 /// The link for callers of `large` to a layer that has `function`, and what counts its calls; `None`: calls go past the layer.
-///
-/// # Errors
-/// When no further stubs can be mapped.
 pub fn link(
     function: FnId,
     large: FnId,
     targets: LargeCountTargets,
     mpi: &'static MpiQueries,
-) -> Result<Option<(usize, &'static LargeCountLink)>, StubError> {
+) -> Option<(usize, &'static LargeCountLink)> {
     let LargeCountTargets { seen, past, real, attach } = targets;
     let made = |conversion| -> &'static LargeCountLink {
         Box::leak(Box::new(LargeCountLink { seen, past, went_past: AtomicUsize::new(0), conversion }))
     };
     let (stub, conversion) = match LargeCounts::of(function, large) {
-        LargeCounts::Never => return Ok(None),
+        LargeCounts::Never => return None,
         // Both forms take the same words.
-        LargeCounts::Values(0) => return Ok(Some((seen, made(Conversion::None)))),
+        LargeCounts::Values(0) => return Some((seen, made(Conversion::None))),
         LargeCounts::Values(places) => match stub_of(places) {
             Some(stub) => (stub, Conversion::None),
-            None => return Ok(None),
+            None => return None,
         },
         LargeCounts::Arrays => match Arrays::of(function, large, mpi) {
             Some(arrays) => (qmpi_large_counts_arrays as Stub, Conversion::Arrays(arrays)),
-            None => return Ok(None),
+            None => return None,
         },
         LargeCounts::Stored => {
             let has_seven_words = large.function().args == 7;
@@ -134,7 +130,7 @@ pub fn link(
         }
     };
     let link = made(conversion);
-    Ok(Some((trampoline::allocate(stub, link)?, link)))
+    Some((trampoline::allocate(stub, link), link))
 }
 
 impl LargeCountLink {

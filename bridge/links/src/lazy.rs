@@ -22,7 +22,6 @@ use qmpi_system::log;
 
 use crate::arch::{machine_code, publish_stubs};
 use crate::conversion;
-use crate::error::{StubError, require_stub};
 use crate::lazy_slots::{CONTEXTS, LazyRows, LazySlots};
 
 /// What comes next below a tool.
@@ -61,12 +60,9 @@ pub struct LazyLinks(LazySlots);
 
 impl LazyLinks {
     /// Those of `tool`.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn new(tool: i32, find: Find, lock: &LinkerLock) -> Result<LazyLinks, StubError> {
+    pub fn new(tool: i32, find: Find, lock: &LinkerLock) -> LazyLinks {
         let owner: &'static LinksOwner = Box::leak(Box::new(LinksOwner { tool, find }));
-        LazySlots::new(std::ptr::from_ref(owner).expose_provenance(), qmpi_resolve, lock).map(LazyLinks)
+        LazyLinks(LazySlots::new(std::ptr::from_ref(owner).expose_provenance(), qmpi_resolve, lock))
     }
 
     /// The link of a function.
@@ -92,14 +88,13 @@ pub(crate) extern "C" fn resolve(rows: &'static LazyRows, number: usize, context
         let keeps_contexts = CONTEXTS.load(Ordering::SeqCst);
         let arity = conversion::arity(id);
         let target = match (owner.find)(owner.tool, id) {
-            Some(NextFound::Pmpi(wrapper)) => Ok(wrapper),
+            Some(NextFound::Pmpi(wrapper)) => wrapper,
             Some(NextFound::Qmpi(function, tool)) if keeps_contexts => {
                 conversion::up_with_context(function, tool, arity, LAST.load(Ordering::Relaxed))
             }
             Some(NextFound::Qmpi(function, tool)) => conversion::up_null(function, tool, arity),
             None => log::fatal(&format!("{} was called, and nothing comes next for it", id.name()), None),
         };
-        let target = require_stub(target);
         publish_stubs();
         // Threads that come meanwhile find the same.
         slots.set(id, target);
@@ -134,7 +129,7 @@ mod tests {
     fn a_link_is_found_once() {
         // SAFETY: no other test publishes links.
         let lock = unsafe { LinkerLock::held() };
-        let links: Vec<LazyLinks> = (0..50).map(|tool| LazyLinks::new(tool, find, &lock).unwrap()).collect();
+        let links: Vec<LazyLinks> = (0..50).map(|tool| LazyLinks::new(tool, find, &lock)).collect();
         for (tool, links) in (0..).zip(&links) {
             let id = FnId::by_name(if tool < 40 { "MPI_Barrier" } else { "MPI_Comm_free" }).unwrap();
             // SAFETY: a link to the function above.

@@ -25,7 +25,6 @@ use qmpi_ring::List;
 
 use crate::arch::{LAZY_JUMP, PAGE, WholePages, machine_code};
 use crate::blocks::Blocks;
-use crate::error::StubError;
 use crate::trampoline::Stub;
 
 /// How many functions there are.
@@ -95,11 +94,11 @@ pub(crate) struct LazySlots {
 
 impl LazySlots {
     /// Slots of a layer's own, which lead to the resolver of all layers; it is told `layer`.
-    pub(crate) fn new(layer: usize, resolver: Stub, lock: &LinkerLock) -> Result<LazySlots, StubError> {
+    pub(crate) fn new(layer: usize, resolver: Stub, lock: &LinkerLock) -> LazySlots {
         static BLOCKS: Blocks<LazyRows> =
             // SAFETY: what the text above is; rows are atomic words.
             unsafe { Blocks::new(&raw const qmpi_lazy, &raw const qmpi_lazy_end, &ROWS) };
-        let (block, place) = BLOCKS.take(LAYERS)?;
+        let (block, place) = BLOCKS.take(LAYERS);
         // The same for all layers of the block, whichever is first.
         block.rows.resolver.store(resolver as usize, Ordering::Relaxed);
         block.rows.code.store(block.code, Ordering::Relaxed);
@@ -107,7 +106,7 @@ impl LazySlots {
         slots.rows.layers[place].store(layer, Ordering::Relaxed);
         slots.forget();
         ALL.add(Box::leak(Box::new(List::node(slots))), lock);
-        Ok(slots)
+        slots
     }
 
     /// The slots and the function of stub `number`.

@@ -7,7 +7,6 @@
 //!
 //! | what | file |
 //! |---|---|
-//! | why a stub could not be made | `error.rs` |
 //! | what depends on the processor | `arch.rs`, `arch/` |
 //! | where the thread-local variables of stubs are | `thread_offsets.rs` |
 //! | stubs that carry data, as many as needed | `blocks.rs` |
@@ -35,7 +34,6 @@ pub mod callback;
 #[cfg(target_arch = "aarch64")]
 mod caller;
 pub mod conversion;
-mod error;
 pub mod filter;
 pub mod fortran;
 pub mod handles;
@@ -59,4 +57,3 @@ pub mod thread_offsets;
 pub mod trampoline;
 
 pub use arch::publish_stubs;
-pub use error::{StubError, require_stub};

@@ -54,10 +54,10 @@ pub fn next(
         ("dlvsym", c"dlvsym", qmpi_next_dlvsym, (of_program_versioned as *const ()).addr()),
     ];
     let wrapped = both.into_iter().filter(|(text, ..)| wraps.contains(text));
-    let next = wrapped.filter_map(|(_, name, stub, of_program)| {
+    let next = wrapped.map(|(_, name, stub, of_program)| {
         let below = below.get(name).copied().unwrap_or(of_program);
         let next = Box::leak(Box::new(NextLookUp { answers, below }));
-        Some((name, trampoline::with_word(stub, std::ptr::from_ref(next).addr()).ok()?))
+        (name, trampoline::with_word(stub, std::ptr::from_ref(next).addr()))
     });
     next.collect()
 }

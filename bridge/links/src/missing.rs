@@ -11,7 +11,6 @@ use qmpi_overrides::glibc as dlsym;
 use qmpi_system::log;
 
 use crate::arch::machine_code;
-use crate::error::StubError;
 use crate::trampoline;
 
 machine_code!(["missing"], { destination = sym destination });
@@ -34,28 +33,16 @@ struct MissingFunction {
 }
 
 /// Makes a function that says that `function` is missing, and ends the process.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn stub(tool: &str, function: &str, reason: String, hint: &'static str) -> Result<usize, StubError> {
+pub fn stub(tool: &str, function: &str, reason: String, hint: &'static str) -> usize {
     allocate(tool, function, reason, hint, None)
 }
 
 /// Makes a function that goes on to what the process defines under its name when it is called, and else does the same.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn stub_until_defined(tool: &str, function: &str, reason: String, hint: &'static str) -> Result<usize, StubError> {
+pub fn stub_until_defined(tool: &str, function: &str, reason: String, hint: &'static str) -> usize {
     allocate(tool, function, reason, hint, CString::new(function).ok())
 }
 
-fn allocate(
-    tool: &str,
-    function: &str,
-    reason: String,
-    hint: &'static str,
-    later: Option<CString>,
-) -> Result<usize, StubError> {
+fn allocate(tool: &str, function: &str, reason: String, hint: &'static str, later: Option<CString>) -> usize {
     let (tool, function, found) = (tool.into(), function.into(), AtomicUsize::new(0));
     let missing = MissingFunction { tool, function, reason, hint, later, found };
     trampoline::allocate(qmpi_missing, Box::leak(Box::new(missing)))

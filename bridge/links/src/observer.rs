@@ -4,7 +4,6 @@
 use std::mem::offset_of;
 
 use crate::arch::machine_code;
-use crate::error::StubError;
 use crate::trampoline;
 
 /// Called with the number of the edge.
@@ -34,21 +33,15 @@ unsafe extern "C" {
 }
 
 /// Makes a link that calls `notify` and jumps to `target`, whose caller and arguments stay as they are.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn observe(target: usize, notify: Notify, edge: usize) -> Result<usize, StubError> {
+pub fn observe(target: usize, notify: Notify, edge: usize) -> usize {
     allocate(target, (notify as *const ()).addr(), edge)
 }
 
 /// The same for a function that looks at the second argument.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn observe_second(target: usize, notify: NotifySecond, edge: usize) -> Result<usize, StubError> {
+pub fn observe_second(target: usize, notify: NotifySecond, edge: usize) -> usize {
     allocate(target, (notify as *const ()).addr(), edge)
 }
 
-fn allocate(target: usize, notify: usize, edge: usize) -> Result<usize, StubError> {
+fn allocate(target: usize, notify: usize, edge: usize) -> usize {
     trampoline::allocate(qmpi_observer, Box::leak(Box::new(Observer { notify, edge, target })))
 }

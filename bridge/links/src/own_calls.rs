@@ -29,7 +29,6 @@ use qmpi_plan::own_calls::{always_passes_on, other_always_passes_on, same_functi
 use qmpi_ring::ring::OWN_DEPTH;
 
 use crate::arch::{is_under_way, machine_code, thread_pointer};
-use crate::error::StubError;
 use crate::{thread_offsets, trampoline};
 
 /// A function of a layer: the layer's number above, the function's below.
@@ -139,53 +138,37 @@ impl CallsOfLayer {
     }
 
     /// The function `wrapper` of this layer, recorded as one of `id` when it is entered.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn entry(self, id: FnId, wrapper: usize) -> Result<usize, StubError> {
+    pub fn entry(self, id: FnId, wrapper: usize) -> usize {
         enter(LayerFunction::of(self.layer, id), wrapper)
     }
 
     /// The same of a function that is not MPI's.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn other_entry(self, name: &str, wrapper: usize) -> Result<usize, StubError> {
-        if other_always_passes_on(name) {
-            Ok(wrapper)
-        } else {
-            enter(LayerFunction::of_other(self.layer, name), wrapper)
-        }
+    pub fn other_entry(self, name: &str, wrapper: usize) -> usize {
+        if other_always_passes_on(name) { wrapper } else { enter(LayerFunction::of_other(self.layer, name), wrapper) }
     }
 
     /// What the layer calls as `PMPI_f`: `next` is the next layer's, or `mpi` the MPI library's; 0: there is none.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn link(self, id: FnId, next: usize, mpi: usize) -> Result<usize, StubError> {
+    pub fn link(self, id: FnId, next: usize, mpi: usize) -> usize {
         if next == 0 || mpi == 0 || next == mpi || always_passes_on(id) {
-            return Ok(next);
+            return next;
         }
         leave(CalledLink { key: LayerFunction::of(self.layer, id), next, library: mpi })
     }
 
     /// What the layer calls as `f`, which is not MPI's: `next` is the wrapper of a layer below, `library` the function itself.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn other_link(self, name: &str, next: usize, library: usize) -> Result<usize, StubError> {
+    pub fn other_link(self, name: &str, next: usize, library: usize) -> usize {
         if other_always_passes_on(name) {
-            return Ok(next);
+            return next;
         }
         leave(CalledLink { key: LayerFunction::of_other(self.layer, name), next, library })
     }
 }
 
-fn enter(key: LayerFunction, wrapper: usize) -> Result<usize, StubError> {
+fn enter(key: LayerFunction, wrapper: usize) -> usize {
     trampoline::allocate(qmpi_own_entry, Box::leak(Box::new(EnteredEntry { key, wrapper })))
 }
 
-fn leave(link: CalledLink) -> Result<usize, StubError> {
+fn leave(link: CalledLink) -> usize {
     trampoline::allocate(qmpi_own_link, Box::leak(Box::new(link)))
 }
 
@@ -281,7 +264,7 @@ mod tests {
         fn new() -> Layer {
             let own_calls = CallsOfLayer::next();
             let (next, mpi) = (next as extern "C" fn() -> usize, mpi as extern "C" fn() -> usize);
-            let link = |name| own_calls.link(id(name), next as usize, mpi as usize).unwrap();
+            let link = |name| own_calls.link(id(name), next as usize, mpi as usize);
             Layer { own_calls, send: link("MPI_Send"), recv: link("MPI_Recv") }
         }
 
@@ -293,7 +276,7 @@ mod tests {
         /// Runs `body` inside of its wrapper of a function.
         fn inside(self, name: &str, body: &mut dyn FnMut()) {
             let wrapper = wrapper as unsafe extern "C-unwind" fn(&mut &mut dyn FnMut()) as usize;
-            let entry = self.own_calls.entry(id(name), wrapper).unwrap();
+            let entry = self.own_calls.entry(id(name), wrapper);
             // SAFETY: a stub that jumps to the wrapper.
             let entry = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(&mut &mut dyn FnMut())>(entry) };
             entry(&mut { body });
@@ -342,9 +325,9 @@ mod tests {
     #[test]
     fn functions_that_all_layers_need() {
         let own_calls = CallsOfLayer::next();
-        assert_eq!(own_calls.link(id("MPI_Finalize"), 3, 4).unwrap(), 3);
-        assert_eq!(own_calls.link(id("MPI_Send"), 0, 4).unwrap(), 0);
-        assert_eq!(own_calls.link(id("MPI_Send"), 3, 3).unwrap(), 3);
+        assert_eq!(own_calls.link(id("MPI_Finalize"), 3, 4), 3);
+        assert_eq!(own_calls.link(id("MPI_Send"), 0, 4), 0);
+        assert_eq!(own_calls.link(id("MPI_Send"), 3, 3), 3);
     }
 
     /// Wrappers of functions of the C library: one function under several names, beside those of MPI.
@@ -352,13 +335,13 @@ mod tests {
     fn functions_that_are_not_of_mpi() {
         let layer = Layer::new();
         let (next, library) = (next as extern "C" fn() -> usize as usize, mpi as extern "C" fn() -> usize as usize);
-        let link = |name| layer.own_calls.other_link(name, next, library).unwrap();
+        let link = |name| layer.own_calls.other_link(name, next, library);
         let (print, open, release) = (link("vfprintf"), link("open"), link("free"));
         assert_eq!((call(print), call(open), call(release)), (MPI, MPI, NEXT));
         layer.inside("MPI_Send", &mut || assert_eq!((call(print), layer.goes_to()), (MPI, (NEXT, MPI))));
         let wrapper = wrapper as unsafe extern "C-unwind" fn(&mut &mut dyn FnMut()) as usize;
-        assert_eq!(layer.own_calls.other_entry("malloc", wrapper).unwrap(), wrapper);
-        let entry = layer.own_calls.other_entry("__fprintf_chk", wrapper).unwrap();
+        assert_eq!(layer.own_calls.other_entry("malloc", wrapper), wrapper);
+        let entry = layer.own_calls.other_entry("__fprintf_chk", wrapper);
         // SAFETY: a stub that jumps to the wrapper.
         let entry = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(&mut &mut dyn FnMut())>(entry) };
         let body: &mut dyn FnMut() = &mut || {
@@ -477,9 +460,9 @@ mod tests {
     fn all_arguments_arrive() {
         let own_calls = CallsOfLayer::next();
         let sum = sum as Words as usize;
-        let link = own_calls.link(id("MPI_Send"), sum, mpi as extern "C" fn() -> usize as usize).unwrap();
+        let link = own_calls.link(id("MPI_Send"), sum, mpi as extern "C" fn() -> usize as usize);
         LINK.store(link, Ordering::Relaxed);
-        let entry = own_calls.entry(id("MPI_Send"), qmpi_test_jump as unsafe extern "C" fn() as usize).unwrap();
+        let entry = own_calls.entry(id("MPI_Send"), qmpi_test_jump as unsafe extern "C" fn() as usize);
         // SAFETY: stubs that lead to `sum`.
         let entry = unsafe { std::mem::transmute::<usize, Words>(entry) };
         assert_eq!(entry(1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5, -2.5), 45);
@@ -492,7 +475,7 @@ mod tests {
             }
         }
         nest(other, OWN_DEPTH, &mut || assert_eq!(entry(1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5, -2.5), 45));
-        let outside = own_calls.link(id("MPI_Send"), mpi as extern "C" fn() -> usize as usize, sum).unwrap();
+        let outside = own_calls.link(id("MPI_Send"), mpi as extern "C" fn() -> usize as usize, sum);
         // SAFETY: a stub that leads to `sum`.
         let outside = unsafe { std::mem::transmute::<usize, Words>(outside) };
         other.inside("MPI_Send", &mut || assert_eq!(outside(1, 2, 3, 4, 5, 6, 7, 8, 9, 1.5, -2.5), 45));

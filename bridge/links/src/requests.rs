@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use qmpi_abi::{FnId, Handles};
 
 use crate::arch::{ARGUMENT_REGISTERS, machine_code, thread_pointer};
-use crate::error::StubError;
+use crate::blocks::required;
 use crate::handles::{Caller, KnownHandles};
 use crate::requests::table::{RequestTable, SlotNumber};
 use crate::shift::{Arity, arity};
@@ -96,14 +96,10 @@ unsafe extern "C" {
 }
 
 /// Prepares for an MPI with such requests. `active` is not 0 once a layer has been off.
-///
-/// # Errors
-/// When no memory can be mapped.
-pub fn prepare(handles: KnownHandles, active: &'static AtomicU32) -> Result<(), StubError> {
-    let table = RequestTable::new(&COUNT).map_err(StubError)?;
+pub fn prepare(handles: KnownHandles, active: &'static AtomicU32) {
+    let table = required(RequestTable::new(&COUNT));
     ACTIVE.store(ptr::from_ref(active).cast_mut(), Ordering::Relaxed);
     PREPARED.store(Box::into_raw(Box::new(Prepared { handles, table })), Ordering::Release);
-    Ok(())
 }
 
 fn prepared() -> &'static Prepared {
@@ -117,17 +113,14 @@ pub(crate) fn set_state(bit: usize, state: &'static AtomicU32) {
 }
 
 /// A function of the MPI library, watched if it has to do with requests: its address, and what is to be told of layers.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn watch(id: FnId, target: usize) -> Result<Option<(usize, &'static Watch)>, StubError> {
+pub fn watch(id: FnId, target: usize) -> Option<(usize, &'static Watch)> {
     let handles = Handles::of(id);
     let stub = match handles {
         Handles::Starts | Handles::ObjectAndStarts => qmpi_watch_start,
         Handles::Request(_) | Handles::Requests => qmpi_watch_completion,
-        Handles::RequestValue(_) | Handles::Object | Handles::Uses => return Ok(None),
+        Handles::RequestValue(_) | Handles::Object | Handles::Uses => return None,
     };
-    let Arity::Fixed(arguments) = arity(id) else { return Ok(None) };
+    let Arity::Fixed(arguments) = arity(id) else { return None };
     let arguments = usize::from(arguments);
     let watch: &'static Watch = Box::leak(Box::new(Watch {
         target,
@@ -137,7 +130,7 @@ pub fn watch(id: FnId, target: usize) -> Result<Option<(usize, &'static Watch)>,
         intercepted: AtomicU64::new(0),
         switched: AtomicU64::new(0),
     }));
-    Ok(Some((trampoline::allocate(stub, watch)?, watch)))
+    Some((trampoline::allocate(stub, watch), watch))
 }
 
 impl Watch {
@@ -235,8 +228,8 @@ extern "C" fn after_completion(call: &Watched) {
     }
 }
 
-/// What a layer knows of the requests of a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a layer knows of the requests of a call, or of one of them: of several, the last of these counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KnownRequests {
     /// There are none.
     None,
@@ -266,17 +259,9 @@ impl Arguments {
             Handles::RequestValue(place) => return knows(bit, prepared().handles.value(argument(place.into()))),
             Handles::Uses | Handles::Object | Handles::Starts | Handles::ObjectAndStarts => (0, 0),
         };
-        let mut known = KnownRequests::None;
-        for index in 0..count {
-            let handles = prepared().handles;
-            let handle = if is_fortran { handles.read_fortran(array, index) } else { handles.read(array, index) };
-            match knows(bit, handle) {
-                KnownRequests::None => {}
-                KnownRequests::NotSeen => known = KnownRequests::NotSeen,
-                KnownRequests::Seen => return KnownRequests::Seen,
-            }
-        }
-        known
+        let handles = prepared().handles;
+        let read = if is_fortran { KnownHandles::read_fortran } else { KnownHandles::read };
+        (0..count).map(|index| knows(bit, read(handles, array, index))).max().unwrap_or(KnownRequests::None)
     }
 }
 
@@ -290,12 +275,9 @@ fn knows(bit: usize, handle: usize) -> KnownRequests {
 }
 
 fn fortran_count(address: usize) -> usize {
-    if address == 0 {
-        return 0;
-    }
-    // SAFETY: Fortran passes the address of an INTEGER.
-    let count = unsafe { ptr::with_exposed_provenance::<c_int>(address).read() };
-    usize::try_from(count).unwrap_or(0)
+    // SAFETY: null, or the address of an INTEGER, as Fortran passes it.
+    let count = unsafe { ptr::with_exposed_provenance::<c_int>(address).as_ref() };
+    count.and_then(|count| usize::try_from(*count).ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -309,7 +291,7 @@ mod tests {
 
     fn prepare_once() {
         static ONCE: std::sync::Once = std::sync::Once::new();
-        ONCE.call_once(|| prepare(KnownHandles { size: 8, null: 7, from_fortran: 0 }, &OFF).unwrap());
+        ONCE.call_once(|| prepare(KnownHandles { size: 8, null: 7, from_fortran: 0 }, &OFF));
     }
 
     fn known(bit: usize, handles: &[usize]) -> KnownRequests {
@@ -355,7 +337,7 @@ mod tests {
     fn requests_that_were_started_past_a_layer() {
         prepare_once();
         let id = |name| FnId::by_name(name).unwrap();
-        let (address, watched) = watch(id("MPI_Ialltoallw"), start as Start as usize).unwrap().unwrap();
+        let (address, watched) = watch(id("MPI_Ialltoallw"), start as Start as usize).unwrap();
         // SAFETY: a stub that calls `start`.
         let call = unsafe { std::mem::transmute::<usize, Start>(address) };
         let mut request = 0;
@@ -379,7 +361,7 @@ mod tests {
         assert_eq!((known(0, &[7, 100, 101]), known(0, &[100, 102])), (KnownRequests::NotSeen, KnownRequests::Seen));
 
         let complete = complete_even as extern "C" fn(usize, *mut usize) -> i32;
-        let (address, _) = watch(id("MPI_Testsome"), complete as usize).unwrap().unwrap();
+        let (address, _) = watch(id("MPI_Testsome"), complete as usize).unwrap();
         // SAFETY: a stub that calls the function above, which takes no more than these.
         let complete = unsafe { std::mem::transmute::<usize, extern "C" fn(usize, *mut usize) -> i32>(address) };
         let mut requests = [100, 7, 101, 102];

@@ -22,7 +22,6 @@ use qmpi_abi::FnId;
 
 use crate::arch::{ARGUMENT_REGISTERS, PAGE, WholePages, machine_code};
 use crate::blocks::{Block, Blocks};
-use crate::error::StubError;
 use crate::trampoline::Stub;
 
 /// The largest number of arguments that the stubs are made for; MPI's own largest is 13.
@@ -37,6 +36,12 @@ pub enum Arity {
     Fixed(u8),
     /// The number is unknown.
     Variadic,
+}
+
+impl Arity {
+    fn fixed(self) -> Option<usize> {
+        if let Arity::Fixed(count) = self { Some(count.into()) } else { None }
+    }
 }
 
 /// How many words `id` takes.
@@ -266,35 +271,31 @@ pub(crate) static NULL_STUBS: DirectStubs = DirectStubs {
 
 impl DirectStubs {
     /// QMPI → PMPI with one jump. `None`: there are none for so many arguments.
-    pub(crate) fn down(&'static self, target: usize, count: u8) -> Option<Result<usize, StubError>> {
-        let count = usize::from(count);
+    pub(crate) fn down(&'static self, target: usize, arity: Arity) -> Option<usize> {
+        let count = arity.fixed()?;
         let number = self.down_taken.get(count)?.fetch_add(1, Ordering::Relaxed);
         let capacity = down_capacity(count);
-        Some(self.block(number / capacity).map(|block| {
-            let index = number % capacity;
-            block.rows.down[down_rows_before(count) + index].store(target, Ordering::Release);
-            direct_address(self.down, count, capacity, index).wrapping_add(block.distance)
-        }))
+        let (block, index) = (self.block(number / capacity), number % capacity);
+        block.rows.down[down_rows_before(count) + index].store(target, Ordering::Release);
+        Some(direct_address(self.down, count, capacity, index).wrapping_add(block.distance))
     }
 
     /// PMPI → QMPI with one jump. `None`: there are none for so many arguments.
-    pub(crate) fn up(&'static self, target: usize, tool: i32, count: u8) -> Option<Result<usize, StubError>> {
-        let count = usize::from(count);
+    pub(crate) fn up(&'static self, target: usize, tool: i32, arity: Arity) -> Option<usize> {
+        let count = arity.fixed()?;
         let number = self.up_taken.get(count)?.fetch_add(1, Ordering::Relaxed);
-        Some(self.block(number / DIRECT).map(|block| {
-            let index = number % DIRECT;
-            block.rows.up[count * DIRECT + index].set(target, tool);
-            direct_address(self.up, count, DIRECT, index).wrapping_add(block.distance)
-        }))
+        let (block, index) = (self.block(number / DIRECT), number % DIRECT);
+        block.rows.up[count * DIRECT + index].set(target, tool);
+        Some(direct_address(self.up, count, DIRECT, index).wrapping_add(block.distance))
     }
 
-    fn block(&'static self, number: usize) -> Result<Block<DirectRows>, StubError> {
-        let block = self.blocks.get(number)?;
+    fn block(&'static self, number: usize) -> Block<DirectRows> {
+        let block = self.blocks.get(number);
         // Whichever thread is first: all write the same.
         for (place, stub) in block.rows.with_context.iter().zip(self.with_context) {
             place.store(*stub as usize, Ordering::Relaxed);
         }
-        Ok(block)
+        block
     }
 }
 
@@ -306,9 +307,9 @@ fn direct_address(starts: &[usize], kind: usize, capacity: usize, index: usize) 
 }
 
 /// PMPI → QMPI with one call, for more arguments than [`DirectStubs::up`] has stubs for. `None`: there are none for so many, or none are left.
-pub(crate) fn direct_up_with_frame(target: usize, tool: i32, count: u8) -> Option<usize> {
+pub(crate) fn direct_up_with_frame(target: usize, tool: i32, arity: Arity) -> Option<usize> {
     static TAKEN: [AtomicUsize; FRAME_KINDS] = [const { AtomicUsize::new(0) }; FRAME_KINDS];
-    let kind = usize::from(count).checked_sub(REGISTERS_UP + 1)?;
+    let kind = arity.fixed()?.checked_sub(REGISTERS_UP + 1)?;
     let number = TAKEN.get(kind)?.fetch_add(1, Ordering::Relaxed);
     let row = (number < DIRECT_LONG).then(|| &FRAME_ROWS[kind * DIRECT_LONG + number])?;
     row.set(target, tool);

@@ -1,6 +1,5 @@
 //! Stubs that copy words of the stack, on stacks that end right above them, on whichever machine.
 #![expect(unsafe_code, reason = "calls stubs on a stack of its own")]
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::sync::{Mutex, PoisonError};
 
@@ -128,29 +127,29 @@ fn address() -> usize {
 #[test]
 fn shift_down_reads_nothing_of_a_guard_page() {
     for mode in [CallerMode::Ignore, CallerMode::Keep] {
-        at_the_end_of_a_page(conversion::down(address(), Arity::Variadic, mode).unwrap(), 0, 2);
+        at_the_end_of_a_page(conversion::down(address(), Arity::Variadic, mode), 0, 2);
     }
 }
 
 #[test]
 fn shift_up_reads_nothing_of_a_guard_page() {
     for mode in [CallerMode::Ignore, CallerMode::Keep] {
-        at_the_end_of_a_page(conversion::up(address(), 7, Arity::Variadic, mode).unwrap(), 2, 0);
+        at_the_end_of_a_page(conversion::up(address(), 7, Arity::Variadic, mode), 2, 0);
     }
 }
 
 #[test]
 fn delivery_to_both_reads_nothing_of_a_guard_page() {
     let nothing = nothing as extern "C" fn() as usize;
-    at_the_end_of_a_page(pcontrol::deliver_to_both(address(), nothing).unwrap(), 0, 0);
+    at_the_end_of_a_page(pcontrol::deliver_to_both(address(), nothing), 0, 0);
 }
 
 #[test]
 fn fortran_calls_read_nothing_of_a_guard_page() {
-    at_the_end_of_a_page(fortran::resume(address(), 1).unwrap(), 0, 0);
+    at_the_end_of_a_page(fortran::resume(address(), 1), 0, 0);
     // From another level than the outermost.
-    let to_c = fortran::to_c(vec![address(), address()], Arity::Variadic).unwrap();
-    at_the_end_of_a_page(fortran::resume(to_c, 1).unwrap(), 0, 0);
-    let to_c = fortran::to_c(vec![address(), address()], Arity::Fixed(16)).unwrap();
-    at_the_end_of_a_page(fortran::resume(to_c, 1).unwrap(), 0, 0);
+    let to_c = fortran::to_c(vec![address(), address()], Arity::Variadic);
+    at_the_end_of_a_page(fortran::resume(to_c, 1), 0, 0);
+    let to_c = fortran::to_c(vec![address(), address()], Arity::Fixed(16));
+    at_the_end_of_a_page(fortran::resume(to_c, 1), 0, 0);
 }

@@ -24,7 +24,6 @@ use qmpi_abi::{FnId, Handles};
 
 use crate::arch::{ARGUMENT_REGISTERS, PAGE, SWITCH_SIZE, WholePages, machine_code};
 use crate::blocks::Blocks;
-use crate::error::StubError;
 use crate::filter::CallFilter;
 pub use crate::handles::Caller;
 use crate::requests::{self, Arguments, KnownRequests, Watch};
@@ -132,63 +131,57 @@ impl Switch {
     }
 
     /// A link that leads to `on`, a function of the layer, or past it to `off`. `None`: the layer is to see all calls of the function.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn link(self, id: FnId, on: usize, off: usize, caller: Caller) -> Result<Option<Switched>, StubError> {
+    pub fn link(self, id: FnId, on: usize, off: usize, caller: Caller) -> Option<Switched> {
         let handles = Handles::of(id);
         if handles.is_needed() {
-            return Ok(None);
+            return None;
         }
         if handles.starts() {
             let bit = 1u64 << self.bit;
             let passing = |bits, target| &*Box::leak(Box::new(Passing { bits, target: AtomicUsize::new(target) }));
             let into = passing(!bit, on);
-            let on = trampoline::allocate(qmpi_switch_into, into)?;
-            let off = trampoline::allocate(qmpi_switch_past, passing(bit, off))?;
+            let on = trampoline::allocate(qmpi_switch_into, into);
+            let off = trampoline::allocate(qmpi_switch_past, passing(bit, off));
             let on = match self.filter {
-                Some(filter) => filter.before(id, on, off, caller)?.0,
+                Some(filter) => filter.before(id, on, off, caller).0,
                 None => on,
             };
-            let (address, _) = self.stub(on, off)?;
-            return Ok(Some(Switched { address, function: &into.target }));
+            let (address, _) = self.stub(on, off);
+            return Some(Switched { address, function: &into.target });
         }
         if handles.takes_requests() {
             let arguments = Arguments { handles, caller };
             let taking: &'static Taking =
                 Box::leak(Box::new(Taking { on: AtomicUsize::new(on), off, bit: self.bit, arguments }));
-            let on = trampoline::allocate(qmpi_switch_taking_on, taking)?;
-            let off = trampoline::allocate(qmpi_switch_taking_off, taking)?;
-            let (address, _) = self.stub(on, off)?;
-            return Ok(Some(Switched { address, function: &taking.on }));
+            let on = trampoline::allocate(qmpi_switch_taking_on, taking);
+            let off = trampoline::allocate(qmpi_switch_taking_off, taking);
+            let (address, _) = self.stub(on, off);
+            return Some(Switched { address, function: &taking.on });
         }
-        let Some(filter) = self.filter else { return self.other(on, off).map(Some) };
-        let (on, function) = filter.before(id, on, off, caller)?;
-        let (address, _) = self.stub(on, off)?;
-        Ok(Some(Switched { address, function }))
+        let Some(filter) = self.filter else { return Some(self.other(on, off)) };
+        let (on, function) = filter.before(id, on, off, caller);
+        let (address, _) = self.stub(on, off);
+        Some(Switched { address, function })
     }
 
     /// The same for a function that has nothing to do with requests, or is not MPI's.
-    ///
-    /// # Errors
-    /// When no further stubs can be mapped.
-    pub fn other(self, on: usize, off: usize) -> Result<Switched, StubError> {
-        let (address, function) = self.stub(on, off)?;
-        Ok(Switched { address, function })
+    pub fn other(self, on: usize, off: usize) -> Switched {
+        let (address, function) = self.stub(on, off);
+        Switched { address, function }
     }
 
     /// A stub that goes to `on` as long as the state is 0, else to `off`, and the word that `on` is in.
-    fn stub(self, on: usize, off: usize) -> Result<(usize, &'static AtomicUsize), StubError> {
+    fn stub(self, on: usize, off: usize) -> (usize, &'static AtomicUsize) {
         static BLOCKS: Blocks<SwitchRows> =
             // SAFETY: what the text above is; rows are atomic words.
             unsafe { Blocks::new(&raw const qmpi_switches, &raw const qmpi_switches_end, &ROWS) };
-        let (block, index) = BLOCKS.take(SWITCHES)?;
+        let (block, index) = BLOCKS.take(SWITCHES);
         let row = &block.rows[index];
         row.on.store(on, Ordering::Relaxed);
         row.off.store(off, Ordering::Relaxed);
         // Nothing jumps through it before its address is given away.
         row.state.store(std::ptr::from_ref(self.state).expose_provenance(), Ordering::Release);
-        Ok((block.code + index * SWITCH_SIZE, &row.on))
+        (block.code + index * SWITCH_SIZE, &row.on)
     }
 }
 

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::arch::{PAGE, WholePages, machine_code};
 use crate::blocks::Blocks;
-use crate::error::StubError;
 
 /// Code that a trampoline leads to; it is no function that Rust could call.
 pub type Stub = unsafe extern "C" fn();
@@ -54,38 +53,30 @@ pub(crate) const fn blocks() -> Blocks<TrampolineRows> {
 /// Makes the function `target` with `payload` in the register that stubs read it from (`arch/x86_64.rs`, `arch/aarch64.rs`).
 ///
 /// Trampolines are never given back: a tool may keep their addresses for ever.
-///
-/// # Errors
-/// When no further trampolines can be mapped.
-pub fn allocate<T: Sync>(target: Stub, payload: &'static T) -> Result<usize, StubError> {
+pub fn allocate<T: Sync>(target: Stub, payload: &'static T) -> usize {
     with_word(target, std::ptr::from_ref(payload).addr())
 }
 
 /// The same with a payload that is a plain word: for stubs that only need an address.
-///
-/// # Errors
-/// When no further trampolines can be mapped.
-pub(crate) fn with_word(target: Stub, payload: usize) -> Result<usize, StubError> {
+pub(crate) fn with_word(target: Stub, payload: usize) -> usize {
     static BLOCKS: Blocks<TrampolineRows> = blocks();
-    let (block, index) = BLOCKS.take(TRAMPOLINES)?;
+    let (block, index) = BLOCKS.take(TRAMPOLINES);
     let row = &block.rows[index];
     row.payload.store(payload, Ordering::Relaxed);
     // Nothing jumps through it before its address is given away.
     row.target.store(target as usize, Ordering::Release);
-    Ok(block.code + index * TRAMPOLINE_SIZE)
+    block.code + index * TRAMPOLINE_SIZE
 }
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use super::*;
     use crate::in_tests::qmpi_test_payload;
 
     #[test]
     fn there_is_no_limit() {
         let count = 20 * TRAMPOLINES;
-        let all: Vec<usize> = (0..count).map(|word| with_word(qmpi_test_payload, word).unwrap()).collect();
+        let all: Vec<usize> = (0..count).map(|word| with_word(qmpi_test_payload, word)).collect();
         for (word, address) in all.into_iter().enumerate() {
             // SAFETY: a trampoline to the function, which returns its payload.
             let call = unsafe { std::mem::transmute::<usize, extern "C" fn() -> usize>(address) };

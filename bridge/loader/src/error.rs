@@ -65,9 +65,6 @@ pub enum LoadError {
         /// Why.
         source: std::io::Error,
     },
-    /// A stub could not be made.
-    #[error(transparent)]
-    Stubs(#[from] qmpi_links::StubError),
 }
 
 impl LoadError {
@@ -97,7 +94,6 @@ impl LoadError {
                 "start the job with `qmpi run`, which makes room (glibc.rtld.optional_static_tls)".into()
             }
             LoadError::Link { .. } => "see whether it loads with LD_PRELOAD, and what LD_DEBUG=all says".into(),
-            LoadError::Stubs(error) => error.hint(),
             LoadError::Memory { source, .. } if source.kind() == std::io::ErrorKind::FileTooLarge => {
                 "raise the limit (ulimit -f unlimited), which counts for files in memory, too".into()
             }

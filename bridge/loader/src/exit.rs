@@ -192,11 +192,11 @@ fn register(instance: &'static Instance, kind: RegisteredBy, function: usize, ar
         // SAFETY: the handler is never freed, and this library is never unloaded.
         RegisteredBy::OnExit => unsafe { on_exit(fired_with_status, place) },
         // Such a function has no argument.
-        RegisteredBy::AtQuickExit => match callback::with_data(fired_at_quick_exit, handler) {
+        RegisteredBy::AtQuickExit => {
+            let address = callback::with_data(fired_at_quick_exit, handler);
             // SAFETY: callbacks are never freed.
-            Ok(address) => unsafe { __cxa_at_quick_exit(std::ptr::with_exposed_provenance(address), object) },
-            Err(_) => -1,
-        },
+            unsafe { __cxa_at_quick_exit(std::ptr::with_exposed_provenance(address), object) }
+        }
         // These are in the lists of threads (`thread_local.rs`).
         RegisteredBy::ThreadLocal => -1,
     };

@@ -15,7 +15,7 @@ use qmpi_dynamic::LinkerLock;
 use qmpi_elf::write::provider::{Life, Template};
 use qmpi_elf::{ElfFile, Tool};
 use qmpi_links::own_calls::CallsOfLayer;
-use qmpi_links::{StubError, callback, look_ups, pcontrol};
+use qmpi_links::{callback, look_ups, pcontrol};
 use qmpi_overrides::Namespace;
 use qmpi_plan::{Inspector, Layer, Place, Planned};
 use qmpi_system::log;
@@ -63,31 +63,20 @@ pub struct Links<'a> {
     /// The next link of a Fortran function, by the symbol name under which the tool calls it (`pmpi_send_`); `None`: the
     /// MPI library's own.
     pub fortran: &'a dyn Fn(&str) -> Option<usize>,
-    /// Where the calls go of a layer that hides its own.
-    pub mpi: OfMpi<'a>,
-}
-
-/// The functions of the MPI library, past all layers.
-pub struct OfMpi<'a> {
-    /// Of C; 0: nothing there.
-    pub c: &'a dyn Fn(FnId) -> usize,
-    /// Of Fortran, as [`Links::fortran`].
-    pub fortran: &'a dyn Fn(&str) -> Option<usize>,
+    /// The MPI library's C function, past all layers: where the calls go of a layer that hides its own. 0: nothing there.
+    pub mpi: &'a dyn Fn(FnId) -> usize,
+    /// The same of Fortran.
+    pub mpi_fortran: &'a dyn Fn(&str) -> Option<usize>,
 }
 
 /// Loads tools one after the other.
-pub struct Loader<'w, 'a> {
-    lock: &'w LinkerLock,
+#[derive(Debug, Default)]
+pub struct Loader<'a> {
     /// What instances of one tool have in common, which is made once.
-    pub heads: Heads<'a>,
+    heads: Heads<'a>,
 }
 
-impl<'w, 'a> Loader<'w, 'a> {
-    /// One that has loaded nothing yet.
-    pub fn new(lock: &'w LinkerLock) -> Loader<'w, 'a> {
-        Loader { lock, heads: Heads::default() }
-    }
-
+impl<'a> Loader<'a> {
     /// Loads `planned`, a PMPI tool, above `links`.
     ///
     /// # Errors
@@ -98,6 +87,7 @@ impl<'w, 'a> Loader<'w, 'a> {
         planned: &'a Planned,
         links: &Links<'_>,
         place: Place,
+        lock: &LinkerLock,
     ) -> Result<Loaded, LoadError> {
         let start = Instant::now();
         let layer = &planned.layer;
@@ -105,9 +95,8 @@ impl<'w, 'a> Loader<'w, 'a> {
         prepare(process, planned)?;
 
         let own_calls = (layer.settings.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
-        let calls = Calls::of(tool, links, own_calls)?;
         let wraps = planned.wrapped();
-        let instance = instance(planned, &wraps, calls, links.c, process, self.lock);
+        let instance = instance(layer, tool, &wraps, links, own_calls, process, lock);
         log::debug(|| {
             let (label, served) = (&instance.label, tool.closure.stopped.join(", "));
             let names = |objects: &[ElfFile]| objects.iter().map(ElfFile::name).collect::<Vec<_>>().join(", ");
@@ -115,21 +104,21 @@ impl<'w, 'a> Loader<'w, 'a> {
             format!("{label}: {place:?}; before it: {before}; served by the process: {served}; private: {private}")
         });
         let parts = match place {
-            Place::Namespace => bind(instance, tool, &mut self.heads, self.lock)?,
-            Place::Clone => clone::bind(instance, tool, &mut self.heads, self.lock)?,
+            Place::Namespace => bind(instance, tool, &mut self.heads, lock)?,
+            Place::Clone => clone::bind(instance, tool, &mut self.heads, lock)?,
             Place::NoRoom => {
                 let reason = tool.clone_obstacle().unwrap_or_else(|| "none is left for clones".into());
                 return Err(LoadError::Namespaces { path: layer.path.clone(), reason });
             }
         };
 
-        stand_ins::tools::loaded(tool, &parts, self.lock);
+        stand_ins::tools::loaded(tool, &parts, lock);
         let wrappers = Parts::of(tool, &parts);
-        let entry = |id, wrapper| own_calls.map_or(Ok(wrapper), |own_calls| own_calls.entry(id, wrapper));
-        let (entries, versions) = c_entries(planned, tool, links, &entry, &wrappers)?;
-        let fortran = fortran_entries(planned, tool, links, &entry, &wrappers)?;
+        let enter = |id, wrapper| own_calls.map_or(wrapper, |own_calls| own_calls.entry(id, wrapper));
+        let (entries, versions) = c_entries(planned, tool, links, &enter, &wrappers);
+        let fortran = fortran_entries(planned, tool, links, &enter, &wrappers);
         let others = Others {
-            wrapped: wrapped_functions(&wraps, own_calls, &wrappers)?,
+            wrapped: wraps.iter().filter_map(|name| wrapped_function(name, own_calls, &wrappers)).collect(),
             profiling: if tool.own_profiling.is_empty() { Vec::new() } else { wrappers.profiling() },
             files: wrappers.images().cloned().collect(),
         };
@@ -137,32 +126,40 @@ impl<'w, 'a> Loader<'w, 'a> {
     }
 }
 
-/// The instance of a tool that is about to be loaded as planned, that wraps these functions besides MPI's, and goes on with `calls` to
-/// `next_links`.
+/// The instance of a tool that is about to be loaded, that wraps these functions besides MPI's, and calls `links`, or where its own calls are
+/// hidden stubs that tell these.
 fn instance(
-    planned: &Planned,
+    layer: &Layer,
+    tool: &Tool,
     wraps: &[&str],
-    calls: Calls,
-    next_links: &[usize],
+    links: &Links<'_>,
+    own_calls: Option<CallsOfLayer>,
     process: &Arc<Process>,
     lock: &LinkerLock,
 ) -> &'static Instance {
-    let layer = &planned.layer;
-    let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &calls.c, &calls.by_name, process);
-    if calls.c != next_links {
-        instance.next_links = Box::leak(Box::from(next_links));
+    let link = |id: FnId, next: usize| own_calls.map_or(next, |own_calls| own_calls.link(id, next, (links.mpi)(id)));
+    let c: Vec<usize> = FnId::all().map(|id| link(id, links.c[id.index()])).collect();
+    let by_name: Vec<_> = links.by_name.iter().map(|(id, next)| (*id, link(*id, *next))).collect();
+    let mut instance = Instance::new(layer.label.clone(), layer.path.clone(), &c, &by_name, process);
+    if c != links.c {
+        instance.next_links = Box::leak(Box::from(links.c));
     }
-    instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
-    let defines_allocator = planned.pmpi().is_some_and(Tool::has_own_allocator);
-    instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
+    instance.answers.before = tool.closure.before().len();
+    instance.has_own_allocator = tool.has_own_allocator() && !wraps.contains(&"free");
     instance.answers.settings = environment::settings(&layer.settings.env);
     instance.answers.inherited = environment::copy();
-    instance.fortran_links = calls.fortran;
-    instance.wrapped_below = calls.wrapped;
+    for name in &tool.fortran_imports {
+        let Some(next) = (links.fortran)(name) else { continue };
+        let hidden = || Some(own_calls?.link(qmpi_abi::classify(name)?.id, next, (links.mpi_fortran)(name)?));
+        instance.fortran_links.insert(name.clone(), hidden().unwrap_or(next));
+    }
+    for (name, next) in links.wrapped {
+        let hidden = || Some(own_calls?.other_link(name.to_str().ok()?, *next, dlsym::global(name)?));
+        instance.wrapped_below.insert(name, hidden().unwrap_or(*next));
+    }
     let instance: &'static mut Instance = Box::leak(Box::new(instance));
     let look_ups = look_ups::next(wraps, &instance.wrapped_below, &raw const instance.answers);
-    let private = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default();
-    let hidden = wraps.iter().filter(|name| private.iter().any(|file| file.finds(name)));
+    let hidden = wraps.iter().filter(|name| tool.closure.private().iter().any(|file| file.finds(name)));
     let of_process = hidden.filter_map(|name| leaked(*name).and_then(|name| Some((name, dlsym::global(name)?))));
     instance.answers.next = wrapped::next_functions(&instance.wrapped_below, wraps, &look_ups, of_process);
     let instance: &'static Instance = instance;
@@ -171,50 +168,8 @@ fn instance(
     instance
 }
 
-/// The functions that an instance calls: the next links, or stubs that tell its own calls.
-struct Calls {
-    /// As [`Links::c`].
-    c: Vec<usize>,
-    /// As [`Links::by_name`].
-    by_name: Vec<(FnId, usize)>,
-    /// Those of Fortran that it imports, by symbol name.
-    fortran: HashMap<String, usize>,
-    /// As [`Links::wrapped`].
-    wrapped: HashMap<&'static CStr, usize>,
-}
-
-impl Calls {
-    /// Those of `tool`: the next links, and the MPI library's for calls of its own that are hidden.
-    fn of(tool: &Tool, links: &Links<'_>, own_calls: Option<CallsOfLayer>) -> Result<Calls, LoadError> {
-        let mut fortran = HashMap::new();
-        for name in &tool.fortran_imports {
-            let Some(next) = (links.fortran)(name) else { continue };
-            let id = qmpi_abi::classify(name).map(|symbol| symbol.id);
-            let hidden = own_calls.zip(id).zip((links.mpi.fortran)(name));
-            let link = hidden.map_or(Ok(next), |((own_calls, id), mpi)| own_calls.link(id, next, mpi))?;
-            fortran.insert(name.clone(), link);
-        }
-        let link =
-            |id: FnId, next: usize| own_calls.map_or(Ok(next), |own_calls| own_calls.link(id, next, (links.mpi.c)(id)));
-        let library_link = |name: &CStr, next: usize| {
-            let link =
-                own_calls.and_then(|calls| Some(calls.other_link(name.to_str().ok()?, next, dlsym::global(name)?)));
-            link.unwrap_or(Ok(next))
-        };
-        let c = FnId::all().map(|id| link(id, links.c[id.index()]));
-        let by_name = links.by_name.iter().map(|(id, next)| Ok((*id, link(*id, *next)?)));
-        let wrapped = links.wrapped.iter().map(|(name, next)| Ok((*name, library_link(name, *next)?)));
-        Ok(Calls {
-            c: c.collect::<Result<_, _>>()?,
-            by_name: by_name.collect::<Result<_, StubError>>()?,
-            fortran,
-            wrapped: wrapped.collect::<Result<_, StubError>>()?,
-        })
-    }
-}
-
 /// Makes the function by which a wrapper is entered.
-type Enter<'a> = &'a dyn Fn(FnId, usize) -> Result<usize, StubError>;
+type Enter<'a> = &'a dyn Fn(FnId, usize) -> usize;
 
 type Entries = Vec<(FnId, usize)>;
 type VersionedEntries = Vec<(FnId, DefinedVersion, usize)>;
@@ -226,23 +181,22 @@ fn c_entries(
     links: &Links<'_>,
     enter: Enter<'_>,
     wrappers: &Parts<'_>,
-) -> Result<(Entries, VersionedEntries), LoadError> {
+) -> (Entries, VersionedEntries) {
     let (mut entries, mut versions) = (Vec::new(), Vec::new());
     for id in planned.wrappers() {
         let Some((address, others)) = wrappers.find(id) else { continue };
         let below = links.c[id.index()];
         let delivers = id.name() == "MPI_Pcontrol" && !tool.passes_pcontrol_on && below != 0;
         let link = |address| {
-            let entered = enter(id, address)?;
-            if delivers { pcontrol::deliver_to_both(entered, below) } else { Ok(entered) }
+            let entered = enter(id, address);
+            if delivers { pcontrol::deliver_to_both(entered, below) } else { entered }
         };
-        let entry = link(address)?;
+        let entry = link(address);
         entries.push((id, entry));
-        for (version, other) in others {
-            versions.push((id, version, if other == address { entry } else { link(other)? }));
-        }
+        let other = |other| if other == address { entry } else { link(other) };
+        versions.extend(others.into_iter().map(|(version, address)| (id, version, other(address))));
     }
-    Ok((entries, versions))
+    (entries, versions)
 }
 
 /// The Fortran wrappers that do.
@@ -252,40 +206,26 @@ fn fortran_entries(
     links: &Links<'_>,
     enter: Enter<'_>,
     wrappers: &Parts<'_>,
-) -> Result<Vec<(String, usize)>, LoadError> {
+) -> Vec<(String, usize)> {
     let passes_on = tool.passes_pcontrol_on || tool.fortran_imports.iter().any(|name| is_pcontrol(name));
-    let mut entries = Vec::new();
-    for (name, id) in planned.fortran_wrappers() {
-        let Some(address) = wrappers.find_fortran(name) else { continue };
-        let address = enter(id, address)?;
-        let address = if is_pcontrol(name) && !passes_on {
-            let prefix = if name.starts_with('M') { 'P' } else { 'p' };
-            let below = (links.fortran)(&format!("{prefix}{name}"));
-            below.map_or(Ok(address), |below| pcontrol::deliver_to_both(address, below))?
-        } else {
-            address
-        };
-        entries.push((name.to_owned(), address));
-    }
-    Ok(entries)
+    let entry = |(name, id): (&str, FnId)| {
+        let address = enter(id, wrappers.find_fortran(name)?);
+        let prefix = if name.starts_with('M') { 'P' } else { 'p' };
+        let below = || (links.fortran)(&format!("{prefix}{name}"));
+        let below = if is_pcontrol(name) && !passes_on { below() } else { None };
+        Some((name.to_owned(), below.map_or(address, |below| pcontrol::deliver_to_both(address, below))))
+    };
+    planned.fortran_wrappers().filter_map(entry).collect()
 }
 
-/// Its wrappers of functions that are not MPI's.
-fn wrapped_functions(
-    wraps: &[&str],
-    own_calls: Option<CallsOfLayer>,
-    wrappers: &Parts<'_>,
-) -> Result<Vec<LibraryWrapper>, LoadError> {
-    let mut wrapped = Vec::new();
-    for name in wraps {
-        let Some((address, versions)) = wrappers.find_other(name) else { continue };
-        let entry = |address| own_calls.map_or(Ok(address), |own_calls| own_calls.other_entry(name, address));
-        let entered = entry(address)?;
-        let of_version = |(version, other)| Ok((version, if other == address { entered } else { entry(other)? }));
-        let versions = versions.into_iter().map(of_version).collect::<Result<_, LoadError>>()?;
-        wrapped.extend(leaked(*name).map(|name| LibraryWrapper { name, address: entered, versions }));
-    }
-    Ok(wrapped)
+/// Its wrapper of a function that is not MPI's.
+fn wrapped_function(name: &str, own_calls: Option<CallsOfLayer>, wrappers: &Parts<'_>) -> Option<LibraryWrapper> {
+    let (address, versions) = wrappers.find_other(name)?;
+    let enter = |address| own_calls.map_or(address, |own_calls| own_calls.other_entry(name, address));
+    let entered = enter(address);
+    let entry = |other| if other == address { entered } else { enter(other) };
+    let versions = versions.into_iter().map(|(version, other)| (version, entry(other))).collect();
+    Some(LibraryWrapper { name: leaked(name)?, address: entered, versions })
 }
 
 /// Plans a layer in this process, with the libraries of its `share` loaded. A tool that is built for another MPI is refused before it is
@@ -423,7 +363,7 @@ fn watch(
     lock: &LinkerLock,
 ) -> Result<(), LoadError> {
     const NAME: &str = "qmpi-end";
-    let end = callback::with_data(exit::namespace_ends, instance)?;
+    let end = callback::with_data(exit::namespace_ends, instance);
     let file = Template::new(NAME, &[head.path_text()], &[], &[], Life::WithDestructor(end))?;
     let file = MemoryFile::new(NAME, file.file())?;
     let handle = namespace::load(namespace, file.path()).map_err(LoadError::link(&instance.path))?;

@@ -20,7 +20,6 @@ use qmpi_links::trampoline;
 use qmpi_links::trampoline::Stub;
 use qmpi_overrides::{arch as at_any_time, dl_iterate_phdr};
 
-use crate::error::LoadError;
 use crate::exit;
 use crate::instance::Instance;
 
@@ -53,24 +52,21 @@ with_instance! {
 }
 
 /// The overrides of one instance: name and address.
-fn table(instance: &'static Instance) -> Result<Vec<(&'static CStr, usize)>, LoadError> {
+fn table(instance: &'static Instance) -> Vec<(&'static CStr, usize)> {
     let read: [(&'static CStr, Stub); 3] = [
         (c"dl_iterate_phdr", at_any_time::dl_iterate_phdr),
         (c"getenv", at_any_time::getenv),
         (c"secure_getenv", at_any_time::secure_getenv),
     ];
     let of_loader = WITH_INSTANCE.iter().chain(&[(c"dlopen", dlopen::of_tool as Stub)]);
-    let of_loader = of_loader.map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, instance)?)));
-    let read = read.iter().map(|(name, shim)| Ok((*name, trampoline::allocate(*shim, &instance.answers)?)));
-    of_loader.chain(read).chain(look_ups(instance)?.map(Ok)).collect()
+    let of_loader = of_loader.map(|(name, shim)| (*name, trampoline::allocate(*shim, instance)));
+    let read = read.iter().map(|(name, shim)| (*name, trampoline::allocate(*shim, &instance.answers)));
+    of_loader.chain(read).chain(look_ups(instance)).collect()
 }
 
 /// The same as symbols of a provider, under the versions of glibc; where these are not yet among `versions`, they are added.
-pub(crate) fn symbols(
-    instance: &'static Instance,
-    versions: &mut Vec<&str>,
-) -> Result<Vec<Provided<'static>>, LoadError> {
-    let table = table(instance)?;
+pub(crate) fn symbols(instance: &'static Instance, versions: &mut Vec<&str>) -> Vec<Provided<'static>> {
+    let table = table(instance);
     let names: Vec<&CStr> = table.iter().map(|(name, _)| *name).chain(ENVIRON).collect();
     let known = instance.process.glibc_versions(&names);
     let functions = table.into_iter().map(|(name, address)| Provided::function(name, address));
@@ -91,7 +87,7 @@ pub(crate) fn symbols(
             symbols.push(symbol); // It satisfies a reference to any version.
         }
     }
-    Ok(symbols)
+    symbols
 }
 
 /// `dl_iterate_phdr` for unwinders of the base namespace: the address of one that lists the objects of all instances.
@@ -100,12 +96,9 @@ pub fn dl_iterate_phdr_of_base() -> usize {
 }
 
 /// The look-up functions alone, for a tool of the base namespace: what its references to `dlsym` and `dlvsym` are to be bound to.
-///
-/// # Errors
-/// When no further stubs can be mapped.
-pub fn look_ups(instance: &'static Instance) -> Result<[(&'static CStr, usize); 2], LoadError> {
-    Ok([
-        (c"dlsym", trampoline::allocate(at_any_time::dlsym, &instance.answers)?),
-        (c"dlvsym", trampoline::allocate(at_any_time::dlvsym, &instance.answers)?),
-    ])
+pub fn look_ups(instance: &'static Instance) -> [(&'static CStr, usize); 2] {
+    [
+        (c"dlsym", trampoline::allocate(at_any_time::dlsym, &instance.answers)),
+        (c"dlvsym", trampoline::allocate(at_any_time::dlvsym, &instance.answers)),
+    ]
 }

@@ -76,8 +76,7 @@ fn register() {
     let mut some = false;
     for layer in configured::layers() {
         let Ok(name) = CString::new(layer.name.as_str()) else { continue };
-        let init = callback::with_data(initialize, layer);
-        if init.is_ok_and(|init| qmpi::register_tool_name(&name, init)) {
+        if qmpi::register_tool_name(&name, callback::with_data(initialize, layer)) {
             some = true;
         } else if let Some(process) = loader_lock::with(Process::with_mpi).filter(|process| !some && !has_qmpi(process))
         {

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use qmpi_abi::FnId;
 use qmpi_dynamic::LinkerLock;
 use qmpi_elf::SearchPath;
+use qmpi_links::conversion;
 use qmpi_links::lazy::LazyLinks;
-use qmpi_links::{conversion, require_stub};
 use qmpi_loader::process::loader_lock;
-use qmpi_loader::{Heads, Links, LoadError, Loader, OfMpi, Process};
+use qmpi_loader::{Links, LoadError, Loader, Process};
 use qmpi_plan::{Inspector, Layer, Namespaces, Place, Planned};
 use qmpi_system::log;
 
@@ -22,7 +22,7 @@ use crate::{configured, numbering, qmpi};
 struct Instances {
     process: Arc<Process>,
     inspector: Inspector<'static>,
-    heads: Heads<'static>,
+    loader: Loader<'static>,
     /// By name: several instances of one name differ in nothing that a file tells.
     planned: HashMap<String, &'static Planned>,
     /// The names of tools that need a namespace and have not got one; `None` while there are enough for all.
@@ -65,7 +65,7 @@ impl Instances {
         Some(Instances {
             process: Arc::new(process),
             inspector: Inspector::new(search),
-            heads: Heads::default(),
+            loader: Loader::default(),
             planned: HashMap::new(),
             waiting: None,
             of_mpi: OnceCell::new(),
@@ -76,7 +76,7 @@ impl Instances {
         self.process = self.process.again(lock);
         let planned = self.plan(layer)?;
         let place = self.place(planned);
-        let lazy = LazyLinks::new(tool, next::below, lock)?;
+        let lazy = LazyLinks::new(tool, next::below, lock);
         let process = Arc::clone(&self.process);
         // Functions that QMPI does not number here, as no tool can intercept them, are the MPI library's own.
         let link = |id| match (process.real(id), numbering::number(id)) {
@@ -87,24 +87,21 @@ impl Instances {
         let links: Box<[usize]> = FnId::all().map(link).collect();
         let past_all = self.of_mpi.get_or_init(|| {
             next::find_functions_of_mpi(&process);
-            // It cannot fail where the one before has not: a block of stubs is mapped with others.
-            require_stub(LazyLinks::new(0, next::of_mpi, lock))
+            LazyLinks::new(0, next::of_mpi, lock)
         });
         let of_mpi = |id: FnId| if links[id.index()] == 0 { 0 } else { past_all.link(id) };
-        let mpi = OfMpi { c: &of_mpi, fortran: &|_| None };
-        let below = Links { c: &links, wrapped: &HashMap::new(), by_name: &[], fortran: &|_| None, mpi };
+        let nothing = |_: &str| None;
+        let wrapped = &HashMap::new();
+        let below = Links { c: &links, wrapped, by_name: &[], fortran: &nothing, mpi: &of_mpi, mpi_fortran: &nothing };
 
-        let mut loader = Loader::new(lock);
-        loader.heads = std::mem::take(&mut self.heads);
-        let loaded = loader.load(&mut self.process, planned, &below, place);
-        self.heads = loader.heads;
+        let loaded = self.loader.load(&mut self.process, planned, &below, place, lock);
         qmpi_loader::close_files();
         let loaded = loaded?;
         qmpi::register_tool_storage(tool, loaded.instance);
         let mut registered = Vec::with_capacity(loaded.entries.len());
         for (id, wrapper) in loaded.entries {
             let Some(number) = numbering::number(id) else { continue };
-            let link = conversion::down_null(wrapper, conversion::arity(id))?;
+            let link = conversion::down_null(wrapper, conversion::arity(id));
             if qmpi::register_function(tool, number, link) {
                 registered.push(Registered { id, link, wrapper });
             } else {

@@ -143,9 +143,7 @@ fn rebind_profiling(
     tops_by_name: &[(FnId, usize)],
     process: &Arc<Process>,
 ) {
-    let by_name = look_ups(Instance::in_base(image.path(), tops, tops_by_name, process)).unwrap_or_else(|error| {
-        log::fatal(&error.to_string(), error.hint().as_deref());
-    });
+    let by_name = look_ups(Instance::in_base(image.path(), tops, tops_by_name, process));
     let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));
     LOOK_UPS.lock().unwrap_or_else(PoisonError::into_inner).extend(look_up);
     let count = rebind::rebind(lock, image, Which::All, |reference| {

@@ -21,7 +21,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use qmpi_abi::{Binding, FnId, Handles, INITIALIZATION};
 use qmpi_dynamic::LinkerLock;
 use qmpi_links::conversion::{self, CallerMode};
-use qmpi_links::require_stub;
 use qmpi_links::switch::{Caller, Switch};
 use qmpi_links::{fortran, missing};
 use qmpi_loader::Process;
@@ -140,7 +139,7 @@ impl Fortran {
         let prefix = if name.starts_with('M') { 'P' } else { 'p' };
         let below = format!("{prefix}{name}");
         let off = self.wrapper(index + 1, &below).or_else(|| self.library(index + 1, &layer.label, &below, process))?;
-        require_stub(switch.link(id, address, off, Caller::Fortran)).map(|link| link.address)
+        switch.link(id, address, off, Caller::Fortran).map(|link| link.address)
     }
 
     /// Sets the C links of the whole chain.
@@ -178,12 +177,12 @@ impl Fortran {
     fn library(&self, level: usize, label: &str, name: &str, process: &Process) -> Option<usize> {
         let c_name = CString::new(name).ok()?;
         if let Some(real) = process.function(&c_name) {
-            return Some(require_stub(fortran::resume(real, level)));
+            return Some(fortran::resume(real, level));
         }
         let reason = format!("which {} does not have", process.mpi_name());
         let hint = "MPI's Fortran library has such functions: link it, or open it";
-        let until = require_stub(missing::stub(label, name, reason, hint));
-        Some(require_stub(fortran::resume_later(c_name, level, until)))
+        let until = missing::stub(label, name, reason, hint);
+        Some(fortran::resume_later(c_name, level, until))
     }
 
     /// The Fortran wrapper that gets a call below `level` layers, if the first layer that intercepts the function has one.
@@ -256,7 +255,7 @@ impl Fortran {
         }
         if symbol.profiling && is_past {
             let real = process.function(name)?;
-            return Some(require_stub(fortran::resume(real, self.layers.len())));
+            return Some(fortran::resume(real, self.layers.len()));
         }
         // A layer that asks where the application called wants this call, not that of MPI's Fortran library.
         match self.wrapper(0, text) {
@@ -279,7 +278,7 @@ impl Fortran {
         if let Some(wrapper) = self.of_program(name, symbol.id, symbol.profiling, process) {
             links[0] = wrapper;
         }
-        let make = || require_stub(fortran::to_c(links, conversion::arity(symbol.id)));
+        let make = || fortran::to_c(links, conversion::arity(symbol.id));
         Some(*made_before.borrow_mut().entry((symbol.id, symbol.profiling)).or_insert_with(make))
     }
 

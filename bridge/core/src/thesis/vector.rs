@@ -5,7 +5,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::thesis::{self, COUNT};
-use qmpi_links::{missing, require_stub};
+use qmpi_links::missing;
 use qmpi_ring::thesis::{Cell, DynamicLib, PATH, Vector};
 
 use super::library::{NOT_INTERCEPTED, ThesisLibrary};
@@ -35,7 +35,7 @@ impl VectorBuilder {
         let vector = Box::leak(Box::new(Vector { items, capacity: total, total }));
         let stub =
             missing::stub(CALLER, "a function that has no number in its table", "so it does not exist".into(), HINT);
-        UNKNOWN.store(require_stub(stub), Ordering::Release);
+        UNKNOWN.store(stub, Ordering::Release);
         VectorBuilder { layers, vector }
     }
 
@@ -54,8 +54,7 @@ impl VectorBuilder {
                 cell.func_ptr.store(std::ptr::with_exposed_provenance_mut(address), Ordering::Release);
             } else if UNSUPPORTED[index].load(Ordering::Relaxed) == 0 {
                 let reason = format!("which {mpi} does not have");
-                UNSUPPORTED[index]
-                    .store(require_stub(missing::stub(CALLER, id.name(), reason, HINT)), Ordering::Release);
+                UNSUPPORTED[index].store(missing::stub(CALLER, id.name(), reason, HINT), Ordering::Release);
             }
         }
     }

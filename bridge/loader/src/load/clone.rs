@@ -54,12 +54,12 @@ fn common(first_clone: &'static Instance, lock: &LinkerLock) -> Result<&'static 
         return Ok(namespace);
     }
     let (tool, process) = (first_clone.path.as_path(), &*first_clone.process);
-    let lists_all = trampoline::allocate(qmpi_overrides::arch::dl_iterate_phdr, &first_clone.answers)?;
+    let lists_all = trampoline::allocate(qmpi_overrides::arch::dl_iterate_phdr, &first_clone.answers);
     let symbols = [Provided::function(c"dl_iterate_phdr", lists_all)];
     let threads = providers::threads(process).map(|name| Ok::<_, LoadError>((name, providers::file(process, name)?)));
     let threads = threads.transpose()?.and_then(|(name, file)| Some((name, file?)));
     let needs: Vec<&str> = threads.iter().map(|(_, file)| file.path_text()).collect();
-    let end = callback::with_data(exit::clones_end, first_clone)?;
+    let end = callback::with_data(exit::clones_end, first_clone);
     let first = Template::new(NAME, &needs, &[], &symbols, Life::WithDestructor(end))?;
     let first = MemoryFile::new(NAME, first.file())?;
     let mut providers = vec![(NAME.to_owned(), first.path().to_owned())];

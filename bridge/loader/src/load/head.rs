@@ -95,7 +95,7 @@ impl SymbolAddress {
 
 /// Heads from which those of other instances of the same tools are made: only addresses differ.
 #[derive(Debug, Default)]
-pub struct Heads<'a>(Vec<Written<'a>>);
+pub(crate) struct Heads<'a>(Vec<Written<'a>>);
 
 /// A head that was written.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl<'a> Head<'a> {
     ) -> Result<Cow<'h, [u8]>, LoadError> {
         let shared = self.process().shared(soname);
         let mut versions: Vec<&str> = shared.into_iter().flat_map(Image::version_names).collect();
-        let mut symbols = overrides::symbols(self.instance, &mut versions)?;
+        let mut symbols = overrides::symbols(self.instance, &mut versions);
         let provided = symbols.len();
         if let Some(index) = heads.like(self, soname, needed, provided) {
             let written = &mut heads.0[index];
@@ -284,7 +284,7 @@ impl<'a> Head<'a> {
                 Some(address) => address,
                 None => {
                     let reason = format!("which {} does not have", self.process().mpi_name());
-                    SymbolAddress::Own(missing::stub(tool, name, reason, OTHER_MPI)?)
+                    SymbolAddress::Own(missing::stub(tool, name, reason, OTHER_MPI))
                 }
             };
             extra.push((name, address));
@@ -345,7 +345,7 @@ impl<'a> Head<'a> {
             return Err(LoadError::UndefinedData { path: path.clone(), symbol: name.into() });
         }
         let reason = format!("which nothing defines ({})", path.display());
-        Ok(missing::stub_until_defined(&self.instance.label, name, reason, UNDEFINED)?)
+        Ok(missing::stub_until_defined(&self.instance.label, name, reason, UNDEFINED))
     }
 
     /// One line, however many they are, if it is asked for: a function that is never called is missed by nothing, and a call of one says so.

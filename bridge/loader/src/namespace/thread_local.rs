@@ -91,7 +91,7 @@ impl Preparation {
         let provider = MemoryFile::new(SONAME, &provider::write(SONAME, &[], &[], &symbols)?)?;
         let variables = Variables { all, head: OnceLock::new(), are_bound: AtomicBool::new(false) };
         let variables: &'static Variables = Box::leak(Box::new(variables));
-        Ok(Some(Preparation { variables, function: callback::with_data(bind, variables)?, provider }))
+        Ok(Some(Preparation { variables, function: callback::with_data(bind, variables), provider }))
     }
 
     /// The namespace is about to be loaded, with this head.
