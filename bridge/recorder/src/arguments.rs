@@ -9,11 +9,12 @@ use qmpi_abi::FnId;
 use qmpi_abi::parameters::{Direction, Factor, Kind, Parameter};
 
 use crate::mpi::{Abi, LOWEST, Mpi};
-use crate::sizes::Sizes;
+use crate::thread::ThreadMemory;
 
-/// The parameters of a function.
+/// A function and its parameters.
 #[derive(Debug)]
 pub(crate) struct Signature {
+    pub(crate) function: FnId,
     pub(crate) parameters: &'static [Parameter],
     /// Bytes of each, or of an element of what it points to; 0 for characters, and for what has no size.
     widths: Vec<u8>,
@@ -21,13 +22,15 @@ pub(crate) struct Signature {
     is_reduction: bool,
 }
 
-/// The arguments of a call of a function.
+/// A call of a function: its arguments, the thread that makes it, and the layers that are called and that call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallArguments<'a> {
     pub(crate) signature: &'a Signature,
     pub(crate) words: &'a [u64],
     pub(crate) mpi: &'static Mpi,
-    pub(crate) sizes: &'a Sizes,
+    pub(crate) thread: &'static ThreadMemory,
+    pub(crate) layer: usize,
+    pub(crate) caller: usize,
 }
 
 /// An array that is an argument.
@@ -55,31 +58,14 @@ fn width(parameter: &Parameter, abi: Abi) -> u8 {
     match parameter.ctype().trim_start_matches("const ").split(['*', '[']).next().unwrap_or_default().trim() {
         "bool" => 1,
         "int" | "MPI_Fint" | "float" => 4,
-        "double"
-        | "MPI_Aint"
-        | "MPI_Count"
-        | "MPI_Offset"
-        | "MPI_File"
-        | "unsigned long long"
-        | "MPI_T_enum"
-        | "MPI_T_cvar_handle"
-        | "MPI_T_pvar_handle"
-        | "MPI_T_pvar_session"
-        | "MPI_T_event_registration" => 8,
-        "MPI_Status" => match abi {
-            Abi::Mpich => 20,
-            Abi::OpenMpi => 24,
-            Abi::Standard => 32,
+        "double" | "unsigned long long" | "MPI_Aint" | "MPI_Count" | "MPI_Offset" | "MPI_File" => 8,
+        "MPI_Status" => [20, 24, 32][abi as usize],
+        _ => match parameter.kind {
+            // The handles of MPI are the first kinds.
+            kind if kind <= Kind::Session => [4, 8, 8][abi as usize],
+            Kind::ToolHandle => 8,
+            _ => 0,
         },
-        "MPI_Comm" | "MPI_Group" | "MPI_Datatype" | "MPI_Op" | "MPI_Request" | "MPI_Message" | "MPI_Win"
-        | "MPI_Info" | "MPI_Errhandler" | "MPI_Session" => {
-            if abi == Abi::Mpich {
-                4
-            } else {
-                8
-            }
-        }
-        _ => 0,
     }
 }
 
@@ -100,6 +86,7 @@ impl Signature {
     pub(crate) fn of(function: FnId, abi: Abi) -> Signature {
         let parameters = function.parameters();
         Signature {
+            function,
             parameters,
             widths: parameters.iter().map(|parameter| width(parameter, abi)).collect(),
             is_reduction: parameters.iter().any(|parameter| parameter.kind == Kind::Op),
@@ -122,6 +109,11 @@ impl Signature {
 
     pub(crate) fn rank(&self, name: &str) -> Option<u8> {
         self.place(|parameter| parameter.kind == Kind::Rank && parameter.name() == name)
+    }
+
+    /// Does the function's name end with one of these?
+    pub(crate) fn ends_with(&self, ends: &[&str]) -> bool {
+        ends.iter().any(|end| self.function.name().ends_with(end))
     }
 
     pub(crate) fn parameter(&self, place: u8) -> &'static Parameter {
@@ -161,6 +153,11 @@ impl CallArguments<'_> {
         Some(if self.signature.width(place) == 4 { word & 0xffff_ffff } else { word })
     }
 
+    /// Bytes of an element of a datatype; 0 if MPI does not say.
+    pub(crate) fn type_size(&self, datatype: u64) -> u64 {
+        self.thread.sizes.of(datatype, self.mpi)
+    }
+
     /// How many elements these are: the product.
     pub(crate) fn product(&self, factors: &[Factor]) -> u64 {
         factors.iter().map(|factor| self.factor(*factor)).fold(1, u64::saturating_mul)
@@ -176,7 +173,7 @@ impl CallArguments<'_> {
             Factor::Sources(place) => self.mpi.neighbors(self.word(place))[0],
             Factor::Destinations(place) => self.mpi.neighbors(self.word(place))[1],
             Factor::Dimensions(place) => self.mpi.dimensions(self.word(place)),
-            Factor::Size(place) => self.sizes.of(self.word(place), self.mpi),
+            Factor::Size(place) => self.type_size(self.word(place)),
             Factor::Sum(_) | Factor::Last(_) | Factor::Zero | Factor::Constant(_) | Factor::Unknown => 0,
         }
     }

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use qmpi_abi::parameters::Kind;
 use qmpi_abi::{ABORT, FnId, INITIALIZATION};
 
-use crate::arguments::Signature;
+use crate::arguments::{CallArguments, Signature};
 use crate::buffers::Buffers;
 use crate::instance::{self, RecorderInstance};
 use crate::mpi::{self, Abi};
 use crate::record::{self, Ending};
 use crate::system::ticks;
 use crate::thread::{self, ThreadMemory};
-use crate::traced::{RecordUnderWay, TraceableCall, Traced};
+use crate::traced::{RecordUnderWay, Traced};
 
 /// The place of the MPI library among the layers.
 const MPI: usize = 1;
@@ -54,11 +54,10 @@ pub(crate) struct CallUnderWay {
     /// What to call, and the id to pass.
     pub(crate) next: usize,
     pub(crate) next_tool: c_int,
-    function: usize,
+    /// `None`: it is not measured.
+    measured: Option<(&'static ThreadMemory, &'static KnownFunction)>,
     layer: usize,
     caller: usize,
-    /// `None`: it is not measured.
-    thread: Option<&'static ThreadMemory>,
     place: usize,
     inner_time: u64,
     start: u64,
@@ -71,8 +70,8 @@ pub(crate) fn prepare() {
     let function = |id: FnId| {
         let signature = Signature::of(id, abi);
         KnownFunction {
-            buffers: Buffers::of(id, &signature).filter(|buffers| !buffers.is_persistent),
-            traced: Traced::of(id, &signature),
+            buffers: Buffers::of(&signature),
+            traced: Traced::of(&signature),
             signature,
             has_error_code: id.result().is_some_and(|result| result.kind == Kind::ErrorCode),
             milestone: match id {
@@ -90,50 +89,40 @@ pub(crate) fn take_off(outside: [u64; 2]) {
     OUTSIDE.iter().zip(outside).for_each(|(word, ticks)| word.store(ticks, Ordering::Relaxed));
 }
 
-#[inline]
-fn functions() -> &'static [KnownFunction] {
-    FUNCTIONS.get().map(|functions| &**functions).unwrap_or_default()
-}
-
 /// Before a call. `context` is where the application called, if nothing else is known.
 #[inline(never)]
 pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64]) -> CallUnderWay {
     let instance = instance::of(tool);
     let slot = instance.slot(function);
-    let layer = instance.layer;
     let mut thread = thread::known();
     if !slot.is_known() || thread.is_none() {
         thread = first_call(instance, function);
     }
     let (next, next_tool) = slot.next();
-    let place = slot.place();
-    let (thread, caller, inner_time, start, recorded) = (thread.filter(|_| place != 0), 0, 0, 0, None);
-    let mut call =
-        CallUnderWay { next, next_tool, function, layer, caller, thread, place, inner_time, start, recorded };
-    let (Some(thread), Some(known)) = (thread, functions().get(function)) else { return call };
+    let (layer, place) = (instance.layer, slot.place());
+    let known = FUNCTIONS.get().and_then(|functions| functions.get(function));
+    let measured = thread.filter(|_| place != 0).zip(known);
+    let (caller, inner_time, start, recorded) = (0, 0, 0, None);
+    let mut call = CallUnderWay { next, next_tool, measured, layer, caller, place, inner_time, start, recorded };
+    let Some((thread, known)) = measured else { return call };
     if let Some(milestone) = known.milestone {
         let began = ticks();
         milestone.comes_to(layer);
         // The time for it is no layer's.
         thread.leave_out(ticks().wrapping_sub(began));
     }
-    let caller = thread.layer.load(Ordering::Relaxed);
-    call.caller = caller;
-    thread.count_call(place, caller);
+    call.caller = thread.layer.load(Ordering::Relaxed);
+    thread.count_call(place, call.caller);
     call.inner_time = thread.inner_time.load(Ordering::Relaxed);
     thread.inner_time.store(0, Ordering::Relaxed);
     thread.layer.store(layer, Ordering::Relaxed);
-    if let Some(traced) = &known.traced {
-        let site = if caller == 0 { context } else { 0 };
-        let signature = &known.signature;
-        call.recorded = TraceableCall { thread, traced, signature, function, layer, caller, words }.begin(site);
-        call.start = ticks();
-        if let Some(recorded) = &call.recorded {
-            recorded.set_start(call.start);
-        }
-        return call;
+    if let Some((traced, arguments)) = known.traced.as_ref().zip(call.arguments(words)) {
+        call.recorded = traced.begin(&arguments, if call.caller == 0 { context } else { 0 });
     }
     call.start = ticks();
+    if let Some(recorded) = &call.recorded {
+        recorded.set_start(call.start);
+    }
     call
 }
 
@@ -148,11 +137,19 @@ fn first_call(instance: &RecorderInstance, function: usize) -> Option<&'static T
 }
 
 impl CallUnderWay {
+    /// The call with its arguments; `None`: it is not measured, or nothing can be asked about its arguments.
+    #[inline]
+    fn arguments<'a>(&self, words: &'a [u64]) -> Option<CallArguments<'a>> {
+        let ((thread, known), mpi) = self.measured.zip(mpi::get())?;
+        let Self { layer, caller, .. } = *self;
+        Some(CallArguments { signature: &known.signature, words, mpi, thread, layer, caller })
+    }
+
     /// When it has returned. `result` is the word that it returned.
     #[inline(never)]
-    pub(crate) fn end(self, words: &[u64], result: u64) {
+    pub(crate) fn end(mut self, words: &[u64], result: u64) {
         let now = ticks();
-        let (Some(thread), Some(known)) = (self.thread, functions().get(self.function)) else { return };
+        let Some((thread, known)) = self.measured else { return };
         let time = now.wrapping_sub(self.start);
         let below = thread.inner_time.load(Ordering::Relaxed);
         let outside = OUTSIDE[usize::from(known.buffers.is_some())].load(Ordering::Relaxed);
@@ -161,12 +158,14 @@ impl CallUnderWay {
         thread.count_time(self.place, time, below);
         thread.set_last(now);
         if let Some(buffers) = known.buffers.as_ref().filter(|_| result as u32 == 0) {
-            thread.count_bytes(self.place, self.caller, buffers.count(&known.signature, words, thread));
+            let count = || self.arguments(words).map(|arguments| buffers.count(&arguments));
+            let bytes = buffers.quick_count(words, thread).or_else(count).unwrap_or_default();
+            thread.count_bytes(self.place, self.caller, bytes);
         }
-        if let Some((recorded, traced)) = self.recorded.zip(known.traced.as_ref()) {
-            let Self { function, layer, caller, .. } = self;
-            let call = TraceableCall { thread, traced, signature: &known.signature, function, layer, caller, words };
-            call.end(recorded, now, result, !known.has_error_code || result as u32 == 0);
+        if let Some((recorded, traced)) = self.recorded.take().zip(known.traced.as_ref())
+            && let Some(arguments) = self.arguments(words)
+        {
+            traced.end(&arguments, recorded, now, result, !known.has_error_code || result as u32 == 0);
         }
     }
 }

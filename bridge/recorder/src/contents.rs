@@ -2,15 +2,15 @@
 //!
 //! MPI packs the elements of a buffer into memory of the recorder (`PMPI_Pack`), and these bytes are hashed: so the hash is the same whatever the
 //! datatype, and there is nothing in it of gaps between elements. Buffers are read when the call has succeeded. Then MPI has found the arguments
-//! right, what it sends is still there, and what it receives has come. What comes later is read when another call completes it (`pending.rs`).
+//! right, what it sends is still there, and what it receives has come. What comes later is read when another call completes the request
+//! (`pending.rs`).
 
 use std::hash::{DefaultHasher, Hasher};
 
-use qmpi_abi::FnId;
 use qmpi_abi::parameters::Kind;
 
 use crate::arguments::{CallArguments, Signature};
-use crate::buffers::{Buffer, Buffers, Moves};
+use crate::buffers::{Buffer, Buffers};
 use crate::mpi::{LOWEST, Mpi};
 
 /// Bytes that are packed at a time, if elements are no larger.
@@ -20,17 +20,25 @@ const PACKED: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct TransferredContents {
     pub(crate) buffers: Buffers,
-    /// What completes what is received, if that is not there when the function returns: the kind of an object, and its argument.
-    pub(crate) later: Option<(Kind, u8)>,
-    /// A status that tells how much has been received.
+    /// When what is received is there.
+    pub(crate) comes: Arrival,
+    /// A status that tells how much has been received: of the function, or else of the call that completes the request.
     status: Option<u8>,
-    /// Whether the status of the call that completes it will tell.
     pub(crate) has_status_later: bool,
     /// Where data comes from and goes to, which may be `MPI_PROC_NULL`.
     source: Option<u8>,
     destination: Option<u8>,
-    /// The rank that an operation on a window has to do with.
-    pub(crate) target: Option<u8>,
+}
+
+/// When what a function receives is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// When it returns.
+    AtReturn,
+    /// When its request is complete.
+    WithRequest,
+    /// When the window or the file says so, which is not followed.
+    Unknown,
 }
 
 /// Elements of one datatype, one behind the other.
@@ -62,24 +70,22 @@ pub(crate) struct BufferContents {
 
 impl TransferredContents {
     /// Of a function; `None`: nothing is known of its buffers.
-    pub(crate) fn of(function: FnId, signature: &Signature) -> Option<TransferredContents> {
-        let begins = ["_begin", "_begin_c"].iter().any(|end| function.name().ends_with(end));
+    pub(crate) fn of(signature: &Signature) -> Option<TransferredContents> {
         let [window, file] = [Kind::Window, Kind::File].map(|kind| signature.of_kind(kind));
-        let later = match (signature.result(Kind::Request), window, file) {
-            (Some(request), ..) => Some((Kind::Request, request)),
-            (None, Some(window), _) => Some((Kind::Window, window)),
-            (None, None, Some(file)) if begins => Some((Kind::File, file)),
-            _ => None,
-        };
         let (source, target) = (signature.rank("source"), signature.rank("target_rank"));
         Some(TransferredContents {
-            buffers: Buffers::of(function, signature)?,
-            later,
+            buffers: Buffers::of(signature)?,
+            comes: if signature.result(Kind::Request).is_some() {
+                Arrival::WithRequest
+            } else if window.is_some() || signature.ends_with(&["_begin", "_begin_c"]) {
+                Arrival::Unknown
+            } else {
+                Arrival::AtReturn
+            },
             status: signature.result(Kind::Status),
             has_status_later: source.or(signature.of_kind(Kind::Message)).or(file).is_some(),
             source: source.or(target),
             destination: signature.rank("dest").or(target),
-            target,
         })
     }
 
@@ -92,7 +98,7 @@ impl TransferredContents {
         }
         let is_null = |rank: Option<u8>| rank.is_some_and(|rank| arguments.word(rank) as i32 == mpi.proc_null);
         self.buffers.each(arguments, |buffer, is_root| {
-            let is_sent = buffer.moves == Moves::Out || buffer.moves == Moves::FromRoot && is_root;
+            let is_sent = buffer.moves.ways(is_root) == [true, false];
             let start = arguments.word(buffer.place);
             // The last three addresses stand for something: MPI_IN_PLACE and others of MPICH. MPI_BOTTOM is 0.
             let is_constant = start != 0 && start < LOWEST || start >= u64::MAX - 2;
@@ -111,31 +117,24 @@ impl TransferredContents {
 impl Pieces {
     /// Where the elements of a buffer lie; `None` if that is not known.
     fn of(buffer: &Buffer, arguments: &CallArguments) -> Option<Pieces> {
-        let (mpi, start) = (arguments.mpi, arguments.word(buffer.place));
-        let (mut pieces, mut is_known) = (Vec::new(), true);
+        let (mpi, address) = (arguments.mpi, arguments.word(buffer.place));
+        let mut pieces = Vec::new();
         buffer.each_run(arguments, |run| {
-            if run.elements == 0 {
-                return;
-            }
-            let size = arguments.sizes.of(run.datatype, mpi);
+            let size = arguments.type_size(run.datatype);
             let piece = |start, elements, datatype, size| Piece { start, elements, datatype, size, is_held: false };
             // MPI_BOTTOM: the datatype has the addresses. MPICH does not pack from there (its MPI_Pack refuses a null pointer).
-            let found = if start == 0 {
-                let first = mpi.place_of_bytes(run.datatype, size).filter(|_| run.is_simple && run.elements == 1);
+            pieces.push(if address == 0 {
+                let first = mpi.place_of_bytes(run.datatype, size);
+                let first = first.filter(|_| run.displacement.is_none() && run.elements == 1);
                 first.map(|first| piece(first, size, mpi.byte, 1))
             } else {
-                let step = if run.is_in_bytes { Some(1) } else { mpi.extent(run.datatype) };
-                let start = step.map(|step| start.wrapping_add_signed(run.distance.wrapping_mul(step)));
+                let distance = run.displacement.unwrap_or(0);
+                let step = if run.is_in_bytes || distance == 0 { Some(1) } else { mpi.extent(run.datatype) };
+                let start = step.map(|step| address.wrapping_add_signed(distance.wrapping_mul(step)));
                 start.map(|start| piece(start, run.elements, run.datatype, size))
-            };
-            is_known &= found.is_some();
-            pieces.extend(found);
+            });
         });
-        is_known.then_some(Pieces(pieces))
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        pieces.into_iter().collect::<Option<_>>().map(Pieces)
     }
 
     /// Keeps the datatypes until [`Self::release`]: the program may free its own before the buffer is read.
@@ -149,8 +148,8 @@ impl Pieces {
     }
 
     /// Gives up what is held.
-    pub(crate) fn release(&mut self, mpi: &Mpi) {
-        self.0.drain(..).filter(|piece| piece.is_held).for_each(|piece| mpi.release(piece.datatype));
+    pub(crate) fn release(self, mpi: &Mpi) {
+        self.0.into_iter().filter(|piece| piece.is_held).for_each(|piece| mpi.release(piece.datatype));
     }
 
     /// How many bytes there are, of those that were received, and their hash; `None`: there is nothing, or MPI does not pack it.
