@@ -99,7 +99,7 @@ pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64])
         thread = first_call(instance, function);
     }
     let (next, next_tool) = slot.next();
-    let (layer, place) = (instance.layer, slot.place());
+    let (layer, place) = (instance.layer, slot.place.load(Ordering::Acquire));
     let known = FUNCTIONS.get().and_then(|functions| functions.get(function));
     let measured = thread.filter(|_| place != 0).zip(known);
     let (caller, inner_time, start, recorded) = (0, 0, 0, None);

@@ -20,25 +20,14 @@ const PACKED: u64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct TransferredContents {
     pub(crate) buffers: Buffers,
-    /// When what is received is there.
-    pub(crate) comes: Arrival,
+    /// Whether what is received is there when the function returns or its request is complete. What a window or a file says of it is not followed.
+    pub(crate) is_followed: bool,
     /// A status that tells how much has been received: of the function, or else of the call that completes the request.
     status: Option<u8>,
     pub(crate) has_status_later: bool,
     /// Where data comes from and goes to, which may be `MPI_PROC_NULL`.
     source: Option<u8>,
     destination: Option<u8>,
-}
-
-/// When what a function receives is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arrival {
-    /// When it returns.
-    AtReturn,
-    /// When its request is complete.
-    WithRequest,
-    /// When the window or the file says so, which is not followed.
-    Unknown,
 }
 
 /// Elements of one datatype, one behind the other.
@@ -71,17 +60,12 @@ pub(crate) struct BufferContents {
 impl TransferredContents {
     /// Of a function; `None`: nothing is known of its buffers.
     pub(crate) fn of(signature: &Signature) -> Option<TransferredContents> {
-        let [window, file] = [Kind::Window, Kind::File].map(|kind| signature.of_kind(kind));
+        let file = signature.of_kind(Kind::File);
         let (source, target) = (signature.rank("source"), signature.rank("target_rank"));
         Some(TransferredContents {
             buffers: Buffers::of(signature)?,
-            comes: if signature.result(Kind::Request).is_some() {
-                Arrival::WithRequest
-            } else if window.is_some() || signature.ends_with(&["_begin", "_begin_c"]) {
-                Arrival::Unknown
-            } else {
-                Arrival::AtReturn
-            },
+            is_followed: (signature.result(Kind::Request).is_some() || signature.of_kind(Kind::Window).is_none())
+                && !signature.ends_with(&["_begin", "_begin_c"]),
             status: signature.result(Kind::Status),
             has_status_later: source.or(signature.of_kind(Kind::Message)).or(file).is_some(),
             source: source.or(target),

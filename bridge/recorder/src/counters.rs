@@ -7,6 +7,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Seek, Write};
+use std::mem::offset_of;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
@@ -61,28 +62,22 @@ fn head() -> Option<(&'static CounterFile, *mut u8)> {
 pub(crate) fn describe(line: &str) {
     let text = format!("{line}\0");
     let Some((_, head)) = head().filter(|_| text.len() <= TABLE - size_of::<Region>()) else { return };
-    // SAFETY: the head has more bytes.
-    let place = unsafe { head.add(size_of::<Region>()) };
-    // SAFETY: there is room for it.
-    unsafe { ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
+    // SAFETY: the head has room for it behind the region.
+    unsafe { ptr::copy_nonoverlapping(text.as_ptr(), head.wrapping_add(size_of::<Region>()), text.len()) };
 }
 
 /// Says whose the place of a number is.
 pub(crate) fn set_owner(number: usize, word: u64) {
     let Some((_, head)) = head().filter(|_| number < PLACES) else { return };
-    // SAFETY: the head has a word for each place.
-    let owner = unsafe { head.add(TABLE + 8 * number) };
-    // SAFETY: a word of the head, whose start is that of a page.
-    unsafe { owner.cast::<u64>().write_volatile(word) };
+    // SAFETY: the head has a word for each place, and its start is that of a page.
+    unsafe { head.wrapping_add(TABLE + 8 * number).cast::<u64>().write_volatile(word) };
 }
 
 /// The process has written its record: the file is removed if all have.
 pub(crate) fn finish() {
     let Some((file, head)) = head() else { return };
-    // SAFETY: the head, which stays mapped.
-    let is_done = unsafe { &raw mut (*head.cast::<Region>()).is_done };
-    // SAFETY: a word of the head.
-    unsafe { is_done.write_volatile(1) };
+    // SAFETY: a word of the head, which stays mapped.
+    unsafe { head.wrapping_add(offset_of!(Region, is_done)).cast::<u64>().write_volatile(1) };
     // Whoever is the last to come here finds that all have.
     if file.all_are_done().unwrap_or(false) {
         // SAFETY: a C string.
@@ -97,25 +92,15 @@ pub(crate) fn cover(thread: *mut u8, bytes: usize) {
     }
 }
 
-/// A child by `fork` counts for itself: the memory of threads, each of which begins with a region, becomes memory as any other. Of what is in it
-/// the first `T` stays.
-pub(crate) fn in_child<T>(threads: impl Iterator<Item = *mut T>) {
+/// A child by `fork` leaves the file to its parent, as it has no report: the memory of its threads becomes memory as any other, all zero.
+pub(crate) fn in_child(threads: impl Iterator<Item = *mut u8>) {
     let Some(file) = FILE.get() else { return };
     HEAD_AT.store(ptr::null_mut(), Ordering::Release);
     for thread in threads {
-        let region = thread.cast::<Region>();
-        // SAFETY: a thread's memory; nothing else runs in the child yet.
-        if unsafe { (*region).magic } != MAGIC {
-            continue;
-        }
-        // SAFETY: a thread's memory; nothing else runs in the child yet.
-        let copy = unsafe { thread.read() };
-        // SAFETY: the pages of it that are the file's.
-        if !unsafe { system::map_over(thread.cast(), file.size) }.is_null() {
-            // SAFETY: mapped just now, at the same place.
-            unsafe { thread.write(copy) };
-            // SAFETY: the start of the same memory.
-            unsafe { (*region).magic = 0 };
+        // SAFETY: the start of a thread's memory; nothing else runs in the child yet.
+        if unsafe { (*thread.cast::<Region>()).magic } == MAGIC {
+            // SAFETY: the pages of it that are the file's.
+            unsafe { system::map_over(thread, file.size) };
         }
     }
 }

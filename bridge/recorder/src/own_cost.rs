@@ -9,7 +9,7 @@ use qmpi_abi::FnId;
 use crate::instance::RecorderInstance;
 use crate::record::Cost;
 use crate::system::ticks;
-use crate::thread::{self, Measured, ThreadMemory};
+use crate::thread::{self, ThreadMemory};
 use crate::{call, log, wrappers};
 
 /// An id that no instance has: the runtime's are larger.
@@ -36,7 +36,7 @@ pub(crate) fn measure() -> Cost {
     for (function, place) in functions.into_iter().zip(places) {
         let slot = instance.slot(function);
         slot.lead_to(nothing as *const () as usize, 0);
-        slot.count_at(place);
+        slot.place.store(place, Ordering::Relaxed);
     }
     let Some(thread) = thread::this().filter(|_| instance.publish()) else { return Cost::default() };
     thread.sizes.set(DATATYPE, 4);
@@ -57,20 +57,19 @@ fn quickest(function: usize, place: usize, thread: &ThreadMemory) -> (f64, u64) 
     // Where calls are recorded, these are recorded into memory of their own.
     let mut memory = vec![0; if log::file().is_some() { RECORD * (CALLS + 1) } else { 0 }];
     let mut log = (!memory.is_empty()).then(|| thread.log(0));
-    let time_inside = || Measured::of(place).map_or(0, |measured| measured.times[0]);
     let (mut best, mut best_inside) = (u64::MAX, 0);
     for _ in 0..ROUNDS {
         if let Some(log) = log {
             // SAFETY: the thread's log, which it alone uses.
             unsafe { &mut *log }.record_to(thread.number.load(Ordering::Relaxed), &mut memory);
         }
-        let (inside, began) = (time_inside(), ticks());
+        let (inside, began) = (thread.time(place), ticks());
         for _ in 0..CALLS {
             call(0, OWN, 0, 1, DATATYPE, 0, 0, 0);
         }
         let all = ticks().wrapping_sub(began);
         if all < best {
-            (best, best_inside) = (all, time_inside().wrapping_sub(inside));
+            (best, best_inside) = (all, thread.time(place).wrapping_sub(inside));
         }
     }
     if let Some(log) = log.take() {

@@ -11,12 +11,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use qmpi_abi::parameters::{Direction, Kind};
+use qmpi_abi::Handles;
+use qmpi_abi::parameters::Kind;
 use qmpi_abi::trace::AFTER;
 
-use crate::arguments::{CallArguments, Signature, is_array, is_pointer};
+use crate::arguments::{CallArguments, Signature, is_array};
 use crate::call_record::{CallRecord, Room};
-use crate::contents::{Arrival, Pieces, TransferredContents};
+use crate::contents::{Pieces, TransferredContents};
 
 /// A request as a layer knows it: the layer (0 is the program), and its handle.
 type Request = (usize, u64);
@@ -33,10 +34,12 @@ struct Pending {
 
 static ENTRIES: Mutex<BTreeMap<Request, Pending>> = Mutex::new(BTreeMap::new());
 
-/// An entry that a call has which may complete it, and which of the call's requests it is of.
+/// An entry that a call has which may complete its request.
 #[derive(Debug)]
 pub(crate) struct TakenEntry {
     request: Request,
+    /// The argument, and the element of it.
+    place: u8,
     index: usize,
     entry: Pending,
 }
@@ -45,46 +48,22 @@ pub(crate) struct TakenEntry {
 #[derive(Debug)]
 pub(crate) struct Transfers {
     contents: Option<TransferredContents>,
-    /// What it does with requests, and which argument these are.
-    requests: Option<(Action, u8)>,
-}
-
-/// What a function does with requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
-    /// It makes one.
-    Makes,
-    /// It completes them, or some of them.
-    Completes,
-    /// What becomes of the entry is not seen: the request is freed or cancelled.
-    Forgets,
+    requests: Handles,
+    /// Whether it completes requests, or some of them. What becomes of others that it takes is not seen: they are freed or cancelled.
+    completes: bool,
 }
 
 fn entries() -> MutexGuard<'static, BTreeMap<Request, Pending>> {
     ENTRIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Action {
-    /// With the argument; `None`: the function has nothing to do with requests that are under way.
-    fn of(signature: &Signature) -> Option<(Action, u8)> {
-        let place = signature.of_kind(Kind::Request)?;
-        let parameter = signature.parameter(place);
-        let begins = |starts: &[&str]| starts.iter().any(|start| signature.function.name().starts_with(start));
-        let action = match parameter.direction {
-            _ if !is_pointer(parameter) || begins(&["MPI_Start"]) => return None,
-            Direction::Out => Action::Makes,
-            _ if begins(&["MPI_Wait", "MPI_Test"]) => Action::Completes,
-            _ => Action::Forgets,
-        };
-        Some((action, place))
-    }
-}
-
 impl Transfers {
     /// Of a function; `None`: it has to do with no buffers.
     pub(crate) fn of(signature: &Signature) -> Option<Transfers> {
-        let (contents, requests) = (TransferredContents::of(signature), Action::of(signature));
-        (contents.is_some() || requests.is_some()).then_some(Transfers { contents, requests })
+        let (contents, requests) = (TransferredContents::of(signature), Handles::of(signature.function));
+        let completes = ["MPI_Wait", "MPI_Test"].iter().any(|start| signature.function.name().starts_with(start));
+        let is_wanted = contents.is_some() || requests.starts() || requests.takes_requests();
+        is_wanted.then_some(Transfers { contents, requests, completes })
     }
 
     /// How many hashes a record gets at most.
@@ -95,17 +74,19 @@ impl Transfers {
     /// Before the call: takes out what the call may complete. What becomes of the entries is not seen where the call is not recorded.
     pub(crate) fn take(&self, call: &CallArguments, is_recorded: bool) -> Vec<TakenEntry> {
         let mut taken = Vec::new();
-        let Some((action @ (Action::Completes | Action::Forgets), place)) = self.requests else { return taken };
-        let count = call.signature.place(|parameter| parameter.name().ends_with("count"));
-        let count = count.filter(|_| is_array(call.signature.parameter(place)));
-        for index in 0..count.map_or(1, |count| call.number(count) as usize) {
+        let (place, count) = match self.requests {
+            Handles::Request(place) => (place, 1),
+            Handles::Requests => (1, call.number(0) as usize),
+            _ => return taken,
+        };
+        for index in 0..count {
             let Some(handle) = call.handle(place, index) else { continue };
             let request = (call.caller, handle);
             let Some(entry) = entries().remove(&request) else { continue };
-            if action == Action::Forgets || !is_recorded {
-                entry.pieces.release(call.mpi);
+            if self.completes && is_recorded {
+                taken.push(TakenEntry { request, place, index, entry });
             } else {
-                taken.push(TakenEntry { request, index, entry });
+                entry.pieces.release(call.mpi);
             }
         }
         taken
@@ -120,17 +101,18 @@ impl Transfers {
         is_success: bool,
     ) {
         let mpi = call.mpi;
-        for TakenEntry { request, index, entry } in taken {
-            let place = self.requests.map_or(0, |(_, place)| place);
-            let completed = if is_success { completed(call, place, request.1, index) } else { None };
-            if is_success && completed.is_none() {
-                entries().insert(request, entry);
-                continue;
-            }
-            if let Some(status) = completed {
-                let received = status.filter(|_| entry.has_status).and_then(|status| mpi.received(status));
-                if let Some((bytes, hash)) = entry.pieces.hash(received, mpi) {
-                    entry.room.fill(bytes, hash, call.thread);
+        for TakenEntry { request, place, index, entry } in taken {
+            match completed(call, place, request.1, index).filter(|_| is_success) {
+                None if is_success => {
+                    entries().insert(request, entry);
+                    continue;
+                }
+                None => {}
+                Some(status) => {
+                    let received = status.filter(|_| entry.has_status).and_then(|status| mpi.received(status));
+                    if let Some((bytes, hash)) = entry.pieces.hash(received, mpi) {
+                        entry.room.fill(bytes, hash, call.thread);
+                    }
                 }
             }
             entry.pieces.release(mpi);
@@ -138,8 +120,8 @@ impl Transfers {
         if !is_success {
             return;
         }
-        let made = self.requests.filter(|(action, _)| *action == Action::Makes);
-        let request = made.and_then(|(_, place)| call.handle(place, 0));
+        let last = call.words.len().saturating_sub(1) as u8;
+        let request = if self.requests.starts() { call.handle(last, 0) } else { None };
         // What was kept of one with this handle is none of its own.
         let old = request.and_then(|request| entries().remove(&(call.caller, request)));
         old.into_iter().for_each(|entry| entry.pieces.release(mpi));
@@ -174,14 +156,10 @@ fn completed(call: &CallArguments, requests: u8, handle: u64, index: usize) -> O
 /// Adds hashes of what is in the buffers of a call that has succeeded, and keeps what comes with its request.
 fn add_contents(contents: &TransferredContents, call: &CallArguments, request: Option<u64>, record: &CallRecord) {
     let mpi = call.mpi;
-    // Of a message that is complete at once there will be no status.
     let is_complete = request.is_some_and(|request| mpi.is_complete_request(request));
-    let is_there = match contents.comes {
-        Arrival::AtReturn => true,
-        Arrival::WithRequest => is_complete && !contents.has_status_later,
-        Arrival::Unknown => false,
-    };
-    let request = request.filter(|_| contents.comes == Arrival::WithRequest && !is_complete);
+    // Of a message that is complete at once there will be no status.
+    let is_there = contents.is_followed && (request.is_none() || is_complete && !contents.has_status_later);
+    let request = request.filter(|_| !is_complete);
     contents.each(call, |mut found| {
         if found.is_sent || is_there {
             if let Some((bytes, hash)) = found.pieces.hash(found.received, mpi) {
@@ -198,31 +176,19 @@ fn add_contents(contents: &TransferredContents, call: &CallArguments, request: O
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
-
     use qmpi_abi::FnId;
 
     use super::*;
     use crate::mpi::Abi;
 
-    fn of(function: &str) -> Option<(Action, u8)> {
-        Action::of(&Signature::of(FnId::by_name(function).unwrap(), Abi::Mpich))
-    }
-
+    /// Every function that completes requests is known as one: by their standard names.
     #[test]
-    fn what_functions_do_with_requests() {
-        assert_eq!(of("MPI_Irecv"), Some((Action::Makes, 6)));
-        assert_eq!(of("MPI_Recv_init"), Some((Action::Makes, 6)));
-        assert_eq!(of("MPI_Request_free"), Some((Action::Forgets, 0)));
-        assert_eq!(of("MPI_Cancel"), Some((Action::Forgets, 0)));
-        for function in ["MPI_Request_get_status", "MPI_Start", "MPI_Startall", "MPI_Send"] {
-            assert_eq!(of(function), None, "{function}");
-        }
-        // Every function that completes requests is known as one: by their standard names.
+    fn functions_that_complete_requests() {
         for id in FnId::all().filter(|id| id.name().starts_with("MPI_Wait") || id.name().starts_with("MPI_Test")) {
+            let transfers = Transfers::of(&Signature::of(id, Abi::Mpich));
             let has_requests = id.parameters().iter().any(|parameter| parameter.kind == Kind::Request);
-            let completes = of(id.name()).is_some_and(|(action, _)| action == Action::Completes);
-            assert_eq!(completes, has_requests, "{}", id.name());
+            let takes = transfers.is_some_and(|transfers| transfers.completes && transfers.requests.takes_requests());
+            assert_eq!(takes, has_requests, "{}", id.name());
         }
     }
 }

@@ -4,6 +4,7 @@
 //! It has what was measured, in ticks of the time-stamp counter; what it means, and what the ranks have together, is worked out on the desk
 //! (`qmpi report`).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -81,7 +82,7 @@ pub(crate) fn describe() {
     let Some(report) = report.as_ref() else { return };
     let layers = layers();
     trace::complete(&layers, false);
-    let mut line = report.to_json(&layers, &columns::json([]));
+    let mut line = report.to_json(&layers, &columns::json(&BTreeMap::new()));
     line["began"] = report.began.1.into();
     line["layout"] = json!([thread::offset(0), thread::record_size()]);
     counters::describe(&line.to_string());
@@ -93,7 +94,7 @@ pub(crate) fn save(ending: Ending) {
     let Ok(mut report) = REPORT.try_lock() else { return };
     let Some(report) = report.as_mut().filter(|report| report.is_of_rank()) else { return };
     report.endings.push(ending);
-    let text = report.to_json(&layers(), &columns::json(thread::measured())).to_string();
+    let text = report.to_json(&layers(), &columns::json(&thread::measured())).to_string();
     match report.file.put(&text, ending == Ending::Exit) {
         Ok(()) => counters::finish(),
         Err(error) => {
