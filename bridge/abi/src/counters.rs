@@ -16,7 +16,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// Regions begin and end at multiples of it.
 pub const GRAIN: usize = 64 * 1024;
 /// What regions begin with.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"qmpicnts");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"qmpicnt2");
 /// Where the words of a head are.
 pub const TABLE: usize = GRAIN / 2;
 /// How many there are.

@@ -38,7 +38,7 @@ impl CallRecord {
         let words = record.wrapping_add(1).cast::<u64>();
         // SAFETY: room for the arguments was reserved behind the head.
         unsafe { ptr::copy_nonoverlapping(arguments.as_ptr(), words, arguments.len()) };
-        Some(CallRecord { record, generation: log.generation(), log: ptr::from_mut(log) })
+        Some(CallRecord { record, generation: log.generation, log: ptr::from_mut(log) })
     }
 
     /// Is the record still there? Calls that came in between may have taken its place, where only the last ones are kept.
@@ -103,7 +103,7 @@ impl Room {
     pub(crate) fn fill(self, bytes: u64, hash: u64, thread: &ThreadMemory) {
         // Where only the last calls are kept, another thread may be about to use the record's place again.
         let is_own = self.thread == thread.number.load(Ordering::Relaxed);
-        if log::file().is_none_or(|file| file.keeps_last() && !(is_own && self.record.is_there())) {
+        if log::file().is_none_or(|file| file.keeps_last && !(is_own && self.record.is_there())) {
             return;
         }
         // SAFETY: the hash follows the head of the room, in a record that is never unmapped and whose place is not used again.

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use qmpi_abi::FnId;
 
 use crate::instance::RecorderInstance;
+use crate::log::Log;
 use crate::record::Cost;
 use crate::system::ticks;
 use crate::thread::{self, ThreadMemory};
@@ -56,12 +57,12 @@ fn quickest(function: usize, place: usize, thread: &ThreadMemory) -> (f64, u64) 
     let call = unsafe { std::mem::transmute::<*const (), Six>(wrapper) };
     // Where calls are recorded, these are recorded into memory of their own.
     let mut memory = vec![0; if log::file().is_some() { RECORD * (CALLS + 1) } else { 0 }];
-    let mut log = (!memory.is_empty()).then(|| thread.log(0));
+    let log = (!memory.is_empty()).then(|| thread.log(0));
     let (mut best, mut best_inside) = (u64::MAX, 0);
     for _ in 0..ROUNDS {
         if let Some(log) = log {
             // SAFETY: the thread's log, which it alone uses.
-            unsafe { &mut *log }.record_to(thread.number.load(Ordering::Relaxed), &mut memory);
+            unsafe { *log = Log::in_memory(thread.number.load(Ordering::Relaxed), &mut memory) };
         }
         let (inside, began) = (thread.time(place), ticks());
         for _ in 0..CALLS {
@@ -72,9 +73,9 @@ fn quickest(function: usize, place: usize, thread: &ThreadMemory) -> (f64, u64) 
             (best, best_inside) = (all, thread.time(place).wrapping_sub(inside));
         }
     }
-    if let Some(log) = log.take() {
+    if let Some(log) = log {
         // SAFETY: the thread's log, which it alone uses.
-        unsafe { &mut *log }.forget();
+        unsafe { *log = Log::default() };
     }
     (best_inside as f64 / CALLS as f64, best.saturating_sub(best_inside) / CALLS as u64)
 }

@@ -140,8 +140,7 @@ fn completed(call: &CallArguments, requests: u8, handle: u64, index: usize) -> O
         return None;
     }
     let is_this = |place: u8, element| usize::try_from(call.array(place).signed(element)) == Ok(index);
-    let index_of =
-        |is_in_array| signature.place(|it| it.kind == Kind::Index && is_array(it) == is_in_array);
+    let index_of = |is_in_array| signature.place(|it| it.kind == Kind::Index && is_array(it) == is_in_array);
     let place = match (index_of(false), index_of(true), signature.result(Kind::Length)) {
         (Some(place), ..) => is_this(place, 0).then_some(0)?,
         (None, Some(indices), Some(count)) => {

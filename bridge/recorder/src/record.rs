@@ -55,10 +55,6 @@ pub(crate) struct Report {
     pub(crate) cost: Cost,
 }
 
-// SAFETY: the strings of the process are the runtime's, and stay as they are.
-#[expect(unsafe_code, reason = "pointers to strings")]
-unsafe impl Send for Report {}
-
 static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
 /// Writes records from now on.
@@ -128,12 +124,12 @@ impl Report {
     /// A shell or a launcher below `mpiexec` is no rank, although it may have the stack (`processes = "all"`), nor is the child of a `fork`, which has
     /// counts of its parent.
     fn is_of_rank(&self) -> bool {
-        self.id == std::process::id() && (self.process.has_mpi() || !thread::measured().is_empty())
+        self.id == std::process::id() && (self.process.has_mpi || !thread::measured().is_empty())
     }
 
     /// The job's end, for whoever started it. What all ranks would say, rank 0 says.
     fn say_where(&self) {
-        if self.process.rank() > 0 || std::env::var("QMPI_LOG").is_ok_and(|level| level == "error") {
+        if self.process.rank > 0 || std::env::var("QMPI_LOG").is_ok_and(|level| level == "error") {
             return;
         }
         let here = std::env::current_dir().unwrap_or_default();
@@ -149,10 +145,10 @@ impl Report {
         let [outside, outside_with_bytes] = self.cost.outside;
         json!({
             "schema": SCHEMA,
-            "rank": self.process.rank(),
-            "size": self.process.size(),
+            "rank": self.process.rank,
+            "size": self.process.size,
             "host": self.host,
-            "world": self.process.world(),
+            "world": self.process.world,
             "started_ms": self.started,
             "came_to": {
                 "finalize": has(Ending::Finalize),

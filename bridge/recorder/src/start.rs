@@ -44,14 +44,14 @@ fn prepare() -> Option<()> {
     let directory = std::path::absolute(&value).unwrap_or_else(|_| value.into());
     mpi::prepare(process.abi);
     // Besides the layers there are the program and the MPI library.
-    thread::prepare(process.layers() + 2);
+    thread::prepare(process.layers + 2);
     trace::prepare(&process, &directory);
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "unknown" } else { host.trim() };
     let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
     let file = HostFile::new(&directory, host);
     // The thread that measures has the first memory. A shell leaves no record.
-    if process.has_mpi() && std::fs::create_dir_all(&directory).is_ok() {
+    if process.has_mpi && std::fs::create_dir_all(&directory).is_ok() {
         thread::share(&file.counters, started);
     }
     system::in_child(in_child);
