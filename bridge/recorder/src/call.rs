@@ -14,7 +14,7 @@ use crate::arguments::{CallArguments, Signature};
 use crate::buffers::Buffers;
 use crate::instance::{self, RecorderInstance};
 use crate::mpi::{self, Abi};
-use crate::record::{self, Ending};
+use crate::record;
 use crate::system::ticks;
 use crate::thread::{self, ThreadMemory};
 use crate::traced::{RecordUnderWay, Traced};
@@ -40,7 +40,8 @@ struct KnownFunction {
 enum Milestone {
     /// It begins MPI: all layers are there.
     Begin,
-    End(Ending),
+    /// It ends MPI: what the record calls it.
+    End(&'static str),
 }
 
 static FUNCTIONS: OnceLock<Box<[KnownFunction]>> = OnceLock::new();
@@ -75,8 +76,8 @@ pub(crate) fn prepare() {
             signature,
             has_error_code: id.result().is_some_and(|result| result.kind == Kind::ErrorCode),
             milestone: match id {
-                ABORT => Some(Milestone::End(Ending::Abort)),
-                _ if id.name() == "MPI_Finalize" => Some(Milestone::End(Ending::Finalize)),
+                ABORT => Some(Milestone::End("abort")),
+                _ if id.name() == "MPI_Finalize" => Some(Milestone::End("finalize")),
                 _ => INITIALIZATION.contains(&id).then_some(Milestone::Begin),
             },
         }

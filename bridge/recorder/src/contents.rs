@@ -11,7 +11,7 @@ use qmpi_abi::parameters::Kind;
 
 use crate::arguments::{CallArguments, Signature};
 use crate::buffers::{Buffer, Buffers};
-use crate::mpi::{LOWEST, Mpi};
+use crate::mpi::{self, LOWEST, Mpi};
 
 /// Bytes that are packed at a time, if elements are no larger.
 const PACKED: u64 = 1 << 20;
@@ -31,14 +31,14 @@ pub(crate) struct TransferredContents {
 }
 
 /// Elements of one datatype, one behind the other.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Piece {
     start: u64,
     elements: u64,
     datatype: u64,
     /// Bytes of an element.
     size: u64,
-    /// The handle is the recorder's own.
+    /// The handle is the recorder's own, which frees it when the piece is gone.
     is_held: bool,
 }
 
@@ -121,7 +121,7 @@ impl Pieces {
         pieces.into_iter().collect::<Option<_>>().map(Pieces)
     }
 
-    /// Keeps the datatypes until [`Self::release`]: the program may free its own before the buffer is read.
+    /// Keeps the datatypes: the program may free its own before the buffer is read.
     pub(crate) fn hold(&mut self, mpi: &Mpi) {
         for piece in self.0.iter_mut().filter(|piece| !mpi.is_predefined(piece.datatype)) {
             match mpi.hold(piece.datatype) {
@@ -129,11 +129,6 @@ impl Pieces {
                 None => piece.size = 0,
             }
         }
-    }
-
-    /// Gives up what is held.
-    pub(crate) fn release(self, mpi: &Mpi) {
-        self.0.into_iter().filter(|piece| piece.is_held).for_each(|piece| mpi.release(piece.datatype));
     }
 
     /// How many bytes there are, of those that were received, and their hash; `None`: there is nothing, or MPI does not pack it.
@@ -151,6 +146,14 @@ impl Pieces {
             left -= elements * piece.size;
         }
         (sum > 0).then(|| (sum, hasher.finish()))
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        if let Some(mpi) = mpi::get().filter(|_| self.is_held) {
+            mpi.release(self.datatype);
+        }
     }
 }
 

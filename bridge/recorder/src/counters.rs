@@ -13,7 +13,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use qmpi_abi::counters::{GRAIN, HEAD, MAGIC, PLACES, Region, TABLE, THREAD};
 use qmpi_system::file_limit;
@@ -22,8 +22,6 @@ use crate::system;
 
 /// Bytes of a region at most: places beyond are in memory only.
 const LARGEST: usize = 16 * GRAIN;
-/// What a region is appended from: never written to, so it takes no memory.
-static ZEROS: [AtomicU8; LARGEST] = [const { AtomicU8::new(0) }; LARGEST];
 
 struct CounterFile {
     path: CString,
@@ -111,7 +109,7 @@ impl CounterFile {
         // Another process may remove the file just when it has been opened.
         (0..2).any(|_| {
             let file = system::open(&self.path, libc::O_APPEND | libc::O_CREAT);
-            let place = file.as_ref().and_then(|file| append(file, bytes).ok().flatten());
+            let place = file.as_ref().and_then(|file| append(file, memory, bytes).ok().flatten());
             let Some((file, offset)) = file.zip(place) else { return false };
             // SAFETY: memory of the caller, of that size.
             if unsafe { system::map_file(&file, offset, bytes, memory) }.is_null() {
@@ -143,12 +141,13 @@ impl CounterFile {
     }
 }
 
-/// Where the zeros that it appends are in the file. One write: it is whole among those of one host's processes (open(2), O_APPEND), and has blocks of the disk.
-fn append(mut file: &File, bytes: usize) -> io::Result<Option<u64>> {
+/// Appends memory, which is zero and so takes none, and says where in the file it is. One write: it is whole among those of one host's processes
+/// (open(2), O_APPEND), and has blocks of the disk.
+fn append(mut file: &File, memory: *const u8, bytes: usize) -> io::Result<Option<u64>> {
     // Other ranks append to the file at the same time.
     file_limit::check(file.metadata()?.len().saturating_add(bytes as u64 * 16))?;
-    // SAFETY: the array has so many bytes at least, to which nothing writes.
-    let written = file.write(unsafe { std::slice::from_raw_parts(ZEROS.as_ptr().cast(), bytes.min(LARGEST)) })?;
+    // SAFETY: memory of the caller, to which nothing writes meanwhile.
+    let written = file.write(unsafe { std::slice::from_raw_parts(memory, bytes) })?;
     let start = file.stream_position()?.checked_sub(bytes as u64);
     // Otherwise the disk is full, or was for another process.
     let is_whole = written == bytes && file.metadata()?.nlink() > 0;

@@ -245,15 +245,10 @@ fn map(bytes: usize, file: &CallFile) -> usize {
     opened.map_or(0, |opened| unsafe { system::map_file(&opened, offset, bytes, ptr::null_mut()) }.expose_provenance())
 }
 
-/// Makes the file so long, with blocks for it where the file system can say so.
+/// Makes the file so long, with blocks for it: where the file system cannot say so, the C library writes to each (posix_fallocate(3)).
 fn allocate(file: &File, offset: u64, bytes: usize) -> bool {
-    static ZEROS: [u8; 4096] = [0; 4096];
     // SAFETY: a descriptor and numbers.
-    if unsafe { libc::fallocate(file.as_raw_fd(), 0, offset.cast_signed(), bytes as i64) } == 0 {
-        return true;
-    }
-    io::Error::last_os_error().raw_os_error() == Some(libc::EOPNOTSUPP)
-        && (0..bytes as u64 / 4096).all(|page| file.write_all_at(&ZEROS, offset + 4096 * page).is_ok())
+    unsafe { libc::posix_fallocate(file.as_raw_fd(), offset.cast_signed(), bytes as i64) == 0 }
 }
 
 #[cfg(test)]

@@ -85,46 +85,27 @@ impl Transfers {
             let Some(entry) = entries().remove(&request) else { continue };
             if self.completes && is_recorded {
                 taken.push(TakenEntry { request, place, index, entry });
-            } else {
-                entry.pieces.release(call.mpi);
             }
         }
         taken
     }
 
-    /// After the call: hashes of what it has sent and received, and of what it has completed. No record: the call is not recorded.
-    pub(crate) fn follow(
-        &self,
-        call: &CallArguments,
-        taken: Vec<TakenEntry>,
-        record: Option<&CallRecord>,
-        is_success: bool,
-    ) {
-        let mpi = call.mpi;
+    /// After a call that has succeeded: hashes of what it has sent and received, and of what it has completed. No record: the call is not recorded.
+    pub(crate) fn follow(&self, call: &CallArguments, taken: Vec<TakenEntry>, record: Option<&CallRecord>) {
         for TakenEntry { request, place, index, entry } in taken {
-            match completed(call, place, request.1, index).filter(|_| is_success) {
-                None if is_success => {
-                    entries().insert(request, entry);
-                    continue;
-                }
-                None => {}
-                Some(status) => {
-                    let received = status.filter(|_| entry.has_status).and_then(|status| mpi.received(status));
-                    if let Some((bytes, hash)) = entry.pieces.hash(received, mpi) {
-                        entry.room.fill(bytes, hash, call.thread);
-                    }
-                }
+            let Some(status) = completed(call, place, request.1, index) else {
+                entries().insert(request, entry);
+                continue;
+            };
+            let received = status.filter(|_| entry.has_status).and_then(|status| call.mpi.received(status));
+            if let Some((bytes, hash)) = entry.pieces.hash(received, call.mpi) {
+                entry.room.fill(bytes, hash, call.thread);
             }
-            entry.pieces.release(mpi);
-        }
-        if !is_success {
-            return;
         }
         let last = call.words.len().saturating_sub(1) as u8;
         let request = if self.requests.starts() { call.handle(last, 0) } else { None };
         // What was kept of one with this handle is none of its own.
-        let old = request.and_then(|request| entries().remove(&(call.caller, request)));
-        old.into_iter().for_each(|entry| entry.pieces.release(mpi));
+        drop(request.map(|request| entries().remove(&(call.caller, request))));
         if let Some((contents, record)) = self.contents.as_ref().zip(record) {
             add_contents(contents, call, request, record);
         }

@@ -53,13 +53,13 @@ pub(crate) struct Measured {
     pub(crate) callers: Vec<[u64; 3]>,
 }
 
-/// Two more places than a file tells of: what the recorder itself costs is measured in these.
-pub(crate) const OWN_PLACES: [usize; 2] = [PLACES, PLACES + 1];
+/// Places that are nobody's: what the recorder itself costs is measured in these.
+pub(crate) const OWN_PLACES: [usize; 2] = [0, 1];
 
 /// How many layers there may be, the program and the MPI library among them.
 static LAYERS: AtomicUsize = AtomicUsize::new(0);
 /// How many places are taken, and whose they are: the layer and the function.
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicUsize = AtomicUsize::new(OWN_PLACES.len());
 static OWNERS: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
 /// The memory of all threads: a list that only grows.
 static THREADS: AtomicPtr<ThreadMemory> = AtomicPtr::new(ptr::null_mut());
@@ -156,10 +156,6 @@ pub(crate) fn record_size() -> usize {
     size_of::<LinkCounts>() + size_of::<[u64; 3]>() * layers()
 }
 
-fn logs_offset() -> usize {
-    offset(PLACES + OWN_PLACES.len())
-}
-
 /// What all threads have measured so far, for each function at a layer that was called. Threads that go on may be ahead by a call.
 pub(crate) fn measured() -> BTreeMap<(usize, usize), Measured> {
     let mut links = BTreeMap::new();
@@ -198,7 +194,7 @@ impl ThreadMemory {
     }
 
     fn map(kernel: i32) -> Option<&'static ThreadMemory> {
-        let bytes = logs_offset() + log::size(layers());
+        let bytes = offset(PLACES) + log::size(layers());
         let memory = system::map_memory(bytes);
         if memory.is_null() {
             return None;
@@ -230,7 +226,7 @@ impl ThreadMemory {
 
     /// Its log of a layer's calls: memory that is all zero at first.
     pub(crate) fn log(&self, layer: usize) -> *mut Log {
-        let logs = ptr::from_ref(self).expose_provenance() + logs_offset();
+        let logs = ptr::from_ref(self).expose_provenance() + offset(PLACES);
         ptr::with_exposed_provenance_mut(logs + layer * size_of::<Log>())
     }
 

@@ -106,12 +106,8 @@ fn code() -> Vec<CodeRange> {
     let (mut code, mut base) = (Vec::new(), 0);
     for line in maps.lines() {
         // start-end permissions offset device inode path (proc_pid_maps(5))
-        let mut words = line.splitn(6, ' ');
-        let (Some(range), Some(permissions), Some(offset)) = (words.next(), words.next(), words.next()) else {
-            continue;
-        };
-        let path = words.nth(2).unwrap_or_default().trim_start();
-        let Some((start, end)) = range.split_once('-') else { continue };
+        let [range, permissions, offset, _, _, path] = line.splitn(6, ' ').collect::<Vec<_>>()[..] else { continue };
+        let (path, Some((start, end))) = (path.trim_start(), range.split_once('-')) else { continue };
         let [start, end, offset] = [start, end, offset].map(|text| usize::from_str_radix(text, 16).unwrap_or(0));
         if !path.starts_with('/') {
             continue;

@@ -134,10 +134,10 @@ impl Traced {
         if let Some(record) = record.as_ref().filter(|_| is_success) {
             self.add_values(record, AFTER, call);
         }
-        if let Some(transfers) = &self.transfers {
+        if let Some(transfers) = self.transfers.as_ref().filter(|_| is_success) {
             // It takes its time, which is no layer's.
             let began = ticks();
-            transfers.follow(call, begun.taken, record.as_ref(), is_success);
+            transfers.follow(call, begun.taken, record.as_ref());
             call.thread.leave_out(ticks().wrapping_sub(began));
         }
         if let Some(record) = record {
