@@ -33,14 +33,6 @@ pub(crate) struct CallArguments<'a> {
     pub(crate) caller: usize,
 }
 
-/// An array that is an argument.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Array {
-    address: u64,
-    /// Bytes of an element, 4 or 8.
-    width: u8,
-}
-
 /// Does the parameter point to something?
 pub(crate) fn is_pointer(parameter: &Parameter) -> bool {
     parameter.ctype().contains(['*', '['])
@@ -69,11 +61,16 @@ fn width(parameter: &Parameter, abi: Abi) -> u8 {
     }
 }
 
+/// The number in a word.
+#[inline]
+fn signed(word: u64, width: u8) -> i64 {
+    if width == 4 { i64::from(word as i32) } else { word.cast_signed() }
+}
+
 /// The number of elements in a word; none if it is negative.
 #[inline]
-pub(crate) fn number(word: u64, is_int: bool) -> u64 {
-    let number = if is_int { i64::from(word as i32) } else { word.cast_signed() };
-    number.max(0).cast_unsigned()
+pub(crate) fn number(word: u64, width: u8) -> u64 {
+    signed(word, width).max(0).cast_unsigned()
 }
 
 /// An argument.
@@ -132,11 +129,33 @@ impl CallArguments<'_> {
 
     /// A number of elements; none if it is negative.
     pub(crate) fn number(&self, place: u8) -> u64 {
-        number(self.word(place), self.signature.width(place) == 4)
+        number(self.word(place), self.signature.width(place))
     }
 
-    pub(crate) fn array(&self, place: u8) -> Array {
-        Array { address: self.word(place), width: self.signature.width(place) }
+    /// An element of an array; 0 if there is no array.
+    pub(crate) fn element(&self, place: u8, index: u64) -> u64 {
+        let (address, width) = (self.word(place), self.signature.width(place));
+        if address < LOWEST {
+            return 0;
+        }
+        let address = address as usize + index as usize * usize::from(width);
+        if width == 4 {
+            // SAFETY: MPI has read or written the array, which has so many elements.
+            u64::from(unsafe { ptr::with_exposed_provenance::<u32>(address).read_unaligned() })
+        } else {
+            // SAFETY: MPI has read or written the array, which has so many elements.
+            unsafe { ptr::with_exposed_provenance::<u64>(address).read_unaligned() }
+        }
+    }
+
+    /// An element that is a number.
+    pub(crate) fn signed_element(&self, place: u8, index: u64) -> i64 {
+        signed(self.element(place, index), self.signature.width(place))
+    }
+
+    /// An element that is a number of elements; none if it is negative.
+    pub(crate) fn number_element(&self, place: u8, index: u64) -> u64 {
+        number(self.element(place, index), self.signature.width(place))
     }
 
     /// The address that an argument is; `None` for null and for what stands for something, as `MPI_STATUS_IGNORE` does.
@@ -147,7 +166,7 @@ impl CallArguments<'_> {
     /// A handle that is the argument, or that stands in an array at its address; `None`: there is no array.
     pub(crate) fn handle(&self, place: u8, index: usize) -> Option<u64> {
         if is_pointer(self.signature.parameter(place)) {
-            return self.address(place).map(|_| self.array(place).word(index as u64));
+            return self.address(place).map(|_| self.element(place, index as u64));
         }
         let word = self.word(place);
         Some(if self.signature.width(place) == 4 { word & 0xffff_ffff } else { word })
@@ -168,7 +187,7 @@ impl CallArguments<'_> {
         match factor {
             Factor::Number(number) => number.into(),
             Factor::Argument(place) => self.number(place),
-            Factor::Pointee(place) => self.array(place).number(0),
+            Factor::Pointee(place) => self.number_element(place, 0),
             Factor::Ranks(place) => self.mpi.ranks(self.word(place), self.signature.is_reduction),
             Factor::Sources(place) => self.mpi.neighbors(self.word(place))[0],
             Factor::Destinations(place) => self.mpi.neighbors(self.word(place))[1],
@@ -176,32 +195,5 @@ impl CallArguments<'_> {
             Factor::Size(place) => self.type_size(self.word(place)),
             Factor::Sum(_) | Factor::Last(_) | Factor::Zero | Factor::Constant(_) | Factor::Unknown => 0,
         }
-    }
-}
-
-impl Array {
-    /// An element; 0 if there is no array.
-    pub(crate) fn word(&self, element: u64) -> u64 {
-        if self.address < LOWEST {
-            return 0;
-        }
-        let address = self.address as usize + element as usize * usize::from(self.width);
-        if self.width == 4 {
-            // SAFETY: MPI has read or written the array, which has so many elements.
-            u64::from(unsafe { ptr::with_exposed_provenance::<u32>(address).read_unaligned() })
-        } else {
-            // SAFETY: MPI has read or written the array, which has so many elements.
-            unsafe { ptr::with_exposed_provenance::<u64>(address).read_unaligned() }
-        }
-    }
-
-    pub(crate) fn signed(&self, element: u64) -> i64 {
-        let word = self.word(element);
-        if self.width == 4 { i64::from(word as i32) } else { word.cast_signed() }
-    }
-
-    /// A number of elements; none if it is negative.
-    pub(crate) fn number(&self, element: u64) -> u64 {
-        self.signed(element).max(0).cast_unsigned()
     }
 }

@@ -57,7 +57,8 @@ pub(crate) struct Buffers {
 struct PlainBuffer {
     moves: Moves,
     count: u8,
-    is_int: bool,
+    /// Bytes of the count.
+    width: u8,
     datatype: u8,
 }
 
@@ -88,7 +89,7 @@ impl Buffers {
         let plain = match &all[..] {
             [buffer] if !buffer.is_origin && buffer.moves != Moves::FromRoot => match *factors(buffer) {
                 [Factor::Argument(count), Factor::Size(datatype)] => {
-                    Some(PlainBuffer { moves: buffer.moves, count, is_int: signature.width(count) == 4, datatype })
+                    Some(PlainBuffer { moves: buffer.moves, count, width: signature.width(count), datatype })
                 }
                 _ => None,
             },
@@ -108,9 +109,9 @@ impl Buffers {
     /// What a call that has succeeded has sent and received, if that is quickly known. So it is of most calls: the thread remembers the datatype.
     #[inline]
     pub(crate) fn quick_count(&self, words: &[u64], thread: &ThreadMemory) -> Option<[u64; 2]> {
-        let PlainBuffer { moves, count, is_int, datatype } = self.plain?;
+        let PlainBuffer { moves, count, width, datatype } = self.plain?;
         let size = thread.sizes.known(word(words, datatype))?;
-        Some(moves.bytes(false, number(word(words, count), is_int).wrapping_mul(size)))
+        Some(moves.bytes(false, number(word(words, count), width).wrapping_mul(size)))
     }
 
     /// What a call that has succeeded has sent and received.
@@ -232,17 +233,17 @@ impl Buffer {
         };
         let datatype = arguments.word(datatypes);
         let Some(place) = counts else { return tell(elements, datatype, None) };
-        let (counts, all) = (arguments.array(place), 0..arguments.product(signature.parameter(place).length()));
+        let all = 0..arguments.product(signature.parameter(place).length());
         // Displacements stand behind the counts.
         let next = signature.parameters.get(usize::from(place) + 1);
         if !next.is_some_and(|next| next.name().contains("displs")) {
-            let elements = all.map(|element| counts.number(element)).fold(0, u64::wrapping_add);
+            let elements = all.map(|element| arguments.number_element(place, element)).fold(0, u64::wrapping_add);
             return tell(elements, datatype, None);
         }
-        let displacements = arguments.array(place + 1);
         for element in all {
-            let datatype = if is_in_bytes { arguments.array(datatypes).word(element) } else { datatype };
-            tell(counts.number(element), datatype, Some(displacements.signed(element)));
+            let datatype = if is_in_bytes { arguments.element(datatypes, element) } else { datatype };
+            let displacement = arguments.signed_element(place + 1, element);
+            tell(arguments.number_element(place, element), datatype, Some(displacement));
         }
     }
 }
@@ -287,11 +288,11 @@ mod tests {
     fn functions_that_everybody_knows() {
         let plain = |function: &str| {
             let plain = of_name(function).unwrap().plain;
-            plain.map(|plain| (plain.moves, plain.count, plain.is_int, plain.datatype))
+            plain.map(|plain| (plain.moves, plain.count, plain.width, plain.datatype))
         };
-        assert_eq!(plain("MPI_Send"), Some((Moves::Out, 1, true, 2)));
-        assert_eq!(plain("MPI_Irecv_c"), Some((Moves::In, 1, false, 2)));
-        assert_eq!(plain("MPI_Sendrecv_replace"), Some((Moves::Both, 1, true, 2)));
+        assert_eq!(plain("MPI_Send"), Some((Moves::Out, 1, 4, 2)));
+        assert_eq!(plain("MPI_Irecv_c"), Some((Moves::In, 1, 8, 2)));
+        assert_eq!(plain("MPI_Sendrecv_replace"), Some((Moves::Both, 1, 4, 2)));
         assert_eq!((plain("MPI_Bcast"), plain("MPI_Allreduce")), (None, None));
         let [bcast] = of("MPI_Bcast")[..] else { panic!() };
         assert_eq!(bcast.moves, Moves::FromRoot);

@@ -46,17 +46,6 @@ struct Piece {
 #[derive(Debug, Default)]
 pub(crate) struct Pieces(Vec<Piece>);
 
-/// A buffer of a call that has succeeded.
-#[derive(Debug)]
-pub(crate) struct BufferContents {
-    /// Which argument.
-    pub(crate) place: u8,
-    pub(crate) is_sent: bool,
-    pub(crate) pieces: Pieces,
-    /// What was received, where a status tells.
-    pub(crate) received: Option<u64>,
-}
-
 impl TransferredContents {
     /// Of a function; `None`: nothing is known of its buffers.
     pub(crate) fn of(signature: &Signature) -> Option<TransferredContents> {
@@ -73,8 +62,9 @@ impl TransferredContents {
         })
     }
 
-    /// Each buffer of a call that has succeeded and that has something in it.
-    pub(crate) fn each(&self, arguments: &CallArguments, mut tell: impl FnMut(BufferContents)) {
+    /// Tells of each buffer of a call that has succeeded and that has something in it: which argument it is, whether it is sent, and its pieces. Of what
+    /// was received, how many bytes, where a status tells.
+    pub(crate) fn each(&self, arguments: &CallArguments, mut tell: impl FnMut(u8, bool, Pieces, Option<u64>)) {
         let mpi = arguments.mpi;
         // MPI cannot be asked before, and packs for a communicator that is gone behind it.
         if !mpi.is_running() {
@@ -92,8 +82,7 @@ impl TransferredContents {
             }
             let status = self.status.filter(|_| !is_sent).and_then(|place| arguments.address(place));
             let received = status.and_then(|status| mpi.received(status));
-            let pieces = Pieces::of(buffer, arguments).unwrap_or_default();
-            tell(BufferContents { place: buffer.place, is_sent, pieces, received });
+            tell(buffer.place, is_sent, Pieces::of(buffer, arguments).unwrap_or_default(), received);
         });
     }
 }

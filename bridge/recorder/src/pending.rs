@@ -116,16 +116,16 @@ impl Transfers {
 fn completed(call: &CallArguments, requests: u8, handle: u64, index: usize) -> Option<Option<u64>> {
     let signature = call.signature;
     // A handle that stays is that of one that the call has not completed.
-    let is_flag_off = signature.result(Kind::Flag).is_some_and(|flag| call.array(flag).word(0) == 0);
+    let is_flag_off = signature.result(Kind::Flag).is_some_and(|flag| call.element(flag, 0) == 0);
     if is_flag_off || call.handle(requests, index) == Some(handle) {
         return None;
     }
-    let is_this = |place: u8, element| usize::try_from(call.array(place).signed(element)) == Ok(index);
+    let is_this = |place: u8, element| usize::try_from(call.signed_element(place, element)) == Ok(index);
     let index_of = |is_in_array| signature.place(|it| it.kind == Kind::Index && is_array(it) == is_in_array);
     let place = match (index_of(false), index_of(true), signature.result(Kind::Length)) {
         (Some(place), ..) => is_this(place, 0).then_some(0)?,
         (None, Some(indices), Some(count)) => {
-            (0..call.array(count).number(0)).find(|element| is_this(indices, *element))?
+            (0..call.number_element(count, 0)).find(|element| is_this(indices, *element))?
         }
         _ => index as u64,
     };
@@ -140,16 +140,15 @@ fn add_contents(contents: &TransferredContents, call: &CallArguments, request: O
     // Of a message that is complete at once there will be no status.
     let is_there = contents.is_followed && (request.is_none() || is_complete && !contents.has_status_later);
     let request = request.filter(|_| !is_complete);
-    contents.each(call, |mut found| {
-        if found.is_sent || is_there {
-            if let Some((bytes, hash)) = found.pieces.hash(found.received, mpi) {
-                record.add_hash(found.place, AFTER, bytes, hash);
+    contents.each(call, |place, is_sent, mut pieces, received| {
+        if is_sent || is_there {
+            if let Some((bytes, hash)) = pieces.hash(received, mpi) {
+                record.add_hash(place, AFTER, bytes, hash);
             }
         } else if let Some(request) = request {
-            found.pieces.hold(mpi);
-            let room = record.add_room(found.place, call.thread);
-            let entry = Pending { pieces: found.pieces, has_status: contents.has_status_later, room };
-            entries().insert((call.caller, request), entry);
+            pieces.hold(mpi);
+            let room = record.add_room(place, call.thread);
+            entries().insert((call.caller, request), Pending { pieces, has_status: contents.has_status_later, room });
         }
     });
 }

@@ -206,14 +206,11 @@ impl ThreadMemory {
         let thread: &'static ThreadMemory = unsafe { &*memory };
         // Stores that are atomic, as the loads of other threads are.
         thread.kernel.store(kernel, Ordering::Relaxed);
-        let mut next = THREADS.load(Ordering::Acquire);
-        loop {
+        let link = |next| {
             thread.next.store(next, Ordering::Relaxed);
-            match THREADS.compare_exchange(next, memory, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => return Some(thread),
-                Err(other) => next = other,
-            }
-        }
+            Some(memory)
+        };
+        THREADS.fetch_update(Ordering::AcqRel, Ordering::Acquire, link).is_ok().then_some(thread)
     }
 
     /// Something that lies so far behind its start.

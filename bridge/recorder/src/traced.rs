@@ -60,10 +60,7 @@ impl Traced {
 
     /// Bytes that the record of a call takes at most.
     fn most(&self, call: &CallArguments) -> usize {
-        let of = |capture: &Capture| {
-            let moments = usize::from(capture.before) + usize::from(capture.after);
-            moments * (size_of::<Value>() + capture.most(call))
-        };
+        let of = |capture: &Capture| (1 + usize::from(capture.before)) * (size_of::<Value>() + capture.most(call));
         let hashes = self.transfers.as_ref().map_or(0, Transfers::most);
         self.size + self.captures.iter().map(of).sum::<usize>() + hashes * (size_of::<Value>() + 8)
     }
@@ -149,7 +146,7 @@ impl Traced {
     /// Adds what arguments point to.
     fn add_values(&self, record: &CallRecord, moment: u8, call: &CallArguments) {
         for capture in &self.captures {
-            let is_due = if moment == BEFORE { capture.before } else { capture.after };
+            let is_due = moment == AFTER || capture.before;
             let Some(source) = capture.address(call).filter(|_| is_due) else { continue };
             let source = ptr::with_exposed_provenance::<u8>(source as usize);
             let (element, all) = match capture.width {
