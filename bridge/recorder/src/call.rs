@@ -117,13 +117,19 @@ pub(crate) fn begin(context: usize, tool: c_int, function: usize, words: &[u64])
     call.inner_time = thread.inner_time.load(Ordering::Relaxed);
     thread.inner_time.store(0, Ordering::Relaxed);
     thread.layer.store(layer, Ordering::Relaxed);
-    if let Some((traced, arguments)) = known.traced.as_ref().zip(call.arguments(words)) {
-        call.recorded = traced.begin(&arguments, if call.caller == 0 { context } else { 0 });
+    if let Some(traced) = &known.traced
+        && let Some(mpi) = mpi::get()
+    {
+        let caller = call.caller;
+        let arguments = CallArguments { signature: &known.signature, words, mpi, thread, layer, caller };
+        call.recorded = traced.begin(&arguments, if caller == 0 { context } else { 0 });
+        call.start = ticks();
+        if let Some(recorded) = &call.recorded {
+            recorded.set_start(call.start);
+        }
+        return call;
     }
     call.start = ticks();
-    if let Some(recorded) = &call.recorded {
-        recorded.set_start(call.start);
-    }
     call
 }
 
@@ -138,33 +144,28 @@ fn first_call(instance: &RecorderInstance, function: usize) -> Option<&'static T
 }
 
 impl CallUnderWay {
-    /// The call with its arguments; `None`: it is not measured, or nothing can be asked about its arguments.
-    #[inline]
-    fn arguments<'a>(&self, words: &'a [u64]) -> Option<CallArguments<'a>> {
-        let ((thread, known), mpi) = self.measured.zip(mpi::get())?;
-        let Self { layer, caller, .. } = *self;
-        Some(CallArguments { signature: &known.signature, words, mpi, thread, layer, caller })
-    }
-
     /// When it has returned. `result` is the word that it returned.
     #[inline(never)]
-    pub(crate) fn end(mut self, words: &[u64], result: u64) {
+    pub(crate) fn end(self, words: &[u64], result: u64) {
         let now = ticks();
-        let Some((thread, known)) = self.measured else { return };
-        let time = now.wrapping_sub(self.start);
+        let Self { measured, layer, caller, place, inner_time, start, recorded, .. } = self;
+        let Some((thread, known)) = measured else { return };
+        let time = now.wrapping_sub(start);
         let below = thread.inner_time.load(Ordering::Relaxed);
         let outside = OUTSIDE[usize::from(known.buffers.is_some())].load(Ordering::Relaxed);
-        thread.inner_time.store(self.inner_time.wrapping_add(time).wrapping_add(outside), Ordering::Relaxed);
-        thread.layer.store(self.caller, Ordering::Relaxed);
-        thread.count_time(self.place, time, below);
+        thread.inner_time.store(inner_time.wrapping_add(time).wrapping_add(outside), Ordering::Relaxed);
+        thread.layer.store(caller, Ordering::Relaxed);
+        thread.count_time(place, time, below);
         thread.set_last(now);
+        let arguments =
+            || Some(CallArguments { signature: &known.signature, words, mpi: mpi::get()?, thread, layer, caller });
         if let Some(buffers) = known.buffers.as_ref().filter(|_| result as u32 == 0) {
-            let count = || self.arguments(words).map(|arguments| buffers.count(&arguments));
+            let count = || arguments().map(|arguments| buffers.count(&arguments));
             let bytes = buffers.quick_count(words, thread).or_else(count).unwrap_or_default();
-            thread.count_bytes(self.place, self.caller, bytes);
+            thread.count_bytes(place, caller, bytes);
         }
-        if let Some((recorded, traced)) = self.recorded.take().zip(known.traced.as_ref())
-            && let Some(arguments) = self.arguments(words)
+        if let (Some(recorded), Some(traced)) = (recorded, &known.traced)
+            && let Some(arguments) = arguments()
         {
             traced.end(&arguments, recorded, now, result, !known.has_error_code || result as u32 == 0);
         }

@@ -32,7 +32,7 @@ pub(crate) struct ProcessFacts {
 /// `QMPIX_Process`: rank, size, layers, ABI, whether there is an MPI library; its name, and that of the world.
 #[derive(Debug)]
 #[repr(C)]
-struct ProcessRecord {
+struct ProcessWords {
     numbers: [c_int; 5],
     strings: [*const c_char; 2],
 }
@@ -52,7 +52,7 @@ unsafe extern "C" {
     fn QMPI_Get_function(tool: c_int, function: c_int, next: *mut usize, next_tool: *mut c_int) -> c_int;
     fn QMPIX_Get_layer(tool: c_int, place: *mut c_int, label: *mut *const c_char) -> c_int;
     fn QMPIX_Get_tools(max: c_int, tools: *mut ToolRecord, count: *mut c_int) -> c_int;
-    fn QMPIX_Get_process(process: *mut ProcessRecord) -> c_int;
+    fn QMPIX_Get_process(process: *mut ProcessWords) -> c_int;
     fn QMPIX_Get_mpi_symbol(name: *const c_char, address: *mut usize) -> c_int;
 }
 
@@ -121,10 +121,10 @@ fn text(string: *const c_char) -> String {
 impl ProcessFacts {
     /// What the runtime knows now.
     pub(crate) fn get() -> Option<ProcessFacts> {
-        let mut process = ProcessRecord { numbers: [-1, -1, 0, 0, 0], strings: [ptr::null(); 2] };
+        let mut process = ProcessWords { numbers: [-1, -1, 0, 0, 0], strings: [ptr::null(); 2] };
         // SAFETY: a variable of that type.
         let code = unsafe { QMPIX_Get_process(&raw mut process) };
-        let ProcessRecord { numbers: [rank, size, layers, abi, has_mpi], strings: [mpi, world] } = process;
+        let ProcessWords { numbers: [rank, size, layers, abi, has_mpi], strings: [mpi, world] } = process;
         (code == 0).then(|| ProcessFacts {
             rank: u32::try_from(rank).unwrap_or(0),
             size: u32::try_from(size).ok(),
