@@ -104,7 +104,8 @@ fn in_init(tool: c_int, change: impl FnOnce(&mut tools::Draft)) -> Outcome {
 
 fn add_function(tool: c_int, id: Option<FnId>, function: AnyFunction) -> Outcome {
     let (id, function) = id.zip(function).ok_or(Class::Arg)?;
-    in_init(tool, |draft| draft.set_function(id, function as usize))
+    // A second registration replaces the first.
+    in_init(tool, |draft| _ = draft.functions.insert(id, function as usize))
 }
 
 /// For a tool of this chain; that of the MPI library itself does not check numbers.
@@ -136,7 +137,7 @@ pub(crate) extern "C" fn register_tool_name(name: Text, init: Option<Init>, at_m
 
 /// Registers what `QMPI_Get_tool_storage` gives back; in the init callback.
 pub(crate) extern "C" fn register_tool_storage(tool: c_int, storage: *mut c_void) -> c_int {
-    own(tool, || in_init(tool, |draft| draft.set_storage(storage)))
+    own(tool, || in_init(tool, |draft| draft.storage = storage.addr()))
 }
 
 /// Registers the function that is called for an enumerator; in the init callback.

@@ -8,7 +8,6 @@ mod socket;
 use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::{ABORT, Binding};
 use qmpi_dynamic::LinkerLock;
@@ -20,6 +19,7 @@ use qmpi_loader::process::loader_lock;
 use qmpi_mpir::address::Address;
 use qmpi_mpir::message::{self, Kind};
 use qmpi_mpir::{GO, VARIABLE};
+use qmpi_system::Locked;
 use socket::Connection;
 
 use crate::process::fortran::is_fortran;
@@ -36,8 +36,8 @@ pub(crate) extern "C" fn register(abort: usize) {
 
 /// Leads the program's MPI_Abort by way of here. Start-up may have filled the slot since the last time.
 fn watch_abort(lock: &LinkerLock, abort: usize) {
-    static LINK: Mutex<usize> = Mutex::new(0);
-    let mut link = LINK.lock().unwrap_or_else(PoisonError::into_inner);
+    static LINK: Locked<usize> = Locked::new(0);
+    let mut link = LINK.lock();
     let next = ring().get(ABORT).unwrap_or(abort);
     if next != 0 && next != *link {
         *link = require_stub(observer::observe_second(next, at_abort, 0));

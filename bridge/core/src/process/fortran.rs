@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CStr, CString};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use qmpi_abi::{Binding, FnId, Handles, INITIALIZATION};
 use qmpi_dynamic::LinkerLock;
@@ -28,7 +28,7 @@ use qmpi_loader::Process;
 use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, SymbolKind};
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::chain::{self, Chain, LoadedLayer};
 use crate::process::{program_pmpi, program_tools};
@@ -50,7 +50,7 @@ pub(crate) struct Fortran {
     /// function of each layer.
     below: Vec<Option<Box<[usize]>>>,
     /// The tools that call MPI's Fortran library.
-    callers: Mutex<BTreeSet<ToolId>>,
+    callers: Locked<BTreeSet<ToolId>>,
     mode: CallerMode,
     program: OfProgram,
     /// Do the program's own calls of `pmpi_f_` enter the chain?
@@ -77,7 +77,7 @@ impl Fortran {
         let mut below = vec![None; layers + 1];
         below[layers] = Some(chain.all_pmpi());
         let layers = (0..layers).map(|_| FortranLayer::default()).collect();
-        let (callers, program) = (Mutex::default(), OfProgram::default());
+        let (callers, program) = (Locked::default(), OfProgram::default());
         Fortran { layers, below, callers, mode: chain.mode(), program, profiling_enters: false }
     }
 
@@ -93,8 +93,7 @@ impl Fortran {
 
     /// Adds layer `index`, which is about to be pushed on `chain`. The C links below it are kept if it has anything to do with Fortran.
     pub(crate) fn push(&mut self, index: usize, layer: &LoadedLayer, chain: &mut Chain, process: &Process) {
-        let callers = self.callers.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !layer.fortran.is_empty() || callers.contains(&layer.tool) {
+        if !layer.fortran.is_empty() || self.callers.lock().contains(&layer.tool) {
             self.below[index + 1] = Some(chain.all_pmpi());
         }
         let entry = |(name, address): &(String, usize)| {
@@ -140,7 +139,7 @@ impl Fortran {
         if let Some(wrapper) = self.wrapper(level, name) {
             return Some(wrapper);
         }
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner).insert(tool);
+        self.callers.lock().insert(tool);
         self.library(level, label, name, process)
     }
 
