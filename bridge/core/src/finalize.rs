@@ -7,29 +7,24 @@
 #![expect(unsafe_code, reason = "a destructor of the library")]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use qmpi_links::observer;
 use qmpi_loader::exit;
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::{large_counts, sessions};
 
 /// Labels of the layers, outermost first.
-static LAYERS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static LAYERS: Locked<Vec<String>> = Locked::new(Vec::new());
 /// The innermost edge that the call has arrived at, and one more; 0 before the application calls it.
 static ARRIVED: AtomicUsize = AtomicUsize::new(0);
 /// The process that called it: a child that it forks afterwards has nothing to report.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 static HAS_SPOKEN: AtomicBool = AtomicBool::new(false);
 
-fn layers() -> MutexGuard<'static, Vec<String>> {
-    LAYERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Sets the labels of the layers, outermost first.
 pub(crate) fn name_layers(labels: Vec<String>) {
-    *layers() = labels;
+    *LAYERS.lock() = labels;
 }
 
 /// A link that records that the call arrived at `edge` and jumps to `target`.
@@ -52,7 +47,7 @@ extern "C" fn notify(edge: usize) {
 
 /// Has the application called it, and a layer not passed it on so far?
 pub(crate) fn is_kept() -> bool {
-    (1..=layers().len()).contains(&ARRIVED.load(Ordering::Relaxed))
+    (1..=LAYERS.lock().len()).contains(&ARRIVED.load(Ordering::Relaxed))
 }
 
 /// Has the application called it, or a session for it?
@@ -71,7 +66,7 @@ extern "C" fn at_end() {
     sessions::say_what_was_missed();
     let arrived = ARRIVED.load(Ordering::Relaxed);
     // Below the innermost layer there is none that could miss the call.
-    if (1..layers().len()).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {
+    if (1..LAYERS.lock().len()).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {
         say(arrived - 1, "did not pass MPI_Finalize on: what layers below it report there is lost");
     }
 }
@@ -81,7 +76,7 @@ fn say(layer: usize, what: &str) {
     if HAS_SPOKEN.swap(true, Ordering::Relaxed) {
         return;
     }
-    let layers = layers();
+    let layers = LAYERS.lock();
     let Some(layer) = layers.get(layer) else { return };
     log::once(log::LogLevel::Error, &format!("warning: {layer} {what}"));
     log::once(log::LogLevel::Error, &format!("hint: make {layer} the innermost layer, last in the list"));

@@ -2,19 +2,33 @@
 #![expect(unsafe_code, reason = "an exported function")]
 #![allow(unreachable_pub, reason = "reached by name")]
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 use qmpi_abi::FnId;
 use qmpi_links::conversion::{self, CallerMode};
 use qmpi_loader::Process;
 use qmpi_loader::process::loader_lock;
+use qmpi_ring::core_functions::{AnyFunction, Extensions, Text};
 use qmpi_ring::{CoreFunctions, Ring, ring};
 use qmpi_system::log;
 
 use crate::process::{base, wrapped};
 use crate::qmpi::{Class, macros};
 use crate::{heap, interface, lost_stack, mpir, start, thesis, versions};
+
+macro_rules! extensions {
+    ($( $(#[$doc:meta])* $name:ident = $function:ident ($($arg:ident: $type:ty),*); )*) => {
+        Extensions { $(
+            $name: {
+                extern "C" fn call($($arg: $type),*) -> c_int {
+                    interface::code(interface::$function($($arg),*))
+                }
+                call
+            },
+        )* }
+    };
+}
 
 static FUNCTIONS: CoreFunctions = CoreFunctions {
     start: start::start,
@@ -28,35 +42,11 @@ static FUNCTIONS: CoreFunctions = CoreFunctions {
     unsupported: start::unsupported,
     get_function: interface::get_function,
     get_tool_storage: interface::get_tool_storage,
-    get_calling_address: interface::get_calling_address,
     error_argument,
     register_tool_name: interface::register_tool_name,
     register_tool_storage: interface::register_tool_storage,
     register_function: interface::register_function,
-    register_function_by_name: interface::register_function_by_name,
-    get_function_by_name: interface::get_function_by_name,
-    register_tool_info: interface::register_tool_info,
-    get_tools: interface::get_tools,
-    get_layer: interface::get_layer,
-    get_process: interface::get_process,
-    get_mpi_symbol: interface::get_mpi_symbol,
-    table_create: interface::table_create,
-    table_create_numbered: interface::table_create_numbered,
-    table_next: interface::table_next,
-    table_copy: interface::table_copy,
-    table_destroy: interface::table_destroy,
-    table_query: interface::table_query,
-    table_query_name: interface::table_query_name,
-    table_set: interface::table_set,
-    table_set_name: interface::table_set_name,
-    table_unset: interface::table_unset,
-    table_unset_name: interface::table_unset_name,
-    stack_open: interface::stack_open,
-    tool_enable: interface::tool_enable,
-    tool_disable: interface::tool_disable,
-    tool_is_enabled: interface::tool_is_enabled,
-    tool_set_function: interface::tool_set_function,
-    tool_set_function_name: interface::tool_set_function_name,
+    extensions: qmpi_ring::for_each_extension!(extensions),
     thesis_unsupported: thesis::unsupported,
     thesis_no_layer,
     report_lost_stack: lost_stack::report_lost_stack,

@@ -8,7 +8,6 @@ mod socket;
 use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::{ABORT, Binding};
 use qmpi_dynamic::LinkerLock;
@@ -17,8 +16,9 @@ use qmpi_loader::Process;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::process::loader_lock;
 use qmpi_mpir::address::Address;
-use qmpi_mpir::message::{Kind, Writer};
-use qmpi_mpir::{GO, LIMIT, VARIABLE};
+use qmpi_mpir::message::{self, Kind};
+use qmpi_mpir::{GO, VARIABLE};
+use qmpi_system::Locked;
 use socket::Connection;
 
 use crate::process::fortran::is_fortran;
@@ -35,8 +35,8 @@ pub(crate) extern "C" fn register(abort: usize) {
 
 /// Leads the program's MPI_Abort by way of here. Start-up may have filled the slot since the last time.
 fn watch_abort(lock: &LinkerLock, abort: usize) {
-    static LINK: Mutex<usize> = Mutex::new(0);
-    let mut link = LINK.lock().unwrap_or_else(PoisonError::into_inner);
+    static LINK: Locked<usize> = Locked::new(0);
+    let mut link = LINK.lock();
     let next = ring().get(ABORT).unwrap_or(abort);
     if next != 0 && next != *link {
         *link = observer::observe_second(next, at_abort, 0);
@@ -73,23 +73,20 @@ extern "C" fn at_abort(_: usize, code: usize) {
 }
 
 fn tell(kind: Kind, code: c_int) {
-    let Some(value) = std::env::var_os(VARIABLE) else { return };
-    let Some(address) = Address::parse(value.as_bytes()) else { return };
-    let local = Connection::to_name(address.name);
-    let Some(connection) = local.or_else(|| address.of_network().find_map(Connection::to_network)) else { return };
-    let mut bytes = [0; LIMIT];
-    let mut writer = Writer::new(&mut bytes, address.token, kind);
-    writer.number(code);
-    writer.number(std::process::id().cast_signed());
-    socket::with_host(|host| writer.field(&[host]));
+    let Ok(value) = std::env::var(VARIABLE) else { return };
+    let Some(address) = Address::parse(&value) else { return };
+    let local = Connection::to_name(address.name).ok();
+    let to_network = |address| Connection::to_network(address).ok();
+    let Some(connection) = local.or_else(|| address.of_network().find_map(to_network)) else { return };
+    let numbers = [code, std::process::id().cast_signed()].map(|number| number.to_string());
+    let system = rustix::system::uname();
     let executable = std::fs::read_link("/proc/self/exe").unwrap_or_default();
-    writer.field(&[executable.as_os_str().as_bytes()]);
-    for name in qmpi_plan::told_by_launchers() {
-        if let Some(value) = std::env::var_os(name) {
-            writer.field(&[name.as_bytes(), b"=", value.as_bytes()]);
-        }
-    }
-    if connection.send(writer.finish()) {
+    let variable = |name: &str| Some([name.as_bytes(), b"=", std::env::var_os(name)?.as_bytes()].concat());
+    let variables: Vec<Vec<u8>> = qmpi_plan::told_by_launchers().filter_map(variable).collect();
+    let mut fields = vec![numbers[0].as_bytes(), numbers[1].as_bytes()];
+    fields.extend([system.nodename().to_bytes(), executable.as_os_str().as_bytes()]);
+    fields.extend(variables.iter().map(Vec::as_slice));
+    if connection.send(&message::write(address.token, kind, &fields)).is_ok() {
         while connection.receive().is_some_and(|byte| byte != GO) {}
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use qmpi_abi::FnId;
 use qmpi_elf::MpiFamily;
 use qmpi_loader::Process;
 use qmpi_loader::process::dlsym;
 use qmpi_plan::Layer;
+use qmpi_system::Locked;
 
 use crate::chain::{Convention, LoadedLayer};
 use crate::lost_stack;
@@ -32,13 +33,13 @@ pub(crate) struct QmpixTool {
 #[expect(unsafe_code, reason = "pointers to constant strings")]
 unsafe impl Send for QmpixTool {}
 
-static RECORDS: Mutex<BTreeMap<c_int, QmpixTool>> = Mutex::new(BTreeMap::new());
+static RECORDS: Locked<BTreeMap<c_int, QmpixTool>> = Locked::new(BTreeMap::new());
 /// Version and description that tools registered in their init callbacks, before their records exist.
-static SAID: Mutex<BTreeMap<c_int, [Option<CString>; 2]>> = Mutex::new(BTreeMap::new());
+static SAID: Locked<BTreeMap<c_int, [Option<CString>; 2]>> = Locked::new(BTreeMap::new());
 
 /// Adds a layer.
 pub(crate) fn add(loaded: &LoadedLayer, layer: &Layer) {
-    let said = SAID.lock().unwrap_or_else(PoisonError::into_inner).remove(&loaded.tool.0);
+    let said = SAID.lock().remove(&loaded.tool.0);
     let [version, description] = said.unwrap_or_default().map(|text| text.unwrap_or_default().into_raw().cast_const());
     let kind = match loaded.convention {
         Convention::Pmpi => 1,
@@ -48,17 +49,17 @@ pub(crate) fn add(loaded: &LoadedLayer, layer: &Layer) {
     let path = if layer.is_name_only() { "".into() } else { layer.path.to_string_lossy() };
     let (label, name, path) = (c_string(&loaded.label), c_string(&layer.name), c_string(&path));
     let record = QmpixTool { tool: loaded.tool.0, kind, label, name, path, version, description };
-    RECORDS.lock().unwrap_or_else(PoisonError::into_inner).insert(record.tool, record);
+    RECORDS.lock().insert(record.tool, record);
 }
 
 /// What a tool says of itself in its init callback.
 pub(crate) fn say(tool: c_int, version: Option<CString>, description: Option<CString>) {
-    SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(tool, [version, description]);
+    SAID.lock().insert(tool, [version, description]);
 }
 
 /// All records, in the order of the ids.
 pub(crate) fn all() -> Vec<QmpixTool> {
-    RECORDS.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
+    RECORDS.lock().values().copied().collect()
 }
 
 /// A C string for good.

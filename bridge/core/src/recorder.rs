@@ -9,12 +9,11 @@
 use std::collections::BTreeMap;
 use std::ffi::{CString, c_char, c_int};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_loader::image::Image;
 use qmpi_ring::Next;
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::qmpi::{ToolId, native};
 
@@ -47,11 +46,11 @@ struct RecordedEdges {
     instances: Vec<RecordedEdge>,
 }
 
-static RECORDED: Mutex<RecordedEdges> =
-    Mutex::new(RecordedEdges { destinations: Vec::new(), recorder: None, instances: Vec::new() });
+static RECORDED: Locked<RecordedEdges> =
+    Locked::new(RecordedEdges { destinations: Vec::new(), recorder: None, instances: Vec::new() });
 
 fn with<T>(work: impl FnOnce(&mut RecordedEdges) -> T) -> T {
-    work(&mut RECORDED.lock().unwrap_or_else(PoisonError::into_inner))
+    work(&mut RECORDED.lock())
 }
 
 fn index(tool: c_int) -> Option<usize> {

@@ -16,7 +16,6 @@ mod links;
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use qmpi_links::filter::{CallFilter, Conditions};
 use qmpi_links::requests::{self, MAX_SWITCHES};
@@ -26,7 +25,7 @@ use qmpi_loader::process::dlsym;
 use qmpi_loader::wrappers::wrapped::LibraryWrapper;
 use qmpi_plan::own_calls::other_always_passes_on;
 use qmpi_plan::{Filter, Layer, Switching, variable};
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::qmpi::ToolId;
 use control::SwitchWords;
@@ -39,11 +38,7 @@ struct Switches {
     tools: Vec<ToolId>,
 }
 
-static SWITCHES: Mutex<Option<Switches>> = Mutex::new(None);
-
-fn switches() -> MutexGuard<'static, Option<Switches>> {
-    SWITCHES.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static SWITCHES: Locked<Option<Switches>> = Locked::new(None);
 
 /// How this layer is switched, if it can be: by its settings, or as all are (`qmpi run --ctl`).
 fn wanted(layer: &Layer) -> Option<Switching> {
@@ -63,14 +58,14 @@ pub(crate) fn prepare<'a>(process: &Process, layers: impl Iterator<Item = &'a La
     }
     let words = SwitchWords::new();
     requests::prepare(handles::requests(process), words.active());
-    *switches() = Some(Switches { words, tools: Vec::new() });
+    *SWITCHES.lock() = Some(Switches { words, tools: Vec::new() });
     true
 }
 
 /// The switch of this layer, if it can be switched.
 pub(crate) fn add(process: &Process, tool: ToolId, layer: &Layer) -> Option<Switch> {
     let wanted = wanted(layer)?;
-    let mut switches = switches();
+    let mut switches = SWITCHES.lock();
     let switches = switches.as_mut()?;
     let state = switches.words.add(tool, &layer.label, wanted.enabled)?;
     switches.tools.push(tool);
@@ -104,7 +99,7 @@ pub(crate) fn is_on(tool: i32) -> Option<bool> {
 }
 
 fn with<T>(tool: i32, work: impl FnOnce(&SwitchWords, usize) -> T) -> Option<T> {
-    let switches = switches();
+    let switches = SWITCHES.lock();
     let Switches { words, tools } = switches.as_ref()?;
     Some(work(words, tools.iter().position(|known| known.0 == tool)?))
 }

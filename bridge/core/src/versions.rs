@@ -34,13 +34,13 @@ pub(crate) struct WrapperVersions<T>(HashMap<FnId, VersionedFunctions<T>>);
 #[derive(Debug)]
 struct VersionedFunctions<T> {
     /// What references to these versions get.
-    referred: Vec<(&'static CStr, T)>,
+    referred: HashMap<&'static CStr, T>,
     /// What references to any other version get.
     others: Option<T>,
     /// What `dlsym` finds.
     newest: Option<T>,
     /// What `dlvsym` finds.
-    exact: Vec<(&'static CStr, T)>,
+    exact: HashMap<&'static CStr, T>,
 }
 
 impl<T: Copy> WrapperVersions<T> {
@@ -60,10 +60,10 @@ impl<T: Copy> WrapperVersions<T> {
             return;
         }
         let known = self.0.entry(id).or_insert_with(|| VersionedFunctions {
-            referred: Vec::new(),
+            referred: HashMap::new(),
             others: behind,
             newest: behind,
-            exact: Vec::new(),
+            exact: HashMap::new(),
         });
         let (mut unversioned, mut default) = (None, None);
         for (version, definition) in versions {
@@ -82,8 +82,8 @@ impl<T: Copy> WrapperVersions<T> {
         known.newest = unversioned.or(default).or(known.newest);
         for (version, definition) in versions {
             if let DefinedVersion::Named { name, .. } = version {
-                set(&mut known.referred, name, *definition);
-                set(&mut known.exact, name, *definition);
+                known.referred.insert(name, *definition);
+                known.exact.insert(name, *definition);
             }
         }
     }
@@ -108,23 +108,14 @@ impl<T: Copy> WrapperVersions<T> {
     /// What a reference to this version gets.
     fn referred(&self, id: FnId, version: &CStr) -> Option<T> {
         let known = self.0.get(&id)?;
-        get(&known.referred, version).or(known.others)
+        known.referred.get(version).copied().or(known.others)
     }
 
     /// What `dlvsym` finds, or `dlsym` where no version is named.
     fn found(&self, id: FnId, version: Option<&CStr>) -> Option<T> {
         let known = self.0.get(&id)?;
-        version.map_or(known.newest, |version| get(&known.exact, version))
+        version.map_or(known.newest, |version| known.exact.get(version).copied())
     }
-}
-
-fn get<T: Copy>(list: &[(&'static CStr, T)], version: &CStr) -> Option<T> {
-    list.iter().find(|(name, _)| *name == version).map(|(_, definition)| *definition)
-}
-
-fn set<T>(list: &mut Vec<(&'static CStr, T)>, version: &'static CStr, definition: T) {
-    list.retain(|(name, _)| *name != version);
-    list.push((version, definition));
 }
 
 /// Where calls of each version go in this process.

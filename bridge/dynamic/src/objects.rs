@@ -99,28 +99,37 @@ pub fn for_each(mut visit: impl FnMut(Info<'_>)) {
 }
 
 /// Shows `look` one object after the other, the executable first, until it answers. The module says what `look` may do.
-pub fn find<T, F: FnMut(Info<'_>) -> Option<T>>(look: F) -> Option<T> {
-    extern "C" fn call<T, F: FnMut(Info<'_>) -> Option<T>>(
-        info: *mut dl_phdr_info,
-        _: usize,
-        search: *mut c_void,
-    ) -> c_int {
+pub fn find<T>(look: impl FnMut(Info<'_>) -> Option<T>) -> Option<T> {
+    find_by(libc::dl_iterate_phdr, look)
+}
+
+/// The type of `dl_iterate_phdr`.
+pub type DlIteratePhdr = unsafe extern "C" fn(Option<PhdrCallback>, *mut c_void) -> c_int;
+/// The type of its callback.
+type PhdrCallback = unsafe extern "C" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int;
+
+type Visitor<'a> = &'a mut dyn FnMut(Info<'_>) -> bool;
+
+/// The same by this `dl_iterate_phdr`: the process may have several.
+pub fn find_by<T>(iterate: DlIteratePhdr, mut look: impl FnMut(Info<'_>) -> Option<T>) -> Option<T> {
+    let mut found = None;
+    visit_by(iterate, &mut |info| {
+        found = look(info);
+        found.is_some()
+    });
+    found
+}
+
+fn visit_by(iterate: DlIteratePhdr, mut visitor: Visitor<'_>) {
+    unsafe extern "C" fn call(info: *mut dl_phdr_info, _: usize, visitor: *mut c_void) -> c_int {
         // SAFETY: `ld.so` hands a valid description to each call.
         let info = unsafe { &*info };
         // SAFETY: the object stays as long as the call lasts, and the closure cannot keep what it is shown.
         let info = unsafe { Info::new(info) };
         // SAFETY: the one below, which outlives the iteration and is used here alone meanwhile.
-        let search = unsafe { &mut *search.cast::<ObjectSearch<T, F>>() };
-        search.found = (search.look)(info);
-        search.found.is_some().into()
+        let visitor = unsafe { &mut *visitor.cast::<Visitor<'_>>() };
+        visitor(info).into()
     }
-    let mut search = ObjectSearch { look, found: None };
     // SAFETY: the callback's type is what the function wants; a panic in it ends the process instead of unwinding into C.
-    unsafe { libc::dl_iterate_phdr(Some(call::<T, F>), (&raw mut search).cast()) };
-    search.found
-}
-
-struct ObjectSearch<T, F> {
-    look: F,
-    found: Option<T>,
+    unsafe { iterate(Some(call), (&raw mut visitor).cast()) };
 }

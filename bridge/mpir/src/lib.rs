@@ -1,4 +1,4 @@
-//! What a rank tells `qmpi run --mpir`, and where: shared by `libqmpi.so`, which tells it, and the command, which is told.
+//! What a rank tells `qmpi run --mpir`, and where: shared by `libqmpi_core.so`, which tells it, and the command, which is told.
 //!
 //! ```text
 //! QMPI_MPIR   TOKEN@NAME[,ENDPOINT]...         NAME: a Unix socket without a file (abstract); for ranks of other hosts: TCP
@@ -8,7 +8,6 @@
 //! ```
 //!
 //! The variables are those of launchers (`qmpi_plan::told_by_launchers`) that the process has: what they say is decided by the command alone.
-#![no_std]
 
 pub mod address;
 pub mod message;

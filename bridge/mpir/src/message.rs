@@ -1,4 +1,4 @@
-//! A message: fields behind each other, written into memory of the caller's, and read back.
+//! A message: fields behind each other, written and read back.
 
 use crate::{LIMIT, TOKEN};
 
@@ -20,63 +20,23 @@ impl Kind {
     }
 }
 
-/// A message that is being written. A field that does not fit is left out with all that follow.
-#[derive(Debug)]
-pub struct Writer<'a> {
-    bytes: &'a mut [u8; LIMIT],
-    len: usize,
-}
-
 /// Bytes of the length before the fields.
 const HEAD: usize = 4;
 
-impl<'a> Writer<'a> {
-    /// Begins in `bytes`.
-    pub fn new(bytes: &'a mut [u8; LIMIT], token: &[u8], kind: Kind) -> Writer<'a> {
-        let mut writer = Writer { bytes, len: HEAD };
-        writer.field(&[token]);
-        writer.field(&[kind.name().as_bytes()]);
-        writer
-    }
-
-    /// Adds a field, which consists of `parts`.
-    pub fn field(&mut self, parts: &[&[u8]]) {
-        let size: usize = parts.iter().map(|part| part.len()).sum();
-        let Some(room) = self.bytes.get_mut(self.len..self.len + size + 1) else { return };
-        let bytes = parts.iter().copied().flatten().chain(&[0]);
-        for (place, byte) in room.iter_mut().zip(bytes) {
-            *place = *byte;
+/// The bytes of a message: the fields that come behind the token and the kind. One that does not fit is left out with all that follow.
+#[must_use]
+pub fn write(token: &str, kind: Kind, fields: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = vec![0; HEAD];
+    for field in [token.as_bytes(), kind.name().as_bytes()].iter().chain(fields) {
+        if bytes.len() + field.len() >= LIMIT {
+            break;
         }
-        self.len += size + 1;
+        bytes.extend_from_slice(field);
+        bytes.push(0);
     }
-
-    /// Adds a number.
-    pub fn number(&mut self, number: i32) {
-        let mut digits = [0; 11];
-        let mut place = digits.len();
-        let mut rest = number.unsigned_abs();
-        loop {
-            place -= 1;
-            if let Some(digit) = digits.get_mut(place) {
-                *digit = b'0' + (rest % 10) as u8;
-            }
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        let sign: &[u8] = if number < 0 { b"-" } else { b"" };
-        self.field(&[sign, digits.get(place..).unwrap_or_default()]);
-    }
-
-    /// All of it, to be sent.
-    pub fn finish(self) -> &'a [u8] {
-        let size = ((self.len - HEAD) as u32).to_le_bytes();
-        for (place, byte) in self.bytes.iter_mut().zip(size) {
-            *place = byte;
-        }
-        self.bytes.get(..self.len).unwrap_or_default()
-    }
+    let size = (bytes.len() - HEAD) as u32;
+    bytes[..HEAD].copy_from_slice(&size.to_le_bytes());
+    bytes
 }
 
 /// A message that was received.
@@ -124,7 +84,7 @@ impl<'a> Message<'a> {
     }
 
     fn of_fields(fields: &'a [u8]) -> Option<Message<'a>> {
-        let text = core::str::from_utf8(fields).ok()?.strip_prefix('\0')?.strip_suffix('\0')?;
+        let text = std::str::from_utf8(fields).ok()?.strip_prefix('\0')?.strip_suffix('\0')?;
         let mut fields = text.splitn(6, '\0');
         let name = fields.next()?;
         let kind = [Kind::Rank, Kind::Abort].into_iter().find(|kind| kind.name() == name)?;
@@ -151,25 +111,18 @@ mod tests {
 
     const OWN: &str = "0123456789abcdef0123456789abcdef";
 
-    fn written(bytes: &mut [u8; LIMIT]) -> &[u8] {
-        let mut writer = Writer::new(bytes, OWN.as_bytes(), Kind::Abort);
-        writer.number(-2147483648);
-        writer.number(10);
-        writer.field(&[b"host"]);
-        writer.field(&[b"/bin/", b"a b"]);
-        writer.field(&[b"PMI_RANK", b"=", b"3"]);
-        writer.field(&[b"PMI_SIZE", b"=", b"4"]);
-        writer.finish()
+    fn written() -> Vec<u8> {
+        let fields: [&[u8]; 6] = [b"-2147483648", b"10", b"host", b"/bin/a b", b"PMI_RANK=3", b"PMI_SIZE=4"];
+        write(OWN, Kind::Abort, &fields)
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let mut bytes = [0; LIMIT];
-        let all = written(&mut bytes);
+        let all = written();
         for len in 0..all.len() {
             assert_eq!(Message::read(&all[..len], OWN), Received::Incomplete, "{len}");
         }
-        let Received::Complete(message) = Message::read(all, OWN) else { panic!("a message") };
+        let Received::Complete(message) = Message::read(&all, OWN) else { panic!("a message") };
         assert_eq!((message.kind, message.code, message.pid), (Kind::Abort, i32::MIN, 10));
         assert_eq!((message.host, message.executable), ("host", "/bin/a b"));
         assert_eq!((message.variable("PMI_RANK"), message.variable("PMI_SIZE")), (Some("3"), Some("4")));
@@ -178,22 +131,20 @@ mod tests {
 
     #[test]
     fn another_token_is_refused_as_soon_as_it_is_there() {
-        let mut bytes = [0; LIMIT];
-        let all = written(&mut bytes);
+        let all = written();
         let other = "0123456789abcdef0123456789abcdee";
         assert_eq!(Message::read(&all[..4 + TOKEN], other), Received::Refused);
-        assert_eq!(Message::read(all, ""), Received::Refused);
+        assert_eq!(Message::read(&all, ""), Received::Refused);
         assert_eq!(Message::read(&[255; 8], OWN), Received::Refused);
         assert_eq!(Message::read(b"GET / HTTP/1.1\r\n", OWN), Received::Refused);
     }
 
     #[test]
     fn fields_that_do_not_fit_are_left_out() {
-        let mut bytes = [0; LIMIT];
-        let mut writer = Writer::new(&mut bytes, OWN.as_bytes(), Kind::Rank);
-        for _ in 0..3 {
-            writer.field(&[&[b'x'; LIMIT / 2]]);
-        }
-        assert_eq!(writer.finish().len(), 4 + 33 + 5 + LIMIT / 2 + 1);
+        let field: &[u8] = &[b'x'; LIMIT / 2];
+        assert_eq!(write(OWN, Kind::Rank, &[field; 3]).len(), HEAD + 33 + 5 + LIMIT / 2 + 1);
+        let rest = LIMIT - HEAD - 33 - 5;
+        assert_eq!(write(OWN, Kind::Rank, &[&vec![b'x'; rest - 1]]).len(), LIMIT);
+        assert_eq!(write(OWN, Kind::Rank, &[&vec![b'x'; rest]]).len(), LIMIT - rest);
     }
 }

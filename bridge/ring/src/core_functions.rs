@@ -18,6 +18,10 @@ pub enum Moment {
 
 /// `MPI_Tool_init_function`.
 pub type Init = extern "C" fn(c_int);
+/// `QMPI_Register_tool_name`.
+pub type RegisterToolName = extern "C" fn(Text, Option<Init>) -> c_int;
+/// A C string of the caller's, or null.
+pub type Text = *const c_char;
 /// `void (*)(void)`, possibly null.
 pub type AnyFunction = Option<extern "C" fn()>;
 
@@ -26,7 +30,82 @@ pub const OPEN: &core::ffi::CStr = c"qmpi_core_open";
 /// Returns the core's functions; `None` if the two libraries are not of the same build.
 pub type Open = extern "C" fn(&'static Ring) -> Option<&'static CoreFunctions>;
 
-/// The functions. Those of `qmpi.h` and `qmpix.h` have its arguments and return MPI error codes.
+/// What functions of `qmpi.h` return for a tool of the MPI library's own chain: that library's QMPI is to answer. No error class has the number.
+pub const LEFT_TO_MPI: c_int = c_int::MIN;
+
+/// Hands all functions of `qmpix.h` to the macro `$define`: what each does, its name, the core's
+/// function behind it (`core/src/interface.rs`), and its parameters.
+#[macro_export]
+macro_rules! for_each_extension {
+    ($define:ident) => {
+        $define! {
+            /// Registers the function that is called for one of this name, such as `MPIX_Comm_agree`; in the init callback.
+            QMPIX_Register_function_by_name = register_function_by_name(tool: c_int, name: Text, function: AnyFunction);
+            /// What to call next for a function by its name.
+            QMPIX_Get_function_by_name =
+                get_function_by_name(tool: c_int, name: Text, function: *mut usize, next: *mut c_int);
+            /// What a tool says of itself; in the init callback.
+            QMPIX_Register_tool_info = register_tool_info(tool: c_int, version: Text, description: Text);
+            /// The tools that are present.
+            QMPIX_Get_tools = get_tools(max: c_int, records: *mut c_void, count: *mut c_int);
+            /// The layer that a tool is, or in front of which it stands.
+            QMPIX_Get_layer = get_layer(tool: c_int, place: *mut c_int, label: *mut Text);
+            /// What is known of the process.
+            QMPIX_Get_process = get_process(process: *mut c_void);
+            /// The MPI library's own function of a name, as PMPI has it, or a variable of it.
+            QMPIX_Get_mpi_symbol = get_mpi_symbol(name: Text, address: *mut usize);
+            /// A new table in which nothing is set.
+            QMPIX_Table_create = table_create(handle: *mut c_int);
+            /// The same, for functions numbered as a note of this value says.
+            QMPIX_Table_create_numbered = table_create_numbered(numbering: u32, handle: *mut c_int);
+            /// A new table of what comes next below a tool.
+            QMPIX_Table_next = table_next(tool: c_int, handle: *mut c_int);
+            /// A copy.
+            QMPIX_Table_copy = table_copy(from: c_int, handle: *mut c_int);
+            /// Destroys a table.
+            QMPIX_Table_destroy = table_destroy(handle: *mut c_int);
+            /// What is set for an enumerator.
+            QMPIX_Table_query = table_query(table: c_int, value: c_int, function: *mut usize, tool: *mut c_int);
+            /// The same by name.
+            QMPIX_Table_query_name = table_query(table: c_int, name: Text, function: *mut usize, tool: *mut c_int);
+            /// Sets a function.
+            QMPIX_Table_set = table_set(table: c_int, value: c_int, function: AnyFunction, tool: c_int);
+            /// The same by name.
+            QMPIX_Table_set_name = table_set(table: c_int, name: Text, function: AnyFunction, tool: c_int);
+            /// Unsets a function.
+            QMPIX_Table_unset = table_unset(table: c_int, value: c_int);
+            /// The same by name.
+            QMPIX_Table_unset_name = table_unset(table: c_int, name: Text);
+            /// Loads a named stack on top of a table.
+            QMPIX_Stack_open = stack_open(name: Text, below: c_int, top: *mut c_int);
+            /// Lets calls go into a layer again.
+            QMPIX_Tool_enable = tool_enable(tool: c_int);
+            /// Lets calls go past a layer.
+            QMPIX_Tool_disable = tool_disable(tool: c_int);
+            /// Do calls go into a layer?
+            QMPIX_Tool_is_enabled = tool_is_enabled(tool: c_int, flag: *mut c_int);
+            /// Puts a function in the place of one of a layer's.
+            QMPIX_Tool_set_function =
+                tool_set_function(tool: c_int, value: c_int, function: AnyFunction, old: *mut usize);
+            /// The same by name.
+            QMPIX_Tool_set_function_name =
+                tool_set_function(tool: c_int, name: Text, function: AnyFunction, old: *mut usize);
+        }
+    };
+}
+
+macro_rules! extensions {
+    ($( $(#[$doc:meta])* $name:ident = $function:ident ($($arg:ident: $type:ty),*); )*) => {
+        /// The functions of `qmpix.h`, which return MPI error codes.
+        #[derive(Debug)]
+        #[repr(C)]
+        #[allow(non_snake_case, reason = "names of C functions")]
+        pub struct Extensions { $( $(#[$doc])* pub $name: extern "C" fn($($type),*) -> c_int, )* }
+    };
+}
+for_each_extension!(extensions);
+
+/// The functions. Those of `qmpi.h` have its arguments and return MPI error codes.
 #[derive(Debug)]
 #[repr(C)]
 #[expect(missing_docs, reason = "the functions of the headers, where they are described")]
@@ -56,35 +135,11 @@ pub struct CoreFunctions {
     pub get_tool_storage: extern "C" fn(*mut c_void, c_int, *mut *mut c_void) -> c_int,
     /// The number of `MPI_ERR_ARG`.
     pub error_argument: extern "C" fn() -> c_int,
-    /// Where the application called, of a context or place that is null.
-    pub get_calling_address: extern "C" fn(*mut c_void, *mut *mut c_void) -> c_int,
-    pub register_tool_name: extern "C" fn(*const c_char, Option<Init>) -> c_int,
+    /// Also gets the function of the MPI library's own QMPI, if that has it.
+    pub register_tool_name: extern "C" fn(Text, Option<Init>, Option<RegisterToolName>) -> c_int,
     pub register_tool_storage: extern "C" fn(c_int, *mut c_void) -> c_int,
     pub register_function: extern "C" fn(c_int, c_int, AnyFunction) -> c_int,
-    pub register_function_by_name: extern "C" fn(c_int, *const c_char, AnyFunction) -> c_int,
-    pub get_function_by_name: extern "C" fn(c_int, *const c_char, *mut usize, *mut c_int) -> c_int,
-    pub register_tool_info: extern "C" fn(c_int, *const c_char, *const c_char) -> c_int,
-    pub get_tools: extern "C" fn(c_int, *mut c_void, *mut c_int) -> c_int,
-    pub get_layer: extern "C" fn(c_int, *mut c_int, *mut *const c_char) -> c_int,
-    pub get_process: extern "C" fn(*mut c_void) -> c_int,
-    pub get_mpi_symbol: extern "C" fn(*const c_char, *mut usize) -> c_int,
-    pub table_create: extern "C" fn(*mut c_int) -> c_int,
-    pub table_create_numbered: extern "C" fn(u32, *mut c_int) -> c_int,
-    pub table_next: extern "C" fn(c_int, *mut c_int) -> c_int,
-    pub table_copy: extern "C" fn(c_int, *mut c_int) -> c_int,
-    pub table_destroy: extern "C" fn(*mut c_int) -> c_int,
-    pub table_query: extern "C" fn(c_int, c_int, *mut usize, *mut c_int) -> c_int,
-    pub table_query_name: extern "C" fn(c_int, *const c_char, *mut usize, *mut c_int) -> c_int,
-    pub table_set: extern "C" fn(c_int, c_int, AnyFunction, c_int) -> c_int,
-    pub table_set_name: extern "C" fn(c_int, *const c_char, AnyFunction, c_int) -> c_int,
-    pub table_unset: extern "C" fn(c_int, c_int) -> c_int,
-    pub table_unset_name: extern "C" fn(c_int, *const c_char) -> c_int,
-    pub stack_open: extern "C" fn(*const c_char, c_int, *mut c_int) -> c_int,
-    pub tool_enable: extern "C" fn(c_int) -> c_int,
-    pub tool_disable: extern "C" fn(c_int) -> c_int,
-    pub tool_is_enabled: extern "C" fn(c_int, *mut c_int) -> c_int,
-    pub tool_set_function: extern "C" fn(c_int, c_int, AnyFunction, *mut usize) -> c_int,
-    pub tool_set_function_name: extern "C" fn(c_int, *const c_char, AnyFunction, *mut usize) -> c_int,
+    pub extensions: Extensions,
     /// A function of the 2018 prototype's table that nothing has: says so when it is called.
     pub thesis_unsupported: extern "C" fn(c_int) -> usize,
     /// Says that the 2018 prototype's `QMPI_Set_context` was called for a level that does not exist.

@@ -39,8 +39,6 @@ pub type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void
 pub type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 /// The type of `dl_iterate_phdr`'s callback.
 pub type PhdrCallback = extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
-/// The type of `dl_iterate_phdr`.
-pub type DlIteratePhdr = unsafe extern "C" fn(PhdrCallback, *mut c_void) -> c_int;
 /// The type of `dlopen`.
 pub type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 
@@ -52,7 +50,7 @@ pub struct Glibc {
     pub dlsym: AtomicUsize,
     /// [`Dlvsym`]
     pub dlvsym: AtomicUsize,
-    /// [`DlIteratePhdr`]
+    /// [`qmpi_dynamic::objects::DlIteratePhdr`]
     pub dl_iterate_phdr: AtomicUsize,
     /// [`Dlopen`]
     pub dlopen: AtomicUsize,

@@ -5,7 +5,7 @@
 //! the layout of what is in them; they are here because a tool may run, and read, while layers above it are still being loaded.
 
 use core::ffi::{c_char, c_int, c_void};
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
 use qmpi_abi::thesis::COUNT;
 
@@ -48,4 +48,21 @@ pub struct Vector {
     pub capacity: c_int,
     /// How many there are.
     pub total: c_int,
+}
+
+impl Vector {
+    /// The layer at this level.
+    ///
+    /// # Safety
+    /// `vector` is null, or the vector that the runtime passes to wrappers.
+    #[expect(unsafe_code, reason = "follows pointers that tools pass")]
+    pub unsafe fn layer(vector: *const Vector, level: c_int) -> Option<&'static DynamicLib> {
+        // SAFETY: the caller's promise. The vector is never freed.
+        let vector = unsafe { vector.as_ref() }?;
+        let level = usize::try_from(level).ok().filter(|_| level < vector.total)?;
+        // SAFETY: there are `total` items.
+        let item = unsafe { vector.items.load(Ordering::Acquire).add(level) };
+        // SAFETY: null if the caller made the vector itself; else an item of the runtime, which is never freed.
+        unsafe { item.as_ref() }.copied()
+    }
 }

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ffi::CStr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use qmpi_abi::{ABORT, FnId};
 use qmpi_dynamic::LinkerLock;
@@ -18,7 +18,7 @@ use qmpi_loader::image::symbol::Definition;
 use qmpi_loader::process::dlsym;
 use qmpi_loader::{Instance, Process, look_ups};
 use qmpi_ring::Moment;
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::chain::{self, Chain};
 use crate::name;
@@ -29,11 +29,11 @@ use crate::ring::{is_entry, ring};
 use crate::versions::{self, WrapperVersions};
 
 /// PMPI tools of the program: the addresses of each, and its `dlsym`.
-static LOOK_UPS: Mutex<Vec<(Image, usize)>> = Mutex::new(Vec::new());
+static LOOK_UPS: Locked<Vec<(Image, usize)>> = Locked::new(Vec::new());
 
 /// The `dlsym` of the tool that this address is in; 0 where there is none.
 pub(crate) extern "C" fn look_up_of(address: usize) -> usize {
-    let known = LOOK_UPS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = LOOK_UPS.lock();
     known.iter().find(|(image, _)| image.contains(address)).map_or(0, |(_, look_up)| *look_up)
 }
 
@@ -145,7 +145,7 @@ fn rebind_profiling(
 ) {
     let by_name = look_ups(Instance::in_base(image.path(), tops, tops_by_name, process));
     let look_up = by_name.iter().find(|(name, _)| *name == c"dlsym").map(|(_, look_up)| (image.clone(), *look_up));
-    LOOK_UPS.lock().unwrap_or_else(PoisonError::into_inner).extend(look_up);
+    LOOK_UPS.lock().extend(look_up);
     let count = rebind::rebind(lock, image, Which::All, |reference| {
         let symbol = reference.name;
         if let Some((_, lookup)) = by_name.iter().find(|(known, _)| *known == symbol) {

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{CStr, CString};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use qmpi_abi::{Binding, FnId, Handles, INITIALIZATION};
 use qmpi_dynamic::LinkerLock;
@@ -28,7 +28,7 @@ use qmpi_loader::image::listed::Listed;
 use qmpi_loader::image::rebind::{self, Which};
 use qmpi_loader::image::{Image, SymbolKind};
 use qmpi_plan::FortranCalls;
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::chain::{self, Chain, LoadedLayer};
 use crate::process::{program_pmpi, program_tools};
@@ -52,7 +52,7 @@ pub(crate) struct Fortran {
     /// Of C functions whose first layers see no Fortran calls, the links past these.
     past: HashMap<FnId, usize>,
     /// The tools that call MPI's Fortran library.
-    callers: Mutex<BTreeSet<ToolId>>,
+    callers: Locked<BTreeSet<ToolId>>,
     mode: CallerMode,
     program: OfProgram,
     /// Do the program's own calls of `pmpi_f_` enter the chain?
@@ -79,7 +79,7 @@ impl Fortran {
         let mut below = vec![None; layers + 1];
         below[layers] = Some(chain.all_pmpi());
         let layers = (0..layers).map(|_| FortranLayer::default()).collect();
-        let (callers, program) = (Mutex::default(), OfProgram::default());
+        let (callers, program) = (Locked::default(), OfProgram::default());
         let (past, mode) = (HashMap::new(), chain.mode());
         Fortran { layers, below, past, callers, mode, program, profiling_enters: false }
     }
@@ -104,8 +104,7 @@ impl Fortran {
         chain: &mut Chain,
         process: &Process,
     ) {
-        let callers = self.callers.get_mut().unwrap_or_else(PoisonError::into_inner);
-        if !layer.fortran.is_empty() || callers.contains(&layer.tool) {
+        if !layer.fortran.is_empty() || self.callers.lock().contains(&layer.tool) {
             self.below[index + 1] = Some(self.c_links(chain));
         }
         let functions = layer.entries.iter().flat_map(|(id, _)| [Some(*id), id.with_large_counts()]).flatten();
@@ -164,7 +163,7 @@ impl Fortran {
         if let Some(wrapper) = self.wrapper(level, name) {
             return Some(wrapper);
         }
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner).insert(tool);
+        self.callers.lock().insert(tool);
         self.library(level, label, name, process)
     }
 

@@ -1,7 +1,6 @@
 //! Native QMPI tools: their libraries, their names, their init callbacks.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
@@ -11,7 +10,7 @@ use qmpi_loader::image::Image;
 use qmpi_loader::image::listed::Listed;
 use qmpi_loader::process::loader_lock;
 use qmpi_ring::core_functions::Init;
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use super::error::LayerError;
 use super::tool_id::ToolId;
@@ -34,17 +33,17 @@ struct Library {
 pub(crate) struct Libraries(Vec<Library>);
 
 /// Those that were loaded while start-up waited for a name.
-static EARLY: Mutex<Vec<Library>> = Mutex::new(Vec::new());
+static EARLY: Locked<Vec<Library>> = Locked::new(Vec::new());
 
 impl Libraries {
     /// Takes what [`Libraries::keep`] has kept.
     pub(crate) fn loaded_early() -> Libraries {
-        Libraries(std::mem::take(&mut EARLY.lock().unwrap_or_else(PoisonError::into_inner)))
+        Libraries(std::mem::take(&mut EARLY.lock()))
     }
 
     /// Keeps what is known of them until the stack is built.
     pub(crate) fn keep(self) {
-        *EARLY.lock().unwrap_or_else(PoisonError::into_inner) = self.0;
+        *EARLY.lock() = self.0;
     }
 
     /// Loads the library of a layer, unless it is loaded, and finds the registered name that the layer means.

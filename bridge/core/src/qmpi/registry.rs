@@ -1,8 +1,7 @@
 //! Names that tools registered, with their init callbacks.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use qmpi_ring::core_functions::Init;
+use qmpi_system::Locked;
 
 use super::class::Class;
 use super::initialization;
@@ -28,17 +27,13 @@ enum Phase {
     Callbacks,
 }
 
-static REGISTRY: Mutex<Registry> = Mutex::new(Registry { names: Vec::new(), refused: Vec::new(), phase: Phase::Any });
-
-fn lock() -> MutexGuard<'static, Registry> {
-    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
-}
+static REGISTRY: Locked<Registry> = Locked::new(Registry { names: Vec::new(), refused: Vec::new(), phase: Phase::Any });
 
 /// Registers a name; it must be new, and the initialization of MPI must not have begun.
 pub(crate) fn register(name: &str, init: Init) -> Result<(), Class> {
     // Asks the MPI library, so no lock is held.
     let has_begun = initialization::has_begun();
-    let mut registry = lock();
+    let mut registry = REGISTRY.lock();
     if registry.phase == Phase::Callbacks || registry.phase == Phase::Any && has_begun {
         return Err(Class::Other);
     }
@@ -56,7 +51,7 @@ pub(crate) fn register(name: &str, init: Init) -> Result<(), Class> {
 
 /// The init callback behind a name.
 pub(super) fn find(name: &str) -> Option<Init> {
-    lock().names.iter().find(|(known, _)| known == name).map(|(_, init)| *init)
+    REGISTRY.lock().names.iter().find(|(known, _)| known == name).map(|(_, init)| *init)
 }
 
 /// Is this name registered already?
@@ -66,35 +61,35 @@ pub(crate) fn is_registered(name: &str) -> bool {
 
 /// All names.
 pub(crate) fn names() -> Vec<String> {
-    lock().names.iter().map(|(name, _)| name.clone()).collect()
+    REGISTRY.lock().names.iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// The addresses of all init callbacks.
 pub(crate) fn callbacks() -> Vec<usize> {
-    lock().names.iter().map(|(_, init)| *init as *const () as usize).collect()
+    REGISTRY.lock().names.iter().map(|(_, init)| *init as *const () as usize).collect()
 }
 
 /// The names that are registered while `work` is done, and those that were taken already.
 pub(super) fn registered_by<T>(work: impl FnOnce() -> T) -> (T, Vec<String>, Vec<String>) {
     let count = {
-        let mut registry = lock();
+        let mut registry = REGISTRY.lock();
         registry.refused.clear();
         registry.names.len()
     };
     let result = work();
     let names = names().split_off(count);
-    (result, names, std::mem::take(&mut lock().refused))
+    (result, names, std::mem::take(&mut REGISTRY.lock().refused))
 }
 
 /// Lets libraries of another stack, which are about to be loaded, register names until init callbacks run.
 pub(crate) fn open() {
-    lock().phase = Phase::Loading;
+    REGISTRY.lock().phase = Phase::Loading;
 }
 
 /// Init callbacks run while `work` is done: no registration meanwhile.
 pub(super) fn closed<T>(work: impl FnOnce() -> T) -> T {
-    lock().phase = Phase::Callbacks;
+    REGISTRY.lock().phase = Phase::Callbacks;
     let result = work();
-    lock().phase = Phase::Any;
+    REGISTRY.lock().phase = Phase::Any;
     result
 }

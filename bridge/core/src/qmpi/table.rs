@@ -3,12 +3,10 @@
 //! Handles are numbers, so that a wrong one is an error and nothing worse. Nothing here is on the path of a call: a tool
 //! looks functions up once and keeps the pointers.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use qmpi_abi::numbering::Numbering;
 use qmpi_abi::{COUNT, FnId};
 use qmpi_ring::Next;
+use qmpi_system::Locked;
 
 /// A table.
 #[derive(Clone)]
@@ -22,16 +20,12 @@ pub(crate) struct FunctionTable {
 /// `QMPIX_Table`.
 pub(crate) type TableHandle = i32;
 
-/// Handles start at 1: 0 is `QMPIX_TABLE_NULL`.
-struct FunctionTables {
-    last: TableHandle,
-    tables: BTreeMap<TableHandle, FunctionTable>,
-}
+/// The tables, in the order of their handles, which start at 1: 0 is `QMPIX_TABLE_NULL`. A handle is given once.
+static TABLES: Locked<Vec<Option<FunctionTable>>> = Locked::new(Vec::new());
 
-static TABLES: Mutex<FunctionTables> = Mutex::new(FunctionTables { last: 0, tables: BTreeMap::new() });
-
-fn lock() -> MutexGuard<'static, FunctionTables> {
-    TABLES.lock().unwrap_or_else(PoisonError::into_inner)
+/// Does `work` with the table of this handle, if there is one.
+fn with<T>(handle: TableHandle, work: impl FnOnce(&mut Option<FunctionTable>) -> Option<T>) -> Option<T> {
+    work(TABLES.lock().get_mut(usize::try_from(handle).ok()?.checked_sub(1)?)?)
 }
 
 impl FunctionTable {
@@ -42,38 +36,37 @@ impl FunctionTable {
 
     /// The table of this handle, as it is now.
     pub(crate) fn get(handle: TableHandle) -> Option<FunctionTable> {
-        lock().tables.get(&handle).cloned()
+        with(handle, |table| table.clone())
     }
 }
 
 /// Adds a table.
 pub(crate) fn add(table: FunctionTable) -> TableHandle {
-    let mut tables = lock();
-    tables.last += 1;
-    let handle = tables.last;
-    tables.tables.insert(handle, table);
-    handle
+    let mut tables = TABLES.lock();
+    tables.push(Some(table));
+    TableHandle::try_from(tables.len()).unwrap_or(0)
 }
 
 /// Destroys a table.
 pub(crate) fn remove(handle: TableHandle) -> Option<FunctionTable> {
-    lock().tables.remove(&handle)
+    with(handle, Option::take)
 }
 
 /// The function that whoever made the table means by a number.
 pub(crate) fn function_of(handle: TableHandle, value: i32) -> Option<FnId> {
-    let numbering = lock().tables.get(&handle)?.numbering;
-    numbering.function(value)
+    with(handle, |table| Some(table.as_ref()?.numbering))?.function(value)
 }
 
 /// What is set for a function.
 pub(crate) fn query(handle: TableHandle, id: FnId) -> Option<Next> {
-    let next = *lock().tables.get(&handle)?.functions.get(id.index())?;
+    let next = with(handle, |table| table.as_ref()?.functions.get(id.index()).copied())?;
     (next.function != 0).then_some(next)
 }
 
 /// Sets a function, or unsets it (address 0). `None`: there is no such table.
 pub(crate) fn set(handle: TableHandle, id: FnId, next: Next) -> Option<()> {
-    *lock().tables.get_mut(&handle)?.functions.get_mut(id.index())? = next;
-    Some(())
+    with(handle, |table| {
+        *table.as_mut()?.functions.get_mut(id.index())? = next;
+        Some(())
+    })
 }

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
 use qmpi_abi::numbering::Numbering;
 use qmpi_dynamic::LinkerLock;
 use qmpi_ring::tools::More;
 use qmpi_ring::{Next, NextTable, RegisteredTool};
+use qmpi_system::Locked;
 
 use super::table::FunctionTable;
 use super::{ToolId, numbering};
@@ -21,32 +21,29 @@ use crate::ring::ring;
 #[derive(Debug)]
 pub(crate) struct Draft {
     numbering: &'static Numbering,
-    storage: usize,
-    functions: BTreeMap<FnId, usize>,
+    /// What the tool gets back later.
+    pub(crate) storage: usize,
+    /// What it has registered.
+    pub(crate) functions: BTreeMap<FnId, usize>,
     /// The first number that the tool meant a function by and that cannot be read, as the tool's numbering is unknown.
     unreadable: Option<i32>,
 }
 
 /// The tools that are being initialized, by number.
-static DRAFTS: Mutex<BTreeMap<i32, Draft>> = Mutex::new(BTreeMap::new());
+static DRAFTS: Locked<BTreeMap<i32, Draft>> = Locked::new(BTreeMap::new());
 
 /// Makes room for what this tool registers, which means functions by numbers of this numbering.
 pub(super) fn draft(tool: ToolId, numbering: &'static Numbering) {
     let draft = Draft { numbering, storage: 0, functions: BTreeMap::new(), unreadable: None };
-    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).insert(tool.0, draft);
+    DRAFTS.lock().insert(tool.0, draft);
 }
 
 /// Changes the draft of a tool, if it is being initialized.
 pub(crate) fn change<T>(tool: i32, change: impl FnOnce(&mut Draft) -> T) -> Option<T> {
-    DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&tool).map(change)
+    DRAFTS.lock().get_mut(&tool).map(change)
 }
 
 impl Draft {
-    /// Sets the address that the tool gets back later.
-    pub(crate) fn set_storage(&mut self, storage: *mut c_void) {
-        self.storage = storage.addr();
-    }
-
     /// The function that the tool means by a number.
     fn function(&mut self, value: i32) -> Option<FnId> {
         let function = self.numbering.function(value);
@@ -54,11 +51,6 @@ impl Draft {
             self.unreadable.get_or_insert(value);
         }
         function
-    }
-
-    /// Registers a function; a second registration replaces the first.
-    pub(crate) fn set_function(&mut self, id: FnId, function: usize) {
-        self.functions.insert(id, function);
     }
 }
 
@@ -69,7 +61,7 @@ pub(crate) fn functions(tool: ToolId) -> Vec<(FnId, usize)> {
 
 /// The same of an instance that is no layer and registers nothing more.
 pub(super) fn take_functions(tool: ToolId) -> Vec<(FnId, usize)> {
-    let draft = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&tool.0);
+    let draft = DRAFTS.lock().remove(&tool.0);
     draft.map_or_else(Vec::new, |draft| draft.functions.into_iter().collect())
 }
 
@@ -108,7 +100,7 @@ impl Builder {
         // The tools of the stack are in one table; those of named stacks, which are opened one after the other, have one each.
         let in_table = if is_first { all.len() } else { ring().next.get().tools() as usize };
         let mut is_in_table = false;
-        let mut drafts = DRAFTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut drafts = DRAFTS.lock();
         for (number, tool) in self.tools {
             drafts.remove(&number);
             let Some((index, place)) =

@@ -1,15 +1,15 @@
 //! The words that say which layers are on, in memory that `qmpi ctl` can write to ([`qmpi_plan::control`]).
-#![expect(unsafe_code, reason = "makes a file in memory and maps it")]
+#![expect(unsafe_code, reason = "maps a file")]
 
-use std::fs::{File, Permissions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use qmpi_plan::control::{Control, LEN, MAGIC, NAME, OFF, ON};
 use qmpi_system::{file_limit, log};
+use rustix::fs::{self, MemfdFlags, Mode, SealFlags};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::mm::{MapFlags, ProtFlags, mmap};
 
 use crate::qmpi::ToolId;
 
@@ -17,43 +17,24 @@ use crate::qmpi::ToolId;
 pub(super) struct SwitchWords(&'static Control);
 
 /// Programs expect low numbers for the descriptors that they open themselves.
-const LOWEST_DESCRIPTOR: libc::c_int = 200;
+const LOWEST_DESCRIPTOR: i32 = 200;
 
 fn mapped() -> io::Result<&'static Control> {
     file_limit::check(LEN as u64)?;
-    let name = std::ffi::CString::new(NAME).map_err(io::Error::other)?;
-    // SAFETY: the name is a C string.
-    let low = owned(unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) })?;
-    // SAFETY: duplicates a descriptor.
-    let high = unsafe { libc::fcntl(low.as_raw_fd(), libc::F_DUPFD_CLOEXEC, LOWEST_DESCRIPTOR) };
+    let low = fs::memfd_create(NAME, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     // Above the limit of the process there is none.
-    let file = File::from(owned(high).unwrap_or(low));
-    file.set_permissions(Permissions::from_mode(0o600))?;
-    file.set_len(LEN as u64)?;
+    let file = fcntl_dupfd_cloexec(&low, LOWEST_DESCRIPTOR).unwrap_or(low);
+    fs::fchmod(&file, Mode::RUSR | Mode::WUSR)?;
+    fs::ftruncate(&file, LEN as u64)?;
     // What is mapped stays: a file that becomes shorter would be a SIGBUS.
-    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-    // SAFETY: changes the file alone.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: new addresses, chosen by the kernel.
-    let address = unsafe { libc::mmap(ptr::null_mut(), LEN, protection, libc::MAP_SHARED, file.as_raw_fd(), 0) };
-    if address == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error());
-    }
+    let address = unsafe { mmap(ptr::null_mut(), LEN, protection, MapFlags::SHARED, &file, 0) }?;
     // It stays open: that is how it is found.
     std::mem::forget(file);
     // SAFETY: so many bytes, zero at first, which are never unmapped; all fields are atomic and any value is one of theirs.
     Ok(unsafe { &*address.cast::<Control>() })
-}
-
-fn owned(descriptor: libc::c_int) -> io::Result<OwnedFd> {
-    if descriptor < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: made just now, and owned by nothing else.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 impl SwitchWords {

@@ -1,10 +1,10 @@
 //! The functions of layers that can be switched, and the links to them: to exchange one is to write a word of each link.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use qmpi_abi::FnId;
+use qmpi_system::Locked;
 
 use crate::qmpi::ToolId;
 
@@ -24,12 +24,12 @@ struct FunctionLinks {
 }
 
 /// Those of all layers that can be switched.
-static LINKS: Mutex<Option<HashMap<(ToolId, FnId), FunctionLinks>>> = Mutex::new(None);
+static LINKS: Locked<BTreeMap<(ToolId, FnId), FunctionLinks>> = Locked::new(BTreeMap::new());
 
 /// Adds a link to the function `address` of a layer.
 pub(crate) fn add_link(tool: ToolId, id: FnId, address: usize, link: SwitchedLink) {
-    let mut all = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let function = all.get_or_insert_default().entry((tool, id)).or_default();
+    let mut all = LINKS.lock();
+    let function = all.entry((tool, id)).or_default();
     // Several versions of a wrapper have links of their own; the first is the one that counts.
     if function.address == 0 {
         function.address = address;
@@ -41,8 +41,8 @@ pub(crate) fn add_link(tool: ToolId, id: FnId, address: usize, link: SwitchedLin
 
 /// Puts `new` in the place of a layer's function and returns the old one; `None`: there is no link to it that could be changed.
 pub(crate) fn replace(tool: i32, id: FnId, new: usize) -> Option<usize> {
-    let mut all = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
-    let function = all.as_mut()?.get_mut(&(ToolId(tool), id))?;
+    let mut all = LINKS.lock();
+    let function = all.get_mut(&(ToolId(tool), id))?;
     let stubs: Vec<usize> = function.links.iter().map(|link| (link.lead_to)(new)).collect();
     qmpi_links::publish_stubs();
     for (link, stub) in function.links.iter().zip(stubs) {

@@ -11,24 +11,10 @@ use qmpi_loader::LoadError;
 use qmpi_loader::process::{dlsym, scope_end};
 use qmpi_ring::thesis::{DynamicLib, Vector};
 
-/// The layer at this level.
-///
-/// # Safety
-/// `vector` is null, or the vector that the runtime passes to wrappers.
-unsafe fn layer<'a>(vector: *const Vector, level: c_int) -> Option<&'a DynamicLib> {
-    // SAFETY: the caller's promise. The vector is never freed.
-    let vector = unsafe { vector.as_ref() }?;
-    let level = usize::try_from(level).ok().filter(|_| level < vector.total)?;
-    // SAFETY: there are `total` items.
-    let item = unsafe { vector.items.load(Ordering::Acquire).add(level) };
-    // SAFETY: null if the caller made the vector itself; else an item of the runtime, which is never freed.
-    unsafe { item.as_ref() }.copied()
-}
-
 /// `vector_get(v, index)` of the prototype.
 extern "C" fn vector_get(vector: *const Vector, index: c_int) -> *const DynamicLib {
     // SAFETY: the caller passes what its wrapper got.
-    unsafe { layer(vector, index) }.map_or(std::ptr::null(), std::ptr::from_ref)
+    unsafe { Vector::layer(vector, index) }.map_or(std::ptr::null(), std::ptr::from_ref)
 }
 
 /// `vector_total(v)` of the prototype.

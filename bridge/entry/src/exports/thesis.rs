@@ -10,23 +10,9 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering;
 
 use qmpi_abi::thesis::COUNT;
-use qmpi_ring::thesis::{Cell, DynamicLib, Vector};
+use qmpi_ring::thesis::{Cell, Vector};
 
 use crate::core_library;
-
-/// The layer at this level.
-///
-/// # Safety
-/// `vector` is null, or the vector that the runtime passes to wrappers.
-unsafe fn layer<'a>(vector: *const Vector, level: c_int) -> Option<&'a DynamicLib> {
-    // SAFETY: the caller's promise. The vector is never freed.
-    let vector = unsafe { vector.as_ref() }?;
-    let level = usize::try_from(level).ok().filter(|_| level < vector.total)?;
-    // SAFETY: there are `total` items.
-    let item = unsafe { vector.items.load(Ordering::Acquire).add(level) };
-    // SAFETY: null if the caller made the vector itself; else an item of the runtime, which is never freed.
-    unsafe { item.as_ref() }.copied()
-}
 
 fn place(index: c_int) -> Option<usize> {
     usize::try_from(index).ok().filter(|index| *index < COUNT)
@@ -56,7 +42,7 @@ pub extern "C" fn QMPI_Table_query(index: c_int, function: *mut *mut c_void, tab
 #[unsafe(no_mangle)]
 pub extern "C" fn QMPI_Set_context(vector: *const Vector, level: c_int, context: *const c_void, size: usize) {
     // SAFETY: the caller passes what its wrapper got.
-    let Some(layer) = (unsafe { layer(vector, level) }) else {
+    let Some(layer) = (unsafe { Vector::layer(vector, level) }) else {
         (core_library::functions().thesis_no_layer)(level);
         return;
     };
@@ -73,7 +59,7 @@ pub extern "C" fn QMPI_Set_context(vector: *const Vector, level: c_int, context:
 #[unsafe(no_mangle)]
 pub extern "C" fn QMPI_Get_context(vector: *const Vector, level: c_int) -> *mut c_void {
     // SAFETY: the caller passes what its wrapper got.
-    let layer = unsafe { layer(vector, level) };
+    let layer = unsafe { Vector::layer(vector, level) };
     layer.map_or(core::ptr::null_mut(), |layer| layer.context.load(Ordering::Acquire))
 }
 
@@ -81,7 +67,7 @@ pub extern "C" fn QMPI_Get_context(vector: *const Vector, level: c_int) -> *mut 
 #[unsafe(no_mangle)]
 pub extern "C" fn QMPI_Get_level(level: c_int, index: c_int, vector: *const Vector) -> c_int {
     // SAFETY: the caller passes what its wrapper got.
-    let layer = unsafe { layer(vector, level) };
+    let layer = unsafe { Vector::layer(vector, level) };
     let cell = layer.zip(place(index)).map(|(layer, place)| &layer.table[place]);
     cell.map_or(-1, |cell| cell.level.load(Ordering::Relaxed))
 }

@@ -65,7 +65,7 @@ pub(crate) fn means_all_processes() -> bool {
 
 /// Is the job under `qmpi run --mpir`?
 pub(crate) fn is_under_mpir() -> bool {
-    is_set(qmpi_mpir::VARIABLE)
+    is_set("QMPI_MPIR")
 }
 
 /// Is this a rank of a job that was given this library, and none of the variables that belong to it? They may have been lost on

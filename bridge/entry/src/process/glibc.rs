@@ -9,9 +9,9 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use qmpi_dynamic::objects::Info;
+use qmpi_dynamic::objects::{self, DlIteratePhdr, Info};
 use qmpi_dynamic::{Mapped, Segments, hash};
-use qmpi_ring::ring::{DlIteratePhdr, Dlopen, Dlsym, Dlvsym, PhdrCallback};
+use qmpi_ring::ring::{Dlopen, Dlsym, Dlvsym};
 
 use crate::message;
 use crate::ring::RING;
@@ -68,7 +68,7 @@ impl LinkMapHead {
 }
 
 /// The objects of the base namespace, the program first.
-fn objects() -> impl Iterator<Item = &'static LinkMapHead> {
+fn list() -> impl Iterator<Item = &'static LinkMapHead> {
     // SAFETY: `ld.so`'s variable, set before anything else runs.
     let first = unsafe { (&raw const _r_debug.map).read() };
     // SAFETY: the list ends with a null pointer; see the text of this file.
@@ -77,12 +77,12 @@ fn objects() -> impl Iterator<Item = &'static LinkMapHead> {
 
 /// The program.
 pub(crate) fn program() -> Option<&'static LinkMapHead> {
-    objects().next()
+    list().next()
 }
 
 /// The object whose segments hold `address`.
 pub(crate) fn object_at(address: usize) -> Option<&'static LinkMapHead> {
-    objects().find(|map| map.mapped().is_some_and(|mapped| mapped.segments().contains(address)))
+    list().find(|map| map.mapped().is_some_and(|mapped| mapped.segments().contains(address)))
 }
 
 /// The address of a function of glibc, kept in `place`.
@@ -93,7 +93,7 @@ fn function(place: &AtomicUsize, name: &CStr) -> usize {
             let path = map.name().to_bytes();
             path.ends_with(b"/libc.so.6") || path.ends_with(b"/libdl.so.2")
         };
-        let found = objects().filter(is_glibc).find_map(|map| map.find(name));
+        let found = list().filter(is_glibc).find_map(|map| map.find(name));
         address = found.unwrap_or_else(|| message::fatal(&[b"the C library has no ", name.to_bytes()], None));
         place.store(address, Ordering::Relaxed);
     }
@@ -126,27 +126,6 @@ fn dl_iterate_phdr() -> DlIteratePhdr {
 /// Shows `visit` one object of the base namespace after the other, the program first, until it answers.
 ///
 /// `ld.so` holds a lock meanwhile: `visit` must not call it.
-pub(crate) fn find_object<T>(mut visit: impl FnMut(Info<'_>) -> Option<T>) -> Option<T> {
-    let mut found = None;
-    each_object(&mut |info| {
-        found = visit(info);
-        found.is_some()
-    });
-    found
-}
-
-type Visitor<'a> = &'a mut dyn FnMut(Info<'_>) -> bool;
-
-fn each_object(mut visitor: Visitor<'_>) {
-    extern "C" fn call(info: *mut libc::dl_phdr_info, _: usize, visitor: *mut c_void) -> c_int {
-        // SAFETY: `ld.so` hands a valid description to each call.
-        let info = unsafe { &*info };
-        // SAFETY: the one below, which outlives the iteration and is not used elsewhere meanwhile.
-        let visitor = unsafe { &mut *visitor.cast::<Visitor<'_>>() };
-        // SAFETY: the object stays as long as the call lasts, and the closure cannot keep what it is shown.
-        visitor(unsafe { Info::new(info) }).into()
-    }
-    let call: PhdrCallback = call;
-    // SAFETY: the callback's type is what the function wants.
-    unsafe { dl_iterate_phdr()(call, (&raw mut visitor).cast()) };
+pub(crate) fn find_object<T>(visit: impl FnMut(Info<'_>) -> Option<T>) -> Option<T> {
+    objects::find_by(dl_iterate_phdr(), visit)
 }

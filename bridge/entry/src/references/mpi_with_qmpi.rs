@@ -30,14 +30,23 @@ pub(crate) fn shifted(id: FnId) -> Option<usize> {
     objects::function_of_mpi(CStr::from_bytes_until_nul(&shifted).ok()?)
 }
 
-/// A function of the MPI library's own QMPI, which is asked where the process has no stack. `place` keeps it.
-pub(crate) fn without_stack(name: &CStr, place: &AtomicUsize) -> Option<usize> {
+/// Is there no stack, and an MPI library with QMPI, which then answers the tools?
+pub(crate) fn is_without_stack() -> bool {
+    static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+    if !IS_KNOWN.load(Ordering::Relaxed) {
+        if environment::names_a_stack() || objects::function_of_mpi(ONLY_WITH_QMPI).is_none() {
+            return false;
+        }
+        IS_KNOWN.store(true, Ordering::Relaxed);
+    }
+    true
+}
+
+/// A function of the MPI library's own QMPI, if it has that. `place` keeps it.
+pub(crate) fn own_function(name: &CStr, place: &AtomicUsize) -> Option<usize> {
     let known = place.load(Ordering::Relaxed);
     if known != 0 {
         return Some(known);
-    }
-    if environment::names_a_stack() {
-        return None;
     }
     objects::function_of_mpi(ONLY_WITH_QMPI)?;
     let address = objects::function_of_mpi(name)?;
