@@ -121,13 +121,13 @@ fn native(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
             "compare it with the PMPI tool that it comes from: --old TOOL --new TOOL",
         ));
     }
-    let libraries = [layer.layer().with.clone(), vec![layer.path().to_owned()]].concat();
+    let libraries = [layer.layer().settings.with.clone(), vec![layer.path().to_owned()]].concat();
     let unusable = libraries.iter().find(|path| path.to_str().is_none_or(|text| text.contains([' ', ':'])));
     if let Some(path) = unusable {
         return Err(LaunchError::Preload(path.clone()).into());
     }
     let what = format!("{} under LD_PRELOAD", layer.label());
-    let kind = SideKind::Native { libraries, variables: layer.layer().env.clone() };
+    let kind = SideKind::Native { libraries, variables: layer.layer().settings.env.clone() };
     Ok(Side::new(name, what, kind, asked, checked))
 }
 

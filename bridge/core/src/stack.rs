@@ -35,7 +35,7 @@ struct WantedLayer<'a> {
 /// What it takes to put a layer into the chain.
 enum What {
     /// A PMPI tool and where it is loaded.
-    Pmpi(Planned, Place),
+    Pmpi(Box<Planned>, Place),
     /// The registered name of a QMPI tool.
     Native(String),
     /// A tool of the 2018 prototype.
@@ -226,7 +226,7 @@ fn assign_places(wanted: &mut [WantedLayer<'_>], reserve: bool) {
     let (in_use, of_clones) = (qmpi_loader::namespaces_in_use(), qmpi_loader::clones_have_a_namespace());
     let namespaces = Namespaces::left(in_use, of_clones, reserve);
     let pmpi = wanted.iter_mut().filter_map(|wanted| match &mut wanted.what {
-        What::Pmpi(planned, place) => Some((&*planned, place)),
+        What::Pmpi(planned, place) => Some((&**planned, place)),
         What::Native(_) | What::Thesis(_) | What::Nothing => None,
     });
     let (tools, places): (Vec<&Planned>, Vec<&mut Place>) = pmpi.unzip();
@@ -273,7 +273,7 @@ fn plan<'a>(
 fn what(planned: Planned, index: usize, requested: &Requested, libraries: &mut Libraries) -> Result<What, LayerError> {
     let (name, path) = (&planned.layer.name, &planned.layer.path);
     Ok(match &planned.kind {
-        LayerKind::Pmpi(_) => What::Pmpi(planned, Place::Namespace),
+        LayerKind::Pmpi(_) => What::Pmpi(Box::new(planned), Place::Namespace),
         LayerKind::Qmpi(_) => What::Native(libraries.name_of(name, path)?),
         LayerKind::Thesis(tool) => {
             thesis::provide_general_names(tool)?;
@@ -350,7 +350,7 @@ fn load_pmpi<'a>(
         fortran: loaded.fortran,
         others: loaded.others,
         duration: loaded.duration,
-        large_counts: planned.layer.large_counts,
+        large_counts: planned.layer.settings.large_counts,
         switch: None,
     })
 }
@@ -358,7 +358,7 @@ fn load_pmpi<'a>(
 /// What a tool registered or said that it intercepts, as far as the configuration lets it.
 fn registered(layer: &Layer, tool: ToolId, convention: Convention, functions: Vec<(FnId, usize)>) -> LoadedLayer {
     let entries = functions.into_iter().filter(|(id, _)| layer.lets(*id)).collect();
-    let (label, large_counts) = (layer.label.clone(), layer.large_counts);
+    let (label, large_counts) = (layer.label.clone(), layer.settings.large_counts);
     LoadedLayer { label, tool, convention, entries, large_counts, ..LoadedLayer::default() }
 }
 

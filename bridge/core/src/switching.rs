@@ -49,7 +49,7 @@ fn switches() -> MutexGuard<'static, Option<Switches>> {
 /// How this layer is switched, if it can be: by its settings, or as all are (`qmpi run --ctl`).
 fn wanted(layer: &Layer) -> Option<Switching> {
     let all = || std::env::var_os(variable::CTL).is_some_and(|value| !value.is_empty() && value != "0");
-    layer.switch.clone().or_else(|| all().then_some(Switching::ON))
+    layer.settings.switch.clone().or_else(|| all().then_some(Switching::ON))
 }
 
 /// Prepares for the layers that can be switched. `false`: there is none.

@@ -130,16 +130,7 @@ mod tests {
             label: name.into(),
             name: name.into(),
             path: path.into(),
-            env: Vec::new(),
-            functions: None,
-            ranks: None,
-            pcontrol: true,
-            share: Vec::new(),
-            wraps: qmpi_plan::Wraps::default(),
-            with: Vec::new(),
-            own_calls: qmpi_plan::OwnCalls::Visible,
-            large_counts: qmpi_plan::LargeCountCalls::Seen,
-            switch: None,
+            settings: qmpi_plan::config::ToolConfig::default(),
         }
     }
 

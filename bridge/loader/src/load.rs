@@ -104,7 +104,7 @@ impl<'w, 'a> Loader<'w, 'a> {
         let Some(tool) = planned.pmpi() else { return Err(LoadError::NotPmpi { path: layer.path.clone() }) };
         prepare(process, planned)?;
 
-        let own_calls = (layer.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
+        let own_calls = (layer.settings.own_calls == qmpi_plan::OwnCalls::Hidden).then(CallsOfLayer::next);
         let calls = Calls::of(tool, links, own_calls)?;
         let wraps = planned.wrapped();
         let instance = instance(planned, &wraps, calls, links.c, process, self.lock);
@@ -155,7 +155,7 @@ fn instance(
     instance.answers.before = planned.pmpi().map_or(0, |tool| tool.closure.before().len());
     let defines_allocator = planned.pmpi().is_some_and(Tool::has_own_allocator);
     instance.has_own_allocator = defines_allocator && !wraps.contains(&"free");
-    instance.answers.settings = environment::settings(&layer.env);
+    instance.answers.settings = environment::settings(&layer.settings.env);
     instance.answers.inherited = environment::copy();
     instance.fortran_links = calls.fortran;
     instance.wrapped_below = calls.wrapped;
@@ -294,7 +294,7 @@ fn wrapped_functions(
 /// # Errors
 /// What `dlerror` says of a library; why the tool cannot be a layer.
 pub fn plan(process: &mut Arc<Process>, layer: &Layer, inspector: &mut Inspector<'_>) -> Result<Planned, LoadError> {
-    for soname in &layer.share {
+    for soname in &layer.settings.share {
         share(process, &layer.path, soname, soname)?;
     }
     let mut planned = inspector.plan(layer.clone(), &|soname| process.is_shared(soname))?;
@@ -311,8 +311,9 @@ pub fn plan(process: &mut Arc<Process>, layer: &Layer, inspector: &mut Inspector
     if !in_common.is_empty() {
         let (label, names) = (&layer.label, in_common.join(", "));
         log::debug(|| format!("{label}: one copy for it and for the program: {names}"));
-        let share = layer.share.iter().cloned().chain(in_common).collect();
-        planned = inspector.plan(Layer { share, ..layer.clone() }, &|soname| process.is_shared(soname))?;
+        let mut layer = layer.clone();
+        layer.settings.share.extend(in_common);
+        planned = inspector.plan(layer, &|soname| process.is_shared(soname))?;
     }
     if let Some(family) = process.family() {
         planned.check_mpi("this process", family, &process.mpi_description())?;

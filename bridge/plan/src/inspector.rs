@@ -63,17 +63,17 @@ impl<'a> Inspector<'a> {
         if let Some(hazard) = tool.hazards.iter().find(|hazard| hazard.effect == Effect::Fatal) {
             return Err(Refusal::WillNotLoad { path: path(), message: hazard.text.clone() });
         }
-        layer.wraps.check(&tool)?;
+        layer.settings.wraps.check(&tool)?;
         Ok(Planned { layer, kind })
     }
 
     fn tool(&mut self, layer: &Layer, is_shared: &dyn Fn(&str) -> bool) -> Result<Rc<Tool>, Refusal> {
-        let files = (layer.path.clone(), layer.with.clone(), layer.share.clone());
+        let files = (layer.path.clone(), layer.settings.with.clone(), layer.settings.share.clone());
         if let Some(tool) = self.files.get(&files) {
             return Ok(Rc::clone(tool));
         }
-        let shared = |name: &str| layer.share.iter().any(|share| share == name) || is_shared(name);
-        let tool = Rc::new(Tool::inspect_with(&layer.path, &layer.with, self.search, &shared)?);
+        let shared = |name: &str| layer.settings.share.iter().any(|share| share == name) || is_shared(name);
+        let tool = Rc::new(Tool::inspect_with(&layer.path, &layer.settings.with, self.search, &shared)?);
         self.files.insert(files, Rc::clone(&tool));
         Ok(tool)
     }
@@ -81,7 +81,7 @@ impl<'a> Inspector<'a> {
 
 /// Refuses settings that only a PMPI tool can have.
 fn pmpi_only(layer: &Layer, what: &'static str) -> Result<(), Refusal> {
-    let setting = match (layer.with.is_empty(), layer.own_calls) {
+    let setting = match (layer.settings.with.is_empty(), layer.settings.own_calls) {
         (true, OwnCalls::Visible) => return Ok(()),
         (true, OwnCalls::Hidden) => "own_calls",
         (false, _) => "with",

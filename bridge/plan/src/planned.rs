@@ -91,7 +91,7 @@ impl Planned {
     /// The functions that are not MPI's and whose calls by the program and its libraries arrive at a PMPI tool. Sorted.
     #[must_use]
     pub fn wrapped(&self) -> Vec<&str> {
-        self.pmpi().map_or_else(Vec::new, |tool| self.layer.wraps.of(tool))
+        self.pmpi().map_or_else(Vec::new, |tool| self.layer.settings.wraps.of(tool))
     }
 
     /// Compares the MPI that it is built for with the one that `user`, a program or a process, uses.

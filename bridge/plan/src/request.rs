@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use qmpi_elf::{ElfError, ElfErrorReason, ElfFile};
 
+use crate::config::ToolConfig;
 use crate::stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
 use lookup::{Linker, absolute};
@@ -147,18 +148,18 @@ impl Request {
         for element in elements {
             let name = element.name();
             let label = labels.unique(&name);
-            let settings = config.tools.get(&name);
+            let settings = config.tools.get(&name).cloned().unwrap_or_default();
             let is_registered = matches!(element, Element::Name(_))
-                && settings.is_none_or(|tool| tool.path.is_none())
-                && (self.registered.contains(&name) || settings.is_some_and(|tool| tool.registered));
+                && settings.path.is_none()
+                && (settings.registered || self.registered.contains(&name));
             let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
-            let with = settings.map(|tool| tool.with.as_slice()).unwrap_or_default();
-            match file.and_then(|path| Ok((with::find(&name, &path, with, linker)?, path))) {
-                Ok((with, path)) => stack.layers.push(Layer { with, ..Layer::new(config, label, name, path) }),
+            match file.and_then(|path| Ok((with::find(&name, &path, &settings.with, linker)?, path))) {
+                Ok((with, path)) => {
+                    stack.layers.push(Layer { label, name, path, settings: ToolConfig { with, ..settings } });
+                }
                 Err(error @ PlanError::Unresolved { .. }) if self.keep_names => {
                     stack.unresolved.push((stack.layers.len(), error));
-                    let path = PathBuf::from(&name);
-                    stack.layers.push(Layer::new(config, label, name, path));
+                    stack.layers.push(Layer { label, path: PathBuf::from(&name), name, settings });
                 }
                 Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
                 Err(error) => return Err(error),
@@ -315,9 +316,9 @@ mod tests {
         let list = format!("x={0},y={0}", exe.display());
         let stack = request(&[("QMPI_TOOL_LIST", &list)]).unwrap().resolve_with(&config, NO_LINKER).unwrap();
         let [x, y] = &stack.layers[..] else { panic!("two layers") };
-        assert_eq!((x.env.len(), x.pcontrol, x.share.len()), (1, false, 1));
+        assert_eq!((x.settings.env.len(), x.settings.pcontrol, x.settings.share.len()), (1, false, 1));
         assert!(x.on_rank(Some(2)) && !x.on_rank(Some(0)) && x.on_rank(None));
-        assert!(y.env.is_empty() && y.pcontrol && y.on_rank(Some(0)));
+        assert!(y.settings.env.is_empty() && y.settings.pcontrol && y.on_rank(Some(0)));
     }
 
     #[test]
@@ -355,7 +356,7 @@ mod tests {
         wanted.keep_names = true;
         let stack = wanted.resolve_with(&config, linker).unwrap();
         let [own, other] = &stack.layers[..] else { panic!("two layers") };
-        assert!(own.is_name_only() && own.ranks.is_some() && !other.is_name_only());
+        assert!(own.is_name_only() && own.settings.ranks.is_some() && !other.is_name_only());
         assert_eq!(stack.unresolved.len(), 1);
         let error = Config::parse(Path::new("/q.toml"), "[tool.x]\nregistered = true\npath = \"x.so\"").unwrap_err();
         assert!(error.to_string().starts_with("/q.toml:2: `tool.x.registered`: "), "{error}");

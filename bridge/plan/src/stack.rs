@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use qmpi_abi::FnId;
 
-use crate::{
-    Config, LargeCountCalls, LogLevel, OnError, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, Switching, Wraps,
-};
+use crate::config::ToolConfig;
+use crate::{LogLevel, OnError, PlanError, Processes, ProgramPmpi};
 
 /// One instance of a tool in the stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,26 +16,8 @@ pub struct Layer {
     pub name: String,
     /// The tool's file, absolute.
     pub path: PathBuf,
-    /// Variables that this instance alone sees.
-    pub env: Vec<(String, String)>,
-    /// Only these functions are intercepted; all that the tool defines if `None`.
-    pub functions: Option<Vec<FnId>>,
-    /// Only on these ranks; on all if `None`.
-    pub ranks: Option<RankSet>,
-    /// Whether `MPI_Pcontrol` is delivered to it.
-    pub pcontrol: bool,
-    /// SONAMEs of libraries that must exist once per process.
-    pub share: Vec<String>,
-    /// Which functions that are not MPI's reach it.
-    pub wraps: Wraps,
-    /// Libraries that are loaded with it and stand before it, by their files, absolute. Of a name without a file: as they were given.
-    pub with: Vec<PathBuf>,
-    /// Which layers see what it asks MPI for itself.
-    pub own_calls: OwnCalls,
-    /// What it sees of functions with large counts that it has with `int` counts alone.
-    pub large_counts: LargeCountCalls,
-    /// Whether it can be switched off and on; `None`: it cannot.
-    pub switch: Option<Switching>,
+    /// What its section says. Files of `with` are absolute; those that are not there yet are as they were given.
+    pub settings: ToolConfig,
 }
 
 /// An element without a file, passed over because `QMPI_ON_ERROR=skip`.
@@ -107,29 +88,10 @@ impl PassedOver {
 }
 
 impl Layer {
-    pub(crate) fn new(config: &Config, label: String, name: String, path: PathBuf) -> Self {
-        let settings = config.tools.get(&name).cloned().unwrap_or_default();
-        Self {
-            label,
-            name,
-            path,
-            env: settings.env,
-            functions: settings.functions,
-            ranks: settings.ranks,
-            pcontrol: settings.pcontrol,
-            share: settings.share,
-            wraps: settings.wraps,
-            with: settings.with,
-            own_calls: settings.own_calls,
-            large_counts: settings.large_counts,
-            switch: settings.switch,
-        }
-    }
-
     /// What to say of its settings where a layer cannot be switched off.
     #[must_use]
     pub fn sees_all_calls(&self, place: &str) -> Option<String> {
-        let has_filter = self.switch.as_ref()?.filter.is_some();
+        let has_filter = self.settings.switch.as_ref()?.filter.is_some();
         let setting = if has_filter { "filter" } else { "switch" };
         Some(format!("{}: `{setting}` has no effect {place}: the layer sees all calls", self.label))
     }
@@ -144,14 +106,14 @@ impl Layer {
     /// Whether calls of this function arrive at it, if its tool intercepts them.
     #[must_use]
     pub fn lets(&self, function: FnId) -> bool {
-        self.functions.as_ref().is_none_or(|functions| functions.contains(&function))
-            && (self.pcontrol || function.name() != "MPI_Pcontrol")
+        self.settings.functions.as_ref().is_none_or(|functions| functions.contains(&function))
+            && (self.settings.pcontrol || function.name() != "MPI_Pcontrol")
     }
 
     /// Whether the layer exists on `rank`. Where no launcher tells the rank, it does.
     #[must_use]
     pub fn on_rank(&self, rank: Option<u32>) -> bool {
-        match (&self.ranks, rank) {
+        match (&self.settings.ranks, rank) {
             (Some(ranks), Some(rank)) => ranks.contains(rank),
             _ => true,
         }

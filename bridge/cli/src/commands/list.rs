@@ -149,6 +149,7 @@ fn interceptors(nodes: &[LayerNode], functions: fn(&LayerNode) -> &BTreeSet<Stri
 impl ListedLayer {
     fn new(inspected: &InspectedLayer, is_clone: bool, tool_id: usize) -> Self {
         let layer = inspected.layer();
+        let settings = &layer.settings;
         Self {
             tool_id,
             label: layer.label.clone(),
@@ -157,16 +158,16 @@ impl ListedLayer {
             kind: inspected.kind(),
             mpi: inspected.planned.family().map(|family| family.name()),
             known_as: inspected.manifest.map(|manifest| manifest.name.as_str()),
-            ranks: layer.ranks.as_ref().map(ToString::to_string),
-            env: layer.env.iter().cloned().collect(),
-            functions: layer.functions.as_ref().map(|ids| ids.iter().map(|id| id.name().to_owned()).collect()),
+            ranks: settings.ranks.as_ref().map(ToString::to_string),
+            env: settings.env.iter().cloned().collect(),
+            functions: settings.functions.as_ref().map(|ids| ids.iter().map(|id| id.name().to_owned()).collect()),
             functions_without_effect: inspected.functions_without_effect().into_iter().map(str::to_owned).collect(),
-            pcontrol: layer.pcontrol,
-            share: layer.share.clone(),
-            with: layer.with.clone(),
-            own_calls: layer.own_calls.word(),
-            switch: layer.switch.as_ref().map(|switch| switch.enabled),
-            filter: layer.switch.as_ref().and_then(|switch| switch.filter.as_ref()).map(ToString::to_string),
+            pcontrol: settings.pcontrol,
+            share: settings.share.clone(),
+            with: settings.with.clone(),
+            own_calls: settings.own_calls.word(),
+            switch: settings.switch.as_ref().map(|switch| switch.enabled),
+            filter: settings.switch.as_ref().and_then(|switch| switch.filter.as_ref()).map(ToString::to_string),
             intercepts: inspected.intercepts().into_iter().collect(),
             fortran_wrappers: inspected.fortran().into_iter().collect(),
             wraps: inspected.planned.wrapped().into_iter().map(str::to_owned).collect(),

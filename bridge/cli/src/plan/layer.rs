@@ -72,7 +72,7 @@ impl InspectedLayer {
             // The process knows what the application defines, and says what nothing does when it is called.
             (Effect::Limited, "undefined-symbols") => false,
             // Others are as the user wants them.
-            (Effect::Limited, "allocator-without-free") => self.layer().wraps == Wraps::Evident,
+            (Effect::Limited, "allocator-without-free") => self.layer().settings.wraps == Wraps::Evident,
             // dlopen refuses executable stacks since then.
             (Effect::Limited, "exec-stack") => {
                 glibc::version().is_none_or(|version| version >= glibc::GlibcVersion(2, 41))
@@ -103,7 +103,7 @@ impl InspectedLayer {
 
     /// Are there ranks that have this layer and the other one?
     pub(crate) fn meets(&self, other: &Self) -> bool {
-        match (&self.layer().ranks, &other.layer().ranks) {
+        match (&self.layer().settings.ranks, &other.layer().settings.ranks) {
             (Some(ranks), Some(others)) => {
                 // Where two sets overlap, one of them begins.
                 ranks.starts().any(|rank| others.contains(rank)) || others.starts().any(|rank| ranks.contains(rank))
@@ -137,7 +137,7 @@ impl InspectedLayer {
         let imports =
             tool.closure.objects.iter().flat_map(|object| object.imports()).map(|symbol| symbol.name.to_owned());
         node.other_calls = imports.filter(|name| classify(name).is_none()).chain(node.wraps.iter().cloned()).collect();
-        if self.layer().own_calls == OwnCalls::Hidden {
+        if self.layer().settings.own_calls == OwnCalls::Hidden {
             let wrapped: BTreeSet<String> = &node.intercepts | &node.fortran;
             node.past = hide(&mut node.calls, &wrapped);
             node.fortran_past = hide(&mut node.fortran_calls, &wrapped);
@@ -170,7 +170,7 @@ impl InspectedLayer {
     /// Names in `functions` that the tool does not define: without effect.
     pub(crate) fn functions_without_effect(&self) -> Vec<&'static str> {
         let Some(tool) = self.planned.pmpi() else { return Vec::new() };
-        let named = self.layer().functions.iter().flatten();
+        let named = self.layer().settings.functions.iter().flatten();
         named.filter(|id| !tool.intercepts.contains(id)).map(|id| id.name()).collect()
     }
 }
@@ -189,9 +189,9 @@ fn hide(calls: &mut BTreeSet<String>, wrapped: &BTreeSet<String>) -> BTreeSet<St
 /// The PMPI tools of the processes that have most: `ranks` may keep layers apart.
 pub(crate) fn on_each_rank(layers: &[InspectedLayer]) -> impl Iterator<Item = Vec<&Planned>> {
     // Sets of ranks overlap most where one of them begins; a layer without one is everywhere.
-    let starts = layers.iter().filter_map(|layer| layer.layer().ranks.as_ref()).flat_map(RankSet::starts);
+    let starts = layers.iter().filter_map(|layer| layer.layer().settings.ranks.as_ref()).flat_map(RankSet::starts);
     let first_outside =
-        |layers: &[InspectedLayer]| layers.iter().all(|layer| layer.layer().ranks.is_none()).then_some(0);
+        |layers: &[InspectedLayer]| layers.iter().all(|layer| layer.layer().settings.ranks.is_none()).then_some(0);
     starts.chain(first_outside(layers)).map(|rank| {
         let here = layers.iter().filter(move |layer| layer.layer().on_rank(Some(rank)));
         here.map(|layer| &layer.planned).filter(|planned| planned.pmpi().is_some()).collect()

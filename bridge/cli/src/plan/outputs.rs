@@ -70,7 +70,7 @@ impl KnownOutput {
     /// What the user says for this layer.
     fn value<'a>(&self, layer: &'a InspectedLayer) -> Option<&'a str> {
         let (variable, _) = self.setting?;
-        layer.layer().env.iter().rev().find(|(name, _)| name == variable).map(|(_, value)| value.as_str())
+        layer.layer().settings.env.iter().rev().find(|(name, _)| name == variable).map(|(_, value)| value.as_str())
     }
 
     fn warning(&self, same: &[&InspectedLayer]) -> Option<Warning> {

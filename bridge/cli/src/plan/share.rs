@@ -18,7 +18,8 @@ pub(crate) struct MissingShare {
 
 /// Those of all layers. What is preloaded is there, and what a QMPI tool needs comes into the program's namespace with it.
 pub(crate) fn missing(layers: &[InspectedLayer], search: &SearchPath) -> Vec<MissingShare> {
-    let shares = layers.iter().flat_map(|layer| layer.layer().share.iter().map(move |soname| (layer.label(), soname)));
+    let shares =
+        layers.iter().flat_map(|layer| layer.layer().settings.share.iter().map(move |soname| (layer.label(), soname)));
     let mut missing = shares.filter(|(_, soname)| search.find_by_name(soname).is_none()).peekable();
     if missing.peek().is_none() {
         return Vec::new();

@@ -51,7 +51,7 @@ fn lists_tools(image: &Image) -> bool {
 
 /// Binds references to what changes the environment, before layers are loaded of which one has variables of its own.
 pub(crate) fn expect_environments(lock: &LinkerLock, layers: &[Layer], images: &[Image]) {
-    if layers.iter().any(|layer| !layer.env.is_empty()) {
+    if layers.iter().any(|layer| !layer.settings.env.is_empty()) {
         expect_view();
         follow_environment(lock, images);
     }
