@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 
 use qmpi_elf::{ElfError, ElfErrorReason, ElfFile};
 
-use crate::config::ToolConfig;
 use crate::stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
 use lookup::{Linker, absolute};
@@ -53,11 +52,11 @@ impl Request {
     /// Reads the environment through `get`.
     ///
     /// # Errors
-    /// [`PlanError::NotUnicode`] and [`PlanError::Setting`]. A `TOOLS` that is not UTF-8 is another program's, and passed over.
+    /// A variable that is no text, or none of the words it may be. A `TOOLS` that is not UTF-8 is another program's, and passed over.
     pub fn from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, PlanError> {
         let text = |variable: &'static str| {
             let value = get(variable).map(OsString::into_string).transpose();
-            value.map_err(|_| PlanError::NotUnicode { variable })
+            value.map_err(|_| PlanError::not_unicode(variable))
         };
         Ok(Self {
             tool_list: text(variable::TOOL_LIST)?,
@@ -97,9 +96,14 @@ impl Request {
     /// [`Request::resolve`] for a named stack of the configuration file instead of the main one.
     ///
     /// # Errors
-    /// As there, and [`PlanError::NoStack`].
+    /// As there; and the configuration file has no stack of this name.
     pub fn resolve_named(&self, name: &str, linker: Linker<'_>) -> Result<Stack, PlanError> {
-        let no_stack = || PlanError::NoStack { name: name.into(), config: self.config.clone() };
+        let no_stack = || {
+            let config = self.config.as_ref().map(|path| path.display().to_string());
+            let place = config.unwrap_or_else(|| "the configuration: QMPI_CONFIG is not set".into());
+            let hint = format!("[stacks] {name} = [\"outer\", \"inner\"]");
+            PlanError::new(format!("there is no stack `{name}` in {place}"), hint)
+        };
         let config = self.read_config()?;
         self.named_with(&config, config.stacks.get(name).ok_or_else(no_stack)?, linker)
     }
@@ -148,19 +152,24 @@ impl Request {
         for element in elements {
             let name = element.name();
             let label = labels.unique(&name);
-            let settings = config.tools.get(&name).cloned().unwrap_or_default();
+            let mut settings = config.tools.get(&name).cloned().unwrap_or_default();
             let is_registered = matches!(element, Element::Name(_))
                 && settings.path.is_none()
                 && (settings.registered || self.registered.contains(&name));
-            let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
-            match file.and_then(|path| Ok((with::find(&name, &path, &settings.with, linker)?, path))) {
-                Ok((with, path)) => {
-                    stack.layers.push(Layer { label, name, path, settings: ToolConfig { with, ..settings } });
-                }
-                Err(error @ PlanError::Unresolved { .. }) if self.keep_names => {
+            let mut find = || {
+                let Some(path) = (if is_registered { None } else { lookup.file(&element)? }) else {
+                    let error = lookup.unresolved(&name);
+                    if !self.keep_names {
+                        return Err(error);
+                    }
                     stack.unresolved.push((stack.layers.len(), error));
-                    stack.layers.push(Layer { label, path: PathBuf::from(&name), name, settings });
-                }
+                    return Ok(PathBuf::from(&name));
+                };
+                settings.with = with::find(&name, &path, &settings.with, linker)?;
+                Ok(path)
+            };
+            match find() {
+                Ok(path) => stack.layers.push(Layer { label, name, path, settings }),
                 Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
                 Err(error) => return Err(error),
             }
@@ -316,9 +325,9 @@ mod tests {
         let list = format!("x={0},y={0}", exe.display());
         let stack = request(&[("QMPI_TOOL_LIST", &list)]).unwrap().resolve_with(&config, NO_LINKER).unwrap();
         let [x, y] = &stack.layers[..] else { panic!("two layers") };
-        assert_eq!((x.settings.env.len(), x.settings.pcontrol, x.settings.share.len()), (1, false, 1));
+        assert_eq!((x.settings.env.len(), !x.settings.skips_pcontrol, x.settings.share.len()), (1, false, 1));
         assert!(x.on_rank(Some(2)) && !x.on_rank(Some(0)) && x.on_rank(None));
-        assert!(y.settings.env.is_empty() && y.settings.pcontrol && y.on_rank(Some(0)));
+        assert!(y.settings.env.is_empty() && !y.settings.skips_pcontrol && y.on_rank(Some(0)));
     }
 
     #[test]
@@ -379,7 +388,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let error = Request::from_env(&|name| (name == "QMPI_TOOL_LIST").then(|| OsString::from_vec(vec![0xff])));
         assert_eq!(error.unwrap_err().to_string(), "QMPI_TOOL_LIST is not valid UTF-8");
-        assert!(matches!(request(&[("QMPI_ON_ERROR", "ignore")]), Err(PlanError::Setting { .. })));
+        assert!(request(&[("QMPI_ON_ERROR", "ignore")]).is_err());
         assert!(request(&[("QMPI_CONFIG", "")]).unwrap().config.is_none());
     }
 }

@@ -107,7 +107,7 @@ impl Layer {
     #[must_use]
     pub fn lets(&self, function: FnId) -> bool {
         self.settings.functions.as_ref().is_none_or(|functions| functions.contains(&function))
-            && (self.settings.pcontrol || function.name() != "MPI_Pcontrol")
+            && (!self.settings.skips_pcontrol || function.name() != "MPI_Pcontrol")
     }
 
     /// Whether the layer exists on `rank`. Where no launcher tells the rank, it does.
