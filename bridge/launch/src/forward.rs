@@ -171,9 +171,9 @@ impl Forwarding<'_> {
         if dropped.is_empty() {
             return;
         }
-        let listed = self.line.listed_for_pals().unwrap_or_default();
+        let listed = self.line.listed().unwrap_or_default();
         let list = listed.split(',').filter(|name| !name.is_empty()).chain(dropped).collect::<Vec<_>>().join(",");
-        match self.line.list_of_pals() {
+        match self.line.listed_argument() {
             Some((index, _)) => {
                 let word = &mut forward.command[place + index];
                 let text = word.to_string_lossy().into_owned();
@@ -202,11 +202,11 @@ impl Forwarding<'_> {
         for program in self.line.programs() {
             let own = Line { args: program, ..self.line };
             let dropped = own.dropped(&self.names);
-            let value = own.exported().unwrap_or_default();
+            let value = own.listed().unwrap_or_default();
             let kept = value.split(',').filter(|element| !matches!(*element, "" | "NONE" | "NIL"));
             let list = kept.chain(dropped.iter().copied()).collect::<Vec<_>>().join(",");
             if !dropped.is_empty() {
-                match own.export_argument() {
+                match own.listed_argument() {
                     Some((index, _)) => {
                         let word = &mut forward.command[place + start + shift + index];
                         let is_joined = word.to_string_lossy().starts_with("--export=");

@@ -254,7 +254,7 @@ fn functions(item: &ConfigItem<'_>) -> Result<Vec<FnId>, PlanError> {
 
 fn ranks(item: &ConfigItem<'_>) -> Result<RankSet, PlanError> {
     let ranks = item.string("a string such as \"0-3,8\"")?.parse::<RankSet>();
-    ranks.map_err(|fault| item.wrong(fault, "write for example \"0-3,8\""))
+    ranks.map_err(|error| item.wrong(&error, error.hint()))
 }
 
 fn wraps(item: &ConfigItem<'_>) -> Result<Wraps, PlanError> {

@@ -7,9 +7,9 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `error` | what is wrong with what the user asks for |
 //! | [`job`] | ranks, the launcher, `LD_PRELOAD` |
 //! | `nearest` | what a misspelt word may mean |
-//! | `error` | what is wrong with what the user asks for |
 //! | [`wraps`] | functions that are not MPI's |
 //! | `setting`, `filter` | settings that are a word; which calls a layer sees |
 //! | [`config`] | the configuration file |

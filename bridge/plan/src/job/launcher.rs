@@ -116,7 +116,7 @@ impl<'a> Line<'a> {
                 values.filter_map(|(_, value)| value.split_once('=')).collect()
             }
             Launcher::Hydra | Launcher::Pals => options.iter().filter_map(LauncherOption::assignment).collect(),
-            Launcher::Slurm => self.export_argument()?.1.split(',').filter_map(|text| text.split_once('=')).collect(),
+            Launcher::Slurm => self.listed_argument()?.1.split(',').filter_map(|text| text.split_once('=')).collect(),
             Launcher::Flux => self.rules().into_iter().filter_map(|rule| rule?.split_once('=')).collect(),
         };
         pairs.into_iter().rev().find(|(name, _)| *name == preload::VARIABLE).map(|(_, value)| value)
@@ -167,28 +167,19 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The word that has the value of srun's `--export`, behind a `=` or by itself: its place among the arguments, and the value.
+    /// The word that has the value of srun's `--export` or of `--envlist` of PALS, behind a `=` or by itself: its place among the
+    /// arguments, and the value.
     #[must_use]
-    pub fn export_argument(&self) -> Option<(usize, &'a str)> {
-        self.of_first().iter().find(|option| option.name == "export")?.value()
+    pub fn listed_argument(&self) -> Option<(usize, &'a str)> {
+        let name = if self.launcher == Launcher::Slurm { "export" } else { "envlist" };
+        self.of_first().iter().find(|option| option.name == name)?.value()
     }
 
-    /// What srun is told to pass on, if it is told.
+    /// The variables that srun or PALS is told to pass on, if it is told.
     #[must_use]
-    pub fn exported(&self) -> Option<String> {
-        self.export_argument().map(|(_, value)| value.to_owned()).or_else(|| self.text(SLURM_EXPORT))
-    }
-
-    /// The word that has the value of the option of PALS with a list, and the value.
-    #[must_use]
-    pub fn list_of_pals(&self) -> Option<(usize, &'a str)> {
-        self.of_first().iter().find(|option| option.name == "envlist")?.value()
-    }
-
-    /// The list of variables that PALS exports, if it is told one.
-    #[must_use]
-    pub fn listed_for_pals(&self) -> Option<String> {
-        self.list_of_pals().map(|(_, value)| value.to_owned()).or_else(|| self.text(PALS_LIST))
+    pub fn listed(&self) -> Option<String> {
+        let variable = if self.launcher == Launcher::Slurm { SLURM_EXPORT } else { PALS_LIST };
+        self.listed_argument().map(|(_, value)| value.to_owned()).or_else(|| self.text(variable))
     }
 
     /// A list goes before all or nothing; what is set goes along in any case.
@@ -197,7 +188,7 @@ impl<'a> Line<'a> {
         if options.iter().filter_map(LauncherOption::assignment).any(|(variable, _)| variable == name) {
             return true;
         }
-        if let Some(list) = self.listed_for_pals() {
+        if let Some(list) = self.listed() {
             return list.split(',').any(|element| element == name);
         }
         match options.iter().rev().find(|option| matches!(option.name, "envall" | "envnone")) {
@@ -224,7 +215,7 @@ impl<'a> Line<'a> {
     }
 
     fn slurm_passes(&self, name: &str) -> bool {
-        let Some(value) = self.exported() else { return true };
+        let Some(value) = self.listed() else { return true };
         value.split(',').any(|element| element == "ALL" || names(element, name))
     }
 }

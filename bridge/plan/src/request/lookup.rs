@@ -146,7 +146,8 @@ fn file_beginnings(name: &str) -> [String; 3] {
     [name.to_owned(), format!("{name}.so"), format!("lib{name}.so")]
 }
 
-fn is_elf(path: &Path) -> bool {
+/// Only regular files are opened: a pipe would block.
+pub(crate) fn is_elf(path: &Path) -> bool {
     path.is_file() && beginning(path).is_some_and(|bytes| bytes == *b"\x7fELF")
 }
 
