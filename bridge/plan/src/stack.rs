@@ -67,18 +67,13 @@ pub struct Stack {
 }
 
 /// A `TOOLS` that is no list of shared objects.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("TOOLS is set, but passed over: `{element}` in it is no shared object")]
 pub struct PassedOver {
     /// The first element that is none.
     pub(crate) element: String,
     /// Others are, or all look like paths: probably it was meant as one.
     pub is_meant: bool,
-}
-
-impl std::fmt::Display for PassedOver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TOOLS is set, but passed over: `{}` in it is no shared object", self.element)
-    }
 }
 
 impl PassedOver {

@@ -53,9 +53,7 @@ impl<'a> Lookup<'a> {
                 self.directories
                     .iter()
                     .find_map(|directory| in_directory(directory, &name))
-                    .or_else(|| {
-                        linker_names(&name).iter().find_map(|file| (self.linker)(file).filter(|path| !is_text(path)))
-                    })
+                    .or_else(|| linker_names(&name).find_map(|file| (self.linker)(&file).filter(|path| !is_text(path))))
                     .map(|path| absolute(&path))
                     .transpose()
             }
@@ -167,12 +165,9 @@ fn version(text: &str) -> Vec<u64> {
     text.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
-fn linker_names(name: &str) -> Vec<String> {
-    let mut names = vec![format!("{name}.so"), format!("lib{name}.so")];
-    if name.contains(".so") {
-        names.insert(0, name.to_owned());
-    }
-    names
+/// The files that the dynamic linker is asked for.
+fn linker_names(name: &str) -> impl Iterator<Item = String> {
+    file_beginnings(name).into_iter().skip(usize::from(!name.contains(".so")))
 }
 
 /// `libmpiP.so.3` → `mpiP`; `None` for what is not a shared object.
