@@ -5,7 +5,7 @@ use std::io;
 
 use qmpi_launch::LaunchError;
 use qmpi_measured::MeasuredError;
-use qmpi_plan::Refusal;
+use qmpi_plan::PlanError;
 use serde::Serialize;
 
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub(crate) enum Error {
 
     /// A tool that cannot be a layer.
     #[error("tool `{layer}`: {refusal}")]
-    Refused { layer: String, refusal: Refusal },
+    Refused { layer: String, refusal: PlanError },
 
     /// A stack of `[stacks]` that cannot be opened.
     #[error("[stacks] {stack}: {error}")]
@@ -66,7 +66,7 @@ impl Error {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Usage { hint, .. } | Self::Failed { hint, .. } => hint.clone(),
-            Self::Refused { refusal, .. } => refusal.hint(),
+            Self::Refused { refusal, .. } => refusal.hint().to_owned(),
             Self::InNamedStack { error, .. } => error.hint(),
             Self::Launch(error) => error.hint(),
             Self::Measured(error) => error.hint().to_owned(),
@@ -91,8 +91,8 @@ impl ErrorReport {
 }
 
 /// The tool list, the configuration file or the search for a tool.
-impl From<qmpi_plan::PlanError> for Error {
-    fn from(error: qmpi_plan::PlanError) -> Self {
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Self {
         Self::Launch(error.into())
     }
 }

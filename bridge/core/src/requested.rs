@@ -31,7 +31,7 @@ impl Requested {
                 say_what_is_passed_over(&stack);
                 Requested { stack, rank }
             }
-            Err(error) => log::fatal(&error.to_string(), error.hint().as_deref()),
+            Err(error) => log::fatal(&error.to_string(), Some(error.hint())),
         }
     }
 

@@ -55,7 +55,7 @@ struct OfProcess {
 pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &LinkerLock) -> (Chain, Option<Fortran>) {
     let stack = &requested.stack;
     for skipped in &stack.skipped {
-        report(&skipped.label, &LayerError::from(&skipped.error), OnError::Skip);
+        report(&skipped.label, &LayerError::from(skipped.error.clone()), OnError::Skip);
     }
     ToolId::leave_to_mpi(of_mpi::numbers(process));
     let mut mode = CallerMode::Ignore;
@@ -114,7 +114,7 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
 /// Layers get numbers of their own. The application's return address is kept on all ways: a layer below may ask for it.
 pub(crate) fn open_named(name: &str, below: &[Next], lock: &LinkerLock) -> Option<Box<[Next]>> {
     let mut process = Arc::new(Process::with_mpi(lock)?);
-    let reported = |error: &qmpi_plan::PlanError| log::report_error(&error.to_string(), error.hint().as_deref());
+    let reported = |error: &qmpi_plan::PlanError| log::report_error(&error.to_string(), Some(error.hint()));
     let requested = Requested::named(name).inspect_err(reported).ok()?;
     registry::open();
     let files = look_at_files(&mut process, &requested);
@@ -294,7 +294,7 @@ fn what(planned: Planned, index: usize, requested: &Requested, libraries: &mut L
         }
         LayerKind::Registered if registry::is_registered(name) => What::Native(name.clone()),
         LayerKind::Registered => match requested.stack.unresolved.iter().find(|(unresolved, _)| *unresolved == index) {
-            Some((_, error)) => return Err(error.into()),
+            Some((_, error)) => return Err(error.clone().into()),
             None => What::Nothing,
         },
     })

@@ -20,7 +20,7 @@ use qmpi_abi::FnId;
 use qmpi_elf::{SearchPath, Tool};
 use qmpi_loader::LoadError;
 use qmpi_loader::process::dlsym;
-use qmpi_plan::{Refusal, variable};
+use qmpi_plan::{PlanError, variable};
 
 use crate::qmpi::native::{self, Libraries};
 use crate::qmpi::{LayerError, ToolId, registry, tools};
@@ -107,7 +107,7 @@ fn survey(text: &str) {
 }
 
 fn of_thesis(path: &Path) -> Result<Vec<(FnId, usize)>, LayerError> {
-    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(Refusal::from);
+    let tool = Tool::inspect(path, &SearchPath::from_process(), &|_| false).map_err(PlanError::from);
     thesis::provide_general_names(&tool.map_err(LoadError::from)?)?;
     Ok(thesis::ThesisLibrary::open(path)?.functions)
 }

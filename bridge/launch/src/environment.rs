@@ -116,7 +116,7 @@ fn element(layer: &Layer, settings: &Config) -> Result<String, LaunchError> {
 }
 
 fn text(path: &Path, variable: &'static str) -> Result<String, LaunchError> {
-    path.to_str().map(str::to_owned).ok_or(LaunchError::Stack(qmpi_plan::PlanError::NotUnicode { variable }))
+    path.to_str().map(str::to_owned).ok_or(LaunchError::Stack(qmpi_plan::PlanError::not_unicode(variable)))
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ impl LaunchError {
     /// What the user can do about it, in one line.
     pub fn hint(&self) -> String {
         let hint = match self {
-            Self::Stack(error) => return error.hint().unwrap_or_else(|| "see `qmpi run --help`".into()),
+            Self::Stack(error) => error.hint(),
             Self::Inspect(error) => return error.hint().unwrap_or_else(|| "give the path of a shared object".into()),
             Self::StaticMpi(_) => "link the application with the shared MPI library",
             Self::Unlistable { .. } => {

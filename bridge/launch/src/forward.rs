@@ -156,8 +156,8 @@ impl Forwarding<'_> {
         if dropped.is_empty() {
             return;
         }
-        let list = joined(&self.line.listed_for_pals().unwrap_or_default(), &dropped, ',');
-        match self.line.list_of_pals() {
+        let list = joined(&self.line.listed().unwrap_or_default(), &dropped, ',');
+        match self.line.listed_argument() {
             Some((place, _)) => {
                 self.replace(place, &list);
                 self.added.push(format!("--envlist {list}"));
@@ -182,10 +182,10 @@ impl Forwarding<'_> {
             if dropped.is_empty() {
                 continue;
             }
-            let value = own.exported().filter(|value| !matches!(value.as_str(), "NONE" | "NIL")).unwrap_or_default();
+            let value = own.listed().filter(|value| !matches!(value.as_str(), "NONE" | "NIL")).unwrap_or_default();
             let list = joined(&value, &dropped, ',');
             let option = format!("--export={list}");
-            match own.export_argument() {
+            match own.listed_argument() {
                 Some((place, _)) => {
                     self.replace(start + place, &list);
                     self.added.push(option);

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub enum LoadError {
     /// The plan refuses it.
     #[error(transparent)]
-    Refused(#[from] qmpi_plan::Refusal),
+    Refused(#[from] qmpi_plan::PlanError),
     /// It is a tool, but not a PMPI tool.
     #[error("{}: it is not a PMPI tool; tools that speak QMPI register themselves", path.display())]
     NotPmpi {
@@ -77,7 +77,7 @@ impl LoadError {
     /// What the user can do about it.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            LoadError::Refused(refusal) => refusal.hint(),
+            LoadError::Refused(refusal) => refusal.hint().into(),
             LoadError::NotPmpi { path } | LoadError::MainStackOnly { path } => format!("qmpi inspect {}", path.display()),
             LoadError::UndefinedData { .. } => {
                 "link the tool with the library that defines it (readelf -d shows what it is linked with), or name that library in \

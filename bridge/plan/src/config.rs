@@ -32,28 +32,26 @@
 //! registered = true                         # the program registers this name: no file is looked for
 //! ```
 //!
-//! Unknown keys are errors, so that a misspelt one is not silently without effect. The document is walked by hand rather than
-//! deserialized: only so does every message know its line.
+//! A new setting is a field of [`Config`] or [`ToolConfig`], and the line that reads it.
+
+mod document;
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::num::NonZeroU32;
-use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use qmpi_abi::FnId;
-use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::DeTable;
 
-use crate::fault::{ConfigFault, ValueFault};
-use crate::nearest::nearest;
+use crate::nearest::did_you_mean;
 use crate::{
-    Filter, FortranCalls, LargeCountCalls, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SessionCalls,
-    SettingWord, Switching, Wraps,
+    Filter, FortranCalls, LargeCountCalls, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SessionCalls, Switching,
+    Wraps,
 };
+use document::{CORRECT, ConfigItem, ConfigTable, Document, Forbidden, NUL};
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -79,7 +77,7 @@ pub struct Config {
 }
 
 /// One section `[tool.NAME]`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolConfig {
     /// The file, relative paths already joined to the configuration file's directory.
     pub path: Option<PathBuf>,
@@ -89,8 +87,8 @@ pub struct ToolConfig {
     pub functions: Option<Vec<FnId>>,
     /// Only on these ranks.
     pub ranks: Option<RankSet>,
-    /// Whether `MPI_Pcontrol` is delivered.
-    pub pcontrol: bool,
+    /// Whether `MPI_Pcontrol` goes past it (`pcontrol = false`).
+    pub skips_pcontrol: bool,
     /// SONAMEs of libraries that must exist once per process.
     pub share: Vec<String>,
     /// Which functions that are not MPI's reach it.
@@ -113,65 +111,27 @@ pub struct ToolConfig {
     pub about: Option<String>,
 }
 
-impl Default for ToolConfig {
-    fn default() -> Self {
-        Self {
-            path: None,
-            env: Vec::new(),
-            functions: None,
-            ranks: None,
-            pcontrol: true,
-            share: Vec::new(),
-            wraps: Wraps::default(),
-            with: Vec::new(),
-            own_calls: OwnCalls::Visible,
-            large_counts: LargeCountCalls::Seen,
-            sessions: SessionCalls::Alone,
-            fortran: FortranCalls::Seen,
-            switch: None,
-            registered: false,
-            about: None,
-        }
-    }
-}
-
-const FILE_KEYS: &[&str] =
-    &["stack", "stacks", "innermost", "search", "allowed", "program_pmpi", "processes", "mask", "tool"];
-const FILTER_KEYS: &[&str] = &["every", "from", "to", "communicators"];
-const TOOL_KEYS: &[&str] = &[
-    "path",
-    "env",
-    "functions",
-    "ranks",
-    "pcontrol",
-    "share",
-    "wraps",
-    "with",
-    "own_calls",
-    "large_counts",
-    "sessions",
-    "fortran",
-    "switch",
-    "enabled",
-    "filter",
-    "registered",
-    "about",
-];
+const TOOL_NAME: Forbidden = (&[',', ':', '=', '/', '\0'], "`,`, `:`, `=` or `/`");
+const ENV_NAME: Forbidden = (&['=', '\0'], "`=` or NUL");
+const SONAME: Forbidden = (&['/', '\0'], "`/`: it is a SONAME such as \"libpapi.so.7\"");
 
 impl Config {
     /// Reads the file at `path`.
     ///
     /// # Errors
-    /// [`PlanError::ConfigRead`] and whatever [`Config::parse`] finds.
+    /// It cannot be read, and whatever [`Config::parse`] finds.
     pub fn read(path: &Path) -> Result<Self, PlanError> {
-        let text = read_file(path).map_err(|source| PlanError::ConfigRead { path: path.to_owned(), source })?;
-        Self::parse(path, &text)
+        let error = |source| {
+            let message = format!("cannot read the configuration file {}: {source}", path.display());
+            PlanError::new(message, "give another file with -c or in QMPI_CONFIG")
+        };
+        Self::parse(path, &read_file(path).map_err(error)?)
     }
 
     /// Reads `text`, the contents of the file at `path`.
     ///
     /// # Errors
-    /// The `Config…` variants of [`PlanError`], with the line.
+    /// What is wrong in it, with the line.
     pub fn parse(path: &Path, text: &str) -> Result<Self, PlanError> {
         let document = Document { path, text };
         let table = DeTable::parse(text).map_err(|error| {
@@ -180,33 +140,32 @@ impl Config {
                 message @ "duplicate key" => format!("{message} `{}`", document.key(span.clone())),
                 message => message.to_owned(),
             };
-            document.error(span, ConfigFault::Syntax(message))
+            let hint = "the file is TOML: `stack = [\"a\", \"b\"]`, `[tool.a]`, `path = \"...\"`";
+            document.error(span, message, hint)
         })?;
-        let mut config = Self::default();
-        for (key, value) in table.get_ref() {
-            let item = ConfigItem { document: &document, key: key.get_ref().to_string(), value };
-            match &*item.key {
-                "stack" => config.stack = Some(item.strings(TOOL_NAME)?),
-                "innermost" => config.innermost = Some(item.strings(TOOL_NAME)?),
-                "search" => config.search = item.directories()?,
-                "allowed" => config.allowed = Some(item.directories()?),
-                "stacks" => {
-                    for (name, names) in item.table("a table of stacks, name = [\"a\", \"b\"]")? {
-                        config.stacks.insert(name.get_ref().to_string(), names.strings(TOOL_NAME)?);
-                    }
-                }
-                "mask" => config.mask = item.strings(NUL)?,
-                "program_pmpi" => config.program_pmpi = item.word()?,
-                "processes" => config.processes = item.word()?,
-                "tool" => {
-                    for (name, section) in item.table("a table of tools, [tool.NAME]")? {
-                        item.has_none_of(TOOL_NAME, name.get_ref(), name.span())?;
-                        config.tools.insert(name.get_ref().to_string(), section.tool()?);
-                    }
-                }
-                _ => return Err(item.unknown(key, FILE_KEYS)),
-            }
-        }
+        let tools = |item: &ConfigItem<'_>| {
+            item.map("a table of tools, [tool.NAME]", |name, section| {
+                item.has_none_of(TOOL_NAME, name.get_ref(), name.span())?;
+                ToolConfig::read(section)
+            })
+        };
+        let names = |item: &ConfigItem<'_>| item.strings(TOOL_NAME);
+        let stacks = |item: &ConfigItem<'_>| {
+            item.map("a table of stacks, name = [\"a\", \"b\"]", |_, item| item.strings(TOOL_NAME))
+        };
+        let mut file = ConfigTable::new(&document, "", table.get_ref());
+        let config = Self {
+            stack: file.get("stack", names)?,
+            stacks: file.get("stacks", stacks)?.unwrap_or_default(),
+            innermost: file.get("innermost", names)?,
+            search: file.get("search", ConfigItem::directories)?.unwrap_or_default(),
+            allowed: file.get("allowed", ConfigItem::directories)?,
+            program_pmpi: file.get("program_pmpi", ConfigItem::word)?.unwrap_or_default(),
+            processes: file.get("processes", ConfigItem::word)?.unwrap_or_default(),
+            mask: file.get("mask", |item| item.strings(NUL))?.unwrap_or_default(),
+            tools: file.get("tool", tools)?.unwrap_or_default(),
+        };
+        file.end()?;
         Ok(config)
     }
 
@@ -253,274 +212,125 @@ fn read_file(path: &Path) -> io::Result<String> {
     if text.len() as u64 > LARGEST { Err(unusable("it is larger than 1 MiB")) } else { Ok(text) }
 }
 
-/// A set of characters that must not occur, and how to call it in a message.
-type Forbidden = (&'static [char], &'static str);
-const TOOL_NAME: Forbidden = (&[',', ':', '=', '/', '\0'], "`,`, `:`, `=` or `/`");
-const ENV_NAME: Forbidden = (&['=', '\0'], "`=` or NUL");
-const SONAME: Forbidden = (&['/', '\0'], "`/`: it is a SONAME such as \"libpapi.so.7\"");
-const NUL: Forbidden = (&['\0'], "NUL");
-
-/// A document and its name, for messages.
-struct Document<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
-
 /// Is a file named with a `/`?
 pub(crate) fn has_directory(file: &Path) -> bool {
     file.as_os_str().as_encoded_bytes().contains(&b'/')
 }
 
-/// A value of a document.
-struct ConfigItem<'d> {
-    document: &'d Document<'d>,
-    /// Its key, with the section.
-    key: String,
-    value: &'d Spanned<DeValue<'d>>,
-}
-
-impl<'d> ConfigItem<'d> {
-    fn tool(&self) -> Result<ToolConfig, PlanError> {
-        let mut tool = ToolConfig::default();
-        let (mut registered, mut switch, mut enabled, mut filter) = (None, None, None, None);
-        for (key, item) in self.table("a table of settings")? {
-            match key.get_ref().as_ref() {
-                "path" => {
-                    let path = item.filled("a string")?;
-                    item.has_none_of(NUL, path, item.value.span())?;
-                    tool.path = Some(self.document.directory().join(path));
-                }
-                "env" => tool.env = item.env()?,
-                "functions" => tool.functions = Some(item.functions()?),
-                "ranks" => {
-                    let ranks = item.string("a string such as \"0-3,8\"")?.parse::<RankSet>();
-                    tool.ranks = Some(ranks.map_err(|fault| item.wrong(fault.into()))?);
-                }
-                "pcontrol" => tool.pcontrol = item.flag()?,
-                "with" => {
-                    let place = |file: PathBuf| {
-                        if has_directory(&file) { self.document.directory().join(file) } else { file }
-                    };
-                    tool.with = item.strings(NUL)?.into_iter().map(PathBuf::from).map(place).collect();
-                }
-                "own_calls" => tool.own_calls = item.word()?,
-                "large_counts" => tool.large_counts = item.word()?,
-                "sessions" => tool.sessions = item.word()?,
-                "fortran" => tool.fortran = item.word()?,
-                "about" => tool.about = Some(item.filled("a string")?.to_owned()),
-                "registered" => {
-                    tool.registered = item.flag()?;
-                    registered = Some(item);
-                }
-                "switch" => switch = Some(item.flag()?),
-                "enabled" => enabled = Some((item.flag()?, item)),
-                "filter" => filter = Some((item.filter()?, item)),
-                "wraps" => tool.wraps = item.wraps()?,
-                "share" => tool.share = item.strings(SONAME)?,
-                _ => return Err(item.unknown(key, TOOL_KEYS)),
-            }
-        }
-        tool.switch = match (switch, enabled, filter) {
-            (Some(false), Some((false, item)), _) => return Err(item.wrong(ValueFault::WithoutSwitch)),
-            (Some(false), _, Some((_, item))) => return Err(item.wrong(ValueFault::FilterWithoutSwitch)),
-            (None, None | Some((true, _)), None) | (Some(false), ..) => None,
-            (_, enabled, filter) => Some(Switching {
-                enabled: enabled.is_none_or(|(enabled, _)| enabled),
-                filter: filter.map(|(filter, _)| Box::new(filter)),
-            }),
+impl ToolConfig {
+    fn read(item: &ConfigItem<'_>) -> Result<Self, PlanError> {
+        let mut section = item.table("a table of settings")?;
+        let path = section.get("path", ConfigItem::path)?;
+        let has_path = path.is_some();
+        let tool = Self {
+            path,
+            env: section.get("env", env)?.unwrap_or_default(),
+            functions: section.get("functions", functions)?,
+            ranks: section.get("ranks", ranks)?,
+            skips_pcontrol: section.get("pcontrol", ConfigItem::flag)? == Some(false),
+            share: section.get("share", |item| item.strings(SONAME))?.unwrap_or_default(),
+            wraps: section.get("wraps", wraps)?.unwrap_or_default(),
+            with: section.get("with", with)?.unwrap_or_default(),
+            own_calls: section.get("own_calls", ConfigItem::word)?.unwrap_or_default(),
+            large_counts: section.get("large_counts", ConfigItem::word)?.unwrap_or_default(),
+            sessions: section.get("sessions", ConfigItem::word)?.unwrap_or_default(),
+            fortran: section.get("fortran", ConfigItem::word)?.unwrap_or_default(),
+            switch: switching(&mut section)?,
+            registered: section.get("registered", |item| registered(item, has_path))?.unwrap_or_default(),
+            about: section.get("about", |item| item.text("a string", NUL).map(str::to_owned))?,
         };
-        match registered {
-            Some(item) if tool.registered && tool.path.is_some() => Err(item.wrong(ValueFault::WithPath)),
-            _ => Ok(tool),
-        }
-    }
-
-    fn env(&self) -> Result<Vec<(String, String)>, PlanError> {
-        let mut env = Vec::new();
-        for (name, item) in self.table("a table of strings, { NAME = \"value\" }")? {
-            item.has_none_of(ENV_NAME, name.get_ref(), name.span())?;
-            let text = item.string("a string")?;
-            item.has_none_of(NUL, text, item.value.span())?;
-            env.push((name.get_ref().to_string(), text.to_owned()));
-        }
-        Ok(env)
-    }
-
-    fn functions(&self) -> Result<Vec<FnId>, PlanError> {
-        let function = |name: String| {
-            FnId::by_name(&name).ok_or_else(|| {
-                let nearest = nearest(&name, FnId::all().map(FnId::name));
-                self.wrong(ValueFault::Function(name, nearest))
-            })
-        };
-        self.strings(NUL)?.into_iter().map(function).collect()
-    }
-
-    fn filter(&self) -> Result<Filter, PlanError> {
-        let mut filter = Filter::default();
-        for (key, item) in self.table("a table of conditions, { every = 100 }")? {
-            match key.get_ref().as_ref() {
-                "every" => {
-                    let integer = item.value.get_ref().as_integer().ok_or_else(|| item.not("an integer"))?;
-                    let number = u32::from_str_radix(integer.as_str(), integer.radix()).ok().and_then(NonZeroU32::new);
-                    let fault = ValueFault::Number("a number from 1 to 4294967295");
-                    filter.every = number.ok_or_else(|| item.wrong(fault))?;
-                }
-                "from" => filter.from = Some(item.seconds()?),
-                "to" => filter.to = Some(item.seconds()?),
-                "communicators" => {
-                    let names = item.strings(NUL)?;
-                    if names.is_empty() {
-                        return Err(item.wrong(ValueFault::Empty));
-                    }
-                    filter.communicators = Some(names);
-                }
-                _ => return Err(item.unknown(key, FILTER_KEYS)),
-            }
-        }
-        if filter.to.is_some_and(|to| to <= filter.from.unwrap_or_default()) {
-            let fault =
-                ConfigFault::Value(format!("{}.to", self.key), ValueFault::Number("later than `from`, and than 0"));
-            return Err(self.document.error(self.value.span(), fault));
-        }
-        if filter == Filter::default() {
-            return Err(self.wrong(ValueFault::NoCondition(FILTER_KEYS)));
-        }
-        Ok(filter)
-    }
-
-    /// A number of seconds.
-    fn seconds(&self) -> Result<Duration, PlanError> {
-        let integer = || self.value.get_ref().as_integer().and_then(|number| number.as_str().parse().ok());
-        let float = || self.value.get_ref().as_float().and_then(|number| number.as_str().parse().ok());
-        let seconds: f64 = integer().or_else(float).ok_or_else(|| self.not("a number of seconds"))?;
-        let fault = |_| self.wrong(ValueFault::Number("a number of seconds, 0 or more"));
-        Duration::try_from_secs_f64(seconds).map_err(fault)
-    }
-
-    fn wraps(&self) -> Result<Wraps, PlanError> {
-        match self.value.get_ref().as_str() {
-            Some("all") => Ok(Wraps::All),
-            Some("none") => Ok(Wraps::None),
-            Some(text) => Err(self.wrong(ValueFault::Wraps(text.to_owned()))),
-            None if self.value.get_ref().as_array().is_none() => {
-                Err(self.not("\"all\", \"none\" or an array of strings, [\"open\", \"close\"]"))
-            }
-            None => self.strings(NUL).map(Wraps::Names),
-        }
-    }
-
-    /// One of the words of this setting.
-    fn word<W: SettingWord>(&self) -> Result<W, PlanError> {
-        let words: Vec<String> = W::WORDS.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-        let (last, first) =
-            words.split_last().map_or(("", Vec::new()), |(last, first)| (last.as_str(), first.to_vec()));
-        let expected = format!("{} or {last}", first.join(", "));
-        let word = self.string(&expected)?;
-        W::of_word(word).ok_or_else(|| self.wrong(ValueFault::Word(word.escape_debug().to_string(), expected)))
-    }
-
-    /// Directories, relative ones below the file's.
-    fn directories(&self) -> Result<Vec<PathBuf>, PlanError> {
-        Ok(self.strings(NUL)?.iter().map(|directory| self.document.directory().join(directory)).collect())
-    }
-
-    fn strings(&self, forbidden: Forbidden) -> Result<Vec<String>, PlanError> {
-        const EXPECTED: &str = "an array of strings, [\"a\", \"b\"]";
-        let array = self.value.get_ref().as_array().ok_or_else(|| self.not(EXPECTED))?;
-        let string = |value| {
-            let item = ConfigItem { document: self.document, key: self.key.clone(), value };
-            let text = item.filled(EXPECTED)?;
-            item.has_none_of(forbidden, text, value.span())?;
-            Ok(text.to_owned())
-        };
-        array.iter().map(string).collect()
-    }
-
-    /// The keys of a table, and what they stand for.
-    fn table(
-        &self,
-        expected: &str,
-    ) -> Result<impl Iterator<Item = (&'d Spanned<DeString<'d>>, ConfigItem<'d>)>, PlanError> {
-        let table = self.value.get_ref().as_table().ok_or_else(|| self.not(expected))?;
-        let (document, section) = (self.document, self.key.clone());
-        let item = move |(key, value): (&'d Spanned<DeString<'d>>, _)| {
-            (key, ConfigItem { document, key: format!("{section}.{}", key.get_ref()), value })
-        };
-        Ok(table.iter().map(item))
-    }
-
-    fn string(&self, expected: &str) -> Result<&'d str, PlanError> {
-        self.value.get_ref().as_str().ok_or_else(|| self.not(expected))
-    }
-
-    fn flag(&self) -> Result<bool, PlanError> {
-        self.value.get_ref().as_bool().ok_or_else(|| self.not("true or false"))
-    }
-
-    fn filled(&self, expected: &str) -> Result<&'d str, PlanError> {
-        let text = self.string(expected)?;
-        if text.trim().is_empty() { Err(self.wrong(ValueFault::Empty)) } else { Ok(text) }
-    }
-
-    /// Refuses a text, its value or a key, that has one of these characters.
-    fn has_none_of(&self, (characters, called): Forbidden, text: &str, span: Range<usize>) -> Result<(), PlanError> {
-        if !text.contains(characters) {
-            return Ok(());
-        }
-        let fault = ValueFault::Character(text.escape_debug().to_string(), called);
-        Err(self.document.error(span, ConfigFault::Value(self.key.clone(), fault)))
-    }
-
-    /// Its key means nothing.
-    fn unknown(&self, key: &Spanned<DeString<'_>>, known: &'static [&'static str]) -> PlanError {
-        let nearest = nearest(key.get_ref(), known.iter().copied());
-        self.document.error(key.span(), ConfigFault::Key { key: self.key.clone(), nearest, known })
-    }
-
-    /// Its type is another one.
-    fn not(&self, expected: &str) -> PlanError {
-        let (key, found) = (self.key.clone(), self.value.get_ref().type_str());
-        self.document.error(self.value.span(), ConfigFault::Type { key, expected: expected.to_owned(), found })
-    }
-
-    /// Its value makes no sense.
-    fn wrong(&self, fault: ValueFault) -> PlanError {
-        self.document.error(self.value.span(), ConfigFault::Value(self.key.clone(), fault))
+        section.end()?;
+        Ok(tool)
     }
 }
 
-impl Document<'_> {
-    /// Where the file is.
-    fn directory(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new(""))
-    }
+fn env(item: &ConfigItem<'_>) -> Result<Vec<(String, String)>, PlanError> {
+    let variables = item.map("a table of strings, { NAME = \"value\" }", |name, item| {
+        item.has_none_of(ENV_NAME, name.get_ref(), name.span())?;
+        item.value(NUL)
+    })?;
+    Ok(variables.into_iter().collect())
+}
 
-    fn error(&self, span: Range<usize>, fault: ConfigFault) -> PlanError {
-        PlanError::Config { path: self.path.to_owned(), line: self.line(span.start), fault }
-    }
+fn functions(item: &ConfigItem<'_>) -> Result<Vec<FnId>, PlanError> {
+    let function = |name: &String| {
+        FnId::by_name(name).ok_or_else(|| {
+            let hint = did_you_mean(name, FnId::all().map(FnId::name));
+            let hint = hint.unwrap_or_else(|| "write C names, such as MPI_Send".into());
+            item.wrong(format!("`{name}` is no MPI function"), hint)
+        })
+    };
+    item.strings(NUL)?.iter().map(function).collect()
+}
 
-    /// The key that stands there, with its section: what is before it on its line, below the last header.
-    fn key(&self, span: Range<usize>) -> String {
-        let before = self.text.get(..span.end).unwrap_or_default();
-        let (above, line) = before.rsplit_once('\n').unwrap_or(("", before));
-        let plain = |text: &str| text.trim().trim_start_matches('[').replace(['"', '\''], "");
-        if line.contains('=') {
-            // In an inline table.
-            return plain(self.text.get(span).unwrap_or_default());
+fn ranks(item: &ConfigItem<'_>) -> Result<RankSet, PlanError> {
+    let ranks = item.string("a string such as \"0-3,8\"")?.parse::<RankSet>();
+    ranks.map_err(|error| item.wrong(&error, error.hint()))
+}
+
+fn wraps(item: &ConfigItem<'_>) -> Result<Wraps, PlanError> {
+    match item.string("\"all\", \"none\" or an array of strings, [\"open\", \"close\"]") {
+        Ok("all") => Ok(Wraps::All),
+        Ok("none") => Ok(Wraps::None),
+        Ok(text) => {
+            let fault = format!("`{text}` is neither \"all\" nor \"none\"");
+            Err(item.wrong(fault, "list functions: [\"open\", \"close\"]"))
         }
-        let header = above.lines().rev().map(|line| line.split('#').next().unwrap_or_default().trim());
-        let header = header.filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')).next();
-        match header.filter(|_| !line.trim_start().starts_with('[')) {
-            Some(header) => format!("{}.{}", plain(header.trim_end_matches(']')), plain(line)),
-            None => plain(line),
-        }
+        Err(_) if item.is_array() => item.strings(NUL).map(Wraps::Names),
+        Err(error) => Err(error),
     }
+}
 
-    fn line(&self, offset: usize) -> usize {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
-        before.iter().filter(|&&byte| byte == b'\n').count() + 1
+fn with(item: &ConfigItem<'_>) -> Result<Vec<PathBuf>, PlanError> {
+    let place = |file: PathBuf| if has_directory(&file) { item.below_directory(&file) } else { file };
+    Ok(item.strings(NUL)?.into_iter().map(PathBuf::from).map(place).collect())
+}
+
+fn registered(item: &ConfigItem<'_>, has_path: bool) -> Result<bool, PlanError> {
+    let is_registered = item.flag()?;
+    if is_registered && has_path {
+        return Err(item.wrong("a tool that the program registers has no `path`", CORRECT));
     }
+    Ok(is_registered)
+}
+
+/// `switch`, and `enabled` and `filter`, which imply it.
+fn switching(section: &mut ConfigTable<'_>) -> Result<Option<Switching>, PlanError> {
+    let switch = section.get("switch", ConfigItem::flag)?;
+    let enabled = section.get("enabled", |item| match item.flag()? {
+        false if switch == Some(false) => Err(item.wrong(
+            "a layer that cannot be switched on would never be used",
+            "write switch = true, or leave the tool out of the stack",
+        )),
+        enabled => Ok(enabled),
+    })?;
+    let filter = section.get("filter", |item| match filter(item)? {
+        _ if switch == Some(false) => {
+            Err(item.wrong("a layer that cannot be switched off cannot have a filter", "leave out switch = false"))
+        }
+        filter => Ok(Box::new(filter)),
+    })?;
+    let is_switched = switch == Some(true) || enabled == Some(false) || filter.is_some();
+    Ok(is_switched.then(|| Switching { enabled: enabled != Some(false), filter }))
+}
+
+fn filter(item: &ConfigItem<'_>) -> Result<Filter, PlanError> {
+    let mut conditions = item.table("a table of conditions, { every = 100 }")?;
+    let every = conditions.get("every", ConfigItem::count)?.unwrap_or(NonZeroU32::MIN);
+    let from = conditions.get("from", ConfigItem::seconds)?;
+    let to = conditions.get("to", |item| match item.seconds()? {
+        to if to <= from.unwrap_or_default() => Err(item.wrong("it must be later than `from`, and than 0", CORRECT)),
+        to => Ok(to),
+    })?;
+    let communicators = conditions.get("communicators", |item| match item.strings(NUL)? {
+        names if names.is_empty() => Err(item.wrong("must not be empty", CORRECT)),
+        names => Ok(names),
+    })?;
+    let (known, filter) = (conditions.end()?, Filter { every, from, to, communicators });
+    if filter == Filter::default() {
+        return Err(item.wrong("a filter needs a condition", format!("write one of {known}")));
+    }
+    Ok(filter)
 }
 
 #[cfg(test)]
@@ -535,7 +345,7 @@ mod tests {
     fn misspelt_functions() {
         let error = parse("[tool.a]\nfunctions = [\"MPI_Send\", \"MPI_send\"]").unwrap_err();
         assert_eq!(error.to_string(), "/conf/qmpi.toml:2: `tool.a.functions`: `MPI_send` is no MPI function");
-        assert_eq!(error.hint().unwrap(), "did you mean `MPI_Send`?");
+        assert_eq!(error.hint(), "did you mean `MPI_Send`?");
     }
 
     #[test]
@@ -577,7 +387,7 @@ mod tests {
         assert_eq!(outer.env, [("A".into(), String::new()), ("MPIP".into(), "-k 2".into())]);
         assert_eq!(outer.functions, Some(vec![FnId::by_name("MPI_Send").unwrap()]));
         assert_eq!(outer.ranks.as_ref().unwrap().to_string(), "0-3,8");
-        assert!(!outer.pcontrol);
+        assert!(outer.skips_pcontrol);
         assert_eq!(outer.share, ["libpapi.so.7"]);
         assert_eq!(outer.with, [PathBuf::from("libinit.so"), "/conf/sub/libtwo.so".into()]);
         assert_eq!(outer.own_calls, OwnCalls::Hidden);
@@ -633,7 +443,7 @@ mod tests {
             let line = error.to_string();
             assert!(line.starts_with(&format!("/conf/qmpi.toml:{message}")), "{text:?}: {line}");
             assert!(!line.contains('\n'), "{line}");
-            let given = error.hint().unwrap();
+            let given = error.hint();
             assert!(given.starts_with(hint), "{text:?}: {given}");
         }
     }

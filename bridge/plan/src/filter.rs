@@ -25,23 +25,15 @@ impl Default for Filter {
 
 impl fmt::Display for Filter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.every.get() == 1 {
-            f.write_str("calls")?;
-        } else {
-            write!(f, "one in {} calls of a function", self.every)?;
-        }
-        if let Some(names) = &self.communicators {
-            write!(f, ", on {}", names.join(", "))?;
-        }
-        if let Some(from) = self.from {
-            write!(f, ", from {} s", from.as_secs_f64())?;
-        }
-        if let Some(to) = self.to {
-            write!(f, ", until {} s", to.as_secs_f64())?;
-        }
-        if self.from.is_some() || self.to.is_some() {
-            f.write_str(" after the start")?;
-        }
-        Ok(())
+        let calls = match self.every.get() {
+            1 => "calls".to_owned(),
+            every => format!("one in {every} calls of a function"),
+        };
+        let communicators = self.communicators.as_ref().map(|names| format!("on {}", names.join(", ")));
+        let from = self.from.map(|from| format!("from {} s", from.as_secs_f64()));
+        let to = self.to.map(|to| format!("until {} s", to.as_secs_f64()));
+        let after = if from.is_some() || to.is_some() { " after the start" } else { "" };
+        let parts: Vec<String> = [Some(calls), communicators, from, to].into_iter().flatten().collect();
+        write!(f, "{}{after}", parts.join(", "))
     }
 }

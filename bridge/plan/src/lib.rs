@@ -7,10 +7,9 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `error` | what is wrong with what the user asks for |
 //! | [`job`] | ranks, the launcher, `LD_PRELOAD` |
 //! | `nearest` | what a misspelt word may mean |
-//! | `fault`, `error` | what is wrong with what the user asks for |
-//! | [`refusal`] | why a tool cannot be a layer |
 //! | [`wraps`] | functions that are not MPI's |
 //! | `setting`, `filter` | settings that are a word; which calls a layer sees |
 //! | [`config`] | the configuration file |
@@ -26,7 +25,6 @@
 pub mod config;
 pub mod control;
 mod error;
-mod fault;
 mod filter;
 pub mod inspector;
 pub mod job;
@@ -34,7 +32,6 @@ mod nearest;
 pub mod own_calls;
 pub mod placement;
 pub mod planned;
-pub mod refusal;
 pub mod request;
 mod setting;
 pub mod stack;
@@ -42,7 +39,6 @@ pub mod wraps;
 
 pub use config::Config;
 pub use error::PlanError;
-pub use fault::{ConfigFault, ListFault, ValueFault};
 pub use filter::Filter;
 pub use inspector::Inspector;
 pub use job::launcher::{self, Launcher};
@@ -54,7 +50,6 @@ pub use job::ranks::RankSet;
 pub use nearest::nearest;
 pub use placement::{Namespaces, Place};
 pub use planned::{LayerKind, Planned};
-pub use refusal::Refusal;
 pub use request::list::{self, Element};
 pub use request::lookup::{self, Lookup};
 pub use request::{Request, variable};

@@ -14,6 +14,11 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
+/// The same as a hint.
+pub(crate) fn did_you_mean<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(wanted, candidates).map(|nearest| format!("did you mean `{nearest}`?"))
+}
+
 /// Levenshtein's distance, in which two neighbours in the wrong order are one mistake; case ignored.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().flat_map(char::to_lowercase).collect();

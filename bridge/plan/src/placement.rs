@@ -45,29 +45,22 @@ impl Namespaces {
     /// for, from the outermost; the rest are clones.
     #[must_use]
     pub fn places<T>(self, tools: &[T], needs_own: impl Fn(&T) -> bool) -> Vec<Place> {
-        let for_clones = usize::from(!self.of_clones);
-        let reserved = if self.reserve { for_clones } else { 0 };
-        if tools.len() + reserved <= self.free {
+        let for_clones = usize::from(self.reserve && !self.of_clones);
+        if tools.len() + for_clones <= self.free {
             return vec![Place::Namespace; tools.len()];
         }
         let needs_own: Vec<bool> = tools.iter().map(needs_own).collect();
-        let owners = needs_own.iter().filter(|needs_own| **needs_own).count();
-        let has_clones = owners < tools.len();
-        let room = self.free.saturating_sub(if has_clones || self.reserve { for_clones } else { 0 });
-        let can_clone = self.of_clones || self.free > 0;
-        let (mut for_owners, mut for_others) = (room, room.saturating_sub(owners));
-        let place = |needs_own: &bool| {
-            let room = if *needs_own { &mut for_owners } else { &mut for_others };
-            if *room > 0 {
-                *room -= 1;
-                Place::Namespace
-            } else if can_clone && !needs_own {
-                Place::Clone
-            } else {
-                Place::NoRoom
-            }
+        let mut waiting = needs_own.iter().filter(|needs_own| **needs_own).count();
+        let mut left = Self { reserve: self.reserve || waiting < tools.len(), ..self };
+        let place = |needs_own: bool| {
+            waiting -= usize::from(needs_own);
+            let place = left.next_place(needs_own, waiting);
+            let is_first_clone = place == Place::Clone && !left.of_clones;
+            left.of_clones |= is_first_clone;
+            left.free -= usize::from(is_first_clone || place == Place::Namespace);
+            place
         };
-        needs_own.iter().map(place).collect()
+        needs_own.into_iter().map(place).collect()
     }
 
     /// Decides for one PMPI tool where it is not known which come after it: those that cannot be clones, `waiting` of them at least, get
@@ -76,11 +69,9 @@ impl Namespaces {
     pub fn next_place(self, needs_own: bool, waiting: usize) -> Place {
         let for_clones = usize::from(self.reserve && !self.of_clones);
         let room = self.free.saturating_sub(for_clones);
-        if needs_own {
-            if room > 0 { Place::Namespace } else { Place::NoRoom }
-        } else if room > waiting {
+        if room > if needs_own { 0 } else { waiting } {
             Place::Namespace
-        } else if self.of_clones || self.free > 0 {
+        } else if !needs_own && (self.of_clones || self.free > 0) {
             Place::Clone
         } else {
             Place::NoRoom

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use qmpi_abi::{FnId, classify};
 use qmpi_elf::{MpiFamily, Tool};
 
-use crate::{Layer, Refusal};
+use crate::{Layer, PlanError};
 
 /// A layer whose file can be loaded, as far as it shows.
 #[derive(Debug, Clone)]
@@ -97,16 +97,14 @@ impl Planned {
     /// Compares the MPI that it is built for with the one that `user`, a program or a process, uses.
     ///
     /// # Errors
-    /// [`Refusal::OtherMpi`]: handles and constants have other types and values there.
-    pub fn check_mpi(&self, user: &str, family: MpiFamily, mpi: &str) -> Result<(), Refusal> {
+    /// It is another one: handles and constants have other types and values there.
+    pub fn check_mpi(&self, user: &str, family: MpiFamily, mpi: &str) -> Result<(), PlanError> {
         match self.family().filter(|tool| *tool != family) {
             None => Ok(()),
-            Some(tool) => Err(Refusal::OtherMpi {
-                path: self.layer.path.clone(),
-                tool,
-                user: user.to_owned(),
-                mpi: mpi.to_owned(),
-            }),
+            Some(tool) => Err(PlanError::new(
+                format!("{} is built for {tool}, but {user} uses {mpi}", self.layer.path.display()),
+                format!("use the tool's build for {mpi}"),
+            )),
         }
     }
 }

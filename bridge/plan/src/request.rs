@@ -12,15 +12,13 @@ mod with;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use qmpi_elf::{ElfError, ElfErrorReason, ElfFile};
 
-use crate::config::ToolConfig;
 use crate::stack::{Layer, PassedOver, Skipped, Stack, StackOrigin};
 use crate::{Config, Element, LogLevel, Lookup, OnError, PlanError, Processes, SettingWord};
-use lookup::{Linker, absolute};
+use lookup::{Linker, absolute, is_elf};
 
 /// What the user asks for, before anything is looked up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,11 +51,11 @@ impl Request {
     /// Reads the environment through `get`.
     ///
     /// # Errors
-    /// [`PlanError::NotUnicode`] and [`PlanError::Setting`]. A `TOOLS` that is not UTF-8 is another program's, and passed over.
+    /// A variable that is no text, or none of the words it may be. A `TOOLS` that is not UTF-8 is another program's, and passed over.
     pub fn from_env(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, PlanError> {
         let text = |variable: &'static str| {
             let value = get(variable).map(OsString::into_string).transpose();
-            value.map_err(|_| PlanError::NotUnicode { variable })
+            value.map_err(|_| PlanError::not_unicode(variable))
         };
         Ok(Self {
             tool_list: text(variable::TOOL_LIST)?,
@@ -97,9 +95,14 @@ impl Request {
     /// [`Request::resolve`] for a named stack of the configuration file instead of the main one.
     ///
     /// # Errors
-    /// As there, and [`PlanError::NoStack`].
+    /// As there; and the configuration file has no stack of this name.
     pub fn resolve_named(&self, name: &str, linker: Linker<'_>) -> Result<Stack, PlanError> {
-        let no_stack = || PlanError::NoStack { name: name.into(), config: self.config.clone() };
+        let no_stack = || {
+            let config = self.config.as_ref().map(|path| path.display().to_string());
+            let place = config.unwrap_or_else(|| "the configuration: QMPI_CONFIG is not set".into());
+            let hint = format!("[stacks] {name} = [\"outer\", \"inner\"]");
+            PlanError::new(format!("there is no stack `{name}` in {place}"), hint)
+        };
         let config = self.read_config()?;
         self.named_with(&config, config.stacks.get(name).ok_or_else(no_stack)?, linker)
     }
@@ -117,11 +120,28 @@ impl Request {
     /// # Errors
     /// As there.
     pub fn resolve_with(&self, config: &Config, linker: Linker<'_>) -> Result<Stack, PlanError> {
-        let (origin, elements) = self.elements(config)?;
-        let passed_over = match (origin, &self.thesis_tools) {
-            (StackOrigin::Nowhere, Some(tools)) => passed_over(tools),
-            _ => None,
+        let mut passed_over = None;
+        let (mut origin, mut elements) = if let Some(text) = &self.tool_list {
+            (StackOrigin::ToolList, list::parse(variable::TOOL_LIST, text)?)
+        } else if let Some(names) = &config.stack {
+            (StackOrigin::Config, names.iter().cloned().map(Element::Name).collect())
+        } else {
+            match thesis_elements(self.thesis_tools.as_deref().unwrap_or_default()) {
+                Ok(elements) => (StackOrigin::Thesis, elements),
+                Err(why) => {
+                    passed_over = why;
+                    (StackOrigin::Nowhere, Vec::new())
+                }
+            }
         };
+        if self.with_innermost && (origin == StackOrigin::Nowhere || !elements.is_empty()) {
+            let names: HashSet<String> = elements.iter().map(Element::name).collect();
+            let more = config.innermost.iter().flatten().filter(|name| !names.contains(*name));
+            elements.extend(more.cloned().map(Element::Name));
+            if origin == StackOrigin::Nowhere && !elements.is_empty() {
+                (origin, passed_over) = (StackOrigin::Config, None);
+            }
+        }
         Ok(Stack { passed_over, ..self.find(config, linker, origin, elements)? })
     }
 
@@ -133,7 +153,7 @@ impl Request {
         elements: Vec<Element>,
     ) -> Result<Stack, PlanError> {
         let lookup = Lookup::new(config, self.tool_path.as_deref().unwrap_or_default(), linker)?;
-        let mut labels = Labels::default();
+        let mut labels = HashMap::new();
         let mut stack = Stack {
             layers: Vec::new(),
             on_error: self.on_error,
@@ -147,102 +167,62 @@ impl Request {
         };
         for element in elements {
             let name = element.name();
-            let label = labels.unique(&name);
-            let settings = config.tools.get(&name).cloned().unwrap_or_default();
+            let label = unique_label(&mut labels, &name);
+            let mut settings = config.tools.get(&name).cloned().unwrap_or_default();
             let is_registered = matches!(element, Element::Name(_))
                 && settings.path.is_none()
                 && (settings.registered || self.registered.contains(&name));
-            let file = if is_registered { Err(lookup.unresolved(name.clone())) } else { lookup.file(&element) };
-            match file.and_then(|path| Ok((with::find(&name, &path, &settings.with, linker)?, path))) {
-                Ok((with, path)) => {
-                    stack.layers.push(Layer { label, name, path, settings: ToolConfig { with, ..settings } });
-                }
-                Err(error @ PlanError::Unresolved { .. }) if self.keep_names => {
+            let mut find = || {
+                let Some(path) = (if is_registered { None } else { lookup.file(&element)? }) else {
+                    let error = lookup.unresolved(&name);
+                    if !self.keep_names {
+                        return Err(error);
+                    }
                     stack.unresolved.push((stack.layers.len(), error));
-                    stack.layers.push(Layer { label, path: PathBuf::from(&name), name, settings });
-                }
+                    return Ok(PathBuf::from(&name));
+                };
+                settings.with = with::find(&name, &path, &settings.with, linker)?;
+                Ok(path)
+            };
+            match find() {
+                Ok(path) => stack.layers.push(Layer { label, name, path, settings }),
                 Err(error) if self.on_error == OnError::Skip => stack.skipped.push(Skipped { label, error }),
                 Err(error) => return Err(error),
             }
         }
         Ok(stack)
     }
+}
 
-    fn elements(&self, config: &Config) -> Result<(StackOrigin, Vec<Element>), PlanError> {
-        let (mut origin, mut elements) = self.elements_asked_for(config)?;
-        let says_none = origin != StackOrigin::Nowhere && elements.is_empty();
-        if self.with_innermost && !says_none {
-            let names: HashSet<String> = elements.iter().map(Element::name).collect();
-            let more = config.innermost.iter().flatten().filter(|name| !names.contains(*name));
-            elements.extend(more.cloned().map(Element::Name));
-            if origin == StackOrigin::Nowhere && !elements.is_empty() {
-                origin = StackOrigin::Config;
-            }
-        }
-        Ok((origin, elements))
+/// `name`, or `name#2`, `name#3`, ... if that is taken. `labels`: those so far, and how many layers of that name there are, as a stack may
+/// have a thousand of one.
+fn unique_label(labels: &mut HashMap<String, usize>, name: &str) -> String {
+    let mut label = name.to_owned();
+    let mut instance = labels.get(name).copied().unwrap_or_default();
+    while labels.contains_key(&label) {
+        instance += 1;
+        label = format!("{name}#{instance}");
     }
-
-    fn elements_asked_for(&self, config: &Config) -> Result<(StackOrigin, Vec<Element>), PlanError> {
-        if let Some(text) = &self.tool_list {
-            return Ok((StackOrigin::ToolList, list::parse(variable::TOOL_LIST, text)?));
-        }
-        if let Some(names) = &config.stack {
-            return Ok((StackOrigin::Config, names.iter().cloned().map(Element::Name).collect()));
-        }
-        let thesis = self.thesis_tools.as_deref().and_then(thesis_elements);
-        Ok(thesis.map_or((StackOrigin::Nowhere, Vec::new()), |elements| (StackOrigin::Thesis, elements)))
-    }
+    labels.insert(name.to_owned(), instance.max(1));
+    labels.entry(label.clone()).or_insert(1);
+    label
 }
 
-/// Labels of layers, each another one.
-#[derive(Default)]
-struct Labels {
-    taken: HashSet<String>,
-    /// How many times each name was seen: a stack may have a thousand layers of one name.
-    instances: HashMap<String, usize>,
-}
-
-impl Labels {
-    /// `name`, or `name#2`, `name#3`, ... if that is taken.
-    fn unique(&mut self, name: &str) -> String {
-        let instance = self.instances.entry(name.into()).or_insert(0);
-        loop {
-            *instance += 1;
-            let label = if *instance == 1 { name.to_owned() } else { format!("{name}#{instance}") };
-            if self.taken.insert(label.clone()) {
-                return label;
-            }
-        }
-    }
-}
-
-/// The elements of `TOOLS`, or `None` if it is not a list of shared objects.
-fn thesis_elements(text: &str) -> Option<Vec<Element>> {
-    let paths: Vec<&str> = text.split(':').map(str::trim).collect();
-    paths
-        .iter()
-        .all(|path| is_library(Path::new(path)))
-        .then(|| paths.iter().map(|&p| Element::Path(p.into())).collect())
-}
-
-/// Why [`thesis_elements`] takes `TOOLS` for another program's; `None` if it is empty.
-fn passed_over(text: &str) -> Option<PassedOver> {
+/// The elements of `TOOLS`; or, if it is not a list of shared objects, why it is taken for another program's, unless it is empty.
+fn thesis_elements(text: &str) -> Result<Vec<Element>, Option<PassedOver>> {
     let elements: Vec<&str> = text.split(':').map(str::trim).collect();
-    let element = (*elements.iter().find(|path| !is_library(Path::new(path)))?).to_owned();
-    let looks_like_a_path = |element: &&&str| element.contains('/');
-    let is_meant = elements.iter().any(|path| is_library(Path::new(path)))
-        || elements.iter().filter(|element| !element.is_empty()).all(|element| looks_like_a_path(&element));
-    (!text.trim().is_empty()).then_some(PassedOver { element, is_meant })
+    let is_library = |element: &&&str| is_library(Path::new(element));
+    let Some(other) = elements.iter().find(|element| !is_library(element)) else {
+        return Ok(elements.iter().map(|&path| Element::Path(path.into())).collect());
+    };
+    let is_meant = elements.iter().any(|element| is_library(&element))
+        || elements.iter().filter(|element| !element.is_empty()).all(|element| element.contains('/'));
+    Err((!text.trim().is_empty()).then(|| PassedOver { element: (*other).to_owned(), is_meant }))
 }
 
 /// Whether the file is a library, or a broken one: what is wrong with it is for the inspection to say.
 fn is_library(path: &Path) -> bool {
-    let mut magic = [0; 4];
-    // Only regular files: opening a pipe that happens to be named in `TOOLS` would block.
-    let is_elf = path.is_file()
-        && std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
-        && magic == *b"\x7fELF";
-    is_elf
+    is_elf(path)
         && match ElfFile::open(path) {
             Ok(file) => file.is_shared_object(),
             Err(ElfError { reason: ElfErrorReason::NotSharedObject(_) | ElfErrorReason::Static, .. }) => false,
@@ -316,9 +296,9 @@ mod tests {
         let list = format!("x={0},y={0}", exe.display());
         let stack = request(&[("QMPI_TOOL_LIST", &list)]).unwrap().resolve_with(&config, NO_LINKER).unwrap();
         let [x, y] = &stack.layers[..] else { panic!("two layers") };
-        assert_eq!((x.settings.env.len(), x.settings.pcontrol, x.settings.share.len()), (1, false, 1));
+        assert_eq!((x.settings.env.len(), !x.settings.skips_pcontrol, x.settings.share.len()), (1, false, 1));
         assert!(x.on_rank(Some(2)) && !x.on_rank(Some(0)) && x.on_rank(None));
-        assert!(y.settings.env.is_empty() && y.settings.pcontrol && y.on_rank(Some(0)));
+        assert!(y.settings.env.is_empty() && !y.settings.skips_pcontrol && y.on_rank(Some(0)));
     }
 
     #[test]
@@ -379,7 +359,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt;
         let error = Request::from_env(&|name| (name == "QMPI_TOOL_LIST").then(|| OsString::from_vec(vec![0xff])));
         assert_eq!(error.unwrap_err().to_string(), "QMPI_TOOL_LIST is not valid UTF-8");
-        assert!(matches!(request(&[("QMPI_ON_ERROR", "ignore")]), Err(PlanError::Setting { .. })));
+        assert!(request(&[("QMPI_ON_ERROR", "ignore")]).is_err());
         assert!(request(&[("QMPI_CONFIG", "")]).unwrap().config.is_none());
     }
 }

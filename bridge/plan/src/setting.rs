@@ -23,7 +23,7 @@ pub trait SettingWord: Copy + Default + PartialEq + 'static {
     /// Reads the value of a variable; nothing or blanks mean the default.
     ///
     /// # Errors
-    /// [`PlanError::Setting`] for any other word.
+    /// Any other word.
     fn of_variable(variable: &'static str, value: Option<&str>) -> Result<Self, PlanError> {
         let value = value.unwrap_or_default().trim();
         if value.is_empty() {
@@ -31,7 +31,8 @@ pub trait SettingWord: Copy + Default + PartialEq + 'static {
         }
         Self::of_word(value).ok_or_else(|| {
             let expected: Vec<&str> = Self::WORDS.iter().map(|(word, _)| *word).collect();
-            PlanError::Setting { variable, value: value.to_owned(), expected: expected.join(", ") }
+            let message = format!("{variable}={value} is none of {}", expected.join(", "));
+            PlanError::new(message, format!("unset {variable} for the default"))
         })
     }
 }

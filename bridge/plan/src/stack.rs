@@ -67,18 +67,13 @@ pub struct Stack {
 }
 
 /// A `TOOLS` that is no list of shared objects.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("TOOLS is set, but passed over: `{element}` in it is no shared object")]
 pub struct PassedOver {
     /// The first element that is none.
     pub(crate) element: String,
     /// Others are, or all look like paths: probably it was meant as one.
     pub is_meant: bool,
-}
-
-impl std::fmt::Display for PassedOver {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "TOOLS is set, but passed over: `{}` in it is no shared object", self.element)
-    }
 }
 
 impl PassedOver {
@@ -107,7 +102,7 @@ impl Layer {
     #[must_use]
     pub fn lets(&self, function: FnId) -> bool {
         self.settings.functions.as_ref().is_none_or(|functions| functions.contains(&function))
-            && (self.settings.pcontrol || function.name() != "MPI_Pcontrol")
+            && (!self.settings.skips_pcontrol || function.name() != "MPI_Pcontrol")
     }
 
     /// Whether the layer exists on `rank`. Where no launcher tells the rank, it does.

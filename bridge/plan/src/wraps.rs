@@ -3,8 +3,8 @@
 use qmpi_elf::Tool;
 use qmpi_elf::tool::wrapped;
 
-use crate::Refusal;
-use crate::nearest::nearest;
+use crate::PlanError;
+use crate::nearest::did_you_mean;
 
 /// Which functions that are not MPI's reach a layer: those of the C library and others that its tool defines as well.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,17 +46,17 @@ impl Wraps {
     /// Does the tool define what the settings name?
     ///
     /// # Errors
-    /// [`Refusal::WrapsUnknown`].
-    pub fn check(&self, tool: &Tool) -> Result<(), Refusal> {
+    /// For the first function that it does not define.
+    pub fn check(&self, tool: &Tool) -> Result<(), PlanError> {
         let Wraps::Names(names) = self else { return Ok(()) };
-        for name in names {
-            let path = || tool.closure.root().path().to_owned();
-            if !exported(tool).any(|exported| exported == name) {
-                let nearest = nearest(name, exported(tool)).map(str::to_owned);
-                return Err(Refusal::WrapsUnknown { path: path(), name: name.clone(), nearest });
-            }
-        }
-        Ok(())
+        let is_defined = |name: &&String| exported(tool).any(|exported| exported == *name);
+        let Some(name) = names.iter().find(|name| !is_defined(name)) else { return Ok(()) };
+        let path = tool.closure.root().path().display();
+        Err(PlanError::new(
+            format!("{path}: `wraps` names {name}, which the tool does not define"),
+            did_you_mean(name, exported(tool))
+                .unwrap_or_else(|| format!("`qmpi inspect {path}` lists what it defines")),
+        ))
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn layers() -> &'static [Layer] {
     LAYERS.get_or_init(|| {
         let Some(path) = path() else { return Vec::new() };
         let config = Config::read(&PathBuf::from(path)).and_then(|config| resolve(&config));
-        config.unwrap_or_else(|error| log::fatal(&error.to_string(), error.hint().as_deref()))
+        config.unwrap_or_else(|error| log::fatal(&error.to_string(), Some(error.hint())))
     })
 }
 

@@ -162,7 +162,7 @@ impl ListedLayer {
             env: settings.env.iter().cloned().collect(),
             functions: settings.functions.as_ref().map(|ids| ids.iter().map(|id| id.name().to_owned()).collect()),
             functions_without_effect: inspected.functions_without_effect().into_iter().map(str::to_owned).collect(),
-            pcontrol: settings.pcontrol,
+            pcontrol: !settings.skips_pcontrol,
             share: settings.share.clone(),
             with: settings.with.clone(),
             own_calls: settings.own_calls.word(),

@@ -134,7 +134,7 @@ impl StackRequest<'_> {
 
 /// `-t a -t b` as one list. Each option may hold a list itself, as the variable does.
 fn tool_list(options: &[String]) -> Result<String, Error> {
-    let usage = |error: qmpi_plan::PlanError| Error::usage(error.to_string(), error.hint().unwrap_or_default());
+    let usage = |error: qmpi_plan::PlanError| Error::usage(error.to_string(), error.hint());
     let mut elements = Vec::new();
     for option in options {
         if let Some(path) = list::unlistable(option) {

@@ -12,8 +12,8 @@ pub(crate) enum LayerError {
     #[error(transparent)]
     Loader(#[from] LoadError),
     /// The plan has no file for it.
-    #[error("{message}")]
-    NoFile { message: String, hint: Option<String> },
+    #[error(transparent)]
+    NoFile(#[from] PlanError),
     #[error("{}: {message}", path.display())]
     DynamicLinker { path: PathBuf, message: String, hint: &'static str },
     #[error("{}: it is a QMPI tool, but it registered no name", path.display())]
@@ -39,12 +39,6 @@ pub(crate) enum LayerError {
     Wrapper { path: PathBuf, index: usize, function: &'static str, wrapper: String },
 }
 
-impl From<&PlanError> for LayerError {
-    fn from(error: &PlanError) -> LayerError {
-        LayerError::NoFile { message: error.to_string(), hint: error.hint() }
-    }
-}
-
 impl LayerError {
     /// `dlopen` or `dlsym` refused.
     pub(crate) fn of_linker(path: &Path, error: &libloading::Error) -> LayerError {
@@ -57,7 +51,7 @@ impl LayerError {
     pub(crate) fn hint(&self) -> Option<String> {
         Some(match self {
             LayerError::Loader(error) => return error.hint(),
-            LayerError::NoFile { hint, .. } => return hint.clone(),
+            LayerError::NoFile(error) => error.hint().into(),
             LayerError::DynamicLinker { hint, .. } => (*hint).into(),
             LayerError::NoName { .. } => {
                 "it must call QMPI_Register_tool_name from a constructor, with a name of its own".into()

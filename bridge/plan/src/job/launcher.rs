@@ -6,11 +6,11 @@
 //!
 //! Only a launcher's own options count, which end where the program begins (`options.rs`).
 
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 pub use super::kind::Launcher;
-use super::options::{self, option};
+use super::options::{self, LauncherOption};
+use super::preload;
 
 /// Open MPI's parameter with variables to pass on.
 pub const ENV_LIST: &str = "mca_base_env_list";
@@ -50,7 +50,18 @@ impl<'a> Line<'a> {
     /// The launcher's options for each program of the job.
     pub fn options(&self) -> impl Iterator<Item = &'a [String]> {
         let launcher = self.launcher;
-        self.programs().map(move |args| options::of(launcher, args))
+        self.programs().map(move |args| &args[..options::parse(launcher, args).1])
+    }
+
+    /// The same, with what belongs to each.
+    fn parsed(&self) -> impl Iterator<Item = Vec<LauncherOption<'a>>> {
+        let launcher = self.launcher;
+        self.programs().map(move |args| options::parse(launcher, args).0)
+    }
+
+    /// The options of the first program; what Slurm, PALS and Flux are told of it holds for all.
+    fn of_first(&self) -> Vec<LauncherOption<'a>> {
+        self.parsed().next().unwrap_or_default()
     }
 
     /// The first program of the job.
@@ -63,10 +74,11 @@ impl<'a> Line<'a> {
     /// Which of `names` do not get to ranks on other hosts.
     #[must_use]
     pub fn dropped<'n>(&self, names: &[&'n str]) -> Vec<&'n str> {
+        let programs: Vec<_> = self.parsed().collect();
         let everywhere = |name: &str| match self.launcher {
-            Launcher::Orte => self.lists(name) || self.options().all(|args| given_by_x(args, name)),
-            Launcher::Prrte => self.lists(name) || self.options().any(|args| given_by_x(args, name)),
-            Launcher::Hydra => self.options().all(|args| self.hydra_passes(args, name)),
+            Launcher::Orte => self.lists(name) || programs.iter().all(|options| given_by_x(options, name)),
+            Launcher::Prrte => self.lists(name) || programs.iter().any(|options| given_by_x(options, name)),
+            Launcher::Hydra => programs.iter().all(|options| self.hydra_passes(&programs, options, name)),
             Launcher::Slurm => self.slurm_passes(name),
             Launcher::Pals => self.pals_passes(name),
             Launcher::Flux => self.flux_passes(name),
@@ -78,9 +90,9 @@ impl<'a> Line<'a> {
     #[must_use]
     pub fn list_argument(&self) -> Option<(usize, &'a str)> {
         let mut start = 0;
-        for (program, options) in self.programs().zip(self.options()) {
-            if let Some(option) = options.iter().position(|word| word == ENV_LIST) {
-                return Some((start + option + 1, options.get(option + 1)?));
+        for (program, options) in self.programs().zip(self.parsed()) {
+            if let Some((place, value)) = options.iter().find_map(|option| option.parameter(ENV_LIST)) {
+                return Some((start + place, value));
             }
             start += program.len() + 1;
         }
@@ -97,26 +109,17 @@ impl<'a> Line<'a> {
     /// The value of `LD_PRELOAD` that this command line gives to ranks, whatever the environment says; the last one.
     #[must_use]
     pub fn preload(&self) -> Option<&'a str> {
-        const NAME: &str = "LD_PRELOAD";
-        let assigned = |word: &'a str| word.strip_prefix(NAME)?.strip_prefix('=');
-        match self.launcher {
+        let options: Vec<_> = self.parsed().flatten().collect();
+        let pairs: Vec<(&str, &str)> = match self.launcher {
             Launcher::Orte | Launcher::Prrte => {
-                let given = self.options().flat_map(|options| options.windows(2)).filter(|pair| pair[0] == "-x");
-                given.filter_map(|pair| assigned(&pair[1])).last()
+                let values = options.iter().filter(|option| option.name == "x").filter_map(LauncherOption::value);
+                values.filter_map(|(_, value)| value.split_once('=')).collect()
             }
-            Launcher::Hydra => {
-                let given = self.options().flat_map(|options| options.windows(3));
-                given.filter(|words| sets(words) && words[1] == NAME).map(|words| words[2].as_str()).last()
-            }
-            Launcher::Slurm => self.export().and_then(|value| value.split(',').find_map(assigned)),
-            Launcher::Pals => {
-                let options = || self.options().flat_map(|options| options.windows(2)).filter(|pair| sets(pair));
-                let alone = self.options().flat_map(|options| options.windows(3));
-                let apart = alone.filter(|words| sets(words) && words[1] == NAME).map(|words| words[2].as_str()).last();
-                apart.or_else(|| options().filter_map(|pair| assigned(&pair[1])).last())
-            }
-            Launcher::Flux => self.rules().filter_map(|rule| assigned(rule.text?)).last(),
-        }
+            Launcher::Hydra | Launcher::Pals => options.iter().filter_map(LauncherOption::assignment).collect(),
+            Launcher::Slurm => self.listed_argument()?.1.split(',').filter_map(|text| text.split_once('=')).collect(),
+            Launcher::Flux => self.rules().into_iter().filter_map(|rule| rule?.split_once('=')).collect(),
+        };
+        pairs.into_iter().rev().find(|(name, _)| *name == preload::VARIABLE).map(|(_, value)| value)
     }
 
     fn text(&self, name: &str) -> Option<String> {
@@ -133,169 +136,114 @@ impl<'a> Line<'a> {
     /// Is it said of this program alone what it gets? Intel's hydra then passes over what is set for all (`-genv`), MPICH's does not.
     #[must_use]
     pub fn restricts(&self, options: &[String]) -> bool {
-        let is_list = matches!(restriction(options, ["envall", "envnone", "envlist"]), Some(Restriction::To(_)));
-        is_list || options.iter().any(|word| option(word).0 == "envexcl")
+        let (options, _) = options::parse(self.launcher, options);
+        let is_list = matches!(restriction(&options, ["envall", "envnone", "envlist"]), Some(Restriction::To(_)));
+        is_list || options.iter().any(|option| option.name == "envexcl")
     }
 
     /// Does Intel's `-envexcl` keep the variable from a program? No option helps against it.
     #[must_use]
     pub fn excludes(&self, name: &str) -> bool {
-        self.options().any(|args| lists(args, "envexcl", name))
+        self.parsed().any(|options| lists(&options, "envexcl", name))
     }
 
-    fn hydra_passes(&self, args: &[String], name: &str) -> bool {
-        if lists(args, "envexcl", name) {
+    fn hydra_passes(&self, programs: &[Vec<LauncherOption<'_>>], options: &[LauncherOption<'_>], name: &str) -> bool {
+        if lists(options, "envexcl", name) {
             return false;
         }
-        let set = |args: &[String]| args.windows(2).any(|pair| sets(pair) && pair[1] == name);
-        let set_for_all = |args: &[String]| args.windows(2).any(|pair| option(&pair[0]).0 == "genv" && pair[1] == name);
-        if set(args) || self.options().any(set_for_all) {
+        let sets = |option: &LauncherOption<'_>| option.assignment().is_some_and(|(variable, _)| variable == name);
+        if options.iter().any(sets) || programs.iter().flatten().any(|option| option.name == "genv" && sets(option)) {
             return true;
         }
-        if self.options().any(|args| lists(args, "genvexcl", name)) {
+        if programs.iter().any(|options| lists(options, "genvexcl", name)) {
             return false;
         }
         // What is said of one program goes before what is said of all, and both before the variable.
-        let for_all = || self.options().find_map(|args| restriction(args, ["genvall", "genvnone", "genvlist"]));
-        match restriction(args, ["envall", "envnone", "envlist"]).or_else(for_all) {
-            Some(Restriction::To(names)) => names.contains(name),
+        let for_all = || programs.iter().find_map(|args| restriction(args, ["genvall", "genvnone", "genvlist"]));
+        match restriction(options, ["envall", "envnone", "envlist"]).or_else(for_all) {
+            Some(Restriction::To(list)) => list.is_some_and(|list| list.lists(name)),
             Some(Restriction::All) => true,
             None => self.text(HYDRA_ENV).is_none_or(|value| value != "none"),
         }
     }
 
-    /// The value of `--export`.
-    fn export(&self) -> Option<&'a str> {
-        self.export_argument().map(|(_, value)| value)
+    /// The word that has the value of srun's `--export` or of `--envlist` of PALS, behind a `=` or by itself: its place among the
+    /// arguments, and the value.
+    #[must_use]
+    pub fn listed_argument(&self) -> Option<(usize, &'a str)> {
+        let name = if self.launcher == Launcher::Slurm { "export" } else { "envlist" };
+        self.of_first().iter().find(|option| option.name == name)?.value()
     }
 
-    /// The word that has the value of srun's `--export`, behind a `=` or by itself: its place among the arguments, and the value.
+    /// The variables that srun or PALS is told to pass on, if it is told.
     #[must_use]
-    pub fn export_argument(&self) -> Option<(usize, &'a str)> {
-        let options = self.options().next()?;
-        options.iter().enumerate().find_map(|(place, word)| match word.strip_prefix("--export=") {
-            Some(value) => Some((place, value)),
-            None if word == "--export" => Some((place + 1, options.get(place + 1)?.as_str())),
-            None => None,
-        })
-    }
-
-    /// What srun is told to pass on, if it is told.
-    #[must_use]
-    pub fn exported(&self) -> Option<String> {
-        self.export().map(str::to_owned).or_else(|| self.text(SLURM_EXPORT))
-    }
-
-    /// The word that has the value of the option of PALS with a list, and the value. What is said of the first program holds for all.
-    #[must_use]
-    pub fn list_of_pals(&self) -> Option<(usize, &'a str)> {
-        let options = self.options().next()?;
-        options.iter().enumerate().find_map(|(place, word)| match option(word) {
-            ("envlist", Some(value)) => Some((place, value)),
-            ("envlist", None) => Some((place + 1, options.get(place + 1)?.as_str())),
-            _ => None,
-        })
-    }
-
-    /// The list of variables that PALS exports, if it is told one.
-    #[must_use]
-    pub fn listed_for_pals(&self) -> Option<String> {
-        self.list_of_pals().map(|(_, value)| value.to_owned()).or_else(|| self.text(PALS_LIST))
+    pub fn listed(&self) -> Option<String> {
+        let variable = if self.launcher == Launcher::Slurm { SLURM_EXPORT } else { PALS_LIST };
+        self.listed_argument().map(|(_, value)| value.to_owned()).or_else(|| self.text(variable))
     }
 
     /// A list goes before all or nothing; what is set goes along in any case.
     fn pals_passes(&self, name: &str) -> bool {
-        let is_set = |pair: &[String]| sets(pair) && pair[1].split('=').next() == Some(name);
-        if self.options().any(|options| options.windows(2).any(is_set)) {
+        let options: Vec<_> = self.parsed().flatten().collect();
+        if options.iter().filter_map(LauncherOption::assignment).any(|(variable, _)| variable == name) {
             return true;
         }
-        if let Some(list) = self.listed_for_pals() {
+        if let Some(list) = self.listed() {
             return list.split(',').any(|element| element == name);
         }
-        let words = || self.options().flatten().map(|word| option(word).0);
-        match words().filter(|word| matches!(*word, "envall" | "envnone")).last() {
-            Some(word) => word == "envall",
+        match options.iter().rev().find(|option| matches!(option.name, "envall" | "envnone")) {
+            Some(option) => option.name == "envall",
             None => self
                 .text(PALS_ALL)
                 .is_none_or(|value| !matches!(&*value.to_lowercase(), "0" | "false" | "no" | "off" | "f" | "n")),
         }
     }
 
-    /// The rules of Flux for the environment, in their order.
-    fn rules(&self) -> impl Iterator<Item = FluxRule<'a>> {
-        let options = self.options().next().unwrap_or_default();
-        options.iter().enumerate().filter_map(|(place, word)| {
-            let (name, value) = option(word);
-            let value = value.or_else(|| options.get(place + 1).map(String::as_str));
-            match name {
-                "env" => Some(match value? {
-                    rule if rule.starts_with(['-', '^']) => FluxRule { text: None },
-                    rule => FluxRule { text: Some(rule) },
-                }),
-                "env-remove" | "env-file" => Some(FluxRule { text: None }),
-                _ => None,
-            }
-        })
+    /// The rules of Flux for the environment, in their order; `None` for one that may remove any variable.
+    fn rules(&self) -> Vec<Option<&'a str>> {
+        let rule = |option: LauncherOption<'a>| match option.name {
+            "env" => Some(option.value().map(|(_, rule)| rule).filter(|rule| !rule.starts_with(['-', '^']))),
+            "env-remove" | "env-file" => Some(None),
+            _ => None,
+        };
+        self.of_first().into_iter().filter_map(rule).collect()
     }
 
     /// After a rule that may remove it, which is a pattern or stands in a file, the variable has to be named.
     fn flux_passes(&self, name: &str) -> bool {
-        self.rules().fold(true, |passes, rule| match rule.text {
-            None => false,
-            Some(text) => passes || names(text, name),
-        })
+        self.rules().iter().fold(true, |passes, rule| rule.is_some_and(|rule| passes || names(rule, name)))
     }
 
     fn slurm_passes(&self, name: &str) -> bool {
-        let Some(value) = self.exported() else { return true };
+        let Some(value) = self.listed() else { return true };
         value.split(',').any(|element| element == "ALL" || names(element, name))
     }
 }
 
-/// A rule of Flux that adds variables; without text, one that may remove any.
-struct FluxRule<'a> {
-    text: Option<&'a str>,
-}
-
 /// What hydra takes along.
-enum Restriction {
+enum Restriction<'a> {
     All,
-    To(BTreeSet<String>),
+    /// What this option lists; nothing if `None`.
+    To(Option<LauncherOption<'a>>),
 }
 
 /// The first of the three options that is there: everything, nothing, these.
-fn restriction(args: &[String], [all, none, list]: [&str; 3]) -> Option<Restriction> {
-    args.iter().enumerate().find_map(|(index, word)| {
-        let (name, value) = option(word);
-        if name == all {
-            return Some(Restriction::All);
-        }
-        if name == none {
-            return Some(Restriction::To(BTreeSet::new()));
-        }
-        // hydra cuts the list in place: what the kernel shows of the command line has a word for each name.
-        let rest = args.get(index + 1..).unwrap_or_default().iter().map(String::as_str);
-        let words = value.into_iter().chain(rest.take_while(|word| !word.starts_with('-')));
-        (name == list).then(|| Restriction::To(words.flat_map(|word| word.split(',')).map(str::to_owned).collect()))
+fn restriction<'a>(options: &[LauncherOption<'a>], [all, none, list]: [&str; 3]) -> Option<Restriction<'a>> {
+    options.iter().find_map(|option| match option.name {
+        name if name == all => Some(Restriction::All),
+        name if name == none => Some(Restriction::To(None)),
+        name if name == list => Some(Restriction::To(Some(*option))),
+        _ => None,
     })
 }
 
 /// Whether the value of such an option, a list, has this name.
-fn lists(args: &[String], wanted: &str, name: &str) -> bool {
-    args.iter().enumerate().any(|(index, word)| {
-        let (found, value) = option(word);
-        let value = value.or_else(|| args.get(index + 1).map(String::as_str));
-        found == wanted && value.is_some_and(|value| value.split(',').any(|element| element == name))
-    })
+fn lists(options: &[LauncherOption<'_>], wanted: &str, name: &str) -> bool {
+    options.iter().any(|option| option.name == wanted && option.lists(name))
 }
 
-/// Whether these words begin with hydra's option that sets a variable.
-fn sets(words: &[String]) -> bool {
-    matches!(option(&words[0]).0, "genv" | "env")
-}
-
-fn given_by_x(args: &[String], name: &str) -> bool {
-    args.windows(2).any(|pair| pair[0] == "-x" && names(&pair[1], name))
+fn given_by_x(options: &[LauncherOption<'_>], name: &str) -> bool {
+    options.iter().any(|option| option.name == "x" && option.value().is_some_and(|(_, value)| names(value, name)))
 }
 
 /// Whether `NAME`, `NAME=VALUE` or `PREFIX*` stands for this variable.

@@ -6,169 +6,180 @@
 
 use crate::job::kind::Launcher;
 
-/// The options among the arguments for one program: everything before the program itself.
-pub(super) fn of(launcher: Launcher, args: &[String]) -> &[String] {
-    // `flux -v run OPTIONS`
-    let is_command = |word: &String| FLUX_COMMANDS.contains(&word.as_str());
-    let mut index = match launcher {
-        Launcher::Flux => match args.iter().take_while(|word| word.starts_with('-')).count() {
-            own if args.get(own).is_some_and(is_command) => own + 1,
-            _ => return &[],
-        },
-        _ => 0,
-    };
-    while let Some(word) = args.get(index) {
-        if !word.starts_with('-') || word == "-" {
-            break;
+/// An option, and what belongs to it.
+#[derive(Clone, Copy)]
+pub(super) struct LauncherOption<'a> {
+    /// Its place among the arguments.
+    place: usize,
+    /// Its name without hyphens, whether it has one of them or two. Empty where one hyphen means letters.
+    pub(super) name: &'a str,
+    /// What stands behind a `=` in the same word.
+    joined: Option<&'a str>,
+    /// The words behind it.
+    words: &'a [String],
+}
+
+impl<'a> LauncherOption<'a> {
+    /// Its values.
+    pub(super) fn values(&self) -> impl Iterator<Item = &'a str> {
+        self.joined.into_iter().chain(self.words.iter().map(String::as_str))
+    }
+
+    /// Its value, and the place of the word that has it.
+    pub(super) fn value(&self) -> Option<(usize, &'a str)> {
+        Some((self.place + usize::from(self.joined.is_none()), self.values().next()?))
+    }
+
+    /// Its second value likewise: that of a parameter of Open MPI, of which the first one is the name.
+    pub(super) fn parameter(&self, name: &str) -> Option<(usize, &'a str)> {
+        let [first, value] = self.words else { return None };
+        (first == name).then_some((self.place + 2, value))
+    }
+
+    /// The variable that hydra or PALS is told to set, as `NAME VALUE` or `NAME=VALUE`.
+    pub(super) fn assignment(&self) -> Option<(&'a str, &'a str)> {
+        let mut values = self.values().filter(|_| matches!(self.name, "env" | "genv"));
+        let first = values.next()?;
+        values.next().map_or_else(|| first.split_once('='), |value| Some((first, value)))
+    }
+
+    /// Is this one of its values, which are separated by commas?
+    pub(super) fn lists(&self, wanted: &str) -> bool {
+        self.values().flat_map(|value| value.split(',')).any(|element| element == wanted)
+    }
+}
+
+/// The options among the arguments for one program, and the number of words before the program itself.
+pub(super) fn parse(launcher: Launcher, args: &[String]) -> (Vec<LauncherOption<'_>>, usize) {
+    let mut options = Vec::new();
+    let mut index = 0;
+    if launcher == Launcher::Flux {
+        // `flux -v run OPTIONS`
+        index = args.iter().take_while(|word| word.starts_with('-')).count() + 1;
+        if !args.get(index - 1).is_some_and(|word| has(FLUX_COMMANDS, word)) {
+            return (options, 0);
         }
+    }
+    while let Some(word) = args.get(index).filter(|word| word.starts_with('-') && *word != "-") {
+        let place = index;
         index += 1;
         if word == "--" {
             break;
         }
-        let rest = args.get(index..).unwrap_or_default();
-        index += values(launcher, word, rest);
+        let rest = &args[index..];
+        let (name, joined) = match word.trim_start_matches('-').split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (word.trim_start_matches('-'), None),
+        };
+        let are_letters = matches!(launcher, Launcher::Slurm | Launcher::Flux) && !word.starts_with("--");
+        let count = if are_letters { of_letters(launcher, &word[1..]) } else { values(launcher, name, joined, rest) };
+        let words = &rest[..count.min(rest.len())];
+        options.push(LauncherOption { place, name: if are_letters { "" } else { name }, joined, words });
+        index += words.len();
     }
-    args.get(..index.min(args.len())).unwrap_or(args)
-}
-
-/// The name and value of an option as hydra reads it: with one dash or two, `NAME VALUE` or `NAME=VALUE`. No name if it is none.
-pub(super) fn option(word: &str) -> (&str, Option<&str>) {
-    let text = if word.starts_with('-') { word.trim_start_matches('-') } else { "" };
-    text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)))
+    (options, index)
 }
 
 /// How many of the words behind it belong to the option.
-fn values(launcher: Launcher, word: &str, rest: &[String]) -> usize {
-    let (name, value) = option(word);
-    match launcher {
-        Launcher::Orte | Launcher::Prrte if is_assigned(word) => 0,
-        Launcher::Orte | Launcher::Prrte if OPEN_MPI_PAIRS.contains(&name) => 2,
-        Launcher::Orte if OPEN_MPI.contains(&name) || ORTE.contains(&name) => 1,
-        Launcher::Prrte if OPEN_MPI.contains(&name) || PRRTE.contains(&name) => 1,
-        Launcher::Orte | Launcher::Prrte => 0,
-        Launcher::Hydra => match name {
-            "env" | "genv" => {
-                if rest.first().is_some_and(|first| first.contains('=')) {
-                    1
-                } else {
-                    2
-                }
-            }
-            // hydra cuts the list in place: what the kernel shows of the command line has a word for each name.
-            "envlist" | "genvlist" => {
-                let is_name = |word: &&String| word.split(',').all(is_variable) && !word.is_empty();
-                let first = usize::from(value.is_none());
-                first.max(rest.iter().take_while(is_name).count())
-            }
-            _ => usize::from(value.is_none() && (HYDRA.contains(&name) || INTEL.contains(&name))),
-        },
-        Launcher::Pals => match name {
-            // Releases differ: NAME VALUE, NAME=VALUE.
-            "env" | "genv" if rest.first().is_some_and(|first| !first.contains('=')) => 2,
-            _ => usize::from(value.is_none() && PALS.contains(&name)),
-        },
-        Launcher::Flux | Launcher::Slurm => {
-            let is_flux = launcher == Launcher::Flux;
-            let (long, letters) = if is_flux { (&FLUX[..], FLUX_LETTERS) } else { (&SLURM[..], SLURM_LETTERS) };
-            // Of short options in one word the last may have a value; that of an earlier one stands behind it in the word.
-            let first = word.bytes().skip(1).position(|letter| letters.contains(&letter));
-            let is_last = first.is_some_and(|at| at + 2 == word.len());
-            let has_value = if word.starts_with("--") { value.is_none() && long.contains(&name) } else { is_last };
-            usize::from(has_value)
+fn values(launcher: Launcher, name: &str, joined: Option<&str>, rest: &[String]) -> usize {
+    let one = |names: &str| usize::from(joined.is_none() && has(names, name));
+    match (launcher, name) {
+        (Launcher::Hydra | Launcher::Pals, "env" | "genv") if joined.is_none() => {
+            if rest.first().is_some_and(|first| first.contains('=')) { 1 } else { 2 }
         }
+        // hydra cuts the list in place: what the kernel shows of the command line has a word for each name.
+        (Launcher::Hydra, "envlist" | "genvlist") => {
+            let is_name = |word: &&String| word.split(',').all(is_variable) && !word.is_empty();
+            usize::from(joined.is_none()).max(rest.iter().take_while(is_name).count())
+        }
+        (Launcher::Hydra, _) => one(HYDRA).max(one(INTEL)),
+        (Launcher::Pals, _) => one(PALS),
+        (Launcher::Slurm, _) => one(SLURM),
+        (Launcher::Flux, _) => one(FLUX),
+        (Launcher::Orte | Launcher::Prrte, _) if has(OPEN_MPI_PAIRS, name) => 2 * one(OPEN_MPI_PAIRS),
+        (Launcher::Orte, _) => one(OPEN_MPI).max(one(ORTE)),
+        (Launcher::Prrte, _) => one(OPEN_MPI).max(one(PRRTE)),
     }
 }
 
-/// `--name=value`
-fn is_assigned(word: &str) -> bool {
-    word.starts_with("--") && word.contains('=')
+/// The same for letters in one word: the last may have a value; that of an earlier one stands behind it in the word.
+fn of_letters(launcher: Launcher, letters: &str) -> usize {
+    let with_value = if launcher == Launcher::Flux { FLUX_LETTERS } else { SLURM_LETTERS };
+    let first = letters.find(|letter| with_value.contains(letter));
+    usize::from(first.is_some_and(|at| at + 1 == letters.len()))
 }
 
 fn is_variable(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
+/// Is the name among these, which have blanks between them?
+fn has(names: &str, name: &str) -> bool {
+    names.split(' ').any(|known| known == name)
+}
+
 /// Of Open MPI, with a name and a value.
-const OPEN_MPI_PAIRS: [&str; 8] = ["mca", "gmca", "omca", "gomca", "prtemca", "gprtemca", "pmixmca", "gpmixmca"];
+const OPEN_MPI_PAIRS: &str = "mca gmca omca gomca prtemca gprtemca pmixmca gpmixmca";
 
 /// Of both series of Open MPI, with a value.
-#[rustfmt::skip]
-const OPEN_MPI: [&str; 52] = [
-    "H", "N", "am", "amca", "app", "bind-to", "c", "cf", "cartofile", "cpu-list", "cpu-set", "cpus-per-proc", "cpus-per-rank", "debugger",
-    "default-hostfile", "dvm-hostfile", "exec-agent", "hnp", "host", "hostfile", "launch-agent", "machinefile", "map-by", "max-restarts",
-    "max-vm-size", "n", "np", "npernode", "npersocket", "ompi-server", "output-filename", "path", "personality", "ppr", "prefix",
-    "preload-files", "preload-files-dest-dir", "rank-by", "report-events", "report-pid", "report-uri", "rf", "rankfile", "slot-list",
-    "stdin", "timeout", "tune", "wd", "wdir", "x", "xml-file", "xterm",
-];
+const OPEN_MPI: &str = "\
+    H N am amca app bind-to c cf cartofile cpu-list cpu-set cpus-per-proc cpus-per-rank debugger default-hostfile \
+    dvm-hostfile exec-agent hnp host hostfile launch-agent machinefile map-by max-restarts max-vm-size n np npernode \
+    npersocket ompi-server output-filename path personality ppr prefix preload-files preload-files-dest-dir rank-by \
+    report-events report-pid report-uri rf rankfile slot-list stdin timeout tune wd wdir x xml-file xterm";
 
 /// Of Open MPI up to 4 alone.
-const ORTE: [&str; 2] = ["tmpdir", "dvm-uri"];
+const ORTE: &str = "tmpdir dvm-uri";
 
 /// Of Open MPI 5 alone.
-#[rustfmt::skip]
-const PRRTE: [&str; 18] = [
-    "display", "dvm", "dvm-uri", "gpu-support", "initial-errhandler", "keepalive", "mem-alloc-kind", "memory-alloc-kinds", "namespace",
-    "num-connect-retries", "output", "pid", "pset", "rtos", "runtime-options", "set-sid-timeout", "stream-buffering", "with-ft",
-];
+const PRRTE: &str = "\
+    display dvm dvm-uri gpu-support initial-errhandler keepalive mem-alloc-kind memory-alloc-kinds namespace \
+    num-connect-retries output pid pset rtos runtime-options set-sid-timeout stream-buffering with-ft";
 
 /// Of hydra, with a value.
-#[rustfmt::skip]
-const HYDRA: [&str; 52] = [
-    "arch", "bind-to", "binding", "bootstrap", "bootstrap-exec", "ckpoint-interval", "ckpoint-num", "ckpoint-prefix", "ckpointlib",
-    "configfile", "demux", "errfile", "errfile-pattern", "f", "file", "gpath", "gpu-subdevs-per-proc", "gpus-per-proc",
-    "gwdir", "gumask", "host", "hostfile", "hostlist", "hosts", "iface", "launcher", "launcher-exec", "localhost", "machine",
-    "machinefile", "map-by", "mapping", "membind", "n", "nameserver", "np", "order-nodes", "outfile", "outfile-pattern", "path",
-    "pmi-args", "port", "ppn", "perhost", "prepend-pattern", "rmk", "singleton-pid",
-    "singleton-port", "timeout", "topolib", "umask", "wdir",
-];
+const HYDRA: &str = "\
+    arch bind-to binding bootstrap bootstrap-exec ckpoint-interval ckpoint-num ckpoint-prefix ckpointlib configfile \
+    demux errfile errfile-pattern f file gpath gpu-subdevs-per-proc gpus-per-proc gwdir gumask host hostfile \
+    hostlist hosts iface launcher launcher-exec localhost machine machinefile map-by mapping membind n nameserver np \
+    order-nodes outfile outfile-pattern path pmi-args port ppn perhost prepend-pattern rmk singleton-pid \
+    singleton-port timeout topolib umask wdir";
 
 /// Of the hydra of Intel MPI besides.
-#[rustfmt::skip]
-const INTEL: [&str; 17] = [
-    "bootstrap-exec-args", "branch-count", "cpu-bind", "envexcl", "genvexcl", "grr", "gtool", "gtoolfile", "hosts-group", "pmi-aggregate",
-    "pmi-connect", "profile", "rr", "s", "tmpdir", "tune", "usize",
-];
+const INTEL: &str = "\
+    bootstrap-exec-args branch-count cpu-bind envexcl genvexcl grr gtool gtoolfile hosts-group pmi-aggregate \
+    pmi-connect profile rr s tmpdir tune usize";
 
 /// Of the mpiexec of PALS, with a value.
-#[rustfmt::skip]
-const PALS: [&str; 33] = [
-    "arch", "configfile", "cpu-bind", "d", "depth", "env", "envlist", "exclude-tasks", "f", "file", "genv", "genvlist", "gpu-bind", "host",
-    "hostfile", "hostlist", "hosts", "include-tasks", "mem-bind", "n", "np", "path", "pmi", "ppn", "procinfo-file", "rankfile", "rlimits",
-    "rmpi", "soft", "timeout", "umask", "wdir", "vni",
-];
+const PALS: &str = "\
+    arch configfile cpu-bind d depth env envlist exclude-tasks f file genv genvlist gpu-bind host hostfile hostlist \
+    hosts include-tasks mem-bind n np path pmi ppn procinfo-file rankfile rlimits rmpi soft timeout umask wdir vni";
 
 /// The commands of Flux that start a program.
-const FLUX_COMMANDS: [&str; 5] = ["run", "submit", "bulksubmit", "alloc", "batch"];
+const FLUX_COMMANDS: &str = "run submit bulksubmit alloc batch";
 
 /// Of these, with a value that may be a word of its own.
-#[rustfmt::skip]
-const FLUX: [&str; 37] = [
-    "add-file", "bank", "bcc", "begin-time", "broker-opts", "cc", "conf", "cores", "cores-per-task", "cwd", "define", "dependency", "dump",
-    "env", "env-file", "env-remove", "error", "gpus-per-node", "gpus-per-task", "input", "job-name", "log", "log-stderr", "nodes", "nslots",
-    "ntasks", "output", "queue", "requires", "rlimit", "setattr", "setopt", "signal", "taskmap", "tasks-per-core", "tasks-per-node",
-    "time-limit",
-];
+const FLUX: &str = "\
+    add-file bank bcc begin-time broker-opts cc conf cores cores-per-task cwd define dependency dump env env-file \
+    env-remove error gpus-per-node gpus-per-task input job-name log log-stderr nodes nslots ntasks output queue \
+    requires rlimit setattr setopt signal taskmap tasks-per-core tasks-per-node time-limit";
 
 /// The short ones of them.
-const FLUX_LETTERS: &[u8] = b"BNScgnoqt";
+const FLUX_LETTERS: &str = "BNScgnoqt";
 
 /// Of `srun`, with a value that may be a word of its own.
-#[rustfmt::skip]
-const SLURM: [&str; 101] = [
-    "accel-bind", "account", "acctg-freq", "bb", "bbf", "bcast-exclude", "begin", "chdir", "cluster-constraint", "clusters", "comment",
-    "constraint", "container", "container-id", "context", "core-spec", "cores-per-socket", "cpu-bind", "cpu-freq", "cpus-per-gpu",
-    "cpus-per-task", "deadline", "delay-boot", "dependency", "distribution", "epilog", "error", "exclude", "export", "export-file",
-    "extra", "extra-node-info", "gid", "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres",
-    "gres-flags", "het-group", "hint", "input", "job-name", "jobid", "licenses", "mail-type", "mail-user", "max-exit-timeout",
-    "mcs-label", "mem", "mem-bind", "mem-per-cpu", "mem-per-gpu", "mincpus", "mpi", "msg-timeout", "network", "nodefile", "nodelist",
-    "nodes", "ntasks", "ntasks-per-core", "ntasks-per-gpu", "ntasks-per-node", "ntasks-per-socket", "ntasks-per-tres", "open-mode",
-    "output", "partition", "power", "prefer", "priority", "profile", "prolog", "qos", "relative", "reservation", "segment", "signal",
-    "slurmd-debug", "sockets-per-node", "spread-segments", "step", "switches", "task-epilog", "task-prolog", "thread-spec", "threads",
-    "threads-per-core", "time", "time-min", "tmp", "topology", "tree-width", "tres-bind", "tres-per-task", "uid", "wait", "wckey",
-];
+const SLURM: &str = "\
+    accel-bind account acctg-freq bb bbf bcast-exclude begin chdir cluster-constraint clusters comment constraint \
+    container container-id context core-spec cores-per-socket cpu-bind cpu-freq cpus-per-gpu cpus-per-task deadline \
+    delay-boot dependency distribution epilog error exclude export export-file extra extra-node-info gid gpu-bind \
+    gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags het-group hint input job-name jobid \
+    licenses mail-type mail-user max-exit-timeout mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus mpi \
+    msg-timeout network nodefile nodelist nodes ntasks ntasks-per-core ntasks-per-gpu ntasks-per-node \
+    ntasks-per-socket ntasks-per-tres open-mode output partition power prefer priority profile prolog qos relative \
+    reservation segment signal slurmd-debug sockets-per-node spread-segments step switches task-epilog task-prolog \
+    thread-spec threads threads-per-core time time-min tmp topology tree-width tres-bind tres-per-task uid wait wckey";
 
 /// The short ones of them.
-const SLURM_LETTERS: &[u8] = b"ABCDFGJLMNRSTUWacdegimnopqrtwx";
+const SLURM_LETTERS: &str = "ABCDFGJLMNRSTUWacdegimnopqrtwx";
 
 #[cfg(test)]
 mod tests {
@@ -176,7 +187,7 @@ mod tests {
 
     fn own(launcher: Launcher, line: &str) -> String {
         let args: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        of(launcher, &args).join(" ")
+        args[..parse(launcher, &args).1].join(" ")
     }
 
     #[test]

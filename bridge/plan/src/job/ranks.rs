@@ -3,23 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::PlanError;
+
 /// Some ranks of `MPI_COMM_WORLD`; never empty. Kept as sorted, disjoint, inclusive ranges.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankSet(Vec<(u32, u32)>);
-
-/// What is wrong with a text that should be a [`RankSet`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RanksError {
-    /// No ranks at all.
-    #[error("no ranks are given")]
-    Empty,
-    /// Neither a number nor two numbers with a `-` between them.
-    #[error("`{0}` is neither a rank nor a range of ranks")]
-    NotARange(String),
-    /// The range ends before it begins.
-    #[error("range `{0}` ends before it begins")]
-    Reversed(String),
-}
 
 impl RankSet {
     /// Whether `rank` is in the set.
@@ -35,11 +23,11 @@ impl RankSet {
 }
 
 impl FromStr for RankSet {
-    type Err = RanksError;
+    type Err = PlanError;
 
-    fn from_str(text: &str) -> Result<Self, RanksError> {
+    fn from_str(text: &str) -> Result<Self, PlanError> {
         if text.trim().is_empty() {
-            return Err(RanksError::Empty);
+            return Err(wrong("no ranks are given"));
         }
         let mut ranges = text.split(',').map(|part| range(part.trim())).collect::<Result<Vec<_>, _>>()?;
         ranges.sort_unstable();
@@ -70,7 +58,7 @@ impl fmt::Display for RankSet {
     }
 }
 
-fn range(part: &str) -> Result<(u32, u32), RanksError> {
+fn range(part: &str) -> Result<(u32, u32), PlanError> {
     let number = |text: &str| {
         let text = text.trim();
         // `u32::from_str` takes a leading plus sign; ranks have none.
@@ -81,10 +69,14 @@ fn range(part: &str) -> Result<(u32, u32), RanksError> {
         Some((first, last)) => number(first).zip(number(last)),
     };
     match bounds {
-        None => Err(RanksError::NotARange(part.to_owned())),
-        Some((first, last)) if first > last => Err(RanksError::Reversed(part.to_owned())),
+        None => Err(wrong(format!("`{part}` is neither a rank nor a range of ranks"))),
+        Some((first, last)) if first > last => Err(wrong(format!("range `{part}` ends before it begins"))),
         Some(bounds) => Ok(bounds),
     }
+}
+
+fn wrong(message: impl Into<String>) -> PlanError {
+    PlanError::new(message, "write for example \"0-3,8\"")
 }
 
 #[cfg(test)]
@@ -109,10 +101,11 @@ mod tests {
 
     #[test]
     fn refused() {
-        assert_eq!(" ".parse::<RankSet>(), Err(RanksError::Empty));
-        assert_eq!("3-1".parse::<RankSet>(), Err(RanksError::Reversed("3-1".into())));
+        assert_eq!(" ".parse::<RankSet>(), Err(wrong("no ranks are given")));
+        assert_eq!("3-1".parse::<RankSet>(), Err(wrong("range `3-1` ends before it begins")));
         for text in ["a", "1-", "-1", "1,,2", "1,", "+1", "1-2-3", "4294967296"] {
-            assert!(matches!(text.parse::<RankSet>(), Err(RanksError::NotARange(_))), "{text}");
+            let error = text.parse::<RankSet>().unwrap_err().to_string();
+            assert!(error.ends_with(" is neither a rank nor a range of ranks"), "{text}: {error}");
         }
     }
 }

@@ -12,7 +12,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::PlanError;
-use crate::fault::ListFault;
 
 /// One element of a tool list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,19 +39,17 @@ impl Element {
     /// Reads one element; the blanks around it are already gone.
     ///
     /// # Errors
-    /// The fault, without the place: only the caller knows that.
-    pub fn parse(text: &str) -> Result<Self, ListFault> {
-        if text.is_empty() {
-            return Err(ListFault::Empty);
-        }
+    /// What is wrong with it, without the place: only the caller knows that.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
         if text.contains('\0') {
-            return Err(ListFault::Nul);
+            return Err("contains a NUL byte");
         }
         match text.split_once('=') {
+            _ if text.is_empty() => Err("is empty"),
             Some((name, _)) if name.contains('/') => Ok(Self::Path(text.into())),
             Some((name, path)) => match (name.trim(), path.trim()) {
-                ("", _) => Err(ListFault::NoName),
-                (_, "") => Err(ListFault::NoPath),
+                ("", _) => Err("has no name before the `=`"),
+                (_, "") => Err("has no path after the `=`"),
                 (name, path) => Ok(Self::Named(name.to_owned(), path.into())),
             },
             None if text.contains('/') => Ok(Self::Path(text.into())),
@@ -64,23 +61,25 @@ impl Element {
 /// Reads a tool list. `source` is what the user calls it: the variable or the option.
 ///
 /// # Errors
-/// [`PlanError::List`] with the position of the first element that is wrong, counted from 1.
-pub fn parse(source: &'static str, text: &str) -> Result<Vec<Element>, PlanError> {
+/// For the first element that is wrong, with its position, counted from 1.
+pub fn parse(source: &str, text: &str) -> Result<Vec<Element>, PlanError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    text.split([',', ':'])
-        .enumerate()
-        .map(|(i, element)| {
-            let element = element.trim();
-            Element::parse(element).map_err(|fault| PlanError::List {
-                source_name: source,
-                position: i + 1,
-                element: element.replace('\0', "\\0"),
-                fault,
-            })
+    let element = |(index, element): (usize, &str)| {
+        let element = element.trim();
+        Element::parse(element).map_err(|fault| {
+            let (quoted, hint) = match element {
+                "" => (String::new(), "separate the tools by one `,` or `:` each"),
+                _ => (
+                    format!(" (`{}`)", element.replace('\0', "\\0")),
+                    "an element is NAME, PATH (with a `/`) or NAME=PATH",
+                ),
+            };
+            PlanError::new(format!("{source}: element {}{quoted} {fault}", index + 1), hint)
         })
-        .collect()
+    };
+    text.split([',', ':']).enumerate().map(element).collect()
 }
 
 /// The file that `text` names as a whole, NAME=PATH or PATH, although a list would take it apart.
@@ -151,7 +150,7 @@ mod tests {
         ] {
             let error = parse("QMPI_TOOL_LIST", text).unwrap_err();
             assert_eq!(error.to_string(), message);
-            assert!(error.hint().is_some());
+            assert!(!error.hint().is_empty());
         }
     }
 }

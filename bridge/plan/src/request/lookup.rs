@@ -12,7 +12,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::nearest::nearest;
+use crate::nearest::{did_you_mean, nearest};
 use crate::{Config, Element, PlanError};
 
 /// Finds a library by its file name in the dynamic linker's way (`LD_LIBRARY_PATH`, the cache, default directories).
@@ -30,7 +30,7 @@ impl<'a> Lookup<'a> {
     /// not mean the current directory, where a tool of the same name would be found by accident.
     ///
     /// # Errors
-    /// [`PlanError::Absolute`] if a directory is relative and there is no current directory.
+    /// A directory is relative, and there is no current directory.
     pub fn new(config: &'a Config, tool_path: &str, linker: Linker<'a>) -> Result<Self, PlanError> {
         let named = tool_path.split(':').map(str::trim).filter(|directory| !directory.is_empty()).map(Path::new);
         let directories =
@@ -38,25 +38,24 @@ impl<'a> Lookup<'a> {
         Ok(Self { config, directories, linker })
     }
 
-    /// The absolute path of the tool that `element` means.
+    /// The absolute path of the tool that `element` means; `None` for a name that leads nowhere.
     ///
     /// # Errors
-    /// [`PlanError::Unresolved`] for a name that leads nowhere, [`PlanError::NoFile`] for a path that does.
-    pub fn file(&self, element: &Element) -> Result<PathBuf, PlanError> {
+    /// A path that leads nowhere.
+    pub fn file(&self, element: &Element) -> Result<Option<PathBuf>, PlanError> {
         let name = element.name();
         match element {
-            Element::Path(path) | Element::Named(_, path) => given(name, path),
+            Element::Path(path) | Element::Named(_, path) => given(&name, path).map(Some),
             Element::Name(_) => {
                 if let Some(path) = self.config.tools.get(&name).and_then(|tool| tool.path.as_ref()) {
-                    return given(name, path);
+                    return given(&name, path).map(Some);
                 }
                 self.directories
                     .iter()
                     .find_map(|directory| in_directory(directory, &name))
-                    .or_else(|| {
-                        linker_names(&name).iter().find_map(|file| (self.linker)(file).filter(|path| !is_text(path)))
-                    })
-                    .map_or_else(|| Err(self.unresolved(name)), |path| absolute(&path))
+                    .or_else(|| linker_names(&name).find_map(|file| (self.linker)(&file).filter(|path| !is_text(path))))
+                    .map(|path| absolute(&path))
+                    .transpose()
             }
         }
     }
@@ -71,41 +70,62 @@ impl<'a> Lookup<'a> {
         names.into_iter().filter_map(|name| find(&name).map(|path| (name, path))).collect()
     }
 
-    pub(crate) fn unresolved(&self, name: String) -> PlanError {
-        let mut searched: Vec<String> = self.directories.iter().map(|path| path.display().to_string()).collect();
-        searched.push("the linker's path".to_owned());
-        let mut candidates: Vec<String> = self.config.tools.keys().cloned().collect();
-        for directory in &self.directories {
-            candidates.extend(file_names(directory).iter().filter_map(|file| tool_name(file)).map(str::to_owned));
-        }
-        // A section without a path has the name itself.
-        candidates.retain(|candidate| *candidate != name);
-        let nearest = nearest(&name, candidates.iter().map(String::as_str)).map(str::to_owned);
-        let here = file_beginnings(&name).into_iter().find(|file| !file.contains('/') && is_elf(Path::new(file)));
-        let has_sections = !self.config.tools.is_empty() && !self.config.tools.contains_key(&name);
-        PlanError::Unresolved { name, searched, nearest, here, has_sections }
+    /// No file belongs to the name of a tool. The name may still be one that a QMPI tool registers when it is loaded.
+    pub(crate) fn unresolved(&self, name: &str) -> PlanError {
+        let directories = self.directories.iter().map(|path| path.display().to_string());
+        let searched: Vec<String> = directories.chain(["the linker's path".to_owned()]).collect();
+        let files: Vec<String> = self.directories.iter().flat_map(|directory| file_names(directory)).collect();
+        let names = self.config.tools.keys().map(String::as_str).chain(files.iter().filter_map(|file| tool_name(file)));
+        let here = file_beginnings(name).into_iter().find(|file| !file.contains('/') && is_elf(Path::new(file)));
+        let hint = if let Some(file) = here {
+            format!("it is here: write ./{file}")
+        } else if let Some(hint) = did_you_mean(name, names.filter(|candidate| *candidate != name)) {
+            // A section without a path has the name itself.
+            hint
+        } else if !self.config.tools.is_empty() && !self.config.tools.contains_key(name) {
+            format!(
+                "the configuration file has no [tool.{name}]: add one with `path`, or with `registered = true` if the program \
+                 registers it"
+            )
+        } else {
+            format!(
+                "give a path, ./{name} or {name}=PATH, or set QMPI_TOOL_PATH; if the program registers it: \
+                 `registered = true` in [tool.{name}]"
+            )
+        };
+        PlanError::new(format!("no tool `{name}` found in {}", searched.join(", ")), hint)
     }
 }
 
 /// `path` made absolute without touching the file system: symbolic links stay, since a tool may look at its own name.
 ///
 /// # Errors
-/// [`PlanError::Absolute`] if it is empty, or relative where there is no current directory.
+/// It is empty, or relative where there is no current directory.
 pub fn absolute(path: &Path) -> Result<PathBuf, PlanError> {
-    std::path::absolute(path).map_err(|source| PlanError::Absolute { path: path.to_owned(), source })
+    let error =
+        |source| PlanError::new(format!("cannot make {} absolute: {source}", path.display()), "give an absolute path");
+    std::path::absolute(path).map_err(error)
 }
 
-fn given(name: String, path: &Path) -> Result<PathBuf, PlanError> {
+fn given(name: &str, path: &Path) -> Result<PathBuf, PlanError> {
     let path = absolute(path)?;
-    // Devices and pipes are let through: the inspection names what they are.
-    if path.exists() && !path.is_dir() {
-        return Ok(path);
-    }
-    let nearest = path.parent().zip(path.file_name()).and_then(|(directory, file)| {
-        let files = file_names(directory);
-        nearest(&file.to_string_lossy(), files.iter().map(String::as_str)).map(|file| directory.join(file))
-    });
-    Err(PlanError::NoFile { name, nearest: nearest.filter(|near| !near.is_dir() && *near != path), path })
+    let Some(absence) = absence(&path) else { return Ok(path) };
+    let hint = file_of_similar_name(&path).unwrap_or_else(|| "give the path of the tool's shared object".into());
+    Err(PlanError::new(format!("tool `{name}`: {} {absence}", path.display()), hint))
+}
+
+/// Why no library can be loaded from there, if it is that. Devices and pipes are let through: the inspection names what they are.
+pub(crate) fn absence(path: &Path) -> Option<&'static str> {
+    if path.is_dir() { Some("is a directory") } else { (!path.exists()).then_some("does not exist") }
+}
+
+/// A hint at the file in the same directory whose name resembles that of an absent one most.
+pub(crate) fn file_of_similar_name(path: &Path) -> Option<String> {
+    let (directory, wanted) = (path.parent()?, path.file_name()?.to_string_lossy());
+    let names = file_names(directory);
+    let nearest = nearest(&wanted, names.iter().map(String::as_str).filter(|name| *name != wanted))?;
+    let nearest = directory.join(nearest);
+    (!nearest.is_dir()).then(|| format!("did you mean {}?", nearest.display()))
 }
 
 fn in_directory(directory: &Path, name: &str) -> Option<PathBuf> {
@@ -124,7 +144,8 @@ fn file_beginnings(name: &str) -> [String; 3] {
     [name.to_owned(), format!("{name}.so"), format!("lib{name}.so")]
 }
 
-fn is_elf(path: &Path) -> bool {
+/// Only regular files are opened: a pipe would block.
+pub(crate) fn is_elf(path: &Path) -> bool {
     path.is_file() && beginning(path).is_some_and(|bytes| bytes == *b"\x7fELF")
 }
 
@@ -144,12 +165,9 @@ fn version(text: &str) -> Vec<u64> {
     text.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }
 
-fn linker_names(name: &str) -> Vec<String> {
-    let mut names = vec![format!("{name}.so"), format!("lib{name}.so")];
-    if name.contains(".so") {
-        names.insert(0, name.to_owned());
-    }
-    names
+/// The files that the dynamic linker is asked for.
+fn linker_names(name: &str) -> impl Iterator<Item = String> {
+    file_beginnings(name).into_iter().skip(usize::from(!name.contains(".so")))
 }
 
 /// `libmpiP.so.3` → `mpiP`; `None` for what is not a shared object.
@@ -194,7 +212,8 @@ mod tests {
 
     fn find(config: &Config, tool_path: &Path, name: &str) -> Result<PathBuf, PlanError> {
         let linker = |file: &str| (file == "libsystem.so").then(|| PathBuf::from("/usr/lib/libsystem.so"));
-        Lookup::new(config, tool_path.to_str().unwrap(), &linker)?.file(&Element::parse(name).unwrap())
+        let lookup = Lookup::new(config, tool_path.to_str().unwrap(), &linker)?;
+        lookup.file(&Element::parse(name).unwrap())?.ok_or_else(|| lookup.unresolved(name))
     }
 
     #[test]
@@ -221,7 +240,7 @@ mod tests {
         let directory = Directory::new("unresolved", &["libmpiP.so.3"]);
         let error = find(&Config::default(), &directory.0, "mpip2").unwrap_err();
         assert_eq!(error.to_string(), format!("no tool `mpip2` found in {}, the linker's path", directory.0.display()));
-        assert_eq!(error.hint().unwrap(), "did you mean `mpiP`?");
+        assert_eq!(error.hint(), "did you mean `mpiP`?");
     }
 
     #[test]
@@ -230,7 +249,7 @@ mod tests {
         let path = directory.0.join("libmpip.so");
         let error = find(&Config::default(), Path::new(""), path.to_str().unwrap()).unwrap_err();
         assert_eq!(error.to_string(), format!("tool `libmpip.so`: {} does not exist", path.display()));
-        assert_eq!(error.hint().unwrap(), format!("did you mean {}?", directory.0.join("libmpiP.so").display()));
+        assert_eq!(error.hint(), format!("did you mean {}?", directory.0.join("libmpiP.so").display()));
         let error = find(&Config::default(), Path::new(""), directory.0.to_str().unwrap()).unwrap_err();
         assert!(error.to_string().ends_with(" is a directory"), "{error}");
     }

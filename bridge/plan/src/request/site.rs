@@ -18,10 +18,10 @@ const OF_USER: &str = "qmpi/config.toml";
 /// What `QMPI_SITE_CONFIG` names; `None`: it is not set.
 ///
 /// # Errors
-/// [`PlanError::Absolute`], and [`PlanError::NotUnicode`]: as a list it has to be text.
+/// The value is no text, as a list has to be; or a file is relative, and there is no current directory.
 pub fn named(get: &dyn Fn(&str) -> Option<OsString>) -> Result<Option<Vec<PathBuf>>, PlanError> {
     let Some(value) = get(variable::SITE_CONFIG) else { return Ok(None) };
-    let text = value.into_string().map_err(|_| PlanError::NotUnicode { variable: variable::SITE_CONFIG })?;
+    let text = value.into_string().map_err(|_| PlanError::not_unicode(variable::SITE_CONFIG))?;
     let files = text.split(':').filter(|file| !file.trim().is_empty());
     files.map(|file| lookup::absolute(Path::new(file))).collect::<Result<Vec<_>, _>>().map(Some)
 }

@@ -7,46 +7,31 @@ use std::path::{Path, PathBuf};
 
 use crate::PlanError;
 use crate::config::has_directory;
-use crate::lookup::{Linker, absolute};
-use crate::nearest::nearest;
+use crate::lookup::{Linker, absence, absolute, file_of_similar_name};
 
 /// The absolute paths of `files`, which the section `[tool.NAME]` gives for the tool at `tool`.
 ///
 /// # Errors
-/// [`PlanError::NoWith`] for the first that is not there.
+/// For the first that is not there.
 pub(crate) fn find(name: &str, tool: &Path, files: &[PathBuf], linker: Linker<'_>) -> Result<Vec<PathBuf>, PlanError> {
     files.iter().map(|file| find_one(name, tool, file, linker)).collect()
 }
 
 fn find_one(name: &str, tool: &Path, file: &Path, linker: Linker<'_>) -> Result<PathBuf, PlanError> {
-    if has_directory(file) {
-        let path = absolute(file)?;
-        return if is_there(&path) { Ok(path) } else { Err(missing(name, path, None)) };
-    }
-    let beside = absolute(tool)?.with_file_name(file);
-    if is_there(&beside) {
-        return Ok(beside);
-    }
-    match file.to_str().and_then(linker) {
-        Some(path) => absolute(&path),
-        None => Err(missing(name, beside, Some(file))),
-    }
-}
-
-/// Devices and pipes are let through: the inspection names what they are.
-fn is_there(path: &Path) -> bool {
-    path.exists() && !path.is_dir()
-}
-
-fn missing(name: &str, path: PathBuf, file: Option<&Path>) -> PlanError {
-    let directory = path.parent().map(Path::to_owned).unwrap_or_default();
-    let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    let wanted = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let others = names.iter().map(String::as_str).filter(|name| *name != wanted);
-    let nearest = nearest(&wanted, others).map(|file| directory.join(file)).filter(|near| !near.is_dir());
-    PlanError::NoWith { name: name.to_owned(), file: file.map(Path::to_owned), path, nearest }
+    let path = if has_directory(file) { absolute(file)? } else { absolute(tool)?.with_file_name(file) };
+    let Some(absence) = absence(&path) else { return Ok(path) };
+    let fault = if has_directory(file) {
+        format!("{}, which {absence}", path.display())
+    } else if let Some(path) = file.to_str().and_then(linker) {
+        return absolute(&path);
+    } else {
+        let beside = path.parent().unwrap_or(Path::new("/"));
+        format!("{}, which is neither in {} nor in the linker's path", file.display(), beside.display())
+    };
+    let hint = file_of_similar_name(&path).unwrap_or_else(|| {
+        "give the file's path: one with a `/` is relative to the configuration file's directory".into()
+    });
+    Err(PlanError::new(format!("tool `{name}`: `with` names {fault}"), hint))
 }
 
 #[cfg(test)]
@@ -82,7 +67,7 @@ mod tests {
         ] {
             let error = find("x", &at("libtool.so"), &[file], NO_LINKER).unwrap_err();
             assert_eq!(error.to_string(), message);
-            assert_eq!(error.hint().unwrap(), format!("did you mean {place}/libinit.so?"));
+            assert_eq!(error.hint(), format!("did you mean {place}/libinit.so?"));
         }
         let error = find("x", &at("libtool.so"), &[directory.path().join(".")], NO_LINKER).unwrap_err();
         assert!(error.to_string().ends_with("which is a directory"), "{error}");
