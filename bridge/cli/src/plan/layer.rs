@@ -81,8 +81,7 @@ impl InspectedLayer {
         };
         let of_contents = self.planned.pmpi().map(Tool::hazards_of_contents).unwrap_or_default();
         let of_tables = self.planned.tool().into_iter().flat_map(|tool| &tool.hazards);
-        let texts = of_tables.chain(&of_contents).filter(applies).map(|hazard| hazard.text.clone());
-        texts.chain(self.manifest.iter().flat_map(|manifest| &manifest.wrong).cloned()).collect()
+        of_tables.chain(&of_contents).filter(applies).map(|hazard| hazard.text.clone()).collect()
     }
 
     /// What was probably not meant.

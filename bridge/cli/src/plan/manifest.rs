@@ -13,9 +13,6 @@ pub(crate) struct Manifest {
     /// What helps.
     #[serde(default)]
     pub(crate) advice: Vec<String>,
-    /// What will not work in a private namespace.
-    #[serde(default)]
-    pub(crate) wrong: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
