@@ -86,7 +86,7 @@ pub(crate) fn check(
     resolved.stack.layers = layers.iter().map(|layer| layer.layer().clone()).collect();
     check_room(&layers, namespaces())?;
     warnings.extend(hazards(&layers));
-    warnings.extend(layers.iter().flat_map(InspectedLayer::warnings));
+    warnings.extend(layers.iter().filter_map(InspectedLayer::warning));
     warnings.extend(outputs::shared(&layers));
     let missing = share::missing(&layers, &search);
     Ok(CheckedStack { layers, resolved, warnings, missing, search, has_request })

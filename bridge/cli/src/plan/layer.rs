@@ -85,19 +85,11 @@ impl InspectedLayer {
     }
 
     /// What was probably not meant.
-    pub(crate) fn warnings(&self) -> Vec<Warning> {
-        let without_effect = self.functions_without_effect();
-        if without_effect.is_empty() {
-            return Vec::new();
-        }
-        vec![Warning::new(
-            format!(
-                "tool `{}`: `functions` names {}, which the tool does not define",
-                self.label(),
-                without_effect.join(", ")
-            ),
-            format!("`qmpi inspect {}` says more", self.path().display()),
-        )]
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        let names = self.functions_without_effect().join(", ");
+        let message = format!("tool `{}`: `functions` names {names}, which the tool does not define", self.label());
+        let hint = format!("`qmpi inspect {}` says more", self.path().display());
+        (!names.is_empty()).then(|| Warning::new(message, hint))
     }
 
     /// Are there ranks that have this layer and the other one?
@@ -114,32 +106,33 @@ impl InspectedLayer {
     /// What the edges are computed from.
     pub(crate) fn node(&self) -> LayerNode {
         let names = |list: &[FnId]| list.iter().map(|id| id.name().to_owned()).collect::<BTreeSet<String>>();
-        let intercepts = self.intercepts();
-        let mut node =
-            LayerNode { label: self.label().to_owned(), calls: intercepts.clone(), intercepts, ..LayerNode::default() };
+        let mut node = LayerNode { label: self.label().to_owned(), ..LayerNode::default() };
+        node.c.wrapped = self.intercepts();
+        node.c.made.clone_from(&node.c.wrapped);
         let Some(tool) = self.planned.tool() else { return node };
         if !self.is_bridged() {
             // In the program's own namespace `PMPI_*` is the MPI library's.
-            node.past = names(&tool.pmpi_imports);
+            node.c.past = names(&tool.pmpi_imports);
             let imports = tool.closure.root().imports();
             let shifted = imports.filter_map(|symbol| FnId::by_name(symbol.name.strip_prefix('Q')?));
-            node.past.extend(shifted.map(|id| id.name().to_owned()));
+            node.c.past.extend(shifted.map(|id| id.name().to_owned()));
             return node;
         }
         let function = |name: &String| Some(classify(name)?.id.name().to_owned());
-        node.calls.extend(names(&tool.pmpi_imports));
-        node.calls.extend(names(&tool.mpi_calls));
-        node.calls.extend(tool.dlsym_names.iter().filter_map(function));
-        node.fortran = self.fortran();
-        node.fortran_calls = tool.fortran_imports.iter().filter_map(function).collect();
-        node.wraps = self.planned.wrapped().into_iter().map(str::to_owned).collect();
-        let imports =
-            tool.closure.objects.iter().flat_map(|object| object.imports()).map(|symbol| symbol.name.to_owned());
-        node.other_calls = imports.filter(|name| classify(name).is_none()).chain(node.wraps.iter().cloned()).collect();
+        node.c.made.extend(names(&tool.pmpi_imports));
+        node.c.made.extend(names(&tool.mpi_calls));
+        node.c.made.extend(tool.dlsym_names.iter().filter_map(function));
+        node.fortran.wrapped = self.fortran();
+        node.fortran.made = tool.fortran_imports.iter().filter_map(function).collect();
+        node.other.wrapped = self.planned.wrapped().into_iter().map(str::to_owned).collect();
+        let imports = tool.closure.objects.iter().flat_map(|object| object.imports()).map(|symbol| symbol.name);
+        let imports = imports.filter(|name| classify(name).is_none()).map(str::to_owned);
+        node.other.made = imports.chain(node.other.wrapped.iter().cloned()).collect();
         if self.layer().own_calls == OwnCalls::Hidden {
-            let wrapped: BTreeSet<String> = &node.intercepts | &node.fortran;
-            node.past = hide(&mut node.calls, &wrapped);
-            node.fortran_past = hide(&mut node.fortran_calls, &wrapped);
+            let wrapped: BTreeSet<String> = &node.c.wrapped | &node.fortran.wrapped;
+            for calls in [&mut node.c, &mut node.fortran] {
+                calls.past = hide(&mut calls.made, &wrapped);
+            }
         }
         node
     }
