@@ -146,6 +146,15 @@ pub(crate) struct StackArgs {
     pub command: Vec<OsString>,
 }
 
+impl StackArgs {
+    /// The options of `qmpi run` that ask for just this stack.
+    pub(crate) fn options(&self) -> Vec<OsString> {
+        let tools = self.tools.iter().flat_map(|tool| ["-t".into(), tool.into()]);
+        let config = self.config.iter().flat_map(|config| ["-c".into(), config.into()]);
+        ["-q".into(), "--exact".into()].into_iter().chain(tools).chain(config).collect()
+    }
+}
+
 /// How much the runtime says.
 #[derive(Debug, Args, Default, Clone, Copy)]
 pub(crate) struct VerbosityArgs {

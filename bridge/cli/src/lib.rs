@@ -79,7 +79,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(false) => ExitCode::from(3),
         Err(error) => {
             terminal::report(&error);
-            ExitCode::from(error.status())
+            ExitCode::from(error.status)
         }
     }
 }

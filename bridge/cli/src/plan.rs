@@ -48,12 +48,12 @@ pub(crate) fn check(
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<CheckedStack, Error> {
-    let mut resolved = request::with_options(stack, verbosity, get)?.resolve()?;
+    let mut resolved = request::resolve(stack, verbosity, get)?;
     let has_request = !resolved.stack.layers.is_empty() || !resolved.stack.skipped.is_empty();
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
     let mut warnings: Vec<Warning> =
-        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &skipped.error.into())).collect();
+        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, skipped.error.into())).collect();
     warnings.extend(ignored_order(stack, &resolved));
     warnings.extend(unused_sections(&resolved));
     let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
@@ -64,13 +64,7 @@ pub(crate) fn check(
         let label = layer.label.clone();
         match inspector.plan(layer, &|soname| preloaded.iter().any(|shared| shared == soname)) {
             Ok(planned) => layers.push(InspectedLayer::new(planned)),
-            Err(refusal) => {
-                let error = Error::Refused { layer: label.clone(), refusal };
-                match resolved.stack.on_error {
-                    OnError::Skip => warnings.push(skip(&label, &error)),
-                    OnError::Abort => return Err(error),
-                }
-            }
+            Err(refusal) => warnings.push(or_skip(resolved.stack.on_error, &label, Error::refused(&label, &refusal))?),
         }
     }
     check_places(&layers, resolved.settings.allowed.as_deref())?;
@@ -78,8 +72,7 @@ pub(crate) fn check(
         for layer in &stack.layers {
             let planned = inspector.plan(layer.clone(), &|soname| preloaded.iter().any(|shared| shared == soname));
             if let (Err(refusal), OnError::Abort) = (planned, stack.on_error) {
-                let error = Error::Refused { layer: layer.label.clone(), refusal };
-                return Err(Error::InNamedStack { stack: name.clone(), error: Box::new(error) });
+                return Err(Error::refused(&layer.label, &refusal).in_named_stack(name));
             }
         }
     }
@@ -199,11 +192,7 @@ impl CheckedStack {
         for layer in &self.layers {
             let user = program.path.display().to_string();
             let Err(refusal) = layer.planned.check_mpi(&user, family, family.name()) else { continue };
-            let error = Error::Refused { layer: layer.label().to_owned(), refusal };
-            match self.on_error() {
-                OnError::Abort => return Err(error),
-                OnError::Skip => terminal::warn(&skip(layer.label(), &error)),
-            }
+            terminal::warn(&or_skip(self.on_error(), layer.label(), Error::refused(layer.label(), &refusal))?);
         }
         Ok(())
     }
@@ -279,11 +268,17 @@ fn hazards(layers: &[InspectedLayer]) -> Vec<Warning> {
 /// An error that stops the command, or with [`OnError::Skip`] a warning.
 fn or_warn(on_error: OnError, error: Error) -> Result<(), Error> {
     match on_error {
+        OnError::Abort => return Err(error),
+        OnError::Skip => terminal::warn(&error.into()),
+    }
+    Ok(())
+}
+
+/// The same where what is wrong is a layer, which the warning says is skipped.
+fn or_skip(on_error: OnError, label: &str, error: Error) -> Result<Warning, Error> {
+    match on_error {
         OnError::Abort => Err(error),
-        OnError::Skip => {
-            terminal::warn(&Warning::new(error.to_string(), error.hint()));
-            Ok(())
-        }
+        OnError::Skip => Ok(skip(label, error)),
     }
 }
 
@@ -346,6 +341,6 @@ fn unused_sections(resolved: &ResolvedStack) -> Option<Warning> {
     })
 }
 
-fn skip(label: &str, error: &Error) -> Warning {
-    Warning::new(format!("layer `{label}` is skipped: {error}"), error.hint())
+fn skip(label: &str, error: Error) -> Warning {
+    Warning::new(format!("layer `{label}` is skipped: {}", error.message), error.hint)
 }

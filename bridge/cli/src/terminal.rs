@@ -41,7 +41,7 @@ fn paint(is_plain: bool, code: &str, text: &str) -> String {
 pub(crate) fn answer(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::output(error)),
         _ => Ok(()),
     }
 }
@@ -59,7 +59,7 @@ pub(crate) struct Versioned<T> {
 
 /// A value in JSON, with a newline at its end.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
-    Ok(serde_json::to_string_pretty(value).map_err(|error| Error::Output(error.into()))? + "\n")
+    Ok(serde_json::to_string_pretty(value).map_err(Error::output)? + "\n")
 }
 
 /// An answer in JSON with its version.
@@ -69,7 +69,7 @@ pub(crate) fn answer_json(value: impl serde::Serialize) -> Result<(), Error> {
 
 /// Prints an error and its hint: two lines, whatever is in them.
 pub(crate) fn report(error: &Error) {
-    report_lines(&error.to_string(), Some(&error.hint()));
+    report_lines(&error.message, Some(&error.hint));
 }
 
 /// Prints a message that is not one of [`Error`]'s in the same form.

@@ -121,7 +121,7 @@ fn memory_files(policy: &str) -> Check {
 fn runtime_found() -> Check {
     match runtime::find(&of_process) {
         Ok(path) => Check::ok("runtime", path.display().to_string()),
-        Err(error) => Check::fail("runtime", error.to_string(), error.hint()),
+        Err(error) => Check::of_error("runtime", error),
     }
 }
 
@@ -194,14 +194,14 @@ fn programs(command: &[OsString]) -> (FoundPrograms, Vec<Check>) {
             let warnings = std::mem::take(&mut survey.warnings).into_iter();
             (survey, warnings.map(|warning| Check::of_warning("program", warning)).collect())
         }
-        Err(error) => (FoundPrograms::default(), vec![Check::fail("program", error.to_string(), error.hint())]),
+        Err(error) => (FoundPrograms::default(), vec![Check::of_error("program", error)]),
     }
 }
 
 /// Are launcher, program and tools of one MPI, and does the program have what tools share with it? Said where that is not so.
 fn fits(mut checked: CheckedStack, command: &[OsString], survey: &FoundPrograms) -> Option<Check> {
     let error = checked.check_command(Some(survey.program.as_ref()?), command).err()?;
-    Some(Check::fail("program", error.to_string(), error.hint()))
+    Some(Check::of_error("program", error))
 }
 
 /// The stack that is asked for; without options that of the environment, which a batch script may have set.
@@ -210,7 +210,7 @@ fn stack(args: &StackArgs) -> Check {
     let asks = if args.tools.is_empty() && args.config.is_none() { "the environment asks for" } else { "asked for" };
     let checked = plan::check(args, VerbosityArgs::default(), &of_process);
     match checked.and_then(|checked| checked.check_mpis().map(|()| checked)) {
-        Err(error) => Check::fail(NAME, error.to_string(), error.hint()),
+        Err(error) => Check::of_error(NAME, error),
         Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, format!("{asks} no tools")),
         Ok(checked) => {
             let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();

@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::args::InspectArgs;
-use crate::error::ErrorReport;
 use crate::plan::layer::kind_name;
 use crate::report::mpi::MpiReport;
 use crate::report::program::ProgramReport;
@@ -30,7 +29,7 @@ struct FileReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     program: Option<ProgramReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorReport>,
+    error: Option<Error>,
 }
 
 /// Inspects every file; one that is wrong is reported at once and does not stop the others. Whether all could be inspected.
@@ -43,7 +42,7 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<bool, Error> {
         let file = inspect_file(path, &args.with, &search).unwrap_or_else(|error| {
             terminal::report(&error);
             sound = false;
-            FileReport::failed(path, &error)
+            FileReport { error: Some(error), ..FileReport::of(path, None) }
         });
         if !args.json && file.error.is_none() {
             terminal::answer(&format!("{gap}{}", file.text()))?;
@@ -89,10 +88,6 @@ fn inspect_for(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<Fil
 impl FileReport {
     fn of(path: &Path, kind: Option<&'static str>) -> Self {
         Self { path: path.to_owned(), kind, machine: None, tool: None, mpi: None, program: None, error: None }
-    }
-
-    fn failed(path: &Path, error: &Error) -> Self {
-        Self { error: Some(ErrorReport::new(error)), ..Self::of(path, None) }
     }
 
     fn text(&self) -> String {

@@ -10,7 +10,6 @@ use qmpi_plan::{Layer, OwnCalls, SettingWord};
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
-use crate::error::ErrorReport;
 use crate::plan::CheckedStack;
 use crate::plan::edges::{self, CallEdge, Language, LayerNode};
 use crate::plan::layer::{BY_NAME, InspectedLayer, RegisteredFunctions};
@@ -84,7 +83,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
         .and_then(|checked| checked.check_mpis().map(|()| checked));
     let checked = match checked {
         Err(error) if args.json => {
-            terminal::answer_json(BTreeMap::from([("error", ErrorReport::new(&error))]))?;
+            terminal::answer_json(BTreeMap::from([("error", &error)]))?;
             return Err(error);
         }
         checked => checked?,

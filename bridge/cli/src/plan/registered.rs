@@ -4,12 +4,11 @@
 //! name: then the name is a constant of the file. Only where it is none the tools are loaded and asked, as for `qmpi list`.
 
 use qmpi_elf::ToolKind;
-use qmpi_launch::Warning;
 use qmpi_plan::OnError;
 
+use crate::Error;
 use crate::plan::layer::{InspectedLayer, RegisteredFunctions};
-use crate::plan::survey;
-use crate::{Error, terminal};
+use crate::plan::{or_warn, survey};
 
 /// Does each library of QMPI tools register the one that is asked for?
 pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), Error> {
@@ -27,10 +26,7 @@ pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), 
         let message = format!("layer `{label}`: {path} registers the tools {names}");
         let first = names.split(',').next().unwrap_or_default();
         let hint = format!("write which of them is meant: -t {first}={path}");
-        match on_error {
-            OnError::Abort => return Err(Error::failed(message, hint)),
-            OnError::Skip => terminal::warn(&Warning::new(message, hint)),
-        }
+        or_warn(on_error, Error::failed(message, hint))?;
     }
     Ok(())
 }
