@@ -52,6 +52,7 @@ pub(crate) fn check(
     let has_request = !resolved.stack.layers.is_empty() || !resolved.stack.skipped.is_empty();
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
+    let is_shared = |soname: &str| preloaded.iter().any(|shared| shared == soname);
     let mut warnings: Vec<Warning> =
         resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, skipped.error.into())).collect();
     warnings.extend(ignored_order(stack, &resolved));
@@ -62,7 +63,7 @@ pub(crate) fn check(
     let mut layers = Vec::new();
     for layer in std::mem::take(&mut resolved.stack.layers) {
         let label = layer.label.clone();
-        match inspector.plan(layer, &|soname| preloaded.iter().any(|shared| shared == soname)) {
+        match inspector.plan(layer, &is_shared) {
             Ok(planned) => layers.push(InspectedLayer::new(planned)),
             Err(refusal) => warnings.push(or_skip(resolved.stack.on_error, &label, Error::refused(&label, &refusal))?),
         }
@@ -70,7 +71,7 @@ pub(crate) fn check(
     check_places(&layers, resolved.settings.allowed.as_deref())?;
     for (name, stack) in &resolved.named {
         for layer in &stack.layers {
-            let planned = inspector.plan(layer.clone(), &|soname| preloaded.iter().any(|shared| shared == soname));
+            let planned = inspector.plan(layer.clone(), &is_shared);
             if let (Err(refusal), OnError::Abort) = (planned, stack.on_error) {
                 return Err(Error::refused(&layer.label, &refusal).in_named_stack(name));
             }
@@ -104,7 +105,7 @@ pub(crate) fn make(
         ctl: load.ctl,
         all_processes: load.all_processes,
         report: measure.directory().as_deref(),
-        trace: measure.trace.as_ref().map(|limit| limit.0.as_str()),
+        trace: measure.trace.as_deref(),
         static_tls: layer::static_tls(&checked.layers),
         get,
     })?;

@@ -47,14 +47,14 @@ pub(crate) fn answer(text: &str) -> Result<(), Error> {
 }
 
 /// The version of everything printed with `--json`. It grows when a field is removed or changes its meaning, not when one is added.
-pub(crate) const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 1;
 
 /// An answer with its version in front.
 #[derive(serde::Serialize)]
-pub(crate) struct Versioned<T> {
-    pub(crate) schema: u32,
+struct Versioned<T> {
+    schema: u32,
     #[serde(flatten)]
-    pub(crate) answer: T,
+    answer: T,
 }
 
 /// A value in JSON, with a newline at its end.
@@ -63,8 +63,12 @@ pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
 }
 
 /// An answer in JSON with its version.
+pub(crate) fn versioned(answer: impl serde::Serialize) -> Result<String, Error> {
+    json(&Versioned { schema: SCHEMA, answer })
+}
+
 pub(crate) fn answer_json(value: impl serde::Serialize) -> Result<(), Error> {
-    answer(&json(&Versioned { schema: SCHEMA, answer: value })?)
+    answer(&versioned(value)?)
 }
 
 /// Prints an error and its hint: two lines, whatever is in them.

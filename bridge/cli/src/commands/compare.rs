@@ -15,7 +15,6 @@ use qmpi_measured::ended::Ended;
 use crate::args::CompareArgs;
 use crate::side::{self, Side};
 use crate::side_run::RunSetting;
-use crate::terminal::{SCHEMA, Versioned};
 use crate::{Error, LaunchError, terminal};
 
 /// What makes a directory one of an earlier comparison, which may be removed.
@@ -70,19 +69,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
         );
     }
     let _ = std::fs::remove_dir_all(&running);
-    let answer = Versioned { schema: SCHEMA, answer };
-    let json = terminal::json(&answer)?;
-    let answer = answer.answer;
+    let json = terminal::versioned(&answer)?;
     std::fs::write(output.join(MARK), &json).map_err(|error| MeasuredError::report(&output, error))?;
     if let Some(path) = &args.html {
         let written = page::html(&answer).map_err(io::Error::other).and_then(|page| std::fs::write(path, page));
         written.map_err(|error| MeasuredError::report(path, error))?;
     }
-    if args.json {
-        terminal::answer(&json)?;
-    } else {
-        terminal::answer(&text::text(&answer, args.all))?;
-    }
+    terminal::answer(&if args.json { json } else { text::text(&answer, args.all) })?;
     Ok(answer.findings.is_empty())
 }
 

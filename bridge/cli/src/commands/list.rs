@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::args::{ListArgs, VerbosityArgs};
 use crate::plan::CheckedStack;
 use crate::plan::edges::{self, CallEdge, Language, LayerNode};
-use crate::plan::layer::{BY_NAME, InspectedLayer, RegisteredFunctions};
+use crate::plan::layer::{BY_NAME, InspectedLayer};
 use crate::plan::survey;
 use crate::report::listing::{count, if_any, shortened, wrapped};
 use crate::terminal;
@@ -94,7 +94,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
 fn show(args: &ListArgs, mut checked: CheckedStack) -> Result<(), Error> {
     if args.no_load {
         for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
-            layer.registered = Some(RegisteredFunctions::Unknown("it is not loaded".to_owned()));
+            layer.registered = Some(Err("it is not loaded".to_owned()));
         }
     } else {
         for (place, registered) in survey::ask(&checked.layers) {

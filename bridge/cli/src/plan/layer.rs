@@ -23,12 +23,8 @@ pub(crate) struct InspectedLayer {
     pub(crate) registered: Option<RegisteredFunctions>,
 }
 
-/// What is known of the functions that a layer registers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RegisteredFunctions {
-    Functions(Vec<String>),
-    Unknown(String),
-}
+/// The functions that a layer registers, or why they are not known.
+pub(crate) type RegisteredFunctions = Result<Vec<String>, String>;
 
 /// What people see instead of a path where there is none.
 pub(crate) const BY_NAME: &str = "(registered by name)";
@@ -74,9 +70,7 @@ impl InspectedLayer {
             // Others are as the user wants them.
             (Effect::Limited, "allocator-without-free") => self.layer().wraps == Wraps::Evident,
             // dlopen refuses executable stacks since then.
-            (Effect::Limited, "exec-stack") => {
-                glibc::version().is_none_or(|version| version >= glibc::GlibcVersion(2, 41))
-            }
+            (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= (2, 41)),
             (effect, _) => effect == Effect::Limited,
         };
         let of_contents = self.planned.pmpi().map(Tool::hazards_of_contents).unwrap_or_default();
@@ -141,7 +135,7 @@ impl InspectedLayer {
     pub(crate) fn intercepts(&self) -> BTreeSet<String> {
         let lets = |name: &&String| FnId::by_name(name).is_none_or(|id| self.layer().lets(id));
         match &self.registered {
-            Some(RegisteredFunctions::Functions(names)) => names.iter().filter(lets).cloned().collect(),
+            Some(Ok(names)) => names.iter().filter(lets).cloned().collect(),
             _ => self.planned.wrappers().map(|id| id.name().to_owned()).collect(),
         }
     }
@@ -153,10 +147,7 @@ impl InspectedLayer {
 
     /// Why it is not known what it intercepts, if it is not.
     pub(crate) fn unknown(&self) -> Option<&str> {
-        match &self.registered {
-            Some(RegisteredFunctions::Unknown(reason)) => Some(reason),
-            _ => None,
-        }
+        self.registered.as_ref()?.as_ref().err().map(String::as_str)
     }
 
     /// Names in `functions` that the tool does not define: without effect.

@@ -7,7 +7,7 @@ use qmpi_elf::ToolKind;
 use qmpi_plan::OnError;
 
 use crate::Error;
-use crate::plan::layer::{InspectedLayer, RegisteredFunctions};
+use crate::plan::layer::InspectedLayer;
 use crate::plan::{or_warn, survey};
 
 /// Does each library of QMPI tools register the one that is asked for?
@@ -18,7 +18,7 @@ pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), 
     for (place, answer) in survey::ask(layers) {
         let Some(layer) = layers.get(place).filter(|layer| is_doubtful(layer)) else { continue };
         let other = format!(", and not {}", layer.layer().name);
-        let RegisteredFunctions::Unknown(reason) = answer else { continue };
+        let Err(reason) = answer else { continue };
         let Some((_, names)) = reason.strip_suffix(&other).and_then(|text| text.split_once(": it registers ")) else {
             continue;
         };

@@ -28,7 +28,7 @@ pub(crate) fn ask(layers: &[InspectedLayer]) -> BTreeMap<usize, RegisteredFuncti
     let (text, why) = load(&asked, layers).unwrap_or_else(|error| (String::new(), error.to_string()));
     let mut found: BTreeMap<usize, RegisteredFunctions> = text.lines().filter_map(answer).collect();
     for (place, _) in asked {
-        found.entry(place).or_insert_with(|| RegisteredFunctions::Unknown(why.clone()));
+        found.entry(place).or_insert_with(|| Err(why.clone()));
     }
     found
 }
@@ -71,8 +71,7 @@ fn answer(line: &str) -> Option<(usize, RegisteredFunctions)> {
     let place = words.next()?.parse::<usize>().ok()?.checked_sub(1)?;
     let (sign, text) = (words.next()?, words.next()?);
     let functions = || text.split_whitespace().map(str::to_owned).collect();
-    let unknown = || RegisteredFunctions::Unknown(text.to_owned());
-    Some((place, if sign == "+" { RegisteredFunctions::Functions(functions()) } else { unknown() }))
+    Some((place, if sign == "+" { Ok(functions()) } else { Err(text.to_owned()) }))
 }
 
 #[cfg(test)]
@@ -81,10 +80,10 @@ mod tests {
 
     #[test]
     fn answers() {
-        let functions = RegisteredFunctions::Functions(vec!["MPI_Init".into(), "MPI_Send".into()]);
+        let functions = Ok(vec!["MPI_Init".into(), "MPI_Send".into()]);
         assert_eq!(answer("qmpi-survey\t2\t+\tMPI_Init MPI_Send"), Some((1, functions)));
-        assert_eq!(answer("qmpi-survey\t1\t+\t"), Some((0, RegisteredFunctions::Functions(Vec::new()))));
-        assert_eq!(answer("qmpi-survey\t1\t-\tit is ill"), Some((0, RegisteredFunctions::Unknown("it is ill".into()))));
+        assert_eq!(answer("qmpi-survey\t1\t+\t"), Some((0, Ok(Vec::new()))));
+        assert_eq!(answer("qmpi-survey\t1\t-\tit is ill"), Some((0, Err("it is ill".into()))));
         for line in ["", "qmpi 0.1.0", "qmpi-survey\t0\t+\tx", "qmpi-survey\t1", "qmpi-survey\tx\t+\ty"] {
             assert_eq!(answer(line), None, "{line}");
         }

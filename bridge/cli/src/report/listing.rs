@@ -1,5 +1,7 @@
 //! Facts and lists of names for people: in columns, wrapped, and cut where the number says enough.
 
+use std::path::Path;
+
 /// Columns of an answer. Fixed, so that it is the same in a terminal, a pipe and a golden file.
 const WIDTH: usize = 100;
 
@@ -48,6 +50,10 @@ pub(crate) fn if_any<S: AsRef<str>>(names: &[S], shown: usize) -> Option<String>
 /// `1 function`, `2 functions`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]
