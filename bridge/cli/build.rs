@@ -146,73 +146,57 @@ fn abbreviations() -> Vec<u8> {
     bytes
 }
 
+/// An attribute of an entry, in the order of its abbreviation.
+enum Attribute<'a> {
+    Text(&'a str),
+    Byte(u8),
+    /// The offset of another entry from the start of the unit.
+    Reference(u32),
+}
+
 /// The unit.
-#[derive(Default)]
 struct Unit(Vec<u8>);
 
 impl Unit {
     /// Adds an entry, and returns its offset from the start of the unit.
-    fn entry(&mut self, abbreviation: u8) -> u32 {
+    fn entry(&mut self, abbreviation: u8, attributes: &[Attribute<'_>]) -> u32 {
         let offset = u32::try_from(self.0.len()).expect("a small unit");
         self.0.push(abbreviation);
+        for attribute in attributes {
+            match *attribute {
+                Attribute::Text(text) => self.0.extend(text.bytes().chain([0])),
+                Attribute::Byte(byte) => self.0.push(byte),
+                Attribute::Reference(offset) => self.0.extend(offset.to_le_bytes()),
+            }
+        }
         offset
     }
 
-    fn text(&mut self, text: &str) {
-        self.0.extend(text.bytes().chain([0]));
-    }
-
-    fn reference(&mut self, offset: u32) {
-        self.0.extend(offset.to_le_bytes());
-    }
-
-    fn base(&mut self, name: &str, size: u8, encoding: u8) -> u32 {
-        let entry = self.entry(BASE_TYPE);
-        self.0.extend([size, encoding]);
-        self.text(name);
-        entry
-    }
-
-    fn pointer(&mut self, to: u32) -> u32 {
-        let entry = self.entry(POINTER);
-        self.0.push(8);
-        self.reference(to);
-        entry
+    fn end_of_children(&mut self) {
+        self.0.push(0);
     }
 }
 
 fn information() -> Vec<u8> {
-    let mut unit = Unit::default();
+    use Attribute::{Byte, Reference, Text};
     // Length, which is filled in at the end; version; the only abbreviations; bytes of an address.
-    unit.0.extend([0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8]);
-    unit.entry(COMPILE_UNIT);
-    unit.text("qmpi");
-    unit.0.push(0x0c); // DW_LANG_C99
-    unit.text("mpir.h");
-    let int = unit.base("int", 4, 5); // signed
-    let char = unit.base("char", 1, 6); // signed char
-    let text = unit.pointer(char);
-    let structure = unit.entry(STRUCTURE);
-    unit.text("MPIR_PROCDESC");
-    unit.0.push(24);
+    let mut unit = Unit(vec![0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 8]);
+    unit.entry(COMPILE_UNIT, &[Text("qmpi"), Byte(0x0c), Text("mpir.h")]); // DW_LANG_C99
+    let int = unit.entry(BASE_TYPE, &[Byte(4), Byte(5), Text("int")]); // signed
+    let char = unit.entry(BASE_TYPE, &[Byte(1), Byte(6), Text("char")]); // signed char
+    let text = unit.entry(POINTER, &[Byte(8), Reference(char)]);
+    let structure = unit.entry(STRUCTURE, &[Text("MPIR_PROCDESC"), Byte(24)]);
     for (name, kind, offset) in [("host_name", text, 0), ("executable_name", text, 8), ("pid", int, 16)] {
-        unit.entry(MEMBER);
-        unit.text(name);
-        unit.reference(kind);
-        unit.0.push(offset);
+        unit.entry(MEMBER, &[Text(name), Reference(kind), Byte(offset)]);
     }
-    unit.0.push(0);
-    let descriptor = unit.entry(TYPEDEF);
-    unit.text("MPIR_PROCDESC");
-    unit.reference(structure);
-    let table = unit.pointer(descriptor);
+    unit.end_of_children();
+    let descriptor = unit.entry(TYPEDEF, &[Text("MPIR_PROCDESC"), Reference(structure)]);
+    let table = unit.entry(POINTER, &[Byte(8), Reference(descriptor)]);
     let variables = [("MPIR_proctable", table), ("MPIR_debug_abort_string", text)];
     for (name, kind) in variables.into_iter().chain(NUMBERS.map(|name| (name, int))) {
-        unit.entry(VARIABLE);
-        unit.text(name);
-        unit.reference(kind);
+        unit.entry(VARIABLE, &[Text(name), Reference(kind)]);
     }
-    unit.0.push(0);
+    unit.end_of_children();
     let length = u32::try_from(unit.0.len() - 4).expect("a small unit");
     unit.0[..4].copy_from_slice(&length.to_le_bytes());
     unit.0

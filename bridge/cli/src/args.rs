@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -71,7 +70,13 @@ pub(crate) enum QmpiCommand {
 
     /// Start a rank of a run of `compare`, which puts this in front of the program
     #[command(name = "compare-rank", hide = true)]
-    Rank(RankArgs),
+    Rank {
+        #[command(flatten)]
+        start: RankStart,
+        /// The program.
+        #[arg(required = true, last = true)]
+        command: Vec<OsString>,
+    },
 
     /// Print the variables that `run` would set, for a shell to evaluate
     #[command(after_help = include_str!("args/env.txt").trim_ascii_end())]
@@ -100,7 +105,12 @@ pub(crate) enum QmpiCommand {
 
     /// Load tools that register themselves, and print what they intercept: `list` starts this process for itself
     #[command(hide = true)]
-    Survey(SurveyArgs),
+    Survey {
+        /// libqmpi_core.so, which loads the tools.
+        core: PathBuf,
+        /// The tools, a line each.
+        request: String,
+    },
 
     /// Find the layers that make COMMAND fail
     ///
@@ -122,7 +132,15 @@ pub(crate) enum QmpiCommand {
 
     /// Print a manual page
     #[command(after_help = include_str!("args/man.txt").trim_ascii_end())]
-    Man(ManArgs),
+    Man {
+        /// The page of this command; the overview without one
+        #[arg(value_name = "COMMAND", conflicts_with = "output")]
+        page: Option<String>,
+
+        /// Write all pages into this directory instead
+        #[arg(short, long, value_name = "DIRECTORY")]
+        output: Option<PathBuf>,
+    },
 }
 
 /// Which stack: shared by the commands that set one up.
@@ -144,6 +162,15 @@ pub(crate) struct StackArgs {
     /// COMMAND, where there is one: it may register tools itself.
     #[arg(skip)]
     pub command: Vec<OsString>,
+}
+
+impl StackArgs {
+    /// The options of `qmpi run` that ask for just this stack.
+    pub(crate) fn options(&self) -> Vec<OsString> {
+        let tools = self.tools.iter().flat_map(|tool| ["-t".into(), tool.into()]);
+        let config = self.config.iter().flat_map(|config| ["-c".into(), config.into()]);
+        ["-q".into(), "--exact".into()].into_iter().chain(tools).chain(config).collect()
+    }
 }
 
 /// How much the runtime says.
@@ -213,7 +240,8 @@ pub(crate) struct MeasureArgs {
     /// `last:N` keeps the last N instead, `all` all of them. The calls go into the directory of `--report`, and are there as well if the
     /// program is killed. With `,buffers` behind it (`--trace=all,buffers`) they have hashes of what is in buffers.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "first:1000")]
-    pub trace: Option<TraceLimit>,
+    #[arg(value_parser = trace_limit)]
+    pub trace: Option<String>,
 }
 
 impl MeasureArgs {
@@ -225,21 +253,14 @@ impl MeasureArgs {
 }
 
 /// Which calls `--trace` records, as the runtime is told: `all`, `first:N`, `last:N`, with `,buffers` behind it if that is wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TraceLimit(pub String);
-
-impl FromStr for TraceLimit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (text, buffers) = text.strip_suffix(",buffers").map_or((text, ""), |text| (text, ",buffers"));
-        let (which, calls) = text.split_once(':').unwrap_or(("first", text));
-        let is_number = calls.parse::<u32>().is_ok_and(|calls| calls > 0);
-        match which {
-            _ if text == "all" => Ok(Self(format!("{text}{buffers}"))),
-            "first" | "last" if is_number => Ok(Self(format!("{which}:{calls}{buffers}"))),
-            _ => Err("it is a number of calls, last:NUMBER, or all".to_owned()),
-        }
+fn trace_limit(text: &str) -> Result<String, &'static str> {
+    let (text, buffers) = text.strip_suffix(",buffers").map_or((text, ""), |text| (text, ",buffers"));
+    let (which, calls) = text.split_once(':').unwrap_or(("first", text));
+    let is_number = calls.parse::<u32>().is_ok_and(|calls| calls > 0);
+    match which {
+        _ if text == "all" => Ok(format!("{text}{buffers}")),
+        "first" | "last" if is_number => Ok(format!("{which}:{calls}{buffers}")),
+        _ => Err("it is a number of calls, last:NUMBER, or all"),
     }
 }
 
@@ -320,16 +341,6 @@ pub(crate) struct CompareArgs {
 
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, last = true)]
-    pub command: Vec<OsString>,
-}
-
-/// What stands in front of a program in a run of `qmpi compare`.
-#[derive(Debug, Args)]
-pub(crate) struct RankArgs {
-    #[command(flatten)]
-    pub start: RankStart,
-    /// The program.
-    #[arg(required = true, last = true)]
     pub command: Vec<OsString>,
 }
 
@@ -524,17 +535,16 @@ pub(crate) enum CtlAction {
         json: bool,
     },
     /// Let calls go through these layers again
-    Enable {
-        /// Their names as `list` shows them, or their numbers
-        #[arg(value_name = "LAYER", required = true)]
-        layers: Vec<String>,
-    },
+    Enable(SwitchedLayers),
     /// Let calls go past these layers
-    Disable {
-        /// Their names as `list` shows them, or their numbers
-        #[arg(value_name = "LAYER", required = true)]
-        layers: Vec<String>,
-    },
+    Disable(SwitchedLayers),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SwitchedLayers {
+    /// Their names as `list` shows them, or their numbers
+    #[arg(value_name = "LAYER", required = true)]
+    pub layers: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -549,25 +559,6 @@ pub(crate) struct DoctorArgs {
     /// COMMAND as for `run`, a launcher or the program itself: would the stack get to every rank?
     #[arg(value_name = "COMMAND", last = true)]
     pub command: Vec<OsString>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ManArgs {
-    /// The page of this command; the overview without one
-    #[arg(value_name = "COMMAND", conflicts_with = "output")]
-    pub page: Option<String>,
-
-    /// Write all pages into this directory instead
-    #[arg(short, long, value_name = "DIRECTORY")]
-    pub output: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SurveyArgs {
-    /// libqmpi_core.so, which loads the tools.
-    pub core: PathBuf,
-    /// The tools, a line each.
-    pub request: String,
 }
 
 #[cfg(test)]

@@ -3,103 +3,84 @@
 use std::ffi::OsStr;
 use std::io;
 
-use qmpi_launch::LaunchError;
+use qmpi_launch::{LaunchError, Warning};
 use qmpi_measured::MeasuredError;
 use qmpi_plan::PlanError;
 use serde::Serialize;
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    /// The command line makes no sense: what is wrong, and what would be right.
-    #[error("{message}")]
-    Usage { message: String, hint: String },
-
-    /// Something is not as it has to be: what, and what to do about it.
-    #[error("{message}")]
-    Failed { message: String, hint: String },
-
-    /// A tool that cannot be a layer.
-    #[error("tool `{layer}`: {refusal}")]
-    Refused { layer: String, refusal: PlanError },
-
-    /// A stack of `[stacks]` that cannot be opened.
-    #[error("[stacks] {stack}: {error}")]
-    InNamedStack { stack: String, error: Box<Error> },
-
-    /// What stands between the command line and the ranks.
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
-
-    /// What a job recorded.
-    #[error(transparent)]
-    Measured(#[from] MeasuredError),
-
-    /// Stdout cannot be written.
-    #[error("cannot write the answer: {0}")]
-    Output(io::Error),
+/// What is wrong, and what to do about it. In JSON as it is printed on stderr.
+#[derive(Debug, Serialize)]
+pub(crate) struct Error {
+    pub(crate) message: String,
+    /// What the user can do about it, in one line.
+    pub(crate) hint: String,
+    /// The exit status that goes with it.
+    pub(crate) status: u8,
 }
 
 impl Error {
+    /// The command line makes no sense: what is wrong, and what would be right.
     pub(crate) fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Usage { message: message.into(), hint: hint.into() }
+        Self { status: 2, ..Self::failed(message, hint) }
     }
 
+    /// Something is not as it has to be: what, and what to do about it.
     pub(crate) fn failed(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Failed { message: message.into(), hint: hint.into() }
+        Self { message: message.into(), hint: hint.into(), status: 3 }
+    }
+
+    /// A tool that cannot be a layer.
+    pub(crate) fn refused(layer: &str, refusal: &PlanError) -> Self {
+        Self::failed(format!("tool `{layer}`: {refusal}"), refusal.hint())
+    }
+
+    /// A stack of `[stacks]` that cannot be opened because of this.
+    pub(crate) fn in_named_stack(self, stack: &str) -> Self {
+        Self { message: format!("[stacks] {stack}: {}", self.message), ..self }
     }
 
     /// A command that does not start, whatever the system says of it.
     pub(crate) fn not_executable(command: &OsStr, source: io::Error) -> Self {
-        let command = command.to_string_lossy().into_owned();
-        Self::Launch(LaunchError::CommandNotExecutable(command, source))
+        LaunchError::CommandNotExecutable(command.to_string_lossy().into_owned(), source).into()
     }
 
-    pub(crate) fn status(&self) -> u8 {
-        match self {
-            Self::Usage { .. } => 2,
-            Self::Launch(error) => error.status(),
-            _ => 3,
-        }
-    }
-
-    /// What the user can do about it, in one line.
-    pub(crate) fn hint(&self) -> String {
-        match self {
-            Self::Usage { hint, .. } | Self::Failed { hint, .. } => hint.clone(),
-            Self::Refused { refusal, .. } => refusal.hint().to_owned(),
-            Self::InNamedStack { error, .. } => error.hint(),
-            Self::Launch(error) => error.hint(),
-            Self::Measured(error) => error.hint().to_owned(),
-            Self::Output(_) => "is the disk full?".to_owned(),
-        }
+    /// Stdout, or a file of the command's own, cannot be written.
+    pub(crate) fn output(error: impl Into<io::Error>) -> Self {
+        Self::failed(format!("cannot write the answer: {}", error.into()), "is the disk full?")
     }
 }
 
-/// An error in JSON: the same that is printed on stderr.
-#[derive(Debug, Serialize)]
-pub(crate) struct ErrorReport {
-    message: String,
-    hint: String,
-    /// The exit status that goes with it.
-    status: u8,
-}
-
-impl ErrorReport {
-    pub(crate) fn new(error: &Error) -> Self {
+/// What stands between the command line and the ranks.
+impl From<LaunchError> for Error {
+    fn from(error: LaunchError) -> Self {
         Self { message: error.to_string(), hint: error.hint(), status: error.status() }
+    }
+}
+
+/// What a job recorded.
+impl From<MeasuredError> for Error {
+    fn from(error: MeasuredError) -> Self {
+        Self::failed(error.to_string(), error.hint())
     }
 }
 
 /// The tool list, the configuration file or the search for a tool.
 impl From<PlanError> for Error {
     fn from(error: PlanError) -> Self {
-        Self::Launch(error.into())
+        LaunchError::from(error).into()
     }
 }
 
 /// A file that is not what it should be.
 impl From<qmpi_elf::ElfError> for Error {
     fn from(error: qmpi_elf::ElfError) -> Self {
-        Self::Launch(error.into())
+        LaunchError::from(error).into()
+    }
+}
+
+/// An error that does not stop the command.
+impl From<Error> for Warning {
+    fn from(error: Error) -> Self {
+        Self::new(error.message, error.hint)
     }
 }

@@ -55,9 +55,9 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     // `false`: the question was answered, and the answer is bad.
     let good = match &cli.command {
         QmpiCommand::Run(args) => run::run(args, &mut |_| {}).map(|()| true),
-        QmpiCommand::Compare(args) => return compared_status(compare::compare(args)),
-        QmpiCommand::Rank(args) => {
-            args.start.become_program(&args.command).map(|never| match never {}).map_err(Error::from)
+        QmpiCommand::Compare(args) => compare::compare(args),
+        QmpiCommand::Rank { start, command } => {
+            start.become_program(command).map(|never| match never {}).map_err(Error::from)
         }
         QmpiCommand::Report(args) => reported::report(args).map(|()| true),
         QmpiCommand::Inspect(args) => inspect::inspect(args),
@@ -68,29 +68,20 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
         QmpiCommand::Ctl(args) => ctl::ctl(args).map(|()| true),
         QmpiCommand::Ps(args) => ps::ps(args).map(|()| true),
         QmpiCommand::Attach(args) => attach::attach(args),
-        QmpiCommand::Survey(args) => surveyed::answer(args).map(|()| true),
+        QmpiCommand::Survey { core, request } => surveyed::answer(core, request).map(|()| true),
         QmpiCommand::Doctor(args) => doctor::doctor(args),
         QmpiCommand::Demo(args) => demo::demo(args).map(|()| true),
         QmpiCommand::Completions { shell } => generate::completions(*shell).map(|()| true),
-        QmpiCommand::Man(args) => generate::man(args).map(|()| true),
+        QmpiCommand::Man { page, output } => generate::man(page.as_deref(), output.as_deref()).map(|()| true),
     };
+    // As of diff(1), 1 is an answer of `compare`, and 2 an error.
+    let is_compare = matches!(cli.command, QmpiCommand::Compare(_));
     match good {
         Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(3),
+        Ok(false) => ExitCode::from(if is_compare { 1 } else { 3 }),
         Err(error) => {
             terminal::report(&error);
-            ExitCode::from(error.status())
-        }
-    }
-}
-
-/// `compare` has statuses of its own: as of diff(1), 1 is an answer.
-fn compared_status(answer: Result<bool, Error>) -> ExitCode {
-    match answer {
-        Ok(same) => ExitCode::from(u8::from(!same)),
-        Err(error) => {
-            terminal::report(&error);
-            ExitCode::from(2)
+            ExitCode::from(if is_compare { 2 } else { error.status })
         }
     }
 }

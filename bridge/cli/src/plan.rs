@@ -48,12 +48,13 @@ pub(crate) fn check(
     verbosity: VerbosityArgs,
     get: &dyn Fn(&str) -> Option<OsString>,
 ) -> Result<CheckedStack, Error> {
-    let mut resolved = request::with_options(stack, verbosity, get)?.resolve()?;
+    let mut resolved = request::resolve(stack, verbosity, get)?;
     let has_request = !resolved.stack.layers.is_empty() || !resolved.stack.skipped.is_empty();
     let search = SearchPath::from_process();
     let preloaded = preload::shared(std::env::var("LD_PRELOAD").ok().as_deref());
+    let is_shared = |soname: &str| preloaded.iter().any(|shared| shared == soname);
     let mut warnings: Vec<Warning> =
-        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, &skipped.error.into())).collect();
+        resolved.stack.skipped.drain(..).map(|skipped| skip(&skipped.label, skipped.error.into())).collect();
     warnings.extend(ignored_order(stack, &resolved));
     warnings.extend(unused_sections(&resolved));
     let passed_over = resolved.stack.passed_over.iter().filter(|passed_over| passed_over.is_meant);
@@ -62,31 +63,24 @@ pub(crate) fn check(
     let mut layers = Vec::new();
     for layer in std::mem::take(&mut resolved.stack.layers) {
         let label = layer.label.clone();
-        match inspector.plan(layer, &|soname| preloaded.iter().any(|shared| shared == soname)) {
+        match inspector.plan(layer, &is_shared) {
             Ok(planned) => layers.push(InspectedLayer::new(planned)),
-            Err(refusal) => {
-                let error = Error::Refused { layer: label.clone(), refusal };
-                match resolved.stack.on_error {
-                    OnError::Skip => warnings.push(skip(&label, &error)),
-                    OnError::Abort => return Err(error),
-                }
-            }
+            Err(refusal) => warnings.push(or_skip(resolved.stack.on_error, &label, Error::refused(&label, &refusal))?),
         }
     }
     check_places(&layers, resolved.settings.allowed.as_deref())?;
     for (name, stack) in &resolved.named {
         for layer in &stack.layers {
-            let planned = inspector.plan(layer.clone(), &|soname| preloaded.iter().any(|shared| shared == soname));
+            let planned = inspector.plan(layer.clone(), &is_shared);
             if let (Err(refusal), OnError::Abort) = (planned, stack.on_error) {
-                let error = Error::Refused { layer: layer.label.clone(), refusal };
-                return Err(Error::InNamedStack { stack: name.clone(), error: Box::new(error) });
+                return Err(Error::refused(&layer.label, &refusal).in_named_stack(name));
             }
         }
     }
     resolved.stack.layers = layers.iter().map(|layer| layer.layer().clone()).collect();
     check_room(&layers, namespaces())?;
     warnings.extend(hazards(&layers));
-    warnings.extend(layers.iter().flat_map(InspectedLayer::warnings));
+    warnings.extend(layers.iter().filter_map(InspectedLayer::warning));
     warnings.extend(outputs::shared(&layers));
     let missing = share::missing(&layers, &search);
     Ok(CheckedStack { layers, resolved, warnings, missing, search, has_request })
@@ -111,7 +105,7 @@ pub(crate) fn make(
         ctl: load.ctl,
         all_processes: load.all_processes,
         report: measure.directory().as_deref(),
-        trace: measure.trace.as_ref().map(|limit| limit.0.as_str()),
+        trace: measure.trace.as_deref(),
         static_tls: layer::static_tls(&checked.layers),
         get,
     })?;
@@ -199,11 +193,7 @@ impl CheckedStack {
         for layer in &self.layers {
             let user = program.path.display().to_string();
             let Err(refusal) = layer.planned.check_mpi(&user, family, family.name()) else { continue };
-            let error = Error::Refused { layer: layer.label().to_owned(), refusal };
-            match self.on_error() {
-                OnError::Abort => return Err(error),
-                OnError::Skip => terminal::warn(&skip(layer.label(), &error)),
-            }
+            terminal::warn(&or_skip(self.on_error(), layer.label(), Error::refused(layer.label(), &refusal))?);
         }
         Ok(())
     }
@@ -279,11 +269,17 @@ fn hazards(layers: &[InspectedLayer]) -> Vec<Warning> {
 /// An error that stops the command, or with [`OnError::Skip`] a warning.
 fn or_warn(on_error: OnError, error: Error) -> Result<(), Error> {
     match on_error {
+        OnError::Abort => return Err(error),
+        OnError::Skip => terminal::warn(&error.into()),
+    }
+    Ok(())
+}
+
+/// The same where what is wrong is a layer, which the warning says is skipped.
+fn or_skip(on_error: OnError, label: &str, error: Error) -> Result<Warning, Error> {
+    match on_error {
         OnError::Abort => Err(error),
-        OnError::Skip => {
-            terminal::warn(&Warning::new(error.to_string(), error.hint()));
-            Ok(())
-        }
+        OnError::Skip => Ok(skip(label, error)),
     }
 }
 
@@ -346,6 +342,6 @@ fn unused_sections(resolved: &ResolvedStack) -> Option<Warning> {
     })
 }
 
-fn skip(label: &str, error: &Error) -> Warning {
-    Warning::new(format!("layer `{label}` is skipped: {error}"), error.hint())
+fn skip(label: &str, error: Error) -> Warning {
+    Warning::new(format!("layer `{label}` is skipped: {}", error.message), error.hint)
 }

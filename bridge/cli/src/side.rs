@@ -4,13 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use qmpi_launch::environment::of_process;
+use qmpi_launch::program;
 use qmpi_measured::compare::SideFacts;
 use qmpi_plan::list;
 
-use crate::args::{CompareArgs, StackArgs, VerbosityArgs};
+use crate::args::{CompareArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
 use crate::plan::layer::InspectedLayer;
 use crate::plan::{self, CheckedStack};
-use crate::{Error, LaunchError};
+use crate::{Error, LaunchError, terminal};
 
 /// One of the two.
 #[derive(Debug, Clone)]
@@ -18,8 +19,6 @@ pub(crate) struct Side {
     /// What the comparison has to know of it.
     pub(crate) facts: SideFacts,
     pub(crate) kind: SideKind,
-    /// Its tools as a stack.
-    pub(crate) stack: StackArgs,
     pub(crate) files: Vec<PathBuf>,
     pub(crate) masks: Vec<String>,
 }
@@ -39,12 +38,11 @@ pub(crate) enum SideKind {
 }
 
 impl Side {
-    fn new(name: &'static str, what: String, kind: SideKind, stack: StackArgs, checked: CheckedStack) -> Self {
+    fn new(name: &'static str, what: String, kind: SideKind, checked: CheckedStack) -> Self {
         let fortran = checked.layers.iter().flat_map(InspectedLayer::fortran).collect();
         Self {
             facts: SideFacts { name, what, fortran, with_threads: with_threads(&checked.layers) },
             kind,
-            stack,
             files: checked.layers.iter().map(|layer| layer.path().to_owned()).collect(),
             masks: checked.resolved.config.map(|(_, config)| config.mask).unwrap_or_default(),
         }
@@ -69,7 +67,7 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
         tools: tools.to_vec(),
         config: config.clone(),
         exact: true,
-        ..StackArgs::default()
+        command: args.command.clone(),
     };
     let (tools, config) = (&args.tools, &args.config);
     let (old, new) = match (&args.old, &args.new, &args.with, args.native) {
@@ -90,25 +88,29 @@ pub(crate) fn both(args: &CompareArgs) -> Result<[Side; 2], Error> {
 }
 
 fn stack(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
-    let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<Vec<_>, _>>()?;
+    let tools = asked.tools.iter().map(|tool| absolute(tool)).collect::<Result<_, _>>()?;
     let config = asked.config.as_deref().map(qmpi_plan::lookup::absolute).transpose()?;
-    let asked = StackArgs { tools: tools.clone(), config: config.clone(), ..asked };
-    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, &of_process)?;
-    let mut options: Vec<OsString> = vec!["-q".into(), "--exact".into()];
-    for tool in &tools {
-        options.extend(["-t".into(), tool.into()]);
-    }
-    if let Some(config) = &config {
-        options.extend(["-c".into(), config.into()]);
-    }
+    let asked = StackArgs { tools, config, ..asked };
+    let checked = checked(&asked)?;
     let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
     let what =
         if labels.is_empty() { "an empty stack".to_owned() } else { format!("{} in a stack", labels.join(", ")) };
-    Ok(Side::new(name, what, SideKind::Stack(options), asked, checked))
+    Ok(Side::new(name, what, SideKind::Stack(asked.options()), checked))
+}
+
+/// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once.
+fn checked(asked: &StackArgs) -> Result<CheckedStack, Error> {
+    let (mut checked, _) =
+        plan::make(asked, VerbosityArgs::default(), &MeasureArgs::default(), LoadArgs::default(), &of_process)?;
+    let survey = program::find(&asked.command, of_process("PATH").as_deref(), &checked.search)?;
+    checked.check_command(survey.program.as_ref(), &asked.command)?;
+    checked.check_mpis()?;
+    terminal::warn_once(checked.warnings.iter().chain(&survey.warnings));
+    Ok(checked)
 }
 
 fn native(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
-    let checked = plan::check(&asked, VerbosityArgs { quiet: true, verbose: 0 }, &of_process)?;
+    let checked = checked(&asked)?;
     let [layer] = &checked.layers[..] else {
         return Err(Error::usage(
             format!("--native has one tool, and there are {}", checked.layers.len()),
@@ -128,7 +130,7 @@ fn native(name: &'static str, asked: StackArgs) -> Result<Side, Error> {
     }
     let what = format!("{} under LD_PRELOAD", layer.label());
     let kind = SideKind::Native { libraries, variables: layer.layer().settings.env.clone() };
-    Ok(Side::new(name, what, kind, asked, checked))
+    Ok(Side::new(name, what, kind, checked))
 }
 
 /// The first tool that starts threads, by itself or by a library that it is linked with. Those of C++, Fortran and OpenMP can, and do not

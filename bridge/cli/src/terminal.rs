@@ -41,35 +41,39 @@ fn paint(is_plain: bool, code: &str, text: &str) -> String {
 pub(crate) fn answer(text: &str) -> Result<(), Error> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::output(error)),
         _ => Ok(()),
     }
 }
 
 /// The version of everything printed with `--json`. It grows when a field is removed or changes its meaning, not when one is added.
-pub(crate) const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 1;
 
 /// An answer with its version in front.
 #[derive(serde::Serialize)]
-pub(crate) struct Versioned<T> {
-    pub(crate) schema: u32,
+struct Versioned<T> {
+    schema: u32,
     #[serde(flatten)]
-    pub(crate) answer: T,
+    answer: T,
 }
 
 /// A value in JSON, with a newline at its end.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, Error> {
-    Ok(serde_json::to_string_pretty(value).map_err(|error| Error::Output(error.into()))? + "\n")
+    Ok(serde_json::to_string_pretty(value).map_err(Error::output)? + "\n")
 }
 
 /// An answer in JSON with its version.
+pub(crate) fn versioned(answer: impl serde::Serialize) -> Result<String, Error> {
+    json(&Versioned { schema: SCHEMA, answer })
+}
+
 pub(crate) fn answer_json(value: impl serde::Serialize) -> Result<(), Error> {
-    answer(&json(&Versioned { schema: SCHEMA, answer: value })?)
+    answer(&versioned(value)?)
 }
 
 /// Prints an error and its hint: two lines, whatever is in them.
 pub(crate) fn report(error: &Error) {
-    report_lines(&error.to_string(), Some(&error.hint()));
+    report_lines(&error.message, Some(&error.hint));
 }
 
 /// Prints a message that is not one of [`Error`]'s in the same form.

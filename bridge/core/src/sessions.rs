@@ -20,13 +20,13 @@
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{MutexGuard, Once, OnceLock};
 
 use qmpi_abi::{FnId, INITIALIZATION};
-use qmpi_links::{observer, require_stub};
+use qmpi_links::observer;
 use qmpi_loader::Process;
 use qmpi_loader::exit::thread_local;
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
 
 use crate::chain::{Chain, LoadedLayer};
 use crate::finalize;
@@ -75,7 +75,7 @@ struct Sessions {
 
 static LAYER: OnceLock<WorldLayer> = OnceLock::new();
 static MPI: OnceLock<MpiFunctions> = OnceLock::new();
-static SESSIONS: Mutex<Sessions> = Mutex::new(Sessions { world: World::Nobody, open: 0, is_exiting: false });
+static SESSIONS: Locked<Sessions> = Locked::new(Sessions { world: World::Nobody, open: 0, is_exiting: false });
 /// The layer's MPI_Init is called for a session, once.
 static BEGIN_WORLD: Once = Once::new();
 /// That call is under way.
@@ -83,7 +83,7 @@ static BEGINS_WORLD: AtomicBool = AtomicBool::new(false);
 /// The process in which that was: a child that it forks has not to end it.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// Labels of layers that have a wrapper of MPI_Init and none of MPI_Session_init, the innermost first.
-static WAITING_FOR_INIT: Mutex<Vec<String>> = Mutex::new(Vec::new());
+static WAITING_FOR_INIT: Locked<Vec<String>> = Locked::new(Vec::new());
 /// MPI_Session_init arrived at the MPI library, and MPI_Init.
 static ARRIVED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
@@ -91,7 +91,7 @@ const INIT: FnId = INITIALIZATION[0];
 const INIT_THREAD: FnId = INITIALIZATION[1];
 const SESSION_INIT: FnId = INITIALIZATION[2];
 fn sessions() -> MutexGuard<'static, Sessions> {
-    SESSIONS.lock().unwrap_or_else(PoisonError::into_inner)
+    SESSIONS.lock()
 }
 
 /// Watches how MPI is initialized; `chain` is the MPI library alone.
@@ -100,7 +100,7 @@ pub(crate) fn observe(chain: &mut Chain) {
         ARRIVED[way].store(true, Ordering::Relaxed);
     }
     for (id, way) in [(SESSION_INIT, 0), (INIT, 1), (INIT_THREAD, 1)] {
-        chain.observe(id, |target| require_stub(observer::observe(target, notify, way)));
+        chain.observe(id, |target| observer::observe(target, notify, way));
     }
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn prepare(chain: &mut Chain, process: &Process) {
 pub(crate) fn add(layer: &LoadedLayer) {
     let has = |id| layer.entries.iter().any(|(entry, _)| *entry == id);
     if (has(INIT) || has(INIT_THREAD)) && !has(SESSION_INIT) {
-        WAITING_FOR_INIT.lock().unwrap_or_else(PoisonError::into_inner).push(layer.label.clone());
+        WAITING_FOR_INIT.lock().push(layer.label.clone());
     }
 }
 
@@ -291,7 +291,7 @@ fn end_world() {
 /// Says which layers have missed their start, and where MPI_Finalize was not called: at the end of the process.
 pub(crate) fn say_what_was_missed() {
     let [session, world] = [&ARRIVED[0], &ARRIVED[1]].map(|arrived| arrived.load(Ordering::Relaxed));
-    let waiting = WAITING_FOR_INIT.lock().unwrap_or_else(PoisonError::into_inner);
+    let waiting = WAITING_FOR_INIT.lock();
     if session && !world && !waiting.is_empty() {
         let labels: Vec<&str> = waiting.iter().rev().map(String::as_str).collect();
         log::once(

@@ -48,8 +48,8 @@ use toml::de::DeTable;
 
 use crate::nearest::did_you_mean;
 use crate::{
-    Filter, FortranCalls, LargeCountCalls, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SessionCalls, Switching,
-    Wraps,
+    Filter, FortranCalls, LargeCountCalls, OwnCalls, PlanError, Processes, ProgramPmpi, RankSet, SessionCalls,
+    Switching, Wraps,
 };
 use document::{CORRECT, ConfigItem, ConfigTable, Document, Forbidden, NUL};
 

@@ -1,8 +1,6 @@
 //! `qmpi attach`: runs a command for each rank of a job on this host, and shows what is printed.
 
 use std::process::{Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use qmpi_launch::Warning;
 use qmpi_launch::mpir::outputs::{Owners, RankOutputs};
@@ -31,36 +29,26 @@ pub(crate) fn attach(args: &AttachArgs) -> Result<bool, Error> {
         let message = format!("{} ranks run on other hosts, and are left out", elsewhere.len());
         terminal::warn(&Warning::new(message, "run `qmpi attach` there, with the process that has started them"));
     }
-    let found = Mutex::new((RankOutputs::default(), true, None));
-    let next = AtomicUsize::new(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from) * EACH;
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(here.len()) {
-            scope.spawn(|| {
-                while let Some(rank) = here.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let owners = Owners::of(rank);
-                    let ran = run(args, rank);
-                    let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                    match ran {
-                        Ok((output, succeeded)) => {
-                            found.0.add(rank, &owners, &output);
-                            found.1 &= succeeded;
-                        }
-                        Err(error) => found.2 = Some(error),
-                    }
-                }
-            });
-        }
+    let ran = std::thread::scope(|scope| {
+        let chunks = here.chunks(here.len().div_ceil(threads));
+        let started: Vec<_> = chunks
+            .map(|ranks| scope.spawn(move || ranks.iter().map(|rank| run(args, rank)).collect::<Vec<_>>()))
+            .collect();
+        started.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect::<Vec<_>>()
     });
-    let (outputs, succeeded, error) = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    match error {
-        Some(error) => Err(error),
-        None => terminal::answer(&outputs.text()).map(|()| succeeded),
+    let (mut outputs, mut succeeded) = (RankOutputs::default(), true);
+    for (rank, ran) in here.into_iter().zip(ran) {
+        let (owners, output, good) = ran?;
+        outputs.add(rank, &owners, &output);
+        succeeded &= good;
     }
+    terminal::answer(&outputs.text()).map(|()| succeeded)
 }
 
-/// What the command prints for a rank on both streams, and whether it succeeds.
-fn run(args: &AttachArgs, rank: &RankProcess) -> Result<(String, bool), Error> {
+/// To what the frames of a rank belong, what the command prints for it on both streams, and whether it succeeds.
+fn run<'a>(args: &AttachArgs, rank: &'a RankProcess) -> Result<(Owners<'a>, String, bool), Error> {
+    let owners = Owners::of(rank);
     let places = [
         ("{pid}", rank.process.pid.to_string()),
         ("{rank}", rank.rank.to_string()),
@@ -79,5 +67,5 @@ fn run(args: &AttachArgs, rank: &RankProcess) -> Result<(String, bool), Error> {
     if !output.status.success() || text.trim().is_empty() {
         text.push_str(&String::from_utf8_lossy(&output.stderr));
     }
-    Ok((text, output.status.success()))
+    Ok((owners, text, output.status.success()))
 }

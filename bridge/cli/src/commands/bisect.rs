@@ -12,7 +12,7 @@ use qmpi_launch::environment::of_process;
 use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
 
-use crate::args::{BisectArgs, LoadArgs, MeasureArgs};
+use crate::args::{BisectArgs, LoadArgs, MeasureArgs, StackArgs};
 use crate::terminal;
 use crate::{Error, LaunchError, plan};
 
@@ -132,10 +132,14 @@ impl Bisection<'_> {
 
     /// Runs COMMAND with these tools; `None`: by itself.
     fn run(&mut self, name: &str, tools: Option<&[&str]>) -> Result<BisectRun, Error> {
-        let words = match tools {
-            Some(tools) => self.with(tools)?,
-            None => self.args.command.clone(),
-        };
+        let mut words = Vec::new();
+        if let Some(tools) = tools {
+            let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
+            words.extend([std::env::current_exe().map_err(Error::output)?.into_os_string(), "run".into()]);
+            words.extend(StackArgs { tools, ..self.args.stack.clone() }.options());
+            words.push("--".into());
+        }
+        words.extend(self.args.command.iter().cloned());
         let began = Instant::now();
         let run = execute(&words, Duration::from_secs(self.args.timeout.into()))?;
         self.number += 1;
@@ -148,21 +152,6 @@ impl Bisection<'_> {
         terminal::answer(&line)?;
         Ok(run)
     }
-
-    /// `qmpi run` with just these tools.
-    fn with(&self, tools: &[&str]) -> Result<Vec<OsString>, Error> {
-        let mut words = vec![std::env::current_exe().map_err(Error::Output)?.into_os_string()];
-        words.extend(["run", "-q", "--exact"].map(OsString::from));
-        for tool in tools {
-            words.extend(["-t".into(), (*tool).into()]);
-        }
-        if let Some(config) = &self.args.stack.config {
-            words.extend(["-c".into(), config.clone().into_os_string()]);
-        }
-        words.push("--".into());
-        words.extend(self.args.command.iter().cloned());
-        Ok(words)
-    }
 }
 
 /// Runs a command in a process group of its own, for so long at most.
@@ -170,8 +159,8 @@ fn execute(words: &[OsString], patience: Duration) -> Result<BisectRun, Error> {
     let Some((program, arguments)) = words.split_first() else {
         return Err(LaunchError::CommandNotFound(String::new()).into());
     };
-    let mut said = tempfile::tempfile().map_err(Error::Output)?;
-    let stderr = said.try_clone().map_err(Error::Output)?;
+    let mut said = tempfile::tempfile().map_err(Error::output)?;
+    let stderr = said.try_clone().map_err(Error::output)?;
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr).process_group(0);
     // An empty list, and not that of the environment, where there are no tools.
@@ -183,7 +172,7 @@ fn execute(words: &[OsString], patience: Duration) -> Result<BisectRun, Error> {
             rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
         Ok(())
     });
-    let end = end.map_err(Error::Output)?;
+    let end = end.map_err(Error::output)?;
     Ok(BisectRun { end, said: last_lines(&mut said).unwrap_or_default() })
 }
 

@@ -1,6 +1,5 @@
 //! `qmpi compare`: runs both sides several times, compares what came of it, and says whether it is the same.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,21 +7,15 @@ use std::time::Duration;
 use qmpi_launch::command_line::CommandLine;
 use qmpi_launch::environment::of_process;
 use qmpi_launch::executable;
-use qmpi_launch::program;
 use qmpi_launch::run_directory::RunTemplate;
 use qmpi_measured::MeasuredError;
-use qmpi_measured::compare::Masks;
-use qmpi_measured::compare::Recorded;
-use qmpi_measured::compare::Run;
-use qmpi_measured::compare::{Comparison, SideRuns};
-use qmpi_measured::compare::{Pool, ToolsOfSide, page, text};
+use qmpi_measured::compare::{Comparison, Masks, Pool, Recorded, Run, SideRuns, ToolsOfSide, page, text};
 use qmpi_measured::ended::Ended;
 
-use crate::args::{CompareArgs, LoadArgs, MeasureArgs, StackArgs, VerbosityArgs};
+use crate::args::CompareArgs;
 use crate::side::{self, Side};
 use crate::side_run::RunSetting;
-use crate::terminal::{SCHEMA, Versioned};
-use crate::{Error, LaunchError, plan, terminal};
+use crate::{Error, LaunchError, terminal};
 
 /// What makes a directory one of an earlier comparison, which may be removed.
 const MARK: &str = "compare.json";
@@ -39,9 +32,6 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
     }
     let sides = side::both(args)?;
     let facts = sides.each_ref().map(|side| &side.facts);
-    for side in &sides {
-        check(side, &args.command)?;
-    }
     let output = std::path::absolute(&args.output).map_err(|error| MeasuredError::report(&args.output, error))?;
     clear(&output)?;
     let command = CommandLine::of(&args.command, &here, &of_process);
@@ -79,19 +69,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<bool, Error> {
         );
     }
     let _ = std::fs::remove_dir_all(&running);
-    let answer = Versioned { schema: SCHEMA, answer };
-    let json = terminal::json(&answer)?;
-    let answer = answer.answer;
+    let json = terminal::versioned(&answer)?;
     std::fs::write(output.join(MARK), &json).map_err(|error| MeasuredError::report(&output, error))?;
     if let Some(path) = &args.html {
         let written = page::html(&answer).map_err(io::Error::other).and_then(|page| std::fs::write(path, page));
         written.map_err(|error| MeasuredError::report(path, error))?;
     }
-    if args.json {
-        terminal::answer(&json)?;
-    } else {
-        terminal::answer(&text::text(&answer, args.all))?;
-    }
+    terminal::answer(&if args.json { json } else { text::text(&answer, args.all) })?;
     Ok(answer.findings.is_empty())
 }
 
@@ -135,18 +119,6 @@ fn said(run: &Run) -> String {
     let text = streams.filter_map(|(_, path)| std::fs::read_to_string(path).ok()).find(|text| !text.trim().is_empty());
     let line = text.as_deref().unwrap_or_default().lines().find(|line| line.chars().any(char::is_alphanumeric));
     line.unwrap_or_default().trim().to_owned()
-}
-
-/// What `qmpi run` would refuse is refused before anything is run; what it warns of is said once.
-fn check(side: &Side, command: &[OsString]) -> Result<(), Error> {
-    let verbosity = VerbosityArgs::default();
-    let stack = StackArgs { command: command.to_vec(), ..side.stack.clone() };
-    let (mut checked, _) = plan::make(&stack, verbosity, &MeasureArgs::default(), LoadArgs::default(), &of_process)?;
-    let survey = program::find(command, std::env::var_os("PATH").as_deref(), &checked.search)?;
-    checked.check_command(survey.program.as_ref(), command)?;
-    checked.check_mpis()?;
-    terminal::warn_once(checked.warnings.iter().chain(&survey.warnings));
-    Ok(())
 }
 
 /// What has to be known of the tools to tell their calls from the program's.

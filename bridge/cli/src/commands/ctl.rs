@@ -14,8 +14,8 @@ pub(crate) fn ctl(args: &CtlArgs) -> Result<(), Error> {
     let processes = processes::find(args.job)?;
     match &args.action {
         CtlAction::List { json } => list(&processes, *json),
-        CtlAction::Enable { layers } => set(&processes, layers, true),
-        CtlAction::Disable { layers } => set(&processes, layers, false),
+        CtlAction::Enable(switched) => set(&processes, &switched.layers, true),
+        CtlAction::Disable(switched) => set(&processes, &switched.layers, false),
     }
 }
 

@@ -12,6 +12,7 @@ use qmpi_plan::Launcher;
 
 use crate::Error;
 use crate::args::DemoArgs;
+use crate::report::listing::file_name;
 use crate::terminal;
 
 const CONFIG: &str = "\
@@ -119,10 +120,6 @@ fn anywhere(command: &OsStr) -> OsString {
     let is_path = command.as_encoded_bytes().contains(&b'/');
     let absolute = is_path.then(|| std::path::absolute(command).ok()).flatten();
     absolute.map_or_else(|| command.to_owned(), PathBuf::into_os_string)
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn no_mpi(command: &OsStr) -> Error {

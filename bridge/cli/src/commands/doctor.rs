@@ -8,7 +8,7 @@ use qmpi_elf::SearchPath;
 use qmpi_launch::environment::runtime;
 use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::program::FoundPrograms;
-use qmpi_launch::{executable, installed_mpi};
+use qmpi_launch::{Warning, executable, installed_mpi};
 use qmpi_plan::placement::{self, Namespaces};
 use qmpi_plan::preload;
 use serde::Serialize;
@@ -40,7 +40,12 @@ pub(crate) fn doctor(args: &DoctorArgs) -> Result<bool, Error> {
         let (survey, found) = programs(&args.command);
         checks.extend(launch::command(&args.command, survey.program.as_ref(), &variables));
         checks.extend(found);
-        checks.extend(plan.as_ref().and_then(|plan| container::check(plan, &variables, &args.command)));
+        let container = plan.as_ref().and_then(|plan| container::look_at(plan, &variables, &args.command));
+        let complete = |name| format!("{name}: the files of the stack are bound, and its variables get in");
+        checks.extend(container.map(|(name, lacks)| match lacks {
+            Some(Warning { message, hint }) => Check::fail("container", message, hint.unwrap_or_default()),
+            None => Check::ok("container", complete(name)),
+        }));
         checks.extend(plan.and_then(|plan| fits(plan, &args.command, &survey)));
     }
     let ok = checks.iter().all(|check| check.status != Status::Fail);
@@ -72,14 +77,16 @@ fn checks(stack_args: &StackArgs) -> Vec<Check> {
 
 fn c_library(version: Option<glibc::GlibcVersion>) -> Check {
     const NAME: &str = "glibc";
+    let text = |(major, minor): glibc::GlibcVersion| format!("{major}.{minor}");
+    let oldest = text(glibc::OLDEST);
     match version {
         None => Check::warn(NAME, "the C library's version cannot be told", "PMPI tools need glibc 2.28 or newer"),
         Some(version) if version < glibc::OLDEST => Check::fail(
             NAME,
-            format!("{version} is older than {}", glibc::OLDEST),
+            format!("{} is older than {oldest}", text(version)),
             "PMPI tools need absolute symbols, which older versions relocate; use a newer system or container",
         ),
-        Some(version) => Check::ok(NAME, format!("{version} (needed: {} or newer)", glibc::OLDEST)),
+        Some(version) => Check::ok(NAME, format!("{} (needed: {oldest} or newer)", text(version))),
     }
 }
 
@@ -121,7 +128,7 @@ fn memory_files(policy: &str) -> Check {
 fn runtime_found() -> Check {
     match runtime::find(&of_process) {
         Ok(path) => Check::ok("runtime", path.display().to_string()),
-        Err(error) => Check::fail("runtime", error.to_string(), error.hint()),
+        Err(error) => Check::of_error("runtime", error),
     }
 }
 
@@ -194,14 +201,14 @@ fn programs(command: &[OsString]) -> (FoundPrograms, Vec<Check>) {
             let warnings = std::mem::take(&mut survey.warnings).into_iter();
             (survey, warnings.map(|warning| Check::of_warning("program", warning)).collect())
         }
-        Err(error) => (FoundPrograms::default(), vec![Check::fail("program", error.to_string(), error.hint())]),
+        Err(error) => (FoundPrograms::default(), vec![Check::of_error("program", error)]),
     }
 }
 
 /// Are launcher, program and tools of one MPI, and does the program have what tools share with it? Said where that is not so.
 fn fits(mut checked: CheckedStack, command: &[OsString], survey: &FoundPrograms) -> Option<Check> {
     let error = checked.check_command(Some(survey.program.as_ref()?), command).err()?;
-    Some(Check::fail("program", error.to_string(), error.hint()))
+    Some(Check::of_error("program", error))
 }
 
 /// The stack that is asked for; without options that of the environment, which a batch script may have set.
@@ -210,7 +217,7 @@ fn stack(args: &StackArgs) -> Check {
     let asks = if args.tools.is_empty() && args.config.is_none() { "the environment asks for" } else { "asked for" };
     let checked = plan::check(args, VerbosityArgs::default(), &of_process);
     match checked.and_then(|checked| checked.check_mpis().map(|()| checked)) {
-        Err(error) => Check::fail(NAME, error.to_string(), error.hint()),
+        Err(error) => Check::of_error(NAME, error),
         Ok(checked) if checked.layers.is_empty() => Check::ok(NAME, format!("{asks} no tools")),
         Ok(checked) => {
             let labels: Vec<&str> = checked.layers.iter().map(InspectedLayer::label).collect();
@@ -255,12 +262,11 @@ fn text(checks: &[Check]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::glibc::GlibcVersion;
 
     #[test]
     fn glibc_before_absolute_symbols() {
-        assert_eq!(c_library(Some(GlibcVersion(2, 27))).status, Status::Fail);
-        assert_eq!(c_library(Some(GlibcVersion(2, 28))).status, Status::Ok);
+        assert_eq!(c_library(Some((2, 27))).status, Status::Fail);
+        assert_eq!(c_library(Some((2, 28))).status, Status::Ok);
         assert_eq!(c_library(None).status, Status::Warn);
     }
 

@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::Error;
-use crate::args::{Cli, ManArgs};
+use crate::args::Cli;
 use crate::terminal;
 
 pub(crate) fn completions(shell: Shell) -> Result<(), Error> {
@@ -15,17 +15,17 @@ pub(crate) fn completions(shell: Shell) -> Result<(), Error> {
     terminal::answer(&String::from_utf8_lossy(&script))
 }
 
-pub(crate) fn man(args: &ManArgs) -> Result<(), Error> {
+pub(crate) fn man(page: Option<&str>, output: Option<&Path>) -> Result<(), Error> {
     let pages = pages();
-    if let Some(directory) = &args.output {
+    if let Some(directory) = output {
         return pages.iter().try_for_each(|(name, page)| write(directory, name, page));
     }
-    let wanted = args.page.as_ref().map_or("qmpi".to_owned(), |page| format!("qmpi-{page}"));
+    let wanted = page.map_or("qmpi".to_owned(), |page| format!("qmpi-{page}"));
     match pages.iter().find(|(name, _)| *name == wanted) {
         Some((_, page)) => terminal::answer(page),
         None => {
             let known = pages.iter().filter_map(|(name, _)| name.strip_prefix("qmpi-")).collect::<Vec<_>>().join(", ");
-            let message = format!("no manual page for `{}`", args.page.as_deref().unwrap_or_default());
+            let message = format!("no manual page for `{}`", page.unwrap_or_default());
             Err(Error::usage(message, format!("there is one for each of {known}")))
         }
     }

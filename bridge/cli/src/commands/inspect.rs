@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::args::InspectArgs;
-use crate::error::ErrorReport;
 use crate::plan::layer::kind_name;
+use crate::report::listing::facts;
 use crate::report::mpi::MpiReport;
 use crate::report::program::ProgramReport;
 use crate::report::tool::ToolReport;
@@ -23,14 +23,18 @@ struct FileReport {
     kind: Option<&'static str>,
     /// `x86_64`, `aarch64`, or null for a file that cannot be inspected.
     machine: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<ToolReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mpi: Option<MpiReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    program: Option<ProgramReport>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ErrorReport>,
+    #[serde(flatten)]
+    found: FoundInFile,
+}
+
+/// What a file is.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum FoundInFile {
+    Tool(Box<ToolReport>),
+    Mpi(MpiReport),
+    Program(ProgramReport),
+    Error(Error),
 }
 
 /// Inspects every file; one that is wrong is reported at once and does not stop the others. Whether all could be inspected.
@@ -43,10 +47,10 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<bool, Error> {
         let file = inspect_file(path, &args.with, &search).unwrap_or_else(|error| {
             terminal::report(&error);
             sound = false;
-            FileReport::failed(path, &error)
+            FileReport { path: path.clone(), kind: None, machine: None, found: FoundInFile::Error(error) }
         });
-        if !args.json && file.error.is_none() {
-            terminal::answer(&format!("{gap}{}", file.text()))?;
+        if let Some(text) = file.text().filter(|_| !args.json) {
+            terminal::answer(&format!("{gap}{text}"))?;
             gap = "\n";
         }
         files.push(file);
@@ -61,52 +65,42 @@ pub(crate) fn inspect(args: &InspectArgs) -> Result<bool, Error> {
 fn inspect_file(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
     let machine = ElfFile::machine_of(path).unwrap_or(Machine::HOST);
     let foreign = (machine != Machine::HOST).then(|| SearchPath::from_process().for_machine(machine));
-    let report = inspect_for(path, with, foreign.as_ref().unwrap_or(search))?;
-    Ok(FileReport { machine: Some(machine::platform(machine)), ..report })
+    let (kind, found) = find(path, with, foreign.as_ref().unwrap_or(search))?;
+    Ok(FileReport { path: path.to_owned(), kind: Some(kind), machine: Some(machine::platform(machine)), found })
 }
 
-fn inspect_for(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<FileReport, Error> {
+fn find(path: &Path, with: &[PathBuf], search: &SearchPath) -> Result<(&'static str, FoundInFile), Error> {
     let is_program = |error: &qmpi_elf::ElfError| {
         use qmpi_elf::{ElfErrorReason as Reason, ObjectKind};
         matches!(error.reason, Reason::Static | Reason::NotSharedObject(ObjectKind::Executable))
     };
     let tool = match Tool::inspect_with(path, with, search, &|_| false) {
         Err(error) if with.is_empty() && is_program(&error) => {
-            let program = Some(ProgramReport::new(path, search)?);
-            return Ok(FileReport { program, ..FileReport::of(path, Some("program")) });
+            return Ok(("program", FoundInFile::Program(ProgramReport::new(path, search)?)));
         }
         tool => tool?,
     };
-    let kind = Some(kind_name(&tool.kind));
-    let report = FileReport::of(path, kind);
-    Ok(if tool.kind == ToolKind::MpiLibrary {
-        FileReport { mpi: Some(MpiReport::new(tool.closure.root())?), ..report }
-    } else {
-        FileReport { tool: Some(ToolReport::new(&tool, search)), ..report }
-    })
+    let found = match tool.kind {
+        ToolKind::MpiLibrary => FoundInFile::Mpi(MpiReport::new(tool.closure.root())?),
+        _ => FoundInFile::Tool(Box::new(ToolReport::new(&tool, search))),
+    };
+    Ok((kind_name(&tool.kind), found))
 }
 
 impl FileReport {
-    fn of(path: &Path, kind: Option<&'static str>) -> Self {
-        Self { path: path.to_owned(), kind, machine: None, tool: None, mpi: None, program: None, error: None }
-    }
-
-    fn failed(path: &Path, error: &Error) -> Self {
-        Self { error: Some(ErrorReport::new(error)), ..Self::of(path, None) }
-    }
-
-    fn text(&self) -> String {
-        let heading = terminal::bold(&self.path.display().to_string());
-        let tool = self.tool.as_ref().map(|tool| tool.text());
-        let mpi = self.mpi.as_ref().map(|mpi| mpi.text());
-        let program = self.program.as_ref().map(ProgramReport::text);
+    /// For people; nothing where an error says why.
+    fn text(&self) -> Option<String> {
+        let text = match &self.found {
+            FoundInFile::Tool(tool) => tool.text(),
+            FoundInFile::Mpi(mpi) => mpi.text(),
+            FoundInFile::Program(program) => program.text(),
+            FoundInFile::Error(_) => return None,
+        };
         let foreign = self.machine.filter(|machine| *machine != machine::HOST_NAME);
         let machine = foreign.map(|machine| {
-            format!(
-                "  machine    {machine}, and this one is {}: libraries that are not here were not looked at\n",
-                machine::HOST_NAME
-            )
+            format!("{machine}, and this one is {}: libraries that are not here were not looked at", machine::HOST_NAME)
         });
-        format!("{heading}\n{}{}", machine.unwrap_or_default(), tool.or(mpi).or(program).unwrap_or_default())
+        let heading = terminal::bold(&self.path.display().to_string());
+        Some(format!("{heading}\n{}{text}", facts([("machine", machine)])))
     }
 }

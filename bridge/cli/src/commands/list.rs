@@ -1,21 +1,20 @@
 //! `qmpi list`: the stack with its edges.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use qmpi_launch::Warning;
 use qmpi_launch::environment::of_process;
-use qmpi_plan::{OwnCalls, SettingWord};
+use qmpi_plan::{Layer, OwnCalls, SettingWord};
 use serde::Serialize;
 
 use crate::args::{ListArgs, VerbosityArgs};
-use crate::error::ErrorReport;
 use crate::plan::CheckedStack;
 use crate::plan::edges::{self, CallEdge, Language, LayerNode};
-use crate::plan::layer::{BY_NAME, InspectedLayer, RegisteredFunctions};
+use crate::plan::layer::{BY_NAME, InspectedLayer};
 use crate::plan::survey;
-use crate::report::listing::{count, shortened, wrapped};
+use crate::report::listing::{count, if_any, shortened, wrapped};
 use crate::terminal;
 use crate::{Error, plan};
 
@@ -84,7 +83,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
         .and_then(|checked| checked.check_mpis().map(|()| checked));
     let checked = match checked {
         Err(error) if args.json => {
-            terminal::answer_json(BTreeMap::from([("error", ErrorReport::new(&error))]))?;
+            terminal::answer_json(BTreeMap::from([("error", &error)]))?;
             return Err(error);
         }
         checked => checked?,
@@ -95,7 +94,7 @@ pub(crate) fn list(args: &ListArgs) -> Result<(), Error> {
 fn show(args: &ListArgs, mut checked: CheckedStack) -> Result<(), Error> {
     if args.no_load {
         for layer in checked.layers.iter_mut().filter(|layer| !layer.is_bridged()) {
-            layer.registered = Some(RegisteredFunctions::Unknown("it is not loaded".to_owned()));
+            layer.registered = Some(Err("it is not loaded".to_owned()));
         }
     } else {
         for (place, registered) in survey::ask(&checked.layers) {
@@ -104,42 +103,34 @@ fn show(args: &ListArgs, mut checked: CheckedStack) -> Result<(), Error> {
     }
     let warnings = checked.all_warnings();
     terminal::warn_once(&warnings);
-    let mut report = report(&checked.layers, &checked.clones(), &warnings);
-    report.stacks = named(&checked);
+    let report = report(&checked, &warnings);
     if args.json { terminal::answer_json(&report) } else { terminal::answer(&text(&report)) }
 }
 
-fn report(layers: &[InspectedLayer], clones: &[bool], warnings: &[Warning]) -> ListedStack {
-    let nodes: Vec<LayerNode> = layers.iter().map(InspectedLayer::node).collect();
+fn report(checked: &CheckedStack, warnings: &[Warning]) -> ListedStack {
+    let nodes: Vec<LayerNode> = checked.layers.iter().map(InspectedLayer::node).collect();
+    let layers = checked.layers.iter().zip(checked.clones()).zip(1..);
+    let of_stack = |layer: &Layer| LayerOfStack { label: layer.label.clone(), path: file(layer) };
+    let named = checked.resolved.named.iter();
     ListedStack {
-        layers: layers
-            .iter()
-            .zip(clones)
-            .zip(1..)
-            .map(|((layer, is_clone), tool_id)| ListedLayer::new(layer, *is_clone, tool_id))
-            .collect(),
-        intercepted: interceptors(&nodes, |node| &node.intercepts),
-        intercepted_in_fortran: interceptors(&nodes, |node| &node.fortran),
-        wrapped: interceptors(&nodes, |node| &node.wraps),
+        layers: layers.map(|((layer, is_clone), tool_id)| ListedLayer::new(layer, is_clone, tool_id)).collect(),
+        intercepted: interceptors(&nodes, Language::C),
+        intercepted_in_fortran: interceptors(&nodes, Language::Fortran),
+        wrapped: interceptors(&nodes, Language::Other),
         edges: edges::edges(&nodes),
-        stacks: BTreeMap::new(),
+        stacks: named.map(|(name, stack)| (name.clone(), stack.layers.iter().map(of_stack).collect())).collect(),
         warnings: warnings.iter().map(|warning| warning.message.clone()).collect(),
     }
 }
 
-fn named(checked: &CheckedStack) -> BTreeMap<String, Vec<LayerOfStack>> {
-    let layer = |layer: &qmpi_plan::Layer| LayerOfStack {
-        label: layer.label.clone(),
-        path: (!layer.is_name_only()).then(|| layer.path.clone()),
-    };
-    let stacks = checked.resolved.named.iter();
-    stacks.map(|(name, stack)| (name.clone(), stack.layers.iter().map(layer).collect())).collect()
+fn file(layer: &Layer) -> Option<PathBuf> {
+    (!layer.is_name_only()).then(|| layer.path.clone())
 }
 
-fn interceptors(nodes: &[LayerNode], functions: fn(&LayerNode) -> &BTreeSet<String>) -> BTreeMap<String, Vec<String>> {
+fn interceptors(nodes: &[LayerNode], language: Language) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for node in nodes {
-        for function in functions(node) {
+        for function in &node.calls(language).wrapped {
             found.entry(function.clone()).or_default().push(node.label.clone());
         }
     }
@@ -154,7 +145,7 @@ impl ListedLayer {
             tool_id,
             label: layer.label.clone(),
             name: layer.name.clone(),
-            path: (!layer.is_name_only()).then(|| layer.path.clone()),
+            path: file(layer),
             kind: inspected.kind(),
             mpi: inspected.planned.family().map(|family| family.name()),
             known_as: inspected.manifest.map(|manifest| manifest.name.as_str()),
@@ -180,50 +171,32 @@ impl ListedLayer {
 
     /// The settings that differ from the default, one line each.
     fn settings(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut add = |name: &str, value: String| lines.push(format!("{name} {value}"));
-        if let Some(mpi) = self.mpi {
-            add("built for", mpi.to_owned());
-        }
-        if let Some(ranks) = &self.ranks {
-            add("on ranks", ranks.clone());
-        }
-        for (name, value) in &self.env {
-            add("sees", format!("{name}={value}"));
-        }
-        if let Some(functions) = &self.functions {
-            add("only", shortened(functions, 8));
-        }
-        if !self.functions_without_effect.is_empty() {
-            add("does not define", shortened(&self.functions_without_effect, 8));
-        }
-        if !self.pcontrol {
-            add("without", "MPI_Pcontrol".to_owned());
-        }
-        if self.place == Some("clone") {
-            add("is", "a clone: it shares a namespace, and the libraries that it needs, with other clones".to_owned());
-        }
-        if !self.share.is_empty() {
-            add("shares", self.share.join(", "));
-        }
-        if !self.with.is_empty() {
-            let files: Vec<String> = self.with.iter().map(|path| path.display().to_string()).collect();
-            add("loaded with", files.join(", "));
-        }
-        if self.own_calls != OwnCalls::Visible.word() {
-            add("calls of its own", format!("{}: they go to the MPI library", self.own_calls));
-        }
-        if let Some(enabled) = self.switch {
-            add("can be", format!("switched off and on; it is {} at first", if enabled { "on" } else { "off" }));
-        }
-        if let Some(filter) = &self.filter {
-            add("sees", filter.clone());
-        }
-        if let Some(reason) = &self.intercepts_unknown {
-            add("intercepts", format!("what it registers when it runs; edges do not show it: {reason}"));
-        }
-        lines.extend(self.advice.iter().map(|advice| format!("advice: {advice}")));
-        lines
+        let all = |list: &[String]| if_any(list, list.len());
+        let with: Vec<String> = self.with.iter().map(|path| path.display().to_string()).collect();
+        let own_calls = Some(self.own_calls).filter(|own_calls| *own_calls != OwnCalls::Visible.word());
+        let clone = "a clone: it shares a namespace, and the libraries that it needs, with other clones";
+        let state = |enabled| if enabled { "on" } else { "off" };
+        let unknown = self.intercepts_unknown.as_ref();
+        let of_layer = [("built for", self.mpi.map(str::to_owned)), ("on ranks", self.ranks.clone())];
+        let variables = self.env.iter().map(|(name, value)| ("sees", Some(format!("{name}={value}"))));
+        let others = [
+            ("only", self.functions.as_ref().map(|functions| shortened(functions, 8))),
+            ("does not define", if_any(&self.functions_without_effect, 8)),
+            ("without", (!self.pcontrol).then(|| "MPI_Pcontrol".to_owned())),
+            ("is", (self.place == Some("clone")).then(|| clone.to_owned())),
+            ("shares", all(&self.share)),
+            ("loaded with", all(&with)),
+            ("calls of its own", own_calls.map(|word| format!("{word}: they go to the MPI library"))),
+            ("can be", self.switch.map(|on| format!("switched off and on; it is {} at first", state(on)))),
+            ("sees", self.filter.clone()),
+            (
+                "intercepts",
+                unknown.map(|reason| format!("what it registers when it runs; edges do not show it: {reason}")),
+            ),
+        ];
+        let settings = of_layer.into_iter().chain(variables).chain(others);
+        let settings = settings.filter_map(|(name, value)| Some(format!("{name} {}", value?)));
+        settings.chain(self.advice.iter().map(|advice| format!("advice: {advice}"))).collect()
     }
 }
 
@@ -232,8 +205,6 @@ fn text(report: &ListedStack) -> String {
     let _ = writeln!(text, "{}", terminal::bold("stack (outermost first)"));
     if report.layers.is_empty() {
         let _ = writeln!(text, "  no tools");
-        text.push_str(&named_stacks(report));
-        return text;
     }
     let width = report.layers.iter().map(|layer| layer.label.len()).max().unwrap_or(0);
     for layer in &report.layers {
@@ -256,25 +227,20 @@ fn text(report: &ListedStack) -> String {
             text.push_str(&wrapped(functions, 6));
         }
     }
-    let _ = writeln!(text, "{}", terminal::bold("edges"));
-    for edge in &report.edges {
-        let number = match edge.language {
-            Language::C => count(edge.functions.len(), "function"),
-            Language::Fortran => format!("{} in Fortran", count(edge.functions.len(), "function")),
-            Language::Other => count(edge.functions.len(), "other function"),
-        };
-        let _ = writeln!(text, "  {} -> {}: {number}: {}", edge.from, edge.to, shortened(&edge.functions, 4));
+    if !report.layers.is_empty() {
+        let _ = writeln!(text, "{}", terminal::bold("edges"));
     }
-    text.push_str(&named_stacks(report));
-    text
-}
-
-/// The stacks that a tool may open.
-fn named_stacks(report: &ListedStack) -> String {
-    let mut text = String::new();
+    for CallEdge { from, to, language, functions } in &report.edges {
+        let number = match language {
+            Language::C => count(functions.len(), "function"),
+            Language::Fortran => format!("{} in Fortran", count(functions.len(), "function")),
+            Language::Other => count(functions.len(), "other function"),
+        };
+        let _ = writeln!(text, "  {from} -> {to}: {number}: {}", shortened(functions, 4));
+    }
     for (name, layers) in &report.stacks {
-        let _ =
-            writeln!(text, "{}", terminal::bold(&format!("stack {name}, for tools that open it (outermost first)")));
+        let heading = format!("stack {name}, for tools that open it (outermost first)");
+        let _ = writeln!(text, "{}", terminal::bold(&heading));
         for layer in layers {
             let path = layer.path.as_deref().unwrap_or(Path::new(BY_NAME)).display();
             let _ = writeln!(text, "      {}  {path}", layer.label);

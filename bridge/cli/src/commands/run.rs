@@ -53,8 +53,8 @@ pub(crate) fn run(args: &RunArgs, on_table: &mut dyn FnMut(&[&MpirProcess])) -> 
     if !args.verbosity.quiet {
         let is_quiet = args.dry_run || args.measure.directory().is_some();
         let no_tools = if is_quiet { None } else { no_tools(&checked, args) };
-        let container =
-            if checked.has_request { container::warning(&checked, &variables, &args.command) } else { None };
+        let container = container::look_at(&checked, &variables, &args.command).filter(|_| checked.has_request);
+        let container = container.and_then(|(_, lacks)| lacks);
         let found = [&checked.warnings, &survey.warnings, &forward.warnings];
         terminal::warn_once(no_tools.iter().chain(&container).chain(found.into_iter().flatten()));
     }

@@ -2,24 +2,24 @@
 #![expect(unsafe_code, reason = "a function of libqmpi_core.so by its name")]
 
 use std::ffi::{CString, c_char};
+use std::path::Path;
 
 use libloading::Library;
 
 use crate::Error;
-use crate::args::SurveyArgs;
 
 /// Loads the tools of the request in this process, prints what they answer, and ends the process.
-pub(crate) fn answer(args: &SurveyArgs) -> Result<(), Error> {
+pub(crate) fn answer(core: &Path, request: &str) -> Result<(), Error> {
     type Survey = unsafe extern "C" fn(*const c_char);
     let fail = |error: libloading::Error| {
         Error::failed(
-            format!("{}: {error}", args.core.display()),
+            format!("{}: {error}", core.display()),
             "libqmpi_core.so belongs into the directory of libqmpi.so",
         )
     };
-    let request = CString::new(args.request.as_str()).unwrap_or_default();
+    let request = CString::new(request).unwrap_or_default();
     // SAFETY: the core's constructors are those of Rust's runtime.
-    let core = unsafe { Library::new(&args.core) }.map_err(fail)?;
+    let core = unsafe { Library::new(core) }.map_err(fail)?;
     // SAFETY: the core's function of this name has this type.
     let survey = unsafe { core.get::<Survey>(b"qmpi_core_survey\0") }.map_err(fail)?;
     // SAFETY: a C string; this process does nothing else.

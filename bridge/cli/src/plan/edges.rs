@@ -7,25 +7,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-/// One layer as far as the edges are concerned. Functions are named as in C.
+/// What a layer has to do with calls of one language. Functions are named as in C.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LayerCalls {
+    /// The functions that it has wrappers for.
+    pub(crate) wrapped: BTreeSet<String>,
+    /// The functions that it may call below: in C those it intercepts and those it calls as `PMPI_*`; of other libraries what it imports.
+    pub(crate) made: BTreeSet<String>,
+    /// The functions that it may call past all layers: a QMPI tool's `QMPI_*` and `PMPI_*`, and calls of its own that are hidden.
+    pub(crate) past: BTreeSet<String>,
+}
+
+/// One layer as far as the edges are concerned.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LayerNode {
     pub(crate) label: String,
-    pub(crate) intercepts: BTreeSet<String>,
-    /// The functions that it may call below: those it intercepts and those it calls as `PMPI_*`.
-    pub(crate) calls: BTreeSet<String>,
-    /// The functions that it may call past all layers: a QMPI tool's `QMPI_*` and `PMPI_*`, and calls of its own that are hidden.
-    pub(crate) past: BTreeSet<String>,
-    /// The functions that it has Fortran wrappers for.
-    pub(crate) fortran: BTreeSet<String>,
-    /// The functions that it may call below in Fortran.
-    pub(crate) fortran_calls: BTreeSet<String>,
-    /// The functions that are not MPI's and that it wraps.
-    pub(crate) wraps: BTreeSet<String>,
-    /// Those that it may call below: the same, and what it imports.
-    pub(crate) other_calls: BTreeSet<String>,
-    /// The functions that it may call past all layers in Fortran.
-    pub(crate) fortran_past: BTreeSet<String>,
+    pub(crate) c: LayerCalls,
+    pub(crate) fortran: LayerCalls,
+    pub(crate) other: LayerCalls,
 }
 
 /// In which language a call arrives.
@@ -37,6 +36,8 @@ pub(crate) enum Language {
     /// C, of functions that are not MPI's.
     Other,
 }
+
+const LANGUAGES: [Language; 3] = [Language::C, Language::Fortran, Language::Other];
 
 /// Calls from one layer that arrive at another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,74 +59,84 @@ pub(crate) const MPI: &str = "MPI library";
 /// The inner end of chains of functions that are not MPI's: the C library, or whichever library has the function.
 pub(crate) const PROCESS: &str = "process";
 
+impl LayerNode {
+    pub(crate) fn calls(&self, language: Language) -> &LayerCalls {
+        match language {
+            Language::C => &self.c,
+            Language::Fortran => &self.fortran,
+            Language::Other => &self.other,
+        }
+    }
+
+    /// Does it get calls in this language? Below a layer without a Fortran wrapper the call goes on in C: such a layer gets it as it gets
+    /// all others.
+    fn gets(&self, language: Language, function: &str) -> bool {
+        self.calls(language).wrapped.contains(function)
+            || (language == Language::Fortran && self.c.wrapped.contains(function))
+    }
+}
+
 /// All edges, from the outside in. Calls of the application that no layer intercepts are left out: there is one for every other
 /// function.
 pub(crate) fn edges(nodes: &[LayerNode]) -> Vec<CallEdge> {
-    let all = |functions: fn(&LayerNode) -> &BTreeSet<String>| -> BTreeSet<String> {
-        nodes.iter().flat_map(|node| functions(node).iter().cloned()).collect()
-    };
-    let nothing = BTreeSet::new();
-    let mut edges = edges_from(APPLICATION, Language::C, &all(|node| &node.intercepts), &nothing, nodes);
-    edges.extend(edges_from(APPLICATION, Language::Fortran, &all(|node| &node.fortran), &nothing, nodes));
-    edges.extend(edges_from(APPLICATION, Language::Other, &all(|node| &node.wraps), &nothing, nodes));
+    let mut edges = Vec::new();
+    for language in LANGUAGES {
+        let made = nodes.iter().flat_map(|node| &node.calls(language).wrapped);
+        edges.extend(edges_from(APPLICATION, language, made, &BTreeSet::new(), nodes));
+    }
     for (i, node) in nodes.iter().enumerate() {
-        let below = &nodes[i + 1..];
-        edges.extend(edges_from(&node.label, Language::C, &node.calls, &node.past, below));
-        edges.extend(edges_from(&node.label, Language::Fortran, &node.fortran_calls, &node.fortran_past, below));
-        let is_shown = |name: &&String| nodes[i..].iter().any(|node| node.wraps.contains(*name));
-        let others = node.other_calls.iter().filter(is_shown).cloned().collect();
-        edges.extend(edges_from(&node.label, Language::Other, &others, &nothing, below));
+        for language in LANGUAGES {
+            let is_wrapped =
+                |name: &&String| nodes[i..].iter().any(|node| node.calls(language).wrapped.contains(*name));
+            let LayerCalls { made, past, .. } = node.calls(language);
+            let made = made.iter().filter(|name| language != Language::Other || is_wrapped(name));
+            edges.extend(edges_from(&node.label, language, made, past, &nodes[i + 1..]));
+        }
     }
     edges
 }
 
-/// Does a layer get calls in this language? Below a layer without a Fortran wrapper the call goes on in C: such a layer gets it as it gets all
-/// others.
-fn gets(node: &LayerNode, language: Language, function: &str) -> bool {
-    match language {
-        Language::C => node.intercepts.contains(function),
-        Language::Fortran => node.fortran.contains(function) || node.intercepts.contains(function),
-        Language::Other => node.wraps.contains(function),
-    }
-}
-
 /// One edge for each target of calls; the end of the chain is that of calls that no layer gets, and of those `past` all layers.
-fn edges_from(
-    label: &str,
+fn edges_from<'a>(
+    from: &str,
     language: Language,
-    calls: &BTreeSet<String>,
-    past: &BTreeSet<String>,
+    made: impl Iterator<Item = &'a String>,
+    past: &'a BTreeSet<String>,
     below: &[LayerNode],
 ) -> Vec<CallEdge> {
-    let end = if language == Language::Other { PROCESS } else { MPI };
-    let target = |function: &String| below.iter().position(|node| gets(node, language, function));
     // By position, so that the nearest layer comes first and the MPI library last.
-    let mut targets: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-    for function in calls {
-        targets.entry(target(function).unwrap_or(below.len())).or_default().insert(function.clone());
+    let mut targets: BTreeMap<usize, BTreeSet<&String>> = BTreeMap::new();
+    let target = |function: &String| below.iter().position(|node| node.gets(language, function)).unwrap_or(below.len());
+    for (target, function) in
+        made.map(|function| (target(function), function)).chain(past.iter().map(|name| (below.len(), name)))
+    {
+        targets.entry(target).or_default().insert(function);
     }
-    if !past.is_empty() {
-        targets.entry(below.len()).or_default().extend(past.iter().cloned());
-    }
-    targets
-        .into_iter()
-        .map(|(next, functions)| CallEdge {
-            from: label.to_owned(),
-            to: below.get(next).map_or(end, |node| &node.label).to_owned(),
-            language,
-            functions: functions.into_iter().collect(),
-        })
-        .collect()
+    let end = if language == Language::Other { PROCESS } else { MPI };
+    let edge = |(next, functions): (usize, BTreeSet<&String>)| CallEdge {
+        from: from.to_owned(),
+        to: below.get(next).map_or(end, |node| &node.label).to_owned(),
+        language,
+        functions: functions.into_iter().cloned().collect(),
+    };
+    targets.into_iter().map(edge).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn names(functions: &[&str]) -> BTreeSet<String> {
+        functions.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn calls(wrapped: &[&str], made: &[&str]) -> LayerCalls {
+        LayerCalls { wrapped: names(wrapped), made: names(made), past: BTreeSet::new() }
+    }
+
     fn node(label: &str, intercepts: &[&str], others: &[&str]) -> LayerNode {
-        let intercepts: BTreeSet<String> = intercepts.iter().map(|&name| name.to_owned()).collect();
-        let calls = intercepts.iter().cloned().chain(others.iter().map(|&name| name.to_owned())).collect();
-        LayerNode { label: label.to_owned(), intercepts, calls, ..LayerNode::default() }
+        let c = calls(intercepts, &[intercepts, others].concat());
+        LayerNode { label: label.to_owned(), c, ..LayerNode::default() }
     }
 
     fn shown(nodes: &[LayerNode]) -> Vec<String> {
@@ -135,11 +146,9 @@ mod tests {
 
     #[test]
     fn functions_that_are_not_of_mpi() {
-        let names = |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&name| name.to_owned()).collect() };
-        let others = |label: &str, wraps: &[&str], calls: &[&str]| LayerNode {
+        let others = |label: &str, wrapped: &[&str], made: &[&str]| LayerNode {
             label: label.to_owned(),
-            wraps: names(wraps),
-            other_calls: names(calls),
+            other: calls(wrapped, made),
             ..LayerNode::default()
         };
         let nodes = [
@@ -173,14 +182,10 @@ mod tests {
         );
     }
 
-    fn names(functions: &[&str]) -> BTreeSet<String> {
-        functions.iter().map(|&name| name.to_owned()).collect()
-    }
-
     #[test]
     fn what_goes_past_all_layers() {
         let mut native = node("native", &["MPI_Send"], &[]);
-        native.past = names(&["MPI_Send", "MPI_Comm_rank"]);
+        native.c.past = names(&["MPI_Send", "MPI_Comm_rank"]);
         let edges = edges(&[native, node("below", &["MPI_Send", "MPI_Comm_rank"], &[])]);
         let from_native: Vec<_> = edges.iter().filter(|edge| edge.from == "native").collect();
         assert_eq!(
@@ -194,8 +199,7 @@ mod tests {
     fn fortran_ends_where_a_layer_has_no_wrapper_of_it() {
         let fortran = |label: &str| LayerNode {
             label: label.to_owned(),
-            fortran: names(&["MPI_Send"]),
-            fortran_calls: names(&["MPI_Send"]),
+            fortran: calls(&["MPI_Send"], &["MPI_Send"]),
             ..LayerNode::default()
         };
         let nodes = [fortran("first"), fortran("second"), node("c", &["MPI_Send"], &[]), fortran("missed")];

@@ -3,17 +3,11 @@
 
 use std::ffi::CStr;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct GlibcVersion(pub u32, pub u32);
+/// `(2, 36)`
+pub(crate) type GlibcVersion = (u32, u32);
 
 /// Absolute symbols are taken as they are since this one (bug 19818); the providers consist of them.
-pub(crate) const OLDEST: GlibcVersion = GlibcVersion(2, 28);
-
-impl std::fmt::Display for GlibcVersion {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", self.0, self.1)
-    }
-}
+pub(crate) const OLDEST: GlibcVersion = (2, 28);
 
 pub(crate) fn version() -> Option<GlibcVersion> {
     // SAFETY: the function has no conditions.
@@ -26,7 +20,7 @@ pub(crate) fn version() -> Option<GlibcVersion> {
 /// `2.36`, `2.42.9000`
 fn of_text(text: &str) -> Option<GlibcVersion> {
     let mut numbers = text.split('.').map_while(|part| part.parse().ok());
-    Some(GlibcVersion(numbers.next()?, numbers.next()?))
+    Some((numbers.next()?, numbers.next()?))
 }
 
 #[cfg(test)]
@@ -35,9 +29,9 @@ mod tests {
 
     #[test]
     fn versions() {
-        assert_eq!(of_text("2.36"), Some(GlibcVersion(2, 36)));
-        assert_eq!(of_text("2.42.9000"), Some(GlibcVersion(2, 42)));
-        assert!(GlibcVersion(2, 9) < OLDEST && OLDEST < GlibcVersion(2, 31));
-        assert!(version().is_some_and(|version| version >= GlibcVersion(2, 17)));
+        assert_eq!(of_text("2.36"), Some((2, 36)));
+        assert_eq!(of_text("2.42.9000"), Some((2, 42)));
+        assert!((2, 9) < OLDEST && OLDEST < (2, 31));
+        assert!(version().is_some_and(|version| version >= (2, 17)));
     }
 }

@@ -23,12 +23,8 @@ pub(crate) struct InspectedLayer {
     pub(crate) registered: Option<RegisteredFunctions>,
 }
 
-/// What is known of the functions that a layer registers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RegisteredFunctions {
-    Functions(Vec<String>),
-    Unknown(String),
-}
+/// The functions that a layer registers, or why they are not known.
+pub(crate) type RegisteredFunctions = Result<Vec<String>, String>;
 
 /// What people see instead of a path where there is none.
 pub(crate) const BY_NAME: &str = "(registered by name)";
@@ -74,31 +70,20 @@ impl InspectedLayer {
             // Others are as the user wants them.
             (Effect::Limited, "allocator-without-free") => self.layer().settings.wraps == Wraps::Evident,
             // dlopen refuses executable stacks since then.
-            (Effect::Limited, "exec-stack") => {
-                glibc::version().is_none_or(|version| version >= glibc::GlibcVersion(2, 41))
-            }
+            (Effect::Limited, "exec-stack") => glibc::version().is_none_or(|version| version >= (2, 41)),
             (effect, _) => effect == Effect::Limited,
         };
         let of_contents = self.planned.pmpi().map(Tool::hazards_of_contents).unwrap_or_default();
         let of_tables = self.planned.tool().into_iter().flat_map(|tool| &tool.hazards);
-        let texts = of_tables.chain(&of_contents).filter(applies).map(|hazard| hazard.text.clone());
-        texts.chain(self.manifest.iter().flat_map(|manifest| &manifest.wrong).cloned()).collect()
+        of_tables.chain(&of_contents).filter(applies).map(|hazard| hazard.text.clone()).collect()
     }
 
     /// What was probably not meant.
-    pub(crate) fn warnings(&self) -> Vec<Warning> {
-        let without_effect = self.functions_without_effect();
-        if without_effect.is_empty() {
-            return Vec::new();
-        }
-        vec![Warning::new(
-            format!(
-                "tool `{}`: `functions` names {}, which the tool does not define",
-                self.label(),
-                without_effect.join(", ")
-            ),
-            format!("`qmpi inspect {}` says more", self.path().display()),
-        )]
+    pub(crate) fn warning(&self) -> Option<Warning> {
+        let names = self.functions_without_effect().join(", ");
+        let message = format!("tool `{}`: `functions` names {names}, which the tool does not define", self.label());
+        let hint = format!("`qmpi inspect {}` says more", self.path().display());
+        (!names.is_empty()).then(|| Warning::new(message, hint))
     }
 
     /// Are there ranks that have this layer and the other one?
@@ -115,32 +100,33 @@ impl InspectedLayer {
     /// What the edges are computed from.
     pub(crate) fn node(&self) -> LayerNode {
         let names = |list: &[FnId]| list.iter().map(|id| id.name().to_owned()).collect::<BTreeSet<String>>();
-        let intercepts = self.intercepts();
-        let mut node =
-            LayerNode { label: self.label().to_owned(), calls: intercepts.clone(), intercepts, ..LayerNode::default() };
+        let mut node = LayerNode { label: self.label().to_owned(), ..LayerNode::default() };
+        node.c.wrapped = self.intercepts();
+        node.c.made.clone_from(&node.c.wrapped);
         let Some(tool) = self.planned.tool() else { return node };
         if !self.is_bridged() {
             // In the program's own namespace `PMPI_*` is the MPI library's.
-            node.past = names(&tool.pmpi_imports);
+            node.c.past = names(&tool.pmpi_imports);
             let imports = tool.closure.root().imports();
             let shifted = imports.filter_map(|symbol| FnId::by_name(symbol.name.strip_prefix('Q')?));
-            node.past.extend(shifted.map(|id| id.name().to_owned()));
+            node.c.past.extend(shifted.map(|id| id.name().to_owned()));
             return node;
         }
         let function = |name: &String| Some(classify(name)?.id.name().to_owned());
-        node.calls.extend(names(&tool.pmpi_imports));
-        node.calls.extend(names(&tool.mpi_calls));
-        node.calls.extend(tool.dlsym_names.iter().filter_map(function));
-        node.fortran = self.fortran();
-        node.fortran_calls = tool.fortran_imports.iter().filter_map(function).collect();
-        node.wraps = self.planned.wrapped().into_iter().map(str::to_owned).collect();
-        let imports =
-            tool.closure.objects.iter().flat_map(|object| object.imports()).map(|symbol| symbol.name.to_owned());
-        node.other_calls = imports.filter(|name| classify(name).is_none()).chain(node.wraps.iter().cloned()).collect();
+        node.c.made.extend(names(&tool.pmpi_imports));
+        node.c.made.extend(names(&tool.mpi_calls));
+        node.c.made.extend(tool.dlsym_names.iter().filter_map(function));
+        node.fortran.wrapped = self.fortran();
+        node.fortran.made = tool.fortran_imports.iter().filter_map(function).collect();
+        node.other.wrapped = self.planned.wrapped().into_iter().map(str::to_owned).collect();
+        let imports = tool.closure.objects.iter().flat_map(|object| object.imports()).map(|symbol| symbol.name);
+        let imports = imports.filter(|name| classify(name).is_none()).map(str::to_owned);
+        node.other.made = imports.chain(node.other.wrapped.iter().cloned()).collect();
         if self.layer().settings.own_calls == OwnCalls::Hidden {
-            let wrapped: BTreeSet<String> = &node.intercepts | &node.fortran;
-            node.past = hide(&mut node.calls, &wrapped);
-            node.fortran_past = hide(&mut node.fortran_calls, &wrapped);
+            let wrapped: BTreeSet<String> = &node.c.wrapped | &node.fortran.wrapped;
+            for calls in [&mut node.c, &mut node.fortran] {
+                calls.past = hide(&mut calls.made, &wrapped);
+            }
         }
         node
     }
@@ -149,7 +135,7 @@ impl InspectedLayer {
     pub(crate) fn intercepts(&self) -> BTreeSet<String> {
         let lets = |name: &&String| FnId::by_name(name).is_none_or(|id| self.layer().lets(id));
         match &self.registered {
-            Some(RegisteredFunctions::Functions(names)) => names.iter().filter(lets).cloned().collect(),
+            Some(Ok(names)) => names.iter().filter(lets).cloned().collect(),
             _ => self.planned.wrappers().map(|id| id.name().to_owned()).collect(),
         }
     }
@@ -161,10 +147,7 @@ impl InspectedLayer {
 
     /// Why it is not known what it intercepts, if it is not.
     pub(crate) fn unknown(&self) -> Option<&str> {
-        match &self.registered {
-            Some(RegisteredFunctions::Unknown(reason)) => Some(reason),
-            _ => None,
-        }
+        self.registered.as_ref()?.as_ref().err().map(String::as_str)
     }
 
     /// Names in `functions` that the tool does not define: without effect.

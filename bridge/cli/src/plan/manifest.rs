@@ -9,13 +9,24 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Manifest {
     pub(crate) name: String,
+    #[serde(default)]
     files: Vec<String>,
     /// What helps.
     #[serde(default)]
     pub(crate) advice: Vec<String>,
-    /// What will not work in a private namespace.
-    #[serde(default)]
-    pub(crate) wrong: Vec<String>,
+    output: Option<KnownOutput>,
+}
+
+/// Files that a tool writes, with names that are compiled into it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KnownOutput {
+    /// Constants, or ends of some (linkers share those), all of which are in the file.
+    pub(crate) constants: Vec<String>,
+    /// What the files are called unless the user says otherwise.
+    pub(crate) files: String,
+    /// The variable that says otherwise, and what its value is.
+    pub(crate) setting: Option<(String, String)>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -34,6 +45,11 @@ static MANIFESTS: LazyLock<Vec<Manifest>> =
 pub(crate) fn find(path: &Path) -> Option<&'static Manifest> {
     let file = path.file_name()?.to_str()?;
     MANIFESTS.iter().find(|manifest| manifest.files.iter().any(|beginning| file.starts_with(beginning)))
+}
+
+/// What is known of tools' outputs.
+pub(crate) fn outputs() -> impl Iterator<Item = &'static KnownOutput> {
+    MANIFESTS.iter().filter_map(|manifest| manifest.output.as_ref())
 }
 
 #[cfg(test)]

@@ -1,38 +1,14 @@
 //! Files that instances of a tool would write over each other's: names that are compiled into the tool, where it is known which.
 //!
-//! A tool is told by the constants of its file, whatever the file is called.
+//! A tool is told by the constants of its file, whatever the file is called. Which tools these are is in `manifests.toml`.
+
+use std::collections::BTreeMap;
 
 use qmpi_elf::Tool;
 use qmpi_launch::Warning;
 
 use crate::plan::layer::InspectedLayer;
-
-/// What is known of a tool's output.
-struct KnownOutput {
-    /// Constants, or ends of some (linkers share those), all of which are in the file.
-    constants: &'static [&'static str],
-    /// What the files are called unless the user says otherwise.
-    files: &'static str,
-    /// The variable that says otherwise, and what its value is.
-    setting: Option<(&'static str, &'static str)>,
-}
-
-const KNOWN: [KnownOutput; 3] = [
-    // IBM's mpitrace. The job's number is that of the batch system or the process.
-    KnownOutput {
-        constants: &["mpi_profile.%d.%d"],
-        files: "mpi_profile.JOB.RANK",
-        setting: Some(("TRACE_DIR", "another directory, which exists")),
-    },
-    // SST's dumpi: the root of the names, the time of MPI_Init in seconds, the rank.
-    KnownOutput {
-        constants: &["%s-%04d.%02d.%02d.%02d.%02d.%02d", "DUMPI_CONF"],
-        files: "dumpi-TIME-RANK.bin",
-        setting: Some(("DUMPI_CONF", "a file with the line `fileroot=NAME`")),
-    },
-    // Projections, the PMPI library.
-    KnownOutput { constants: &["ProjPMPI.%d.log"], files: "ProjPMPI.RANK.log", setting: None },
-];
+use crate::plan::manifest::{self, KnownOutput};
 
 /// A warning for each set of layers that would write the same files.
 pub(crate) fn shared(layers: &[InspectedLayer]) -> Vec<Warning> {
@@ -42,15 +18,12 @@ pub(crate) fn shared(layers: &[InspectedLayer]) -> Vec<Warning> {
         return Vec::new();
     }
     let mut warnings = Vec::new();
-    for known in &KNOWN {
-        let mut left: Vec<&InspectedLayer> =
-            tools.iter().filter(|(_, tool)| known.is_of(tool)).map(|(layer, _)| *layer).collect();
-        while let Some(first) = left.first().copied() {
-            let (same, others): (Vec<_>, Vec<_>) =
-                left.into_iter().partition(|layer| known.value(layer) == known.value(first));
-            left = others;
-            warnings.extend(known.warning(&same));
+    for known in manifest::outputs() {
+        let mut groups: BTreeMap<Option<&str>, Vec<&InspectedLayer>> = BTreeMap::new();
+        for (layer, _) in tools.iter().filter(|(_, tool)| known.is_of(tool)) {
+            groups.entry(known.value(layer)).or_default().push(layer);
         }
+        warnings.extend(groups.values().filter_map(|same| known.warning(same)));
     }
     warnings
 }
@@ -58,18 +31,14 @@ pub(crate) fn shared(layers: &[InspectedLayer]) -> Vec<Warning> {
 impl KnownOutput {
     fn is_of(&self, tool: &Tool) -> bool {
         let is_one = |text: &str| self.constants.iter().any(|constant| text.ends_with(constant));
-        let found: Vec<String> = tool
-            .closure
-            .objects
-            .iter()
-            .flat_map(|object| object.strings_in_rodata(&is_one).unwrap_or_default())
-            .collect();
+        let objects = tool.closure.objects.iter();
+        let found: Vec<String> = objects.flat_map(|one| one.strings_in_rodata(&is_one).unwrap_or_default()).collect();
         self.constants.iter().all(|constant| found.iter().any(|text| text.ends_with(constant)))
     }
 
     /// What the user says for this layer.
     fn value<'a>(&self, layer: &'a InspectedLayer) -> Option<&'a str> {
-        let (variable, _) = self.setting?;
+        let (variable, _) = self.setting.as_ref()?;
         layer.layer().settings.env.iter().rev().find(|(name, _)| name == variable).map(|(_, value)| value.as_str())
     }
 
@@ -83,7 +52,7 @@ impl KnownOutput {
             last.label(),
             self.files
         );
-        let hint = match self.setting {
+        let hint = match &self.setting {
             Some((variable, value)) => {
                 format!("give each another value in its section: env = {{ {variable} = \"...\" }}, {value}")
             }

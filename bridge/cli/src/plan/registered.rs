@@ -4,12 +4,11 @@
 //! name: then the name is a constant of the file. Only where it is none the tools are loaded and asked, as for `qmpi list`.
 
 use qmpi_elf::ToolKind;
-use qmpi_launch::Warning;
 use qmpi_plan::OnError;
 
-use crate::plan::layer::{InspectedLayer, RegisteredFunctions};
-use crate::plan::survey;
-use crate::{Error, terminal};
+use crate::Error;
+use crate::plan::layer::InspectedLayer;
+use crate::plan::{or_warn, survey};
 
 /// Does each library of QMPI tools register the one that is asked for?
 pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), Error> {
@@ -19,7 +18,7 @@ pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), 
     for (place, answer) in survey::ask(layers) {
         let Some(layer) = layers.get(place).filter(|layer| is_doubtful(layer)) else { continue };
         let other = format!(", and not {}", layer.layer().name);
-        let RegisteredFunctions::Unknown(reason) = answer else { continue };
+        let Err(reason) = answer else { continue };
         let Some((_, names)) = reason.strip_suffix(&other).and_then(|text| text.split_once(": it registers ")) else {
             continue;
         };
@@ -27,10 +26,7 @@ pub(crate) fn check(layers: &[InspectedLayer], on_error: OnError) -> Result<(), 
         let message = format!("layer `{label}`: {path} registers the tools {names}");
         let first = names.split(',').next().unwrap_or_default();
         let hint = format!("write which of them is meant: -t {first}={path}");
-        match on_error {
-            OnError::Abort => return Err(Error::failed(message, hint)),
-            OnError::Skip => terminal::warn(&Warning::new(message, hint)),
-        }
+        or_warn(on_error, Error::failed(message, hint))?;
     }
     Ok(())
 }

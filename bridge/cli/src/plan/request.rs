@@ -40,19 +40,12 @@ impl ResolvedStack {
     }
 }
 
-/// A request, with the options of the command line applied.
-pub(crate) struct StackRequest<'a> {
-    request: Request,
-    command: &'a [OsString],
-    get: &'a dyn Fn(&str) -> Option<OsString>,
-}
-
 /// Reads the environment and lets the options win over it.
-pub(crate) fn with_options<'a>(
-    stack: &'a StackArgs,
+fn request(
+    stack: &StackArgs,
     verbosity: VerbosityArgs,
-    get: &'a dyn Fn(&str) -> Option<OsString>,
-) -> Result<StackRequest<'a>, Error> {
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Request, Error> {
     // A variable that is overridden is not even looked at, so that it cannot be wrong.
     let overridden = |name: &str| match name {
         variable::TOOL_LIST | variable::THESIS_TOOLS if !stack.tools.is_empty() => None,
@@ -77,59 +70,64 @@ pub(crate) fn with_options<'a>(
     request.with_innermost = !stack.exact;
     // A name may have no file.
     request.keep_names = true;
-    Ok(StackRequest { request, command: &stack.command, get })
+    Ok(request)
 }
 
-impl StackRequest<'_> {
-    pub(crate) fn resolve(&self) -> Result<ResolvedStack, Error> {
-        let config = match &self.request.config {
-            Some(path) => {
-                let path = absolute(path)?;
-                let config = Config::read(&path)?;
-                Some((path, config))
-            }
-            None => None,
-        };
-        let site = self.request.site.clone();
-        let of_site = site::read(&site)?;
-        let settings = match &config {
-            Some((_, own)) => own.clone().over(of_site),
-            None => of_site,
-        };
-        let search = SearchPath::from_process();
-        let mut stack = self.request.resolve_with(&settings, &|name| search.find_by_name(name))?;
-        self.settle_names(&mut stack, &settings, &search)?;
-        let named = settings.stacks.iter().map(|(name, names)| {
-            let in_stack = |error| Error::InNamedStack { stack: name.clone(), error: Box::new(error) };
-            let find = || -> Result<Stack, Error> {
-                let mut stack = self.request.named_with(&settings, names, &|name| search.find_by_name(name))?;
-                self.settle_names(&mut stack, &settings, &search)?;
-                Ok(stack)
-            };
-            Ok((name.clone(), find().map_err(in_stack)?))
-        });
-        let named = named.collect::<Result<_, Error>>()?;
-        Ok(ResolvedStack { stack, named, config, site, settings })
+/// The stack that options and environment ask for.
+pub(crate) fn resolve(
+    asked: &StackArgs,
+    verbosity: VerbosityArgs,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<ResolvedStack, Error> {
+    let request = request(asked, verbosity, get)?;
+    let config = match &request.config {
+        Some(path) => {
+            let path = absolute(path)?;
+            let config = Config::read(&path)?;
+            Some((path, config))
+        }
+        None => None,
+    };
+    let of_site = site::read(&request.site)?;
+    let settings = match &config {
+        Some((_, own)) => own.clone().over(of_site),
+        None => of_site,
+    };
+    let search = SearchPath::from_process();
+    let by_name = |name: &str| search.find_by_name(name);
+    let settled = |stack| settle_names(stack, &settings, &asked.command, &search, get);
+    let stack = settled(request.resolve_with(&settings, &by_name)?)?;
+    let mut named = BTreeMap::new();
+    for (name, names) in &settings.stacks {
+        let found = request.named_with(&settings, names, &by_name).map_err(Error::from).and_then(settled);
+        named.insert(name.clone(), found.map_err(|error| error.in_named_stack(name))?);
     }
+    Ok(ResolvedStack { stack, named, config, site: request.site, settings })
+}
 
-    /// Of the names without a file those stay that the file or the surroundings speak for.
-    fn settle_names(&self, stack: &mut Stack, config: &Config, search: &SearchPath) -> Result<(), Error> {
-        let is_declared = |layer: &Layer| config.tools.get(&layer.name).is_some_and(|tool| tool.registered);
-        let mut doubtful = std::mem::take(&mut stack.unresolved);
-        doubtful.retain(|(place, _)| !is_declared(&stack.layers[*place]));
-        if doubtful.is_empty() || registrar::is_there(&stack.layers, self.command, search, self.get) {
-            return Ok(());
-        }
-        // From the end, so that places stay what they are.
-        for (place, error) in doubtful.into_iter().rev() {
-            if stack.on_error == OnError::Abort {
-                return Err(error.into());
-            }
-            let label = stack.layers.remove(place).label;
-            stack.skipped.insert(0, Skipped { label, error });
-        }
-        Ok(())
+/// Of the names without a file those stay that the file or the surroundings speak for.
+fn settle_names(
+    mut stack: Stack,
+    config: &Config,
+    command: &[OsString],
+    search: &SearchPath,
+    get: &dyn Fn(&str) -> Option<OsString>,
+) -> Result<Stack, Error> {
+    let is_declared = |layer: &Layer| config.tools.get(&layer.name).is_some_and(|tool| tool.registered);
+    let mut doubtful = std::mem::take(&mut stack.unresolved);
+    doubtful.retain(|(place, _)| !is_declared(&stack.layers[*place]));
+    if doubtful.is_empty() || registrar::is_there(&stack.layers, command, search, get) {
+        return Ok(stack);
     }
+    // From the end, so that places stay what they are.
+    for (place, error) in doubtful.into_iter().rev() {
+        if stack.on_error == OnError::Abort {
+            return Err(error.into());
+        }
+        let label = stack.layers.remove(place).label;
+        stack.skipped.insert(0, Skipped { label, error });
+    }
+    Ok(stack)
 }
 
 /// `-t a -t b` as one list. Each option may hold a list itself, as the variable does.
@@ -157,7 +155,7 @@ mod tests {
     fn asked(tools: &[&str], verbose: u8, env: &[(&str, &str)]) -> Result<Request, Error> {
         let stack = StackArgs { tools: tools.iter().map(|&tool| tool.into()).collect(), ..StackArgs::default() };
         let get = |name: &str| env.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into());
-        with_options(&stack, VerbosityArgs { quiet: false, verbose }, &get).map(|asked| asked.request)
+        request(&stack, VerbosityArgs { quiet: false, verbose }, &get)
     }
 
     #[test]
@@ -166,15 +164,15 @@ mod tests {
         let request = asked(&["a", "./b.so,c=/c.so"], 1, &env).unwrap();
         assert_eq!(request.tool_list.as_deref(), Some("a,./b.so,c=/c.so"));
         assert_eq!(request.log, LogLevel::Info);
-        assert!(matches!(asked(&[], 0, &env), Err(Error::Launch(LaunchError::Stack(_)))));
+        assert!(asked(&[], 0, &env).unwrap_err().message.starts_with("QMPI_LOG=loud is none of"));
     }
 
     #[test]
     fn malformed_options_are_usage_errors() {
         for tool in ["=x", "a=", "a,,b", " ", "a,"] {
             let error = asked(&[tool], 0, &[]).unwrap_err();
-            assert_eq!(error.status(), 2, "{tool}");
-            assert!(error.to_string().starts_with("-t: "), "{error}");
+            assert_eq!(error.status, 2, "{tool}");
+            assert!(error.message.starts_with("-t: "), "{error:?}");
         }
     }
 }

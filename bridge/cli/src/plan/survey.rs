@@ -4,13 +4,14 @@
 //! other is described in `survey.rs` of the core, which `surveyed.rs` calls there.
 
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::error::Error;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use qmpi_launch::environment::{of_process, runtime, tunables};
+use qmpi_measured::ended::{self, Ended};
 use qmpi_plan::variable;
+use tempfile::NamedTempFile;
 
 use crate::plan::layer::{self, InspectedLayer, RegisteredFunctions};
 
@@ -24,19 +25,17 @@ pub(crate) fn ask(layers: &[InspectedLayer]) -> BTreeMap<usize, RegisteredFuncti
     if asked.is_empty() {
         return BTreeMap::new();
     }
-    let (text, why) = match start(&asked, layers) {
-        Ok(child) => wait(child),
-        Err(why) => (String::new(), why),
-    };
+    let (text, why) = load(&asked, layers).unwrap_or_else(|error| (String::new(), error.to_string()));
     let mut found: BTreeMap<usize, RegisteredFunctions> = text.lines().filter_map(answer).collect();
     for (place, _) in asked {
-        found.entry(place).or_insert_with(|| RegisteredFunctions::Unknown(why.clone()));
+        found.entry(place).or_insert_with(|| Err(why.clone()));
     }
     found
 }
 
-fn start(asked: &[(usize, &InspectedLayer)], layers: &[InspectedLayer]) -> Result<Child, String> {
-    let runtime = runtime::find(&of_process).map_err(|error| error.to_string())?;
+/// Loads them. What they answer, and why they answer no more.
+fn load(asked: &[(usize, &InspectedLayer)], layers: &[InspectedLayer]) -> Result<(String, String), Box<dyn Error>> {
+    let runtime = runtime::find(&of_process)?;
     let line = |(place, layer): &(usize, &InspectedLayer)| {
         let (kind, name) = (layer.kind(), &layer.layer().name);
         // A name alone: another tool of the list may register it.
@@ -46,7 +45,7 @@ fn start(asked: &[(usize, &InspectedLayer)], layers: &[InspectedLayer]) -> Resul
     let lines: Vec<String> = asked.iter().filter_map(line).collect();
     // The target of a link: the core is where the runtime's own file is.
     let core = runtime.canonicalize().unwrap_or_else(|_| runtime.clone()).with_file_name(runtime::CORE);
-    let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
+    let mut command = Command::new(std::env::current_exe()?);
     command.arg("survey").arg(core).arg(lines.join("\n")).env("LD_PRELOAD", runtime);
     for name in [variable::TOOL_LIST, variable::CONFIG, variable::REPORT, variable::THESIS_TOOLS] {
         command.env_remove(name);
@@ -55,47 +54,16 @@ fn start(asked: &[(usize, &InspectedLayer)], layers: &[InspectedLayer]) -> Resul
     if let Some(value) = tunables::with_static_tls(existing.as_deref(), layer::static_tls(layers)) {
         command.env("GLIBC_TUNABLES", value);
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command.spawn().map_err(|error| error.to_string())
-}
-
-/// What it said, and why it said no more.
-fn wait(mut child: Child) -> (String, String) {
-    let (sender, receiver) = mpsc::channel();
-    if let Some(mut stdout) = child.stdout.take() {
-        // Apart, as a process that a tool has left behind may keep the pipe open.
-        std::thread::spawn(move || {
-            let mut part = [0; 4096];
-            while let Ok(count @ 1..) = stdout.read(&mut part) {
-                if sender.send(part[..count].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
-    }
-    let end = Instant::now() + PATIENCE;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break Some(status),
-            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(2)),
-            Ok(None) | Err(_) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                break None;
-            }
-        }
+    // No pipe: a process that a tool has left behind may keep it open.
+    let answers = NamedTempFile::new()?;
+    let mut child = command.stdin(Stdio::null()).stdout(answers.reopen()?).stderr(Stdio::null()).spawn()?;
+    let ended = ended::wait(&mut child, Some(PATIENCE), |child, _| child.kill())?;
+    let why = match child.wait()? {
+        _ if ended == Ended::TookTooLong => format!("loading the tools takes more than {} seconds", PATIENCE.as_secs()),
+        status if status.success() => "the runtime does not answer".to_owned(),
+        status => format!("loading the tools ended the process ({status})"),
     };
-    // The process's last output may not have been read yet. Another process with the pipe writes no answers.
-    let mut text = Vec::new();
-    while let Ok(part) = receiver.recv_timeout(Duration::from_secs(1)) {
-        text.extend(part);
-    }
-    let why = match status {
-        None => format!("loading the tools takes more than {} seconds", PATIENCE.as_secs()),
-        Some(status) if status.success() => "the runtime does not answer".to_owned(),
-        Some(status) => format!("loading the tools ended the process ({status})"),
-    };
-    (String::from_utf8_lossy(&text).into_owned(), why)
+    Ok((String::from_utf8_lossy(&std::fs::read(answers.path())?).into_owned(), why))
 }
 
 fn answer(line: &str) -> Option<(usize, RegisteredFunctions)> {
@@ -103,14 +71,7 @@ fn answer(line: &str) -> Option<(usize, RegisteredFunctions)> {
     let place = words.next()?.parse::<usize>().ok()?.checked_sub(1)?;
     let (sign, text) = (words.next()?, words.next()?);
     let functions = || text.split_whitespace().map(str::to_owned).collect();
-    Some((
-        place,
-        if sign == "+" {
-            RegisteredFunctions::Functions(functions())
-        } else {
-            RegisteredFunctions::Unknown(text.to_owned())
-        },
-    ))
+    Some((place, if sign == "+" { Ok(functions()) } else { Err(text.to_owned()) }))
 }
 
 #[cfg(test)]
@@ -119,10 +80,10 @@ mod tests {
 
     #[test]
     fn answers() {
-        let functions = RegisteredFunctions::Functions(vec!["MPI_Init".into(), "MPI_Send".into()]);
+        let functions = Ok(vec!["MPI_Init".into(), "MPI_Send".into()]);
         assert_eq!(answer("qmpi-survey\t2\t+\tMPI_Init MPI_Send"), Some((1, functions)));
-        assert_eq!(answer("qmpi-survey\t1\t+\t"), Some((0, RegisteredFunctions::Functions(Vec::new()))));
-        assert_eq!(answer("qmpi-survey\t1\t-\tit is ill"), Some((0, RegisteredFunctions::Unknown("it is ill".into()))));
+        assert_eq!(answer("qmpi-survey\t1\t+\t"), Some((0, Ok(Vec::new()))));
+        assert_eq!(answer("qmpi-survey\t1\t-\tit is ill"), Some((0, Err("it is ill".into()))));
         for line in ["", "qmpi 0.1.0", "qmpi-survey\t0\t+\tx", "qmpi-survey\t1", "qmpi-survey\tx\t+\ty"] {
             assert_eq!(answer(line), None, "{line}");
         }

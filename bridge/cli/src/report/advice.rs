@@ -14,7 +14,7 @@ use qmpi_elf::{
     ElfFile, SymbolKind, Tool, ToolKind, is_glibc_family, is_language_runtime, is_mpi_soname, requires_glibc_private,
 };
 
-use crate::report::listing::shortened;
+use crate::report::listing::{file_name, shortened};
 
 /// Files of a directory that are looked at, at most: a tool's own has few, one of the system thousands.
 const MOST_FILES: usize = 200;
@@ -66,13 +66,8 @@ fn has_thread_local_variables(library: &ElfFile) -> bool {
 
 /// The files beside the tool that have what it lacks.
 fn with(tool: &Tool) -> Option<String> {
-    let missing: Vec<&str> = tool
-        .closure
-        .missing
-        .iter()
-        .filter(|missing| missing.error.is_none())
-        .map(|missing| missing.name.as_str())
-        .collect();
+    let absent = tool.closure.missing.iter().filter(|missing| missing.error.is_none());
+    let missing: Vec<&str> = absent.map(|missing| missing.name.as_str()).collect();
     let mut undefined: BTreeSet<&str> = tool.undefined_elsewhere.iter().map(String::as_str).collect();
     if missing.is_empty() && undefined.is_empty() {
         return None;
@@ -88,9 +83,9 @@ fn with(tool: &Tool) -> Option<String> {
             continue;
         }
         let file = file_name(library.path());
-        reasons.push(match (is_missing, shortened(&defined, SHOWN)) {
-            (true, _) => format!("{file} is beside it, where it does not look"),
-            (false, defined) => format!("{file}, beside it, defines {defined}"),
+        reasons.push(match is_missing {
+            true => format!("{file} is beside it, where it does not look"),
+            false => format!("{file}, beside it, defines {}", shortened(&defined, SHOWN)),
         });
         names.push(format!("\"{file}\""));
         undefined.retain(|name| !library.finds(name));
@@ -127,8 +122,4 @@ fn libraries_in(directory: &Path, tool: &Tool) -> Vec<ElfFile> {
         }
     }
     libraries
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

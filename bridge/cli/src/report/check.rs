@@ -3,6 +3,8 @@
 use qmpi_launch::Warning;
 use serde::Serialize;
 
+use crate::Error;
+
 /// How an answer is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -31,7 +33,12 @@ impl Check {
     }
 
     pub(crate) fn of_warning(name: &'static str, warning: Warning) -> Self {
-        Self { name, status: Status::Warn, message: warning.message, hint: Some(warning.hint.unwrap_or_default()) }
+        Self::warn(name, warning.message, warning.hint.unwrap_or_default())
+    }
+
+    pub(crate) fn of_error(name: &'static str, error: impl Into<Error>) -> Self {
+        let Error { message, hint, .. } = error.into();
+        Self::fail(name, message, hint)
     }
 
     pub(crate) fn fail(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {

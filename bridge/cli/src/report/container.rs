@@ -1,4 +1,4 @@
-//! What a container lacks of a stack: for `qmpi doctor` a check, for `qmpi run` a warning.
+//! What a container lacks of a stack.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,28 +10,16 @@ use qmpi_plan::preload;
 use qmpi_plan::variable;
 
 use crate::plan::CheckedStack;
-use crate::report::check::Check;
 
-const NAME: &str = "container";
-
-/// The check, where COMMAND starts a container.
-pub(crate) fn check(checked: &CheckedStack, variables: &[EnvironmentVariable], command: &[OsString]) -> Option<Check> {
-    let container = container::find(command, &of_process)?;
-    Some(match lacks(checked, variables, &container) {
-        Some(Warning { message, hint }) => Check::fail(NAME, message, hint.unwrap_or_default()),
-        None => {
-            Check::ok(NAME, format!("{}: the files of the stack are bound, and its variables get in", container.name))
-        }
-    })
-}
-
-/// The warning, where it lacks something.
-pub(crate) fn warning(
+/// The name of the container's program, and the warning if it lacks something, where COMMAND starts a container.
+pub(crate) fn look_at(
     checked: &CheckedStack,
     variables: &[EnvironmentVariable],
     command: &[OsString],
-) -> Option<Warning> {
-    lacks(checked, variables, &container::find(command, &of_process)?)
+) -> Option<(String, Option<Warning>)> {
+    let container = container::find(command, &of_process)?;
+    let warning = lacks(checked, variables, &container);
+    Some((container.name, warning))
 }
 
 fn lacks(checked: &CheckedStack, variables: &[EnvironmentVariable], container: &Container) -> Option<Warning> {

@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::path::PathBuf;
 
 use qmpi_launch::environment::{EnvironmentVariable, of_process};
 use qmpi_launch::launcher;
@@ -55,12 +54,13 @@ fn habits(launcher: Launcher, file: &str, variables: &[EnvironmentVariable]) -> 
         Launcher::Pals => Some("PALS_ENVLIST and PALS_ENVALL keep"),
         _ => None,
     };
-    if let Some(variable) = variable {
-        let lost = dropped.join(", ");
-        let message = format!("{file} ({name}): {variable} {lost} from all ranks; `qmpi run` tells it to pass them on");
-        return Check::ok("launcher", message).with_hint(format!("without `qmpi run` pass {advice}"));
-    }
-    let message = format!("{file} ({name}) does not pass the variables on to other hosts; `qmpi run` tells it to");
+    let message = match variable {
+        Some(variable) => {
+            let lost = dropped.join(", ");
+            format!("{file} ({name}): {variable} {lost} from all ranks; `qmpi run` tells it to pass them on")
+        }
+        None => format!("{file} ({name}) does not pass the variables on to other hosts; `qmpi run` tells it to"),
+    };
     Check::ok("launcher", message).with_hint(format!("without `qmpi run` pass {advice}"))
 }
 
@@ -73,23 +73,21 @@ pub(crate) fn command(
     const NAME: &str = "command";
     let path = std::env::var_os("PATH");
     let Some(found) = launcher::find(command, path.as_deref()) else {
-        let word = command.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        if !executable::exists(OsStr::new(&word), path.as_deref()) {
-            return vec![Check::warn(NAME, format!("{word}: command not found"), "check the spelling and PATH")];
-        }
-        let is_program = |file: PathBuf| program.is_some_and(|program| program.path == file);
-        if let (Some(program), true) =
-            (program, executable::find(OsStr::new(&word), path.as_deref()).is_some_and(is_program))
-        {
-            return vec![Check::ok(NAME, format!("{word} uses {} and is started by itself", program.mpi()))];
-        }
-        let message =
-            format!("{word} is no launcher that is known here: it may keep variables from ranks on other hosts");
-        return vec![Check::warn(
-            NAME,
-            message,
-            "start the program with `qmpi run` there: LAUNCHER ... qmpi run ./app",
-        )];
+        let word = command.first().cloned().unwrap_or_default();
+        let (file, name) = (executable::find(&word, path.as_deref()), word.display());
+        return vec![match program {
+            Some(program) if file.as_ref() == Some(&program.path) => {
+                Check::ok(NAME, format!("{name} uses {} and is started by itself", program.mpi()))
+            }
+            _ if !executable::exists(&word, path.as_deref()) => {
+                Check::warn(NAME, format!("{name}: command not found"), "check the spelling and PATH")
+            }
+            _ => Check::warn(
+                NAME,
+                format!("{name} is no launcher that is known here: it may keep variables from ranks on other hosts"),
+                "start the program with `qmpi run` there: LAUNCHER ... qmpi run ./app",
+            ),
+        }];
     };
     let forward = forward::forward(command, &found, variables, &of_process);
     let args = found.args(command);

@@ -1,4 +1,6 @@
-//! Lists of names for people: wrapped, and cut where the number says enough.
+//! Facts and lists of names for people: in columns, wrapped, and cut where the number says enough.
+
+use std::path::Path;
 
 /// Columns of an answer. Fixed, so that it is the same in a terminal, a pipe and a golden file.
 const WIDTH: usize = 100;
@@ -9,16 +11,13 @@ pub(crate) fn wrapped<S: AsRef<str>>(names: impl IntoIterator<Item = S>, indent:
     let mut column = 0;
     for name in names {
         let name = name.as_ref();
-        if column == 0 {
-            text.push_str(&" ".repeat(indent));
-            column = indent;
-        } else if column + 2 + name.len() > WIDTH {
-            text.push_str(",\n");
-            text.push_str(&" ".repeat(indent));
-            column = indent;
-        } else {
+        if column > 0 && column + 2 + name.len() <= WIDTH {
             text.push_str(", ");
             column += 2;
+        } else {
+            text.push_str(if column > 0 { ",\n" } else { "" });
+            text.push_str(&" ".repeat(indent));
+            column = indent;
         }
         text.push_str(name);
         column += name.len();
@@ -38,9 +37,23 @@ pub(crate) fn shortened<S: AsRef<str>>(names: &[S], shown: usize) -> String {
     }
 }
 
+/// Facts in columns, a line for each that has a value: `  kind       MPI library`.
+pub(crate) fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, Option<String>)>) -> String {
+    facts.into_iter().filter_map(|(name, value)| Some(format!("  {name:<11}{}\n", value?))).collect()
+}
+
+/// The names as a fact, if there are any: the first few, and how many more there are.
+pub(crate) fn if_any<S: AsRef<str>>(names: &[S], shown: usize) -> Option<String> {
+    (!names.is_empty()).then(|| shortened(names, shown))
+}
+
 /// `1 function`, `2 functions`.
 pub(crate) fn count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

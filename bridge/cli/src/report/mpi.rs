@@ -1,14 +1,13 @@
 //! What `qmpi inspect` says about an MPI library.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_abi::{Binding, classify};
 use qmpi_elf::mpi::abi_family::{self, Role};
-use qmpi_elf::{ElfError, ElfFile};
+use qmpi_elf::{ElfError, ElfFile, MpiFamily};
 use serde::Serialize;
 
-use crate::report::listing::count;
+use crate::report::listing::{count, facts};
 
 /// What an MPI library is and offers.
 #[derive(Debug, Serialize)]
@@ -16,9 +15,8 @@ pub(crate) struct MpiReport {
     family: Option<&'static str>,
     version: Option<String>,
     soname: Option<String>,
-    functions: usize,
-    profiling_functions: usize,
-    fortran_names: usize,
+    #[serde(flatten)]
+    symbols: Tally,
     /// In the same directory, or the library itself.
     fortran_bindings: Vec<FortranReport>,
 }
@@ -36,58 +34,46 @@ struct FortranReport {
 
 impl MpiReport {
     pub(crate) fn new(file: &ElfFile) -> Result<Self, ElfError> {
-        let own = Tally::of(file);
         let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
         Ok(Self {
             family: family.map(|family| family.name()),
             version: abi_family::library_version(file)?,
             soname: file.soname().map(str::to_owned),
-            functions: own.functions,
-            profiling_functions: own.profiling_functions,
-            fortran_names: own.fortran_names,
-            fortran_bindings: fortran_bindings(file),
+            symbols: Tally::of(file),
+            fortran_bindings: fortran_bindings(file, family),
         })
     }
 
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "  {name:<11}{value}");
-        };
-        line("kind", "MPI library");
-        line("family", self.family.unwrap_or("unknown"));
-        line("version", self.version.as_deref().unwrap_or("not found in the file"));
-        line("SONAME", self.soname.as_deref().unwrap_or("none"));
-        line(
-            "defines",
-            &format!(
-                "{} MPI_*, {} PMPI_*, {} Fortran names",
-                self.functions, self.profiling_functions, self.fortran_names
+        let Tally { functions, profiling_functions, fortran_names, .. } = self.symbols;
+        let or = |text: Option<&str>, other: &str| Some(text.unwrap_or(other).to_owned());
+        let own = [
+            ("kind", Some("MPI library".to_owned())),
+            ("family", or(self.family, "unknown")),
+            ("version", or(self.version.as_deref(), "not found in the file")),
+            ("SONAME", or(self.soname.as_deref(), "none")),
+            (
+                "defines",
+                Some(format!("{functions} MPI_*, {profiling_functions} PMPI_*, {fortran_names} Fortran names")),
             ),
-        );
-        for binding in &self.fortran_bindings {
-            line(
-                "Fortran",
-                &format!(
-                    "{}: {}, calling {} MPI_* and {} PMPI_* of C",
-                    binding.library,
-                    count(binding.names, "name"),
-                    binding.calls_mpi,
-                    binding.calls_pmpi
-                ),
-            );
-        }
-        text
+        ];
+        let bindings = self.fortran_bindings.iter().map(|FortranReport { library, names, calls_mpi, calls_pmpi }| {
+            let names = count(*names, "name");
+            ("Fortran", Some(format!("{library}: {names}, calling {calls_mpi} MPI_* and {calls_pmpi} PMPI_* of C")))
+        });
+        facts(own.into_iter().chain(bindings))
     }
 }
 
 /// Symbols of an object, counted.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 struct Tally {
     functions: usize,
     profiling_functions: usize,
     fortran_names: usize,
+    #[serde(skip)]
     calls_mpi: usize,
+    #[serde(skip)]
     calls_pmpi: usize,
 }
 
@@ -112,7 +98,7 @@ impl Tally {
 }
 
 /// The Fortran libraries beside the library, each file once, and the library itself if it has the binding inside.
-fn fortran_bindings(file: &ElfFile) -> Vec<FortranReport> {
+fn fortran_bindings(file: &ElfFile, family: Option<MpiFamily>) -> Vec<FortranReport> {
     let mut identities = Vec::new();
     let mut reports = Vec::new();
     let mut add = |file: &ElfFile| {
@@ -129,7 +115,6 @@ fn fortran_bindings(file: &ElfFile) -> Vec<FortranReport> {
     };
     add(file);
     // A system's library directory holds more than one MPI: only the family's.
-    let family = abi_family::family_of_library(file).or_else(|| abi_family::family_of_name(file.name()));
     for name in neighbours(file.path()) {
         if abi_family::role_of(&name) == Some(Role::Fortran) && abi_family::family_of_name(&name) == family {
             let neighbour = file.path().with_file_name(&name);

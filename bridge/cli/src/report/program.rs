@@ -1,6 +1,5 @@
 //! What `qmpi inspect` says about a program.
 
-use std::fmt::Write;
 use std::path::Path;
 
 use qmpi_elf::SearchPath;
@@ -9,9 +8,10 @@ use qmpi_launch::program::{self, Executable};
 use serde::Serialize;
 
 use crate::Error;
+use crate::report::listing::facts;
 
 /// Which MPI a program uses, and whether a stack can stand in front of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct ProgramReport {
     /// Null where none is known before it runs.
     mpi: Option<&'static str>,
@@ -26,14 +26,7 @@ pub(crate) struct ProgramReport {
 
 impl ProgramReport {
     pub(crate) fn new(path: &Path, search: &SearchPath) -> Result<Self, Error> {
-        let mut report = Self {
-            mpi: None,
-            library: None,
-            is_static: false,
-            registers_tools: false,
-            can_have_stack: true,
-            advice: Vec::new(),
-        };
+        let mut report = Self { can_have_stack: true, ..Self::default() };
         match program::look_at(path, search)? {
             Executable::Mpi(program) => {
                 report.mpi = Some(program.mpi());
@@ -64,22 +57,18 @@ impl ProgramReport {
     }
 
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "  {name:<11}{value}");
+        let kind = if self.is_static { "program, linked statically" } else { "program" };
+        let mpi = match (&self.mpi, &self.library) {
+            (Some(mpi), Some(library)) => format!("{mpi} ({library})"),
+            _ => "none that it is linked with".to_owned(),
         };
-        line("kind", if self.is_static { "program, linked statically" } else { "program" });
-        match (&self.mpi, &self.library) {
-            (Some(mpi), Some(library)) => line("MPI", &format!("{mpi} ({library})")),
-            _ => line("MPI", "none that it is linked with"),
-        }
-        if self.registers_tools {
-            line("QMPI", "it registers tools itself");
-        }
-        line("stack", if self.can_have_stack { "possible: qmpi run -t TOOL -- LAUNCHER ..." } else { "not possible" });
-        for advice in &self.advice {
-            line("advice", advice);
-        }
-        text
+        let stack = if self.can_have_stack { "possible: qmpi run -t TOOL -- LAUNCHER ..." } else { "not possible" };
+        let own = [
+            ("kind", Some(kind.to_owned())),
+            ("MPI", Some(mpi)),
+            ("QMPI", self.registers_tools.then(|| "it registers tools itself".to_owned())),
+            ("stack", Some(stack.to_owned())),
+        ];
+        facts(own.into_iter().chain(self.advice.iter().map(|advice| ("advice", Some(advice.clone())))))
     }
 }

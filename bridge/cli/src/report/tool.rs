@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use qmpi_abi::{FnId, classify};
 use qmpi_elf::tool::wrapped::Wrapped;
-use qmpi_elf::{Effect, ElfFile, NextFunction, SearchPath, Tool, ToolKind, is_mpi_soname};
+use qmpi_elf::{Effect, ElfFile, Hazard, NextFunction, SearchPath, Tool, ToolKind, is_mpi_soname};
 use serde::Serialize;
 
 use crate::plan::manifest;
 use crate::report::advice;
-use crate::report::listing::{count, shortened, wrapped};
+use crate::report::listing::{count, facts, if_any, wrapped};
 use crate::terminal;
 
 /// All findings, as they go into JSON.
@@ -82,22 +82,23 @@ struct HazardReport {
     text: String,
 }
 
+impl HazardReport {
+    fn new(hazard: &Hazard) -> Self {
+        let effect = match hazard.effect {
+            Effect::Fatal => "fatal",
+            Effect::Limited => "limited",
+            Effect::Handled => "handled",
+        };
+        Self { id: hazard.id, effect, text: hazard.text.clone() }
+    }
+}
+
 impl ToolReport {
     pub(crate) fn new(tool: &Tool, search: &SearchPath) -> Self {
         let names = |list: &[FnId]| list.iter().map(|id| id.name()).collect::<Vec<_>>();
         let manifest = manifest::find(tool.closure.root().path());
         let of_contents = tool.hazards_of_contents();
-        let mut hazards: Vec<HazardReport> = tool
-            .hazards
-            .iter()
-            .chain(&of_contents)
-            .map(|hazard| HazardReport { id: hazard.id, effect: effect_name(hazard.effect), text: hazard.text.clone() })
-            .collect();
-        hazards.extend(manifest.iter().flat_map(|manifest| &manifest.wrong).map(|text| HazardReport {
-            id: "manifest",
-            effect: effect_name(Effect::Limited),
-            text: text.clone(),
-        }));
+        let hazards = tool.hazards.iter().chain(&of_contents);
         Self {
             what: what(&tool.kind),
             known_as: manifest.map(|manifest| manifest.name.as_str()),
@@ -125,7 +126,7 @@ impl ToolReport {
             undefined: tool.undefined_elsewhere.clone(),
             tls_bytes: tool.tls.map_or(0, |tls| tls.size),
             static_tls_bytes: tool.static_tls_bytes,
-            hazards,
+            hazards: hazards.map(HazardReport::new).collect(),
             advice: advice::of(tool)
                 .into_iter()
                 .chain(manifest.into_iter().flat_map(|manifest| manifest.advice.iter().cloned()))
@@ -134,103 +135,74 @@ impl ToolReport {
     }
 
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
-        let mut line = |name: &str, value: String| {
-            let _ = writeln!(text, "  {name:<11}{value}");
-        };
         let known_as = self.known_as.map_or_else(String::new, |name| format!(" ({name})"));
-        line("kind", format!("{}{known_as}", self.what));
-        match (self.mpi, &self.mpi_evidence) {
-            (Some(mpi), Some(evidence)) => line("built for", format!("{mpi} ({evidence})")),
-            _ => line("built for", "any MPI: nothing ties it to one".to_owned()),
-        }
-        if !self.registers_at_run_time {
-            line("goes on by", self.next_function_text());
-        }
-        if self.is_qmpi {
-            let known = self.numberings.join(" and ");
-            let unknown = "as in the MPICH that runs: it is compiled without qmpi.h";
-            line("numbers", if known.is_empty() { unknown.to_owned() } else { format!("functions as {known} does") });
-        }
-        if !self.with.is_empty() {
-            let names: Vec<&str> = self.with.iter().map(|object| object.name.as_str()).collect();
-            line("with", names.join(", "));
-        }
+        let built_for = match (self.mpi, &self.mpi_evidence) {
+            (Some(mpi), Some(evidence)) => format!("{mpi} ({evidence})"),
+            _ => "any MPI: nothing ties it to one".to_owned(),
+        };
+        let numbers = match self.numberings.join(" and ") {
+            known if known.is_empty() => "as in the MPICH that runs: it is compiled without qmpi.h".to_owned(),
+            known => format!("functions as {known} does"),
+        };
+        let with: Vec<&str> = self.with.iter().map(|object| object.name.as_str()).collect();
         // The first object is the tool itself.
         let private: Vec<&str> = self.objects.iter().skip(1).map(|object| object.name.as_str()).collect();
-        line("private", or_none(shortened(&private, 8)));
-        line("shared", or_none(shortened(&self.shared, 8)));
-        if !self.missing.is_empty() {
-            line("missing", self.missing.join(", "));
-        }
-        if !self.unknown_mpi.is_empty() {
-            line("unknown", format!("{} (not in the table of functions)", shortened(&self.unknown_mpi, 6)));
-        }
-        if !self.data_imports.is_empty() {
-            line("MPI data", shortened(&self.data_imports, 6));
-        }
-        if self.defines_pcontrol {
-            let next =
-                if self.passes_pcontrol_on { "the tool passes it on" } else { "the next layer gets it all the same" };
-            line("Pcontrol", format!("intercepted; {next}"));
-        }
-        if self.tls_bytes > 0 {
-            line(
-                "TLS",
-                format!(
-                    "{}; {} with its libraries in the static block",
-                    count(self.tls_bytes as usize, "byte"),
-                    self.static_tls_bytes
-                ),
-            );
-        }
-        if self.registers_at_run_time {
-            line("intercepts", "what it registers when it is loaded".to_owned());
+        let no_libraries = || "no libraries".to_owned();
+        let next =
+            if self.passes_pcontrol_on { "the tool passes it on" } else { "the next layer gets it all the same" };
+        let tls_bytes = count(self.tls_bytes as usize, "byte");
+        let intercepts = if self.registers_at_run_time {
+            "what it registers when it is loaded".to_owned()
         } else {
             let fortran = count(self.fortran_wrappers.len(), "Fortran name");
-            line("intercepts", format!("{}, {fortran}", count(self.intercepts.len(), "C function")));
-        }
+            format!("{}, {fortran}", count(self.intercepts.len(), "C function"))
+        };
+        let unknown = if_any(&self.unknown_mpi, 6);
+        let mut text = facts([
+            ("kind", Some(format!("{}{known_as}", self.what))),
+            ("built for", Some(built_for)),
+            ("goes on by", (!self.registers_at_run_time).then(|| self.next_function_text())),
+            ("numbers", self.is_qmpi.then_some(numbers)),
+            ("with", if_any(&with, with.len())),
+            ("private", if_any(&private, 8).or_else(|| Some(no_libraries()))),
+            ("shared", if_any(&self.shared, 8).or_else(|| Some(no_libraries()))),
+            ("missing", if_any(&self.missing, self.missing.len())),
+            ("unknown", unknown.map(|names| format!("{names} (not in the table of functions)"))),
+            ("MPI data", if_any(&self.data_imports, 6)),
+            ("Pcontrol", self.defines_pcontrol.then(|| format!("intercepted; {next}"))),
+            (
+                "TLS",
+                (self.tls_bytes > 0)
+                    .then(|| format!("{tls_bytes}; {} with its libraries in the static block", self.static_tls_bytes)),
+            ),
+            ("intercepts", Some(intercepts)),
+        ]);
         text.push_str(&wrapped(&self.intercepts, 13));
         text.push_str(&wrapped(&self.fortran_wrappers, 13));
-        if !self.wraps.is_empty() {
-            self.wraps_text(&mut text);
+        for (label, of_libraries, whose) in [
+            ("wraps", true, "of its libraries"),
+            ("exports", false, "besides: its own, or wrappers of a library that the program has"),
+        ] {
+            let group = self.wraps.iter().filter(|wrapped| wrapped.library.is_some() == of_libraries);
+            let names: Vec<&str> = group.map(|wrapped| wrapped.name.as_str()).collect();
+            if !names.is_empty() {
+                text.push_str(&facts([(label, Some(format!("{} {whose}", count(names.len(), "function"))))]));
+                text.push_str(&wrapped(&names, 13));
+            }
         }
         self.findings(&mut text);
         text
     }
 
-    fn wraps_text(&self, text: &mut String) {
-        let group = |is_in: &dyn Fn(&WrappedReport) -> bool| {
-            let names = self.wraps.iter().filter(|wrapped| is_in(wrapped)).map(|wrapped| wrapped.name.as_str());
-            names.collect::<Vec<&str>>()
-        };
-        for (label, names, of) in [
-            ("wraps", group(&|wrapped| wrapped.library.is_some()), "of its libraries"),
-            (
-                "exports",
-                group(&|wrapped| wrapped.library.is_none()),
-                "besides: its own, or wrappers of a library that the program has",
-            ),
-        ] {
-            if !names.is_empty() {
-                let _ = writeln!(text, "  {label:<11}{} {of}", count(names.len(), "function"));
-                text.push_str(&wrapped(&names, 13));
-            }
-        }
-    }
-
     fn next_function_text(&self) -> String {
-        let mut ways = Vec::new();
-        if !self.pmpi_imports.is_empty() {
-            ways.push(format!("PMPI_* imports ({})", count(self.pmpi_imports.len(), "function")));
-        }
-        if !self.fortran_pmpi_imports.is_empty() {
-            ways.push(format!("pmpi_* imports of Fortran ({})", count(self.fortran_pmpi_imports.len(), "function")));
-        }
-        if !self.dlsym_names.is_empty() {
-            ways.push(format!("dlsym ({})", count(self.dlsym_names.len(), "name")));
-        }
-        if ways.is_empty() { "no call of the next layer was seen".to_owned() } else { ways.join(" and ") }
+        let ways = [
+            ("PMPI_* imports", self.pmpi_imports.len(), "function"),
+            ("pmpi_* imports of Fortran", self.fortran_pmpi_imports.len(), "function"),
+            ("dlsym", self.dlsym_names.len(), "name"),
+        ];
+        let seen = ways.into_iter().filter(|(_, number, _)| *number > 0);
+        let seen: Vec<String> = seen.map(|(way, number, noun)| format!("{way} ({})", count(number, noun))).collect();
+        if seen.is_empty() { "no call of the next layer was seen".to_owned() } else { seen.join(" and ") }
     }
 
     fn findings(&self, text: &mut String) {
@@ -298,14 +270,6 @@ fn what(kind: &ToolKind) -> String {
     }
 }
 
-fn effect_name(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Fatal => "fatal",
-        Effect::Limited => "limited",
-        Effect::Handled => "handled",
-    }
-}
-
 fn next_function_name(way: NextFunction) -> &'static str {
     match way {
         NextFunction::PmpiImports => "pmpi-imports",
@@ -313,8 +277,4 @@ fn next_function_name(way: NextFunction) -> &'static str {
         NextFunction::Both => "both",
         NextFunction::NoneSeen => "none-seen",
     }
-}
-
-fn or_none(text: String) -> String {
-    if text.is_empty() { "no libraries".to_owned() } else { text }
 }
