@@ -6,7 +6,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::counters::{BUCKETS, GRAIN, HEAD, MAGIC, PLACES, TABLE, THREAD};
 use serde::Deserialize;
 
-use crate::rank_record::{LinkRecord, RankFile};
+use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic};
 
 /// What is in a head besides the beginning of a record.
 #[derive(Deserialize)]
@@ -77,10 +77,7 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     for bits in 0..BUCKETS {
         let count = at(24 + 4 * bits) & u64::from(u32::MAX);
         if count > 0 {
-            match link.histogram.iter_mut().find(|(known, _)| *known == bits as u32) {
-                Some((_, sum)) => *sum += count,
-                None => link.histogram.push((bits as u32, count)),
-            }
+            *link.histogram.entry(bits as u32).or_default() += count;
         }
     }
     let callers = 24 + 4 * BUCKETS;
@@ -90,7 +87,8 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
         let calls = at(callers + 8 * caller);
         let bytes = callers + 8 * room + 16 * caller;
         if calls > 0 {
-            link.add(caller, calls, [at(bytes), at(bytes + 8)]);
+            let bytes = MovedBytes { sent: at(bytes), received: at(bytes + 8) };
+            *link.callers.entry(caller).or_default() += Traffic { calls, bytes };
         }
     }
 }
