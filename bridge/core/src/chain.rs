@@ -139,7 +139,7 @@ impl Chain {
     }
 
     /// Puts a layer on top.
-    pub(crate) fn push(&mut self, layer: &LoadedLayer) {
+    pub(crate) fn push(&mut self, layer: &LoadedLayer, process: &Process) {
         recorder::begin_destination(Some(layer.tool), &layer.label);
         self.others.push(layer.others.clone());
         self.has_others_than_qmpi |= layer.convention != Convention::Qmpi;
@@ -170,12 +170,12 @@ impl Chain {
         // Tools of the prototype know the functions of 2018, and are called as they were then.
         let is_of_prototype = matches!(layer.convention, Convention::Thesis(_));
         if layer.large_counts == LargeCountCalls::Seen && !is_of_prototype {
-            self.show_large_counts(layer);
+            self.show_large_counts(layer, process);
         }
     }
 
     /// Lets calls with large counts come to functions that the layer has with `int` counts alone.
-    fn show_large_counts(&mut self, layer: &LoadedLayer) {
+    fn show_large_counts(&mut self, layer: &LoadedLayer, process: &Process) {
         let mode = self.mode;
         for (id, _) in &layer.entries {
             let Some(large) = id.with_large_counts() else { continue };
@@ -185,9 +185,8 @@ impl Chain {
             if below.tool == layer.tool {
                 continue;
             }
-            let real = self.mpi.get(large.index()).copied().unwrap_or(0);
-            let targets = [of_layer.pmpi(*id, mode), below.pmpi(large, mode), real];
-            let Some(address) = large_counts::link(&layer.label, *id, large, targets) else { continue };
+            let (of, targets) = ((layer.tool, &*layer.label), [of_layer.pmpi(*id, mode), below.pmpi(large, mode)]);
+            let Some(address) = large_counts::link(of, *id, large, targets, process) else { continue };
             let mut link = Link::new(address, Convention::Pmpi, layer.tool);
             if let Some(switch) = layer.switch {
                 link.switched = Some((switch, Box::leak(Box::new(below))));

@@ -4,15 +4,12 @@
 //! nothing is lost. Others never pass it on, or do when layers below have ended: these cannot report then. Nothing stands between
 //! the application and the first layer; an observer on each edge records the call. Edge `i` leads into layer `i`, the outermost being 0, and
 //! the last one into the MPI library.
-#![expect(unsafe_code, reason = "a destructor of the library")]
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use qmpi_links::observer;
 use qmpi_loader::exit;
 use qmpi_system::{Locked, log};
-
-use crate::{large_counts, sessions};
 
 /// Labels of the layers, outermost first.
 static LAYERS: Locked<Vec<String>> = Locked::new(Vec::new());
@@ -55,15 +52,8 @@ pub(crate) fn has_arrived() -> bool {
     ARRIVED.load(Ordering::Relaxed) > 0
 }
 
-/// Runs when the namespaces of all tools have been finalized.
-#[used]
-#[unsafe(link_section = ".fini_array")]
-static AT_END: extern "C" fn() = at_end;
-
-extern "C" fn at_end() {
-    exit::namespaces_have_ended();
-    large_counts::say_what_went_past();
-    sessions::say_what_was_missed();
+/// Says which layer has kept the call from layers below: at the end of the process.
+pub(crate) fn say_who_kept_it() {
     let arrived = ARRIVED.load(Ordering::Relaxed);
     // Below the innermost layer there is none that could miss the call.
     if (1..LAYERS.lock().len()).contains(&arrived) && PROCESS.load(Ordering::Relaxed) == std::process::id() {

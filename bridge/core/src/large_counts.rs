@@ -4,39 +4,41 @@
 
 use std::collections::BTreeMap;
 use std::mem::transmute;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use qmpi_abi::FnId;
 use qmpi_links::large_counts::{self, LargeCountLink, LargeCountTargets, MpiQueries};
 use qmpi_loader::Process;
-use qmpi_system::log;
+use qmpi_system::{Locked, log};
+
+use crate::qmpi::ToolId;
+
+/// The functions that layers are shown.
+static SHOWN: Locked<Vec<ShownFunction>> = Locked::new(Vec::new());
 
 /// A function that a layer is shown.
 struct ShownFunction {
-    layer: String,
+    layer: ToolId,
+    label: &'static str,
     large: FnId,
     link: &'static LargeCountLink,
 }
 
-static SHOWN: Mutex<Vec<ShownFunction>> = Mutex::new(Vec::new());
-static QUERIES: OnceLock<MpiQueries> = OnceLock::new();
-
-fn shown() -> MutexGuard<'static, Vec<ShownFunction>> {
-    SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Finds what the MPI library says of communicators. Without it no layer is shown anything.
-pub(crate) fn prepare(process: &Process) {
-    let constant = |name| process.constant(name);
+/// What the MPI library says of communicators, if it has these functions.
+fn queries(process: &Process) -> Option<&'static MpiQueries> {
+    static QUERIES: OnceLock<Option<MpiQueries>> = OnceLock::new();
     let real = |name: &str| FnId::by_name(name).and_then(|id| process.real(id));
-    let find = || -> Option<MpiQueries> {
+    let find = || {
         // SAFETY: these functions take a handle, which fits into a word, and where to store an `int`.
         let of_handle = |name| Some(unsafe { transmute::<usize, extern "C" fn(usize, &mut i32) -> i32>(real(name)?) });
+        let of_graph = real("MPI_Graph_neighbors_count")?;
         // SAFETY: a handle, a rank, and where to store an `int`.
-        let graph = unsafe {
-            transmute::<usize, extern "C" fn(usize, i32, &mut i32) -> i32>(real("MPI_Graph_neighbors_count")?)
-        };
-        let neighbors = real("MPI_Dist_graph_neighbors_count")?;
+        let of_graph = unsafe { transmute::<usize, extern "C" fn(usize, i32, &mut i32) -> i32>(of_graph) };
+        let of_distributed = real("MPI_Dist_graph_neighbors_count")?;
+        // SAFETY: a handle, and where to store three `int`s.
+        let of_distributed =
+            unsafe { transmute::<usize, extern "C" fn(usize, &mut i32, &mut i32, &mut i32) -> i32>(of_distributed) };
+        let topology = |name| process.constant(name);
         Some(MpiQueries {
             test_inter: of_handle("MPI_Comm_test_inter")?,
             size: of_handle("MPI_Comm_size")?,
@@ -44,52 +46,62 @@ pub(crate) fn prepare(process: &Process) {
             rank: of_handle("MPI_Comm_rank")?,
             topology: of_handle("MPI_Topo_test")?,
             dimensions: of_handle("MPI_Cartdim_get")?,
-            graph_neighbors: graph,
-            // SAFETY: a handle, and where to store three `int`s.
-            neighbors: unsafe {
-                transmute::<usize, extern "C" fn(usize, &mut i32, &mut i32, &mut i32) -> i32>(neighbors)
-            },
-            topologies: [constant("MPI_CART")?, constant("MPI_GRAPH")?, constant("MPI_DIST_GRAPH")?],
+            graph_neighbors: of_graph,
+            neighbors: of_distributed,
+            topologies: [topology("MPI_CART")?, topology("MPI_GRAPH")?, topology("MPI_DIST_GRAPH")?],
         })
     };
-    if let Some(queries) = find() {
-        // A stack is set up once.
-        let _ = QUERIES.set(queries);
-    }
+    QUERIES.get_or_init(find).as_ref()
 }
 
-/// The link for callers of `large` to a layer that has `function` alone: `seen` is the layer's, `past` leads past it, `real` is the MPI
-/// library's. `None`: all calls go past the layer.
-pub(crate) fn link(layer: &str, function: FnId, large: FnId, [seen, past, real]: [usize; 3]) -> Option<usize> {
-    let mut shown = shown();
+/// The link for callers of `large` to a layer that has `function` alone: `seen` is the layer's, `past` leads past it. `None`: all calls go
+/// past the layer.
+pub(crate) fn link(
+    (layer, label): (ToolId, &str),
+    function: FnId,
+    large: FnId,
+    [seen, past]: [usize; 2],
+    process: &Process,
+) -> Option<usize> {
+    let mut shown = SHOWN.lock();
     // MPI_Buffer_detach_c: a buffer that was attached past the layer is detached past it.
     let attach = large.attaching_with_large_counts().and_then(|attaching| {
-        let is_it = |shown: &&ShownFunction| shown.layer == layer && shown.large == attaching;
-        shown.iter().find(is_it).map(|shown| shown.link)
+        shown.iter().find(|shown| shown.layer == layer && shown.large == attaching).map(|shown| shown.link)
     });
-    let targets = LargeCountTargets { seen, past, real, attach };
-    let (address, link) = large_counts::link(function, large, targets, QUERIES.get()?)?;
-    shown.push(ShownFunction { layer: layer.to_owned(), large, link });
+    let (real, queries) = (&|| process.real(large), &|| queries(process));
+    let targets = LargeCountTargets { seen, past, attach, real, queries };
+    let (address, link) = large_counts::link(function, large, &targets)?;
+    let known = shown.last().filter(|last| last.layer == layer).map(|last| last.label);
+    let label = known.unwrap_or_else(|| label.to_owned().leak());
+    shown.push(ShownFunction { layer, label, large, link });
     Some(address)
 }
 
+/// How many functions a line names.
+const NAMED: usize = 8;
+
 /// Says which calls went past which layers: at the end of the process.
 pub(crate) fn say_what_went_past() {
-    let mut layers: BTreeMap<String, Vec<(usize, FnId)>> = BTreeMap::new();
-    for ShownFunction { layer, large, link } in shown().iter() {
+    let mut layers: BTreeMap<&str, Vec<(usize, FnId)>> = BTreeMap::new();
+    for ShownFunction { label, large, link, .. } in SHOWN.lock().iter() {
         let calls = link.went_past();
         if calls > 0 {
-            layers.entry(layer.clone()).or_default().push((calls, *large));
+            layers.entry(label).or_default().push((calls, *large));
         }
     }
-    for (layer, functions) in layers {
-        let calls = |(count, id): &(usize, FnId)| {
-            format!("{count} call{} of {}", if *count == 1 { "" } else { "s" }, id.name())
-        };
-        let calls: Vec<String> = functions.iter().map(calls).collect();
+    for (layer, mut functions) in layers {
+        functions.sort_by_key(|(calls, _)| std::cmp::Reverse(*calls));
+        let calls = |count: usize| format!("{count} call{}", if count == 1 { "" } else { "s" });
+        let named = functions.iter().take(NAMED).map(|(count, id)| format!("{} of {}", calls(*count), id.name()));
+        let mut named: Vec<String> = named.collect();
+        let others = functions.get(NAMED..).unwrap_or_default();
+        if !others.is_empty() {
+            let count = others.iter().map(|(count, _)| count).sum();
+            named.push(format!("{} of {} other functions", calls(count), others.len()));
+        }
         log::once(
             log::LogLevel::Warn,
-            &format!("warning: {} went past {layer}: counts above {}", calls.join(", "), i32::MAX),
+            &format!("warning: {} went past {layer}: counts above {}", named.join(", "), i32::MAX),
         );
     }
 }

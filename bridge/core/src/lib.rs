@@ -17,10 +17,11 @@
 //! | `recorder` | the recorder of calls, in front of layers |
 //! | `switching` | layers that are switched off and on while the program runs |
 //! | `large_counts` | calls with large counts for layers that have none |
-//! | `sessions` | programs that use sessions, and layers that begin in MPI_Init |
 //! | `chain` | the next link of every function below each layer |
 //! | `thesis` | tools of the 2018 thesis's prototype |
 //! | `finalize` | does `MPI_Finalize` arrive at every layer? |
+//! | `sessions` | programs that use sessions, and layers that begin in MPI_Init |
+//! | `process_end` | what is done and said when all layers have ended |
 //! | `process` | the program's own objects: calls bound already, its tools, Fortran, libraries opened later |
 //! | `present` | what tools can learn of each other, and of the process |
 //! | `stack` | layers are planned, loaded, put on top of each other |
@@ -44,6 +45,7 @@ mod name;
 mod planted;
 mod present;
 mod process;
+mod process_end;
 mod qmpi;
 mod recorder;
 mod requested;

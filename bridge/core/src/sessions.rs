@@ -59,7 +59,7 @@ struct MpiFunctions {
 
 /// Who has initialized MPI in the World Model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum World {
+enum WorldModel {
     Nobody,
     /// The first session, for the layer.
     Session,
@@ -68,14 +68,14 @@ enum World {
 }
 
 struct Sessions {
-    world: World,
+    world: WorldModel,
     open: usize,
     is_exiting: bool,
 }
 
 static LAYER: OnceLock<WorldLayer> = OnceLock::new();
 static MPI: OnceLock<MpiFunctions> = OnceLock::new();
-static SESSIONS: Locked<Sessions> = Locked::new(Sessions { world: World::Nobody, open: 0, is_exiting: false });
+static SESSIONS: Locked<Sessions> = Locked::new(Sessions { world: WorldModel::Nobody, open: 0, is_exiting: false });
 /// The layer's MPI_Init is called for a session, once.
 static BEGIN_WORLD: Once = Once::new();
 /// That call is under way.
@@ -216,7 +216,7 @@ extern "C" fn init_thread(argc: usize, argv: usize, required: usize, provided: u
 
 extern "C" fn initialized(flag: *mut c_int) -> c_int {
     let code = call(|layer| layer.initialized, [flag.expose_provenance(), 0, 0, 0]);
-    if code == 0 && sessions().world == World::Session {
+    if code == 0 && sessions().world == WorldModel::Session {
         // SAFETY: MPI has just stored the answer there.
         unsafe { flag.write(0) };
     }
@@ -225,23 +225,23 @@ extern "C" fn initialized(flag: *mut c_int) -> c_int {
 
 /// The program initializes MPI. Is that to come to the layer?
 fn program_begins_world() -> bool {
-    match std::mem::replace(&mut sessions().world, World::Program) {
-        World::Session => {
+    match std::mem::replace(&mut sessions().world, WorldModel::Program) {
+        WorldModel::Session => {
             // Another thread may be about to do it.
             BEGIN_WORLD.call_once(|| {});
             false
         }
-        World::Nobody | World::Program => true,
+        WorldModel::Nobody | WorldModel::Program => true,
     }
 }
 
 /// Calls the layer's MPI_Init, unless the program has.
 fn begin_world() {
     let mut sessions = sessions();
-    if sessions.world == World::Program {
+    if sessions.world == WorldModel::Program {
         return;
     }
-    sessions.world = World::Session;
+    sessions.world = WorldModel::Session;
     drop(sessions);
     // Some tools look at the arguments of the program, and may change them. Both live until the process ends.
     let words = std::env::args_os().filter_map(|word| Some(CString::new(word.into_vec()).ok()?.into_raw()));
@@ -281,8 +281,8 @@ fn process_exits() {
 fn end_world() {
     let mut sessions = sessions();
     let is_of_process = PROCESS.load(Ordering::Relaxed) == std::process::id();
-    if sessions.world == World::Session && sessions.open == 0 && is_of_process && !finalize::has_arrived() {
-        sessions.world = World::Program;
+    if sessions.world == WorldModel::Session && sessions.open == 0 && is_of_process && !finalize::has_arrived() {
+        sessions.world = WorldModel::Program;
         drop(sessions);
         call(|layer| layer.finalize, [0; 4]);
     }
@@ -301,7 +301,7 @@ pub(crate) fn say_what_was_missed() {
         log::once(log::LogLevel::Warn, "hint: sessions = \"world\" in the tool's section of the configuration file");
     }
     let open = sessions().open;
-    if let Some(layer) = LAYER.get().filter(|_| sessions().world == World::Session && open > 0) {
+    if let Some(layer) = LAYER.get().filter(|_| sessions().world == WorldModel::Session && open > 0) {
         let label = &layer.label;
         log::once(
             log::LogLevel::Warn,

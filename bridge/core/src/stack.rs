@@ -24,7 +24,7 @@ use crate::qmpi::tools::{self, Builder};
 use crate::qmpi::{LayerError, ToolId, numbering, of_mpi, registry};
 use crate::requested::Requested;
 use crate::thesis::{self, ThesisLibrary, VectorBuilder};
-use crate::{finalize, large_counts, present, sessions, switching};
+use crate::{finalize, present, sessions, switching};
 
 /// A layer that is wanted on this rank.
 struct WantedLayer<'a> {
@@ -75,7 +75,6 @@ pub(crate) fn build(process: &mut Arc<Process>, requested: &Requested, lock: &Li
         log::fatal(&error.to_string(), error.hint().as_deref());
     }
     let is_switched = switching::prepare(process, wanted.iter().map(|wanted| wanted.layer));
-    large_counts::prepare(process);
     let mut chain = Chain::on_mpi(process, mode, is_switched);
     if wanted.is_empty() {
         chain.observe_initialization();
@@ -186,7 +185,7 @@ fn put_on_top(
                 } else if let Some(text) = layer.sees_all_calls("in a stack that a tool opens") {
                     log::warn(&text, None);
                 }
-                chain.push(&loaded);
+                chain.push(&loaded, process);
                 present::add(&loaded, layer);
                 pushed = Some(loaded);
             }

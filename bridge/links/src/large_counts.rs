@@ -51,14 +51,15 @@ enum Conversion {
 }
 
 /// What a link is made of.
-#[derive(Debug, Clone, Copy)]
-pub struct LargeCountTargets {
+pub struct LargeCountTargets<'a> {
     /// The layer's function.
     pub seen: usize,
     /// The function with large counts below the layer.
     pub past: usize,
-    /// The MPI library's function with large counts.
-    pub real: usize,
+    /// The MPI library's function with large counts, asked for where links call it.
+    pub real: &'a dyn Fn() -> Option<usize>,
+    /// What the MPI library says of communicators, asked for where the lengths of arrays depend on it.
+    pub queries: &'a dyn Fn() -> Option<&'static MpiQueries>,
     /// For a function that detaches a buffer: the link of the function that attaches one.
     pub attach: Option<&'static LargeCountLink>,
 }
@@ -101,13 +102,8 @@ fn stub_of(places: u16) -> Option<Stub> {
 }
 
 /// The link for callers of `large` to a layer that has `function`, and what counts its calls; `None`: calls go past the layer.
-pub fn link(
-    function: FnId,
-    large: FnId,
-    targets: LargeCountTargets,
-    mpi: &'static MpiQueries,
-) -> Option<(usize, &'static LargeCountLink)> {
-    let LargeCountTargets { seen, past, real, attach } = targets;
+pub fn link(function: FnId, large: FnId, targets: &LargeCountTargets<'_>) -> Option<(usize, &'static LargeCountLink)> {
+    let LargeCountTargets { seen, past, real, queries, attach } = *targets;
     let made = |conversion| -> &'static LargeCountLink {
         Box::leak(Box::new(LargeCountLink { seen, past, went_past: AtomicUsize::new(0), conversion }))
     };
@@ -115,18 +111,15 @@ pub fn link(
         LargeCounts::Never => return None,
         // Both forms take the same words.
         LargeCounts::Values(0) => return Some((seen, made(Conversion::None))),
-        LargeCounts::Values(places) => match stub_of(places) {
-            Some(stub) => (stub, Conversion::None),
-            None => return None,
-        },
-        LargeCounts::Arrays => match Arrays::of(function, large, mpi) {
-            Some(arrays) => (qmpi_large_counts_arrays as Stub, Conversion::Arrays(arrays)),
-            None => return None,
-        },
+        LargeCounts::Values(places) => (stub_of(places)?, Conversion::None),
+        LargeCounts::Arrays => {
+            let arrays = Arrays::of(function, large, queries()?)?;
+            (qmpi_large_counts_arrays as Stub, Conversion::Arrays(arrays))
+        }
         LargeCounts::Stored => {
             let has_seven_words = large.function().args == 7;
             let stub: Stub = if has_seven_words { qmpi_large_counts_stored_7 } else { qmpi_large_counts_stored };
-            (stub, Conversion::Stored(Stored::of(function, large, real, attach.map(|link| &link.went_past))))
+            (stub, Conversion::Stored(Stored::of(function, large, real()?, attach.map(|link| &link.went_past))))
         }
     };
     let link = made(conversion);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::job::{MeasuredFunction, MeasuredJob, MovedBytes};
+use crate::job::{MeasuredFunction, MeasuredJob};
+use crate::rank_record::MovedBytes;
 
 /// A function, one way.
 #[derive(Debug)]
@@ -25,28 +26,26 @@ pub(crate) struct PassedOn {
 
 type Way = fn(&MovedBytes) -> u64;
 
+const WAYS: [(&str, Way); 2] = [("sent", |bytes| bytes.sent), ("received", |bytes| bytes.received)];
+
 /// Functions that move bytes, those first that move the most.
 pub(crate) fn rows(job: &MeasuredJob) -> Vec<MovedRow<'_>> {
-    let ways: [(&'static str, Way); 2] = [("sent", |bytes| bytes.sent), ("received", |bytes| bytes.received)];
     let mut most: BTreeMap<(&str, usize), u64> = BTreeMap::new();
-    for (name, function) in job.layers.iter().flat_map(|layer| &layer.functions) {
-        for (place, (_, way)) in ways.iter().enumerate() {
-            let bytes = way(&function.bytes_in).max(way(&function.bytes_out));
+    for (_, name, function) in job.functions() {
+        for (place, (_, way)) in WAYS.iter().enumerate() {
             let known = most.entry((name, place)).or_default();
-            *known = bytes.max(*known);
+            *known = way(&function.bytes_in).max(way(&function.bytes_out)).max(*known);
         }
     }
-    let mut order: Vec<((&str, usize), u64)> = most.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
+    let mut order: Vec<_> = most.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
     order.sort_by_key(|(key, bytes)| (std::cmp::Reverse(*bytes), *key));
-    order
-        .into_iter()
-        .map(|((function, place), _)| {
-            let (name, way) = ways[place];
-            let bytes = |measured: &MeasuredFunction| (way(&measured.bytes_in), way(&measured.bytes_out));
-            let cells = (0..job.layers.len()).map(|place| PassedOn::of(job, place, function, bytes)).collect();
-            MovedRow { function, way: name, cells }
-        })
-        .collect()
+    let rows = order.into_iter().map(|((function, place), _)| {
+        let (name, way) = WAYS[place];
+        let bytes = |measured: &MeasuredFunction| (way(&measured.bytes_in), way(&measured.bytes_out));
+        let cells = (0..job.layers.len()).map(|place| PassedOn::of(job, place, function, bytes)).collect();
+        MovedRow { function, way: name, cells }
+    });
+    rows.collect()
 }
 
 impl PassedOn {
@@ -88,15 +87,12 @@ pub(crate) fn size(bytes: u64) -> String {
     if bytes < 1000 {
         return format!("{bytes} B");
     }
-    let mut number = bytes as f64 / 1e3;
-    let mut units = UNITS.iter();
-    let mut unit = units.next();
+    let (mut number, mut unit) = (bytes as f64 / 1e3, 0);
     // What would be shown as 1000.00.
     while number >= 999.995 {
-        let Some(next) = units.next() else { break };
-        (number, unit) = (number / 1e3, Some(next));
+        (number, unit) = (number / 1e3, unit + 1);
     }
-    format!("{number:.2} {}", unit.unwrap_or(&""))
+    format!("{number:.2} {}", UNITS[unit])
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use qmpi_abi::FnId;
 use qmpi_abi::counters::{BUCKETS, GRAIN, HEAD, MAGIC, PLACES, TABLE, THREAD};
 use serde::Deserialize;
 
-use crate::rank_record::{LinkRecord, RankFile};
+use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic};
 
 /// What is in a head besides the beginning of a record.
 #[derive(Deserialize)]
@@ -77,10 +77,7 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     for bits in 0..BUCKETS {
         let count = at(24 + 4 * bits) & u64::from(u32::MAX);
         if count > 0 {
-            match link.histogram.iter_mut().find(|(known, _)| *known == bits as u32) {
-                Some((_, sum)) => *sum += count,
-                None => link.histogram.push((bits as u32, count)),
-            }
+            *link.histogram.entry(bits as u32).or_default() += count;
         }
     }
     let callers = 24 + 4 * BUCKETS;
@@ -89,7 +86,7 @@ fn add(link: &mut LinkRecord, record: &[u8], layers: usize) {
     for caller in 0..layers.min(room) {
         let [calls, sent, received] = [0, 8, 16].map(|word| at(callers + 24 * caller + word));
         if calls > 0 {
-            link.add(caller, calls, [sent, received]);
+            *link.callers.entry(caller).or_default() += Traffic { calls, bytes: MovedBytes { sent, received } };
         }
     }
 }

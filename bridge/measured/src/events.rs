@@ -80,28 +80,22 @@ pub fn events(directory: &Path) -> Result<Json, MeasuredError> {
     let (mut lines, began) = (Lines::default(), began(directory)?);
     let (mut events, mut number) = (Vec::new(), 0);
     each(directory, |trace| {
-        let mut name = |what: &str, row: Option<usize>, name: Json| {
-            let mut event = json!({"ph": "M", "name": what, "pid": number, "args": name});
-            if let Some(row) = row {
-                event["tid"] = row.into();
+        let mut name = |row: Option<usize>, name: String, place: usize| {
+            let kind = if row.is_some() { "thread" } else { "process" };
+            for (what, arguments) in [("name", json!({"name": name})), ("sort_index", json!({"sort_index": place}))] {
+                let mut event = json!({"ph": "M", "name": format!("{kind}_{what}"), "pid": number, "args": arguments});
+                if let Some(row) = row {
+                    event["tid"] = row.into();
+                }
+                events.push(event);
             }
-            events.push(event);
         };
-        name(
-            "process_name",
-            None,
-            json!({"name": format!("rank {} (process {})", trace.head().rank, trace.head().process)}),
-        );
-        name("process_sort_index", None, json!({"sort_index": number}));
+        name(None, format!("rank {} (process {})", trace.head().rank, trace.head().process), number);
         let rows: BTreeSet<(u32, usize)> = trace.outlines().map(|call| (call.thread, call.layer)).collect();
         for (thread, layer) in rows {
             let row = row(trace, thread, layer);
-            let label = match thread {
-                0 => label(trace, layer).to_owned(),
-                thread => format!("{} (thread {thread})", label(trace, layer)),
-            };
-            name("thread_name", Some(row), json!({"name": label}));
-            name("thread_sort_index", Some(row), json!({"sort_index": row}));
+            let thread = if thread == 0 { String::new() } else { format!(" (thread {thread})") };
+            name(Some(row), format!("{}{thread}", label(trace, layer)), row);
         }
         events.extend(trace.calls().map(|call| event(trace, number, &call, began, &mut lines)));
         number += 1;
@@ -115,18 +109,17 @@ fn row(trace: &Recording<'_>, thread: u32, layer: usize) -> usize {
 }
 
 fn event(trace: &Recording<'_>, process: usize, call: &RecordedCall, began: u64, lines: &mut Lines) -> Json {
-    let mut arguments = serde_json::Map::new();
+    let mut arguments = json!({});
     for argument in &call.arguments {
         let text = argument.to_string();
-        let text = text.strip_prefix(&format!("{}=", argument.name)).unwrap_or(&text);
-        arguments.insert(argument.name.to_owned(), json!(text));
+        arguments[argument.name] = json!(text.strip_prefix(&format!("{}=", argument.name)).unwrap_or(&text));
     }
-    arguments.insert("caller".to_owned(), json!(label(trace, call.caller)));
+    arguments["caller"] = json!(label(trace, call.caller));
     if let Some(site) = &call.site {
-        arguments.insert("site".to_owned(), json!(lines.name(site)));
+        arguments["site"] = json!(lines.name(site));
     }
     if let Some(result) = &call.result {
-        arguments.insert("result".to_owned(), json!(result.to_string()));
+        arguments["result"] = json!(result.to_string());
     }
     // Both ends are rounded before they are subtracted, so calls that were one behind the other are so here.
     let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;

@@ -1,11 +1,11 @@
 //! What the ranks of a job have measured together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::rank_file::Ranks;
-use crate::rank_record::{LinkRecord, RankFile};
+use crate::rank_record::{LinkRecord, MovedBytes, RankFile, Traffic};
 use crate::worlds::{self, World};
 
 /// All ranks.
@@ -46,28 +46,8 @@ pub struct MeasuredJob {
 pub struct MeasuredEdge {
     pub from: usize,
     pub to: usize,
-    pub calls: u64,
-    pub bytes: MovedBytes,
-}
-
-/// Bytes that calls move, where their arguments tell.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct MovedBytes {
-    /// Out of buffers.
-    pub sent: u64,
-    /// Room in buffers for what comes in.
-    pub received: u64,
-}
-
-impl MovedBytes {
-    fn add(&mut self, other: Self) {
-        self.sent = self.sent.saturating_add(other.sent);
-        self.received = self.received.saturating_add(other.received);
-    }
-
-    pub fn is_none(&self) -> bool {
-        *self == Self::default()
-    }
+    #[serde(flatten)]
+    pub traffic: Traffic,
 }
 
 /// What happens between the edge above a layer and those below it.
@@ -138,23 +118,21 @@ impl TimeSpread {
     }
 }
 
-/// Calls and bytes by caller and layer.
-type Edges = BTreeMap<(usize, usize), (u64, MovedBytes)>;
+/// By caller and layer.
+type Edges = BTreeMap<(usize, usize), Traffic>;
 
 impl MeasuredJob {
     /// Sums up what ranks left; there is at least one. Layers that are on some ranks only are brought together by their labels.
     pub fn of(ranks: &Ranks) -> Self {
         let files = &ranks.files;
         let (numbers, worlds) = worlds::number(files);
-        let mut ranks_here = numbers.clone();
-        ranks_here.sort_unstable();
         let size = worlds.iter().map(|world| world.size).sum();
+        // Ranks in order.
         let which = |is_one: &dyn Fn(&RankFile) -> bool| {
-            let mut which: Vec<u32> =
-                files.iter().zip(&numbers).filter(|(file, _)| is_one(file)).map(|(_, number)| *number).collect();
-            which.sort_unstable();
-            which
+            let which = files.iter().zip(&numbers).filter(|(file, _)| is_one(file)).map(|(_, number)| *number);
+            Vec::from_iter(BTreeSet::from_iter(which))
         };
+        let ranks_here = which(&|_| true);
         let mut job = Self {
             size,
             worlds,
@@ -168,12 +146,9 @@ impl MeasuredJob {
             probe_with_bytes_ns: 0.0,
             unmeasured: unmeasured(files, &numbers),
             threads: files.iter().map(|file| file.threads).max().unwrap_or(0),
-            layers: Vec::new(),
+            layers: labels(files).into_iter().map(|label| MeasuredLayer { label, ..Default::default() }).collect(),
             edges: Vec::new(),
         };
-        for label in labels(files) {
-            job.layers.push(MeasuredLayer { label, ..MeasuredLayer::default() });
-        }
         let mut edges = BTreeMap::new();
         for (file, rank) in files.iter().zip(&numbers) {
             let cost = |outside| (file.probe_ticks.inside + outside) * file.ns_per_tick() / files.len() as f64;
@@ -183,8 +158,7 @@ impl MeasuredJob {
                 job.add(file, *rank, link, &mut edges);
             }
         }
-        job.edges =
-            edges.into_iter().map(|((from, to), (calls, bytes))| MeasuredEdge { from, to, calls, bytes }).collect();
+        job.edges = edges.into_iter().map(|((from, to), traffic)| MeasuredEdge { from, to, traffic }).collect();
         for layer in &mut job.layers {
             for function in layer.functions.values_mut() {
                 for (rank, time) in &function.own.by_rank {
@@ -193,8 +167,8 @@ impl MeasuredJob {
                 function.own.finish(&ranks_here);
                 layer.calls_in += function.calls_in;
                 layer.calls_out += function.calls_out;
-                layer.bytes_in.add(function.bytes_in);
-                layer.bytes_out.add(function.bytes_out);
+                layer.bytes_in += function.bytes_in;
+                layer.bytes_out += function.bytes_out;
             }
             layer.own.finish(&ranks_here);
         }
@@ -208,33 +182,28 @@ impl MeasuredJob {
 
     fn add(&mut self, file: &RankFile, rank: u32, link: &LinkRecord, edges: &mut Edges) {
         let scale = file.ns_per_tick();
-        let calls: u64 = link.callers.iter().map(|(_, (calls, _))| calls).sum();
         let to = self.place(&file.layers[link.layer]);
-        let mut all = MovedBytes::default();
-        for (caller, (calls, [sent, received])) in &link.callers {
-            let bytes = MovedBytes { sent: *sent, received: *received };
-            let label = file.layers.get(*caller).map_or("program", String::as_str);
-            let from = self.place(label);
-            let edge = edges.entry((from, to)).or_default();
-            edge.0 += calls;
-            edge.1.add(bytes);
-            all.add(bytes);
+        let mut all = Traffic::default();
+        for (caller, traffic) in &link.callers {
+            let from = self.place(file.layers.get(*caller).map_or("program", String::as_str));
+            *edges.entry((from, to)).or_default() += *traffic;
+            all += *traffic;
             let function = self.layers[from].functions.entry(link.function.clone()).or_default();
-            function.calls_out += calls;
-            function.by_rank.entry(rank).or_default().1 += calls;
-            function.bytes_out.add(bytes);
-            if !bytes.is_none() {
-                function.bytes_by_rank.entry(rank).or_default().1.add(bytes);
+            function.calls_out += traffic.calls;
+            function.by_rank.entry(rank).or_default().1 += traffic.calls;
+            function.bytes_out += traffic.bytes;
+            if traffic.bytes != MovedBytes::default() {
+                function.bytes_by_rank.entry(rank).or_default().1 += traffic.bytes;
             }
         }
-        let inside = file.probe_ticks.inside * calls as f64;
+        let inside = file.probe_ticks.inside * all.calls as f64;
         let own = (link.own as f64 - inside).max(0.0) * scale;
         let function = self.layers[to].functions.entry(link.function.clone()).or_default();
-        function.calls_in += calls;
-        function.by_rank.entry(rank).or_default().0 += calls;
-        function.bytes_in.add(all);
-        if !all.is_none() {
-            function.bytes_by_rank.entry(rank).or_default().0.add(all);
+        function.calls_in += all.calls;
+        function.by_rank.entry(rank).or_default().0 += all.calls;
+        function.bytes_in += all.bytes;
+        if all.bytes != MovedBytes::default() {
+            function.bytes_by_rank.entry(rank).or_default().0 += all.bytes;
         }
         *function.own.by_rank.entry(rank).or_default() += own;
         function.inclusive_ns += (link.inclusive as f64 - inside).max(0.0) * scale;
@@ -259,7 +228,7 @@ impl MeasuredJob {
     /// The names of all functions, those first that are called most often.
     pub fn functions_by_calls(&self) -> Vec<&str> {
         let mut calls: BTreeMap<&str, u64> = BTreeMap::new();
-        for (name, function) in self.layers.iter().flat_map(|layer| &layer.functions) {
+        for (_, name, function) in self.functions() {
             *calls.entry(name).or_default() += function.calls_in.max(function.calls_out);
         }
         let mut names: Vec<&str> = calls.keys().copied().collect();
@@ -269,14 +238,16 @@ impl MeasuredJob {
 
     /// All functions that are called at layers, those first that take the most time.
     pub fn functions_by_time(&self) -> Vec<(&MeasuredLayer, &str, &MeasuredFunction)> {
-        let all = self
-            .layers
-            .iter()
-            .flat_map(|layer| layer.functions.iter().map(move |(name, function)| (layer, name, function)));
-        let called = all.filter(|(_, _, function)| function.calls_in > 0);
-        let mut called: Vec<_> = called.map(|(layer, name, function)| (layer, name.as_str(), function)).collect();
+        let mut called: Vec<_> = self.functions().filter(|(_, _, function)| function.calls_in > 0).collect();
         called.sort_by(|left, right| right.2.own.sum_ns.total_cmp(&left.2.own.sum_ns));
         called
+    }
+
+    /// All functions of all layers.
+    pub(crate) fn functions(&self) -> impl Iterator<Item = (&MeasuredLayer, &str, &MeasuredFunction)> {
+        self.layers
+            .iter()
+            .flat_map(|layer| layer.functions.iter().map(move |(name, function)| (layer, name.as_str(), function)))
     }
 
     /// The share of a time in that of the whole job, as a number of percent.
@@ -322,10 +293,7 @@ fn unmeasured(files: &[RankFile], numbers: &[u32]) -> Vec<String> {
     });
     let threads = files.iter().zip(numbers).filter(|(file, _)| file.threads_without > 0);
     let threads = threads.map(|(file, rank)| format!("{} threads of rank {rank}", file.threads_without));
-    let mut all: Vec<String> = links.chain(threads).collect();
-    all.sort();
-    all.dedup();
-    all
+    links.chain(threads).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 #[cfg(test)]
@@ -371,9 +339,9 @@ mod tests {
         assert_eq!(labels, ["program", "outer", "inner", "MPI"]);
         let calls: Vec<(u64, u64)> = job.layers.iter().map(|layer| (layer.calls_in, layer.calls_out)).collect();
         assert_eq!(calls, [(0, 30), (30, 30), (30, 60), (60, 0)], "inner makes two of one");
-        let edges: Vec<_> = job.edges.iter().map(|edge| (edge.from, edge.to, edge.calls)).collect();
+        let edges: Vec<_> = job.edges.iter().map(|edge| (edge.from, edge.to, edge.traffic.calls)).collect();
         assert_eq!(edges, [(0, 1, 30), (1, 2, 30), (2, 3, 60)]);
-        assert_eq!(job.edges[2].bytes, MovedBytes { sent: 0, received: 21 });
+        assert_eq!(job.edges[2].traffic.bytes, MovedBytes { sent: 0, received: 21 });
         let function = qmpi_abi::FnId::from_index(0).unwrap().name();
         let inner = &job.layers[2].functions[function];
         assert_eq!(

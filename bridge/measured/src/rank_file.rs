@@ -85,7 +85,7 @@ pub fn clear(directory: &Path) -> Result<(), MeasuredError> {
     if directory.try_exists().is_ok_and(|exists| !exists) {
         return Ok(());
     }
-    for path in paths(directory, |path| is_record(path) || is_trace(path) || is_counters(path))? {
+    for path in paths(directory, |path| is_record(path) || is_counters(path) || trace_numbers(path).is_some())? {
         std::fs::remove_file(&path).map_err(|error| MeasuredError::report(&path, error))?;
     }
     Ok(())
@@ -115,11 +115,11 @@ fn is_counters(path: &Path) -> bool {
     between(path, "counters-", "").is_some()
 }
 
-/// `trace-12.calls`, and `trace-12.4711.calls` of a process with that number.
-pub(crate) fn is_trace(path: &Path) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    between(path, "trace-", ".calls")
-        .is_some_and(|numbers| numbers.split('.').all(is_number) && numbers.split('.').count() <= 2)
+/// The numbers in the name of a trace: `trace-12.calls`, and `trace-12.4711.calls` of a process with that number.
+pub(crate) fn trace_numbers(path: &Path) -> Option<Vec<u64>> {
+    let numbers: Vec<u64> =
+        between(path, "trace-", ".calls")?.split('.').map(|number| number.parse().ok()).collect::<Option<_>>()?;
+    (numbers.len() <= 2).then_some(numbers)
 }
 
 #[cfg(test)]

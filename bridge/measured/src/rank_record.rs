@@ -1,8 +1,11 @@
 //! What a rank leaves (`recorder/src/record.rs`), and the columns of numbers that its links are written as (`recorder/src/columns.rs`).
 
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
 use qmpi_abi::FnId;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The version of the records that this command reads.
 const SCHEMA: u32 = 3;
@@ -68,27 +71,44 @@ pub struct ProbeTicks {
 pub struct LinkRecord {
     pub layer: usize,
     pub function: String,
-    /// Of each layer that called: calls, and the bytes that these sent and received.
-    pub callers: Vec<(usize, (u64, [u64; 2]))>,
+    /// Of each layer that called.
+    pub callers: BTreeMap<usize, Traffic>,
     /// Time from call to return.
     pub inclusive: u64,
     /// Time without calls of layers below.
     pub own: i64,
     pub longest: u64,
     /// How many calls took a time of so many bits and one more.
-    pub histogram: Vec<(u32, u64)>,
+    pub histogram: BTreeMap<u32, u64>,
 }
 
-impl LinkRecord {
-    /// Adds calls of a layer, and the bytes that these sent and received.
-    pub(crate) fn add(&mut self, caller: usize, calls: u64, bytes: [u64; 2]) {
-        match self.callers.iter_mut().find(|(known, _)| *known == caller) {
-            Some((_, (sum, [sent, received]))) => {
-                *sum += calls;
-                (*sent, *received) = (sent.saturating_add(bytes[0]), received.saturating_add(bytes[1]));
-            }
-            None => self.callers.push((caller, (calls, bytes))),
-        }
+/// Calls, and the bytes that they move where their arguments tell.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Traffic {
+    pub calls: u64,
+    pub bytes: MovedBytes,
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.bytes += other.bytes;
+    }
+}
+
+/// Bytes that calls move.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct MovedBytes {
+    /// Out of buffers.
+    pub sent: u64,
+    /// Room in buffers for what comes in.
+    pub received: u64,
+}
+
+impl AddAssign for MovedBytes {
+    fn add_assign(&mut self, other: Self) {
+        self.sent = self.sent.saturating_add(other.sent);
+        self.received = self.received.saturating_add(other.received);
     }
 }
 
@@ -145,8 +165,9 @@ fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
             let id = FnId::from_index(function)?;
             links.push(LinkRecord { layer, function: id.name().to_owned(), ..LinkRecord::default() });
         }
-        let link = links.last_mut()?;
-        link.add(*callers.get(row)?, *calls.get(row)?, [*sent.get(row)?, *received.get(row)?]);
+        let bytes = MovedBytes { sent: *sent.get(row)?, received: *received.get(row)? };
+        let caller = links.last_mut()?.callers.entry(*callers.get(row)?).or_default();
+        *caller += Traffic { calls: *calls.get(row)?, bytes };
     }
     let mut counts = histogram.split(|count| *count < 0);
     for (row, link) in links.iter_mut().enumerate() {
@@ -154,9 +175,8 @@ fn links(columns: &Columns) -> Option<Vec<LinkRecord>> {
         link.own = *own.get(row)? as i64;
         link.inclusive = or(*inclusive.get(row)?, link.own.max(0).cast_unsigned());
         link.longest = or(*longest.get(row)?, link.inclusive);
-        let bits = *first.get(row)?..;
-        let counts = bits.zip(counts.next()?.iter().map(|count| count.unsigned_abs()));
-        link.histogram = counts.filter(|(_, count)| *count > 0).collect();
+        let counts = counts.next()?.iter().map(|count| count.unsigned_abs());
+        link.histogram = (*first.get(row)?..).zip(counts).filter(|(_, count)| *count > 0).collect();
     }
     Some(links)
 }
@@ -173,20 +193,21 @@ mod tests {
     fn columns_are_links() {
         let read = links(&serde_json::from_str(TEXT).unwrap()).unwrap();
         let name = |index: usize| FnId::from_index(index).unwrap().name().to_owned();
+        let caller = |(layer, calls, sent, received)| (layer, Traffic { calls, bytes: MovedBytes { sent, received } });
         let link =
-            |layer, function, callers: &[(usize, (u64, [u64; 2]))], [own, inclusive, longest]: [i64; 3]| LinkRecord {
+            |layer, function, callers: &[(usize, u64, u64, u64)], [own, inclusive, longest]: [i64; 3]| LinkRecord {
                 layer,
                 function: name(function),
-                callers: callers.to_vec(),
+                callers: callers.iter().copied().map(caller).collect(),
                 inclusive: inclusive as u64,
                 own,
                 longest: longest as u64,
-                histogram: vec![(9, 3), (11, 1)],
+                histogram: BTreeMap::from([(9, 3), (11, 1)]),
             };
         let expected = [
-            link(1, 7, &[(0, (1, [0, 0]))], [9, 9, 9]),
-            link(1, 10, &[(1, (1, [40, 0])), (2, (3, [1, 2]))], [500, 500, 500]),
-            link(2, 10, &[(1, (4, [40, 0]))], [-5, 1_235_000, 99]),
+            link(1, 7, &[(0, 1, 0, 0)], [9, 9, 9]),
+            link(1, 10, &[(1, 1, 40, 0), (2, 3, 1, 2)], [500, 500, 500]),
+            link(2, 10, &[(1, 4, 40, 0)], [-5, 1_235_000, 99]),
         ];
         assert_eq!(read, expected);
     }

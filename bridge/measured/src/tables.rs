@@ -12,32 +12,31 @@ use crate::notes;
 /// Rows of a table without `--all`.
 const ROWS: usize = 20;
 
+/// The columns of [`own_time`].
+const OWN_TIME: [&str; 6] = ["own time", "of the run", "a call", "least on a rank", "most", "on rank"];
+
 /// Everything, with a sentence above each table.
 pub fn tables(job: &MeasuredJob, all: bool) -> String {
-    let mut text = String::new();
-    let run = time(job.elapsed_ns as f64 / (job.size - job.missing.len() as u32).max(1) as f64);
-    // Writing into a String cannot fail, here and below.
-    let _ = writeln!(text, "{} of {} ranks, {run} each on average.", job.size as usize - job.missing.len(), job.size);
-    for note in notes::all(job) {
-        let _ = writeln!(text, "{note}");
-    }
-    let _ = writeln!(text, "\nWhat each layer costs. Own time is time in the layer itself, without the layers below.");
-    let _ = writeln!(text, "{}", costs(job));
-    let _ = writeln!(
-        text,
-        "\nCalls of each function, and what layers make of them. 4 → 6: of 4 that come in it makes 6; +2: it makes 2 of its own."
-    );
-    let _ = writeln!(text, "{}", calls(job, all));
+    let here = job.size as usize - job.missing.len();
+    let run = time(job.elapsed_ns as f64 / here.max(1) as f64);
+    let mut text = with_notes(job, format!("{here} of {} ranks, {run} each on average.", job.size));
     let bytes = bytes::rows(job);
+    // Writing into a String cannot fail, here and below.
+    let mut show = |head: &str, table: Table| {
+        let _ = writeln!(text, "\n{head}\n{table}");
+    };
+    show("What each layer costs. Own time is time in the layer itself, without the layers below.", costs(job));
+    show(
+        "Calls of each function, and what layers make of them. 4 → 6: of 4 that come in it makes 6; +2: it makes 2 of its own.",
+        calls(job, all),
+    );
     if !bytes.is_empty() {
-        let _ = writeln!(
-            text,
-            "\nBytes that these calls send, and the room that they have for what they receive, where their arguments tell."
+        show(
+            "Bytes that these calls send, and the room that they have for what they receive, where their arguments tell.",
+            moved(job, &bytes, all),
         );
-        let _ = writeln!(text, "{}", moved(job, &bytes, all));
     }
-    let _ = writeln!(text, "\nWhere the time goes: own time of each function at each layer.");
-    let _ = writeln!(text, "{}", times(job, all));
+    show("Where the time goes: own time of each function at each layer.", times(job, all));
     let _ = writeln!(
         text,
         "\nMeasuring cost {} a call and layer{}, which is not in these numbers.{}",
@@ -54,22 +53,17 @@ pub fn tables(job: &MeasuredJob, all: bool) -> String {
 /// How often each function came to each layer, and what the layers make of the calls.
 #[must_use]
 pub fn call_table(job: &MeasuredJob) -> String {
-    let mut text = String::new();
-    // Writing into a String cannot fail.
-    let _ = writeln!(text, "Calls on {} of {} ranks.", job.size as usize - job.missing.len(), job.size);
-    for note in notes::all(job) {
-        let _ = writeln!(text, "{note}");
-    }
-    let _ = writeln!(text, "{}", calls(job, true));
-    text
+    let head = format!("Calls on {} of {} ranks.", job.size as usize - job.missing.len(), job.size);
+    format!("{}{}\n", with_notes(job, head), calls(job, true))
 }
 
-fn table<const N: usize>(head: [&str; N]) -> Table {
-    table_with(head.into_iter().map(str::to_owned))
+/// A line, and what is to be known of the ranks.
+fn with_notes(job: &MeasuredJob, head: String) -> String {
+    std::iter::once(head).chain(notes::all(job)).map(|line| line + "\n").collect()
 }
 
 /// A table for a terminal: the first column is text, the others numbers.
-fn table_with(head: impl Iterator<Item = String>) -> Table {
+fn table<'a>(head: impl IntoIterator<Item = &'a str>) -> Table {
     let mut table = Table::new();
     table.load_preset(UTF8_HORIZONTAL_ONLY).set_header(head);
     // A line below the head, none below each row.
@@ -78,6 +72,10 @@ fn table_with(head: impl Iterator<Item = String>) -> Table {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
+}
+
+fn labels(job: &MeasuredJob) -> impl Iterator<Item = &str> {
+    job.layers.iter().map(|layer| layer.label.as_str())
 }
 
 /// Adds rows, or without `all` the first ones and how many more there are.
@@ -92,17 +90,7 @@ fn add_rows<R: IntoIterator<Item = String>>(table: &mut Table, rows: impl ExactS
 }
 
 fn costs(job: &MeasuredJob) -> Table {
-    let mut rows = table([
-        "layer",
-        "calls in",
-        "calls out",
-        "own time",
-        "of the run",
-        "a call",
-        "least on a rank",
-        "most",
-        "on rank",
-    ]);
+    let mut rows = table(["layer", "calls in", "calls out"].into_iter().chain(OWN_TIME));
     for layer in job.layers.iter().skip(1) {
         let calls = [layer.label.clone(), layer.calls_in.to_string(), layer.calls_out.to_string()];
         rows.add_row(calls.into_iter().chain(own_time(job, &layer.own, layer.calls_in)));
@@ -110,7 +98,7 @@ fn costs(job: &MeasuredJob) -> Table {
     rows
 }
 
-/// The columns from "own time" on.
+/// The cells below [`OWN_TIME`].
 fn own_time(job: &MeasuredJob, own: &TimeSpread, calls: u64) -> [String; 6] {
     [
         time(own.sum_ns),
@@ -125,8 +113,7 @@ fn own_time(job: &MeasuredJob, own: &TimeSpread, calls: u64) -> [String; 6] {
 /// A row for each function, those first that are called most often.
 fn calls(job: &MeasuredJob, all: bool) -> Table {
     let functions = job.functions_by_calls();
-    let mut rows =
-        table_with(["function".to_owned()].into_iter().chain(job.layers.iter().map(|layer| layer.label.clone())));
+    let mut rows = table(["function"].into_iter().chain(labels(job)));
     let row = |name: &str| {
         let cell = |place| PassedOn::of_calls(job, place, name).text(|calls| calls.to_string());
         [name.to_owned()].into_iter().chain((0..job.layers.len()).map(cell)).collect::<Vec<_>>()
@@ -137,8 +124,7 @@ fn calls(job: &MeasuredJob, all: bool) -> Table {
 
 /// A row for each function that moves bytes, those first that move the most.
 fn moved(job: &MeasuredJob, bytes: &[bytes::MovedRow<'_>], all: bool) -> Table {
-    let head = ["function", "bytes"].map(str::to_owned).into_iter();
-    let mut rows = table_with(head.chain(job.layers.iter().map(|layer| layer.label.clone())));
+    let mut rows = table(["function", "bytes"].into_iter().chain(labels(job)));
     if let Some(column) = rows.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Left);
     }
@@ -152,8 +138,7 @@ fn moved(job: &MeasuredJob, bytes: &[bytes::MovedRow<'_>], all: bool) -> Table {
 
 fn times(job: &MeasuredJob, all: bool) -> Table {
     let functions = job.functions_by_time();
-    let mut rows =
-        table(["function", "layer", "calls", "own time", "of the run", "a call", "least on a rank", "most", "on rank"]);
+    let mut rows = table(["function", "layer", "calls"].into_iter().chain(OWN_TIME));
     let row = |(layer, name, function): (&MeasuredLayer, &str, &MeasuredFunction)| {
         let calls = [name.to_owned(), layer.label.clone(), function.calls_in.to_string()];
         calls.into_iter().chain(own_time(job, &function.own, function.calls_in))

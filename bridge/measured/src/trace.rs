@@ -36,19 +36,15 @@ pub(crate) use sites::{Lines, Site};
 /// # Errors
 /// [`MeasuredError::Report`] if the directory has no trace, or one that is not understood.
 pub(crate) fn each(directory: &Path, mut tell: impl FnMut(&Recording<'_>)) -> Result<(), MeasuredError> {
-    let mut files = Vec::new();
-    for path in rank_file::paths(directory, rank_file::is_trace)? {
-        let head = file::TraceHead::read(&path).map_err(|error| MeasuredError::report(&path, error))?;
-        files.push((head.rank, head.process, path));
+    let mut paths = rank_file::paths(directory, |path| rank_file::trace_numbers(path).is_some())?;
+    paths.sort_by_key(|path| rank_file::trace_numbers(path));
+    if paths.is_empty() {
+        return Err(MeasuredError::report(directory, "no calls are recorded there: they are with `qmpi run --trace`"));
     }
-    files.sort();
-    for (_, _, path) in &files {
+    for path in &paths {
         let bytes = std::fs::read(path).map_err(|error| MeasuredError::report(path, error))?;
         let file = file::TraceFile::parse(&bytes).map_err(|error| MeasuredError::report(path, error))?;
         tell(&Recording::of(&file));
-    }
-    if files.is_empty() {
-        return Err(MeasuredError::report(directory, "no calls are recorded there: they are with `qmpi run --trace`"));
     }
     Ok(())
 }
@@ -62,7 +58,6 @@ pub(crate) struct Recording<'a> {
     /// How many calls of its thread each call is inside of.
     depths: Vec<usize>,
     clock: file::Clock,
-    code: sites::CodeObjects,
     layers: Vec<String>,
 }
 
@@ -76,8 +71,7 @@ impl<'a> Recording<'a> {
         if let Some(called) = layers.get_mut(1..) {
             called.reverse();
         }
-        let code = sites::CodeObjects::new(&file.head.code);
-        Self { file, constants, objects, depths, clock: file.clock(), code, layers }
+        Self { file, constants, objects, depths, clock: file.clock(), layers }
     }
 
     /// What the process said of itself.
@@ -88,6 +82,11 @@ impl<'a> Recording<'a> {
     /// The program, layers from the outermost inwards, the MPI library.
     pub(crate) fn layers(&self) -> &[String] {
         &self.layers
+    }
+
+    /// The place of the MPI library.
+    pub(crate) fn mpi(&self) -> usize {
+        self.layers.len().saturating_sub(1)
     }
 
     /// Calls beyond the limit, by the layer that they came to.
@@ -110,15 +109,12 @@ impl<'a> Recording<'a> {
         &'b self,
         is_it: impl Fn(usize, FnId) -> bool + 'b,
     ) -> impl Iterator<Item = RecordedCall> + 'b {
-        self.outlines().enumerate().filter(move |(_, call)| is_it(call.layer, call.function)).map(
-            |(number, mut call)| {
-                let raw = &self.file.calls[number];
-                let names = self.objects.of_call(number);
-                call.arguments = decode::arguments(raw, &self.constants, &names);
-                call.result = raw.end().and_then(|_| decode::result(raw, &self.constants, &names));
-                call
-            },
-        )
+        let calls = self.outlines().enumerate().filter(move |(_, call)| is_it(call.layer, call.function));
+        calls.map(|(number, outline)| {
+            let call = &self.file.calls[number];
+            let decoder = decode::Decoder { call, number, constants: &self.constants, objects: &self.objects };
+            RecordedCall { arguments: decoder.arguments(), result: decoder.result(), ..outline }
+        })
     }
 
     /// The calls without their arguments and results.
@@ -135,7 +131,7 @@ impl<'a> Recording<'a> {
             duration_ns: call.end().map(|end| end.saturating_sub(call.record.start) as f64 * self.clock.ns_per_tick),
             arguments: Vec::new(),
             result: None,
-            site: self.code.site(call.record.site),
+            site: self.file.head.code.iter().find_map(|code| code.site(call.record.site)),
         })
     }
 

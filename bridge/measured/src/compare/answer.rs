@@ -19,7 +19,7 @@ pub struct Comparison {
     /// `same` or `different`.
     pub verdict: &'static str,
     /// The sides.
-    pub sides: Vec<AboutSide>,
+    pub sides: [AboutSide; 2],
     /// What differs.
     pub findings: Vec<Finding>,
     /// What varies by itself.
@@ -102,28 +102,27 @@ impl Comparison {
             None => findings.extend(cost::findings(&costs, slower, names)),
         }
         findings.sort_by_key(|finding| finding.kind);
-        for (side, recorded) in sides.iter().zip(recorded) {
-            let silent = recorded.iter().filter(|recorded| recorded.ranks.is_empty()).count();
+        for (name, recorded) in names.iter().zip(recorded) {
+            let (all, silent) = (recorded.len(), recorded.iter().filter(|run| run.ranks.is_empty()).count());
             if silent > 0 {
-                let all = recorded.len();
-                notes.push(format!("{}: no calls of MPI were recorded in {silent} of {all} runs", side.name));
+                notes.push(format!("{name}: no calls of MPI were recorded in {silent} of {all} runs"));
             }
         }
-        if recorded.iter().any(|runs| runs.iter().any(|recorded| recorded.has_fortran)) {
+        if recorded.into_iter().flatten().any(|run| run.has_fortran) {
             notes.push(
                 "the tool has wrappers in Fortran, which the program's calls in Fortran come to unseen: these calls are not compared one by one"
                     .to_owned(),
             );
         }
-        let about = |(side, runs): (&SideFacts, &SideRuns)| AboutSide {
-            name: side.name,
-            what: side.what.clone(),
-            runs: runs.plain.len(),
-            seconds: runs.plain.iter().map(|run| run.time.as_secs_f64()).collect(),
+        let about = |place: usize| AboutSide {
+            name: names[place],
+            what: sides[place].what.clone(),
+            runs: plain[place].len(),
+            seconds: plain[place].iter().map(|run| run.time.as_secs_f64()).collect(),
         };
         Self {
             verdict: if findings.is_empty() { "same" } else { "different" },
-            sides: sides.into_iter().zip(runs).map(about).collect(),
+            sides: [0, 1].map(about),
             findings,
             varying,
             costs,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::compare::edge::ComparedEdge;
 use crate::compare::finding::{Aspect, Finding, Varying};
 use crate::compare::recorded::{Recorded, RecordedRank};
-use crate::job::MeasuredJob;
+use crate::job::MeasuredLayer;
 use crate::trace::Lines;
 
 /// Compares the calls that came through each edge on each rank.
@@ -19,20 +19,18 @@ pub(super) fn compare(sides: [&[Recorded]; 2], names: [&'static str; 2], varying
         if of_rank.iter().any(Vec::is_empty) {
             continue;
         }
-        let edges = [Aspect::CallsIn, Aspect::CallsOut].map(|kind| ComparedEdge { kind, rank, names });
-        let mut counts = edges.each_ref().map(|edge| edge.counts(&of_rank, varying));
+        let edges = [0, 1].map(|place| ComparedEdge { place, rank, names, sides: &of_rank });
+        let mut counts = edges.each_ref().map(|edge| edge.counts(varying));
         let is_another_number = counts.iter().any(|counts| !counts.is_empty());
         for (edge, counts) in edges.iter().zip(&mut counts) {
-            let mut calls = edge.calls(&of_rank, counts, varying, &mut lines);
+            let mut calls = edge.calls(counts, varying, &mut lines);
             // Requests are numbered, and MPICH has one handle for all that are completed at once: more or fewer of them change the numbers of
             // others.
             calls.retain(|(_, is_of_numbers)| !(is_another_number && *is_of_numbers));
             found.extend(std::mem::take(counts).into_values());
             found.extend(calls.into_iter().map(|(finding, _)| finding));
-            if edge.kind == Aspect::CallsOut {
-                found.extend(edge.leaked(&of_rank));
-            }
         }
+        found.extend(edges[1].leaked());
     }
     found
 }
@@ -44,42 +42,39 @@ pub(super) fn wrappers(
     names: [&'static str; 2],
     fortran: [&BTreeSet<String>; 2],
 ) -> Vec<Finding> {
-    let [Some(old), Some(new)] = sides.map(|side| side.iter().find(|run| run.job.is_some())) else { return Vec::new() };
-    let sets = [old, new].map(Recorded::wrapped);
-    if sets[0].len() != sets[1].len() {
+    let measured = sides.map(|side| side.iter().find_map(|run| Some((&run.ranks, run.job.as_ref()?.tools()))));
+    let [Some((old, old_tools)), Some((new, new_tools))] = measured else { return Vec::new() };
+    if old_tools.len() != new_tools.len() {
         return Vec::new();
     }
-    let label = |run: &Recorded, place: usize| {
-        let layers = run.job.as_ref().map(MeasuredJob::tools).unwrap_or_default();
-        layers[place].label.trim_end_matches(" (program)").to_owned()
-    };
-    // What does not come through the edge above on both sides is another finding.
-    let callers = |run: &Recorded, function: &str| -> BTreeSet<u32> {
-        let calls =
-            |rank: &RecordedRank| rank.edges.get(&Aspect::CallsIn).is_some_and(|edge| edge.contains_key(function));
-        run.ranks.iter().filter(|(_, rank)| calls(rank)).map(|(rank, _)| *rank).collect()
-    };
     let mut found = Vec::new();
-    for (place, (left, right)) in sets[0].iter().zip(&sets[1]).enumerate() {
-        for function in left.symmetric_difference(right) {
+    for tools in old_tools.iter().zip(new_tools).map(<[&MeasuredLayer; 2]>::from) {
+        let functions: BTreeSet<&String> = tools.iter().flat_map(|tool| tool.functions.keys()).collect();
+        for function in functions {
+            let comes_to = |tool: &MeasuredLayer| tool.functions.get(function).is_some_and(|calls| calls.calls_in > 0);
             // The side on which the function comes to the tool, and the one on which it does not.
-            let ((here, side), (there, other)) = match left.contains(function) {
-                true => ((old, 0), (new, 1)),
-                false => ((new, 1), (old, 0)),
+            let (here, there) = match tools.map(comes_to) {
+                [true, false] => (0, 1),
+                [false, true] => (1, 0),
+                _ => continue,
             };
-            if fortran[other].contains(*function) {
+            if fortran[there].contains(function) {
                 continue;
             }
+            let label = |side: usize| tools[side].label.trim_end_matches(" (program)");
             let message = format!(
                 "{function} comes to {} on the {} side, and goes past {} on the {}: it has no wrapper of it",
-                label(here, place),
-                names[side],
-                label(there, place),
-                names[other]
+                label(here),
+                names[here],
+                label(there),
+                names[there]
             );
-            for rank in callers(old, function).intersection(&callers(new, function)) {
+            // What does not come through the edge above on both sides is another finding.
+            let calls = |recorded: &RecordedRank| recorded.edges[0].counts.contains_key(function);
+            let both = old.iter().filter_map(|(rank, old)| Some((rank, old, new.get(rank)?)));
+            for (rank, ..) in both.filter(|(_, old, new)| calls(old) && calls(new)) {
                 let finding = Finding::new(Aspect::Wrapper, message.clone());
-                found.push(Finding { rank: Some(*rank), function: Some((*function).to_owned()), ..finding });
+                found.push(Finding { rank: Some(*rank), function: Some(function.clone()), ..finding });
             }
         }
     }

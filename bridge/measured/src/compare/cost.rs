@@ -3,7 +3,7 @@
 //! A machine that does something else makes calls slower: some of a run, all of a short while, or those of one process. So a difference is one
 //! that nearly every call has, in every run, and of which no run of one side, held against another of the same side, has as much.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -104,17 +104,15 @@ pub(super) fn findings(costs: &[FunctionCost], slower: f64, names: [&'static str
 /// The runs in which a rank calls a function often enough. A rank that does so in some runs of a side only is left out.
 fn runs(side: &[Recorded]) -> BTreeMap<String, QuartilesByRank> {
     let mut runs: BTreeMap<String, QuartilesByRank> = BTreeMap::new();
-    let ranks: BTreeSet<u32> = side.iter().flat_map(|run| run.ranks.keys().copied()).collect();
-    for rank in ranks {
-        let of_runs: Vec<_> = side.iter().filter_map(|run| Some(&run.ranks.get(&rank)?.costs)).collect();
-        let functions: BTreeSet<&String> = of_runs.iter().flat_map(|costs| costs.keys()).collect();
-        for function in functions {
-            let of_function: Vec<Quartiles> = of_runs.iter().filter_map(|costs| costs.get(function)).copied().collect();
-            if of_function.len() == of_runs.len() {
-                runs.entry(function.clone()).or_default().insert(rank, of_function);
-            }
+    let mut of_rank: BTreeMap<u32, usize> = BTreeMap::new();
+    for (rank, recorded) in side.iter().flat_map(|run| &run.ranks) {
+        *of_rank.entry(*rank).or_default() += 1;
+        for (function, quartiles) in &recorded.costs {
+            runs.entry(function.clone()).or_default().entry(*rank).or_default().push(*quartiles);
         }
     }
+    runs.values_mut().for_each(|ranks| ranks.retain(|rank, runs| runs.len() == of_rank[rank]));
+    runs.retain(|_, ranks| !ranks.is_empty());
     runs
 }
 

@@ -40,8 +40,11 @@ impl Masks {
     pub fn new(users: &[String], paths: &[(&Path, &'static str)]) -> Result<Self, MeasuredError> {
         let mut patterns = Vec::new();
         for pattern in users {
-            let problem = |error: regex::Error| last_line(&error.to_string());
-            let error = |error| MeasuredError::Mask { pattern: pattern.clone(), problem: problem(error) };
+            let error = |error: regex::Error| {
+                let text = error.to_string();
+                let problem = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+                MeasuredError::Mask { pattern: pattern.clone(), problem }
+            };
             patterns.push((Regex::new(pattern).map_err(error)?, "<mask>"));
         }
         for (path, mask) in paths.iter().filter(|(path, _)| !path.as_os_str().is_empty()) {
@@ -96,21 +99,17 @@ impl Masks {
             let is_in_word = text[..number.start()].ends_with(char::is_alphabetic);
             match number.as_str().parse::<u64>() {
                 Ok(value) if value.abs_diff(self.now) < DAY => "<time>".to_owned(),
-                Ok(value) if !is_in_word && is_process(value, known) => "<process>".to_owned(),
+                // Numbers below 100 mean so much else that they are not taken for a process id.
+                Ok(value @ 100..)
+                    if !is_in_word && known.processes.iter().any(|process| u64::from(*process) == value) =>
+                {
+                    "<process>".to_owned()
+                }
                 _ => number.as_str().to_owned(),
             }
         };
         DIGITS.replace_all(text, mask).into_owned()
     }
-}
-
-/// Numbers below 100 mean so much else that they are not taken for a process id.
-fn is_process(value: u64, known: &RunFacts) -> bool {
-    value >= 100 && u32::try_from(value).is_ok_and(|value| known.processes.contains(&value))
-}
-
-fn last_line(text: &str) -> String {
-    text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use crate::compare::finding::{Aspect, Finding, Varying, vary};
 use crate::compare::mask::{Masks, RunFacts};
@@ -29,6 +29,15 @@ enum FileContents {
     /// A hash.
     Binary(u64),
     Absent,
+}
+
+impl FileContents {
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Binary(_) | Self::Absent => None,
+        }
+    }
 }
 
 impl OutputComparison<'_> {
@@ -107,31 +116,24 @@ impl OutputComparison<'_> {
     /// The files of a run by their masked names. Of several with one name, each has a number.
     fn written(&self, run: &Run) -> BTreeMap<String, FileContents> {
         let mut files = BTreeMap::new();
-        let mut add = |path: &Path, contents: FileContents| {
+        let written = run.written.iter().map(|path| (path.clone(), self.masked(&run.files.join(path), &run.known)));
+        let gone = |path: &PathBuf| format!("{} (removed)", path.display()).into();
+        let removed = run.removed.iter().map(|path| (gone(path), FileContents::Text(String::new())));
+        for (path, contents) in written.chain(removed) {
             let name = self.masks.apply(&path.to_string_lossy(), &run.known);
-            let mut label = name.clone();
-            let mut number = 1;
-            while files.contains_key(&label) {
-                number += 1;
-                label = format!("{name} ({number})");
+            let mut labels = std::iter::once(name.clone()).chain((2..).map(|number| format!("{name} ({number})")));
+            if let Some(label) = labels.find(|label| !files.contains_key(label)) {
+                files.insert(label, contents);
             }
-            files.insert(label, contents);
-        };
-        for path in &run.written {
-            add(path, self.masked(&run.files.join(path), &run.known));
-        }
-        for path in &run.removed {
-            add(Path::new(&format!("{} (removed)", path.display())), FileContents::Text(String::new()));
         }
         files
     }
 
     fn masked(&self, path: &Path, known: &RunFacts) -> FileContents {
         let Ok(bytes) = std::fs::read(path) else { return FileContents::Absent };
-        match String::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => FileContents::Text(self.masks.apply(&text, known)),
-            Ok(text) => FileContents::Binary(hash(text.as_bytes())),
-            Err(error) => FileContents::Binary(hash(error.as_bytes())),
+        match str::from_utf8(&bytes) {
+            Ok(text) if !text.contains('\0') => FileContents::Text(self.masks.apply(text, known)),
+            _ => FileContents::Binary(hash(&bytes)),
         }
     }
 
@@ -141,54 +143,33 @@ impl OutputComparison<'_> {
             return None;
         }
         let [old_name, new_name] = self.names;
-        let is_all = |side: &Vec<FileContents>, is: fn(&FileContents) -> bool| side.iter().all(is);
-        let message = match sides.each_ref().map(|side| is_all(side, |contents| *contents == FileContents::Absent)) {
-            [true, _] => Some(format!("{what} is written on the {new_name} side only")),
-            [_, true] => Some(format!("{what} is written on the {old_name} side only")),
-            _ => None,
-        };
-        if let Some(message) = message {
-            return Some(Finding { name: Some(what.to_owned()), ..Finding::new(Aspect::File, message) });
-        }
-        let texts = sides.each_ref().map(|side| {
-            let text = |contents: &FileContents| match contents {
-                FileContents::Text(text) => Some(text.clone()),
-                FileContents::Binary(_) | FileContents::Absent => None,
-            };
-            side.iter().map(text).collect::<Option<Vec<String>>>()
-        });
-        let [Some(old), Some(new)] = texts else {
-            if sets.iter().all(|set| set.len() == 1) {
-                let message = format!("{what} is another one, and not a text");
-                return Some(Finding { name: Some(what.to_owned()), ..Finding::new(Aspect::File, message) });
+        let is_absent = |side: &HashSet<&FileContents>| side.iter().all(|contents| **contents == FileContents::Absent);
+        let texts = sides.each_ref().map(|side| side.iter().map(FileContents::text).collect::<Option<Vec<&str>>>());
+        let message = match (sets.each_ref().map(is_absent), texts) {
+            ([true, _], _) => format!("{what} is written on the {new_name} side only"),
+            ([_, true], _) => format!("{what} is written on the {old_name} side only"),
+            (_, [Some(old), Some(new)]) => return self.compare_texts(what, &old, &new),
+            _ if sets.iter().all(|set| set.len() == 1) => format!("{what} is another one, and not a text"),
+            _ => {
+                vary(self.varying, what, "is no text, and another one in each run");
+                return None;
             }
-            vary(self.varying, what, "is no text, and another one in each run");
-            return None;
         };
-        self.compare_texts(what, &old, &new)
+        Some(Finding { name: Some(what.to_owned()), ..Finding::new(Aspect::File, message) })
     }
 
-    fn compare_texts(&mut self, what: &str, old: &[String], new: &[String]) -> Option<Finding> {
+    fn compare_texts(&mut self, what: &str, old: &[&str], new: &[&str]) -> Option<Finding> {
         let [old_name, new_name] = self.names;
-        let diff = |old: &str, new: &str| {
-            let mut diff = TextDiff::from_lines(old, new)
-                .unified_diff()
-                .context_radius(2)
-                .header(&format!("{what}, {old_name}"), &format!("{what}, {new_name}"))
-                .to_string();
-            if !diff.ends_with('\n') {
-                diff.push('\n');
-            }
-            diff
-        };
-        let is_constant = |side: &[String]| side.iter().all(|text| *text == side[0]);
+        let is_constant = |side: &[&str]| side.iter().all(|text| *text == side[0]);
         let (message, diff) = if is_constant(old) && is_constant(new) {
-            let changes = TextDiff::from_lines(&old[0], &new[0]);
+            let changes = TextDiff::from_lines(old[0], new[0]);
             let count = |tag| changes.iter_all_changes().filter(|change| change.tag() == tag).count();
-            let (gone, added) = (count(similar::ChangeTag::Delete), count(similar::ChangeTag::Insert));
-            (lines(what, gone, added, 0), diff(&old[0], &new[0]))
+            let (gone, added) = (count(ChangeTag::Delete), count(ChangeTag::Insert));
+            let mut diff = changes.unified_diff();
+            diff.context_radius(2).header(&format!("{what}, {old_name}"), &format!("{what}, {new_name}"));
+            (lines(what, gone, added, 0), diff.to_string().trim_end_matches('\n').to_owned() + "\n")
         } else {
-            let items = |side: &[String]| {
+            let items = |side: &[&str]| {
                 side.iter().map(|text| text.lines().map(Item::of_line).map(Arc::new).collect()).collect::<Vec<_>>()
             };
             let compared = sequence::compare(&items(old), &items(new));
@@ -198,12 +179,15 @@ impl OutputComparison<'_> {
             if compared.is_unordered {
                 vary(self.varying, what, "the order of its lines");
             }
-            let kinds = || compared.differences.iter().map(|difference| &difference.kind);
-            let gone =
-                kinds().filter(|kind| matches!(kind, DifferenceKind::Missing | DifferenceKind::Changed(..))).count();
-            let added =
-                kinds().filter(|kind| matches!(kind, DifferenceKind::Added | DifferenceKind::Changed(..))).count();
-            let moved = kinds().filter(|kind| matches!(kind, DifferenceKind::Moved(_))).count();
+            let (mut gone, mut added, mut moved) = (0, 0, 0);
+            for difference in &compared.differences {
+                match difference.kind {
+                    DifferenceKind::Missing => gone += 1,
+                    DifferenceKind::Added => added += 1,
+                    DifferenceKind::Changed(..) => (gone, added) = (gone + 1, added + 1),
+                    DifferenceKind::Moved(_) => moved += 1,
+                }
+            }
             if gone + added + moved == 0 {
                 return None;
             }

@@ -24,50 +24,33 @@ pub(super) fn of(
     recording: &Recording<'_>,
     is_of_program: impl Fn(&RecordedCall) -> bool,
 ) -> BTreeMap<String, Quartiles> {
-    let mpi = recording.layers().len().saturating_sub(1);
-    let mut open: BTreeMap<u32, OpenCall> = BTreeMap::new();
-    let mut times: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
-    let mut close = |open: OpenCall| times.entry(open.function).or_default().extend(open.own.map(|own| own.max(0.0)));
+    let mpi = recording.mpi();
+    // Of each thread: the last call of the program to a tool, and from which depth on calls are inside of one that came to the MPI library, whose
+    // time is gone already.
+    let mut open: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    // The time of each without that of the calls in it, if all have returned.
+    let mut own: Vec<(&'static str, Option<f64>)> = Vec::new();
     for call in recording.outlines() {
-        let is_outer = call.caller == 0 && call.depth == 0;
-        if call.depth == 0
-            && let Some(before) = open.remove(&call.thread)
-        {
-            close(before);
-        }
-        if is_outer && call.layer != mpi && is_of_program(&call) {
-            open.insert(
-                call.thread,
-                OpenCall { function: call.function.name(), own: call.duration_ns, in_mpi: usize::MAX },
-            );
-        } else if let Some(outer) = open.get_mut(&call.thread) {
-            outer.take(&call, mpi);
+        if call.depth == 0 {
+            open.remove(&call.thread);
+            if call.caller == 0 && call.layer != mpi && is_of_program(&call) {
+                open.insert(call.thread, (own.len(), usize::MAX));
+                own.push((call.function.name(), call.duration_ns));
+            }
+        } else if let Some((place, in_mpi)) = open.get_mut(&call.thread).filter(|(_, in_mpi)| call.depth <= *in_mpi) {
+            *in_mpi = usize::MAX;
+            if call.layer == mpi {
+                *in_mpi = call.depth;
+                own[*place].1 = own[*place].1.zip(call.duration_ns).map(|(own, nested)| own - nested);
+            }
         }
     }
-    open.into_values().for_each(close);
+    let mut times: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    for (function, own) in own {
+        times.entry(function).or_default().extend(own.map(|own| own.max(0.0)));
+    }
     let of = |(function, times): (&str, Vec<f64>)| Some((function.to_owned(), Quartiles::of(times)?));
     times.into_iter().filter_map(of).collect()
-}
-
-/// A call of the program that is under way.
-struct OpenCall {
-    function: &'static str,
-    /// Its time without that of the calls in it, if it has returned.
-    own: Option<f64>,
-    /// Calls that are deeper are inside of one that came to the MPI library, whose time is gone already.
-    in_mpi: usize,
-}
-
-impl OpenCall {
-    fn take(&mut self, call: &RecordedCall, mpi: usize) {
-        if call.depth > self.in_mpi {
-            return;
-        }
-        self.in_mpi = if call.layer == mpi { call.depth } else { usize::MAX };
-        if call.layer == mpi {
-            self.own = self.own.zip(call.duration_ns).map(|(own, nested)| own - nested);
-        }
-    }
 }
 
 impl Quartiles {

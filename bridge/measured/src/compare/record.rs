@@ -13,7 +13,6 @@ use qmpi_abi::{FnId, parameters};
 use qmpi_elf::mpi::abi_family::{self, Role};
 use regex::Regex;
 
-use crate::compare::finding::Aspect;
 use crate::compare::sends::Sends;
 use crate::compare::token::{Item, Pool};
 use crate::trace::{Argument, Decoded, RecordedCall, Recording, Site};
@@ -45,6 +44,8 @@ enum OtherCaller {
 pub(super) struct Origins {
     /// By thread and number, those inside of such a call as well.
     others: BTreeMap<(u32, u64), OtherCaller>,
+    /// The place of the MPI library.
+    mpi: usize,
 }
 
 impl Origins {
@@ -67,9 +68,10 @@ impl Origins {
                     let asks = named(call, &["MPI_Initialized", "MPI_Finalized"]) && is_outside(call);
                     Some(if asks { OtherCaller::Bindings } else { OtherCaller::Tool })
                 }
-                Some(Role::Fortran) if tools.without_fortran => Some(OtherCaller::Fortran),
-                // Calls in Fortran enter a stack there.
-                _ if tools.without_fortran && name == CORE => Some(OtherCaller::Fortran),
+                // Calls in Fortran enter a stack in the core.
+                role if tools.without_fortran && (role == Some(Role::Fortran) || name == CORE) => {
+                    Some(OtherCaller::Fortran)
+                }
                 _ => None,
             }
         };
@@ -81,24 +83,27 @@ impl Origins {
             let of_outer = of_thread.get(&call.thread).copied().flatten();
             others.extend(of_outer.map(|origin| ((call.thread, call.sequence), origin)));
         }
-        Self { others }
+        Self { others, mpi: recording.mpi() }
+    }
+
+    fn origin(&self, call: &RecordedCall) -> Option<OtherCaller> {
+        self.others.get(&(call.thread, call.sequence)).copied()
     }
 
     /// Does the program make this call?
     pub(super) fn is_of_program(&self, call: &RecordedCall) -> bool {
-        call.caller == 0 && !self.others.contains_key(&(call.thread, call.sequence))
+        call.caller == 0 && self.origin(call).is_none()
     }
 
-    /// Does the call count where it arrives at MPI?
-    fn arrives(&self, call: &RecordedCall) -> bool {
-        self.others.get(&(call.thread, call.sequence)).is_none_or(|origin| *origin == OtherCaller::Tool)
+    /// Does the call count on each edge?
+    fn counts_on(&self, call: &RecordedCall) -> [bool; 2] {
+        let arrives = self.origin(call).is_none_or(|origin| origin == OtherCaller::Tool);
+        [self.is_of_program(call), call.layer == self.mpi && arrives]
     }
 
     /// Does the program call MPI, in whichever language?
     pub(super) fn has_calls(&self, recording: &Recording<'_>) -> bool {
-        let is_in_fortran =
-            |call: &RecordedCall| self.others.get(&(call.thread, call.sequence)) == Some(&OtherCaller::Fortran);
-        recording.outlines().any(|call| self.is_of_program(&call) || is_in_fortran(&call))
+        self.has_fortran() || recording.outlines().any(|call| self.is_of_program(&call))
     }
 
     /// Are there calls in Fortran that do not count?
@@ -107,19 +112,16 @@ impl Origins {
     }
 
     /// How many calls of each function do not count on each edge.
-    pub(super) fn counts(&self, recording: &Recording<'_>) -> BTreeMap<Aspect, BTreeMap<String, u64>> {
-        let mpi = recording.layers().len().saturating_sub(1);
-        let mut counts: BTreeMap<Aspect, BTreeMap<String, u64>> = BTreeMap::new();
+    pub(super) fn left_out(&self, recording: &Recording<'_>) -> [BTreeMap<&'static str, u64>; 2] {
+        let mut left_out = [BTreeMap::new(), BTreeMap::new()];
         for call in recording.outlines() {
-            let edges = [
-                (Aspect::CallsIn, call.caller == 0 && !self.is_of_program(&call)),
-                (Aspect::CallsOut, call.layer == mpi && !self.arrives(&call)),
-            ];
-            for (kind, _) in edges.into_iter().filter(|(_, is_taken)| *is_taken) {
-                *counts.entry(kind).or_default().entry(call.function.name().to_owned()).or_default() += 1;
+            let [counts_in, counts_out] = self.counts_on(&call);
+            let is_left_out = [call.caller == 0 && !counts_in, call.layer == self.mpi && !counts_out];
+            for (edge, _) in left_out.iter_mut().zip(is_left_out).filter(|(_, is_left_out)| *is_left_out) {
+                *edge.entry(call.function.name()).or_default() += 1;
             }
         }
-        counts
+        left_out
     }
 }
 
@@ -132,14 +134,9 @@ fn is_same(file: &Path, other: &Path) -> bool {
 }
 
 /// The calls of a rank through each edge, by thread.
-pub(super) fn threads(
-    recording: &Recording<'_>,
-    origins: &Origins,
-    pool: &mut Pool,
-) -> BTreeMap<Aspect, Vec<Vec<Arc<Item>>>> {
+pub(super) fn threads(recording: &Recording<'_>, origins: &Origins, pool: &mut Pool) -> [Vec<Vec<Arc<Item>>>; 2] {
     let count = recording.outlines().map(|call| call.thread as usize + 1).max().unwrap_or(0);
-    let (mut calls_in, mut calls_out) = (vec![Vec::new(); count], vec![Vec::new(); count]);
-    let mpi = recording.layers().len().saturating_sub(1);
+    let mut edges = [(); 2].map(|()| vec![Vec::new(); count]);
     // What a tool calls, it calls in a call of the program.
     let mut sites: BTreeMap<u32, Option<Site>> = BTreeMap::new();
     let mut sends = Sends::default();
@@ -147,18 +144,18 @@ pub(super) fn threads(
         if call.depth == 0 {
             sites.insert(call.thread, call.site.clone());
         }
-        let is_out = call.layer == mpi && origins.arrives(&call);
-        let edges = [(origins.is_of_program(&call), &mut calls_in), (is_out, &mut calls_out)];
-        let mut edges = edges.into_iter().filter(|(is_through, _)| *is_through).peekable();
-        if edges.peek().is_some() {
+        let counts = origins.counts_on(&call);
+        if counts.contains(&true) {
             let site = sites.get(&call.thread).and_then(Option::as_ref);
             let item = item(&call, site, recording.layers(), &sends, pool);
-            edges.for_each(|(_, threads)| threads[call.thread as usize].push(Arc::clone(&item)));
+            for (threads, _) in edges.iter_mut().zip(counts).filter(|(_, counts)| *counts) {
+                threads[call.thread as usize].push(Arc::clone(&item));
+            }
         }
         sends.note(&call);
     }
-    calls_in.iter_mut().chain(&mut calls_out).for_each(Vec::shrink_to_fit);
-    BTreeMap::from([(Aspect::CallsIn, calls_in), (Aspect::CallsOut, calls_out)])
+    edges.iter_mut().flatten().for_each(Vec::shrink_to_fit);
+    edges
 }
 
 /// A request, with the layer that made it and the thread.
@@ -175,7 +172,7 @@ pub(super) fn leaked(recording: &Recording<'_>) -> Option<BTreeMap<String, u64>>
     if recording.head().lost != Some(0) || recording.is_cut() {
         return None;
     }
-    let mpi = recording.layers().len().saturating_sub(1);
+    let mpi = recording.mpi();
     let mut open: BTreeMap<String, &str> = BTreeMap::new();
     let has_requests =
         |function: FnId| function.parameters().iter().any(|parameter| parameter.kind == parameters::Kind::Request);
@@ -221,50 +218,39 @@ fn whole(recording: &Recording<'_>) -> usize {
 }
 
 fn item(call: &RecordedCall, site: Option<&Site>, layers: &[String], sends: &Sends, pool: &mut Pool) -> Arc<Item> {
-    let shown = |argument: &Argument| match sends.defined(call, argument) {
-        Some(after) => token(&Argument { after: Some(after), ..argument.clone() }, layers),
-        None => token(argument, layers),
+    let shown = |argument: &Argument| {
+        let after = sends.defined(call, argument);
+        token(argument, after.as_ref().or(argument.after.as_ref()), layers)
     };
     let mut tokens: Vec<String> = call.arguments.iter().map(shown).collect();
     tokens.push(match (&call.result, call.duration_ns) {
-        (Some(result), _) => format!("= {}", value(result, layers)),
+        (Some(result), _) => format!("= {}", lasting(result, layers)),
         (None, Some(_)) => String::new(),
         (None, None) => "and does not return".to_owned(),
     });
     pool.call(call.function.name(), &tokens, site)
 }
 
-fn token(argument: &Argument, layers: &[String]) -> String {
-    let shown = |what: &Decoded| value(what, layers);
-    let word = match (&argument.before, &argument.after) {
-        (None, None) => shown(&argument.value),
-        (Some(before), None) => shown(before),
-        (None, Some(after)) => shown(after),
-        (Some(before), Some(after)) if before == after => shown(before),
-        (Some(before), Some(after)) => format!("{} → {}", shown(before), shown(after)),
-    };
-    format!("{}={word}", argument.name)
+fn token(argument: &Argument, after: Option<&Decoded>, layers: &[String]) -> String {
+    let shown = |what: &Decoded| lasting(what, layers);
+    let name = argument.name;
+    match (&argument.before, after) {
+        (Some(before), Some(after)) if before != after => format!("{name}={} → {}", shown(before), shown(after)),
+        (before, after) => format!("{name}={}", shown(before.as_ref().or(after).unwrap_or(&argument.value))),
+    }
 }
 
-fn value(what: &Decoded, layers: &[String]) -> String {
+/// A value without what is another one in each run.
+fn lasting(what: &Decoded, layers: &[String]) -> Decoded {
     match what {
-        Decoded::Address(0) => "NULL".to_owned(),
-        Decoded::Address(_) => "address".to_owned(),
-        Decoded::Handle(_) => "handle".to_owned(),
-        Decoded::Object(name) => object(name, layers),
+        Decoded::Address(0) => Decoded::Constant("NULL".to_owned()),
+        Decoded::Address(_) => Decoded::Constant("address".to_owned()),
+        Decoded::Handle(_) => Decoded::Constant("handle".to_owned()),
+        Decoded::Object(name) => Decoded::Object(object(name, layers)),
         Decoded::List { known, all } => {
-            let known: Vec<String> = known.iter().map(|element| value(element, layers)).collect();
-            let more = all.saturating_sub(known.len() as u64);
-            let more = if more > 0 { format!(", ... {more} more") } else { String::new() };
-            format!("[{}{more}]", known.join(", "))
+            Decoded::List { known: known.iter().map(|element| lasting(element, layers)).collect(), all: *all }
         }
-        Decoded::Status(status) => {
-            let bytes = status.bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
-            let cancelled = if status.cancelled { ", cancelled" } else { "" };
-            let (source, tag) = (value(&status.source, layers), value(&status.tag, layers));
-            format!("{{source {source}, tag {tag}{bytes}{cancelled}}}")
-        }
-        other => other.to_string(),
+        other => other.clone(),
     }
 }
 
@@ -293,6 +279,6 @@ mod tests {
         assert_eq!(object("a.so (program):comm#2", &layers), "tool 1:comm#2");
         assert_eq!(object("comm#1", &layers), "comm#1");
         let list = Decoded::List { known: vec![Decoded::Address(7), Decoded::Number(3), Decoded::Handle(9)], all: 5 };
-        assert_eq!(value(&list, &layers), "[address, 3, handle, ... 2 more]");
+        assert_eq!(lasting(&list, &layers).to_string(), "[address, 3, handle, ... 2 more]");
     }
 }

@@ -3,7 +3,7 @@
 //! A native tool stands behind the runtime in these runs, which has an empty stack: what the program calls comes through it to the tool, and
 //! what the tool calls comes through it to MPI. So both edges of a tool under `LD_PRELOAD` are seen as those of a layer are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::compare::quartiles::{self, Quartiles};
 use crate::compare::record::{self, Origins, ToolsOfSide};
 use crate::compare::token::{Item, Pool};
 use crate::job::MeasuredJob;
-use crate::{rank_file, trace};
+use crate::rank_file;
+use crate::trace::{self, Recording};
 
 /// What one run recorded.
 #[derive(Debug, Default)]
@@ -27,19 +28,30 @@ pub struct Recorded {
     pub has_fortran: bool,
 }
 
-/// What one rank recorded of an edge, or of both.
+/// The edges of which calls are compared.
+pub(super) const EDGES: [Aspect; 2] = [Aspect::CallsIn, Aspect::CallsOut];
+
+/// What one rank recorded.
 #[derive(Debug, Default, Clone)]
 pub struct RecordedRank {
-    /// How many calls of each function came through an edge.
-    pub edges: BTreeMap<Aspect, BTreeMap<String, u64>>,
-    /// The calls of each thread, in the order of their first calls: functions, arguments and results, as `name=value`.
-    pub threads: BTreeMap<Aspect, Vec<Vec<Arc<Item>>>>,
+    /// In the order of [`EDGES`].
+    pub edges: [EdgeCalls; 2],
     /// Requests that were never completed, by the function that made them; `None` where that is not known.
     pub leaked: Option<BTreeMap<String, u64>>,
     /// There were more calls than those.
     pub is_cut: bool,
     /// What calls of the program cost in the tools, by function.
     pub costs: BTreeMap<String, Quartiles>,
+}
+
+/// The calls that came through an edge.
+#[derive(Debug, Default, Clone)]
+pub struct EdgeCalls {
+    /// How many there are of each function.
+    pub counts: BTreeMap<String, u64>,
+    /// Those of each thread, in the order of their first calls: functions, arguments and results, as `name=value`. `None` if the rank has left no
+    /// calls.
+    pub threads: Option<Vec<Vec<Arc<Item>>>>,
 }
 
 impl Recorded {
@@ -54,71 +66,55 @@ impl Recorded {
         let _ = trace::each(directory, |recording| {
             let rank = recorded.ranks.entry(recording.head().rank).or_default();
             // A process that was spawned has the rank of another one: the first is the job's.
-            if rank.threads.is_empty() {
+            if rank.edges[0].threads.is_none() {
                 let origins = Origins::of(recording, tools);
-                rank.take(&origins.counts(recording));
-                rank.threads = record::threads(recording, &origins, pool);
-                rank.leaked = record::leaked(recording).filter(|_| !origins.has_fortran());
-                rank.is_cut = recording.is_cut();
-                rank.costs = quartiles::of(recording, |call| origins.is_of_program(call));
-                if rank.is_cut && origins.has_fortran() {
-                    // How many of those that were not recorded are in Fortran is not known.
-                    rank.edges =
-                        BTreeMap::from([Aspect::CallsIn, Aspect::CallsOut].map(|kind| (kind, BTreeMap::new())));
-                }
+                rank.take(recording, &origins, pool);
                 recorded.has_calls |= origins.has_calls(recording);
                 recorded.has_fortran |= origins.has_fortran();
-            }
-            // One that was killed has left its calls only.
-            if rank.edges.is_empty() {
-                for (kind, threads) in &rank.threads {
-                    let counts = rank.edges.entry(*kind).or_default();
-                    threads.iter().flatten().for_each(|call| *counts.entry(call.key.to_string()).or_default() += 1);
-                }
             }
         });
         recorded
     }
 
     fn count(&mut self, job: MeasuredJob) {
-        let (Some(program), Some(mpi)) = (job.layers.first(), job.layers.last()) else { return };
-        for (layer, kind) in [(program, Aspect::CallsIn), (mpi, Aspect::CallsOut)] {
+        // What goes out of the program, what comes in at the MPI library.
+        for (place, layer) in [job.layers.first(), job.layers.last()].into_iter().flatten().enumerate() {
             for (name, function) in &layer.functions {
                 for (rank, (calls_in, calls_out)) in &function.by_rank {
-                    let calls = if kind == Aspect::CallsIn { calls_out } else { calls_in };
-                    let edges = &mut self.ranks.entry(*rank).or_default().edges;
-                    if *calls > 0 {
-                        edges.entry(kind).or_default().insert(name.clone(), *calls);
-                    }
+                    let calls = [*calls_out, *calls_in][place];
+                    let counts = &mut self.ranks.entry(*rank).or_default().edges[place].counts;
+                    counts.extend((calls > 0).then(|| (name.clone(), calls)));
                 }
             }
         }
         self.job = Some(job);
     }
-
-    /// Functions that come to each layer, from the outermost.
-    pub(super) fn wrapped(&self) -> Vec<BTreeSet<&str>> {
-        let layers = self.job.as_ref().map(MeasuredJob::tools).unwrap_or_default();
-        let mut sets = Vec::new();
-        for layer in layers {
-            let functions = layer.functions.iter().filter(|(_, function)| function.calls_in > 0);
-            sets.push(functions.map(|(name, _)| name.as_str()).collect());
-        }
-        sets
-    }
 }
 
 impl RecordedRank {
-    /// So many calls of each function do not count on an edge.
-    fn take(&mut self, calls: &BTreeMap<Aspect, BTreeMap<String, u64>>) {
-        for (kind, calls) in calls {
-            let Some(edge) = self.edges.get_mut(kind) else { continue };
-            for (function, calls) in calls {
-                if let Some(count) = edge.get_mut(function) {
-                    *count = count.saturating_sub(*calls);
+    /// Takes the calls, and leaves those out of the numbers that do not count.
+    fn take(&mut self, recording: &Recording<'_>, origins: &Origins, pool: &mut Pool) {
+        // One that was killed has left its calls only.
+        let is_counted = self.edges.iter().any(|edge| !edge.counts.is_empty());
+        self.is_cut = recording.is_cut();
+        let calls = record::threads(recording, origins, pool).into_iter().zip(origins.left_out(recording));
+        for (edge, (threads, left_out)) in self.edges.iter_mut().zip(calls) {
+            for (function, calls) in left_out {
+                if let Some(count) = edge.counts.get_mut(function) {
+                    *count = count.saturating_sub(calls);
                 }
             }
-            edge.retain(|_, count| *count > 0);
+            edge.counts.retain(|_, count| *count > 0);
+            for call in threads.iter().flatten().filter(|_| !is_counted) {
+                *edge.counts.entry(call.key.to_string()).or_default() += 1;
+            }
+            if self.is_cut && origins.has_fortran() {
+                // How many of those that were not recorded are in Fortran is not known.
+                edge.counts.clear();
+            }
+            edge.threads = Some(threads);
         }
+        self.leaked = record::leaked(recording).filter(|_| !origins.has_fortran());
+        self.costs = quartiles::of(recording, |call| origins.is_of_program(call));
     }
 }

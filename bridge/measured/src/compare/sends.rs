@@ -34,17 +34,15 @@ impl Sends {
         let of_kind = |kind: Kind| call.arguments.iter().find(|argument| argument.kind == kind);
         let requests = of_kind(Kind::Request)?.before.as_ref().map(Decoded::elements)?;
         // Of `MPI_Waitany` and the like: which of the requests each status is of.
-        let indices: Option<Vec<usize>> =
-            of_kind(Kind::Index).and_then(|argument| argument.after.as_ref()).map(|value| {
-                let index = |value: &Decoded| match value {
-                    Decoded::Number(number) => usize::try_from(*number).unwrap_or(usize::MAX),
-                    _ => usize::MAX,
-                };
-                value.elements().iter().map(index).collect()
-            });
+        let indices = of_kind(Kind::Index).and_then(|argument| argument.after.as_ref()).map(Decoded::elements);
         let is_of_send = |place: usize| {
-            let request = indices.as_ref().map_or(Some(place), |indices| indices.get(place).copied());
-            let request = request.and_then(|request| requests.get(request));
+            let request = match indices.map(|indices| indices.get(place)) {
+                None => requests.get(place),
+                Some(Some(Decoded::Number(index))) => {
+                    usize::try_from(*index).ok().and_then(|index| requests.get(index))
+                }
+                Some(_) => None,
+            };
             request.is_some_and(|request| self.0.contains(&format!("{request:?}")))
         };
         let known = |place: usize, value: &Decoded| {

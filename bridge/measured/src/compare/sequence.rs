@@ -71,7 +71,7 @@ pub(super) fn compare(old: &[Vec<Arc<Item>>], new: &[Vec<Arc<Item>>]) -> Compare
             });
         }
     }
-    let unlike = Unlike { measured: measured_columns([&old, &new]), varying: varying_columns([&old, &new]) };
+    let unlike = Unlike::of([&old, &new]);
     let mut differences = differences(&old, &new, &unlike);
     let by_key = [&old, &new].map(|side| side.iter().map(places_by_key).collect::<Vec<_>>());
     differences.extend(unlike.varying.iter().filter_map(|column| of_column(&by_key, *column)));
@@ -112,25 +112,33 @@ fn constant<'a>(side: &'a [PlacedItems<'a>], index: usize, token: usize) -> Opti
 
 /// Tokens that are not compared item by item.
 struct Unlike<'a> {
-    /// By shape and number of the token.
-    measured: HashSet<(SharedText, usize)>,
-    /// By key and number of the token.
+    /// By shape, columns of tables in which a number with a fraction varies: no number with a fraction in them is compared. A time that was the
+    /// same in all runs of a side by chance stands below others that were not.
+    measured: HashSet<TokenColumn<'a>>,
+    /// By key, tokens that vary in some item with it.
     varying: BTreeSet<TokenColumn<'a>>,
 }
 
-/// A token of all items with a key: the key, and the token's number.
+/// A token of all items with a key or a shape: that, and the token's number.
 type TokenColumn<'a> = (&'a str, usize);
 
-/// Tokens that vary in some item with their key.
-fn varying_columns<'a>(sides: [&[PlacedItems<'a>]; 2]) -> BTreeSet<TokenColumn<'a>> {
-    let mut varying = BTreeSet::new();
-    for side in sides {
-        for (index, (_, item)) in side[0].iter().enumerate() {
-            let varies = |token: &usize| constant(side, index, *token).is_none();
-            varying.extend((0..item.tokens.len()).filter(varies).map(|token| (&*item.key, token)));
+impl<'a> Unlike<'a> {
+    fn of(sides: [&[PlacedItems<'a>]; 2]) -> Self {
+        let mut unlike = Self { measured: HashSet::new(), varying: BTreeSet::new() };
+        for side in sides {
+            for (index, (_, item)) in side[0].iter().enumerate() {
+                for token in (0..item.tokens.len()).filter(|token| constant(side, index, *token).is_none()) {
+                    unlike.varying.insert((&item.key, token));
+                    let is_fraction =
+                        |run: &PlacedItems<'_>| run[index].1.tokens.get(token).is_some_and(|t| is_fraction(t));
+                    if !item.shape.is_empty() && side.iter().any(is_fraction) {
+                        unlike.measured.insert((&item.shape, token));
+                    }
+                }
+            }
         }
+        unlike
     }
-    varying
 }
 
 /// The items of a run by their keys.
@@ -172,24 +180,6 @@ fn of_column([old, new]: &[Vec<ByKey<'_>>; 2], column: TokenColumn<'_>) -> Optio
     Some(Difference { place: old.1, item: Arc::clone(old.2), kind })
 }
 
-/// Columns of tables in which a number with a fraction varies: no number with a fraction in them is compared. A time that was the same in all
-/// runs of a side by chance stands below others that were not.
-fn measured_columns(sides: [&Vec<PlacedItems<'_>>; 2]) -> HashSet<(SharedText, usize)> {
-    let mut measured = HashSet::new();
-    for side in sides {
-        for (index, (_, item)) in side[0].iter().enumerate() {
-            for token in 0..item.tokens.len() {
-                let is_measured =
-                    || side.iter().any(|run| run[index].1.tokens.get(token).is_some_and(|t| is_fraction(t)));
-                if !item.shape.is_empty() && constant(side, index, token).is_none() && is_measured() {
-                    measured.insert((item.shape.clone(), token));
-                }
-            }
-        }
-    }
-    measured
-}
-
 fn differences(old: &[PlacedItems<'_>], new: &[PlacedItems<'_>], unlike: &Unlike<'_>) -> Vec<Difference> {
     fn keys<'a>(side: &[PlacedItems<'a>]) -> Vec<&'a str> {
         side[0].iter().map(|(_, item)| &*item.key).collect()
@@ -223,9 +213,7 @@ fn changed(
     unlike: &Unlike<'_>,
 ) -> Option<Difference> {
     let (left, right) = (old[0][old_index], new[0][new_index]);
-    let is_measured = |token: usize, text: &str| {
-        is_fraction(text) && !left.1.shape.is_empty() && unlike.measured.contains(&(left.1.shape.clone(), token))
-    };
+    let is_measured = |token: usize, text: &str| is_fraction(text) && unlike.measured.contains(&(&left.1.shape, token));
     let differs = |token: &usize| match (constant(old, old_index, *token), constant(new, new_index, *token)) {
         (Some(left), Some(right)) => left != right && !is_measured(*token, left) && !is_measured(*token, right),
         _ => false,

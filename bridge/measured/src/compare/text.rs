@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use serde::Serialize;
+
 use crate::compare::answer::Comparison;
 use crate::compare::finding::{Aspect, Finding};
 use crate::notes::{capital, ranges};
@@ -10,40 +12,52 @@ use crate::notes::{capital, ranges};
 const SHOWN: usize = 5;
 const LINES: usize = 20;
 
-/// The kinds in the order in which they are shown.
-pub(super) const KINDS: [Aspect; 7] =
-    [Aspect::Status, Aspect::Wrapper, Aspect::CallsIn, Aspect::CallsOut, Aspect::Output, Aspect::File, Aspect::Cost];
+/// All findings of a kind, as they are shown.
+#[derive(Serialize)]
+pub(super) struct Section<'a> {
+    kind: Aspect,
+    /// The kind, with a capital.
+    title: String,
+    groups: Vec<FindingGroup<'a>>,
+}
 
-/// Findings that say the same of several ranks.
-pub(super) struct FindingGroup<'a> {
+/// A finding that says the same of several ranks.
+#[derive(Serialize)]
+struct FindingGroup<'a> {
     ranks: Vec<u32>,
-    pub(super) finding: &'a Finding,
+    finding: &'a Finding,
+    /// `rank 0-3, call 17: `
+    place: String,
 }
 
 /// The verdict in a line, then what differs, then what was not compared.
 pub fn text(answer: &Comparison, all: bool) -> String {
-    let mut text = verdict(answer);
-    text.push('\n');
-    for kind in KINDS {
-        let groups = groups(answer, kind);
-        if groups.is_empty() {
-            continue;
+    // Writing into a String cannot fail, here and below.
+    let mut text = verdict(answer) + "\n";
+    let most = |shown| if all { usize::MAX } else { shown };
+    for Section { title, groups, .. } in sections(answer) {
+        let _ = writeln!(text, "\n{title}");
+        for group in groups.iter().take(most(SHOWN)) {
+            let _ = writeln!(text, "  {}{}", group.place, group.finding.message);
+            let lines = || group.finding.diff.iter().flat_map(|diff| diff.lines());
+            for line in lines().take(most(LINES)) {
+                let _ = writeln!(text, "    {line}");
+            }
+            if let more @ 1.. = lines().count().saturating_sub(most(LINES)) {
+                let _ = writeln!(text, "    ... {more} more lines, with --all");
+            }
         }
-        // Writing into a String cannot fail, here and below.
-        let _ = writeln!(text, "\n{}", capital(kind.title()));
-        let shown = if all { usize::MAX } else { SHOWN };
-        for group in groups.iter().take(shown) {
-            let _ = writeln!(text, "  {}{}", place(group), group.finding.message);
-            diff(&mut text, group.finding, all);
-        }
-        if groups.len() > shown {
-            let _ = writeln!(text, "  ... {} more, with --all", groups.len() - shown);
+        if let more @ 1.. = groups.len().saturating_sub(most(SHOWN)) {
+            let _ = writeln!(text, "  ... {more} more, with --all");
         }
     }
     if !answer.varying.is_empty() {
         let _ = writeln!(text, "\nNot compared, as it varies between runs of one side");
         for (what, list) in &answer.varying {
-            let _ = writeln!(text, "  {what}: {}", shortened(list, all));
+            let shown = &list[..list.len().min(most(SHOWN))];
+            let more = list.len() - shown.len();
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            let _ = writeln!(text, "  {what}: {}{more}", shown.join(", "));
         }
     }
     for note in &answer.notes {
@@ -54,72 +68,52 @@ pub fn text(answer: &Comparison, all: bool) -> String {
 
 /// `same: ...` or `different: ...`
 pub fn verdict(answer: &Comparison) -> String {
-    let [old, new] = [0, 1].map(|side: usize| answer.sides.get(side).map_or("", |about| about.what.as_str()));
-    let runs = answer.sides.first().map_or(0, |about| about.runs);
-    let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
-    if answer.findings.is_empty() {
-        return format!("same: {old}, and {new}, in {runs} of each");
-    }
-    let kinds: Vec<&str> =
-        KINDS.iter().filter(|kind| !groups(answer, **kind).is_empty()).map(|kind| kind.title()).collect();
-    format!("different: {old}, and {new}, in {runs} of each: {}", kinds.join(", "))
+    let [old, new] = answer.sides.each_ref().map(|about| &about.what);
+    let runs = match answer.sides[0].runs {
+        1 => "1 run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    let titles: Vec<&str> = sections(answer).iter().map(|section| section.kind.title()).collect();
+    let titles = if titles.is_empty() { String::new() } else { format!(": {}", titles.join(", ")) };
+    format!("{}: {old}, and {new}, in {runs} of each{titles}", answer.verdict)
 }
 
-pub(super) fn groups(answer: &Comparison, kind: Aspect) -> Vec<FindingGroup<'_>> {
-    let mut groups: Vec<FindingGroup<'_>> = Vec::new();
-    for finding in answer.findings.iter().filter(|finding| finding.kind == kind) {
+/// What differs, in the order in which it is shown.
+pub(super) fn sections(answer: &Comparison) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section<'_>> = Vec::new();
+    for finding in &answer.findings {
+        if sections.last().is_none_or(|section| section.kind != finding.kind) {
+            sections.push(Section { kind: finding.kind, title: capital(finding.kind.title()), groups: Vec::new() });
+        }
+        let Some(Section { groups, .. }) = sections.last_mut() else { continue };
         let is_it = |group: &&mut FindingGroup<'_>| {
-            let known = group.finding;
-            known.message == finding.message
-                && known.call == finding.call
-                && known.site == finding.site
-                && known.times == finding.times
-                && known.thread == finding.thread
-                && known.diff.is_none()
+            finding.diff.is_none() && Finding { rank: finding.rank, ..group.finding.clone() } == *finding
         };
         match groups.iter_mut().find(is_it) {
             Some(group) => group.ranks.extend(finding.rank),
-            None => groups.push(FindingGroup { ranks: finding.rank.into_iter().collect(), finding }),
+            None => groups.push(FindingGroup { ranks: Vec::from_iter(finding.rank), finding, place: String::new() }),
         }
     }
-    groups
+    for group in sections.iter_mut().flat_map(|section| &mut section.groups) {
+        group.place = place(&group.ranks, group.finding);
+    }
+    sections
 }
 
-/// `rank 0-3, call 17: `
-pub(super) fn place(group: &FindingGroup<'_>) -> String {
+fn place(ranks: &[u32], finding: &Finding) -> String {
     let mut words = Vec::new();
-    match group.ranks[..] {
+    match ranks {
         // Its message has the rank in it.
-        _ if group.finding.kind == Aspect::Output => {}
+        _ if finding.kind == Aspect::Output => {}
         [] => {}
         [rank] => words.push(format!("rank {rank}")),
-        _ => words.push(format!("ranks {}", ranges(&group.ranks, '-', usize::MAX))),
+        _ => words.push(format!("ranks {}", ranges(ranks, '-', usize::MAX))),
     }
-    words.extend(group.finding.thread.filter(|thread| *thread > 0).map(|thread| format!("thread {thread}")));
-    words.extend(group.finding.call.map(|call| match group.finding.times {
-        1 => format!("call {call}"),
-        times => format!("call {call} and {} more", times - 1),
+    words.extend(finding.thread.filter(|thread| *thread > 0).map(|thread| format!("thread {thread}")));
+    words.extend(finding.call.map(|call| {
+        let more = if finding.times == 1 { String::new() } else { format!(" and {} more", finding.times - 1) };
+        let site = finding.site.as_ref().map_or_else(String::new, |site| format!(" ({site})"));
+        format!("call {call}{more}{site}")
     }));
-    if let (Some(site), Some(call)) = (&group.finding.site, words.last_mut().filter(|_| group.finding.call.is_some())) {
-        let _ = write!(call, " ({site})");
-    }
     if words.is_empty() { String::new() } else { format!("{}: ", words.join(", ")) }
-}
-
-fn diff(text: &mut String, finding: &Finding, all: bool) {
-    let Some(diff) = &finding.diff else { return };
-    let lines: Vec<&str> = diff.lines().collect();
-    let shown = if all { lines.len() } else { LINES };
-    for line in lines.iter().take(shown) {
-        let _ = writeln!(text, "    {line}");
-    }
-    if lines.len() > shown {
-        let _ = writeln!(text, "    ... {} more lines, with --all", lines.len() - shown);
-    }
-}
-
-fn shortened(list: &[String], all: bool) -> String {
-    let shown = if all { list.len() } else { SHOWN };
-    let more = if list.len() > shown { format!(", and {} more", list.len() - shown) } else { String::new() };
-    list.iter().take(shown).cloned().collect::<Vec<_>>().join(", ") + &more
 }

@@ -5,7 +5,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+
+use regex::Regex;
 
 use crate::trace::Site;
 
@@ -45,56 +47,52 @@ impl Pool {
     pub(crate) fn call(&mut self, function: &str, tokens: &[String], site: Option<&Site>) -> Arc<Item> {
         let tokens = tokens.iter().map(|token| self.word(token)).collect();
         let item = Item { key: self.word(function), tokens, shape: self.word(""), line: None, site: site.cloned() };
-        if let Some(known) = self.items.get(&item) {
-            return Arc::clone(known);
-        }
-        let item = Arc::new(item);
-        self.items.insert(Arc::clone(&item));
-        item
+        shared(&mut self.items, &item, || Arc::new(item.clone()))
     }
 
     fn word(&mut self, text: &str) -> SharedText {
-        if let Some(known) = self.words.get(text) {
-            return Arc::clone(known);
-        }
-        let word = SharedText::from(text);
-        self.words.insert(Arc::clone(&word));
-        word
+        shared(&mut self.words, text, || text.into())
     }
+}
+
+/// The one that is known, or a new one.
+fn shared<T: ?Sized + Eq + Hash>(known: &mut HashSet<Arc<T>>, value: &T, new: impl FnOnce() -> Arc<T>) -> Arc<T> {
+    if let Some(known) = known.get(value) {
+        return Arc::clone(known);
+    }
+    let new = new();
+    known.insert(Arc::clone(&new));
+    new
 }
 
 impl Item {
     /// A line: its tokens are its numbers, and how many blanks are between words does not matter.
     pub(crate) fn of_line(text: &str) -> Self {
-        let (mut key, mut shape, mut tokens) = (String::new(), String::new(), Vec::<String>::new());
-        let mut rest = text.trim_end();
-        let mut before = None;
-        while let Some(first) = rest.chars().next() {
-            let number = number(rest, before);
-            let length = if number > 0 {
-                tokens.push(rest[..number].to_owned());
-                key.push('#');
-                shape.push('#');
-                number
-            } else if first.is_whitespace() {
-                key.push(' ');
-                shape.push(' ');
-                rest.len() - rest.trim_start().len()
-            } else if first.is_alphabetic() || first == '_' {
-                let length = rest.find(|c: char| !c.is_alphabetic() && c != '_').unwrap_or(rest.len());
-                key.push_str(&rest[..length]);
-                shape.push('w');
-                length
+        let text = text.trim_end();
+        let (mut key, mut shape, mut tokens) = (String::new(), String::new(), Vec::new());
+        let mut is_in_word = false;
+        for part in PART.captures_iter(text) {
+            let whole = part.get_match().as_str();
+            // What `key` and `shape` have of it.
+            let (of_key, of_shape) = if let Some(number) = part.name("number") {
+                // A sign behind a word or a bracket is none.
+                let sign = usize::from(is_in_word && whole.starts_with(['-', '+']));
+                key.push_str(&whole[..sign]);
+                shape.push_str(&whole[..sign]);
+                tokens.push(SharedText::from(&number.as_str()[sign..]));
+                ("#", "#")
+            } else if part.name("blank").is_some() {
+                (" ", " ")
+            } else if part.name("word").is_some() {
+                (whole, "w")
             } else {
-                key.push(first);
-                shape.push(first);
-                first.len_utf8()
+                (whole, whole)
             };
-            before = rest[..length].chars().last();
-            rest = &rest[length..];
+            key.push_str(of_key);
+            shape.push_str(of_shape);
+            is_in_word = whole.ends_with(|last: char| last.is_alphanumeric() || last == ')');
         }
-        let tokens = tokens.into_iter().map(SharedText::from).collect();
-        Self { key: key.into(), tokens, shape: shape.into(), line: Some(text.trim_end().into()), site: None }
+        Self { key: key.into(), tokens: tokens.into(), shape: shape.into(), line: Some(text.into()), site: None }
     }
 
     /// As printed.
@@ -119,28 +117,12 @@ pub(super) fn is_fraction(token: &str) -> bool {
     token.contains(['.', 'e', 'E'])
 }
 
-/// The length of the number that `text` begins with; 0 if it does not. `before` is the character in front of it.
-fn number(text: &str, before: Option<char>) -> usize {
-    let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-    let is_in_word = before.is_some_and(|c| c.is_alphanumeric() || c == ')');
-    let sign = usize::from(!is_in_word && text.starts_with(['-', '+']));
-    let whole = digits(&text[sign..]);
-    if whole == 0 {
-        return 0;
-    }
-    let mut length = sign + whole;
-    if let Some(rest) = text[length..].strip_prefix('.') {
-        let fraction = digits(rest);
-        length += if fraction > 0 { fraction + 1 } else { 0 };
-    }
-    if let Some(rest) = text[length..].strip_prefix(['e', 'E']) {
-        let sign = usize::from(rest.starts_with(['-', '+']));
-        let exponent = digits(&rest[sign..]);
-        let ends = !rest[sign + exponent..].starts_with(|c: char| c.is_alphabetic());
-        length += if exponent > 0 && ends { 1 + sign + exponent } else { 0 };
-    }
-    length
-}
+/// A number, blanks, a word, or another character of a line. An exponent ends where a word does.
+static PART: LazyLock<Regex> = LazyLock::new(|| {
+    let parts =
+        r"(?<number>[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+\b)?)|(?<blank>\s+)|(?<word>[\p{Alphabetic}_]+)|.";
+    Regex::new(parts).expect("a pattern")
+});
 
 #[cfg(test)]
 mod tests {

@@ -33,48 +33,36 @@ pub(super) fn of(job: &MeasuredJob) -> Value {
     let (below, mut past): (Vec<&MeasuredEdge>, Vec<&MeasuredEdge>) =
         job.edges.iter().partition(|edge| edge.to == edge.from + 1);
     past.retain(|edge| edge.from != edge.to);
-    past.sort_by_key(|edge| std::cmp::Reverse(edge.calls));
+    past.sort_by_key(|edge| std::cmp::Reverse(edge.traffic.calls));
     let left_out = past.len().saturating_sub(LANES);
     past.truncate(LANES);
     // Short ones are nearest to the boxes.
     past.sort_by_key(|edge| (edge.from.abs_diff(edge.to), edge.from));
     let left = if past.is_empty() { 2.0 } else { 22.0 + LANE * past.len() as f64 };
-    let most = job.edges.iter().map(|edge| edge.calls).max().unwrap_or(1);
+    let most = job.edges.iter().map(|edge| edge.traffic.calls).max().unwrap_or(1);
     // `anchor`: how the text stands at its place.
     let arrow = |edge: &MeasuredEdge, text: String, path: String, x: f64, y: f64, anchor: &str| {
-        let stroke = 1.5 + 3.5 * (1.0 + edge.calls as f64).ln() / (1.0 + most as f64).ln();
-        let title = format!("{} from {} to {}", calls(edge.calls), label(job, edge.from), label(job, edge.to));
+        let stroke = 1.5 + 3.5 * (1.0 + edge.traffic.calls as f64).ln() / (1.0 + most as f64).ln();
+        let title = format!("{} from {} to {}", calls(edge.traffic.calls), label(job, edge.from), label(job, edge.to));
         context! { path, stroke, text, title, x, y, anchor }
     };
     let down = |edge: &&MeasuredEdge| {
         let (x, y) = (left + BOX.0 / 2.0, top(edge.from) + BOX.1);
-        arrow(
-            edge,
-            calls(edge.calls),
-            format!("M{x} {y}V{}", top(edge.to) - 7.0),
-            x + 12.0,
-            y + GAP / 2.0 + 4.0,
-            "start",
-        )
+        let path = format!("M{x} {y}V{}", top(edge.to) - 7.0);
+        arrow(edge, calls(edge.traffic.calls), path, x + 12.0, y + GAP / 2.0 + 4.0, "start")
     };
     let around = |(lane, edge): (usize, &&MeasuredEdge)| {
         let x = left - 22.0 - LANE * lane as f64;
         let (from, to) = (top(edge.from) + 0.68 * BOX.1, top(edge.to) + 0.32 * BOX.1);
         let turn = if to > from { 10.0 } else { -10.0 };
-        let path = format!(
-            "M{left} {from}H{}Q{x} {from} {x} {}V{}Q{x} {to} {} {to}H{}",
-            x + 10.0,
-            from + turn,
-            to - turn,
-            x + 10.0,
-            left - 7.0
-        );
-        arrow(edge, grouped(edge.calls), path, x - 8.0, (from + to) / 2.0 + 4.0, "end")
+        let (near, down, up, end) = (x + 10.0, from + turn, to - turn, left - 7.0);
+        let path = format!("M{left} {from}H{near}Q{x} {from} {x} {down}V{up}Q{x} {to} {near} {to}H{end}");
+        arrow(edge, grouped(edge.traffic.calls), path, x - 8.0, (from + to) / 2.0 + 4.0, "end")
     };
     let arrows: Vec<Value> = below.iter().map(down).chain(past.iter().enumerate().map(around)).collect();
     let edge = |edge: &MeasuredEdge| {
         let (from, to) = (label(job, edge.from), label(job, edge.to));
-        context! { from, to, calls => grouped(edge.calls), value => edge.calls }
+        context! { from, to, calls => grouped(edge.traffic.calls) }
     };
     let (boxes, is_cut) = boxes(job, left);
     context! {

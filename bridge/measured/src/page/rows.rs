@@ -57,11 +57,8 @@ fn passed_on(passed_on: &PassedOn, shown: fn(u64) -> String, title: String) -> V
 pub(super) fn calls(job: &MeasuredJob) -> Vec<Value> {
     let title = |place: usize, calls: &PassedOn| {
         let label = &job.layers[place].label;
+        // It is shown where the layer changes something.
         match (calls.comes_in, calls.goes_out) {
-            (0, 0) => String::new(),
-            (_, out) if place == 0 => format!("The program makes {out}"),
-            (calls, _) if place + 1 == job.layers.len() => format!("{calls} arrive at the MPI library"),
-            (calls, out) if calls == out => format!("{label} passes all {calls} on"),
             (0, out) => format!("{label} makes {out} of its own"),
             (calls, out) => format!("{calls} come to {label}, and it makes {out}"),
         }

@@ -51,7 +51,7 @@ pub(super) fn bars(function: &MeasuredFunction, range: Range) -> String {
     for (bound, count) in function.histogram.iter().filter(|(_, count)| **count > 0) {
         let height =
             3.0 + (HEIGHT - 3.0) * ((*count as f64).ln() / (most as f64 + 1e-9).ln().max(1e-9)).clamp(0.0, 1.0);
-        let x = BAR * (bound.max(&1).ilog2() - range.0.min(bound.max(&1).ilog2()));
+        let x = BAR * bound.max(&1).ilog2().saturating_sub(range.0);
         // Writing into a String cannot fail.
         let _ = write!(path, "M{x} {HEIGHT}v-{height:.0}h{}v{height:.0}z", BAR - 1);
     }

@@ -107,12 +107,7 @@ pub(crate) struct MpiStatus {
 
 impl fmt::Display for RecordedCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}(", self.function.name())?;
-        for (place, argument) in self.arguments.iter().enumerate() {
-            let comma = if place == 0 { "" } else { ", " };
-            write!(f, "{comma}{argument}")?;
-        }
-        f.write_str(")")?;
+        write!(f, "{}({})", self.function.name(), listed(&self.arguments))?;
         match (&self.result, self.duration_ns) {
             (Some(result), Some(time)) => write!(f, " = {result} <{}>", duration(time)),
             (None, Some(time)) => write!(f, " <{}>", duration(time)),
@@ -130,10 +125,8 @@ impl fmt::Display for Argument {
         }
         match (&self.before, &self.after) {
             (None, None) => write!(f, "{}", self.value),
-            (Some(before), None) => write!(f, "{}{before}", sign(before)),
-            (None, Some(after)) => write!(f, "{}{after}", sign(after)),
-            (Some(before), Some(after)) if before == after => write!(f, "{}{before}", sign(before)),
-            (Some(before), Some(after)) => write!(f, "{}{before} → {after}", sign(before)),
+            (Some(before), Some(after)) if before != after => write!(f, "{}{before} → {after}", sign(before)),
+            (Some(only), _) | (None, Some(only)) => write!(f, "{}{only}", sign(only)),
         }
     }
 }
@@ -161,15 +154,16 @@ impl fmt::Display for Decoded {
             }
             Self::Content { bytes, hash } => write!(f, "{{{bytes} bytes, hash {hash:016x}}}"),
             Self::List { known, all } => {
-                f.write_str("[")?;
-                for (place, value) in known.iter().enumerate() {
-                    write!(f, "{}{value}", if place == 0 { "" } else { ", " })?;
-                }
                 let more = all.saturating_sub(known.len() as u64);
-                if more > 0 { write!(f, ", ... {more} more]") } else { f.write_str("]") }
+                let more = if more > 0 { format!(", ... {more} more") } else { String::new() };
+                write!(f, "[{}{more}]", listed(known))
             }
         }
     }
+}
+
+fn listed(values: &[impl ToString]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// A time in the unit that leaves up to three digits before the point.

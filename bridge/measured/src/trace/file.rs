@@ -1,8 +1,8 @@
 //! The file of a rank, as `qmpi_abi::trace` describes it: reads what is there, however the process ended. Calls stay in the bytes of the file.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use qmpi_abi::FnId;
 use qmpi_abi::trace::{AFTER, BEFORE, Chunk, GRAIN, HEAD, MAGIC, RETURNED, TracedCall, VERSION, Value};
@@ -13,7 +13,7 @@ use crate::trace::constants::Family;
 /// The first line.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct TraceHead {
-    pub(crate) version: u32,
+    version: u32,
     pub(crate) rank: u32,
     pub(crate) process: u32,
     pub(crate) mpi: String,
@@ -42,7 +42,7 @@ pub(crate) struct CodeRange {
     pub(crate) end: u64,
     /// What was added to the addresses in the file.
     pub(crate) base: u64,
-    pub(crate) path: String,
+    pub(crate) path: Arc<Path>,
 }
 
 /// A file.
@@ -162,14 +162,7 @@ fn record(bytes: &[u8]) -> TracedCall {
 }
 
 impl TraceHead {
-    /// Of a file: its first line.
-    pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-        let mut bytes = Vec::new();
-        file.take(HEAD as u64).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-        Self::parse(&bytes)
-    }
-
+    /// The first line of a file.
     fn parse(bytes: &[u8]) -> Result<Self, String> {
         let head = bytes.get(..HEAD).unwrap_or_default();
         let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -229,18 +222,18 @@ impl<'a> TraceFile<'a> {
         let Some(limit) = self.head.calls.strip_prefix("last:").and_then(|limit| limit.parse::<usize>().ok()) else {
             return;
         };
-        let mut seen: BTreeMap<(u32, u16), usize> = BTreeMap::new();
-        let mut kept = BTreeSet::new();
-        for call in self.calls.iter().rev().map(|call| call.record) {
-            let calls = seen.entry((call.thread, call.layer)).or_default();
+        let (mut seen, mut kept) = (BTreeMap::new(), Vec::new());
+        for call in self.calls.drain(..).rev() {
+            let calls: &mut usize = seen.entry((call.record.thread, call.record.layer)).or_default();
             *calls += 1;
             if *calls <= limit {
-                kept.insert((call.thread, call.sequence));
+                kept.push(call);
             } else {
-                *self.beyond_limit.entry(call.layer).or_default() += 1;
+                *self.beyond_limit.entry(call.record.layer).or_default() += 1;
             }
         }
-        self.calls.retain(|call| kept.contains(&(call.record.thread, call.record.sequence)));
+        kept.reverse();
+        self.calls = kept;
     }
 
     /// From the moments that the file has: the first and the last one.

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use qmpi_abi::parameters::{Direction, Kind};
+use qmpi_abi::parameters::{Direction, Kind, Parameter};
 
 use crate::trace::constants::Constants;
 use crate::trace::file::{RawCall, RawValue};
@@ -31,37 +31,28 @@ pub(super) fn is_handle(kind: Kind) -> bool {
     KINDS.iter().any(|(known, _)| *known == kind)
 }
 
-/// Whose handle: the argument, what it points to before or after the call with the number of the element, or the result.
+/// Whose handle it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HandlePlace {
-    /// The argument itself.
+    /// That of the argument itself.
     Word(u8),
-    /// An element of what it points to.
+    /// An element of what the argument points to, before or after the call.
     Element(u8, bool, u32),
     Result,
 }
 
 impl HandlePlace {
-    pub(super) fn word(place: usize) -> Self {
-        Self::Word(place as u8)
-    }
-
-    /// An element of what the argument points to, before or after the call.
     pub(super) fn element(place: usize, is_after: bool, element: usize) -> Self {
         Self::Element(place as u8, is_after, element as u32)
     }
 }
 
-/// The handles of a call that are known, and which objects they are.
-type Uses = Vec<(HandlePlace, u32)>;
-
 /// The objects of a rank.
 #[derive(Debug, Default)]
 pub(super) struct MadeObjects {
     made: Vec<MadeObject>,
-    /// By call.
-    uses: Vec<Uses>,
-    names: Vec<String>,
+    /// By call: its handles that are known, and which objects they are.
+    uses: Vec<Vec<(HandlePlace, u32)>>,
 }
 
 /// An object.
@@ -70,24 +61,7 @@ struct MadeObject {
     kind: Kind,
     /// The call that made it, the outermost so far.
     maker: usize,
-}
-
-/// The names of a call's handles.
-#[derive(Debug)]
-pub(super) struct HandleNames<'a> {
-    objects: &'a MadeObjects,
-    uses: Option<&'a Uses>,
-}
-
-impl HandleNames<'_> {
-    /// The name of the handle there, if its making is known.
-    pub(super) fn at(&self, place: HandlePlace) -> Option<&str> {
-        self.objects.names.get(object_at(self.uses?, place)?).map(String::as_str)
-    }
-}
-
-fn object_at(uses: &Uses, place: HandlePlace) -> Option<usize> {
-    uses.iter().find(|(known, _)| *known == place).map(|(_, object)| *object as usize)
+    name: String,
 }
 
 /// The numbers that a value consists of, cut in elements of so many bytes.
@@ -103,7 +77,7 @@ pub(super) fn elements<'a>(value: &RawValue<'a>) -> impl Iterator<Item = u64> + 
 impl MadeObjects {
     /// Follows all handles of these calls.
     pub(super) fn of(calls: &[RawCall<'_>], events: &[Event], constants: &Constants, layers: &[String]) -> Self {
-        let objects = Self { uses: vec![Uses::new(); calls.len()], ..Self::default() };
+        let objects = Self { made: Vec::new(), uses: vec![Vec::new(); calls.len()] };
         let mut tracker = Tracker { calls, constants, alive: HashMap::new(), objects };
         for event in events {
             match *event {
@@ -116,28 +90,42 @@ impl MadeObjects {
         objects
     }
 
-    pub(super) fn of_call(&self, number: usize) -> HandleNames<'_> {
-        HandleNames { objects: self, uses: self.uses.get(number) }
+    /// The name of a call's handle, if its making is known.
+    pub(super) fn name_at(&self, call: usize, place: HandlePlace) -> Option<&str> {
+        Some(&self.made[self.object_at(call, place)?].name)
+    }
+
+    fn object_at(&self, call: usize, place: HandlePlace) -> Option<usize> {
+        self.uses[call].iter().find(|(known, _)| *known == place).map(|(_, object)| *object as usize)
     }
 
     fn name(&mut self, calls: &[RawCall<'_>], layers: &[String]) {
         // In the order in which their makers began.
         let mut order: Vec<usize> = (0..self.made.len()).collect();
         order.sort_by_key(|object| (self.made[*object].maker, *object));
-        self.names = vec![String::new(); self.made.len()];
         let mut counts: HashMap<(Kind, u16, u32), u32> = HashMap::new();
         for object in order {
-            let MadeObject { kind, maker } = self.made[object];
-            let call = &calls[maker];
-            let count = counts.entry((kind, call.record.caller, call.record.thread)).or_default();
+            let MadeObject { kind, maker, name } = &mut self.made[object];
+            let call = &calls[*maker];
+            let count = counts.entry((*kind, call.record.caller, call.record.thread)).or_default();
             *count += 1;
-            let word = KINDS.iter().find(|(known, _)| *known == kind).map_or("object", |(_, word)| word);
+            let word = KINDS.iter().find(|(known, _)| known == kind).map_or("object", |(_, word)| word);
             let thread = if call.record.thread == 0 { String::new() } else { format!("@t{}", call.record.thread) };
             let layer = layers.get(usize::from(call.record.caller)).filter(|_| call.record.caller != 0);
             let layer = layer.map_or_else(String::new, |layer| format!("{layer}:"));
-            self.names[object] = format!("{layer}{word}#{count}{thread}");
+            *name = format!("{layer}{word}#{count}{thread}");
         }
     }
+}
+
+/// Is the word of such an argument an address?
+pub(super) fn is_pointer(parameter: &Parameter) -> bool {
+    parameter.ctype().contains(['*', '['])
+}
+
+/// The parameters of a call that are handles, or lead to some.
+fn handles(call: &RawCall<'_>) -> impl Iterator<Item = (usize, &'static Parameter)> + use<> {
+    call.function.parameters().iter().enumerate().filter(|(_, parameter)| is_handle(parameter.kind))
 }
 
 struct Tracker<'a> {
@@ -157,64 +145,53 @@ impl Tracker<'_> {
 
     fn uses(&mut self, call: usize, place: HandlePlace, object: usize) {
         let uses = &mut self.objects.uses[call];
-        match uses.iter_mut().find(|(known, _)| *known == place) {
-            Some(known) => known.1 = object as u32,
-            None => {
-                // Most have one or two.
-                uses.reserve_exact(1);
-                uses.push((place, object as u32));
-            }
-        }
+        // Most have one or two.
+        uses.reserve_exact(1);
+        uses.push((place, object as u32));
     }
 
+    /// A call begins: its arguments, and what they point to, are known objects.
     fn begin(&mut self, number: usize) {
         let call = &self.calls[number];
-        for (place, parameter) in call.function.parameters().iter().enumerate().filter(|(_, p)| is_handle(p.kind)) {
-            let word = call.word(place);
-            if !parameter.ctype().contains(['*', '[']) {
-                if let Some(object) = self.handle(parameter.kind, word).and_then(|key| self.find(key, 0)) {
-                    self.uses(number, HandlePlace::word(place), object);
-                }
-                continue;
+        for (place, parameter) in handles(call) {
+            if is_pointer(parameter) {
+                self.read(number, place, parameter.kind, false);
+            } else if let Some(object) = self.known(parameter.kind, call.word(place), 0) {
+                self.uses(number, HandlePlace::Word(place as u8), object);
             }
-            self.read(number, place, parameter.kind, false);
         }
     }
 
     /// The handles in an array that the function reads.
     fn read(&mut self, number: usize, place: usize, kind: Kind, is_after: bool) {
-        let call = &self.calls[number];
-        let Some(value) = call.value(place, is_after) else { return };
+        let Some(value) = self.calls[number].value(place, is_after) else { return };
         let mut occurrences: HashMap<u64, usize> = HashMap::new();
         for (element, word) in elements(&value).enumerate() {
-            let Some(key) = self.handle(kind, word) else { continue };
-            let occurrence = occurrences.entry(key.1).or_default();
-            if let Some(object) = self.find(key, *occurrence) {
+            let occurrence = occurrences.entry(word).or_default();
+            if let Some(object) = self.known(kind, word, *occurrence) {
                 self.uses(number, HandlePlace::element(place, is_after, element), object);
             }
             *occurrence += 1;
         }
     }
 
-    fn find(&self, key: (Kind, u64), occurrence: usize) -> Option<usize> {
-        let alive = self.alive.get(&key)?;
+    /// The object that a word is the handle of, or that number of several with one value.
+    fn known(&self, kind: Kind, word: u64, occurrence: usize) -> Option<usize> {
+        let alive = self.alive.get(&self.handle(kind, word)?)?;
         alive.get(occurrence).or(alive.last()).copied()
     }
 
+    /// A call ends: what it has made and freed.
     fn end(&mut self, number: usize) {
         let call = &self.calls[number];
-        for (place, parameter) in call.function.parameters().iter().enumerate().filter(|(_, p)| is_handle(p.kind)) {
-            if !parameter.ctype().contains(['*', '[']) {
-                continue;
-            }
+        for (place, parameter) in handles(call).filter(|(_, parameter)| is_pointer(parameter)) {
             match parameter.direction {
                 Direction::In => self.read(number, place, parameter.kind, true),
                 _ => self.written(number, place, parameter.kind),
             }
         }
         let result = call.function.result().filter(|result| is_handle(result.kind));
-        let key = result.and_then(|result| self.handle(result.kind, call.record.result));
-        if let Some(object) = key.and_then(|key| self.find(key, 0)) {
+        if let Some(object) = result.and_then(|result| self.known(result.kind, call.record.result, 0)) {
             self.uses(number, HandlePlace::Result, object);
         }
     }
@@ -225,14 +202,14 @@ impl Tracker<'_> {
         let Some(value) = call.value(place, true) else { return };
         let before: Vec<u64> = call.value(place, false).map(|value| elements(&value).collect()).unwrap_or_default();
         for (element, word) in elements(&value).enumerate() {
-            let at = HandlePlace::element(place, true, element);
-            let known = object_at(&self.objects.uses[number], HandlePlace::element(place, false, element));
+            let at = |is_after| HandlePlace::element(place, is_after, element);
+            let known = self.objects.object_at(number, at(false));
             match (self.handle(kind, word), known, before.get(element)) {
                 // As it was: a persistent request, a datatype that is committed.
-                (Some(_), Some(object), Some(old)) if *old == word => self.uses(number, at, object),
+                (Some(_), Some(object), Some(old)) if *old == word => self.uses(number, at(true), object),
                 (Some(key), ..) => {
                     let object = self.make(number, key);
-                    self.uses(number, at, object);
+                    self.uses(number, at(true), object);
                 }
                 (None, Some(object), Some(old)) => {
                     let key = (kind, self.constants.handle(kind, *old).cast_unsigned());
@@ -263,7 +240,7 @@ impl Tracker<'_> {
             }
         }
         let object = self.objects.made.len();
-        self.objects.made.push(MadeObject { kind: key.0, maker: number });
+        self.objects.made.push(MadeObject { kind: key.0, maker: number, name: String::new() });
         let alive = self.alive.entry(key).or_default();
         if !(key.0 == Kind::Request && self.constants.is_shared_request(key.1)) {
             alive.clear();

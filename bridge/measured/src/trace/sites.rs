@@ -26,23 +26,12 @@ impl fmt::Display for Site {
     }
 }
 
-/// The objects of a process that have code.
-#[derive(Debug)]
-pub(super) struct CodeObjects(Vec<(CodeRange, Arc<Path>)>);
-
-impl CodeObjects {
-    pub(super) fn new(code: &[CodeRange]) -> Self {
-        let mut known: HashMap<&str, Arc<Path>> = HashMap::new();
-        let mut object = |path| Arc::clone(known.entry(path).or_insert_with(|| Path::new(path).into()));
-        Self(code.iter().map(|code| (code.clone(), object(&code.path))).collect())
-    }
-
-    /// The call that returns to an address; `None` if no object is known there, and for 0. What is behind the call may be another line, so its own last
-    /// byte is what counts.
+impl CodeRange {
+    /// The call that returns to an address, if it is here; none does to 0. What is behind the call may be another line, so its own last byte is
+    /// what counts.
     pub(super) fn site(&self, returns_to: u64) -> Option<Site> {
-        let address = returns_to.checked_sub(1)?;
-        let (code, object) = self.0.iter().find(|(code, _)| (code.start..code.end).contains(&address))?;
-        Some(Site { object: Arc::clone(object), address: address.wrapping_sub(code.base) })
+        let address = returns_to.checked_sub(1).filter(|address| (self.start..self.end).contains(address))?;
+        Some(Site { object: Arc::clone(&self.path), address: address.wrapping_sub(self.base) })
     }
 }
 
@@ -78,29 +67,23 @@ fn debug_file(path: &Path) -> Option<PathBuf> {
     Some(format!("/usr/lib/debug/.build-id/{first}/{rest}.debug").into())
 }
 
-impl fmt::Debug for Lines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Lines")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn places_in_objects() {
-        let code = |start, end, base, path: &str| CodeRange { start, end, base, path: path.to_owned() };
-        let objects = CodeObjects::new(&[
+        let code = |start, end, base, path: &str| CodeRange { start, end, base, path: Path::new(path).into() };
+        let objects = [
             code(0x40_1000, 0x40_2000, 0, "/home/me/ring"),
             code(0x7f00_1000, 0x7f00_2000, 0x7f00_0000, "/lib/libsolver.so"),
-        ]);
-        let shown = |address| objects.site(address).map(|site| site.to_string());
+        ];
+        let site = |address| objects.iter().find_map(|code| code.site(address));
+        let shown = |address| site(address).map(|site| site.to_string());
         assert_eq!(shown(0x40_11f3).as_deref(), Some("ring+0x4011f2"));
         assert_eq!(shown(0x7f00_1010).as_deref(), Some("libsolver.so+0x100f"));
         assert_eq!(shown(0x40_2000).as_deref(), Some("ring+0x401fff"), "a call that does not return");
         assert_eq!((shown(0x40_1000), shown(0)), (None, None));
-        let site = objects.site(0x40_11f3).unwrap();
-        assert_eq!(Lines::default().name(&site), "ring+0x4011f2", "there is no such file");
+        assert_eq!(Lines::default().name(&site(0x40_11f3).unwrap()), "ring+0x4011f2", "there is no such file");
     }
 }
