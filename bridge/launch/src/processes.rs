@@ -95,11 +95,13 @@ impl SwitchableProcess {
 /// # Errors
 /// [`LaunchError::NoProcess`], [`LaunchError::NothingToSwitch`], and [`LaunchError::Control`] for a process that cannot be looked into.
 pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
-    let pids = match job {
+    let pids: Vec<u32> = match job {
         ProcessChoice::All => parents().into_keys().collect(),
         ProcessChoice::Of(pid) => family(pid),
     };
-    let is_gone = pids.is_empty();
+    if let (ProcessChoice::Of(pid), []) = (job, pids.as_slice()) {
+        return Err(LaunchError::NoProcess(pid));
+    }
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for pid in pids {
@@ -118,7 +120,6 @@ pub fn find(job: ProcessChoice) -> Result<Vec<SwitchableProcess>, LaunchError> {
     }
     let of_which = match job {
         _ if !found.is_empty() => return Ok(found),
-        ProcessChoice::Of(pid) if is_gone => return Err(LaunchError::NoProcess(pid)),
         ProcessChoice::Of(pid) => format!("neither process {pid} nor one below it"),
         ProcessChoice::All => "no process of this user on this host".to_owned(),
     };
@@ -155,18 +156,10 @@ fn parent(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-fn descends(mut pid: u32, first: u32, parents: &BTreeMap<u32, u32>) -> bool {
+fn descends(pid: u32, first: u32, parents: &BTreeMap<u32, u32>) -> bool {
     // No process has so many ancestors; what was read at different times could be a circle.
-    for _ in 0..parents.len() {
-        if pid == first {
-            return true;
-        }
-        match parents.get(&pid) {
-            Some(parent) => pid = *parent,
-            None => return false,
-        }
-    }
-    false
+    let mut line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied()).take(parents.len());
+    line.any(|pid| pid == first)
 }
 
 /// The process, if it has layers that can be switched, and which file says so.

@@ -50,28 +50,22 @@ fn factor(text: &str, parameters: &[ListedParameter]) -> Option<LengthFactor> {
     if let Some(constant) = CONSTANTS.iter().position(|constant| *constant == text) {
         return Some(LengthFactor::Constant(u8::try_from(constant).ok()?));
     }
-    if let Some((of, name)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
-        let place = place(name, parameters)?;
-        return match of {
-            "last" => Some(LengthFactor::Last(place)),
-            "size" => Some(LengthFactor::Ranks(place)),
-            "in" => Some(LengthFactor::Sources(place)),
-            "out" => Some(LengthFactor::Destinations(place)),
-            "dims" => Some(LengthFactor::Dimensions(place)),
-            _ => None,
-        };
-    }
-    Some(match text {
-        "zero" => LengthFactor::Zero,
-        "unknown" => LengthFactor::Unknown,
-        _ => {
-            let place = place(text, parameters)?;
-            match &parameters[usize::from(place)] {
-                parameter if parameter.kind == "datatype" => LengthFactor::Size(place),
-                parameter if TypeShape::of(&parameter.ctype).indirections > 0 => LengthFactor::Sum(place),
-                _ => LengthFactor::Argument(place),
-            }
-        }
+    let (of, name) = text.strip_suffix(')').and_then(|text| text.split_once('(')).unwrap_or(("", text));
+    let place = place(name, parameters);
+    Some(match (of, place) {
+        ("", None) if name == "zero" => LengthFactor::Zero,
+        ("", None) if name == "unknown" => LengthFactor::Unknown,
+        ("last", Some(place)) => LengthFactor::Last(place),
+        ("size", Some(place)) => LengthFactor::Ranks(place),
+        ("in", Some(place)) => LengthFactor::Sources(place),
+        ("out", Some(place)) => LengthFactor::Destinations(place),
+        ("dims", Some(place)) => LengthFactor::Dimensions(place),
+        ("", Some(place)) => match &parameters[usize::from(place)] {
+            parameter if parameter.kind == "datatype" => LengthFactor::Size(place),
+            parameter if TypeShape::of(&parameter.ctype).indirections > 0 => LengthFactor::Sum(place),
+            _ => LengthFactor::Argument(place),
+        },
+        _ => return None,
     })
 }
 

@@ -56,11 +56,7 @@ impl TypeShape {
         let name = alternative.trim_end_matches('*');
         let stars = alternative.len() - name.len();
         let base_fits = match name.split_once('%') {
-            Some((before, after)) => {
-                self.base.len() >= before.len() + after.len()
-                    && self.base.starts_with(before)
-                    && self.base.ends_with(after)
-            }
+            Some((before, after)) => self.base.strip_prefix(before).is_some_and(|rest| rest.ends_with(after)),
             None => self.base == name,
         };
         base_fits && (stars == 0 || stars == self.indirections)

@@ -35,14 +35,15 @@ pub fn passthrough(headers: &[Header], includes: &[String], exclude: &BTreeSet<S
 "
     .to_owned();
     text += &included(includes);
+    let declared = headers.iter().flat_map(Header::functions).filter(|declared| declared.profiling);
+    let prototypes = distinct(declared.map(|declared| &declared.prototype), exclude);
+    text + &prototypes.into_iter().map(pmpi_wrapper).collect::<String>()
+}
+
+/// The first prototype of each function, except those of `exclude`.
+fn distinct<'a>(all: impl Iterator<Item = &'a Prototype>, exclude: &BTreeSet<String>) -> Vec<&'a Prototype> {
     let mut done = BTreeSet::new();
-    for declared in headers.iter().flat_map(Header::functions) {
-        let name = &declared.prototype.name;
-        if declared.profiling && !exclude.contains(name) && done.insert(name) {
-            text += &pmpi_wrapper(&declared.prototype);
-        }
-    }
-    text
+    all.filter(|found| !exclude.contains(&found.name) && done.insert(found.name.as_str())).collect()
 }
 
 fn pmpi_wrapper(prototype: &Prototype) -> String {
@@ -61,25 +62,16 @@ fn pmpi_wrapper(prototype: &Prototype) -> String {
 /// If no header declares one of the functions.
 pub fn skeleton(headers: &[Header], includes: &[String], name: &str, functions: &[String]) -> Result<String> {
     let find = |function: &str| headers.iter().find_map(|header| header.function(function));
-    let mut prototypes: Vec<_> = INITIALIZATION.iter().filter_map(|function| find(function)).collect();
-    let mut done: BTreeSet<_> = prototypes.iter().map(|prototype| prototype.name.clone()).collect();
-    for function in functions {
-        let prototype = find(function).ok_or_else(|| ShimError::NoFunction(function.clone()))?;
-        if done.insert(function.clone()) {
-            prototypes.push(prototype);
-        }
-    }
+    let initialization = INITIALIZATION.iter().filter_map(|function| find(function));
+    let wanted = functions.iter().map(|name| find(name).ok_or_else(|| ShimError::NoFunction(name.clone())));
+    let prototypes = distinct(initialization.chain(wanted.collect::<Result<Vec<_>>>()?), &BTreeSet::new());
     Ok(filled(SKELETON, includes, name, &prototypes))
 }
 
 /// C text of a tool that passes every function of the headers on, except those of `exclude`.
 #[must_use]
 pub fn qmpi_passthrough(headers: &[Header], includes: &[String], name: &str, exclude: &BTreeSet<String>) -> String {
-    let mut done = BTreeSet::new();
-    let all = headers.iter().flat_map(Header::prototypes);
-    let prototypes: Vec<_> =
-        all.filter(|found| !exclude.contains(&found.name) && done.insert(found.name.as_str())).collect();
-    filled(PASSTHROUGH, includes, name, &prototypes)
+    filled(PASSTHROUGH, includes, name, &distinct(headers.iter().flat_map(Header::prototypes), exclude))
 }
 
 fn included(includes: &[String]) -> String {

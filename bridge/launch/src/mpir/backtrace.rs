@@ -25,6 +25,14 @@ pub struct BacktraceFrame {
     pub owner: String,
 }
 
+impl BacktraceFrame {
+    /// One whose owner is not known yet.
+    fn new(function: &str, place: &str, address: Option<u64>) -> Self {
+        let function = if function.is_empty() { "??" } else { function };
+        Self { function: function.into(), place: place.into(), address, owner: String::new() }
+    }
+}
+
 /// The back trace of each thread in a text, the innermost frame first; empty if there is none.
 pub fn read(text: &str) -> Vec<Vec<BacktraceFrame>> {
     let mut threads: Vec<Vec<BacktraceFrame>> = Vec::new();
@@ -62,11 +70,7 @@ fn of_gdb(line: &str) -> Option<(usize, BacktraceFrame)> {
         (None, Some((_, library))) => library,
         (None, None) => "",
     };
-    let function = if function.is_empty() { "??" } else { function };
-    Some((
-        number,
-        BacktraceFrame { function: function.into(), place: place.into(), address, ..BacktraceFrame::default() },
-    ))
+    Some((number, BacktraceFrame::new(function, place, address)))
 }
 
 /// `Thread 11 (active+gil): "MainThread"`. gdb has a thread in the parentheses: `Thread 1 (Thread 0x7f (LWP 11)):`.
@@ -80,8 +84,7 @@ fn of_python(line: &str) -> Option<BacktraceFrame> {
     let (function, place) = (function.trim(), place.strip_suffix(')')?);
     // An address differs between ranks.
     let address = function.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    let function = if address.is_some() { "??" } else { function };
-    Some(BacktraceFrame { function: function.into(), place: place.into(), address, ..BacktraceFrame::default() })
+    Some(BacktraceFrame::new(if address.is_some() { "" } else { function }, place, address))
 }
 
 /// Frames that ranks have in common, from the outermost one on.

@@ -56,20 +56,12 @@ fn of_file(path: &str) -> Vec<String> {
 
 /// A list of hosts: `a,b:2`, and as Slurm writes them, `n[1-3,07]`.
 fn expand(list: &str) -> Vec<String> {
-    let mut elements = vec![String::new()];
     let mut depth = 0;
-    for letter in list.chars() {
-        match letter {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        match elements.last_mut() {
-            Some(last) if depth > 0 || !(letter == ',' || letter.is_whitespace()) => last.push(letter),
-            _ => elements.push(String::new()),
-        }
-    }
-    elements.iter().flat_map(|element| expand_brackets(element)).filter(|host| !host.is_empty()).collect()
+    let elements = list.split(|letter: char| {
+        depth += i32::from(letter == '[') - i32::from(letter == ']');
+        depth <= 0 && (letter == ',' || letter.is_whitespace())
+    });
+    elements.flat_map(expand_brackets).filter(|host| !host.is_empty()).collect()
 }
 
 fn expand_brackets(element: &str) -> Vec<String> {

@@ -58,7 +58,6 @@ impl Owners<'_> {
 #[derive(Debug, Default)]
 pub struct RankOutputs {
     trees: Tree,
-    has_trees: bool,
     texts: BTreeMap<String, BTreeSet<u32>>,
 }
 
@@ -71,7 +70,6 @@ impl RankOutputs {
             self.texts.entry(text).or_default().insert(rank.rank);
             return;
         }
-        self.has_trees = true;
         for thread in &mut threads {
             owners.name(thread);
             self.trees.add(rank.rank, thread);
@@ -80,7 +78,7 @@ impl RankOutputs {
 
     /// As text.
     pub fn text(&self) -> String {
-        let mut text = if self.has_trees { self.trees.text() } else { String::new() };
+        let mut text = self.trees.text();
         let mut groups: Vec<(&BTreeSet<u32>, &String)> = self.texts.iter().map(|(text, ranks)| (ranks, text)).collect();
         groups.sort();
         for (ranks, output) in groups {
