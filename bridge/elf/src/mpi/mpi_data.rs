@@ -43,7 +43,6 @@ const PREFIXES: &[&str] = &[
     // MPICH: sentinels of the f08 module, and C's pointers to them.
     "MPIR_F08_MPI_",
     "MPIR_C_MPI_",
-    "MPIR_F_MPI_",
     "MPIR_F_",
 ];
 

@@ -193,7 +193,7 @@ impl Template {
         // `.gnu.hash` wants the symbols bucket by bucket.
         let buckets = count / 2 + 1;
         let mut order: Vec<(u32, usize)> = symbols.iter().map(|it| it.name.hash() % buckets).zip(0..).collect();
-        order.sort_unstable();
+        order.sort_by_key(|(bucket, _)| *bucket);
         let in_order = || order.iter().map(|(_, index)| (*index, &symbols[*index]));
 
         let versions = (FIRST_VERSION..).zip(versions.iter().map(|name| name.as_bytes()));
