@@ -51,19 +51,25 @@ fn watch_fortran(lock: &LinkerLock) {
     let Some(process) = Process::with_mpi(lock) else { return };
     let is_ours = |held: usize| process.images().iter().any(|image| is_entry(image) && image.contains(held));
     for image in process.mpi().filter(|image| is_fortran(image)) {
-        rebind::exchange(lock, image, Which::All, |reference, held| {
-            let symbol = qmpi_abi::classify_c(reference.name)?;
-            if symbol.id != ABORT || symbol.binding != Binding::C || !reference.is_call {
-                return None;
-            }
-            // A slot that `ld.so` has not bound yet leads back into the library.
-            let next = match held() {
-                held if !image.contains(held) => held,
-                _ if symbol.profiling => process.function(reference.name)?,
-                _ => return None,
-            };
-            (!is_ours(next)).then(|| observer::observe_second(next, at_abort, 0))
-        });
+        rebind::exchange(
+            lock,
+            image,
+            Which::All,
+            |_| true,
+            |reference, held| {
+                let symbol = qmpi_abi::classify_c(reference.name)?;
+                if symbol.id != ABORT || symbol.binding != Binding::C || !reference.is_call {
+                    return None;
+                }
+                // A slot that `ld.so` has not bound yet leads back into the library.
+                let next = match held() {
+                    held if !image.contains(held) => held,
+                    _ if symbol.profiling => process.function(reference.name)?,
+                    _ => return None,
+                };
+                (!is_ours(next)).then(|| observer::observe_second(next, at_abort, 0))
+            },
+        );
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) extern "C" fn objects_opened() {
         return;
     }
     loader_lock::with(|lock| {
-        let (_, now) = DEALT_WITH.again();
+        let now = DEALT_WITH.again();
         let (images, new) = (now.images(), now.new_images());
         without_mpi::check(new);
         c_library::list_all_namespaces(lock, new);

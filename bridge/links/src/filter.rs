@@ -60,6 +60,15 @@ pub struct Communicators {
 /// Larger than `MPI_MAX_OBJECT_NAME` of any MPI.
 const LONGEST_NAME: usize = 256;
 
+/// A link that can be led past a layer.
+#[derive(Debug, Clone, Copy)]
+pub struct Switched {
+    /// The link.
+    pub address: usize,
+    /// Where it leads while the layer is to see calls: the layer's function, which can be exchanged.
+    pub function: &'static AtomicUsize,
+}
+
 /// A link to a function of a layer with a filter.
 #[repr(C)]
 struct Filtered {
@@ -94,14 +103,8 @@ impl CallFilter {
         }
     }
 
-    /// A link that leads to `on` for calls that the layer is to see, and to `off` for others. Returns its address and the word that `on` is in.
-    pub(crate) fn before(
-        &'static self,
-        id: FnId,
-        on: usize,
-        off: usize,
-        caller: Caller,
-    ) -> (usize, &'static AtomicUsize) {
+    /// A link that leads to `on` for calls that the layer is to see, and to `off` for others.
+    pub(crate) fn before(&'static self, id: FnId, on: usize, off: usize, caller: Caller) -> Switched {
         let place = id
             .parameters()
             .iter()
@@ -114,7 +117,7 @@ impl CallFilter {
             communicator: place.map(|place| caller.word(place)),
             is_fortran: caller == Caller::Fortran,
         }));
-        (trampoline::allocate(qmpi_switch_filtered, filtered), &filtered.on)
+        Switched { address: trampoline::allocate(qmpi_switch_filtered, filtered), function: &filtered.on }
     }
 
     fn is_time(&self) -> bool {

@@ -24,7 +24,7 @@ use qmpi_abi::{FnId, Handles};
 
 use crate::arch::{ARGUMENT_REGISTERS, PAGE, SWITCH_SIZE, WholePages, machine_code};
 use crate::blocks::Blocks;
-use crate::filter::CallFilter;
+use crate::filter::{CallFilter, Switched};
 pub use crate::handles::Caller;
 use crate::requests::{self, Arguments, KnownRequests, Watch};
 use crate::{thread_offsets, trampoline};
@@ -108,15 +108,6 @@ unsafe extern "C" {
     fn qmpi_switch_taking_off();
 }
 
-/// A link that can be led past a layer.
-#[derive(Debug, Clone, Copy)]
-pub struct Switched {
-    /// The link.
-    pub address: usize,
-    /// Where it leads while the layer is on: the layer's function, which can be exchanged.
-    pub function: &'static AtomicUsize,
-}
-
 impl Switch {
     /// The switch of the layer number `bit`, less than [`requests::MAX_SWITCHES`], with this state and filter.
     #[must_use]
@@ -142,12 +133,8 @@ impl Switch {
             let into = passing(!bit, on);
             let on = trampoline::allocate(qmpi_switch_into, into);
             let off = trampoline::allocate(qmpi_switch_past, passing(bit, off));
-            let on = match self.filter {
-                Some(filter) => filter.before(id, on, off, caller).0,
-                None => on,
-            };
-            let (address, _) = self.stub(on, off);
-            return Some(Switched { address, function: &into.target });
+            let on = self.filter.map_or(on, |filter| filter.before(id, on, off, caller).address);
+            return Some(Switched { function: &into.target, ..self.other(on, off) });
         }
         if handles.takes_requests() {
             let arguments = Arguments { handles, caller };
@@ -155,23 +142,15 @@ impl Switch {
                 Box::leak(Box::new(Taking { on: AtomicUsize::new(on), off, bit: self.bit, arguments }));
             let on = trampoline::allocate(qmpi_switch_taking_on, taking);
             let off = trampoline::allocate(qmpi_switch_taking_off, taking);
-            let (address, _) = self.stub(on, off);
-            return Some(Switched { address, function: &taking.on });
+            return Some(Switched { function: &taking.on, ..self.other(on, off) });
         }
         let Some(filter) = self.filter else { return Some(self.other(on, off)) };
-        let (on, function) = filter.before(id, on, off, caller);
-        let (address, _) = self.stub(on, off);
-        Some(Switched { address, function })
+        let Switched { address, function } = filter.before(id, on, off, caller);
+        Some(Switched { function, ..self.other(address, off) })
     }
 
-    /// The same for a function that has nothing to do with requests, or is not MPI's.
+    /// The same for a function that has nothing to do with requests, or is not MPI's: goes to `on` as long as the state is 0, else to `off`.
     pub fn other(self, on: usize, off: usize) -> Switched {
-        let (address, function) = self.stub(on, off);
-        Switched { address, function }
-    }
-
-    /// A stub that goes to `on` as long as the state is 0, else to `off`, and the word that `on` is in.
-    fn stub(self, on: usize, off: usize) -> (usize, &'static AtomicUsize) {
         static BLOCKS: Blocks<SwitchRows> =
             // SAFETY: what the text above is; rows are atomic words.
             unsafe { Blocks::new(&raw const qmpi_switches, &raw const qmpi_switches_end, &ROWS) };
@@ -181,7 +160,7 @@ impl Switch {
         row.off.store(off, Ordering::Relaxed);
         // Nothing jumps through it before its address is given away.
         row.state.store(std::ptr::from_ref(self.state).expose_provenance(), Ordering::Release);
-        (block.code + index * SWITCH_SIZE, &row.on)
+        Switched { address: block.code + index * SWITCH_SIZE, function: &row.on }
     }
 }
 

@@ -28,9 +28,15 @@ use qmpi_elf::{Name, NumberingNote};
 use crate::image::symbol::{DefinedVersion, Definition, ImageSymbol};
 use crate::link_map::{self, LinkMap};
 
-/// One loaded object. A copy is a reference to the same.
+/// One loaded object. A copy is a reference to the same. Two are equal that describe the same object, if both were loaded at the same time.
 #[derive(Debug, Clone)]
 pub struct Image(Arc<LoadedObject>);
+
+impl PartialEq for Image {
+    fn eq(&self, other: &Image) -> bool {
+        self.is_same(other)
+    }
+}
 
 #[derive(Debug)]
 struct LoadedObject {
@@ -42,7 +48,7 @@ struct LoadedObject {
 impl Image {
     /// The object that `info` describes, unless it has no dynamic symbols.
     pub(crate) fn of(info: Info<'_>) -> Option<Image> {
-        // SAFETY: the object is not unloaded, see above.
+        // SAFETY: the object is not unloaded as long as its image is read.
         Image::new(info.name(), unsafe { info.kept_segments() })
     }
 
@@ -202,13 +208,8 @@ impl Image {
         self.0.mapped.tables().undefined().any(|symbol| symbol.is_named(name.to_bytes()))
     }
 
-    /// The definition of `name`: the default version, or else any.
-    pub fn find(&self, name: &CStr) -> Option<ImageSymbol> {
-        self.find_name(name)
-    }
-
-    /// The same where the name's hash may be known: many objects are asked for one name.
-    pub fn find_name<'a>(&self, name: impl Into<Name<'a>>) -> Option<ImageSymbol> {
+    /// The definition of `name`: the default version, or else any. Where many objects are asked for one name, it may come with its hash.
+    pub fn find<'a>(&self, name: impl Into<Name<'a>>) -> Option<ImageSymbol> {
         let name = name.into();
         self.symbol(&self.0.mapped.tables().find(name.bytes(), name.hash())?)
     }

@@ -37,12 +37,12 @@ const UNWINDER: &str = "libgcc_s.so.1";
 #[derive(Debug, Clone, Default)]
 pub struct Process {
     objects: Listed,
-    /// Which of them belong to MPI, in the order of the link map.
-    mpi: Vec<usize>,
-    /// Which of those define a part of MPI's interface. Others (Open MPI's run-time layer) are shared like any library.
-    interface: Vec<usize>,
-    /// Which of them exist once per process, by SONAME; the glibc family is not listed.
-    shared: BTreeMap<String, usize>,
+    /// Those of them that belong to MPI, in the order of the link map.
+    mpi: Vec<Image>,
+    /// Those of these that define a part of MPI's interface. Others (Open MPI's run-time layer) are shared like any library.
+    interface: Vec<Image>,
+    /// The objects that exist once per process, by SONAME; the glibc family is not listed.
+    shared: BTreeMap<String, Image>,
     /// Those of them that the configuration added.
     also_shared: Vec<String>,
     /// Those that a tool has in common with the program. Another tool may have a file of this name of its own.
@@ -79,8 +79,7 @@ impl Process {
     pub fn of(objects: Listed, _: &LinkerLock) -> Option<Process> {
         let mut process = Process { objects, ..Process::default() };
         process.sort();
-        let has_mpi = process.mpi().any(is_mpi_implementation);
-        has_mpi.then_some(process)
+        process.mpi.iter().any(is_mpi_implementation).then_some(process)
     }
 
     /// The process as it is now: without what has been closed, with what has been opened since.
@@ -102,31 +101,29 @@ impl Process {
     /// Finds out what each of the objects is.
     fn sort(&mut self) {
         let images = self.objects.images();
-        self.mpi = (0..images.len()).filter(|index| is_mpi(&images[*index], *index == 0)).collect();
-        let others = of_other_mpis(images, &self.mpi);
-        self.mpi.retain(|index| !others.contains(index));
-        self.interface = self.mpi.iter().copied().filter(|index| defines_interface(&images[*index])).collect();
-        let by_name: BTreeMap<&str, usize> =
-            images.iter().enumerate().map(|(index, image)| (image.name(), index)).collect();
-        let mut todo = self.mpi.clone();
+        let of_mpi = images.iter().enumerate().filter(|(index, image)| is_mpi(image, *index == 0));
+        self.mpi = of_mpi.map(|(_, image)| image.clone()).collect();
+        let others = of_other_mpis(&self.mpi);
+        self.mpi.retain(|image| !others.contains(image));
+        self.interface = self.mpi.iter().filter(|image| defines_interface(image)).cloned().collect();
+        let by_name: BTreeMap<&str, &Image> = images.iter().map(|image| (image.name(), image)).collect();
+        let mut todo: Vec<&Image> = self.mpi.iter().collect();
         let mut shared = BTreeMap::new();
-        while let Some(index) = todo.pop() {
-            let image = &images[index];
+        while let Some(image) = todo.pop() {
             let name = image.name();
             if qmpi_elf::is_language_runtime(name) || is_of_glibc(name) {
                 continue;
             }
-            if shared.insert(name.to_owned(), index).is_none() {
-                let needed = image.needed().iter().filter_map(|name| by_name.get(name.to_str().ok()?));
-                todo.extend(needed);
+            if shared.insert(name, image).is_none() {
+                todo.extend(image.needed().iter().filter_map(|name| by_name.get(name.to_str().ok()?)));
             }
         }
         // What takes the place of glibc's malloc (a sanitizer, another allocator) serves tools, too: there is one heap.
-        let allocators = images.iter().enumerate().skip(1).filter(|(_, image)| is_allocator(image));
-        shared.extend(allocators.map(|(index, image)| (image.name().to_owned(), index)));
-        shared.extend(by_name.get(UNWINDER).map(|index| (UNWINDER.to_owned(), *index)));
-        shared.extend(self.also_shared.iter().filter_map(|name| Some((name.clone(), *by_name.get(name.as_str())?))));
-        self.shared = shared;
+        let allocators = images.iter().skip(1).filter(|image| is_allocator(image));
+        shared.extend(allocators.map(|image| (image.name(), image)));
+        let others = self.also_shared.iter().map(String::as_str).chain([UNWINDER]);
+        shared.extend(others.filter_map(|name| Some((name, *by_name.get(name)?))));
+        self.shared = shared.into_iter().map(|(name, image)| (name.to_owned(), image.clone())).collect();
         self.exports = OnceLock::new();
         self.mpi_tables = OnceLock::new();
         self.bound = OnceLock::new();
@@ -144,12 +141,12 @@ impl Process {
 
     /// The objects that belong to MPI.
     pub fn mpi(&self) -> impl Iterator<Item = &Image> {
-        self.mpi.iter().map(|index| &self.images()[*index])
+        self.mpi.iter()
     }
 
     /// Does this object belong to MPI?
     pub fn is_mpi(&self, image: &Image) -> bool {
-        self.mpi().any(|mpi| std::ptr::eq(mpi, image))
+        self.mpi.contains(image)
     }
 
     /// The tables of the MPI libraries.
@@ -159,13 +156,12 @@ impl Process {
 
     /// The libraries that define MPI's interface, Fortran's among them.
     pub fn interface(&self) -> impl Iterator<Item = &Image> {
-        self.interface.iter().map(|index| &self.images()[*index])
+        self.interface.iter()
     }
 
     /// Are the symbols of this library among [`Process::exports`], and so in the head of each namespace?
     pub(crate) fn is_in_heads(&self, soname: &str) -> bool {
-        qmpi_elf::is_mpi_soname(soname)
-            && self.shared(soname).is_none_or(|image| self.interface().any(|other| other.is_same(image)))
+        qmpi_elf::is_mpi_soname(soname) && self.shared(soname).is_none_or(|image| self.interface.contains(image))
     }
 
     /// Everything that the libraries of MPI's interface define, each name once.
@@ -175,7 +171,7 @@ impl Process {
             for (index, image) in self.interface().enumerate() {
                 for symbol in image.defined_symbols() {
                     let provided = Provided::new(symbol.name, symbol.provided_kind(), 0);
-                    if self.interface().take(index).any(|other| other.find_name(provided.name).is_some()) {
+                    if self.interface().take(index).any(|other| other.find(provided.name).is_some()) {
                         continue;
                     }
                     if let Some(address) = self.resolve(image, &symbol) {
@@ -185,7 +181,7 @@ impl Process {
                 }
             }
             for (name, address) in &self.published {
-                if self.interface().all(|image| image.find(name).is_none()) {
+                if self.interface().all(|image| image.find(*name).is_none()) {
                     let symbol = Provided::new(*name, ProvidedKind::Data, *address);
                     exports.push(Export { symbol, function: None });
                 }
@@ -209,14 +205,14 @@ impl Process {
 
     /// Is this name among [`Process::exports`]?
     pub(crate) fn exports_name(&self, name: Name<'_>) -> bool {
-        self.interface().any(|image| image.find_name(name).is_some())
+        self.interface().any(|image| image.find(name).is_some())
             || self.published.keys().any(|known| known.to_bytes() == name.bytes())
     }
 
     /// The library that exists once per process under this SONAME.
     pub fn shared(&self, soname: &str) -> Option<&Image> {
         let in_common = || self.named(self.in_common.iter().find(|name| *name == soname)?);
-        self.shared.get(soname).map(|index| &self.images()[*index]).or_else(in_common)
+        self.shared.get(soname).or_else(in_common)
     }
 
     /// The SONAME under which the process has a library once, if `name`, what `dlopen` is given, says so by itself: without a path, or
@@ -230,7 +226,7 @@ impl Process {
     pub(crate) fn once_as<'a>(&'a self, file: &'a ElfFile) -> Option<&'a str> {
         let of_mpi = file.soname().filter(|soname| self.shared(soname).is_some_and(|image| self.is_mpi(image)));
         let is_it = |image: &Image| ElfFile::identity_at(image.path()) == Some(file.identity());
-        let same_file = || self.shared.iter().find(|(_, index)| is_it(&self.images()[**index]));
+        let same_file = || self.shared.iter().find(|(_, image)| is_it(image));
         of_mpi.or_else(|| same_file().map(|(soname, _)| soname.as_str()))
     }
 
@@ -298,15 +294,9 @@ impl Process {
     }
 
     /// A function of whichever MPI library defines it.
-    pub fn function(&self, name: &CStr) -> Option<usize> {
-        let in_tables = Name::from(name);
-        self.mpi().find_map(|image| {
-            let symbol = image.find_name(in_tables)?;
-            match symbol.kind {
-                SymbolKind::Ifunc => chosen_address(image, name),
-                _ => symbol.is_callable().then_some(symbol.address),
-            }
-        })
+    pub fn function<'a>(&self, name: impl Into<Name<'a>>) -> Option<usize> {
+        let name = name.into();
+        self.mpi().find_map(|image| callable(image, &image.find(name)?))
     }
 
     /// The address that a reference to this symbol of a shared library gets in this process.
@@ -319,8 +309,7 @@ impl Process {
                     false => Some(symbol.address),
                 })
             }
-            SymbolKind::Ifunc => chosen_address(image, symbol.name),
-            _ => symbol.is_callable().then_some(symbol.address),
+            _ => callable(image, symbol),
         }
     }
 
@@ -382,7 +371,7 @@ impl Process {
     /// The link map lists objects in the order of the scope, as far as they were loaded at start-up; those loaded later are
     /// not in it before `image`.
     pub(crate) fn is_interposed(&self, image: &Image, name: Name<'_>) -> bool {
-        self.before(image).any(|other| other.find_name(name).is_some())
+        self.before(image).any(|other| other.find(name).is_some())
     }
 
     /// What a reference to this version of a symbol of `image` gets from an object before it: `dlvsym` passes over definitions without a
@@ -396,7 +385,7 @@ impl Process {
 
     /// The first definition of this name.
     pub(crate) fn definition(&self, name: Name<'_>) -> Option<ImageSymbol> {
-        self.images().iter().find_map(|image| image.find_name(name))
+        self.images().iter().find_map(|image| image.find(name))
     }
 
     /// The objects before this one.
@@ -484,9 +473,14 @@ fn open_in_base(name: &str) -> Result<(), String> {
     link_map::open(&c_name, libc::RTLD_NOW | libc::RTLD_LOCAL).map(|_| ())
 }
 
-/// The address of a function of which the object chooses one at run time (IFUNC): `ld.so` knows which.
-fn chosen_address(image: &Image, name: &CStr) -> Option<usize> {
-    link_map::open(&image.c_path()?, libc::RTLD_NOLOAD | libc::RTLD_LAZY).ok()?.find(name)
+/// The address at which a function of an object can be called. If the object chooses it at run time (IFUNC), `ld.so` knows which.
+fn callable(image: &Image, symbol: &ImageSymbol) -> Option<usize> {
+    match symbol.kind {
+        SymbolKind::Ifunc => {
+            link_map::open(&image.c_path()?, libc::RTLD_NOLOAD | libc::RTLD_LAZY).ok()?.find(symbol.name)
+        }
+        _ => symbol.is_callable().then_some(symbol.address),
+    }
 }
 
 /// Does the object implement MPI, its profiling interface included? A tool may define `PMPI_*` as well.
@@ -504,25 +498,21 @@ fn defines_interface(image: &Image) -> bool {
 
 /// Those of the objects `mpi` that belong to another MPI than the program calls, whose library is listed first: that library may have opened
 /// another one (MPItrampoline, mpi_abi_wrapper), and what is linked with that calls it.
-fn of_other_mpis(images: &[Image], mpi: &[usize]) -> Vec<usize> {
-    let implementations: Vec<usize> =
-        mpi.iter().copied().filter(|index| is_mpi_implementation(&images[*index])).collect();
-    let [first, _, ..] = *implementations else { return Vec::new() };
-    let needs = |one: usize, other: usize| images[one].needs(&images[other]);
+fn of_other_mpis(mpi: &[Image]) -> Vec<Image> {
     // These, and all of `mpi` that `step` leads to from them.
-    let reached = |mut reached: Vec<usize>, step: &dyn Fn(usize, usize) -> bool| {
+    let reached = |mut reached: Vec<Image>, step: &dyn Fn(&Image, &Image) -> bool| {
         let mut index = 0;
-        while let Some(one) = reached.get(index).copied() {
-            let is_new = |other: &usize| !reached.contains(other) && step(one, *other);
-            let new: Vec<usize> = mpi.iter().copied().filter(is_new).collect();
-            reached.extend(new);
+        while let Some(one) = reached.get(index).cloned() {
+            let new: Vec<_> = mpi.iter().filter(|other| !reached.contains(other) && step(&one, other)).collect();
+            reached.extend(new.into_iter().cloned());
             index += 1;
         }
         reached
     };
-    let of_first = reached(vec![first], &needs);
-    let others = implementations.into_iter().filter(|other| !of_first.contains(other)).collect();
-    reached(others, &|one, other| needs(other, one) && !of_first.contains(&other))
+    let implementations = || mpi.iter().filter(|image| is_mpi_implementation(image)).cloned();
+    let of_first = reached(implementations().take(1).collect(), &Image::needs);
+    let others = implementations().filter(|other| !of_first.contains(other)).collect();
+    reached(others, &|one, other| other.needs(one) && !of_first.contains(other))
 }
 
 /// Does the object belong to MPI?

@@ -12,7 +12,7 @@ pub(crate) mod dlopen;
 pub(crate) mod plugins;
 pub(crate) mod tools;
 
-pub use dlopen::dlopen_of_program;
+pub use dlopen::dlopen_for_program;
 
 use std::borrow::Cow;
 use std::ffi::CStr;

@@ -15,7 +15,7 @@ use qmpi_dynamic::{Mapped, Symbol, SymbolKind, objects};
 use crate::answers::Answers;
 use crate::link_map::{DEEPEST, Handle, LinkMap, find};
 use crate::namespace::Namespace;
-use crate::{glibc, names, plugins};
+use crate::{glibc, plugins};
 
 /// The address to return to the tool, or null if glibc shall answer. `caller` is the return address of the call.
 pub(crate) extern "C" fn decide(
@@ -49,7 +49,7 @@ fn address(answers: &Answers, namespace: &Namespace, handle: *mut c_void, name: 
     let next = handle == libc::RTLD_NEXT;
     let default = handle == libc::RTLD_DEFAULT;
     let head = namespace.head().is_some_and(|head| Handle::of(head).0 == handle);
-    if names::is_mpi_function_c(name) {
+    if qmpi_abi::classify_c(name).is_some() || name.to_str().is_ok_and(qmpi_abi::is_mpi_like) {
         let of_mpi = || namespace.is_mpi_provider(Handle(handle));
         let of_plugin = || !default && plugins::reaches_mpi(namespace, handle, name);
         // RTLD_DEFAULT finds the tool's own function first, and then the head's.
@@ -111,44 +111,33 @@ fn is_behind(namespace: &Namespace, caller: usize, name: &CStr) -> bool {
 /// Looks in the libraries that the tool opened with RTLD_GLOBAL, and in those that they brought with them.
 pub fn opened_global(answers: &Answers, namespace: &Namespace, name: &CStr) -> Option<usize> {
     answers.opened_global.iter().next()?;
-    let look = || {
-        let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| map.is_named(opened));
-        namespace.opened_maps().find_map(|map| {
-            let mapped = map.mapped()?;
-            let found = function_or_variable(&find(&mapped, name)?)?;
-            is_brought_by(namespace, map, &is_global, 0).then_some(found)
-        })
+    let found = |map: &'static LinkMap| {
+        let found = function_or_variable(&find(&map.mapped()?, name)?)?;
+        is_global(answers, namespace, map, 0).then_some(found)
     };
     // Another thread may close a library: inside of the callback `ld.so` holds the lock of its list.
-    objects::find(|_| Some(look())).flatten()
+    objects::find(|_| Some(namespace.opened_maps().find_map(found))).flatten()
 }
 
-/// Shows `visit` the libraries that the tool opened with RTLD_GLOBAL, and those that they brought with them, but for providers. `ld.so`'s
-/// lock must be held.
-pub fn each_global(answers: &Answers, namespace: &Namespace, visit: &mut dyn FnMut(&'static LinkMap)) {
+/// The libraries that the tool opened with RTLD_GLOBAL, and those that they brought with them, but for providers. `ld.so`'s lock must be held.
+pub fn all_global<'a>(
+    answers: &'a Answers,
+    namespace: &'a Namespace,
+) -> impl Iterator<Item = &'static LinkMap> + use<'a> {
     // Hardly any tool has opened one, and to look at what its libraries need takes long where many share a namespace.
-    if answers.opened_global.iter().next().is_none() {
-        return;
-    }
-    let is_global = |map: &LinkMap| answers.opened_global.iter().any(|opened| map.is_named(opened));
-    let own = || namespace.opened_maps().filter(|map| !namespace.is_provider(map));
-    own().filter(|map| is_brought_by(namespace, map, &is_global, 0)).for_each(visit);
+    let maps = answers.opened_global.iter().next().into_iter().flat_map(|_| namespace.opened_maps());
+    maps.filter(|map| !namespace.is_provider(map) && is_global(answers, namespace, map, 0))
 }
 
-/// Is `map` an object for which `is_wanted` holds, or one that such an object needs?
-fn is_brought_by(
-    namespace: &Namespace,
-    map: &'static LinkMap,
-    is_wanted: &dyn Fn(&LinkMap) -> bool,
-    depth: usize,
-) -> bool {
-    is_wanted(map)
+/// Is `map` a library that the tool opened with RTLD_GLOBAL, or one that such a library needs?
+fn is_global(answers: &Answers, namespace: &Namespace, map: &'static LinkMap, depth: usize) -> bool {
+    answers.opened_global.iter().any(|opened| map.is_named(opened))
         || depth < DEEPEST
             && namespace.opened_maps().any(|other| {
                 let needs = |mapped: Mapped<'_>| mapped.tables().needed().any(|needed| map.is_named(needed));
                 !core::ptr::eq(other, map)
                     && other.mapped().is_some_and(needs)
-                    && is_brought_by(namespace, other, is_wanted, depth.saturating_add(1))
+                    && is_global(answers, namespace, other, depth.saturating_add(1))
             })
 }
 

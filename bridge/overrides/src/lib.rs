@@ -8,7 +8,6 @@
 //! | what | file |
 //! |---|---|
 //! | the C library's own functions | [`glibc`] |
-//! | which names are MPI's | [`names`] |
 //! | the environment of an instance | [`environment`] |
 //! | the object at an address, without a lock | [`find_object`] |
 //! | the objects of a namespace: those that the tool opened, and those that the loader listed | [`link_map`], [`object`] |
@@ -45,7 +44,6 @@ pub mod find_object;
 pub mod getenv;
 pub mod glibc;
 pub mod link_map;
-pub mod names;
 pub mod namespace;
 pub mod object;
 mod plugins;

@@ -8,42 +8,34 @@ use core::ffi::{CStr, c_void};
 
 use qmpi_dynamic::objects;
 
-use crate::link_map::{DEEPEST, Handle, LinkMap};
+use crate::link_map::{DEEPEST, Handle, LinkMap, find};
 use crate::namespace::Namespace;
 
 /// Is `handle` that of a library that the tool has opened, and would the search by it reach the MPI library, and no other definition of
 /// `name`?
 pub(crate) fn reaches_mpi(namespace: &Namespace, handle: *mut c_void, name: &CStr) -> bool {
-    let look = || {
+    let search = || {
         let plugin = namespace.opened_maps().find(|map| Handle::of(map).0 == handle)?;
-        let mut search = PluginSearch { namespace, name, reaches_mpi: false, is_defined: false };
-        search.look_in(plugin, 0);
-        Some(search.reaches_mpi && !search.is_defined)
+        search(namespace, plugin, name, 0)
     };
     // Another thread may close a library: inside of the callback `ld.so` holds the lock of its list.
-    objects::find(|_| Some(look())).flatten() == Some(true)
+    objects::find(|_| Some(search())).flatten() == Some(true)
 }
 
-struct PluginSearch<'a> {
-    namespace: &'a Namespace,
-    name: &'a CStr,
-    reaches_mpi: bool,
-    is_defined: bool,
-}
-
-impl PluginSearch<'_> {
-    fn look_in(&mut self, map: &'static LinkMap, depth: usize) {
-        let Some(mapped) = map.mapped().filter(|_| depth < DEEPEST) else { return };
-        self.is_defined |= map.defines(self.name);
-        for needed in mapped.tables().needed() {
-            if self.namespace.has_mpi_provider(needed) {
-                self.reaches_mpi = true;
-            } else {
-                let is_it = |map: &&'static LinkMap| !self.namespace.is_provider(map) && map.is_named(needed);
-                if let Some(map) = self.namespace.maps().find(is_it) {
-                    self.look_in(map, depth.saturating_add(1));
-                }
-            }
+/// Does a search that begins at `map` reach the MPI library? `None`: it finds the name in another library.
+fn search(namespace: &Namespace, map: &'static LinkMap, name: &CStr, depth: usize) -> Option<bool> {
+    let Some(mapped) = map.mapped().filter(|_| depth < DEEPEST) else { return Some(false) };
+    if find(&mapped, name).is_some() {
+        return None;
+    }
+    let mut reaches_mpi = false;
+    for needed in mapped.tables().needed() {
+        let is_it = |map: &&'static LinkMap| !namespace.is_provider(map) && map.is_named(needed);
+        if namespace.has_mpi_provider(needed) {
+            reaches_mpi = true;
+        } else if let Some(map) = namespace.maps().find(is_it) {
+            reaches_mpi |= search(namespace, map, name, depth.saturating_add(1))?;
         }
     }
+    Some(reaches_mpi)
 }

@@ -1,7 +1,6 @@
 //! What comes next below a tool: the MPI library is asked, and is believed. Where it names a link of this library, the wrapper behind that
 //! link can be called without a detour through the calling convention of QMPI.
 
-use std::ffi::CString;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -69,7 +68,7 @@ static OF_MPI: OnceLock<Box<[Option<NextFound>]>> = OnceLock::new();
 /// Finds the functions of the MPI library. Its `PMPI_f` may enter the chain of tools, as MPICH's does; then it has `QMPI_f`, which does not.
 pub(crate) fn find_functions_of_mpi(process: &Process) {
     let of_mpi = |id: FnId| {
-        let shifted = CString::new(format!("Q{}", id.name())).ok().and_then(|name| process.function(&name));
+        let shifted = process.function(format!("Q{}", id.name()).as_str());
         let shifted = shifted.map(|address| NextFound::Qmpi(address, 0));
         shifted.or_else(|| process.real(id).map(NextFound::Pmpi))
     };

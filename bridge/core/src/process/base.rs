@@ -111,7 +111,7 @@ fn shorten(
             let owner = || process.images().iter().position(|other| other.contains(held));
             if image.contains(held) { is_at_start } else { owner().is_some_and(|owner| is_in_scope(owner, name)) }
         };
-        rebind::exchange_like(lock, image, Which::All, name::may_be_plain, |reference, held| {
+        rebind::exchange(lock, image, Which::All, name::may_be_plain, |reference, held| {
             let id = name::plain_id(reference.name)?;
             if reference.is_call && !is_bound_by_linker(reference.name, held()) {
                 return None;

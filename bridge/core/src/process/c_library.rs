@@ -62,7 +62,7 @@ pub(crate) fn follow_environment(lock: &LinkerLock, images: &[Image]) {
     let Some(functions) = changes_of_environment() else { return };
     // The C library's own file, and this library, mean the C library's functions.
     let defines =
-        |image: &Image| functions.iter().any(|(name, address)| image.find(name).is_some() || image.contains(*address));
+        |image: &Image| functions.iter().any(|(name, address)| image.find(*name).is_some() || image.contains(*address));
     for image in images.iter().filter(|image| !is_entry(image) && !defines(image)) {
         bind(lock, image, "change the environment", |name| {
             functions.iter().find(|(known, _)| *known == name).map(|(_, address)| *address)
@@ -85,7 +85,7 @@ pub(crate) fn stand_in_for_opened(lock: &LinkerLock, new: &[Image]) {
 }
 
 fn lead_dlopen<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image>) {
-    let (Some(global), own) = (dlsym::global(c"dlopen"), stand_ins::dlopen_of_program()) else { return };
+    let (Some(global), own) = (dlsym::global(c"dlopen"), stand_ins::dlopen_for_program()) else { return };
     for image in images {
         if is_entry(image) || image.contains(own) || !image.refers_to(c"dlopen") {
             continue;
@@ -96,7 +96,7 @@ fn lead_dlopen<'a>(lock: &LinkerLock, images: impl IntoIterator<Item = &'a Image
             let is_process = || held() == global || reference.is_call && image.contains(held());
             (reference.name == c"dlopen" && is_process()).then_some(own)
         };
-        say(image, rebind::exchange_like(lock, image, Which::All, is_likely, target), "to dlopen come by");
+        say(image, rebind::exchange(lock, image, Which::All, is_likely, target), "to dlopen come by");
     }
 }
 

@@ -50,7 +50,7 @@ fn through_stubs(lock: &LinkerLock, top: &[usize]) {
     let images = Listed::now().into_images();
     let Some(ours) = images.iter().find(|image| is_entry(image)) else { return };
     for image in images.iter().filter(|image| !image.is_same(ours)) {
-        rebind::exchange(lock, image, Which::Calls, |reference, held| {
+        rebind::exchange(lock, image, Which::Calls, name::may_be_plain, |reference, held| {
             let id = name::plain_id(reference.name)?;
             let leads_past = top[id.index()] != 0 && held() == top[id.index()];
             leads_past.then(|| ours.find(reference.name).map(|symbol| symbol.address)).flatten()

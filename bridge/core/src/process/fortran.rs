@@ -174,14 +174,13 @@ impl Fortran {
 
     /// A link to MPI's Fortran library, whose calls of C go on below `level` layers.
     fn library(&self, level: usize, label: &str, name: &str, process: &Process) -> Option<usize> {
-        let c_name = CString::new(name).ok()?;
-        if let Some(real) = process.function(&c_name) {
+        if let Some(real) = process.function(name) {
             return Some(fortran::resume(real, level));
         }
         let reason = format!("which {} does not have", process.mpi_name());
         let hint = "MPI's Fortran library has such functions: link it, or open it";
         let until = missing::stub(label, name, reason, hint);
-        Some(fortran::resume_later(c_name, level, until))
+        Some(fortran::resume_later(CString::new(name).ok()?, level, until))
     }
 
     /// The Fortran wrapper that gets a call below `level` layers, if the first layer that intercepts the function has one.
@@ -305,7 +304,7 @@ pub(crate) fn wait_for_initialization(lock: &LinkerLock, process: &Process) {
         rebind::rebind(lock, image, Which::All, |reference| {
             let symbol = qmpi_abi::classify_c(reference.name)?;
             let is_meant = symbol.profiling && symbol.binding == Binding::C && INITIALIZATION.contains(&symbol.id);
-            is_meant.then(|| Some(ours.find(&CString::new(symbol.id.name()).ok()?)?.address)).flatten()
+            is_meant.then(|| Some(ours.find(symbol.id.name())?.address)).flatten()
         });
     }
 }

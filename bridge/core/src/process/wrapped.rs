@@ -93,7 +93,7 @@ impl WrappedFunction {
         // A library calls a function of its own through its PLT: a preloaded tool that defines it gets these calls. Of MPI that is `PMPI_f`,
         // of others the one by which it lets a tool be found.
         let is_mpi = qmpi_elf::is_mpi_soname(image.name());
-        let defines_names = || self.names.iter().any(|name| image.find_name(*name).is_some());
+        let defines_names = || self.names.iter().any(|name| image.find(*name).is_some());
         let calls_itself = || is_mpi && !self.profiling.is_empty() || defines_names();
         if !image.undefined(|is_weak| is_weak || has_names).any(is_concerned) && !is_glibc && !calls_itself() {
             return;

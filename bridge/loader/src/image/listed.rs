@@ -120,12 +120,10 @@ impl LastLook {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(listed);
     }
 
-    /// Looks again. Returns the objects of the look before, and those of now.
-    pub fn again(&self) -> (Listed, Listed) {
+    /// Looks again: the objects of now.
+    pub fn again(&self) -> Listed {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = last.take().unwrap_or_default();
-        let now = before.since();
-        *last = Some(now.clone());
-        (before, now)
+        let now = last.take().unwrap_or_default().since();
+        last.insert(now).clone()
     }
 }

@@ -18,21 +18,11 @@ pub fn rebind(
     which: Which,
     target: impl Fn(&Reference<'_>) -> Option<usize>,
 ) -> usize {
-    exchange(lock, image, which, |reference, _| target(reference))
+    exchange(lock, image, which, |_| true, |reference, _| target(reference))
 }
 
-/// The same where `target` may ask what the word holds now.
+/// The same for references to names that begin with four bytes that `is_likely` likes; `target` may ask what the word holds now.
 pub fn exchange(
-    lock: &LinkerLock,
-    image: &Image,
-    which: Which,
-    target: impl Fn(&Reference<'_>, &dyn Fn() -> usize) -> Option<usize>,
-) -> usize {
-    exchange_like(lock, image, which, |_| true, target)
-}
-
-/// The same for references to names that begin with four bytes that `is_likely` likes.
-pub fn exchange_like(
     lock: &LinkerLock,
     image: &Image,
     which: Which,

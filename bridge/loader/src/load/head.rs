@@ -27,7 +27,6 @@ use qmpi_elf::tool::wrapped;
 use qmpi_elf::write::provider::{Life, Provided, ProvidedKind, Template};
 use qmpi_elf::{ElfFile, Name, NamedSymbol, Names, Tool};
 use qmpi_links::missing;
-use qmpi_overrides::names;
 use qmpi_system::log;
 
 use crate::error::LoadError;
@@ -267,7 +266,8 @@ impl<'a> Head<'a> {
                 }
                 continue;
             }
-            if !names::is_mpi_function(name) {
+            // The table has nearly all of them, and to find one takes less time than to look at the shape of its name.
+            if qmpi_abi::classify(name).is_none() && !is_mpi_like(name) {
                 continue;
             }
             let in_tables = Name::from(name);
@@ -278,8 +278,7 @@ impl<'a> Head<'a> {
             // What one instance has below it, those above it have as well.
             let link = function(self.links(), name).map(|id| SymbolAddress::Link { id, otherwise: 0 });
             // Of an MPI library that has no other part of the interface.
-            let of_mpi =
-                || CString::new(name).ok().and_then(|name| self.process().function(&name)).map(SymbolAddress::Common);
+            let of_mpi = || self.process().function(name).map(SymbolAddress::Common);
             let address = match link.or_else(fortran).or_else(of_mpi) {
                 Some(address) => address,
                 None => {

@@ -107,7 +107,7 @@ pub(crate) fn names<'a>(tool: &'a Tool, process: &Process) -> Vec<&'a str> {
 }
 
 fn variable(program: &Image, name: &str) -> Option<ThreadLocalVariable> {
-    let symbol = program.find_name(name).filter(|symbol| symbol.kind == SymbolKind::Tls)?;
+    let symbol = program.find(name).filter(|symbol| symbol.kind == SymbolKind::Tls)?;
     // The program is listed first.
     let module = objects::find(|info| Some(info.raw().dlpi_tls_modid)).filter(|module| *module != 0)?;
     let offset = symbol.address.wrapping_sub(program.base());

@@ -257,7 +257,7 @@ extern "C" fn clear_of_process() -> c_int {
     clear(0, 0, 0, None)
 }
 
-/// Whether an instance will have an `environ` of its own.
+/// Whether an instance has an `environ` of its own, or will have one.
 static IS_EXPECTED: AtomicBool = AtomicBool::new(false);
 
 /// An instance that is about to be loaded will have an `environ` of its own: [`changes_of_process`] has an answer from now on, so that threads change
@@ -269,8 +269,7 @@ pub fn expect_view() {
 /// What the references of the process's objects to the functions that change the environment are to be bound to, if an instance has
 /// an `environ` of its own.
 pub fn changes_of_process() -> Option<[(&'static CStr, usize); 4]> {
-    let has_one = || Instance::all().any(|instance| has_view(&instance.answers));
-    (IS_EXPECTED.load(Ordering::Relaxed) || has_one()).then(|| {
+    IS_EXPECTED.load(Ordering::Relaxed).then(|| {
         [
             (c"setenv", (set_of_process as *const ()).addr()),
             (c"putenv", (put_of_process as *const ()).addr()),

@@ -1,7 +1,7 @@
 //! Calls of the MPI library that no tool sees.
 #![expect(unsafe_code, reason = "calls functions of the MPI library by their addresses")]
 
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 
 use qmpi_abi::FnId;
@@ -20,14 +20,14 @@ impl Process {
         type Plain = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
         // A struct of one pointer, the context, is passed as the pointer is.
         type Shifted = extern "C" fn(*mut c_void, c_int, *mut c_void, *mut c_void) -> c_int;
-        if let Some(address) = self.function(&CString::new(format!("Q{function}")).ok()?) {
+        if let Some(address) = self.function(format!("Q{function}").as_str()) {
             // SAFETY: the MPI library's function of this name takes two words more than the plain one, which takes two pointers at most; what
             // is passed beyond is not looked at (psABI 3.2.3).
             let shifted = unsafe { std::mem::transmute::<usize, Shifted>(address) };
             return Some(shifted(null_mut(), 0, first, second));
         }
         let address = self.real(FnId::by_name(function)?)?;
-        // SAFETY: as above.
+        // SAFETY: the MPI library's function of this name takes two pointers at most; what is passed beyond is not looked at (psABI 3.2.3).
         let plain = unsafe { std::mem::transmute::<usize, Plain>(address) };
         Some(plain(first, second))
     }

@@ -37,7 +37,7 @@ impl Process {
         let own = planned.pmpi().map(|tool| tool.closure.private()).unwrap_or_default().iter();
         own.filter(move |file| {
             let is_elsewhere = |name: &str| {
-                let first = self.images().iter().find(|image| image.find_name(name).is_some());
+                let first = self.images().iter().find(|image| image.find(name).is_some());
                 first.is_some_and(|image| image.name() != file.name())
             };
             !qmpi_elf::is_language_runtime(file.name())

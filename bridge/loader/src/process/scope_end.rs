@@ -19,23 +19,19 @@ use crate::memory_file::MemoryFile;
 pub fn add(soname: &str, functions: &[(&str, usize)]) -> Result<(), LoadError> {
     let symbols: Vec<Provided<'_>> =
         functions.iter().map(|(name, address)| Provided::function(*name, *address)).collect();
-    define(soname, &symbols)
+    define(soname, &symbols, libc::RTLD_GLOBAL).map(|_| ())
 }
 
-/// The same for symbols of any kind.
-pub(crate) fn define(soname: &str, symbols: &[Provided<'_>]) -> Result<(), LoadError> {
-    open(soname, &provider::write(soname, &[], &[], symbols)?, libc::RTLD_GLOBAL).map(|_| ())
+/// The same for symbols of any kind: with RTLD_GLOBAL, or with RTLD_LOCAL for libraries that are opened later and need one of this SONAME, and
+/// for nothing else.
+pub(crate) fn define(soname: &str, symbols: &[Provided<'_>], scope: c_int) -> Result<Handle, LoadError> {
+    open(soname, &provider::write(soname, &[], &[], symbols)?, scope)
 }
 
-/// The same until the library that is returned is closed.
+/// The same at the end of the scope, until the library that is returned is closed.
 pub(crate) fn define_until_closed(soname: &str, symbols: &[Provided<'_>]) -> Result<Handle, LoadError> {
     let provider = Template::new(soname, &[], &[], symbols, Life::Closable)?;
     open(soname, provider.file(), libc::RTLD_GLOBAL)
-}
-
-/// The same for libraries that are opened later and need one of this SONAME, and for nothing else.
-pub(crate) fn define_aside(soname: &str, symbols: &[Provided<'_>]) -> Result<Handle, LoadError> {
-    open(soname, &provider::write(soname, &[], &[], symbols)?, libc::RTLD_LOCAL)
 }
 
 fn open(soname: &str, bytes: &[u8], scope: c_int) -> Result<Handle, LoadError> {

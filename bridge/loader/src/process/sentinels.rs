@@ -57,7 +57,7 @@ pub fn publish<'a>(process: &mut Arc<Process>, tools: impl Iterator<Item = &'a T
     log::debug(|| format!("{SONAME}: {} variables of Fortran are in the global scope now", new.len()));
     let symbols: Vec<Provided<'_>> =
         new.iter().map(|(name, address)| Provided::new(*name, ProvidedKind::Data, *address)).collect();
-    scope_end::define(SONAME, &symbols)?;
+    scope_end::define(SONAME, &symbols, libc::RTLD_GLOBAL)?;
     Arc::make_mut(process).add_published(new);
     Ok(())
 }

@@ -10,27 +10,21 @@ use std::ffi::{CStr, c_char};
 use crate::process::loader_lock;
 use crate::stand_ins::{plugins, tools};
 
-/// `dlopen(file, mode)` of the program: with the file that [`show`] returns on to the process's, which still sees the program as
-/// its caller.
+/// `dlopen(file, mode)` of the program, or of a tool that wraps it and goes on to it for the program. `ld.so` opens the file in the namespace of
+/// whoever it returns to: where that is a tool, this function calls in its place; where it is the program, which has called or whose call a
+/// wrapper has passed on by a jump, that stays the caller.
 #[unsafe(naked)]
-extern "C" fn of_program() {
-    naked_asm!(assembly!("dlopen_of_program"), show = sym show, real = sym libc::dlopen)
+extern "C" fn for_program() {
+    naked_asm!(assembly!("dlopen_for_program"), goes_on = sym goes_on, real = sym libc::dlopen)
 }
 
 /// The address of `dlopen` for the program.
-pub fn dlopen_of_program() -> usize {
-    (of_program as *const ()).addr()
-}
-
-/// `dlopen(file, mode)` as a tool that wraps it goes on to it, for the program. `ld.so` opens the file in the namespace of whoever it returns
-/// to: where that is the tool, this function calls in its place; where the wrapper has jumped here, the program stays the caller.
-#[unsafe(naked)]
-pub(crate) extern "C" fn next() {
-    naked_asm!(assembly!("next_dlopen"), goes_on = sym goes_on, real = sym libc::dlopen)
+pub fn dlopen_for_program() -> usize {
+    (for_program as *const ()).addr()
 }
 
 /// Makes what may be needed when the program opens `file`, and returns what it is to open: this file, or what stands for it.
-extern "C" fn show(file: *const c_char) -> *const c_char {
+fn show(file: *const c_char) -> *const c_char {
     loader_lock::with(|lock| {
         plugins::show(lock);
         // SAFETY: null, or a C string, as `dlopen` wants.
@@ -39,12 +33,12 @@ extern "C" fn show(file: *const c_char) -> *const c_char {
     })
 }
 
-/// How a call of `dlopen` goes on that a tool's wrapper passes on for the program, in the registers of a result.
+/// How a call of `dlopen` goes on, in the registers of a result.
 #[repr(C)]
 struct GoesOn {
     /// The file to open.
     file: *const c_char,
-    /// The call returns to the program, as the wrapper has jumped.
+    /// The call returns to an object of the program's namespace.
     returns_to_program: usize,
 }
 

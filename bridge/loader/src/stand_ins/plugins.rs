@@ -57,12 +57,9 @@ impl Shown {
 
 /// The libraries that tools have opened with RTLD_GLOBAL, and those that came with them; of several tools, the outermost's first.
 fn opened(_: &LinkerLock) -> Vec<&'static LinkMap> {
-    let mut maps = Vec::new();
-    for instance in Instance::all() {
-        let Some(namespace) = instance.answers.loaded_namespace() else { continue };
-        dlsym::each_global(&instance.answers, namespace, &mut |map| maps.push(map));
-    }
-    maps
+    let answers = Instance::all().map(|instance| &instance.answers);
+    let namespaces = answers.filter_map(|answers| Some((answers, answers.loaded_namespace()?)));
+    namespaces.flat_map(|(answers, namespace)| dlsym::all_global(answers, namespace)).collect()
 }
 
 /// Defines what the library defines.

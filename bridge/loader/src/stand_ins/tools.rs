@@ -80,9 +80,10 @@ impl LayerFile {
         if self.stands.is_none() {
             let image = self.handle.map().and_then(Image::of_map)?;
             let symbols = stand_ins::symbols(&image, self.handle, |name| qmpi_abi::classify_c(name).is_none());
-            let defined = scope_end::define_aside(&stand_ins::name(&image), &symbols).inspect_err(|error| {
-                log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
-            });
+            let defined =
+                scope_end::define(&stand_ins::name(&image), &symbols, libc::RTLD_LOCAL).inspect_err(|error| {
+                    log::warn(&format!("{} is loaded a second time: {error}", image.path().display()), None);
+                });
             self.stands = defined.ok().and_then(Handle::map).map(|map| map.name());
         }
         self.stands

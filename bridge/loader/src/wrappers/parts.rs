@@ -46,7 +46,7 @@ impl<'a> Parts<'a> {
 
     /// The wrapper of a function that is not MPI's.
     pub(crate) fn find_other(&self, name: &str) -> Option<Wrapper> {
-        let defines = |part: &&Part<'_>| part.image.as_ref().is_some_and(|image| image.find_name(name).is_some());
+        let defines = |part: &&Part<'_>| part.image.as_ref().is_some_and(|image| image.find(name).is_some());
         self.0.iter().find(defines)?.wrapper(name)
     }
 

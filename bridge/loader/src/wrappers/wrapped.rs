@@ -92,7 +92,7 @@ impl Stacked {
         let name = Name::from(name);
         let files = self.layers.iter().rev().flat_map(|others| &others.files);
         files.filter_map(move |image| {
-            let symbol = image.find_name(name)?;
+            let symbol = image.find(name)?;
             (symbol.is_callable() || symbol.kind == SymbolKind::Data).then_some(symbol.address)
         })
     }
@@ -130,7 +130,7 @@ pub(crate) fn next_functions(
         others.chain(look_ups.iter().copied()).map(|(name, address)| of(name, address)).collect();
     // glibc's own would open libraries in the tool's namespace.
     if wraps.contains(&"dlopen") && !below.contains_key(c"dlopen") {
-        next.push(of(c"dlopen", (stand_ins::dlopen::next as *const ()).addr()));
+        next.push(of(c"dlopen", stand_ins::dlopen_for_program()));
     }
     next.extend(of_process.filter(|(name, _)| !below.contains_key(name)).map(|(name, address)| of(name, address)));
     next.sort_unstable_by_key(|next| next.hash);

@@ -1,4 +1,4 @@
-// dlopen(file, mode) as a tool's wrapper passes it on for the program: called in the wrapper's place, or jumped to.
+// dlopen(file, mode) of the program, or as a tool passes it on for the program: jumps on for the program, calls in the place of a tool.
     .cfi_startproc
     stp x29, x30, [sp, -32]!
     .cfi_def_cfa_offset 32
